@@ -1,0 +1,115 @@
+package acpterm
+
+// From the pipe into the ring buffer: one goroutine a terminal, parked in Go's poller while there is
+// nothing to read. It knows files and bytes, nothing of processes.
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// capture moves what arrives in a pipe into a ring buffer until nobody holds the pipe's other end, or
+// until it is stopped.
+//
+// drain, stop and ended may be used concurrently, with run in a goroutine of its own.
+type capture struct {
+	pipe  *os.File
+	ring  *ringBuffer
+	ended chan struct{} // closed when run has returned: the ring is closed, and so is the pipe
+
+	mu       sync.Mutex
+	drainers []chan struct{} // each closed when what lay in the pipe is in the ring
+	stopping bool
+}
+
+func newCapture(pipe *os.File, ring *ringBuffer) *capture {
+	return &capture{pipe: pipe, ring: ring, ended: make(chan struct{})}
+}
+
+// run is the goroutine.
+func (c *capture) run() {
+	defer close(c.ended)
+	defer c.pipe.Close()
+	defer c.ring.close()
+	size := minReserve
+	for {
+		room := c.ring.reserve(size)
+		n, err := c.pipe.Read(room)
+		c.ring.commit(n)
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if !c.interrupted() {
+				return
+			}
+		case err != nil: // io.EOF: all who could write have closed it
+			return
+		case n == len(room):
+			size = min(2*size, maxReserve)
+		}
+	}
+}
+
+// drain returns when every byte that was in the pipe when it was called is in the ring. It is exact:
+// what a process wrote before it exited lies in the pipe when its exit is seen, so the pipe's own count
+// of bytes says how far to read, and no time has to pass to be sure.
+func (c *capture) drain() {
+	drained := make(chan struct{})
+	c.mu.Lock()
+	c.drainers = append(c.drainers, drained)
+	c.mu.Unlock()
+	c.interrupt()
+	select {
+	case <-drained:
+	case <-c.ended:
+	}
+}
+
+// stop drains, ends the capture whoever still holds the pipe, and returns when it has ended.
+func (c *capture) stop() {
+	c.mu.Lock()
+	c.stopping = true
+	c.mu.Unlock()
+	c.interrupt()
+	<-c.ended
+}
+
+// interrupt makes a Read return now, and the next one if none is under way: a deadline in the past.
+func (c *capture) interrupt() { c.pipe.SetReadDeadline(time.Unix(1, 0)) }
+
+// interrupted does what interrupts were for, and reports whether to go on.
+func (c *capture) interrupted() bool {
+	for again := true; again; {
+		// In this order: an interrupt that comes after the deadline is lifted makes itself heard again, and
+		// one that came before has put down what it wants.
+		c.pipe.SetReadDeadline(time.Time{})
+		c.mu.Lock()
+		drainers := c.drainers
+		c.drainers = nil
+		c.mu.Unlock()
+		again = c.readExactly(unread(c.pipe))
+		for _, drained := range drainers {
+			close(drained)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.stopping
+}
+
+// readExactly reads bytes that lie in the pipe already, so that no Read waits, and reports whether there
+// was another interrupt meanwhile.
+func (c *capture) readExactly(left int, err error) (again bool) {
+	for left > 0 && err == nil {
+		var n int
+		n, err = c.pipe.Read(c.ring.reserve(min(left, maxReserve)))
+		c.ring.commit(n)
+		left -= n
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.pipe.SetReadDeadline(time.Time{})
+			again, err = true, nil
+		}
+	}
+	return again
+}

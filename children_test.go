@@ -1,0 +1,205 @@
+package acpterm_test
+
+// The commands that tests run: the test binary itself, told by its first argument which of these children
+// to be.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// childMark, as the first argument, makes the test binary a child.
+const childMark = "acpterm-test-child"
+
+var children = map[string]func(args []string){
+	// print TEXT...: writes each argument as it is.
+	"print": func(args []string) {
+		for _, text := range args {
+			fmt.Print(text)
+		}
+	},
+	// exit CODE
+	"exit": func(args []string) { os.Exit(number(args[0])) },
+	// alternate N: writes N lines, by turns to standard output and standard error.
+	"alternate": func(args []string) {
+		for i := range number(args[0]) {
+			fmt.Fprintf([]*os.File{os.Stdout, os.Stderr}[i%2], "line %d\n", i)
+		}
+	},
+	// sleep: for ever; says "ready" first.
+	"sleep": func([]string) {
+		fmt.Println("ready")
+		select {}
+	},
+	// stubborn: ignores SIGTERM; says "ready" first.
+	"stubborn": func([]string) {
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		time.Sleep(time.Hour)
+	},
+	// polite: says "bye" on SIGTERM and exits with 7.
+	"polite": func([]string) {
+		terminate := make(chan os.Signal, 1)
+		signal.Notify(terminate, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-terminate
+		fmt.Println("bye")
+		os.Exit(7)
+	},
+	// steps FILE...: writes "1", waits until the first file exists, writes "2", and so on.
+	"steps": func(files []string) {
+		for i, file := range files {
+			fmt.Print(i + 1)
+			awaitFile(file)
+		}
+		fmt.Print(len(files) + 1)
+	},
+	// pieces FILE PIECE...: writes the pieces, waiting for FILE.0, FILE.1 … between them.
+	"pieces": func(args []string) {
+		for i, piece := range args[1:] {
+			if i > 0 {
+				awaitFile(fmt.Sprintf("%s.%d", args[0], i-1))
+			}
+			os.Stdout.WriteString(piece)
+		}
+	},
+	// flood BYTES CHUNK: writes that many bytes, CHUNK at a time.
+	"flood": func(args []string) {
+		total, chunk := number(args[0]), number(args[1])
+		buf := []byte(strings.Repeat("0123456789abcde\n", (chunk+15)/16))[:chunk]
+		for total > 0 {
+			n, err := os.Stdout.Write(buf[:min(chunk, total)])
+			if err != nil {
+				os.Exit(1)
+			}
+			total -= n
+		}
+	},
+	// environ: writes the environment, a variable a line.
+	"environ": func([]string) {
+		for _, variable := range os.Environ() {
+			fmt.Println(variable)
+		}
+	},
+	// pwd: writes the working directory.
+	"pwd": func([]string) {
+		dir, _ := os.Getwd()
+		fmt.Println(dir)
+	},
+	// stdin: writes what standard input has, in the end "eof".
+	"stdin": func([]string) {
+		rest, err := io.ReadAll(os.Stdin)
+		fmt.Printf("%q %v eof", rest, err)
+	},
+	// tty: says whether there is a controlling terminal.
+	"tty": func([]string) {
+		_, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+		fmt.Print(err != nil)
+	},
+	// descriptors: writes which descriptors are open.
+	"descriptors": func([]string) {
+		for fd := range 100 {
+			if _, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
+				var st syscall.Stat_t
+				syscall.Fstat(fd, &st)
+				if st.Mode&syscall.S_IFMT != 0 { // what the runtime opened for itself has no type
+					fmt.Print(fd, " ")
+				}
+			}
+		}
+	},
+	// holder: starts a sleeping child that holds the output, says its pid, and exits.
+	"holder": func(args []string) {
+		child := startChild("sleep-silently")
+		fmt.Printf("%d\n", child)
+		os.Stdout.WriteString(strings.Join(args, ""))
+	},
+	// stubborn-holder: as holder, with a child that ignores SIGTERM.
+	"stubborn-holder": func([]string) { fmt.Printf("%d\n", startChild("stubborn-silently")) },
+	"sleep-silently":  func([]string) { time.Sleep(time.Hour) },
+	"stubborn-silently": func([]string) {
+		signal.Ignore(syscall.SIGTERM)
+		os.NewFile(3, "ready").Close()
+		time.Sleep(time.Hour)
+	},
+	// lines: copies standard input, to be one end of a pipe.
+	"lines": func([]string) {
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			fmt.Println(in.Text())
+		}
+	},
+}
+
+// startChild starts a child that inherits the output, and returns its pid once it is set up: it closes
+// descriptor 3 then, or by exiting.
+func startChild(name string) int {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	process, err := os.StartProcess(executable(), childArgs(name), &os.ProcAttr{
+		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, w},
+	})
+	if err != nil {
+		panic(err)
+	}
+	w.Close()
+	if name != "sleep-silently" {
+		io.ReadAll(r)
+	}
+	return process.Pid
+}
+
+func childArgs(name string, args ...string) []string {
+	return append([]string{executable(), childMark, name}, args...)
+}
+
+// childRequest asks for a child in session "s".
+func childRequest(name string, args ...string) acpterm.CreateTerminalRequest {
+	argv := childArgs(name, args...)
+	return acpterm.CreateTerminalRequest{SessionID: "s", Command: argv[0], Args: argv[1:]}
+}
+
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+func awaitFile(path string) {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == childMark {
+		children[os.Args[2]](os.Args[3:])
+		os.Exit(0)
+	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	os.Exit(m.Run())
+}

@@ -1,0 +1,232 @@
+package acpterm
+
+// From a request to the command as it will run: the environment merged, the directory checked, the
+// program looked up with that environment's PATH and in that directory. Nothing runs here; what is wrong
+// with a request is found here and named by its field.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Command is what a terminal runs, as it runs: nothing of it is looked up again.
+type Command struct {
+	// Path is the program's file, absolute.
+	Path string
+	// Args are the arguments with the program's name first, as in exec.Cmd.
+	Args []string
+	// Dir is the working directory, absolute.
+	Dir string
+	// Env is the whole environment, "NAME=value", each name once. It may hold secrets.
+	Env []string
+	// ShellLine is the line that the system's shell was given, where the request was one; else empty.
+	ShellLine string
+}
+
+// String is the command for people: the shell line, or the program and its arguments, quoted where needed.
+func (c Command) String() string {
+	if c.ShellLine != "" {
+		return c.ShellLine
+	}
+	words := slices.Clone(c.Args)
+	for i, word := range words {
+		if word == "" || strings.ContainsAny(word, shellSyntax) {
+			words[i] = fmt.Sprintf("%q", word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// ShellMode says when a request's command is a line for the system's shell (/bin/sh, or cmd.exe on
+// Windows) and not a program's name. A request with arguments never is.
+type ShellMode int
+
+const (
+	// ShellAuto gives a command to the shell when no program of that exact name exists and it has white
+	// space or shell syntax. Agents do send "npm test && git diff" with no arguments.
+	ShellAuto ShellMode = iota
+	// ShellNever runs programs only.
+	ShellNever
+	// ShellAlways gives every command without arguments to the shell.
+	ShellAlways
+)
+
+// shellSyntax are the characters that make a command a shell line: white space, and what a shell gives a
+// meaning to.
+const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
+
+// resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable
+// and ErrCommandNotFound.
+func (o *Options) resolve(req CreateTerminalRequest) (Command, error) {
+	if err := checkStrings(req); err != nil {
+		return Command{}, err
+	}
+	dir, err := resolveDir(req.Cwd, o.Dir)
+	if err != nil {
+		return Command{}, err
+	}
+	c := Command{
+		Args: append([]string{req.Command}, req.Args...),
+		Dir:  dir,
+		Env:  mergeEnv(o.env(), dir, req.Env),
+	}
+	shell := len(req.Args) == 0 && o.Shell == ShellAlways
+	if !shell {
+		c.Path, err = lookProgram(req.Command, c.Dir, c.Env)
+		shell = errors.Is(err, ErrCommandNotFound) && len(req.Args) == 0 &&
+			o.Shell == ShellAuto && strings.ContainsAny(req.Command, shellSyntax)
+	}
+	if shell {
+		c.ShellLine = req.Command
+		c.Path, c.Args, err = systemShell(req.Command, c.Env)
+	}
+	return c, err
+}
+
+// checkStrings finds what no system call could take, and what a schema cannot say.
+func checkStrings(req CreateTerminalRequest) error {
+	switch {
+	case req.SessionID == "":
+		return invalidField("sessionId", "must not be empty")
+	case req.Command == "":
+		return invalidField("command", "must not be empty")
+	case hasNUL(req.Command):
+		return invalidField("command", "must not contain NUL")
+	case hasNUL(req.Cwd):
+		return invalidField("cwd", "must not contain NUL")
+	}
+	for i, arg := range req.Args {
+		if hasNUL(arg) {
+			return invalidField(fmt.Sprintf("args[%d]", i), "must not contain NUL")
+		}
+	}
+	for i, v := range req.Env {
+		switch {
+		case v.Name == "":
+			return invalidField(fmt.Sprintf("env[%d].name", i), "must not be empty")
+		case hasNUL(v.Name) || strings.Contains(v.Name, "="):
+			return invalidField(fmt.Sprintf("env[%d].name", i), `must not contain "=" or NUL`)
+		case hasNUL(v.Value):
+			return invalidField(fmt.Sprintf("env[%d].value", i), "must not contain NUL")
+		}
+	}
+	return nil
+}
+
+func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
+
+// resolveDir returns the directory a command will run in: what the request asks for, else the manager's
+// default, else the host's own.
+func resolveDir(cwd, fallback string) (string, error) {
+	if cwd == "" {
+		cwd = fallback
+	}
+	if cwd == "" {
+		host, err := os.Getwd()
+		if err != nil {
+			return "", &Error{Kind: ErrInternal, Reason: "the host has no working directory", Err: err}
+		}
+		return host, nil
+	}
+	if !filepath.IsAbs(cwd) {
+		return "", invalidField("cwd", "must be an absolute path")
+	}
+	info, err := os.Stat(cwd)
+	switch {
+	case err != nil:
+		return "", invalidField("cwd", systemReason(err))
+	case !info.IsDir():
+		return "", invalidField("cwd", "not a directory")
+	}
+	return cwd, nil
+}
+
+// mergeEnv puts variables over a base environment; the last of a name wins. PWD follows the directory
+// unless the request sets it: programs believe it when it names the directory they are in.
+func mergeEnv(base []string, dir string, set []EnvVariable) []string {
+	merged := make([]string, 0, len(base)+len(set)+1)
+	at := make(map[string]int, cap(merged)) // by name as the system compares names
+	put := func(name, variable string) {
+		key := envKey(name)
+		if i, ok := at[key]; ok {
+			merged[i] = variable
+			return
+		}
+		at[key] = len(merged)
+		merged = append(merged, variable)
+	}
+	for _, variable := range base {
+		if name, _, ok := cutVariable(variable); ok {
+			put(name, variable)
+		}
+	}
+	if runtime.GOOS != "windows" {
+		put("PWD", "PWD="+dir)
+	}
+	for _, v := range set {
+		put(v.Name, v.Name+"="+v.Value)
+	}
+	return merged
+}
+
+// cutVariable splits "NAME=value". Windows has hidden variables whose names begin with "=".
+func cutVariable(variable string) (name, value string, ok bool) {
+	if variable == "" {
+		return "", "", false
+	}
+	i := strings.IndexByte(variable[1:], '=') + 1
+	if i == 0 {
+		return "", "", false
+	}
+	return variable[:i], variable[i+1:], true
+}
+
+// getenv returns a variable of an environment that mergeEnv made.
+func getenv(env []string, name string) string {
+	for _, variable := range env {
+		if n, value, _ := cutVariable(variable); envKey(n) == envKey(name) {
+			return value
+		}
+	}
+	return ""
+}
+
+// lookProgram finds the file that a command names: a path as it is, relative to dir; a mere name in the
+// directories of the environment's PATH. A file that is there and cannot be executed is another error than
+// none at all.
+func lookProgram(command, dir string, env []string) (string, error) {
+	var directories []string
+	if namesPath(command) {
+		directories = []string{dir}
+	} else {
+		directories = filepath.SplitList(getenv(env, "PATH"))
+	}
+	var denied error
+	for _, d := range directories {
+		candidate := command
+		if !filepath.IsAbs(candidate) {
+			candidate = filepath.Join(d, command)
+		}
+		if !filepath.IsAbs(candidate) { // a relative or empty entry of PATH
+			candidate = filepath.Join(dir, candidate)
+		}
+		path, err := findExecutable(candidate, env)
+		switch {
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist) && denied == nil:
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", &Error{Kind: ErrNotExecutable, Command: command, Field: "command",
+			Reason: "cannot be executed: " + systemReason(denied)}
+	}
+	return "", &Error{Kind: ErrCommandNotFound, Command: command}
+}

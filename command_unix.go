@@ -1,0 +1,40 @@
+//go:build unix
+
+package acpterm
+
+// What differs between systems when a command is looked up: here, the Unixes.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// envKey is what makes two names of variables the same.
+func envKey(name string) string { return name }
+
+// namesPath reports whether a command is a path and so is not looked up in PATH.
+func namesPath(command string) bool { return strings.Contains(command, "/") }
+
+// findExecutable returns path if it is a file that this process may execute.
+func findExecutable(path string, _ []string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR): // a file where PATH or the command has a directory
+		return "", fs.ErrNotExist
+	case err != nil:
+		return "", err
+	case info.IsDir():
+		return "", syscall.EISDIR
+	}
+	return path, unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+// systemShell is how the system runs a line.
+func systemShell(line string, _ []string) (path string, args []string, err error) {
+	return "/bin/sh", []string{"sh", "-c", line}, nil
+}

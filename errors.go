@@ -1,0 +1,125 @@
+package acpterm
+
+// The errors that a caller can test for. Every method of this package that fails returns an *Error
+// (find it with errors.As), and errors.Is finds its Kind and the error that caused it. handler.go
+// has the table that turns kinds into JSON-RPC codes.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// Kind says what is wrong. It is an error itself, so that errors.Is(err, acpterm.ErrTerminalNotFound)
+// reads as usual, and it is the "kind" in the data of an error on the wire.
+type Kind string
+
+// The kinds of error.
+const (
+	// ErrInvalidParams is a request that is malformed or cannot be carried out: a field of the wrong
+	// type, a cwd that is relative or is not a directory. Error.Field names the field.
+	ErrInvalidParams Kind = "invalid_params"
+	// ErrNotExecutable is a command that names a file which exists and cannot be executed.
+	ErrNotExecutable Kind = "not_executable"
+	// ErrCommandNotFound is a command that names no file. Error.Command is the command.
+	ErrCommandNotFound Kind = "command_not_found"
+	// ErrTerminalNotFound is an id that was never given out, was released, or is another session's.
+	ErrTerminalNotFound Kind = "terminal_not_found"
+	// ErrCancelled is a call whose context ended, or whose request the agent cancelled.
+	ErrCancelled Kind = "cancelled"
+	// ErrClosing is a call on a manager or a handler that was closed.
+	ErrClosing Kind = "closing"
+	// ErrSurvivors is a tree that was not gone when the escalation table had come to its end.
+	// Error.PIDs names what was still seen.
+	ErrSurvivors Kind = "survivors"
+	// ErrMethodNotFound is a method that is not one of the five.
+	ErrMethodNotFound Kind = "method_not_found"
+	// ErrInternal is everything else: the system refused something. Error.Err says what.
+	ErrInternal Kind = "internal"
+)
+
+// Error is the kind as a text.
+func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// Error is what an operation of this package returns when it fails. Fields that do not concern the
+// failure are empty. It never holds the value of an environment variable.
+type Error struct {
+	// Op is the operation: "create", "wait", "kill", "release", "output", "follow".
+	Op   string
+	Kind Kind
+	// Field is the request's field that is wrong, such as "cwd" or "env[2].name".
+	Field string
+	// Reason says in words what is wrong with Field.
+	Reason string
+
+	SessionID  SessionID
+	TerminalID TerminalID
+	Command    string
+	PIDs       []int
+
+	// Err is the cause, where there is one: a system's error, a context's.
+	Err error
+}
+
+// Error names the operation, the subject and what is wrong.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("acpterm: ")
+	if e.Op != "" {
+		b.WriteString(e.Op + ": ")
+	}
+	switch {
+	case e.Field != "":
+		b.WriteString(e.Field + ": ")
+	case e.Command != "":
+		fmt.Fprintf(&b, "%q: ", e.Command)
+	case e.TerminalID != "":
+		fmt.Fprintf(&b, "terminal %q: ", string(e.TerminalID))
+	}
+	if e.Reason != "" {
+		b.WriteString(e.Reason)
+	} else {
+		b.WriteString(e.Kind.Error())
+	}
+	if len(e.PIDs) > 0 {
+		fmt.Fprintf(&b, ": processes %v", e.PIDs)
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+// Unwrap lets errors.Is find the kind and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// inOperation returns err with the operation and the session filled in, if it is an *Error without.
+func inOperation(op string, session SessionID, err error) error {
+	e, ok := err.(*Error)
+	if !ok || e.Op != "" {
+		return err
+	}
+	filled := *e
+	filled.Op, filled.SessionID = op, session
+	return &filled
+}
+
+// invalidField is the error for a field of a request that cannot be used.
+func invalidField(field, reason string) *Error {
+	return &Error{Kind: ErrInvalidParams, Field: field, Reason: reason}
+}
+
+// systemReason is the text of the system's error number inside err, without the path that os puts
+// before it, or err's whole text.
+func systemReason(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	return err.Error()
+}

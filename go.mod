@@ -1,0 +1,12 @@
+module github.com/acpterm/acpterm
+
+go 1.26.0
+
+require (
+	github.com/oklog/ulid/v2 v2.1.2
+	github.com/sourcegraph/jsonrpc2 v0.2.3
+	github.com/stretchr/testify v1.12.1
+	golang.org/x/sys v0.49.0
+)
+
+require go.yaml.in/yaml/v3 v3.0.5 // indirect

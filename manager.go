@@ -1,0 +1,357 @@
+package acpterm
+
+// The registry: which terminals there are, whose they are, and their common end. It knows sessions and
+// options; what a terminal does is terminal.go's.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options configure a Manager. The zero value, and nil in its place, is good: each field says what it means
+// when it is left alone.
+type Options struct {
+	// Dir is the working directory for requests without cwd, an absolute path. Empty: the host's own at the
+	// time of the request.
+	Dir string
+
+	// Env is the environment that requests add to, "NAME=value". Nil: the host's own at the time of the
+	// request. Empty but not nil: none, so that there is no PATH to look commands up with either.
+	Env []string
+
+	// OutputByteLimit is how many bytes of output are kept for a request that names no limit. 0: 1 MiB.
+	OutputByteLimit uint64
+
+	// MaxOutputByteLimit is the most that a request can ask for; higher limits are lowered to it. 0: 16 MiB.
+	MaxOutputByteLimit uint64
+
+	// FollowBytes is how many bytes of output are kept for Terminal.Follow at the least, however little the
+	// request asks for, so that a person can see what an agent does not want to. 0: 64 KiB.
+	FollowBytes uint64
+
+	// Shell says when a command without arguments is a shell line. The zero value, ShellAuto, is when it is no
+	// program and looks like one.
+	Shell ShellMode
+
+	// Escalation is how a tree is ended: each step's signal goes to all of it, and the next step follows when
+	// it is not gone after the step's wait. SIGKILL always comes last. Nil: SIGTERM and 5 seconds. Empty but
+	// not nil: SIGKILL at once. On Windows any step ends the command.
+	Escalation []EscalationStep
+
+	// Timeout is how long a command may run before its tree is ended; see also WithTimeout. 0: for ever.
+	Timeout time.Duration
+}
+
+func (o *Options) env() []string {
+	if o.Env != nil {
+		return o.Env
+	}
+	return os.Environ()
+}
+
+func (o *Options) escalation() []EscalationStep {
+	if o.Escalation != nil {
+		return o.Escalation
+	}
+	return []EscalationStep{{Signal: syscall.SIGTERM, Wait: 5 * time.Second}}
+}
+
+// outputLimit is the limit, in bytes, of a terminal whose request asks for this one.
+func (o *Options) outputLimit(asked *uint64) int64 {
+	limit := cmp.Or(o.OutputByteLimit, 1<<20)
+	if asked != nil {
+		limit = *asked
+	}
+	return int64(min(limit, cmp.Or(o.MaxOutputByteLimit, 16<<20), 1<<40))
+}
+
+// keep is how many bytes of output a terminal with this limit keeps.
+func (o *Options) keep(limit int64) int64 {
+	return max(limit, int64(min(cmp.Or(o.FollowBytes, 64<<10), 1<<40)))
+}
+
+// TerminalOption changes one terminal that Manager.Create makes.
+type TerminalOption func(*Terminal)
+
+// WithTimeout sets how long the command may run before its tree is ended, in place of Options.Timeout. 0 is
+// for ever.
+func WithTimeout(timeout time.Duration) TerminalOption {
+	return func(t *Terminal) { t.timeout = timeout }
+}
+
+// WithEscalation sets how the command's tree is ended, in place of Options.Escalation, which says what the
+// steps mean.
+func WithEscalation(steps ...EscalationStep) TerminalOption {
+	return func(t *Terminal) { t.escalation = steps }
+}
+
+// Manager makes terminals and keeps them until they are released. NewManager makes one; Close ends it.
+//
+// All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
+type Manager struct {
+	options Options
+	ids     *idMint
+
+	// What Close waits for: every goroutine of a terminal, and every call that starts or releases one. A call
+	// counts itself in under mu, before closed is set or not at all; a goroutine is begun while something
+	// else is counted.
+	busy sync.WaitGroup
+
+	mu       sync.Mutex
+	closing  chan struct{} // closed when Close begins
+	closed   chan struct{} // closed when it is through; nil before it begins
+	closeErr error
+	sessions map[SessionID]map[TerminalID]*Terminal
+}
+
+// NewManager returns a manager with the given options; nil means all defaults. The options are copied.
+func NewManager(options *Options) *Manager {
+	m := &Manager{
+		ids:      newIDMint(),
+		closing:  make(chan struct{}),
+		sessions: make(map[SessionID]map[TerminalID]*Terminal),
+	}
+	if options != nil {
+		m.options = *options
+		m.options.Env = slices.Clone(options.Env)
+		m.options.Escalation = slices.Clone(options.Escalation)
+	}
+	return m
+}
+
+// Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the
+// command: when ctx ends before Create returns, nothing is left running.
+//
+// Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong
+// with the request, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the system
+// refuses.
+func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options ...TerminalOption) (*Terminal, error) {
+	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
+	if ctx.Err() != nil {
+		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
+	}
+	command, err := m.options.resolve(req)
+	if err != nil {
+		return fail(err)
+	}
+	limit := m.options.outputLimit(req.OutputByteLimit)
+	t := &Terminal{
+		id:         m.ids.next(req.SessionID),
+		session:    req.SessionID,
+		request:    req,
+		created:    time.Now(),
+		limit:      limit,
+		escalation: m.options.escalation(),
+		timeout:    m.options.Timeout,
+		ring:       newRingBuffer(m.options.keep(limit)),
+		busy:       &m.busy,
+		started:    make(chan struct{}),
+		ended:      make(chan struct{}),
+		retired:    make(chan struct{}),
+	}
+	for _, option := range options {
+		option(t)
+	}
+	if !m.register(t) {
+		return fail(&Error{Kind: ErrClosing})
+	}
+	defer m.busy.Done()
+	if err := t.start(command); err != nil {
+		m.remove(t.session, t.id)
+		return nil, err
+	}
+	select {
+	case <-m.closing:
+		err = &Error{Kind: ErrClosing}
+	case <-ctx.Done():
+		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	default:
+		return t, nil
+	}
+	m.discard(t)
+	return fail(err)
+}
+
+// register makes a terminal known, unless the manager is closing. The caller is busy with it until it says
+// Done.
+func (m *Manager) register(t *Terminal) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed != nil {
+		return false
+	}
+	m.busy.Add(1)
+	terminals := m.sessions[t.session]
+	if terminals == nil {
+		terminals = make(map[TerminalID]*Terminal)
+		m.sessions[t.session] = terminals
+	}
+	terminals[t.id] = t
+	return true
+}
+
+// remove makes a terminal unknown, if it is not so already.
+func (m *Manager) remove(session SessionID, id TerminalID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.removeLocked(session, id)
+}
+
+func (m *Manager) removeLocked(session SessionID, id TerminalID) {
+	terminals := m.sessions[session]
+	delete(terminals, id)
+	if len(terminals) == 0 {
+		delete(m.sessions, session)
+	}
+}
+
+// take makes a terminal unknown and returns it; nil if there is none. The caller is busy with it until it
+// says Done.
+func (m *Manager) take(session SessionID, id TerminalID) *Terminal {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.sessions[session][id]
+	if t != nil {
+		m.removeLocked(session, id)
+		m.busy.Add(1)
+	}
+	return t
+}
+
+// Terminal returns a session's terminal by its id. It fails with ErrTerminalNotFound for an id that was never
+// given out, was released, or is another session's.
+func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.sessions[session][id]; t != nil {
+		return t, nil
+	}
+	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
+}
+
+// Terminals returns the terminals of all sessions that are not released, those that are starting too, the
+// oldest first.
+func (m *Manager) Terminals() []*Terminal {
+	m.mu.Lock()
+	var all []*Terminal
+	for _, terminals := range m.sessions {
+		all = appendTerminals(all, terminals)
+	}
+	m.mu.Unlock()
+	return oldestFirst(all)
+}
+
+// SessionTerminals is Terminals for one session.
+func (m *Manager) SessionTerminals(session SessionID) []*Terminal {
+	m.mu.Lock()
+	all := appendTerminals(nil, m.sessions[session])
+	m.mu.Unlock()
+	return oldestFirst(all)
+}
+
+func appendTerminals(to []*Terminal, terminals map[TerminalID]*Terminal) []*Terminal {
+	for _, t := range terminals {
+		to = append(to, t)
+	}
+	return to
+}
+
+// oldestFirst sorts by id, which is by time.
+func oldestFirst(terminals []*Terminal) []*Terminal {
+	slices.SortFunc(terminals, func(a, b *Terminal) int { return cmp.Compare(a.id, b.id) })
+	return terminals
+}
+
+// Release ends a terminal's command and its whole tree, as Terminal.Kill does, and forgets the terminal: from
+// the first moment its id is unknown to every method. It returns when the tree is gone. To release an id again
+// that the session once had is no error. Whoever holds the *Terminal can go on reading it.
+//
+// It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled when ctx ends
+// first, and the ending goes on; with ErrSurvivors when something withstood.
+func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
+	if t := m.take(session, id); t != nil {
+		defer m.busy.Done()
+		return t.release(ctx)
+	}
+	if m.ids.issued(session, id) {
+		return nil
+	}
+	return &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
+}
+
+// ReleaseSession releases all terminals of a session, side by side. It returns when all are gone, with the
+// errors of Release joined.
+func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
+	m.mu.Lock()
+	terminals := appendTerminals(nil, m.sessions[session])
+	m.mu.Unlock()
+	return m.releaseTerminals(ctx, terminals)
+}
+
+// releaseTerminals releases some terminals side by side, those that are not released already.
+func (m *Manager) releaseTerminals(ctx context.Context, terminals []*Terminal) error {
+	m.mu.Lock()
+	for _, t := range terminals {
+		m.removeLocked(t.session, t.id)
+	}
+	if m.closed == nil { // else Close is releasing them, and counted
+		m.busy.Add(1)
+		defer m.busy.Done()
+	}
+	m.mu.Unlock()
+	return releaseAll(ctx, terminals)
+}
+
+// discard ends a terminal that nobody has been told of, at once and without grace.
+func (m *Manager) discard(t *Terminal) {
+	if m.take(t.session, t.id) == nil { // somebody else is ending it
+		t.release(context.Background())
+		return
+	}
+	defer m.busy.Done()
+	t.discard()
+}
+
+// releaseAll releases terminals side by side.
+func releaseAll(ctx context.Context, terminals []*Terminal) error {
+	errs := make([]error, len(terminals))
+	var wg sync.WaitGroup
+	for i, t := range terminals {
+		wg.Go(func() { errs[i] = t.release(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Close releases every terminal, side by side, and refuses new ones from its first moment. When it returns
+// there is no process, goroutine, timer or file of the manager's left, but for what it reports: its error is
+// that of the releases, joined. A second Close waits for the first and returns the same.
+func (m *Manager) Close() error {
+	m.mu.Lock()
+	if m.closed != nil {
+		m.mu.Unlock()
+		<-m.closed
+		return m.closeErr
+	}
+	m.closed = make(chan struct{})
+	defer close(m.closed)
+	close(m.closing)
+	var all []*Terminal
+	for _, terminals := range m.sessions {
+		all = appendTerminals(all, terminals)
+	}
+	clear(m.sessions)
+	m.busy.Add(1)
+	m.mu.Unlock()
+
+	m.closeErr = releaseAll(context.Background(), all)
+	m.busy.Done()
+	m.busy.Wait()
+	return m.closeErr
+}

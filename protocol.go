@@ -1,0 +1,277 @@
+package acpterm
+
+// The wire types: field for field the terminal part of the published ACP v1 schema
+// (schema/v1/schema.json; the part that concerns terminals is kept in testdata/schema).
+// Nothing here touches a process or a connection. Where a type has rules that encoding/json
+// cannot express (required fields, null for absent), its UnmarshalJSON keeps them and says which
+// field is wrong.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// The methods of the terminal capability (https://agentclientprotocol.com/protocol/v1/terminals)
+// and the notification that cancels a pending request.
+const (
+	MethodCreate        = "terminal/create"
+	MethodOutput        = "terminal/output"
+	MethodWaitForExit   = "terminal/wait_for_exit"
+	MethodKill          = "terminal/kill"
+	MethodRelease       = "terminal/release"
+	MethodCancelRequest = "$/cancel_request"
+)
+
+// SessionID names a conversation between a client and an agent (schema type SessionId). Agents mint
+// it in session/new.
+type SessionID string
+
+// TerminalID names a terminal (schema type TerminalId). A Manager mints it: "term_" and a ULID.
+type TerminalID string
+
+// Meta is the _meta object that ACP reserves for extensions (Extensibility page). Values are kept
+// as they came. What is not an object is dropped, as the schema's x-deserialize-default-on-error asks.
+type Meta map[string]json.RawMessage
+
+// UnmarshalJSON reads an object and takes anything else for an absent one.
+func (m *Meta) UnmarshalJSON(data []byte) error {
+	*m = nil
+	var object map[string]json.RawMessage
+	if json.Unmarshal(data, &object) == nil {
+		*m = object
+	}
+	return nil
+}
+
+// EnvVariable is one variable of a command's environment (schema type EnvVariable).
+type EnvVariable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Meta  Meta   `json:"_meta,omitempty"`
+}
+
+// CreateTerminalRequest asks for a new terminal with a command running in it (schema type
+// CreateTerminalRequest). SessionID and Command are required.
+type CreateTerminalRequest struct {
+	SessionID SessionID `json:"sessionId"`
+	// Command is a program's name or path, or a whole shell line where the manager's ShellMode says so.
+	Command string        `json:"command"`
+	Args    []string      `json:"args,omitempty"`
+	Env     []EnvVariable `json:"env,omitempty"`
+	// Cwd is an absolute path; empty means the manager's default directory.
+	Cwd string `json:"cwd,omitempty"`
+	// OutputByteLimit is how many bytes of output are kept; nil means the manager's default.
+	OutputByteLimit *uint64 `json:"outputByteLimit,omitempty"`
+	Meta            Meta    `json:"_meta,omitempty"`
+}
+
+// CreateTerminalResponse answers terminal/create (schema type CreateTerminalResponse).
+type CreateTerminalResponse struct {
+	TerminalID TerminalID `json:"terminalId"`
+	Meta       Meta       `json:"_meta,omitempty"`
+}
+
+// TerminalOutputRequest asks for the output so far (schema type TerminalOutputRequest).
+type TerminalOutputRequest struct {
+	SessionID  SessionID  `json:"sessionId"`
+	TerminalID TerminalID `json:"terminalId"`
+	Meta       Meta       `json:"_meta,omitempty"`
+}
+
+// TerminalOutputResponse is the output so far and, once the command has ended, how it ended (schema
+// type TerminalOutputResponse).
+type TerminalOutputResponse struct {
+	// Output is valid UTF-8: the longest suffix in whole characters, of all the output so far, that the
+	// terminal's limit in bytes allows.
+	Output string `json:"output"`
+	// Truncated says that Output is not all of it.
+	Truncated bool `json:"truncated"`
+	// ExitStatus is nil while the command runs.
+	ExitStatus *TerminalExitStatus `json:"exitStatus,omitempty"`
+	Meta       Meta                `json:"_meta,omitempty"`
+}
+
+// TerminalExitStatus is how a command ended (schema type TerminalExitStatus). Exactly one of ExitCode
+// and Signal is set in what this package makes.
+type TerminalExitStatus struct {
+	// ExitCode is null on the wire when a signal ended the command.
+	ExitCode *uint32 `json:"exitCode"`
+	// Signal is a POSIX name such as "SIGTERM", and null on the wire when the command exited by itself.
+	Signal *string `json:"signal"`
+	Meta   Meta    `json:"_meta,omitempty"`
+}
+
+// Success reports whether the command exited by itself with code 0.
+func (s TerminalExitStatus) Success() bool { return s.ExitCode != nil && *s.ExitCode == 0 }
+
+// String says it for people: "exit code 1" or "signal SIGTERM".
+func (s TerminalExitStatus) String() string {
+	switch {
+	case s.Signal != nil:
+		return "signal " + *s.Signal
+	case s.ExitCode != nil:
+		return fmt.Sprintf("exit code %d", *s.ExitCode)
+	}
+	return "not known"
+}
+
+// WaitForTerminalExitRequest asks to be told when the command has ended (schema type
+// WaitForTerminalExitRequest).
+type WaitForTerminalExitRequest struct {
+	SessionID  SessionID  `json:"sessionId"`
+	TerminalID TerminalID `json:"terminalId"`
+	Meta       Meta       `json:"_meta,omitempty"`
+}
+
+// WaitForTerminalExitResponse has the fields of TerminalExitStatus (schema type
+// WaitForTerminalExitResponse); the two convert into each other.
+type WaitForTerminalExitResponse struct {
+	ExitCode *uint32 `json:"exitCode"`
+	Signal   *string `json:"signal"`
+	Meta     Meta    `json:"_meta,omitempty"`
+}
+
+// KillTerminalRequest asks to end a command and keep its terminal (schema type KillTerminalRequest).
+type KillTerminalRequest struct {
+	SessionID  SessionID  `json:"sessionId"`
+	TerminalID TerminalID `json:"terminalId"`
+	Meta       Meta       `json:"_meta,omitempty"`
+}
+
+// KillTerminalResponse answers terminal/kill (schema type KillTerminalResponse).
+type KillTerminalResponse struct {
+	Meta Meta `json:"_meta,omitempty"`
+}
+
+// ReleaseTerminalRequest asks to end a command and forget its terminal (schema type
+// ReleaseTerminalRequest).
+type ReleaseTerminalRequest struct {
+	SessionID  SessionID  `json:"sessionId"`
+	TerminalID TerminalID `json:"terminalId"`
+	Meta       Meta       `json:"_meta,omitempty"`
+}
+
+// ReleaseTerminalResponse answers terminal/release (schema type ReleaseTerminalResponse).
+type ReleaseTerminalResponse struct {
+	Meta Meta `json:"_meta,omitempty"`
+}
+
+// CancelRequestNotification names a pending request that its sender no longer wants (schema type
+// CancelRequestNotification). RequestID is a JSON string, number or null, as it came.
+type CancelRequestNotification struct {
+	RequestID json.RawMessage `json:"requestId"`
+	Meta      Meta            `json:"_meta,omitempty"`
+}
+
+// UnmarshalJSON reads a request and refuses what the schema refuses: a required field that is absent
+// or null, and a null in args or env. Its errors are *Error of kind ErrInvalidParams and name the field.
+func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
+	var wire struct {
+		SessionID *SessionID `json:"sessionId"`
+		Command   *string    `json:"command"`
+		Args      []*string  `json:"args"`
+		Env       []*struct {
+			Name  *string `json:"name"`
+			Value *string `json:"value"`
+			Meta  Meta    `json:"_meta"`
+		} `json:"env"`
+		Cwd             *string `json:"cwd"`
+		OutputByteLimit *uint64 `json:"outputByteLimit"`
+		Meta            Meta    `json:"_meta"`
+	}
+	if err := unmarshalParams(data, &wire); err != nil {
+		return err
+	}
+	switch {
+	case wire.SessionID == nil:
+		return invalidField("sessionId", "required")
+	case wire.Command == nil:
+		return invalidField("command", "required")
+	case wire.Cwd != nil && *wire.Cwd == "":
+		return invalidField("cwd", "must be an absolute path")
+	}
+	*r = CreateTerminalRequest{
+		SessionID:       *wire.SessionID,
+		Command:         *wire.Command,
+		OutputByteLimit: wire.OutputByteLimit,
+		Meta:            wire.Meta,
+	}
+	if wire.Cwd != nil {
+		r.Cwd = *wire.Cwd
+	}
+	for i, arg := range wire.Args {
+		if arg == nil {
+			return invalidField(fmt.Sprintf("args[%d]", i), "must be a string")
+		}
+		r.Args = append(r.Args, *arg)
+	}
+	for i, v := range wire.Env {
+		switch {
+		case v == nil:
+			return invalidField(fmt.Sprintf("env[%d]", i), "must be an object")
+		case v.Name == nil:
+			return invalidField(fmt.Sprintf("env[%d].name", i), "required")
+		case v.Value == nil:
+			return invalidField(fmt.Sprintf("env[%d].value", i), "required")
+		}
+		r.Env = append(r.Env, EnvVariable{Name: *v.Name, Value: *v.Value, Meta: v.Meta})
+	}
+	return nil
+}
+
+// terminalParams is what the four requests about an existing terminal have in common.
+type terminalParams struct {
+	SessionID  *SessionID  `json:"sessionId"`
+	TerminalID *TerminalID `json:"terminalId"`
+}
+
+// parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
+func parseTerminalParams(data []byte) (SessionID, TerminalID, error) {
+	var p terminalParams
+	if err := unmarshalParams(data, &p); err != nil {
+		return "", "", err
+	}
+	switch {
+	case p.SessionID == nil:
+		return "", "", invalidField("sessionId", "required")
+	case p.TerminalID == nil:
+		return "", "", invalidField("terminalId", "required")
+	}
+	return *p.SessionID, *p.TerminalID, nil
+}
+
+// unmarshalParams is json.Unmarshal of an object, with errors that name the field and what it should
+// be, and never quote a value: it may be a secret of the environment.
+func unmarshalParams(data []byte, v any) error {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return invalidField("params", "must be an object")
+	}
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	var mismatch *json.UnmarshalTypeError
+	if !errors.As(err, &mismatch) {
+		return invalidField("params", "not valid JSON")
+	}
+	field := mismatch.Field
+	if field == "" {
+		field = "params"
+	}
+	return invalidField(field, "must be "+schemaType(mismatch))
+}
+
+// schemaType names the schema's type for the Go type that a JSON value did not fit.
+func schemaType(e *json.UnmarshalTypeError) string {
+	switch e.Type.Kind().String() {
+	case "string":
+		return "a string"
+	case "uint64":
+		return "an integer from 0 to 18446744073709551615"
+	case "slice":
+		return "an array"
+	}
+	return "an object"
+}

@@ -1,0 +1,199 @@
+package acpterm
+
+// The last bytes of a command's output, at absolute offsets: one writer that fills the buffer in
+// place, any number of readers that take copies of its end. It knows bytes and characters, nothing of
+// processes. text.go's functions turn what is copied out into valid text.
+
+import (
+	"strings"
+	"sync"
+)
+
+const (
+	// contextBytes are kept beyond what a reader may be shown, at each end: the bytes before the first
+	// shown one tell whether it begins a character, and an unfinished character at the live end is not
+	// shown at all. A character has four bytes, so three of it can be on the wrong side.
+	contextBytes = 3
+
+	minReserve = 4 << 10  // bytes that the writer asks for at first
+	maxReserve = 64 << 10 // and at most: a pipe holds no more, unless it was widened
+)
+
+// ringBuffer keeps the last keep bytes that were written, and the total that ever was. It grows by
+// doubling, from nothing, as output comes; a command without output costs no buffer.
+//
+// The writer's part (reserve, commit, close) is for one goroutine; everything else may be called
+// concurrently with it. The writer fills what reserve returned without holding the lock: those bytes lie
+// outside of what readers can see until commit.
+type ringBuffer struct {
+	keep int64 // bytes that stay readable; never changes
+
+	mu     sync.Mutex
+	buf    []byte        // byte at offset o is buf[o % len(buf)]
+	end    int64         // offset after the last byte written: the total
+	closed bool          // nothing will be written any more
+	wake   chan struct{} // closed at the next commit or close; nil while nobody waits
+}
+
+// newRingBuffer returns a buffer that can show the last limit bytes in whole characters.
+func newRingBuffer(limit int64) *ringBuffer {
+	return &ringBuffer{keep: limit + 2*contextBytes}
+}
+
+// reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
+// commit then says how many there were.
+func (r *ringBuffer) reserve(size int) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := r.keptLocked()
+	if room := int64(len(r.buf)) - kept; room < int64(size) {
+		r.growLocked(kept + int64(size))
+	}
+	room := int64(len(r.buf)) - kept
+	from := r.end % int64(len(r.buf))
+	return r.buf[from:min(from+room, from+int64(size), int64(len(r.buf)))]
+}
+
+// growLocked makes the buffer hold need bytes at least, and twice what it held unless that is more than
+// it can ever use.
+func (r *ringBuffer) growLocked(need int64) {
+	size := max(need, min(2*int64(len(r.buf)), r.keep+maxReserve))
+	grown := make([]byte, size)
+	kept := r.keptLocked()
+	for from := r.end - kept; from < r.end; {
+		piece := r.spanLocked(from, r.end)
+		from += int64(copySpan(grown, from, piece))
+	}
+	r.buf = grown
+}
+
+// copySpan copies piece to its place at offset from in a ring, up to the ring's edge.
+func copySpan(ring []byte, from int64, piece []byte) int {
+	return copy(ring[from%int64(len(ring)):], piece)
+}
+
+// commit makes n bytes of what reserve returned part of the output.
+func (r *ringBuffer) commit(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end += int64(n)
+	if n > 0 {
+		r.wakeLocked()
+	}
+}
+
+// close says that no more bytes will come, so that an unfinished character stays one.
+func (r *ringBuffer) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.wakeLocked()
+}
+
+func (r *ringBuffer) wakeLocked() {
+	if r.wake != nil {
+		close(r.wake)
+		r.wake = nil
+	}
+}
+
+// keptLocked is how many bytes are readable.
+func (r *ringBuffer) keptLocked() int64 { return min(r.end, r.keep) }
+
+// spanLocked returns the bytes from an offset on that lie in one piece, up to the offset to.
+func (r *ringBuffer) spanLocked(from, to int64) []byte {
+	at := from % int64(len(r.buf))
+	return r.buf[at:min(at+to-from, int64(len(r.buf)))]
+}
+
+// rawLocked returns a copy of the bytes between two readable offsets.
+func (r *ringBuffer) rawLocked(from, to int64) string {
+	var b strings.Builder
+	b.Grow(int(to - from))
+	for from < to {
+		piece := r.spanLocked(from, to)
+		b.Write(piece)
+		from += int64(len(piece))
+	}
+	return b.String()
+}
+
+// last returns the longest text in whole characters, of at most limit bytes, that the output so far ends
+// with, and whether that is less than all of it. limit is at most the one that the buffer was made for.
+func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
+	r.mu.Lock()
+	from := r.end - min(r.end, limit+2*contextBytes)
+	raw := r.rawLocked(from, r.end)
+	closed := r.closed
+	r.mu.Unlock()
+
+	if !closed {
+		raw = raw[:len(raw)-unfinished(raw)]
+	}
+	text, cut := lastText(raw, int(limit))
+	return text, from+int64(cut) > 0
+}
+
+// A glance is what a reader that follows the output finds from an offset on.
+type glance struct {
+	text       string
+	begin, end int64 // where text lies in the output; begin is later than asked for if bytes are gone
+	total      int64 // how much output there was then
+	over       bool  // there is no text, and there never will be
+}
+
+// look returns up to size bytes of output from an offset on, in whole characters. size is at least 8.
+func (r *ringBuffer) look(from int64, size int) glance {
+	r.mu.Lock()
+	oldest := r.end - r.keptLocked()
+	g := glance{begin: from, end: from, total: r.end}
+	if oldest > 0 {
+		g.begin = max(from, oldest+contextBytes)
+	}
+	context := int(min(g.begin-oldest, contextBytes))
+	stop := min(g.begin+int64(size), r.end)
+	var raw string
+	if g.begin < stop {
+		raw = r.rawLocked(g.begin-int64(context), stop)
+	}
+	final := r.closed && stop == r.end
+	r.mu.Unlock()
+
+	if raw == "" {
+		g.over = final
+		return g
+	}
+	start := context
+	for start < len(raw) && !startsCharacter(raw, start) {
+		start++
+	}
+	raw, g.begin = raw[start:], g.begin+int64(start-context)
+	if !final {
+		raw = raw[:len(raw)-unfinished(raw)]
+	}
+	g.end = g.begin + int64(len(raw))
+	g.text = validText(raw)
+	g.over = raw == "" && final
+	return g
+}
+
+// changed returns a channel that is closed once there is more output than total, or the buffer is closed;
+// nil if that is so already.
+func (r *ringBuffer) changed(total int64) <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.end > total {
+		return nil
+	}
+	if r.wake == nil {
+		r.wake = make(chan struct{})
+	}
+	return r.wake
+}
+
+// total is how many bytes were written so far.
+func (r *ringBuffer) total() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end
+}

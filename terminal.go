@@ -1,0 +1,405 @@
+package acpterm
+
+// One command's life, from start to release. A Terminal joins a process tree (procgroup), the capture of
+// its output and the buffer that keeps it; it knows its own id and session and nothing of others.
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// State is where a terminal is in its life.
+type State int
+
+const (
+	// StateStarting is before the command runs.
+	StateStarting State = iota
+	// StateRunning is while it does.
+	StateRunning
+	// StateFinished is after it exited by itself, or was ended by somebody else.
+	StateFinished
+	// StateKilled is after Kill or a release ended it.
+	StateKilled
+	// StateTimedOut is after it outlived its timeout and was ended for it.
+	StateTimedOut
+	// StateFailed is when it could not be started. Such a terminal is in no manager.
+	StateFailed
+)
+
+var stateNames = [...]string{"starting", "running", "finished", "killed", "timed out", "failed"}
+
+// String is the state for people: "running", "timed out".
+func (s State) String() string { return stateNames[s] }
+
+// EscalationStep is one step of how a command is asked to end: a signal for its whole tree, and how long
+// the tree has to be gone before the next step.
+type EscalationStep struct {
+	Signal syscall.Signal
+	Wait   time.Duration
+}
+
+// killWait is how long a tree has to be gone after SIGKILL before it counts as one that cannot be ended.
+const killWait = 10 * time.Second
+
+// followSize is how many bytes of output one Chunk has at the most.
+const followSize = 64 << 10
+
+// Terminal is one command, running or ended, with its output. A Manager makes it. Whoever holds it can read
+// it for ever, after its release too.
+//
+// All methods may be called concurrently. None of them holds a lock while it waits.
+type Terminal struct {
+	id         TerminalID
+	session    SessionID
+	request    CreateTerminalRequest
+	created    time.Time
+	limit      int64 // bytes that Output shows
+	escalation []EscalationStep
+	timeout    time.Duration // 0: none
+
+	ring       *ringBuffer
+	busy       *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
+	started    chan struct{}   // closed when it has left StateStarting
+	ended      chan struct{}   // closed when the command has ended and its output is in the ring
+
+	// Written before started is closed, and read after.
+	command  Command
+	group    *procGroup // nil when starting failed
+	capture  *capture
+	startErr error
+
+	mu        sync.Mutex
+	state     State
+	startedAt time.Time
+	endedAt   time.Time
+	status    TerminalExitStatus // once ended is closed
+	waitErr   error              // likewise
+	ending    *ending            // the last one; nil until something ends the tree
+	timer     *time.Timer        // of the timeout; nil when there is none
+
+	released  bool               // a release has ended the tree, or given it up
+
+	retireOnce sync.Once
+	retired    chan struct{} // closed when a release has ended everything
+	retireErr  error         // once retired is closed
+}
+
+// Chunk is a piece of output that a follower gets.
+type Chunk struct {
+	// Offset and End are where the piece begins and ends, in bytes as the command wrote them. Going on from
+	// End gets what comes next.
+	Offset, End int64
+	// Text is the piece as valid UTF-8 in whole characters; a byte that is part of none is U+FFFD.
+	Text string
+	// Missed is how many bytes before Offset were gone when the follower came for them.
+	Missed int64
+}
+
+// ID is the terminal's id.
+func (t *Terminal) ID() TerminalID { return t.id }
+
+// Session is the session that the terminal belongs to.
+func (t *Terminal) Session() SessionID { return t.session }
+
+// Request is what was asked for.
+func (t *Terminal) Request() CreateTerminalRequest { return t.request }
+
+// Command is what really runs. It is the zero Command while the terminal is starting.
+func (t *Terminal) Command() Command {
+	select {
+	case <-t.started:
+		return t.command
+	default:
+		return Command{}
+	}
+}
+
+// OutputByteLimit is how many bytes of output are kept for Output.
+func (t *Terminal) OutputByteLimit() uint64 { return uint64(t.limit) }
+
+// OutputTotal is how many bytes the command has written so far, kept or not.
+func (t *Terminal) OutputTotal() int64 { return t.ring.total() }
+
+// State is where the terminal is in its life.
+func (t *Terminal) State() State {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.state
+}
+
+// Times says when the terminal was created, when its command was started and when it ended; a time that
+// has not come is zero.
+func (t *Terminal) Times() (created, started, ended time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.created, t.startedAt, t.endedAt
+}
+
+// Done returns a channel that is closed when the command has ended and all it wrote can be read.
+func (t *Terminal) Done() <-chan struct{} { return t.ended }
+
+// Output is the output so far and, once the command has ended, how it ended; then all that the command
+// itself wrote is in. It is what terminal/output answers.
+func (t *Terminal) Output() TerminalOutputResponse {
+	var out TerminalOutputResponse
+	select {
+	case <-t.ended:
+		if status, err := t.exitStatus(); err == nil {
+			out.ExitStatus = &status
+		}
+	default:
+	}
+	out.Output, out.Truncated = t.ring.last(t.limit)
+	return out
+}
+
+// Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is
+// where to go on. It goes on until there can be no more output, which is when the last process that holds the
+// output has closed it or the terminal is released: a command that leaves something running in the background
+// may have ended long before. To stop sooner, end ctx or leave the loop.
+//
+// A follower never slows the command. One that is too slow itself, or asks for what is gone, is told how
+// much it missed, to the byte; the last piece may be such a report with no text.
+func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
+	return func(yield func(Chunk) bool) {
+		at := max(offset, 0)
+		for ctx.Err() == nil {
+			g := t.ring.look(at, followSize)
+			if g.end > at {
+				if !yield(Chunk{Offset: g.begin, End: g.end, Text: g.text, Missed: g.begin - at}) {
+					return
+				}
+				at = g.end
+				continue
+			}
+			if g.over {
+				return
+			}
+			if changed := t.ring.changed(g.total); changed != nil {
+				select {
+				case <-changed:
+				case <-ctx.Done():
+				}
+			}
+		}
+	}
+}
+
+// Wait returns how the command ended, when it has, whatever it left running. Every byte that the command
+// itself wrote can be read by then.
+//
+// It fails with ErrCancelled when ctx ends first, with what Create returned when the command never started,
+// and with ErrSurvivors when it could not be ended and was given up.
+func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
+	select {
+	case <-t.ended:
+		return t.exitStatus()
+	case <-ctx.Done():
+		return TerminalExitStatus{}, t.cancelled("wait", ctx)
+	}
+}
+
+func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.status, t.waitErr
+}
+
+func (t *Terminal) cancelled(op string, ctx context.Context) error {
+	return &Error{Op: op, Kind: ErrCancelled, SessionID: t.session, TerminalID: t.id, Err: context.Cause(ctx)}
+}
+
+// Kill ends the command and its whole tree: step by step as the manager's escalation table says, then with
+// SIGKILL. It returns when the tree is gone. A second Kill while a step is being waited for forces at once.
+// On a command that has ended it ends what is left of its tree; when nothing is, that is no error.
+//
+// It fails with ErrCancelled when ctx ends first, and the ending goes on; with ErrSurvivors when something
+// withstood.
+func (t *Terminal) Kill(ctx context.Context) error {
+	select {
+	case <-t.started:
+	case <-ctx.Done():
+		return t.cancelled("kill", ctx)
+	}
+	if t.group == nil {
+		return nil // it never ran
+	}
+	e, begun := t.end(StateKilled)
+	if !begun {
+		e.force()
+	}
+	select {
+	case <-e.done:
+		return e.err
+	case <-ctx.Done():
+		return t.cancelled("kill", ctx)
+	}
+}
+
+// release ends the tree if it is not gone, and the capture. It returns when both have ended; when ctx ends
+// first it fails, and they go on ending.
+func (t *Terminal) release(ctx context.Context) error {
+	t.retireOnce.Do(func() { t.busy.Go(t.retire) })
+	select {
+	case <-t.retired:
+		return t.retireErr
+	case <-ctx.Done():
+		return t.cancelled("release", ctx)
+	}
+}
+
+// retire is the goroutine of a release.
+func (t *Terminal) retire() {
+	defer close(t.retired)
+	<-t.started
+	if t.group == nil {
+		return // it never ran
+	}
+	e, _ := t.end(StateKilled)
+	<-e.done
+	t.retireErr = e.err
+	t.mu.Lock()
+	t.released = true
+	t.mu.Unlock()
+	t.capture.stop()
+	t.group.close()
+}
+
+// discard is release without grace, for a command that nobody has been told of yet.
+func (t *Terminal) discard() {
+	e, _ := t.end(StateKilled)
+	e.force()
+	t.release(context.Background())
+}
+
+// ending is a tree being ended: one run through the escalation table.
+type ending struct {
+	cause  State // what the terminal's state becomes if the command still ran
+	forced context.Context
+	force  context.CancelFunc // skips what is left of the table; may be called at any time
+	done   chan struct{}      // closed when the tree is gone, or given up
+	err    error              // once done is closed
+}
+
+// end begins to end the tree, or returns the ending that is under way or was successful. After a release
+// there is no new one. The terminal has left StateStarting.
+func (t *Terminal) end(cause State) (e *ending, begun bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ending != nil && (t.released || !t.ending.failed()) {
+		return t.ending, false
+	}
+	e = &ending{cause: cause, done: make(chan struct{})}
+	e.forced, e.force = context.WithCancel(context.Background())
+	t.ending = e
+	t.busy.Go(func() {
+		defer e.force() // frees the context
+		defer close(e.done)
+		e.err = t.endTree(e.forced)
+	})
+	return e, true
+}
+
+// failed reports whether it is over and something withstood.
+func (e *ending) failed() bool {
+	select {
+	case <-e.done:
+		return e.err != nil
+	default:
+		return false
+	}
+}
+
+// endTree goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone.
+func (t *Terminal) endTree(forced context.Context) error {
+	gone, survivors := false, []int(nil)
+	for _, step := range t.escalation {
+		if gone || forced.Err() != nil {
+			break
+		}
+		gone, _ = t.takeStep(forced, step)
+	}
+	if !gone {
+		gone, survivors = t.takeStep(context.Background(), EscalationStep{syscall.SIGKILL, killWait})
+	}
+	if !gone {
+		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
+	}
+	<-t.ended // the command is gone, so this is near
+	t.group.close()
+	return nil
+}
+
+// takeStep sends a step's signal and waits, and says whether the tree is gone, or who is left of it.
+func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (gone bool, survivors []int) {
+	t.group.signal(step.Signal)
+	ctx, cancel := context.WithTimeout(ctx, step.Wait)
+	defer cancel()
+	survivors = t.group.awaitGone(ctx)
+	return len(survivors) == 0, survivors
+}
+
+// expire is what the timeout does. A command that has ended, or is being ended, has won.
+func (t *Terminal) expire() {
+	t.mu.Lock()
+	running := t.state == StateRunning && t.ending == nil
+	t.mu.Unlock()
+	if running {
+		t.end(StateTimedOut)
+	}
+}
+
+// start runs the command. The caller has made the terminal known already.
+func (t *Terminal) start(command Command) error {
+	defer close(t.started)
+	group, pipe, err := startGroup(command)
+	if err != nil {
+		err = inOperation("create", t.session, err)
+		t.fail(err)
+		return err
+	}
+	t.command, t.group, t.capture = command, group, newCapture(pipe, t.ring)
+	t.mu.Lock()
+	t.state, t.startedAt = StateRunning, time.Now()
+	if t.timeout > 0 {
+		t.timer = time.AfterFunc(t.timeout, t.expire)
+	}
+	t.mu.Unlock()
+	t.busy.Go(t.capture.run)
+	t.busy.Go(t.watch)
+	return nil
+}
+
+// fail makes it a terminal whose command never ran.
+func (t *Terminal) fail(err error) {
+	t.ring.close()
+	t.mu.Lock()
+	t.state, t.waitErr = StateFailed, err
+	t.mu.Unlock()
+	close(t.ended)
+}
+
+// watch is the goroutine that sees the command end.
+func (t *Terminal) watch() {
+	e, err := t.group.awaitExit()
+	t.capture.drain()
+	t.mu.Lock()
+	t.endedAt = time.Now()
+	if err == nil {
+		t.status = e.status()
+	} else {
+		t.waitErr = &Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
+	}
+	t.state = StateFinished
+	if t.ending != nil {
+		t.state = t.ending.cause
+	}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.mu.Unlock()
+	close(t.ended)
+}

@@ -4,10 +4,7 @@ package acpterm
 // advertises it, an agent reads it, and both hold requests against it. One value does all three, so
 // that what is served is what was advertised.
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
@@ -25,20 +22,15 @@ type ClientCapabilities struct {
 // A capability that is absent, or that is not a boolean, counts as false, as the schema says. It fails
 // only for parameters that are no JSON object, with an *Error of kind ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error) {
-	var params struct {
-		ClientCapabilities json.RawMessage `json:"clientCapabilities"`
+	params := readObject("", initializeParams)
+	if params.err != nil {
+		return ClientCapabilities{}, params.err
 	}
-	if err := unmarshalParams(initializeParams, &params); err != nil {
-		return ClientCapabilities{}, err
-	}
-	var fields struct {
-		Terminal json.RawMessage `json:"terminal"`
-		Meta     Meta            `json:"_meta"`
-	}
+	// Here a value of the wrong type counts as absent, so what read says of it does not matter.
 	var c ClientCapabilities
-	if json.Unmarshal(params.ClientCapabilities, &fields) == nil {
-		c = ClientCapabilities{Terminal: string(fields.Terminal) == "true", Meta: fields.Meta}
-	}
+	capabilities := readObject("", params.fields["clientCapabilities"])
+	capabilities.read("terminal", &c.Terminal, "a boolean")
+	capabilities.read("_meta", &c.Meta, "an object")
 	return c, nil
 }
 

@@ -41,6 +41,11 @@ type HandlerOptions struct {
 	// terminals are advertised. If they are not, every terminal/* is answered -32601.
 	Capabilities *ClientCapabilities
 
+	// Created is told of each terminal that the agent creates, before the agent is: the place from which to show
+	// live output, with Terminal.Follow in a goroutine. It is called by the goroutine that serves the request,
+	// side by side for several; only that create waits for it to return. Nil: nobody is told.
+	Created func(*Terminal)
+
 	// SupportedMethods are the methods that Next serves. An agent that calls terminal/* without the capability is
 	// told them.
 	SupportedMethods []string
@@ -187,9 +192,11 @@ func (h *Handler) settle(c *call) (cancelled bool) {
 
 // cancelPending cancels the request that a $/cancel_request names and reports whether it is one of ours.
 func (h *Handler) cancelPending(req *jsonrpc2.Request) bool {
-	var p CancelRequestNotification
+	if req.Params == nil {
+		return false
+	}
 	var id jsonrpc2.ID
-	if req.Params == nil || json.Unmarshal(*req.Params, &p) != nil || json.Unmarshal(p.RequestID, &id) != nil {
+	if json.Unmarshal(readObject("", *req.Params).fields["requestId"], &id) != nil {
 		return false
 	}
 	h.mu.Lock()
@@ -263,6 +270,9 @@ func (h *Handler) create(ctx context.Context, params json.RawMessage) (any, erro
 	if closed {
 		h.manager.discard(t)
 		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
+	}
+	if h.options.Created != nil {
+		h.options.Created(t)
 	}
 	return CreateTerminalResponse{TerminalID: t.ID()}, nil
 }

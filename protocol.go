@@ -7,9 +7,8 @@ package acpterm
 // field is wrong.
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -168,110 +167,41 @@ type CancelRequestNotification struct {
 // UnmarshalJSON reads a request and refuses what the schema refuses: a required field that is absent
 // or null, and a null in args or env. Its errors are *Error of kind ErrInvalidParams and name the field.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
-	var wire struct {
-		SessionID *SessionID `json:"sessionId"`
-		Command   *string    `json:"command"`
-		Args      []*string  `json:"args"`
-		Env       []*struct {
-			Name  *string `json:"name"`
-			Value *string `json:"value"`
-			Meta  Meta    `json:"_meta"`
-		} `json:"env"`
-		Cwd             *string `json:"cwd"`
-		OutputByteLimit *uint64 `json:"outputByteLimit"`
-		Meta            Meta    `json:"_meta"`
+	var req CreateTerminalRequest
+	var args, env []json.RawMessage
+	o := readObject("", data)
+	o.require("sessionId", &req.SessionID, "a string")
+	o.require("command", &req.Command, "a string")
+	o.read("args", &args, "an array")
+	o.read("env", &env, "an array")
+	if o.read("cwd", &req.Cwd, "a string") && req.Cwd == "" {
+		o.fail("cwd", "must be an absolute path")
 	}
-	if err := unmarshalParams(data, &wire); err != nil {
-		return err
-	}
-	switch {
-	case wire.SessionID == nil:
-		return invalidField("sessionId", "required")
-	case wire.Command == nil:
-		return invalidField("command", "required")
-	case wire.Cwd != nil && *wire.Cwd == "":
-		return invalidField("cwd", "must be an absolute path")
-	}
-	*r = CreateTerminalRequest{
-		SessionID:       *wire.SessionID,
-		Command:         *wire.Command,
-		OutputByteLimit: wire.OutputByteLimit,
-		Meta:            wire.Meta,
-	}
-	if wire.Cwd != nil {
-		r.Cwd = *wire.Cwd
-	}
-	for i, arg := range wire.Args {
-		if arg == nil {
-			return invalidField(fmt.Sprintf("args[%d]", i), "must be a string")
+	o.read("outputByteLimit", &req.OutputByteLimit, "an integer from 0 to 18446744073709551615")
+	o.read("_meta", &req.Meta, "an object")
+	for i, arg := range args {
+		var text *string
+		if json.Unmarshal(arg, &text) != nil || text == nil {
+			o.fail(fmt.Sprintf("args[%d]", i), "must be a string")
+			break
 		}
-		r.Args = append(r.Args, *arg)
+		req.Args = append(req.Args, *text)
 	}
-	for i, v := range wire.Env {
-		switch {
-		case v == nil:
-			return invalidField(fmt.Sprintf("env[%d]", i), "must be an object")
-		case v.Name == nil:
-			return invalidField(fmt.Sprintf("env[%d].name", i), "required")
-		case v.Value == nil:
-			return invalidField(fmt.Sprintf("env[%d].value", i), "required")
+	for i, item := range env {
+		var v EnvVariable
+		e := readObject(fmt.Sprintf("env[%d]", i), item)
+		e.require("name", &v.Name, "a string")
+		e.require("value", &v.Value, "a string")
+		e.read("_meta", &v.Meta, "an object")
+		if e.err != nil {
+			o.err = cmp.Or(o.err, e.err)
+			break
 		}
-		r.Env = append(r.Env, EnvVariable{Name: *v.Name, Value: *v.Value, Meta: v.Meta})
+		req.Env = append(req.Env, v)
 	}
+	if o.err != nil {
+		return o.err
+	}
+	*r = req
 	return nil
-}
-
-// terminalParams is what the four requests about an existing terminal have in common.
-type terminalParams struct {
-	SessionID  *SessionID  `json:"sessionId"`
-	TerminalID *TerminalID `json:"terminalId"`
-}
-
-// parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
-func parseTerminalParams(data []byte) (SessionID, TerminalID, error) {
-	var p terminalParams
-	if err := unmarshalParams(data, &p); err != nil {
-		return "", "", err
-	}
-	switch {
-	case p.SessionID == nil:
-		return "", "", invalidField("sessionId", "required")
-	case p.TerminalID == nil:
-		return "", "", invalidField("terminalId", "required")
-	}
-	return *p.SessionID, *p.TerminalID, nil
-}
-
-// unmarshalParams is json.Unmarshal of an object, with errors that name the field and what it should
-// be, and never quote a value: it may be a secret of the environment.
-func unmarshalParams(data []byte, v any) error {
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
-		return invalidField("params", "must be an object")
-	}
-	err := json.Unmarshal(data, v)
-	if err == nil {
-		return nil
-	}
-	var mismatch *json.UnmarshalTypeError
-	if !errors.As(err, &mismatch) {
-		return invalidField("params", "not valid JSON")
-	}
-	field := mismatch.Field
-	if field == "" {
-		field = "params"
-	}
-	return invalidField(field, "must be "+schemaType(mismatch))
-}
-
-// schemaType names the schema's type for the Go type that a JSON value did not fit.
-func schemaType(e *json.UnmarshalTypeError) string {
-	switch e.Type.Kind().String() {
-	case "string":
-		return "a string"
-	case "uint64":
-		return "an integer from 0 to 18446744073709551615"
-	case "slice":
-		return "an array"
-	}
-	return "an object"
 }

@@ -60,10 +60,10 @@ type Terminal struct {
 	escalation []EscalationStep
 	timeout    time.Duration // 0: none
 
-	ring       *ringBuffer
-	busy       *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
-	started    chan struct{}   // closed when it has left StateStarting
-	ended      chan struct{}   // closed when the command has ended and its output is in the ring
+	ring    *ringBuffer
+	busy    *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
+	started chan struct{}   // closed when it has left StateStarting
+	ended   chan struct{}   // closed when the command has ended and its output is in the ring
 
 	// Written before started is closed, and read after.
 	command  Command
@@ -80,7 +80,7 @@ type Terminal struct {
 	ending    *ending            // the last one; nil until something ends the tree
 	timer     *time.Timer        // of the timeout; nil when there is none
 
-	released  bool               // a release has ended the tree, or given it up
+	released bool // a release has ended the tree, or given it up
 
 	retireOnce sync.Once
 	retired    chan struct{} // closed when a release has ended everything

@@ -1,0 +1,69 @@
+package acpterm
+
+// Reading the params of requests strictly: a field is there or not, has its type or not, and what is wrong is
+// said by the field's name.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+)
+
+// parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
+func parseTerminalParams(data []byte) (session SessionID, terminal TerminalID, err error) {
+	o := readObject("", data)
+	o.require("sessionId", &session, "a string")
+	o.require("terminalId", &terminal, "a string")
+	if o.err != nil {
+		return "", "", o.err
+	}
+	return session, terminal, nil
+}
+
+// object reads a JSON object property by property. Names count letter by letter, and the last of two
+// equal ones holds: encoding/json would take "Command" for "command", and would leave the elements of
+// a first "env" in the gaps of a second. err is the first thing that was wrong; it never quotes a
+// value, which may be a secret of the environment.
+type object struct {
+	path   string // where the object is: "", or "env[2]"
+	fields map[string]json.RawMessage
+	err    error
+}
+
+func readObject(path string, data []byte) *object {
+	o := &object{path: path}
+	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
+	case len(trimmed) == 0 || trimmed[0] != '{':
+		o.err = invalidField(cmp.Or(path, "params"), "must be an object")
+	case json.Unmarshal(data, &o.fields) != nil:
+		o.err = invalidField(cmp.Or(path, "params"), "not valid JSON")
+	}
+	return o
+}
+
+// read fills in a property and reports whether it is there; null counts as absent.
+func (o *object) read(name string, into any, want string) bool {
+	value := o.fields[name]
+	if value == nil || string(value) == "null" {
+		return false
+	}
+	if json.Unmarshal(value, into) != nil {
+		o.fail(name, "must be "+want)
+	}
+	return true
+}
+
+func (o *object) require(name string, into any, want string) {
+	if !o.read(name, into, want) {
+		o.fail(name, "required")
+	}
+}
+
+func (o *object) fail(name, reason string) {
+	if o.path != "" {
+		name = o.path + "." + name
+	}
+	if o.err == nil {
+		o.err = invalidField(name, reason)
+	}
+}

@@ -1,0 +1,174 @@
+package conformance
+
+// The schema: read once, compiled once, and open in two ways: as a validator for documents, and as
+// plain JSON for tests that compare it with Go types.
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+)
+
+const schemaURL = "mem:///terminal.v1.json"
+
+// definitions is the schema's $defs, as JSON.
+type definitions map[string]schemaNode
+
+// schemaNode is one schema within the file: the keywords that the published schema uses, and no more.
+type schemaNode struct {
+	Description          string                `json:"description"`
+	Title                string                `json:"title"`
+	Type                 oneOrMore             `json:"type"`
+	Format               string                `json:"format"`
+	Minimum              *int                  `json:"minimum"`
+	Default              *bool                 `json:"default"`
+	Properties           map[string]schemaNode `json:"properties"`
+	Required             []string              `json:"required"`
+	Items                *schemaNode           `json:"items"`
+	AdditionalProperties *bool                 `json:"additionalProperties"`
+	Ref                  string                `json:"$ref"`
+	AllOf                []schemaNode          `json:"allOf"`
+	AnyOf                []schemaNode          `json:"anyOf"`
+	// What a reader makes of a value that does not fit: the field's default.
+	DefaultOnNull  bool   `json:"x-deserialize-default-on-null"`
+	DefaultOnError bool   `json:"x-deserialize-default-on-error"`
+	Method         string `json:"x-method"`
+	Side           string `json:"x-side"`
+}
+
+// oneOrMore is a keyword whose value is a string or an array of strings.
+type oneOrMore []string
+
+func (o *oneOrMore) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*o = oneOrMore{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(o))
+}
+
+// refName is the name of the definition that a node refers to, or "".
+func (n schemaNode) refName() string {
+	if len(n.AllOf) == 1 {
+		return n.AllOf[0].refName()
+	}
+	return strings.TrimPrefix(n.Ref, "#/$defs/")
+}
+
+// schema is the compiled file together with its definitions.
+type schema struct {
+	defs     definitions
+	compiled map[string]*jsonschema.Schema
+}
+
+func loadSchema(t *testing.T) *schema {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "schema", "terminal.v1.json"))
+	require.NoError(t, err)
+
+	// A keyword that schemaNode does not know would be a rule that no test looks at.
+	var file struct {
+		Schema  string      `json:"$schema"`
+		Comment string      `json:"$comment"`
+		Defs    definitions `json:"$defs"`
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&file))
+	require.NotEmpty(t, file.Defs)
+
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	registerIntegerFormats(compiler)
+	require.NoError(t, compiler.AddResource(schemaURL, parse(t, data)))
+	s := &schema{defs: file.Defs, compiled: map[string]*jsonschema.Schema{}}
+	for name := range s.defs {
+		s.compiled[name], err = compiler.Compile(schemaURL + "#/$defs/" + name)
+		require.NoError(t, err, name)
+	}
+	return s
+}
+
+// registerIntegerFormats makes the validator hold numbers against the integer formats of the published
+// schema. They are not among JSON Schema's own formats, so that by itself it would let them pass.
+func registerIntegerFormats(c *jsonschema.Compiler) {
+	for name, bounds := range map[string][2]string{
+		"int64":  {"-9223372036854775808", "9223372036854775807"},
+		"uint32": {"0", "4294967295"},
+		"uint64": {"0", "18446744073709551615"},
+	} {
+		low, _ := new(big.Rat).SetString(bounds[0])
+		high, _ := new(big.Rat).SetString(bounds[1])
+		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error {
+			number, ok := v.(json.Number)
+			if !ok {
+				return nil // another type: the keyword "type" judges that
+			}
+			value, ok := new(big.Rat).SetString(number.String())
+			if !ok || value.Cmp(low) < 0 || value.Cmp(high) > 0 {
+				return fmt.Errorf("%s is no %s", number, name)
+			}
+			return nil
+		}})
+	}
+}
+
+// validate holds a JSON document against a definition.
+func (s *schema) validate(t *testing.T, def string, document []byte) error {
+	t.Helper()
+	require.Contains(t, s.compiled, def)
+	return s.compiled[def].Validate(parse(t, document))
+}
+
+// parse reads JSON and keeps numbers as they are written.
+func parse(t *testing.T, document []byte) any {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(document)))
+	require.NoError(t, err, "%s", document)
+	return value
+}
+
+// withoutNulls is a parsed document with the optional properties that are null taken out, which mean
+// the same as absent ones. What is inside _meta stays: nobody may make assumptions about it.
+func (s *schema) withoutNulls(node schemaNode, value any) any {
+	if name := node.refName(); name != "" {
+		node = s.defs[name]
+	}
+	for _, option := range node.AnyOf {
+		if option.refName() != "" {
+			return s.withoutNulls(option, value)
+		}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		if node.Properties == nil {
+			return value
+		}
+		kept := map[string]any{}
+		for name, v := range value {
+			if v != nil || slices.Contains(node.Required, name) {
+				kept[name] = s.withoutNulls(node.Properties[name], v)
+			}
+		}
+		return kept
+	case []any:
+		if node.Items == nil {
+			return value
+		}
+		kept := make([]any, len(value))
+		for i, v := range value {
+			kept[i] = s.withoutNulls(*node.Items, v)
+		}
+		return kept
+	}
+	return value
+}

@@ -4,7 +4,6 @@ package acpterm_test
 // to be.
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -106,18 +105,6 @@ var children = map[string]func(args []string){
 		_, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 		fmt.Print(err != nil)
 	},
-	// descriptors: writes which descriptors are open.
-	"descriptors": func([]string) {
-		for fd := range 100 {
-			if _, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
-				var st syscall.Stat_t
-				syscall.Fstat(fd, &st)
-				if st.Mode&syscall.S_IFMT != 0 { // what the runtime opened for itself has no type
-					fmt.Print(fd, " ")
-				}
-			}
-		}
-	},
 	// holder: starts a sleeping child that holds the output, says its pid, and exits.
 	"holder": func(args []string) {
 		child := startChild("sleep-silently")
@@ -131,12 +118,6 @@ var children = map[string]func(args []string){
 		signal.Ignore(syscall.SIGTERM)
 		os.NewFile(3, "ready").Close()
 		time.Sleep(time.Hour)
-	},
-	// lines: copies standard input, to be one end of a pipe.
-	"lines": func([]string) {
-		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-			fmt.Println(in.Text())
-		}
 	},
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -44,7 +45,7 @@ func startGroup(c Command) (_ *procGroup, output *os.File, err error) {
 	g.pid, err = syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
-		Files: []uintptr{stdin.Fd(), w.Fd(), w.Fd()}, // Fd makes them blocking, as commands expect
+		Files: childFiles(stdin.Fd(), w.Fd()), // Fd makes them blocking, as commands expect
 		Sys:   attr,
 	})
 	if err == nil {
@@ -59,6 +60,34 @@ func startGroup(c Command) (_ *procGroup, output *os.File, err error) {
 	}
 	return g, output, nil
 }
+
+// childFiles is the descriptor table of a command: its three, and every other one closed that it would
+// inherit. Go opens none of those, but the host may have been started with some, or have C code that does.
+// (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay open.)
+func childFiles(stdin, output uintptr) []uintptr {
+	files := []uintptr{stdin, output, output}
+	dir, err := os.Open("/dev/fd")
+	if err != nil {
+		return files
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		fd, err := strconv.Atoi(name)
+		if err != nil || fd < len(files) {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			for len(files) <= fd {
+				files = append(files, closed)
+			}
+		}
+	}
+	return files
+}
+
+// closed, in the place of a descriptor, has it closed in the child.
+const closed = ^uintptr(0)
 
 func (g *procGroup) awaitExit() (exit, error) {
 	e, err := g.watch.await(g.pid)

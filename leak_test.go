@@ -1,0 +1,86 @@
+package acpterm_test
+
+// After every test nothing of it is left: what a test starts, it starts through newManager, which looks for
+// processes, goroutines and descriptors once the manager is closed.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// markVariable is in the environment of every command of a test, so that its descendants can be found.
+const markVariable = "ACPTERM_TEST_MARK"
+
+var marks atomic.Int64
+
+// newManager returns a manager that is closed when the test ends; the test fails if anything is left then.
+// Processes and descriptors are looked for where there is /proc, which is on Linux.
+func newManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
+	t.Helper()
+	if options == nil {
+		options = new(acpterm.Options)
+	}
+	mark := fmt.Sprintf("%s=%d-%d", markVariable, os.Getpid(), marks.Add(1))
+	if options.Env == nil {
+		options.Env = os.Environ()
+	}
+	options.Env = append(options.Env, mark)
+	before := openDescriptors()
+	m := acpterm.NewManager(options)
+	t.Cleanup(func() {
+		require.NoError(t, m.Close())
+		require.Empty(t, markedProcesses(mark), "processes are left")
+		require.Empty(t, libraryGoroutines(), "goroutines are left")
+		require.LessOrEqual(t, openDescriptors(), before, "descriptors are left")
+	})
+	return m
+}
+
+// markedProcesses are the processes with a variable in their environment, and the zombies among this
+// process's children, which have no environment any more.
+func markedProcesses(mark string) (found []string) {
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		environ, _ := os.ReadFile(entry + "/environ")
+		stat, _ := os.ReadFile(entry + "/stat")
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		zombie := len(fields) > 1 && fields[0] == "Z" && fields[1] == fmt.Sprint(os.Getpid())
+		if zombie || bytes.Contains(environ, []byte(mark+"\x00")) {
+			found = append(found, string(stat))
+		}
+	}
+	return found
+}
+
+// libraryGoroutines are the stacks of goroutines that run code of the library. A goroutine that has said it is
+// done may take a moment to be gone, so it looks until there is none, for a bounded time.
+func libraryGoroutines() (found []string) {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		buf := make([]byte, 1<<20)
+		found = nil
+		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if strings.Contains(stack, "github.com/acpterm/acpterm.") && !strings.Contains(stack, "libraryGoroutines") {
+				found = append(found, stack)
+			}
+		}
+		if len(found) == 0 {
+			return nil
+		}
+	}
+	return found
+}
+
+func openDescriptors() int {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	return len(entries)
+}

@@ -1,0 +1,304 @@
+package acpterm_test
+
+// Laws 1, 2, 3, 5 on the Go API, with real processes.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// create starts a child and fails the test if it does not start.
+func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, options ...acpterm.TerminalOption) *acpterm.Terminal {
+	t.Helper()
+	term, err := m.Create(t.Context(), req, options...)
+	require.NoError(t, err)
+	return term
+}
+
+// run starts a child, waits for its end and returns its output.
+func run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
+	t.Helper()
+	term := create(t, m, req)
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	return term.Output()
+}
+
+// awaitOutput follows a terminal until its output has the text.
+func awaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
+	t.Helper()
+	var got strings.Builder
+	for chunk := range term.Follow(t.Context(), 0) {
+		got.WriteString(chunk.Text)
+		if strings.Contains(got.String(), text) {
+			return
+		}
+	}
+	require.Contains(t, got.String(), text)
+}
+
+func TestExitStatus(t *testing.T) {
+	m := newManager(t, nil)
+	for _, code := range []uint32{0, 1, 3, 127, 255} {
+		out := run(t, m, childRequest("exit", fmt.Sprint(code)))
+		require.Equal(t, &acpterm.TerminalExitStatus{ExitCode: new(code)}, out.ExitStatus)
+		require.Equal(t, code == 0, out.ExitStatus.Success())
+	}
+}
+
+func TestStatesAndTimes(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("polite"))
+	require.Equal(t, acpterm.StateRunning, term.State())
+	created, started, ended := term.Times()
+	require.False(t, created.IsZero())
+	require.False(t, started.Before(created))
+	require.True(t, ended.IsZero())
+	require.Equal(t, acpterm.SessionID("s"), term.Session())
+	require.Equal(t, executable(), term.Command().Path)
+	require.Equal(t, []*acpterm.Terminal{term}, m.Terminals())
+
+	awaitOutput(t, term, "ready")
+	require.Nil(t, term.Output().ExitStatus)
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, acpterm.StateKilled, term.State())
+	_, _, ended = term.Times()
+	require.False(t, ended.Before(started))
+
+	finished := create(t, m, childRequest("exit", "0"))
+	_, err := finished.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, acpterm.StateFinished, finished.State())
+	require.NoError(t, finished.Kill(t.Context()), "to kill what has ended is no error")
+	require.Equal(t, acpterm.StateFinished, finished.State())
+}
+
+func TestTwentyWaiters(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("polite"))
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			status, err := term.Wait(context.Background())
+			if err != nil || *status.ExitCode != 7 {
+				t.Errorf("wait: %v, %v", status, err)
+			}
+		})
+	}
+	awaitOutput(t, term, "ready")
+	require.NoError(t, term.Kill(t.Context()))
+	wg.Wait()
+}
+
+func TestWaitIsBoundedByItsContextOnly(t *testing.T) {
+	m := newManager(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	term, err := m.Create(ctx, childRequest("sleep"))
+	require.NoError(t, err)
+	cancel() // ends neither the command
+	_, err = term.Wait(ctx)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	awaitOutput(t, term, "ready") // nor its output
+}
+
+func TestTimeout(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Timeout: time.Hour})
+	term := create(t, m, childRequest("sleep"), acpterm.WithTimeout(time.Millisecond))
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "SIGTERM", *status.Signal)
+	require.Equal(t, acpterm.StateTimedOut, term.State())
+
+	quick := create(t, m, childRequest("exit", "0"))
+	_, err = quick.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, acpterm.StateFinished, quick.State())
+}
+
+// 200 writes, by turns to standard output and standard error, arrive in exactly this order.
+func TestBothOutputsShareOneOrder(t *testing.T) {
+	m := newManager(t, nil)
+	var want strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&want, "line %d\n", i)
+	}
+	require.Equal(t, want.String(), run(t, m, childRequest("alternate", "200")).Output)
+}
+
+func TestOutputLimits(t *testing.T) {
+	m := newManager(t, nil)
+	for text, wants := range map[string]map[uint64]string{
+		"aé✓😀": {0: "", 1: "", 2: "", 3: "", 4: "😀", 5: "😀", 100: "aé✓😀"},
+		"😀✓é":  {0: "", 1: "", 2: "é", 3: "é", 4: "é", 5: "✓é", 100: "😀✓é"},
+		"ééé":  {0: "", 1: "", 2: "é", 3: "é", 4: "éé", 5: "éé", 100: "ééé"},
+	} {
+		for limit, want := range wants {
+			req := childRequest("print", text)
+			req.OutputByteLimit = new(limit)
+			out := run(t, m, req)
+			require.Equal(t, want, out.Output, "%s at %d", text, limit)
+			require.Equal(t, want != text, out.Truncated, "%s at %d", text, limit)
+		}
+	}
+	for limit, want := range map[uint64]int{10: 3, 100: 33, 10_000: 1000} {
+		req := childRequest("print", strings.Repeat("\xff", 1000))
+		req.OutputByteLimit = new(limit)
+		out := run(t, m, req)
+		require.Equal(t, strings.Repeat("\uFFFD", want), out.Output, "at %d", limit)
+		require.Equal(t, want < 1000, out.Truncated, "at %d", limit)
+	}
+}
+
+func TestDefaultLimitAndCeiling(t *testing.T) {
+	m := newManager(t, &acpterm.Options{OutputByteLimit: 1000, MaxOutputByteLimit: 2000})
+	for limit, want := range map[*uint64]int{nil: 1000, new(uint64(1 << 63)): 2000, new(^uint64(0)): 2000, new(uint64(1500)): 1500} {
+		req := childRequest("flood", "5000", "100")
+		req.OutputByteLimit = limit
+		out := run(t, m, req)
+		require.Len(t, out.Output, want)
+		require.True(t, out.Truncated)
+	}
+}
+
+func TestDefaultLimitIsOneMebibyte(t *testing.T) {
+	m := newManager(t, nil)
+	require.Equal(t, uint64(1<<20), create(t, m, childRequest("exit", "0")).OutputByteLimit())
+}
+
+// A character that comes in two writes is never seen in half, and one that is never finished shows in the end.
+func TestCharacterSplitByAPause(t *testing.T) {
+	m := newManager(t, nil)
+	file := filepath.Join(t.TempDir(), "go")
+	for _, split := range []struct{ first, second, before, after string }{
+		{"a\xe2\x9c", "\x93b", "a", "a✓b"},
+		{"a\xf0", "\x9f\x98\x80", "a", "a😀"},
+		{"a\xe2\x9c", "b", "a", "a\uFFFD\uFFFDb"},
+		{"é", "\xf0\x9f\x98", "é", "é\uFFFD\uFFFD\uFFFD"},
+	} {
+		os.Remove(file + ".0")
+		term := create(t, m, childRequest("pieces", file, split.first, split.second))
+		for term.OutputTotal() < int64(len(split.first)) {
+			runtime.Gosched()
+		}
+		for range 3 { // polling changes nothing
+			require.Equal(t, split.before, term.Output().Output)
+		}
+		require.False(t, term.Output().Truncated)
+		require.NoError(t, os.WriteFile(file+".0", nil, 0o600))
+		var followed strings.Builder
+		for chunk := range term.Follow(t.Context(), 0) {
+			require.True(t, utf8.ValidString(chunk.Text))
+			followed.WriteString(chunk.Text)
+		}
+		require.Equal(t, split.after, term.Output().Output)
+		require.Equal(t, split.after, followed.String())
+	}
+}
+
+func TestThirtyTerminalsDoNotMix(t *testing.T) {
+	m := newManager(t, nil)
+	terms := make([]*acpterm.Terminal, 30)
+	for i := range terms {
+		terms[i] = create(t, m, childRequest("print", strings.Repeat(fmt.Sprintf("<%d>", i), 1000)))
+	}
+	for i, term := range terms {
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, strings.Repeat(fmt.Sprintf("<%d>", i), 1000), term.Output().Output)
+	}
+}
+
+// Live: the reader gets the first piece while the command waits for it to be read.
+func TestFollowIsLive(t *testing.T) {
+	m := newManager(t, nil)
+	dir := t.TempDir()
+	files := []string{filepath.Join(dir, "1"), filepath.Join(dir, "2"), filepath.Join(dir, "3")}
+	term := create(t, m, childRequest("steps", files...))
+	var got []acpterm.Chunk
+	for chunk := range term.Follow(t.Context(), 0) {
+		got = append(got, chunk)
+		if len(got) <= len(files) {
+			require.NoError(t, os.WriteFile(files[len(got)-1], nil, 0o600))
+		}
+	}
+	require.Equal(t, []acpterm.Chunk{
+		{Offset: 0, End: 1, Text: "1"}, {Offset: 1, End: 2, Text: "2"},
+		{Offset: 2, End: 3, Text: "3"}, {Offset: 3, End: 4, Text: "4"},
+	}, got)
+}
+
+// A reader that is too slow is told what it missed, to the byte, and the command did not wait for it.
+func TestFollowTellsWhatWasMissed(t *testing.T) {
+	m := newManager(t, &acpterm.Options{FollowBytes: 1000})
+	req := childRequest("flood", "1000000", "1000")
+	req.OutputByteLimit = new(uint64(10))
+	term := create(t, m, req)
+	_, err := term.Wait(t.Context()) // nobody has read anything until here
+	require.NoError(t, err)
+	var text, missed, at int64
+	for chunk := range term.Follow(t.Context(), 0) {
+		require.Equal(t, at+chunk.Missed, chunk.Offset)
+		require.Equal(t, chunk.End-chunk.Offset, int64(len(chunk.Text)))
+		text, missed, at = text+int64(len(chunk.Text)), missed+chunk.Missed, chunk.End
+	}
+	require.Equal(t, int64(1_000_000), text+missed)
+	require.GreaterOrEqual(t, text, int64(1000), "FollowBytes were kept, whatever the agent's limit")
+	require.Len(t, term.Output().Output, 10)
+}
+
+func TestFollowEndsWithItsContextAndItsLoop(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("sleep"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for chunk := range term.Follow(ctx, 0) {
+		require.Equal(t, "ready\n", chunk.Text)
+		cancel() // the loop ends, though there could be more
+	}
+	for range term.Follow(t.Context(), -5) {
+		break
+	}
+}
+
+// Law 5, on the Go API.
+func TestReleaseLeavesTheHolderReading(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("sleep"))
+	awaitOutput(t, term, "ready")
+	waited := make(chan error, 1)
+	go func() { _, err := term.Wait(context.Background()); waited <- err }()
+
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	require.NoError(t, <-waited)
+	_, err := m.Terminal("s", term.ID())
+	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound)
+	require.Empty(t, m.Terminals())
+
+	require.Equal(t, "ready\n", term.Output().Output)
+	require.Equal(t, "SIGTERM", *term.Output().ExitStatus.Signal)
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "signal SIGTERM", status.String())
+	require.Equal(t, acpterm.StateKilled, term.State())
+	for chunk := range term.Follow(t.Context(), 0) { // and this ends
+		require.Equal(t, "ready\n", chunk.Text)
+	}
+	require.NoError(t, term.Kill(t.Context()), "nothing is left to be killed")
+
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()), "a second time")
+	require.ErrorIs(t, m.Release(t.Context(), "other", term.ID()), acpterm.ErrTerminalNotFound)
+	require.ErrorIs(t, m.Release(t.Context(), "s", "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"), acpterm.ErrTerminalNotFound)
+}

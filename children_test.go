@@ -55,6 +55,17 @@ var children = map[string]func(args []string){
 		fmt.Println("bye")
 		os.Exit(7)
 	},
+	// together DIR N: on SIGTERM puts a file into the directory, and exits once there are N.
+	"together": func(args []string) {
+		terminate := make(chan os.Signal, 1)
+		signal.Notify(terminate, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-terminate
+		os.WriteFile(fmt.Sprintf("%s/%d", args[0], os.Getpid()), nil, 0o600)
+		for entries, _ := os.ReadDir(args[0]); len(entries) < number(args[1]); entries, _ = os.ReadDir(args[0]) {
+			time.Sleep(time.Millisecond)
+		}
+	},
 	// steps FILE...: writes "1", waits until the first file exists, writes "2", and so on.
 	"steps": func(files []string) {
 		for i, file := range files {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -75,8 +76,12 @@ type call struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	conn   *jsonrpc2.Conn
-	req    *jsonrpc2.Request
+	id     jsonrpc2.ID
+	serve  service
 }
+
+// service does what a request asks for, waits for what it has to wait for, and returns the result.
+type service func(context.Context) (any, error)
 
 // errCancelRequest is the cause of a request's context ending by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
@@ -120,17 +125,22 @@ func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 // methods are those that Dispatch serves.
 var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
 
-// serve begins to answer a request. The request is pending before serve returns, so that a cancel
-// which follows it on the wire finds it.
+// serve begins to answer a request. What order matters to is done before it returns: the request is pending,
+// so that a cancel which follows it on the wire finds it, and it has its terminal, so that a release which
+// follows it does not take that away.
 func (h *Handler) serve(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	c := &call{conn: conn, req: req}
+	var params json.RawMessage
+	if req.Params != nil {
+		params = *req.Params
+	}
+	c := &call{conn: conn, id: req.ID, serve: h.admit(req.Method, params)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return // the connection is gone, so nobody would hear an answer
 	}
-	h.pending[req.ID] = c
+	h.pending[c.id] = c
 	if req.Method != MethodOutput {
 		h.work.Go(func() { h.answer(c) })
 		return
@@ -162,11 +172,7 @@ func (h *Handler) answerPolls() {
 // answer serves a request and replies. A cancel that came before it was done wins.
 func (h *Handler) answer(c *call) {
 	defer c.cancel(nil)
-	var params json.RawMessage
-	if c.req.Params != nil {
-		params = *c.req.Params
-	}
-	result, err := h.Dispatch(c.ctx, c.req.Method, params)
+	result, err := c.serve(c.ctx)
 	if h.settle(c) {
 		if created, ok := result.(CreateTerminalResponse); ok {
 			h.undo(created.TerminalID)
@@ -174,18 +180,18 @@ func (h *Handler) answer(c *call) {
 		result, err = nil, &Error{Kind: ErrCancelled, Err: errCancelRequest}
 	}
 	if err != nil {
-		c.conn.ReplyWithError(c.ctx, c.req.ID, ResponseError(err))
+		c.conn.ReplyWithError(c.ctx, c.id, ResponseError(err))
 		return
 	}
-	c.conn.Reply(c.ctx, c.req.ID, result)
+	c.conn.Reply(c.ctx, c.id, result)
 }
 
 // settle makes a call one that can be cancelled no more and reports whether it was cancelled before.
 func (h *Handler) settle(c *call) (cancelled bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.pending[c.req.ID] == c { // an agent may have used the id again, against the rules
-		delete(h.pending, c.req.ID)
+	if h.pending[c.id] == c { // an agent may have used the id again, against the rules
+		delete(h.pending, c.id)
 	}
 	return errors.Is(context.Cause(c.ctx), errCancelRequest)
 }
@@ -218,45 +224,64 @@ func (h *Handler) cancelPending(req *jsonrpc2.Request) bool {
 // A method that is not one of the five terminal/* methods is an *Error of kind ErrMethodNotFound, and one that
 // was not advertised a *CapabilityError.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
+	return h.admit(method, params)(ctx)
+}
+
+// admit does the part of a request that waits for nothing and has its place in the order of requests: it reads
+// the params and finds the terminal. A release's id is dead from here on.
+func (h *Handler) admit(method string, params json.RawMessage) service {
+	fail := func(err error) service {
+		return func(context.Context) (any, error) { return nil, err }
+	}
 	if !slices.Contains(methods, method) {
-		return nil, methodNotFound(method)
+		return fail(methodNotFound(method))
 	}
 	if err := h.Capabilities().Require(method); err != nil {
 		refused := err.(*CapabilityError)
 		refused.SupportedMethods = append(refused.SupportedMethods, h.options.SupportedMethods...)
-		return nil, refused
+		return fail(refused)
 	}
 	if method == MethodCreate {
-		return h.create(ctx, params)
+		var req CreateTerminalRequest
+		if err := req.UnmarshalJSON(params); err != nil {
+			return fail(err)
+		}
+		return func(ctx context.Context) (any, error) { return h.create(ctx, req) }
 	}
 	session, id, err := parseTerminalParams(params)
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
 	if method == MethodRelease {
-		h.forget(id)
-		return ReleaseTerminalResponse{}, h.manager.Release(ctx, session, id)
+		t, err := h.manager.beginRelease(session, id)
+		if err == nil {
+			h.forget(id)
+		}
+		return func(ctx context.Context) (any, error) {
+			if t != nil {
+				err = t.awaitRelease(ctx)
+			}
+			return ReleaseTerminalResponse{}, err
+		}
 	}
 	t, err := h.manager.Terminal(session, id)
 	if err != nil {
-		return nil, err
+		return fail(err)
 	}
 	switch method {
-	case MethodWaitForExit:
-		status, err := t.Wait(ctx)
-		return WaitForTerminalExitResponse(status), err
+	case MethodOutput:
+		return func(context.Context) (any, error) { return t.Output(), nil }
 	case MethodKill:
-		return KillTerminalResponse{}, t.Kill(ctx)
+		return func(ctx context.Context) (any, error) { return KillTerminalResponse{}, t.Kill(ctx) }
 	default:
-		return t.Output(), nil
+		return func(ctx context.Context) (any, error) {
+			status, err := t.Wait(ctx)
+			return WaitForTerminalExitResponse(status), err
+		}
 	}
 }
 
-func (h *Handler) create(ctx context.Context, params json.RawMessage) (any, error) {
-	var req CreateTerminalRequest
-	if err := req.UnmarshalJSON(params); err != nil {
-		return nil, err
-	}
+func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (any, error) {
 	t, err := h.manager.Create(ctx, req)
 	if err != nil {
 		return nil, err
@@ -264,6 +289,8 @@ func (h *Handler) create(ctx context.Context, params json.RawMessage) (any, erro
 	h.mu.Lock()
 	closed := h.closed
 	if !closed {
+		// Those that the embedder released are not ours to keep.
+		maps.DeleteFunc(h.terminals, func(_ TerminalID, old *Terminal) bool { return old.isRetired() })
 		h.terminals[t.ID()] = t
 	}
 	h.mu.Unlock()
@@ -304,7 +331,7 @@ func (h *Handler) Close() error {
 		c.cancel(nil)
 	}
 	h.mu.Unlock()
-	err := h.manager.releaseTerminals(context.Background(), terminals)
+	err := h.manager.releaseAll(context.Background(), terminals)
 	h.work.Wait()
 	return err
 }

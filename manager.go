@@ -98,15 +98,15 @@ type Manager struct {
 	options Options
 	ids     *idMint
 
-	// What Close waits for: every goroutine of a terminal, and every call that starts or releases one. A call
-	// counts itself in under mu, before closed is set or not at all; a goroutine is begun while something
-	// else is counted.
+	// Every goroutine of a terminal. A release's is begun under mu, and it outlasts the terminal's others; so
+	// once Close has begun the releases of all, it can wait for all.
 	busy sync.WaitGroup
 
+	closing chan struct{} // closed when Close begins
+
 	mu       sync.Mutex
-	closing  chan struct{} // closed when Close begins
-	closed   chan struct{} // closed when it is through; nil before it begins
-	closeErr error
+	closed   chan struct{} // closed when Close is through; nil before it begins
+	closeErr error         // once closed is closed
 	sessions map[SessionID]map[TerminalID]*Terminal
 }
 
@@ -161,7 +161,6 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	if !m.register(t) {
 		return fail(&Error{Kind: ErrClosing})
 	}
-	defer m.busy.Done()
 	if err := t.start(command); err != nil {
 		m.remove(t.session, t.id)
 		return nil, err
@@ -178,15 +177,13 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	return fail(err)
 }
 
-// register makes a terminal known, unless the manager is closing. The caller is busy with it until it says
-// Done.
+// register makes a terminal known, unless the manager is closing.
 func (m *Manager) register(t *Terminal) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed != nil {
 		return false
 	}
-	m.busy.Add(1)
 	terminals := m.sessions[t.session]
 	if terminals == nil {
 		terminals = make(map[TerminalID]*Terminal)
@@ -211,17 +208,19 @@ func (m *Manager) removeLocked(session SessionID, id TerminalID) {
 	}
 }
 
-// take makes a terminal unknown and returns it; nil if there is none. The caller is busy with it until it
-// says Done.
-func (m *Manager) take(session SessionID, id TerminalID) *Terminal {
+// beginRelease makes a terminal unknown, begins to end it, and returns it; nil if that was done before.
+func (m *Manager) beginRelease(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.sessions[session][id]
-	if t != nil {
+	if t := m.sessions[session][id]; t != nil {
 		m.removeLocked(session, id)
-		m.busy.Add(1)
+		t.beginRelease()
+		return t, nil
 	}
-	return t
+	if m.ids.issued(session, id) {
+		return nil, nil
+	}
+	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
 // Terminal returns a session's terminal by its id. It fails with ErrTerminalNotFound for an id that was never
@@ -275,58 +274,35 @@ func oldestFirst(terminals []*Terminal) []*Terminal {
 // It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled when ctx ends
 // first, and the ending goes on; with ErrSurvivors when something withstood.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
-	if t := m.take(session, id); t != nil {
-		defer m.busy.Done()
-		return t.release(ctx)
+	t, err := m.beginRelease(session, id)
+	if t == nil {
+		return err
 	}
-	if m.ids.issued(session, id) {
-		return nil
-	}
-	return &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
+	return t.awaitRelease(ctx)
 }
 
 // ReleaseSession releases all terminals of a session, side by side. It returns when all are gone, with the
 // errors of Release joined.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
-	m.mu.Lock()
-	terminals := appendTerminals(nil, m.sessions[session])
-	m.mu.Unlock()
-	return m.releaseTerminals(ctx, terminals)
+	return m.releaseAll(ctx, m.SessionTerminals(session))
 }
 
-// releaseTerminals releases some terminals side by side, those that are not released already.
-func (m *Manager) releaseTerminals(ctx context.Context, terminals []*Terminal) error {
-	m.mu.Lock()
+// releaseAll releases terminals side by side. Those that somebody else is releasing it waits for.
+func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal) error {
 	for _, t := range terminals {
-		m.removeLocked(t.session, t.id)
+		m.beginRelease(t.session, t.id)
 	}
-	if m.closed == nil { // else Close is releasing them, and counted
-		m.busy.Add(1)
-		defer m.busy.Done()
+	var errs []error
+	for _, t := range terminals {
+		errs = append(errs, t.awaitRelease(ctx))
 	}
-	m.mu.Unlock()
-	return releaseAll(ctx, terminals)
+	return errors.Join(errs...)
 }
 
 // discard ends a terminal that nobody has been told of, at once and without grace.
 func (m *Manager) discard(t *Terminal) {
-	if m.take(t.session, t.id) == nil { // somebody else is ending it
-		t.release(context.Background())
-		return
-	}
-	defer m.busy.Done()
-	t.discard()
-}
-
-// releaseAll releases terminals side by side.
-func releaseAll(ctx context.Context, terminals []*Terminal) error {
-	errs := make([]error, len(terminals))
-	var wg sync.WaitGroup
-	for i, t := range terminals {
-		wg.Go(func() { errs[i] = t.release(ctx) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	m.beginRelease(t.session, t.id)
+	t.hurryRelease()
 }
 
 // Close releases every terminal, side by side, and refuses new ones from its first moment. When it returns
@@ -340,18 +316,11 @@ func (m *Manager) Close() error {
 		return m.closeErr
 	}
 	m.closed = make(chan struct{})
-	defer close(m.closed)
 	close(m.closing)
-	var all []*Terminal
-	for _, terminals := range m.sessions {
-		all = appendTerminals(all, terminals)
-	}
-	clear(m.sessions)
-	m.busy.Add(1)
 	m.mu.Unlock()
+	defer close(m.closed)
 
-	m.closeErr = releaseAll(context.Background(), all)
-	m.busy.Done()
+	m.closeErr = m.releaseAll(context.Background(), m.Terminals())
 	m.busy.Wait()
 	return m.closeErr
 }

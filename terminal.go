@@ -239,15 +239,30 @@ func (t *Terminal) Kill(ctx context.Context) error {
 	}
 }
 
-// release ends the tree if it is not gone, and the capture. It returns when both have ended; when ctx ends
-// first it fails, and they go on ending.
-func (t *Terminal) release(ctx context.Context) error {
+// beginRelease begins to end the tree, if it is not gone, and the capture. It returns at once; the manager
+// calls it with its lock held.
+func (t *Terminal) beginRelease() {
 	t.retireOnce.Do(func() { t.busy.Go(t.retire) })
+}
+
+// awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
+// goes on.
+func (t *Terminal) awaitRelease(ctx context.Context) error {
 	select {
 	case <-t.retired:
 		return t.retireErr
 	case <-ctx.Done():
 		return t.cancelled("release", ctx)
+	}
+}
+
+// isRetired reports whether a release is complete.
+func (t *Terminal) isRetired() bool {
+	select {
+	case <-t.retired:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -268,11 +283,14 @@ func (t *Terminal) retire() {
 	t.group.close()
 }
 
-// discard is release without grace, for a command that nobody has been told of yet.
-func (t *Terminal) discard() {
-	e, _ := t.end(StateKilled)
-	e.force()
-	t.release(context.Background())
+// hurryRelease makes a release that was begun do without grace, and returns when it is complete.
+func (t *Terminal) hurryRelease() {
+	<-t.started
+	if t.group != nil {
+		e, _ := t.end(StateKilled)
+		e.force()
+	}
+	<-t.retired
 }
 
 // ending is a tree being ended: one run through the escalation table.

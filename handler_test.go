@@ -1,0 +1,567 @@
+package acpterm_test
+
+// The wire contract: an agent at the other end of a real jsonrpc2 connection over real pipes.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// pipeEnd is one end of a connection made of two pipes, as an agent's standard input and output are.
+type pipeEnd struct {
+	io.Reader
+	io.Writer
+	closers []io.Closer
+}
+
+func (p pipeEnd) Close() error {
+	for _, c := range p.closers {
+		c.Close()
+	}
+	return nil
+}
+
+func pipePair(t testing.TB) (client, agent pipeEnd) {
+	fromAgent, toClient, err := os.Pipe()
+	require.NoError(t, err)
+	fromClient, toAgent, err := os.Pipe()
+	require.NoError(t, err)
+	return pipeEnd{fromAgent, toAgent, []io.Closer{toAgent, fromAgent}},
+		pipeEnd{fromClient, toClient, []io.Closer{toClient, fromClient}}
+}
+
+// agent is the agent's end of a connection whose client's end is served by a Handler.
+type agent struct {
+	*jsonrpc2.Conn
+	t       testing.TB
+	handler *acpterm.Handler
+}
+
+// connect serves a manager to an agent. The connection is ended and everything served when the test ends.
+func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *agent {
+	t.Helper()
+	client, agentEnd := pipePair(t)
+	h := acpterm.NewHandler(m, options)
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(client), h)
+	a := &agent{t: t, handler: h}
+	a.Conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), noHandler{})
+	t.Cleanup(func() {
+		a.Close()
+		<-conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+	})
+	return a
+}
+
+type noHandler struct{}
+
+func (noHandler) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
+
+type object = map[string]any
+
+// call sends a request and returns the result as it came.
+func (a *agent) call(method string, params any) (json.RawMessage, error) {
+	var result json.RawMessage
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := a.Call(ctx, method, params, &result)
+	return result, err
+}
+
+// mustCall is call for what must succeed.
+func (a *agent) mustCall(method string, params any) json.RawMessage {
+	a.t.Helper()
+	result, err := a.call(method, params)
+	require.NoError(a.t, err)
+	return result
+}
+
+// create starts a child over the wire.
+func (a *agent) create(name string, args ...string) acpterm.TerminalID {
+	a.t.Helper()
+	return a.createRequest(childRequest(name, args...))
+}
+
+func (a *agent) createRequest(params any) acpterm.TerminalID {
+	a.t.Helper()
+	var created acpterm.CreateTerminalResponse
+	require.NoError(a.t, json.Unmarshal(a.mustCall(acpterm.MethodCreate, params), &created))
+	return created.TerminalID
+}
+
+func of(id acpterm.TerminalID) object { return object{"sessionId": "s", "terminalId": id} }
+
+func (a *agent) output(id acpterm.TerminalID) (out acpterm.TerminalOutputResponse) {
+	a.t.Helper()
+	require.NoError(a.t, json.Unmarshal(a.mustCall(acpterm.MethodOutput, of(id)), &out))
+	return out
+}
+
+// poll asks for the output until it has the text, as agents do.
+func (a *agent) poll(id acpterm.TerminalID, text string) {
+	a.t.Helper()
+	for !strings.Contains(a.output(id).Output, text) {
+	}
+}
+
+// failed checks the code and the data of an error, and that the connection goes on.
+func (a *agent) failed(err error, code int64, data string) {
+	a.t.Helper()
+	var e *jsonrpc2.Error
+	require.ErrorAs(a.t, err, &e)
+	require.Equal(a.t, code, e.Code, e.Message)
+	require.NotEmpty(a.t, e.Message)
+	require.NotNil(a.t, e.Data)
+	require.JSONEq(a.t, data, string(*e.Data))
+	_, err = a.call("no/such", nil)
+	require.ErrorAs(a.t, err, &e)
+	require.Equal(a.t, int64(jsonrpc2.CodeMethodNotFound), e.Code)
+}
+
+func TestWireLifeOfATerminal(t *testing.T) {
+	a := connect(t, newManager(t, nil), nil)
+	result := a.mustCall(acpterm.MethodCreate, childRequest("print", "one é\n"))
+	var created map[string]acpterm.TerminalID
+	require.NoError(t, json.Unmarshal(result, &created))
+	id := created["terminalId"]
+	require.Len(t, created, 1)
+	require.Regexp(t, `^term_[0-9A-HJKMNP-TV-Z]{26}$`, id)
+
+	require.JSONEq(t, `{"exitCode":0,"signal":null}`, string(a.mustCall(acpterm.MethodWaitForExit, of(id))))
+	require.JSONEq(t, `{"output":"one é\n","truncated":false,"exitStatus":{"exitCode":0,"signal":null}}`,
+		string(a.mustCall(acpterm.MethodOutput, of(id))))
+	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodKill, of(id))), "killing what has ended")
+	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))))
+	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))), "a second time")
+	for _, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill} {
+		_, err := a.call(method, of(id))
+		a.failed(err, -32002, fmt.Sprintf(`{"kind":"terminal_not_found","sessionId":"s","terminalId":%q}`, id))
+	}
+}
+
+func TestWireOutputWhileItRuns(t *testing.T) {
+	a := connect(t, newManager(t, nil), nil)
+	id := a.create("sleep")
+	a.poll(id, "ready\n")
+	require.JSONEq(t, `{"output":"ready\n","truncated":false}`, string(a.mustCall(acpterm.MethodOutput, of(id))))
+}
+
+// A pending wait blocks neither outputs nor other terminals nor the kill that ends it.
+func TestWireKillEndsAPendingWait(t *testing.T) {
+	a := connect(t, newManager(t, nil), nil)
+	id := a.create("sleep")
+	waited := make(chan string, 20)
+	for range 20 {
+		wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
+		require.NoError(t, err)
+		go func() {
+			var result json.RawMessage
+			wait.Wait(context.Background(), &result)
+			waited <- string(result)
+		}()
+	}
+	a.poll(id, "ready")
+	other := a.create("exit", "3")
+	require.JSONEq(t, `{"exitCode":3,"signal":null}`, string(a.mustCall(acpterm.MethodWaitForExit, of(other))))
+	require.Empty(t, waited)
+	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodKill, of(id))))
+	for range 20 {
+		require.JSONEq(t, `{"exitCode":null,"signal":"SIGTERM"}`, <-waited)
+	}
+	require.Equal(t, "ready\n", a.output(id).Output, "the id stays valid")
+}
+
+func TestWireReleaseEndsAPendingWait(t *testing.T) {
+	a := connect(t, newManager(t, nil), nil)
+	id := a.create("sleep")
+	a.poll(id, "ready")
+	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
+	require.NoError(t, err)
+	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))))
+	var result json.RawMessage
+	require.NoError(t, wait.Wait(t.Context(), &result))
+	require.JSONEq(t, `{"exitCode":null,"signal":"SIGTERM"}`, string(result))
+}
+
+// Agents release while their kill is pending. Both are answered, and the command has its grace all the same.
+func TestWireReleaseWhileAKillIsPending(t *testing.T) {
+	m := newManager(t, nil)
+	a := connect(t, m, nil)
+	id := a.create("polite")
+	a.poll(id, "ready")
+	term, err := m.Terminal("s", id)
+	require.NoError(t, err)
+	kill, err := a.DispatchCall(t.Context(), acpterm.MethodKill, of(id))
+	require.NoError(t, err)
+	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))))
+	require.NoError(t, ignoreNotFound(kill.Wait(t.Context(), nil)))
+	require.Equal(t, "ready\nbye\n", term.Output().Output)
+}
+
+// ignoreNotFound lets a kill pass that was served after the release.
+func ignoreNotFound(err error) error {
+	if e, ok := errors.AsType[*jsonrpc2.Error](err); ok && e.Code == acpterm.CodeResourceNotFound {
+		return nil
+	}
+	return err
+}
+
+func TestWireSecondKillForces(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
+	a := connect(t, m, nil)
+	id := a.create("stubborn")
+	a.poll(id, "ready")
+	first, err := a.DispatchCall(t.Context(), acpterm.MethodKill, of(id))
+	require.NoError(t, err)
+	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodKill, of(id))))
+	require.NoError(t, first.Wait(t.Context(), nil))
+	require.Equal(t, "SIGKILL", *a.output(id).ExitStatus.Signal)
+}
+
+func TestWireParamsOfCreate(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	m := newManager(t, &acpterm.Options{Env: []string{"KEPT=base", "CHANGED=base", "GORACE=atexit_sleep_ms=0"}, Dir: dir})
+	a := connect(t, m, nil)
+	argv := childArgs("environ")
+	id := a.createRequest(object{
+		"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": dir, "outputByteLimit": nil, "_meta": object{"x": 1},
+		"env": []object{{"name": "CHANGED", "value": "1"}, {"name": "NEW", "value": "a=b"}, {"name": "CHANGED", "value": "2"}},
+	})
+	a.mustCall(acpterm.MethodWaitForExit, of(id))
+	lines := strings.Split(a.output(id).Output, "\n")
+	require.Subset(t, lines, []string{"KEPT=base", "CHANGED=2", "NEW=a=b", "PWD=" + dir})
+	require.NotContains(t, lines, "CHANGED=1")
+	require.NotContains(t, lines, "CHANGED=base")
+
+	argv = childArgs("pwd")
+	for _, params := range []object{
+		{"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": dir},
+		{"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": nil, "env": nil}, // Options.Dir
+	} {
+		id = a.createRequest(params)
+		a.mustCall(acpterm.MethodWaitForExit, of(id))
+		require.Equal(t, dir+"\n", a.output(id).Output)
+	}
+
+	for limit, want := range map[string]string{"0": "", "3": "✓", "18446744073709551615": "é✓", "null": "é✓"} {
+		argv = childArgs("print", "é✓")
+		id = a.createRequest(object{"sessionId": "s", "command": argv[0], "args": argv[1:], "outputByteLimit": json.RawMessage(limit)})
+		a.mustCall(acpterm.MethodWaitForExit, of(id))
+		out := a.output(id)
+		require.Equal(t, want, out.Output, "limit %s", limit)
+		require.Equal(t, want != "é✓", out.Truncated, "limit %s", limit)
+	}
+}
+
+// Every row of the table of errors, each followed by a request that works.
+func TestWireErrors(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	require.NoError(t, os.WriteFile(plain, nil, 0o600))
+	a := connect(t, newManager(t, nil), nil)
+	mine := a.create("exit", "0")
+	invalid := func(field, reason string) string {
+		return fmt.Sprintf(`{"kind":"invalid_params","field":%q,"reason":%q}`, field, reason)
+	}
+	ofSession := func(data string) string { return strings.TrimSuffix(data, "}") + `,"sessionId":"s"}` }
+
+	for _, bad := range []struct {
+		method, params string
+		code           int64
+		data           string
+	}{
+		{acpterm.MethodCreate, `null`, -32602, invalid("params", "must be an object")},
+		{acpterm.MethodCreate, `["s","ls"]`, -32602, invalid("params", "must be an object")},
+		{acpterm.MethodCreate, `{}`, -32602, invalid("sessionId", "required")},
+		{acpterm.MethodCreate, `{"sessionId":"s"}`, -32602, invalid("command", "required")},
+		{acpterm.MethodCreate, `{"sessionId":5,"command":"ls"}`, -32602, invalid("sessionId", "must be a string")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":{}}`, -32602, invalid("command", "must be a string")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","args":"-l"}`, -32602, invalid("args", "must be an array")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","args":["a",7]}`, -32602, invalid("args[1]", "must be a string")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","env":{"A":"1"}}`, -32602, invalid("env", "must be an array")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","env":[{"name":"A"}]}`, -32602, invalid("env[0].value", "required")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","outputByteLimit":-1}`, -32602,
+			invalid("outputByteLimit", "must be an integer from 0 to 18446744073709551615")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","outputByteLimit":18446744073709551616}`, -32602,
+			invalid("outputByteLimit", "must be an integer from 0 to 18446744073709551615")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":7}`, -32602, invalid("cwd", "must be a string")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":""}`, -32602, invalid("cwd", "must be an absolute path")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":"x/y"}`, -32602, ofSession(invalid("cwd", "must be an absolute path"))},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":"` + dir + `/missing"}`, -32602, ofSession(invalid("cwd", "no such file or directory"))},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":"` + plain + `"}`, -32602, ofSession(invalid("cwd", "not a directory"))},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":""}`, -32602, ofSession(invalid("command", "must not be empty"))},
+		{acpterm.MethodCreate, `{"sessionId":"","command":"ls"}`, -32602, invalid("sessionId", "must not be empty")},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"l\u0000s"}`, -32602, ofSession(invalid("command", "must not contain NUL"))},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","env":[{"name":"A=B","value":"secret"}]}`, -32602,
+			ofSession(invalid("env[0].name", `must not contain "=" or NUL`))},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"` + plain + `"}`, -32602,
+			`{"kind":"not_executable","field":"command","reason":"cannot be executed: permission denied","command":"` + plain + `","sessionId":"s"}`},
+		{acpterm.MethodCreate, `{"sessionId":"s","command":"no-such-program"}`, -32002,
+			`{"kind":"command_not_found","command":"no-such-program","sessionId":"s"}`},
+		{acpterm.MethodOutput, `{"sessionId":"s"}`, -32602, invalid("terminalId", "required")},
+		{acpterm.MethodWaitForExit, `{"terminalId":"x"}`, -32602, invalid("sessionId", "required")},
+		{acpterm.MethodKill, `{"sessionId":"s","terminalId":["x"]}`, -32602, invalid("terminalId", "must be a string")},
+		{acpterm.MethodRelease, `[]`, -32602, invalid("params", "must be an object")},
+		{acpterm.MethodOutput, `{"sessionId":"s","terminalId":"x"}`, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"x"}`},
+		{acpterm.MethodRelease, `{"sessionId":"s","terminalId":"x"}`, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"x"}`},
+		{acpterm.MethodOutput, `{"sessionId":"other","terminalId":"` + string(mine) + `"}`, -32002,
+			`{"kind":"terminal_not_found","sessionId":"other","terminalId":"` + string(mine) + `"}`},
+		{acpterm.MethodRelease, `{"sessionId":"other","terminalId":"` + string(mine) + `"}`, -32002,
+			`{"kind":"terminal_not_found","sessionId":"other","terminalId":"` + string(mine) + `"}`},
+		{"terminal/resize", `{}`, -32601, `{"kind":"method_not_found","method":"terminal/resize"}`},
+		{"fs/read_text_file", `{}`, -32601, `{"kind":"method_not_found","method":"fs/read_text_file"}`},
+	} {
+		_, err := a.call(bad.method, json.RawMessage(bad.params))
+		t.Log(bad.method, bad.params)
+		a.failed(err, bad.code, bad.data)
+		require.NotContains(t, err.Error(), "secret")
+	}
+	_, err := a.call(acpterm.MethodCreate, nil)
+	a.failed(err, -32602, invalid("params", "must be an object"))
+	a.output(mine)
+}
+
+func TestWireWithoutTheCapability(t *testing.T) {
+	h := &acpterm.HandlerOptions{
+		Capabilities:     &acpterm.ClientCapabilities{Terminal: false},
+		SupportedMethods: []string{"session/update", "fs/read_text_file"},
+	}
+	a := connect(t, newManager(t, nil), h)
+	advertised, err := json.Marshal(a.handler.Capabilities())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"terminal":false}`, string(advertised))
+	for _, method := range []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease} {
+		_, err := a.call(method, childRequest("exit", "0"))
+		a.failed(err, -32601, fmt.Sprintf(`{"method":%q,"requiredCapability":"clientCapabilities.terminal","declaredValue":false,
+			"supportedMethods":["session/update","fs/read_text_file"]}`, method))
+	}
+}
+
+func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
+	for params, want := range map[string]bool{
+		`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`:   true,
+		`{"protocolVersion":1,"clientCapabilities":{"terminal":false}}`:  false,
+		`{"protocolVersion":1,"clientCapabilities":{"terminal":null}}`:   false,
+		`{"protocolVersion":1,"clientCapabilities":{"terminal":"true"}}`: false,
+		`{"protocolVersion":1,"clientCapabilities":{"Terminal":true}}`:   false,
+		`{"protocolVersion":1,"clientCapabilities":{}}`:                  false,
+		`{"protocolVersion":1,"clientCapabilities":null}`:                false,
+		`{"protocolVersion":1,"clientCapabilities":7}`:                   false,
+		`{"protocolVersion":1}`:                                          false,
+	} {
+		c, err := acpterm.ReadClientCapabilities([]byte(params))
+		require.NoError(t, err)
+		require.Equal(t, want, c.Terminal, params)
+		if want {
+			require.NoError(t, c.Require(acpterm.MethodCreate))
+			continue
+		}
+		refused, ok := errors.AsType[*acpterm.CapabilityError](c.Require(acpterm.MethodCreate))
+		require.True(t, ok)
+		require.Equal(t, acpterm.MethodCreate, refused.Method)
+	}
+	_, err := acpterm.ReadClientCapabilities([]byte(`[]`))
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+
+	written, err := json.Marshal(acpterm.NewHandler(acpterm.NewManager(nil), nil).Capabilities())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"terminal":true}`, string(written))
+}
+
+// recorder is an embedder's handler.
+type recorder struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (r *recorder) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, req.Method)
+	if !req.Notif {
+		go conn.Reply(ctx, req.ID, "from next")
+	}
+}
+
+func TestWireNextGetsEverythingElse(t *testing.T) {
+	next := &recorder{}
+	a := connect(t, newManager(t, nil), &acpterm.HandlerOptions{Next: next})
+	require.NoError(t, a.Notify(t.Context(), "session/update", object{}))
+	require.NoError(t, a.Notify(t.Context(), acpterm.MethodCancelRequest, object{"requestId": 4711}), "not one of ours")
+	require.NoError(t, a.Notify(t.Context(), acpterm.MethodCreate, childRequest("sleep")), "nobody could use it")
+	require.Equal(t, `"from next"`, string(a.mustCall("fs/read_text_file", object{})))
+	require.Equal(t, []string{"session/update", acpterm.MethodCancelRequest, "fs/read_text_file"}, next.seen)
+	a.mustCall(acpterm.MethodRelease, of(a.create("sleep")))
+}
+
+func TestWireCreatedIsToldOfEachTerminal(t *testing.T) {
+	created := make(chan *acpterm.Terminal, 1)
+	a := connect(t, newManager(t, nil), &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term }})
+	id := a.create("print", "x")
+	require.Equal(t, id, (<-created).ID())
+}
+
+// dispatch sends a request with an id of its own, and returns how to cancel it and how to get its answer.
+func (a *agent) dispatch(id, method string, params any) (cancel func(), answer func() error) {
+	a.t.Helper()
+	call, err := a.DispatchCall(a.t.Context(), method, params, jsonrpc2.PickID(jsonrpc2.ID{Str: id, IsString: true}))
+	require.NoError(a.t, err)
+	return func() {
+		require.NoError(a.t, a.Notify(a.t.Context(), acpterm.MethodCancelRequest, object{"requestId": id}))
+	}, func() error { return call.Wait(a.t.Context(), nil) }
+}
+
+func TestWireCancelledWaitLeavesTheTerminalAlone(t *testing.T) {
+	a := connect(t, newManager(t, nil), nil)
+	id := a.create("polite")
+	a.poll(id, "ready")
+	cancel, answer := a.dispatch("w1", acpterm.MethodWaitForExit, of(id))
+	_, other := a.dispatch("w2", acpterm.MethodWaitForExit, of(id))
+	cancel()
+	a.failed(answer(), -32800, `{"kind":"cancelled"}`)
+	cancel() // of what is answered: ignored
+	require.Nil(t, a.output(id).ExitStatus)
+	a.mustCall(acpterm.MethodKill, of(id))
+	require.NoError(t, other())
+}
+
+// A create that is cancelled before its reply leaves nothing running. Created holds it up until the cancel
+// has been read.
+func TestWireCancelledCreateLeavesNothing(t *testing.T) {
+	m := newManager(t, nil)
+	created, goOn := make(chan *acpterm.Terminal), make(chan struct{})
+	a := connect(t, m, &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term; <-goOn }})
+	cancel, answer := a.dispatch("c1", acpterm.MethodCreate, childRequest("stubborn"))
+	term := <-created
+	cancel()
+	_, err := a.call("no/such", nil) // answered, so the cancel before it was read
+	require.Error(t, err)
+	close(goOn)
+	a.failed(answer(), -32800, `{"kind":"cancelled"}`)
+	require.Empty(t, m.Terminals())
+	require.Equal(t, acpterm.StateKilled, term.State())
+}
+
+// Law 5 for a connection: what came through it goes with it, and nothing else does.
+func TestWireDisconnectReleasesWhatCameThroughIt(t *testing.T) {
+	m := newManager(t, nil)
+	mine := create(t, m, childRequest("sleep"))
+	a, b := connect(t, m, nil), connect(t, m, nil)
+	gone, stays := a.create("sleep"), b.create("sleep")
+	b.poll(gone, "ready") // the same session on another connection
+	term, err := m.Terminal("s", gone)
+	require.NoError(t, err)
+	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(gone))
+	require.NoError(t, err)
+
+	a.Close()
+	<-term.Done()
+	require.ErrorIs(t, wait.Wait(t.Context(), nil), jsonrpc2.ErrClosed)
+	require.NoError(t, a.handler.Close(), "waits for the releases that the disconnect began")
+	require.Equal(t, acpterm.StateKilled, term.State())
+	_, err = b.call(acpterm.MethodOutput, of(gone))
+	b.failed(err, -32002, fmt.Sprintf(`{"kind":"terminal_not_found","sessionId":"s","terminalId":%q}`, gone))
+	b.poll(stays, "ready")
+	require.Equal(t, acpterm.StateRunning, mine.State())
+}
+
+func TestWireClosingManager(t *testing.T) {
+	m := newManager(t, nil)
+	a := connect(t, m, nil)
+	id := a.create("sleep")
+	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
+	require.NoError(t, err)
+	a.poll(id, "ready")
+	require.NoError(t, m.Close())
+	require.NoError(t, wait.Wait(t.Context(), nil))
+	_, err = a.call(acpterm.MethodCreate, childRequest("sleep"))
+	a.failed(err, -32800, `{"kind":"closing","sessionId":"s"}`)
+}
+
+// With another JSON-RPC library, Dispatch does the work and ResponseError names the errors.
+func TestDispatch(t *testing.T) {
+	h := acpterm.NewHandler(newManager(t, nil), nil)
+	params, err := json.Marshal(childRequest("print", "x"))
+	require.NoError(t, err)
+	result, err := h.Dispatch(t.Context(), acpterm.MethodCreate, params)
+	require.NoError(t, err)
+	created := result.(acpterm.CreateTerminalResponse)
+	params, err = json.Marshal(of(created.TerminalID))
+	require.NoError(t, err)
+	result, err = h.Dispatch(t.Context(), acpterm.MethodWaitForExit, params)
+	require.NoError(t, err)
+	require.Equal(t, acpterm.WaitForTerminalExitResponse{ExitCode: new(uint32)}, result)
+
+	_, err = h.Dispatch(t.Context(), "session/new", nil)
+	require.ErrorIs(t, err, acpterm.ErrMethodNotFound)
+	require.Equal(t, int64(-32601), acpterm.ResponseError(err).Code)
+	require.Equal(t, int64(-32603), acpterm.ResponseError(io.ErrUnexpectedEOF).Code)
+	require.NoError(t, h.Close())
+	_, err = h.Dispatch(t.Context(), acpterm.MethodOutput, params)
+	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, "Close released it")
+}
+
+// Polls are answered in the order in which they came: a poll that came later never shows less.
+func TestWirePollsAreAnsweredInOrder(t *testing.T) {
+	a := connect(t, newManager(t, nil), nil)
+	id := a.create("alternate", "2000")
+	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
+	require.NoError(t, err)
+	var polls []jsonrpc2.Waiter
+	for range 300 {
+		poll, err := a.DispatchCall(t.Context(), acpterm.MethodOutput, of(id))
+		require.NoError(t, err)
+		polls = append(polls, poll)
+	}
+	last := 0
+	for _, poll := range polls {
+		var out acpterm.TerminalOutputResponse
+		require.NoError(t, poll.Wait(t.Context(), &out))
+		require.GreaterOrEqual(t, len(out.Output), last)
+		last = len(out.Output)
+	}
+	require.NoError(t, wait.Wait(t.Context(), nil))
+}
+
+// FuzzHandlerParams: whatever the params are, there is an answer, no panic, and an error has one of the codes.
+func FuzzHandlerParams(f *testing.F) {
+	for _, seed := range []string{
+		`null`, `{}`, `[]`, `{"sessionId":"s","terminalId":"term_x"}`, `{"sessionId":"s","command":"/no/such"}`,
+		`{"sessionId":"s","command":"no such","args":["x"],"env":[{"name":"A","value":"1"}],"cwd":"/","outputByteLimit":1e3,"_meta":{"a":[1]}}`,
+		`{"sessionId":"s","command":"x","cwd":"\u0000","env":[{"name":"=","value":null}]}`,
+	} {
+		for method := range 5 {
+			f.Add(uint8(method), []byte(seed))
+		}
+	}
+	// No PATH and no shell: nothing that is made up here runs.
+	m := newManager(f, &acpterm.Options{Env: []string{}, Shell: acpterm.ShellNever, Dir: "/"})
+	h := acpterm.NewHandler(m, nil)
+	methods := []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease}
+	f.Fuzz(func(t *testing.T, method uint8, params []byte) {
+		var req acpterm.CreateTerminalRequest
+		if json.Unmarshal(params, &req) == nil && strings.Contains(req.Command, "/") {
+			t.Skip("a path could name a program")
+		}
+		_, err := h.Dispatch(t.Context(), methods[int(method)%len(methods)], params)
+		require.Error(t, err)
+		e := acpterm.ResponseError(err)
+		require.Contains(t, []int64{-32602, -32002}, e.Code, e.Message)
+		require.True(t, json.Valid(*e.Data))
+	})
+}

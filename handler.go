@@ -272,7 +272,8 @@ func (h *Handler) admit(method string, params json.RawMessage) service {
 	case MethodOutput:
 		return func(context.Context) (any, error) { return t.Output(), nil }
 	case MethodKill:
-		return func(ctx context.Context) (any, error) { return KillTerminalResponse{}, t.Kill(ctx) }
+		e := t.beginKill()
+		return func(ctx context.Context) (any, error) { return KillTerminalResponse{}, t.awaitKill(ctx, e) }
 	default:
 		return func(ctx context.Context) (any, error) {
 			status, err := t.Wait(ctx)

@@ -5,6 +5,7 @@ package acpterm_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"syscall"
@@ -96,6 +97,23 @@ func TestEverythingAtOnce(t *testing.T) {
 	runtime.Gosched()
 	require.NoError(t, m.Close())
 	wg.Wait()
+}
+
+// Law 6, at the very moment when Close returns.
+func TestCloseLeavesNothing(t *testing.T) {
+	for range 20 {
+		mark := fmt.Sprintf("%s=close-%d-%d", markVariable, os.Getpid(), marks.Add(1))
+		before := openDescriptors()
+		m := acpterm.NewManager(&acpterm.Options{Env: append(os.Environ(), mark)})
+		for _, child := range []string{"sleep", "exit", "holder", "stubborn-holder", "polite"} {
+			create(t, m, childRequest(child, "0"), acpterm.WithTimeout(time.Hour),
+				acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: time.Millisecond}))
+		}
+		require.NoError(t, m.Close())
+		require.Equal(t, before, openDescriptors())
+		require.Empty(t, markedProcesses(mark))
+		require.Empty(t, libraryGoroutines())
+	}
 }
 
 // Law 4: while one terminal's kill waits for its grace, everything else goes on.

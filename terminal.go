@@ -219,18 +219,20 @@ func (t *Terminal) cancelled(op string, ctx context.Context) error {
 // It fails with ErrCancelled when ctx ends first, and the ending goes on; with ErrSurvivors when something
 // withstood.
 func (t *Terminal) Kill(ctx context.Context) error {
-	select {
-	case <-t.started:
-	case <-ctx.Done():
-		return t.cancelled("kill", ctx)
-	}
-	if t.group == nil {
-		return nil // it never ran
-	}
+	return t.awaitKill(ctx, t.beginKill())
+}
+
+// beginKill is the part of Kill that waits for nothing.
+func (t *Terminal) beginKill() *ending {
 	e, begun := t.end(StateKilled)
 	if !begun {
 		e.force()
 	}
+	return e
+}
+
+// awaitKill is the rest of Kill.
+func (t *Terminal) awaitKill(ctx context.Context, e *ending) error {
 	select {
 	case <-e.done:
 		return e.err
@@ -269,27 +271,22 @@ func (t *Terminal) isRetired() bool {
 // retire is the goroutine of a release.
 func (t *Terminal) retire() {
 	defer close(t.retired)
-	<-t.started
-	if t.group == nil {
-		return // it never ran
-	}
 	e, _ := t.end(StateKilled)
 	<-e.done
 	t.retireErr = e.err
 	t.mu.Lock()
 	t.released = true
 	t.mu.Unlock()
-	t.capture.stop()
-	t.group.close()
+	if t.group != nil {
+		t.capture.stop()
+		t.group.close()
+	}
 }
 
 // hurryRelease makes a release that was begun do without grace, and returns when it is complete.
 func (t *Terminal) hurryRelease() {
-	<-t.started
-	if t.group != nil {
-		e, _ := t.end(StateKilled)
-		e.force()
-	}
+	e, _ := t.end(StateKilled)
+	e.force()
 	<-t.retired
 }
 
@@ -303,7 +300,7 @@ type ending struct {
 }
 
 // end begins to end the tree, or returns the ending that is under way or was successful. After a release
-// there is no new one. The terminal has left StateStarting.
+// there is no new one. A command that is still being started is ended once it runs.
 func (t *Terminal) end(cause State) (e *ending, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -333,6 +330,10 @@ func (e *ending) failed() bool {
 
 // endTree goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone.
 func (t *Terminal) endTree(forced context.Context) error {
+	<-t.started
+	if t.group == nil {
+		return nil // it never ran
+	}
 	gone, survivors := false, []int(nil)
 	for _, step := range t.escalation {
 		if gone || forced.Err() != nil {

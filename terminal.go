@@ -66,10 +66,9 @@ type Terminal struct {
 	ended   chan struct{}   // closed when the command has ended and its output is in the ring
 
 	// Written before started is closed, and read after.
-	command  Command
-	group    *procGroup // nil when starting failed
-	capture  *capture
-	startErr error
+	command Command
+	group   *procGroup // nil when starting failed
+	capture *capture
 
 	mu        sync.Mutex
 	state     State

@@ -1,0 +1,141 @@
+//go:build unix
+
+package acpterm_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// Run a command directly.
+func Example() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+
+	ctx := context.Background()
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo", Args: []string{"hello"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	status, err := t.Wait(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: %q\n", status, t.Output().Output)
+	// Output: exit code 0: "hello\n"
+}
+
+// Wire a manager into a jsonrpc2 connection. Here the agent is at the other end of a pipe in memory.
+func ExampleNewHandler() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+	ctx := context.Background()
+
+	clientEnd, agentEnd := net.Pipe()
+	h := acpterm.NewHandler(m, nil)
+	client := jsonrpc2.NewConn(ctx, acpterm.NewStream(clientEnd), h)
+	defer client.Close()
+
+	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), nil)
+	defer agent.Close()
+	var created acpterm.CreateTerminalResponse
+	err := agent.Call(ctx, acpterm.MethodCreate, json.RawMessage(`{"sessionId": "s1", "command": "exit 3"}`), &created)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var exit json.RawMessage
+	err = agent.Call(ctx, acpterm.MethodWaitForExit,
+		acpterm.WaitForTerminalExitRequest{SessionID: "s1", TerminalID: created.TerminalID}, &exit)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(exit))
+	// Output: {"exitCode":3,"signal":null}
+}
+
+// Show output while the command runs.
+func ExampleTerminal_Follow() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+
+	ctx := context.Background()
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo one; echo two"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var shown strings.Builder
+	for chunk := range t.Follow(ctx, 0) {
+		if chunk.Missed > 0 {
+			fmt.Fprintf(&shown, "[%d bytes were not kept]", chunk.Missed)
+		}
+		shown.WriteString(chunk.Text)
+	}
+	fmt.Print(shown.String())
+	// Output:
+	// one
+	// two
+}
+
+// Keep only the end of the output.
+func ExampleTerminal_Output() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+
+	ctx := context.Background()
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{
+		SessionID: "s1", Command: "printf", Args: []string{"crème brûlée"}, OutputByteLimit: new(uint64(5)),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	t.Wait(ctx)
+	out := t.Output()
+	fmt.Printf("%q, truncated: %t\n", out.Output, out.Truncated)
+	// Output: "lée", truncated: true
+}
+
+// End a command that takes too long.
+func ExampleWithTimeout() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+
+	ctx := context.Background()
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "sleep 3600"},
+		acpterm.WithTimeout(10*time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	status, err := t.Wait(ctx)
+	fmt.Println(t.State(), status, err)
+	// Output: timed out signal SIGTERM <nil>
+}
+
+// Tell what is wrong.
+func ExampleError() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+
+	_, err := m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "no-such-program"})
+	fmt.Println(errors.Is(err, acpterm.ErrCommandNotFound))
+	fmt.Println(err)
+
+	_, err = m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "ls", Cwd: "src"})
+	if e, ok := errors.AsType[*acpterm.Error](err); ok {
+		fmt.Println(e.Kind, "in", e.Field)
+	}
+	fmt.Println(acpterm.ResponseError(err).Code)
+	// Output:
+	// true
+	// acpterm: create: "no-such-program": command not found
+	// invalid params in cwd
+	// -32602
+}

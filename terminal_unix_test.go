@@ -210,3 +210,22 @@ func TestWaitEndsWithTheCommand(t *testing.T) {
 		require.NotNil(t, out.ExitStatus)
 	}
 }
+
+// Somebody outside of the tree may hold the output, here this very process. The release is complete all the
+// same, and leaves that somebody alone.
+func TestReleaseDoesNotWaitForAStrangerWhoHoldsTheOutput(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo $$; exec sleep 3600"})
+	awaitOutput(t, term, "\n")
+	stranger, err := os.OpenFile(fmt.Sprintf("/proc/%s/fd/1", strings.TrimSpace(term.Output().Output)), os.O_WRONLY, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("this system has no /proc to open another process's output by")
+	}
+	require.NoError(t, err)
+	defer stranger.Close()
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	_, err = stranger.WriteString("x")
+	require.ErrorIs(t, err, syscall.EPIPE, "nobody reads it any more")
+	for range term.Follow(t.Context(), 0) { // and this ends
+	}
+}

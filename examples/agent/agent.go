@@ -1,0 +1,171 @@
+package main
+
+// What the client asks of the agent: initialize, session/new, session/prompt, session/cancel. A prompt's turn
+// is turn.go's.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+const protocolVersion = 1
+
+// agent is a jsonrpc2.Handler.
+type agent struct {
+	mu           sync.Mutex
+	capabilities acpterm.ClientCapabilities // from initialize; until then the client has none
+	sessions     map[acpterm.SessionID]*session
+}
+
+// session is a conversation. Its fields are guarded by the agent's mu.
+type session struct {
+	cwd   string
+	turns int   // how many there were
+	turn  *turn // the one that is under way, or nil
+}
+
+func newAgent() *agent {
+	return &agent{sessions: make(map[acpterm.SessionID]*session)}
+}
+
+// Handle is called for one message after the other, and while it runs nothing else is read, an answer to the
+// agent's own requests included. So a turn, which waits for those, has a goroutine of its own.
+func (a *agent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	var params json.RawMessage
+	if req.Params != nil {
+		params = *req.Params
+	}
+	var result any
+	var err error
+	switch req.Method {
+	case "initialize":
+		result, err = a.initialize(params)
+	case "session/new":
+		result, err = a.newSession(params)
+	case "session/prompt":
+		var t *turn
+		if t, err = a.beginTurn(conn, params); err == nil {
+			go func() {
+				stopReason, err := t.run(ctx)
+				a.endTurn(t)
+				answer(ctx, conn, req, map[string]string{"stopReason": stopReason}, err)
+			}()
+			return
+		}
+	case "session/cancel":
+		a.cancelTurn(params)
+		return
+	default:
+		err = &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "method not found: " + req.Method}
+	}
+	answer(ctx, conn, req, result, err)
+}
+
+// answer replies to a request. Where that fails, the connection has ended and nobody listens.
+func answer(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, result any, err error) {
+	switch {
+	case req.Notif:
+	case err != nil:
+		conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
+	default:
+		conn.Reply(ctx, req.ID, result)
+	}
+}
+
+func (a *agent) initialize(params json.RawMessage) (any, error) {
+	capabilities, err := acpterm.ReadClientCapabilities(params)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.capabilities = capabilities
+	return map[string]any{
+		"protocolVersion":   protocolVersion, // the only one; a client that has another hangs up
+		"agentCapabilities": struct{}{},
+		"agentInfo":         map[string]string{"name": "acpterm-example-agent", "version": "1"},
+	}, nil
+}
+
+func (a *agent) newSession(params json.RawMessage) (any, error) {
+	var req struct {
+		Cwd string `json:"cwd"`
+	}
+	if err := json.Unmarshal(params, &req); err != nil {
+		return nil, invalidParams(err.Error())
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id := acpterm.SessionID(fmt.Sprintf("session-%d", len(a.sessions)+1))
+	a.sessions[id] = &session{cwd: req.Cwd}
+	return map[string]any{"sessionId": id}, nil
+}
+
+// beginTurn makes a turn known, so that a session/cancel which follows the prompt finds it.
+func (a *agent) beginTurn(conn *jsonrpc2.Conn, params json.RawMessage) (*turn, error) {
+	var req struct {
+		SessionID acpterm.SessionID `json:"sessionId"`
+		Prompt    []textContent     `json:"prompt"`
+	}
+	if err := json.Unmarshal(params, &req); err != nil {
+		return nil, invalidParams(err.Error())
+	}
+	var lines []string
+	for _, block := range req.Prompt {
+		if block.Type == "text" {
+			lines = append(lines, block.Text)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.sessions[req.SessionID]
+	switch {
+	case s == nil:
+		return nil, invalidParams("no such session")
+	case s.turn != nil:
+		return nil, invalidParams("the session has a turn under way")
+	}
+	s.turns++
+	s.turn = &turn{
+		conn:         conn,
+		session:      req.SessionID,
+		capabilities: a.capabilities,
+		command:      strings.TrimSpace(strings.Join(lines, "\n")),
+		cwd:          s.cwd,
+		toolCallID:   fmt.Sprintf("call-%d", s.turns),
+		cancelled:    make(chan struct{}),
+	}
+	s.turn.cancel = sync.OnceFunc(func() { close(s.turn.cancelled) })
+	return s.turn, nil
+}
+
+func (a *agent) endTurn(t *turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sessions[t.session].turn = nil
+}
+
+func (a *agent) cancelTurn(params json.RawMessage) {
+	var req struct {
+		SessionID acpterm.SessionID `json:"sessionId"`
+	}
+	if json.Unmarshal(params, &req) != nil {
+		return // it is a notification: there is nobody to tell
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.sessions[req.SessionID]; s != nil && s.turn != nil {
+		s.turn.cancel()
+	}
+}
+
+func invalidParams(message string) error {
+	return &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: message}
+}

@@ -1,0 +1,183 @@
+package main
+
+// The agent at one end of a connection, and at the other a client whose answers a test chooses. What happens
+// when all goes well is tested with the example client.
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+// TestMain also makes the test binary a command that runs until it is ended.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "sleep" {
+		time.Sleep(time.Hour)
+	}
+	os.Exit(m.Run())
+}
+
+// client records what the agent tells, and answers its permission requests.
+type client struct {
+	t       *testing.T
+	conn    *jsonrpc2.Conn
+	created chan *acpterm.Terminal
+	permit  func() string // returns the option to select; nil is for the one that allows
+
+	mu      sync.Mutex
+	updates []string // the texts of messages, the status of tool calls
+}
+
+func connect(t *testing.T, capabilities acpterm.ClientCapabilities) *client {
+	clientEnd, agentEnd := net.Pipe()
+	manager := acpterm.NewManager(nil)
+	t.Cleanup(func() { manager.Close() })
+	c := &client{t: t, created: make(chan *acpterm.Terminal, 1)}
+	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd), newAgent())
+	t.Cleanup(func() { agent.Close() })
+	c.conn = jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd), acpterm.NewHandler(manager, &acpterm.HandlerOptions{
+		Next:         jsonrpc2.HandlerWithError(c.handle),
+		Capabilities: &capabilities,
+		Created:      func(t *acpterm.Terminal) { c.created <- t },
+	}))
+	c.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities}, nil)
+	c.call("session/new", map[string]any{"cwd": t.TempDir(), "mcpServers": []any{}}, nil)
+	return c
+}
+
+func (c *client) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	if req.Method == "session/request_permission" {
+		choice := "allow"
+		if c.permit != nil {
+			choice = c.permit()
+		}
+		return map[string]any{"outcome": map[string]string{"outcome": "selected", "optionId": choice}}, nil
+	}
+	var n struct {
+		Update struct {
+			Status  string
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(*req.Params, &n); err != nil {
+		return nil, err
+	}
+	var message textContent
+	json.Unmarshal(n.Update.Content, &message) // that of a tool call has another shape
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.updates = append(c.updates, n.Update.Status+message.Text)
+	return nil, nil
+}
+
+func (c *client) call(method string, params, result any) {
+	c.t.Helper()
+	require.NoError(c.t, c.conn.Call(c.t.Context(), method, params, result))
+}
+
+func promptParams(text string) map[string]any {
+	return map[string]any{"sessionId": "session-1", "prompt": []any{
+		map[string]string{"type": "text", "text": text},
+		map[string]string{"type": "image", "data": "", "mimeType": "image/png"},
+	}}
+}
+
+// prompt plays a turn and returns its stop reason.
+func (c *client) prompt(text string) string {
+	c.t.Helper()
+	var turn struct{ StopReason string }
+	c.call("session/prompt", promptParams(text), &turn)
+	return turn.StopReason
+}
+
+func (c *client) cancel() {
+	require.NoError(c.t, c.conn.Notify(context.Background(), "session/cancel", map[string]string{"sessionId": "session-1"}))
+}
+
+func (c *client) told() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Join(c.updates, "\n")
+}
+
+// sleepLine is a command that runs until it is ended.
+func sleepLine(t *testing.T) string {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return `"` + self + `" sleep`
+}
+
+func TestClientWithoutTerminals(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{})
+	require.Equal(t, "refusal", c.prompt("go version"))
+	require.Equal(t, "I run commands, and for that your client would have to offer terminals.", c.told())
+}
+
+func TestEmptyPrompt(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
+	require.Equal(t, "refusal", c.prompt(" \n"))
+}
+
+func TestNotAllowed(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
+	c.permit = func() string { return "reject" }
+	require.Equal(t, "end_turn", c.prompt("go version"))
+	require.Equal(t, "pending\nfailed\nI was not allowed to run it.", c.told())
+}
+
+func TestCancelBeforePermission(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
+	c.permit = func() string {
+		c.cancel() // arrives before the permission that is given next
+		return "allow"
+	}
+	require.Equal(t, "cancelled", c.prompt("go version"))
+	require.Equal(t, "pending\nfailed", c.told())
+	require.Empty(t, c.created)
+}
+
+func TestCancelEndsTheCommand(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
+	var stopReason string
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stopReason = c.prompt(sleepLine(t))
+	}()
+	terminal := <-c.created
+	c.cancel()
+	<-done
+	require.Equal(t, "cancelled", stopReason)
+	require.Equal(t, "pending\nin_progress\nfailed", c.told())
+	require.Equal(t, acpterm.StateKilled, terminal.State())
+}
+
+func TestOneTurnAtATime(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
+	turn, err := c.conn.DispatchCall(t.Context(), "session/prompt", promptParams(sleepLine(t)))
+	require.NoError(t, err)
+	<-c.created
+	require.ErrorContains(t, c.conn.Call(t.Context(), "session/prompt", promptParams("go version"), nil), "a turn under way")
+	c.cancel()
+	require.NoError(t, turn.Wait(t.Context(), nil))
+	require.Equal(t, "end_turn", c.prompt("go version")) // and then another
+	require.Contains(t, c.told(), "completed\nexit code 0")
+}
+
+func TestWhatTheAgentDoesNotKnow(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
+	require.ErrorContains(t, c.conn.Call(t.Context(), "session/load", struct{}{}, nil), "-32601")
+	require.ErrorContains(t, c.conn.Call(t.Context(), "session/new", []int{}, nil), "-32602")
+	unknown := map[string]any{"sessionId": "session-9", "prompt": []any{}}
+	require.ErrorContains(t, c.conn.Call(t.Context(), "session/prompt", unknown, nil), "no such session")
+}

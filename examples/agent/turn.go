@@ -1,0 +1,200 @@
+package main
+
+// One turn: from a prompt to its stop reason, by way of a tool call, a permission and a terminal.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+// pollInterval is how often the agent looks at the output while the command runs.
+const pollInterval = 250 * time.Millisecond
+
+// turn is a prompt that is being answered.
+type turn struct {
+	conn         *jsonrpc2.Conn
+	session      acpterm.SessionID
+	capabilities acpterm.ClientCapabilities
+	command      string
+	cwd          string
+	toolCallID   string        // of its only tool call
+	cancelled    chan struct{} // closed by cancel
+	cancel       func()        // may be called more than once
+}
+
+// textContent is a block of text (schema type TextContent).
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// terminalContent is a terminal that a tool call shows (schema type Terminal, in ToolCallContent).
+type terminalContent struct {
+	Type       string             `json:"type"`
+	TerminalID acpterm.TerminalID `json:"terminalId"`
+}
+
+// update is what session/update says: the fields of the schema types ToolCall, ToolCallUpdate and ContentChunk
+// that this agent uses.
+type update struct {
+	Kind       string `json:"sessionUpdate"`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Title      string `json:"title,omitempty"`
+	ToolKind   string `json:"kind,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Content    any    `json:"content,omitempty"`
+}
+
+// run plays the turn. ctx is the connection's: a cancelled turn still has things to say and to put away.
+func (t *turn) run(ctx context.Context) (stopReason string, err error) {
+	if t.capabilities.Require(acpterm.MethodCreate) != nil {
+		return "refusal", t.say(ctx, "I run commands, and for that your client would have to offer terminals.")
+	}
+	if t.command == "" {
+		return "refusal", t.say(ctx, "There is no command in your prompt.")
+	}
+	if err := t.update(ctx, update{
+		Kind: "tool_call", ToolCallID: t.toolCallID, Title: t.command, ToolKind: "execute", Status: "pending",
+	}); err != nil {
+		return "", err
+	}
+	allowed, err := t.askPermission(ctx)
+	if err != nil {
+		return "", err
+	}
+	if t.isCancelled() {
+		return "cancelled", t.closeToolCall(ctx, false)
+	}
+	if !allowed {
+		return "end_turn", errors.Join(t.closeToolCall(ctx, false), t.say(ctx, "I was not allowed to run it."))
+	}
+	result, failure := t.execute(ctx)
+	succeeded := failure == nil && result.ExitStatus != nil && result.ExitStatus.Success()
+	if err := t.closeToolCall(ctx, succeeded); err != nil {
+		return "", err
+	}
+	switch {
+	case t.isCancelled():
+		return "cancelled", nil
+	case failure != nil: // such as a command that does not exist; the next prompt may be better
+		return "end_turn", t.say(ctx, reason(failure))
+	case result.ExitStatus == nil:
+		return "end_turn", t.say(ctx, "how it ended is not known")
+	}
+	return "end_turn", t.say(ctx, result.ExitStatus.String())
+}
+
+// reason is what an error says, without its number where the client has sent it.
+func reason(err error) string {
+	if answer, ok := errors.AsType[*jsonrpc2.Error](err); ok {
+		return answer.Message
+	}
+	return err.Error()
+}
+
+func (t *turn) isCancelled() bool {
+	select {
+	case <-t.cancelled:
+		return true
+	default:
+		return false
+	}
+}
+
+// askPermission asks the user. A client answers "cancelled" when it cancels the turn meanwhile.
+func (t *turn) askPermission(ctx context.Context) (allowed bool, err error) {
+	type option struct {
+		ID   string `json:"optionId"`
+		Name string `json:"name"`
+		Kind string `json:"kind"`
+	}
+	var answer struct {
+		Outcome struct {
+			Outcome  string `json:"outcome"`
+			OptionID string `json:"optionId"`
+		} `json:"outcome"`
+	}
+	err = t.conn.Call(ctx, "session/request_permission", map[string]any{
+		"sessionId": t.session,
+		"toolCall":  map[string]string{"toolCallId": t.toolCallID, "title": t.command},
+		"options":   []option{{"allow", "Run it", "allow_once"}, {"reject", "Do not run it", "reject_once"}},
+	}, &answer)
+	return answer.Outcome.Outcome == "selected" && answer.Outcome.OptionID == "allow", err
+}
+
+// execute runs the command in a terminal, which is released when it returns, and returns the terminal's last
+// word.
+func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputResponse, err error) {
+	// The command is the whole line, with no arguments: that makes it one for the client's shell.
+	var created acpterm.CreateTerminalResponse
+	if err := t.conn.Call(ctx, acpterm.MethodCreate, acpterm.CreateTerminalRequest{
+		SessionID: t.session, Command: t.command, Cwd: t.cwd,
+	}, &created); err != nil {
+		return result, err
+	}
+	ref := acpterm.ReleaseTerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
+	defer func() { err = errors.Join(err, t.conn.Call(ctx, acpterm.MethodRelease, ref, nil)) }()
+
+	// The user sees the terminal in the tool call, and goes on seeing it after its release.
+	if err := t.update(ctx, update{
+		Kind: "tool_call_update", ToolCallID: t.toolCallID, Status: "in_progress",
+		Content: []terminalContent{{"terminal", created.TerminalID}},
+	}); err != nil {
+		return result, err
+	}
+	return t.await(ctx, acpterm.TerminalOutputRequest(ref))
+}
+
+// await has one wait pending all the time, and looks at the output meanwhile, until the command has ended.
+func (t *turn) await(ctx context.Context, ref acpterm.TerminalOutputRequest) (result acpterm.TerminalOutputResponse, err error) {
+	waiting, err := t.conn.DispatchCall(ctx, acpterm.MethodWaitForExit, acpterm.WaitForTerminalExitRequest(ref))
+	if err != nil {
+		return result, err
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- waiting.Wait(ctx, nil) }()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for cancelled := t.cancelled; ; {
+		select {
+		case err := <-exited:
+			if err != nil {
+				return result, err
+			}
+			// Once more: what was printed since the last look.
+			err = t.conn.Call(ctx, acpterm.MethodOutput, ref, &result)
+			return result, err
+		case <-poll.C:
+			// An agent with a model could see here that a command hangs.
+			if err := t.conn.Call(ctx, acpterm.MethodOutput, ref, &result); err != nil {
+				return result, err
+			}
+		case <-cancelled:
+			cancelled = nil // once is enough; the wait is answered when the command has ended
+			if err := t.conn.Call(ctx, acpterm.MethodKill, acpterm.KillTerminalRequest(ref), nil); err != nil {
+				return result, err
+			}
+		}
+	}
+}
+
+func (t *turn) closeToolCall(ctx context.Context, succeeded bool) error {
+	status := "failed"
+	if succeeded {
+		status = "completed"
+	}
+	return t.update(ctx, update{Kind: "tool_call_update", ToolCallID: t.toolCallID, Status: status})
+}
+
+func (t *turn) say(ctx context.Context, text string) error {
+	return t.update(ctx, update{Kind: "agent_message_chunk", Content: textContent{Type: "text", Text: text}})
+}
+
+func (t *turn) update(ctx context.Context, u update) error {
+	return t.conn.Notify(ctx, "session/update", map[string]any{"sessionId": t.session, "update": u})
+}

@@ -1,0 +1,147 @@
+package main
+
+// What works on every system: prompts, output, and agents that the client has to put up with.
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPrompt(t *testing.T) {
+	c := startClient(t, exampleAgent(), "-prompt", line("print", "hello"))
+	c.exit(0)
+	out := c.stdout.String()
+	require.Contains(t, out, ": allowed (Run it)\n")
+	require.Contains(t, out, "(in_progress) [1]\n")
+	require.Contains(t, out, "[1] | hello\n")
+	require.Contains(t, out, "[1] = exit code 0\n")
+	require.Contains(t, out, "(completed) [1]\n")
+	require.Contains(t, out, "\nexit code 0\n")
+	require.Empty(t, c.stderr.String())
+}
+
+func TestFailingCommand(t *testing.T) {
+	c := startClient(t, exampleAgent(), "-prompt", line("exit", "3"))
+	c.exit(0) // the turn went well
+	require.Contains(t, c.stdout.String(), "[1] = exit code 3\n")
+	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
+	require.Contains(t, c.stdout.String(), "\nexit code 3\n")
+}
+
+func TestUnknownCommand(t *testing.T) {
+	c := startClient(t, exampleAgent(), "-prompt", "acpterm-no-such-program")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "* acpterm-no-such-program (failed)\n")
+	require.Contains(t, c.stdout.String(), "command not found\n")
+}
+
+func TestDirectory(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, agent := range [][]string{
+		exampleAgent(),                    // it says where
+		part("agent-that-looks", "where"), // it does not
+	} {
+		c := startClient(t, agent, "-cwd", dir, "-prompt", line("where"))
+		c.exit(0)
+		require.Contains(t, c.stdout.String(), "[1] | in "+dir+"\n")
+	}
+}
+
+func TestPromptFromStandardInput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "prompt")
+	require.NoError(t, os.WriteFile(file, []byte(line("print", "from a file")+"\n"), 0o600))
+	stdin, err := os.Open(file)
+	require.NoError(t, err)
+	defer stdin.Close()
+	c := startClientWith(t, stdin, exampleAgent())
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | from a file\n")
+}
+
+func TestOutputIsLive(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "go-on")
+	c := startClient(t, exampleAgent(), "-prompt", line("steps", file))
+	c.stdout.await(t, `\[1\] \| step 1\n`)
+	require.NotContains(t, c.stdout.String(), "step 2\n")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | step 2\n")
+}
+
+func TestLimit(t *testing.T) {
+	c := startClient(t, part("agent-that-looks", "print", "1234567890"), "-limit", "5", "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), `"7890\n" true`+"\n")
+	require.Contains(t, c.stdout.String(), "[1] | 1234567890\n") // the person sees all of it
+}
+
+func TestIDsFromZero(t *testing.T) {
+	c := startClient(t, part("agent-that-counts-from-zero"), "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | from zero\n")
+}
+
+func TestShownAfterRelease(t *testing.T) {
+	c := startClient(t, part("agent-that-shows-late"), "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | shown late\n")
+	require.Contains(t, c.stdout.String(), "* Late (completed) [1]\n")
+}
+
+func TestRequestsAndRefusal(t *testing.T) {
+	c := startClient(t, part("agent-that-asks"), "-prompt", "x")
+	c.exit(1)
+	out := c.stdout.String()
+	for _, want := range []string{
+		"fs/read_text_file: -32601\n",
+		"fs/write_text_file: -32601\n",
+		"no/such_method: -32601\n",
+		"* Do it: allowed (allow_always)\n" + `{"outcome":{"outcome":"selected","optionId":"id of allow_always"}}` + "\n",
+		`{"outcome":{"outcome":"cancelled"}}` + "\n",
+		"[2Jno escape\n",
+	} {
+		require.Contains(t, out, want)
+	}
+	require.NotContains(t, out, "\x1b")
+	require.Contains(t, c.stderr.String(), `the turn ended with "refusal"`)
+}
+
+func TestAgentDies(t *testing.T) {
+	for _, name := range []string{"agent-that-dies", "agent-that-dies-first"} {
+		t.Run(name, func(t *testing.T) {
+			c := startClient(t, part(name), "-prompt", "x")
+			c.exit(1)
+			require.Contains(t, c.stderr.String(), "the agent ended before it was done: exit status 3")
+		})
+	}
+}
+
+func TestNewerAgent(t *testing.T) {
+	c := startClient(t, part("agent-that-is-newer"), "-prompt", "x")
+	c.exit(1)
+	require.Contains(t, c.stderr.String(), "version 2 of the protocol")
+}
+
+func TestNoSuchAgent(t *testing.T) {
+	c := startClient(t, []string{"acpterm-no-such-agent"}, "-prompt", "x")
+	c.exit(1)
+	require.Contains(t, c.stderr.String(), "acpterm-no-such-agent")
+}
+
+func TestUsage(t *testing.T) {
+	for _, flags := range [][]string{
+		{"-no-such-flag"},
+		{"-limit", "-1"},
+		{"-cwd", filepath.Join(t.TempDir(), "missing"), "-prompt", "x"},
+		{"-prompt", ""}, // and nothing on standard input
+	} {
+		c := startClient(t, exampleAgent(), flags...)
+		c.exit(2)
+		require.NotEmpty(t, strings.TrimSpace(c.stderr.String()))
+	}
+}

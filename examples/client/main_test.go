@@ -1,0 +1,180 @@
+package main
+
+// The real client, built once, is run with the example agent and with agents that misbehave. Both these agents
+// and the commands that the agents run are the test binary itself, told by its first arguments whom to be.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// playMark, as the first argument, makes the test binary the part that the second one names.
+const playMark = "acpterm-test-part"
+
+// binaries is the directory of the built client and agent.
+var binaries string
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == playMark {
+		parts[os.Args[2]](os.Args[3:])
+		os.Exit(0)
+	}
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of the race detector's lives a second longer
+	var err error
+	if binaries, err = os.MkdirTemp("", "acpterm-client"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(binaries)
+	args := []string{"build", "-o", binaries + string(filepath.Separator)}
+	info, _ := debug.ReadBuildInfo()
+	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, ".", "../agent")...).CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%v: %s", err, out))
+	}
+	return m.Run()
+}
+
+// part is how to start the test binary as one of its parts.
+func part(name string, args ...string) []string {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return append([]string{self, playMark, name}, args...)
+}
+
+// line is a shell line that runs a part.
+func line(name string, args ...string) string {
+	words := part(name, args...)
+	words[0] = `"` + words[0] + `"`
+	return strings.Join(words, " ")
+}
+
+func exampleAgent() []string { return []string{filepath.Join(binaries, "agent")} }
+
+// client is the real client, running.
+type client struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout *transcript
+	stderr *transcript
+}
+
+// startClient starts the client with an agent and flags, and with nothing on its standard input.
+func startClient(t *testing.T, agent []string, flags ...string) *client {
+	return startClientWith(t, nil, agent, flags...)
+}
+
+func startClientWith(t *testing.T, stdin *os.File, agent []string, flags ...string) *client {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // far more than any test needs
+	t.Cleanup(cancel)
+	args := append(flags, "--")
+	c := &client{t: t, cmd: exec.CommandContext(ctx, filepath.Join(binaries, "client"), append(args, agent...)...)}
+	if stdin != nil {
+		c.cmd.Stdin = stdin
+	}
+	var stdout, stderr *os.File
+	c.stdout, stdout = newTranscript(t)
+	c.stderr, stderr = newTranscript(t)
+	c.cmd.Stdout, c.cmd.Stderr = stdout, stderr
+	require.NoError(t, c.cmd.Start())
+	stdout.Close()
+	stderr.Close()
+	t.Cleanup(func() {
+		cancel()
+		c.cmd.Wait() // in vain if the test has done it
+		if t.Failed() {
+			t.Logf("stdout:\n%s\nstderr:\n%s", c.stdout, c.stderr)
+		}
+	})
+	return c
+}
+
+// exit waits until the client and all that holds its standard error, which is every agent and what agents start,
+// has ended, and requires an exit status.
+func (c *client) exit(status int) {
+	c.t.Helper()
+	c.cmd.Wait()
+	require.Equal(c.t, status, c.cmd.ProcessState.ExitCode(), "%v", c.cmd.ProcessState)
+	for _, output := range []*transcript{c.stdout, c.stderr} {
+		select {
+		case <-output.ended:
+		case <-time.After(30 * time.Second):
+			require.FailNow(c.t, "something that the client started has outlived it")
+		}
+	}
+}
+
+// transcript is what has come out of a pipe.
+type transcript struct {
+	pipe  *os.File
+	ended chan struct{} // closed at the end of the pipe
+
+	mu      sync.Mutex
+	text    strings.Builder
+	changed *sync.Cond
+	over    bool
+}
+
+func newTranscript(t *testing.T) (*transcript, *os.File) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	s := &transcript{pipe: r, ended: make(chan struct{})}
+	s.changed = sync.NewCond(&s.mu)
+	go func() {
+		io.Copy(s, r)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.over = true
+		s.changed.Broadcast()
+		close(s.ended)
+	}()
+	return s, w
+}
+
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.changed.Broadcast()
+	return s.text.Write(p)
+}
+
+func (s *transcript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// await waits until something was written and returns what the pattern's parentheses hold.
+func (s *transcript) await(t *testing.T, pattern string) string {
+	t.Helper()
+	expr := regexp.MustCompile(pattern)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		if match := expr.FindStringSubmatch(s.text.String()); match != nil {
+			return match[len(match)-1]
+		}
+		require.False(t, s.over, "%q was never written", pattern)
+		s.changed.Wait()
+	}
+}

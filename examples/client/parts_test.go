@@ -1,0 +1,345 @@
+package main
+
+// Whom the test binary plays: commands, and agents that do what the example agent never would.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+var parts = map[string]func(args []string){
+	"print":  func(args []string) { fmt.Println(strings.Join(args, " ")) },
+	"exit":   exitWith,
+	"where":  printDirectory,
+	"steps":  printSteps,
+	"sleep":  sleep,
+	"endure": endure,
+
+	"agent-that-dies":             func([]string) { play(dieInTurn) },
+	"agent-that-dies-first":       func([]string) { os.Exit(3) },
+	"agent-that-stays":            func([]string) { play(leaveRunning); ignoreEverything() },
+	"agent-that-ignores-cancel":   func([]string) { play(ignoreCancel) },
+	"agent-that-shows-late":       func([]string) { play(showAfterRelease) },
+	"agent-that-asks":             func([]string) { play(askForAll) },
+	"agent-that-asks-cancelled":   func([]string) { play(askWhenCancelled) },
+	"agent-that-looks":            func(args []string) { play(lookAtOutput(args)) },
+	"agent-that-counts-from-zero": countFromZero,
+	"agent-that-is-newer":         func([]string) { serve(2, nil) },
+	"agent-that-stops-listening":  stopListening,
+}
+
+// ---- Commands.
+
+func exitWith(args []string) {
+	code, _ := strconv.Atoi(args[0])
+	os.Exit(code)
+}
+
+func printDirectory([]string) {
+	dir, _ := os.Getwd()
+	fmt.Println("in", dir)
+}
+
+// printSteps prints "step 1", and the next step when a file is there.
+func printSteps(files []string) {
+	for i, file := range files {
+		fmt.Println("step", i+1)
+		awaitFile(file)
+	}
+	fmt.Println("step", len(files)+1)
+}
+
+func awaitFile(path string) {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func sleep([]string) {
+	fmt.Println("command", os.Getpid())
+	time.Sleep(time.Hour)
+}
+
+// endure is sleep that does not end when it is asked to.
+func endure([]string) {
+	signal.Ignore(syscall.SIGTERM)
+	sleep(nil)
+}
+
+// ---- Agents.
+
+// script is an agent's turn. It returns the stop reason.
+type script func(a *scripted) string
+
+// scripted is an agent in its turn. What fails in it ends the process with a panic.
+type scripted struct {
+	conn      *jsonrpc2.Conn
+	cancelled chan struct{}
+}
+
+// play is an agent of version 1 whose every turn is the same. It returns when its input has ended.
+func play(turn script) { serve(1, turn) }
+
+func serve(protocolVersion int, turn script) {
+	a := &scripted{cancelled: make(chan struct{})}
+	handle := func(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+		switch req.Method {
+		case "initialize":
+			return map[string]any{"protocolVersion": protocolVersion}, nil
+		case "session/new":
+			return map[string]any{"sessionId": "s"}, nil
+		case "session/prompt":
+			return map[string]any{"stopReason": turn(a)}, nil
+		case "session/cancel":
+			close(a.cancelled)
+			return nil, nil
+		}
+		return nil, errors.New(req.Method)
+	}
+	ready := make(chan struct{})
+	a.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}), jsonrpc2.AsyncHandler(
+		jsonrpc2.HandlerWithError(func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+			<-ready // a.conn is set
+			return handle(ctx, conn, req)
+		})))
+	close(ready)
+	<-a.conn.DisconnectNotify()
+}
+
+type stdio struct{}
+
+func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
+func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
+func (stdio) Close() error                { return nil }
+
+func (a *scripted) call(method string, params, result any) {
+	if err := a.conn.Call(context.Background(), method, params, result); err != nil {
+		panic(fmt.Sprint(method, ": ", err))
+	}
+}
+
+// dispatch sends a request whose answer is waited for later.
+func (a *scripted) dispatch(method string, params any) (await func()) {
+	waiting, err := a.conn.DispatchCall(context.Background(), method, params)
+	if err != nil {
+		panic(err)
+	}
+	return func() {
+		if err := waiting.Wait(context.Background(), nil); err != nil {
+			panic(fmt.Sprint(method, ": ", err))
+		}
+	}
+}
+
+func (a *scripted) create(name string, args ...string) acpterm.TerminalOutputRequest {
+	return a.createFrom(acpterm.CreateTerminalRequest{}, name, args...)
+}
+
+func (a *scripted) createFrom(req acpterm.CreateTerminalRequest, name string, args ...string) acpterm.TerminalOutputRequest {
+	argv := part(name, args...)
+	req.SessionID, req.Command, req.Args = "s", argv[0], argv[1:]
+	var created acpterm.CreateTerminalResponse
+	a.call(acpterm.MethodCreate, req, &created)
+	return acpterm.TerminalOutputRequest{SessionID: "s", TerminalID: created.TerminalID}
+}
+
+// awaitOutput polls until a terminal has printed something.
+func (a *scripted) awaitOutput(ref acpterm.TerminalOutputRequest) {
+	for {
+		var now acpterm.TerminalOutputResponse
+		if a.call(acpterm.MethodOutput, ref, &now); now.Output != "" {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (a *scripted) update(fields map[string]any) {
+	if err := a.conn.Notify(context.Background(), "session/update", map[string]any{"sessionId": "s", "update": fields}); err != nil {
+		panic(err)
+	}
+}
+
+func (a *scripted) say(text string) {
+	a.update(map[string]any{
+		"sessionUpdate": "agent_message_chunk",
+		"content":       map[string]string{"type": "text", "text": text},
+	})
+}
+
+// dieInTurn has a command running, and exits.
+func dieInTurn(a *scripted) string {
+	a.awaitOutput(a.create("sleep"))
+	os.Exit(3)
+	return ""
+}
+
+// leaveRunning ends its turn and releases nothing.
+func leaveRunning(a *scripted) string {
+	a.say(fmt.Sprintf("agent %d\n", os.Getpid()))
+	a.awaitOutput(a.create("sleep"))
+	return "end_turn"
+}
+
+// ignoreEverything makes an agent one that stays when its input has ended.
+func ignoreEverything() {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
+	time.Sleep(time.Hour)
+}
+
+// ignoreCancel hears that it is cancelled, and goes on; and so does its command.
+func ignoreCancel(a *scripted) string {
+	a.awaitOutput(a.create("endure"))
+	<-a.cancelled
+	a.say("so what\n")
+	select {}
+}
+
+// showAfterRelease does what agents were seen doing: it has a wait pending from the beginning, polls meanwhile,
+// and shows the terminal in the tool call once it is released. Another it releases while a kill is pending.
+func showAfterRelease(a *scripted) string {
+	limit := uint64(50_000)
+	ref := a.createFrom(acpterm.CreateTerminalRequest{
+		Env: []acpterm.EnvVariable{{Name: "PAGER", Value: "cat"}}, OutputByteLimit: &limit,
+	}, "print", "shown late")
+	awaitExit := a.dispatch(acpterm.MethodWaitForExit, ref)
+	a.awaitOutput(ref)
+	awaitExit()
+	a.call(acpterm.MethodOutput, ref, nil)
+	a.call(acpterm.MethodRelease, ref, nil)
+	a.update(map[string]any{
+		"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Late", "status": "completed",
+		"content": []any{map[string]any{"type": "terminal", "terminalId": ref.TerminalID}},
+	})
+
+	ref = a.create("sleep")
+	awaitExit = a.dispatch(acpterm.MethodWaitForExit, ref)
+	awaitKill := a.dispatch(acpterm.MethodKill, ref)
+	awaitRelease := a.dispatch(acpterm.MethodRelease, ref)
+	awaitKill()
+	awaitRelease()
+	awaitExit()
+	return "end_turn"
+}
+
+// lookAtOutput runs a command in no particular directory and says what it sees of its output.
+func lookAtOutput(command []string) script {
+	return func(a *scripted) string {
+		ref := a.create(command[0], command[1:]...)
+		a.call(acpterm.MethodWaitForExit, ref, nil)
+		var output acpterm.TerminalOutputResponse
+		a.call(acpterm.MethodOutput, ref, &output)
+		a.say(fmt.Sprintf("%q %v\n", output.Output, output.Truncated))
+		return "end_turn"
+	}
+}
+
+// askWhenCancelled asks for permission though its turn is being cancelled.
+func askWhenCancelled(a *scripted) string {
+	a.say("go ahead\n")
+	<-a.cancelled
+	var answer json.RawMessage
+	a.call("session/request_permission", map[string]any{
+		"sessionId": "s", "toolCall": map[string]string{"toolCallId": "c"},
+		"options": []map[string]string{{"optionId": "allow", "name": "Allow", "kind": "allow_once"}},
+	}, &answer)
+	a.say(fmt.Sprintf("%s\n", answer))
+	return "cancelled"
+}
+
+// askForAll asks for what the client does not have, and for permissions, and says what it is answered.
+func askForAll(a *scripted) string {
+	for _, method := range []string{"fs/read_text_file", "fs/write_text_file", "no/such_method"} {
+		err := a.conn.Call(context.Background(), method, map[string]string{"path": "/"}, nil)
+		answer, _ := errors.AsType[*jsonrpc2.Error](err)
+		a.say(fmt.Sprintf("%s: %d\n", method, answer.Code))
+	}
+	for _, kinds := range [][]string{{"reject_once", "allow_always", "allow_once"}, {"reject_once", "reject_always"}} {
+		var options []map[string]string
+		for _, kind := range kinds {
+			options = append(options, map[string]string{"optionId": "id of " + kind, "name": kind, "kind": kind})
+		}
+		var answer json.RawMessage
+		a.call("session/request_permission", map[string]any{
+			"sessionId": "s", "options": options,
+			"toolCall": map[string]string{"toolCallId": "c", "title": "Do\nit"},
+		}, &answer)
+		a.say(fmt.Sprintf("%s\n", answer))
+	}
+	a.say("\x1b[2Jno escape\n")
+	return "refusal"
+}
+
+// countFromZero is an agent made of lines, whose first request has the id 0.
+func countFromZero([]string) {
+	in := bufio.NewScanner(os.Stdin)
+	read := func() (m struct {
+		ID     json.RawMessage
+		Method string
+		Result struct{ TerminalID, Output string }
+	}) {
+		if !in.Scan() {
+			panic("the input has ended")
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil {
+			panic(err)
+		}
+		return m
+	}
+	answerNext := func(result string) {
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", read().ID, result)
+	}
+	answerNext(`{"protocolVersion":1}`)
+	answerNext(`{"sessionId":"s"}`)
+	prompt := read().ID
+	argv, _ := json.Marshal(part("print", "from zero")[1:])
+	command, _ := json.Marshal(part("print")[0])
+	fmt.Printf(`{"jsonrpc":"2.0","id":0,"method":"terminal/create","params":{"sessionId":"s","command":%s,"args":%s}}`+"\n", command, argv)
+	created := read()
+	for id, method := range []string{1: "wait_for_exit", 2: "output", 3: "release"} {
+		if id == 0 {
+			continue
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%d,"method":"terminal/%s","params":{"sessionId":"s","terminalId":%q}}`+"\n", id, method, created.Result.TerminalID)
+		if answer := read(); string(answer.ID) != strconv.Itoa(id) {
+			panic("answered " + string(answer.ID))
+		}
+	}
+	if string(created.ID) != "0" {
+		panic("answered " + string(created.ID))
+	}
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`+"\n", prompt)
+	for in.Scan() {
+	}
+}
+
+// stopListening answers some requests and does not read on; after that, nothing ends it that can be ignored.
+func stopListening(args []string) {
+	in := bufio.NewScanner(os.Stdin)
+	for _, result := range args {
+		in.Scan()
+		var request struct{ ID json.RawMessage }
+		if err := json.Unmarshal(in.Bytes(), &request); err != nil {
+			panic(err)
+		}
+		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", request.ID, result)
+	}
+	fmt.Fprintln(os.Stderr, "agent", os.Getpid())
+	ignoreEverything()
+}

@@ -1,0 +1,55 @@
+package main
+
+// How pieces from several sides become lines.
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLinesDoNotMix(t *testing.T) {
+	var out strings.Builder
+	s := newScreen(&out, func(err error) { require.NoError(t, err) })
+	for _, piece := range [][2]string{
+		{"", "The agent"}, {"", " says\nthis, and "},
+		{"[1] | ", "one"}, {"[1] | ", " line\ntwo lines\nand"},
+		{"[2] | ", "other\n"},
+		{"[1] | ", " more\r\n"},
+		{"[1] | ", ""},
+		{"", "that"},
+	} {
+		s.print(piece[0], piece[1])
+	}
+	s.finish()
+	require.Equal(t, `The agent says
+this, and 
+[1] | one line
+[1] | two lines
+[1] | and
+[2] | other
+[1] |  more
+that
+`, out.String())
+}
+
+func TestControlCharactersAreDropped(t *testing.T) {
+	var out strings.Builder
+	s := newScreen(&out, func(err error) { require.NoError(t, err) })
+	s.print("> ", "\x1b]0;title\aé\t✓\u009b2J\n")
+	require.Equal(t, "> ]0;titleé\t✓2J\n", out.String())
+}
+
+func TestFailureToPrintIsTold(t *testing.T) {
+	var told error
+	s := newScreen(brokenWriter{}, func(err error) { told = err })
+	s.print("", "x")
+	require.ErrorIs(t, told, os.ErrClosed)
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.Join(os.ErrClosed) }

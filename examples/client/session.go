@@ -1,0 +1,279 @@
+package main
+
+// The client's half of the conversation, all but terminal/*: initialize, session/new, one session/prompt, and
+// what the agent sends until that is answered.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+const protocolVersion = 1
+
+// errAgentGone is the connection ending before the turn did.
+var errAgentGone = errors.New("the agent ended before it was done")
+
+// session is a conversation of one turn. It is the jsonrpc2.Handler for what is not terminal/*.
+type session struct {
+	screen    *screen
+	toolCalls map[string]*toolCall // by id; for Handle alone, which gets one message at a time
+
+	prompting atomic.Bool // there is a turn
+	cancelled atomic.Bool
+	sent      chan struct{}       // closed when the agent has been sent the prompt
+	tell      func(method string) // sends a notification about the session; set before sent is closed
+}
+
+// toolCall is what the agent has told of a tool call so far.
+type toolCall struct {
+	title, status string
+	terminals     []acpterm.TerminalID
+}
+
+// clientCapabilities are what is advertised: terminals, and no files.
+type clientCapabilities struct {
+	acpterm.ClientCapabilities
+	FS struct {
+		ReadTextFile  bool `json:"readTextFile"`
+		WriteTextFile bool `json:"writeTextFile"`
+	} `json:"fs"`
+}
+
+func newSession(screen *screen) *session {
+	return &session{screen: screen, toolCalls: make(map[string]*toolCall), sent: make(chan struct{})}
+}
+
+// run goes through the conversation. It fails unless the turn ended with end_turn.
+func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, cwd, prompt string) error {
+	var agent struct {
+		ProtocolVersion int `json:"protocolVersion"`
+	}
+	if err := call(ctx, conn, "initialize", map[string]any{
+		"protocolVersion":    protocolVersion,
+		"clientCapabilities": clientCapabilities{ClientCapabilities: terminals},
+		"clientInfo":         map[string]string{"name": "acpterm-example-client", "version": "1"},
+	}, &agent); err != nil {
+		return err
+	}
+	if agent.ProtocolVersion != protocolVersion {
+		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d", agent.ProtocolVersion, protocolVersion)
+	}
+	var created struct {
+		SessionID acpterm.SessionID `json:"sessionId"`
+	}
+	if err := call(ctx, conn, "session/new", map[string]any{
+		"cwd":        cwd,
+		"mcpServers": []any{},
+	}, &created); err != nil {
+		return err
+	}
+	s.tell = func(method string) { conn.Notify(ctx, method, map[string]any{"sessionId": created.SessionID}) }
+
+	const method = "session/prompt"
+	s.prompting.Store(true)
+	defer s.prompting.Store(false)
+	waiting, err := conn.DispatchCall(ctx, method, map[string]any{
+		"sessionId": created.SessionID,
+		"prompt":    []map[string]string{{"type": "text", "text": prompt}},
+	})
+	if err != nil {
+		return callError(ctx, method, err)
+	}
+	close(s.sent)
+	var turn struct {
+		StopReason string `json:"stopReason"`
+	}
+	if err := waiting.Wait(ctx, &turn); err != nil {
+		return callError(ctx, method, err)
+	}
+	if turn.StopReason != "end_turn" {
+		return fmt.Errorf("the turn ended with %q", turn.StopReason)
+	}
+	return nil
+}
+
+func call(ctx context.Context, conn *jsonrpc2.Conn, method string, params, result any) error {
+	return callError(ctx, method, conn.Call(ctx, method, params, result))
+}
+
+// callError is the error of a call as a person should read it.
+func callError(ctx context.Context, method string, err error) error {
+	_, unwritten := errors.AsType[*fs.PathError](err) // the agent's input is a pipe that nobody reads any more
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case unwritten || errors.Is(err, jsonrpc2.ErrClosed):
+		return errAgentGone
+	}
+	return fmt.Errorf("%s: %w", method, err)
+}
+
+// cancel asks the agent to end the turn, and reports whether there is one. It does not wait for anything.
+func (s *session) cancel() bool {
+	if !s.prompting.Load() {
+		return false
+	}
+	s.cancelled.Store(true)
+	go func() {
+		<-s.sent // an agent that is told before it has the prompt would not know what is meant
+		s.tell("session/cancel")
+	}()
+	return true
+}
+
+// Handle serves what the agent sends. Nothing here waits, so that the next message is read at once.
+func (s *session) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	var params json.RawMessage
+	if req.Params != nil {
+		params = *req.Params
+	}
+	var result any
+	var err error
+	switch req.Method {
+	case "session/update":
+		err = s.update(params)
+	case "session/request_permission":
+		result, err = s.requestPermission(params)
+	default: // files, and what is not in the protocol
+		err = &acpterm.Error{Op: req.Method, Kind: acpterm.ErrMethodNotFound}
+	}
+	switch {
+	case req.Notif:
+	case err != nil:
+		conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
+	default:
+		conn.Reply(ctx, req.ID, result)
+	}
+}
+
+// toolCallUpdate has the fields of the schema types ToolCall and ToolCallUpdate that are shown. What is absent
+// or null has not changed.
+type toolCallUpdate struct {
+	ToolCallID string          `json:"toolCallId"`
+	Title      string          `json:"title"`
+	Status     string          `json:"status"`
+	Content    json.RawMessage `json:"content"`
+}
+
+func (s *session) update(params json.RawMessage) error {
+	var notification struct {
+		Update struct {
+			Kind string `json:"sessionUpdate"`
+			toolCallUpdate
+		} `json:"update"`
+	}
+	if err := json.Unmarshal(params, &notification); err != nil {
+		return invalidParams(err)
+	}
+	switch update := notification.Update; update.Kind {
+	case "agent_message_chunk":
+		var block struct {
+			Text string `json:"text"` // only blocks of text have it
+		}
+		if err := json.Unmarshal(update.Content, &block); err != nil {
+			return invalidParams(err)
+		}
+		s.screen.print("", block.Text)
+	case "tool_call", "tool_call_update":
+		s.showToolCall(update.toolCallUpdate)
+	}
+	return nil
+}
+
+// showToolCall puts an update together with what is known, and prints what is new. Content that cannot be read
+// counts as none, as the schema says.
+func (s *session) showToolCall(update toolCallUpdate) *toolCall {
+	known := s.toolCalls[update.ToolCallID]
+	if known == nil {
+		known = &toolCall{}
+		s.toolCalls[update.ToolCallID] = known
+	}
+	before := s.describe(known)
+	if update.Title != "" {
+		known.title = update.Title
+	}
+	if update.Status != "" {
+		known.status = update.Status
+	}
+	var content []struct {
+		Type       string             `json:"type"`
+		TerminalID acpterm.TerminalID `json:"terminalId"`
+	}
+	if json.Unmarshal(update.Content, &content) == nil && content != nil {
+		known.terminals = nil
+		for _, item := range content {
+			if item.Type == "terminal" {
+				known.terminals = append(known.terminals, item.TerminalID)
+			}
+		}
+	}
+	if now := s.describe(known); now != before {
+		s.screen.print("* ", now+"\n")
+	}
+	return known
+}
+
+func (s *session) describe(t *toolCall) string {
+	text := shorten(t.title)
+	if t.status != "" {
+		text += " (" + t.status + ")"
+	}
+	for _, id := range t.terminals {
+		text += " " + s.screen.name(id)
+	}
+	return text
+}
+
+// shorten makes a title one that fits on a line; agents put whole scripts there.
+func shorten(title string) string {
+	const most = 72
+	text := []rune(strings.Join(strings.Fields(title), " "))
+	if len(text) > most {
+		return string(text[:most]) + "..."
+	}
+	return string(text)
+}
+
+// requestPermission allows what the agent asks for, unless the turn is being cancelled.
+func (s *session) requestPermission(params json.RawMessage) (any, error) {
+	var request struct {
+		ToolCall toolCallUpdate `json:"toolCall"`
+		Options  []struct {
+			ID   string `json:"optionId"`
+			Name string `json:"name"`
+			Kind string `json:"kind"`
+		} `json:"options"`
+	}
+	if err := json.Unmarshal(params, &request); err != nil {
+		return nil, invalidParams(err)
+	}
+	type outcome struct {
+		Outcome  string `json:"outcome"`
+		OptionID string `json:"optionId,omitempty"`
+	}
+	answer := outcome{Outcome: "cancelled"}
+	known := s.showToolCall(request.ToolCall) // some agents tell of a tool call only here
+	for _, option := range request.Options {
+		if (option.Kind == "allow_once" || option.Kind == "allow_always") && !s.cancelled.Load() {
+			s.screen.print("* ", shorten(known.title)+": allowed ("+option.Name+")\n")
+			answer = outcome{"selected", option.ID}
+			break
+		}
+	}
+	return map[string]any{"outcome": answer}, nil
+}
+
+func invalidParams(err error) error {
+	return &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()}
+}

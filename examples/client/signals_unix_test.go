@@ -1,0 +1,158 @@
+//go:build unix
+
+package main
+
+// Signals, and what must be gone when the client is: the Unixes have both in a form that can be checked.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// requireGone requires that a process has ended. It may be a zombie, where nobody reaps orphans.
+func requireGone(t *testing.T, pid string) {
+	t.Helper()
+	number, err := strconv.Atoi(pid)
+	require.NoError(t, err)
+	if syscall.Kill(number, 0) != nil {
+		return
+	}
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	require.NoError(t, err)
+	require.Contains(t, string(stat), ") Z ", "process %s lives", pid)
+}
+
+func (c *client) signal(sig os.Signal) { require.NoError(c.t, c.cmd.Process.Signal(sig)) }
+
+func TestInterruptCancels(t *testing.T) {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			c := startClient(t, exampleAgent(), "-prompt", line("sleep"))
+			command := c.stdout.await(t, `\| command (\d+)\n`)
+			c.signal(sig)
+			c.exit(1)
+			requireGone(t, command)
+			require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM\n")
+			require.Contains(t, c.stderr.String(), `the turn ended with "cancelled"`)
+		})
+	}
+}
+
+func TestNothingIsAllowedOnceCancelled(t *testing.T) {
+	c := startClient(t, part("agent-that-asks-cancelled"), "-prompt", "x")
+	c.stdout.await(t, "go ahead\n")
+	c.signal(os.Interrupt)
+	c.exit(1)
+	require.Contains(t, c.stdout.String(), `{"outcome":{"outcome":"cancelled"}}`)
+}
+
+func TestSecondInterruptLeaves(t *testing.T) {
+	c := startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
+	command := c.stdout.await(t, `\| command (\d+)\n`)
+	c.signal(os.Interrupt)
+	c.stdout.await(t, "so what\n")
+	c.signal(os.Interrupt)
+	c.exit(1)
+	requireGone(t, command)
+	require.Contains(t, c.stderr.String(), "left: interrupt")
+}
+
+func TestHangupLeaves(t *testing.T) {
+	c := startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
+	command := c.stdout.await(t, `\| command (\d+)\n`)
+	c.signal(syscall.SIGHUP)
+	c.exit(1)
+	requireGone(t, command)
+}
+
+// The prompt fits into no pipe, so that the client cannot send it, or does not come to that.
+func TestInterruptWhenTheAgentDoesNotRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "prompt")
+	require.NoError(t, os.WriteFile(file, make([]byte, 1<<20), 0o600))
+	for name, answers := range map[string][]string{
+		"not a request is answered": {},
+		"only the prompt is not":    {`{"protocolVersion":1}`, `{"sessionId":"s"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdin, err := os.Open(file)
+			require.NoError(t, err)
+			defer stdin.Close()
+			c := startClientWith(t, stdin, part("agent-that-stops-listening", answers...))
+			agent := c.stderr.await(t, `agent (\d+)\n`)
+			c.signal(os.Interrupt)
+			c.stderr.await(t, "left: interrupt|cancelling") // it may be about to send the prompt
+			c.signal(os.Interrupt)
+			c.exit(1)
+			requireGone(t, agent)
+			require.Contains(t, c.stderr.String(), "left: interrupt")
+		})
+	}
+}
+
+func TestNothingOutlivesTheClient(t *testing.T) {
+	t.Parallel() // it waits for an agent that takes its time
+	c := startClient(t, part("agent-that-stays"), "-prompt", "x")
+	c.exit(0)
+	requireGone(t, c.stdout.await(t, `^agent (\d+)\n`))
+	requireGone(t, c.stdout.await(t, `\| command (\d+)\n`))
+}
+
+// The agent is a shell's child, so that the group has two.
+func TestGroupEnds(t *testing.T) {
+	t.Parallel()
+	agent := []string{"/bin/sh", "-c", `"$0" "$@"; exit 5`}
+	c := startClient(t, append(agent, part("agent-that-stays")...), "-prompt", "x")
+	c.exit(0)
+}
+
+// An agent's end is noticed though something holds its output, in its group or out of it.
+func TestAgentDiesAndLeavesItsOutputOpen(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"in the group", "out of the group"} {
+		t.Run(where, func(t *testing.T) {
+			c := startClient(t, part("agent-that-leaves-a-holder", where), "-prompt", "x")
+			holder, err := strconv.Atoi(c.stderr.await(t, `holder (\d+)\n`))
+			require.NoError(t, err)
+			c.exit(1)
+			require.Contains(t, c.stderr.String(), "the agent ended before it was done: exit status 3")
+			if where == "out of the group" {
+				require.NoError(t, syscall.Kill(holder, syscall.SIGKILL))
+			}
+		})
+	}
+}
+
+func init() {
+	parts["agent-that-leaves-a-holder"] = func(args []string) {
+		holder := exec.Command("sleep", "1000")
+		holder.Stdout = os.Stdout
+		if args[0] == "in the group" {
+			holder.Stderr = os.Stderr // for its end the test waits
+		} else {
+			holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		}
+		if err := holder.Start(); err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(os.Stderr, "holder", holder.Process.Pid)
+		os.Exit(3)
+	}
+}
+
+// As in "client | head".
+func TestNobodyReadsTheOutput(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "go-on")
+	c := startClient(t, exampleAgent(), "-prompt", line("steps", file)+"; "+line("sleep"))
+	c.stdout.await(t, "step 1\n")
+	require.NoError(t, c.stdout.pipe.Close())
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	c.exit(1)
+	require.Contains(t, c.stderr.String(), "cannot print")
+}

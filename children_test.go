@@ -6,6 +6,7 @@ package acpterm_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"strconv"
@@ -124,7 +125,7 @@ var children = map[string]func(args []string){
 	},
 	// stubborn-holder: as holder, with a child that ignores SIGTERM.
 	"stubborn-holder": func([]string) { fmt.Printf("%d\n", startChild("stubborn-silently")) },
-	"sleep-silently":  func([]string) { time.Sleep(time.Hour) },
+	"sleep-silently":  func([]string) { time.Sleep(5 * time.Minute) },
 	"stubborn-silently": func([]string) {
 		signal.Ignore(syscall.SIGTERM)
 		os.NewFile(3, "ready").Close()
@@ -188,6 +189,7 @@ func awaitFile(path string) {
 }
 
 func TestMain(m *testing.M) {
+	maps.Copy(children, systemChildren())
 	if len(os.Args) > 2 && os.Args[1] == childMark {
 		children[os.Args[2]](os.Args[3:])
 		os.Exit(0)

@@ -175,6 +175,24 @@ func mergeEnv(base []string, dir string, set []EnvVariable) []string {
 	return merged
 }
 
+// terminalVariable is in every command's environment. It lists the terminals that a process runs in, separated
+// by colons: more than one if a client like this one was started in a terminal of another. It finds what has left
+// its command's session.
+const terminalVariable = "ACPTERM_TERMINAL"
+
+// markEnv adds a terminal to the list.
+func markEnv(env []string, id TerminalID) []string {
+	value := string(id)
+	if outer := getenv(env, terminalVariable); outer != "" {
+		value = outer + ":" + value
+	}
+	env = slices.DeleteFunc(env, func(variable string) bool {
+		name, _, _ := cutVariable(variable)
+		return envKey(name) == terminalVariable
+	})
+	return append(env, terminalVariable+"="+value)
+}
+
 // cutVariable splits "NAME=value". Windows has hidden variables whose names begin with "=".
 func cutVariable(variable string) (name, value string, ok bool) {
 	if variable == "" {

@@ -46,10 +46,13 @@
 // then all that the command itself wrote can be read.
 //
 // [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at
-// once. [Options] and [WithEscalation] change that, and [WithTimeout] ends a command that takes too long.
+// once. It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names what withstood. [Options] and
+// [WithEscalation] change the steps; [WithTimeout], [Options] and [SessionOptions] end a command that takes too long.
+// [Terminal.EndedBy] says what it was in the end, and so does the _meta of the exit status that the agent gets.
 //
 // [Manager.Release] does the same and forgets the terminal's id. Whoever holds the [Terminal] can still read its
-// output and status. [Manager.Close] releases all, and when it returns nothing of the manager's is left.
+// output and status. [Manager.Close] releases all, side by side, and when it returns nothing of the manager's is
+// left; [Manager.Shutdown] does so with a limit to its patience.
 //
 //	err = t.Kill(ctx)
 //	err = m.Release(ctx, "s1", t.ID())
@@ -64,7 +67,13 @@
 //
 // # Systems
 //
-// On Linux a whole process group is ended, leader or no leader, and waits for exits cost no threads. On macOS and
-// the BSDs the group is signalled, and what is left of it is killed when its leader exits. On Windows the command
-// alone is ended. On other systems the package does not build.
+// On Linux a tree is the command's session, what left it and carries the terminal's mark in its environment or holds its
+// output, and the children of all those; with a cgroup ([Options].Cgroup) it is whatever was started, however it hides.
+// Exits are seen without threads. A command's own process is killed when the host dies; the rest of its tree is ended by
+// [Recover] at the next start, from [Options].Journal.
+//
+// On Windows a tree is a job object, from the command's first instruction on, and it ends with the host.
+//
+// On macOS and the BSDs it is the process group and, where the system tells, the session. This has been compiled and not
+// been run.
 package acpterm

@@ -59,7 +59,7 @@ func ExampleNewHandler() {
 		log.Fatal(err)
 	}
 	fmt.Println(string(exit))
-	// Output: {"exitCode":3,"signal":null}
+	// Output: {"exitCode":3,"signal":null,"_meta":{"acpterm":{"endedBy":"finished"}}}
 }
 
 // Show output while the command runs.

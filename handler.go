@@ -68,7 +68,6 @@ type Handler struct {
 	pending   map[jsonrpc2.ID]*call
 	terminals map[TerminalID]*Terminal // created here and not released here
 	polls     []*call                  // terminal/output requests, answered in the order in which they came
-	work      sync.WaitGroup           // the goroutines that answer; none is added once closed
 }
 
 // call is a request that has not been answered.
@@ -137,17 +136,18 @@ func (h *Handler) serve(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		return // the connection is gone, so nobody would hear an answer
+	if h.closed { // this handler, and not the connection
+		go conn.ReplyWithError(ctx, req.ID, ResponseError(&Error{Op: req.Method, Kind: ErrClosing}))
+		return
 	}
 	h.pending[c.id] = c
 	if req.Method != MethodOutput {
-		h.work.Go(func() { h.answer(c) })
+		go h.answer(c)
 		return
 	}
 	h.polls = append(h.polls, c)
 	if len(h.polls) == 1 {
-		h.work.Go(h.answerPolls)
+		go h.answerPolls()
 	}
 }
 
@@ -253,7 +253,7 @@ func (h *Handler) admit(method string, params json.RawMessage) service {
 		return fail(err)
 	}
 	if method == MethodRelease {
-		t, err := h.manager.beginRelease(session, id)
+		t, err := h.manager.beginRelease(session, id, EndedByRelease)
 		if err == nil {
 			h.forget(id)
 		}
@@ -322,8 +322,9 @@ func (h *Handler) undo(id TerminalID) {
 }
 
 // Close releases the terminals that were created through this handler, as Manager.Release does, and returns
-// when they are gone and every request was answered; its error is that of the releases, joined. jsonrpc2 need
-// not be told: the end of its connection does it. A Close that comes later waits as well.
+// when they are gone; its error is that of the releases, joined. Pending requests are answered, if the agent
+// still reads, and later ones refused with ErrClosing. jsonrpc2 need not be told: the end of its connection does
+// it. A Close that comes later waits as well.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -332,9 +333,7 @@ func (h *Handler) Close() error {
 		c.cancel(nil)
 	}
 	h.mu.Unlock()
-	err := h.manager.releaseAll(context.Background(), terminals)
-	h.work.Wait()
-	return err
+	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
 }
 
 // methodNotFound is the error for a method that nobody serves.

@@ -132,6 +132,22 @@ func (a *agent) failed(err error, code int64, data string) {
 	require.Equal(a.t, int64(jsonrpc2.CodeMethodNotFound), e.Code)
 }
 
+// exit is an exit status on the wire: both keys always there, and what ended the command.
+func exit(code, signal, by string) string {
+	return fmt.Sprintf(`{"exitCode":%s,"signal":%s,"_meta":{"acpterm":{"endedBy":%q}}}`, code, signal, by)
+}
+
+func endedBy(by acpterm.EndedBy) acpterm.Meta {
+	return acpterm.Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, by))}
+}
+
+func TestWireTimeout(t *testing.T) {
+	a := connect(t, newManager(t, &acpterm.Options{Timeout: time.Millisecond}), nil)
+	id := a.create("sleep")
+	require.JSONEq(t, exit("null", `"SIGTERM"`, "timed_out"), string(a.mustCall(acpterm.MethodWaitForExit, of(id))))
+	require.Equal(t, endedBy("timed_out"), a.output(id).ExitStatus.Meta)
+}
+
 func TestWireLifeOfATerminal(t *testing.T) {
 	a := connect(t, newManager(t, nil), nil)
 	result := a.mustCall(acpterm.MethodCreate, childRequest("print", "one é\n"))
@@ -141,8 +157,8 @@ func TestWireLifeOfATerminal(t *testing.T) {
 	require.Len(t, created, 1)
 	require.Regexp(t, `^term_[0-9A-HJKMNP-TV-Z]{26}$`, id)
 
-	require.JSONEq(t, `{"exitCode":0,"signal":null}`, string(a.mustCall(acpterm.MethodWaitForExit, of(id))))
-	require.JSONEq(t, `{"output":"one é\n","truncated":false,"exitStatus":{"exitCode":0,"signal":null}}`,
+	require.JSONEq(t, exit("0", "null", "finished"), string(a.mustCall(acpterm.MethodWaitForExit, of(id))))
+	require.JSONEq(t, `{"output":"one é\n","truncated":false,"exitStatus":`+exit("0", "null", "finished")+`}`,
 		string(a.mustCall(acpterm.MethodOutput, of(id))))
 	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodKill, of(id))), "killing what has ended")
 	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))))
@@ -176,11 +192,11 @@ func TestWireKillEndsAPendingWait(t *testing.T) {
 	}
 	a.poll(id, "ready")
 	other := a.create("exit", "3")
-	require.JSONEq(t, `{"exitCode":3,"signal":null}`, string(a.mustCall(acpterm.MethodWaitForExit, of(other))))
+	require.JSONEq(t, exit("3", "null", "finished"), string(a.mustCall(acpterm.MethodWaitForExit, of(other))))
 	require.Empty(t, waited)
 	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodKill, of(id))))
 	for range 20 {
-		require.JSONEq(t, `{"exitCode":null,"signal":"SIGTERM"}`, <-waited)
+		require.JSONEq(t, exit("null", `"SIGTERM"`, "killed"), <-waited)
 	}
 	require.Equal(t, "ready\n", a.output(id).Output, "the id stays valid")
 }
@@ -194,7 +210,7 @@ func TestWireReleaseEndsAPendingWait(t *testing.T) {
 	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))))
 	var result json.RawMessage
 	require.NoError(t, wait.Wait(t.Context(), &result))
-	require.JSONEq(t, `{"exitCode":null,"signal":"SIGTERM"}`, string(result))
+	require.JSONEq(t, exit("null", `"SIGTERM"`, "released"), string(result))
 }
 
 // Agents release while their kill is pending. Both are answered, and the command has its grace all the same.
@@ -488,7 +504,9 @@ func TestWireClosingManager(t *testing.T) {
 	require.NoError(t, err)
 	a.poll(id, "ready")
 	require.NoError(t, m.Close())
-	require.NoError(t, wait.Wait(t.Context(), nil))
+	var result json.RawMessage
+	require.NoError(t, wait.Wait(t.Context(), &result))
+	require.JSONEq(t, exit("null", `"SIGTERM"`, "closing"), string(result))
 	_, err = a.call(acpterm.MethodCreate, childRequest("sleep"))
 	a.failed(err, -32800, `{"kind":"closing","sessionId":"s"}`)
 }
@@ -505,7 +523,7 @@ func TestDispatch(t *testing.T) {
 	require.NoError(t, err)
 	result, err = h.Dispatch(t.Context(), acpterm.MethodWaitForExit, params)
 	require.NoError(t, err)
-	require.Equal(t, acpterm.WaitForTerminalExitResponse{ExitCode: new(uint32)}, result)
+	require.Equal(t, acpterm.WaitForTerminalExitResponse{ExitCode: new(uint32), Meta: endedBy("finished")}, result)
 
 	_, err = h.Dispatch(t.Context(), "session/new", nil)
 	require.ErrorIs(t, err, acpterm.ErrMethodNotFound)

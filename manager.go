@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -44,8 +45,26 @@ type Options struct {
 	// not nil: SIGKILL at once. On Windows any step ends the command.
 	Escalation []EscalationStep
 
-	// Timeout is how long a command may run before its tree is ended; see also WithTimeout. 0: for ever.
+	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is born into one of its
+	// own, which nothing of its tree can leave, and all of it is killed at once. Without one, a process that
+	// cleared its environment, closed the output and left the session is not found. Linux only; a create fails
+	// where it cannot be had. Empty: none.
+	Cgroup string
+
+	// Journal is a directory, an absolute path, made if it is missing, where each terminal has a file from before
+	// its command starts until a kill or a release has ended its tree: the end of the command alone is not the end
+	// of what it started. After a host that died, Recover ends by it what still runs. The file has the
+	// command's arguments, nothing of its environment, and is for the user alone. A create fails when it cannot be
+	// written, and a release when it cannot be removed. Managers and programs may share a directory. Empty: none.
+	Journal string
+
+	// Timeout is how long a command may run before its tree is ended. WithTimeout, TimeoutFor and
+	// SessionOptions.Timeout come before it, in this order. 0: for ever.
 	Timeout time.Duration
+
+	// TimeoutFor is the timeout of a command by what it is. 0: the session's or the manager's. It is called by
+	// the goroutine that creates the terminal, side by side for several. Nil: no command has one of its own.
+	TimeoutFor func(SessionID, Command) time.Duration
 }
 
 func (o *Options) env() []string {
@@ -76,11 +95,18 @@ func (o *Options) keep(limit int64) int64 {
 	return max(limit, int64(min(cmp.Or(o.FollowBytes, 64<<10), 1<<40)))
 }
 
+// SessionOptions are what OpenSession gives a session of its own. The zero value, and nil in its place, is a session
+// like any other.
+type SessionOptions struct {
+	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout.
+	// Negative: for ever.
+	Timeout time.Duration
+}
+
 // TerminalOption changes one terminal that Manager.Create makes.
 type TerminalOption func(*Terminal)
 
-// WithTimeout sets how long the command may run before its tree is ended, in place of Options.Timeout. 0 is
-// for ever.
+// WithTimeout sets how long the command may run before its tree is ended, whatever the options say. 0 is for ever.
 func WithTimeout(timeout time.Duration) TerminalOption {
 	return func(t *Terminal) { t.timeout = timeout }
 }
@@ -102,20 +128,32 @@ type Manager struct {
 	// once Close has begun the releases of all, it can wait for all.
 	busy sync.WaitGroup
 
+	starter starter
+	trees   trees
 	closing chan struct{} // closed when Close begins
 
-	mu       sync.Mutex
-	closed   chan struct{} // closed when Close is through; nil before it begins
-	closeErr error         // once closed is closed
-	sessions map[SessionID]map[TerminalID]*Terminal
+	mu        sync.Mutex
+	closed    chan struct{}          // closed when Close is through; nil before it begins
+	leaving   []*Terminal            // those that there were when it began; never changes after
+	closeErr  error                  // once closed is closed
+	releasing map[*Terminal]bool     // in no session any more, and not gone yet
+	sessions  map[SessionID]*session // those that were opened, and those that have terminals
+}
+
+// session is what a manager knows of one.
+type session struct {
+	opened    bool
+	options   SessionOptions
+	terminals map[TerminalID]*Terminal
 }
 
 // NewManager returns a manager with the given options; nil means all defaults. The options are copied.
 func NewManager(options *Options) *Manager {
 	m := &Manager{
-		ids:      newIDMint(),
-		closing:  make(chan struct{}),
-		sessions: make(map[SessionID]map[TerminalID]*Terminal),
+		ids:       newIDMint(),
+		closing:   make(chan struct{}),
+		sessions:  make(map[SessionID]*session),
+		releasing: make(map[*Terminal]bool),
 	}
 	if options != nil {
 		m.options = *options
@@ -148,8 +186,12 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		created:    time.Now(),
 		limit:      limit,
 		escalation: m.options.escalation(),
-		timeout:    m.options.Timeout,
+		timeout:    m.timeout(req.SessionID, command),
 		ring:       newRingBuffer(m.options.keep(limit)),
+		cgroup:     m.options.Cgroup,
+		journal:    journal(m.options.Journal),
+		starter:    &m.starter,
+		trees:      &m.trees,
 		busy:       &m.busy,
 		started:    make(chan struct{}),
 		ended:      make(chan struct{}),
@@ -162,7 +204,7 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		return fail(&Error{Kind: ErrClosing})
 	}
 	if err := t.start(command); err != nil {
-		m.remove(t.session, t.id)
+		m.discard(t)
 		return nil, err
 	}
 	select {
@@ -184,37 +226,63 @@ func (m *Manager) register(t *Terminal) bool {
 	if m.closed != nil {
 		return false
 	}
-	terminals := m.sessions[t.session]
-	if terminals == nil {
-		terminals = make(map[TerminalID]*Terminal)
-		m.sessions[t.session] = terminals
-	}
-	terminals[t.id] = t
+	m.sessionLocked(t.session).terminals[t.id] = t
 	return true
 }
 
-// remove makes a terminal unknown, if it is not so already.
-func (m *Manager) remove(session SessionID, id TerminalID) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.removeLocked(session, id)
+// sessionLocked returns a session, and makes it known if it is not.
+func (m *Manager) sessionLocked(id SessionID) *session {
+	s := m.sessions[id]
+	if s == nil {
+		s = &session{terminals: make(map[TerminalID]*Terminal)}
+		m.sessions[id] = s
+	}
+	return s
 }
 
+// timeout is how long a command of a session may run; 0 is for ever.
+func (m *Manager) timeout(id SessionID, command Command) time.Duration {
+	if m.options.TimeoutFor != nil {
+		if timeout := m.options.TimeoutFor(id, command); timeout != 0 {
+			return max(timeout, 0)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sessions[id]; s != nil && s.options.Timeout != 0 {
+		return max(s.options.Timeout, 0)
+	}
+	return m.options.Timeout
+}
+
+// removeLocked makes a terminal unknown, if it is not so already.
 func (m *Manager) removeLocked(session SessionID, id TerminalID) {
-	terminals := m.sessions[session]
-	delete(terminals, id)
-	if len(terminals) == 0 {
+	s := m.sessions[session]
+	if s == nil {
+		return
+	}
+	delete(s.terminals, id)
+	if len(s.terminals) == 0 && !s.opened {
 		delete(m.sessions, session)
 	}
 }
 
+// terminalLocked returns a session's terminal, or nil.
+func (m *Manager) terminalLocked(session SessionID, id TerminalID) *Terminal {
+	if s := m.sessions[session]; s != nil {
+		return s.terminals[id]
+	}
+	return nil
+}
+
 // beginRelease makes a terminal unknown, begins to end it, and returns it; nil if that was done before.
-func (m *Manager) beginRelease(session SessionID, id TerminalID) (*Terminal, error) {
+func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.sessions[session][id]; t != nil {
+	if t := m.terminalLocked(session, id); t != nil {
 		m.removeLocked(session, id)
-		t.beginRelease()
+		m.releasing[t] = true
+		t.beginRelease(by, m.released)
 		return t, nil
 	}
 	if m.ids.issued(session, id) {
@@ -228,7 +296,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID) (*Terminal, err
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.sessions[session][id]; t != nil {
+	if t := m.terminalLocked(session, id); t != nil {
 		return t, nil
 	}
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
@@ -239,8 +307,8 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	var all []*Terminal
-	for _, terminals := range m.sessions {
-		all = appendTerminals(all, terminals)
+	for _, s := range m.sessions {
+		all = appendTerminals(all, s.terminals)
 	}
 	m.mu.Unlock()
 	return oldestFirst(all)
@@ -249,7 +317,10 @@ func (m *Manager) Terminals() []*Terminal {
 // SessionTerminals is Terminals for one session.
 func (m *Manager) SessionTerminals(session SessionID) []*Terminal {
 	m.mu.Lock()
-	all := appendTerminals(nil, m.sessions[session])
+	var all []*Terminal
+	if s := m.sessions[session]; s != nil {
+		all = appendTerminals(nil, s.terminals)
+	}
 	m.mu.Unlock()
 	return oldestFirst(all)
 }
@@ -274,23 +345,67 @@ func oldestFirst(terminals []*Terminal) []*Terminal {
 // It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled when ctx ends
 // first, and the ending goes on; with ErrSurvivors when something withstood.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
-	t, err := m.beginRelease(session, id)
+	t, err := m.beginRelease(session, id, EndedByRelease)
 	if t == nil {
 		return err
 	}
 	return t.awaitRelease(ctx)
 }
 
+// released is told of each release that is complete.
+func (m *Manager) released(t *Terminal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.releasing, t)
+}
+
+// OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
+// theirs. A session need not be opened to have terminals. It fails with ErrInvalidParams if it is open already or the
+// id is empty. CloseSession ends it.
+func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	reason := ""
+	switch s := m.sessions[id]; {
+	case id == "":
+		reason = "must not be empty"
+	case s != nil && s.opened:
+		reason = "is open already"
+	}
+	if reason != "" {
+		return inOperation("open session", id, invalidField("sessionId", reason))
+	}
+	s := m.sessionLocked(id)
+	s.opened = true
+	if options != nil {
+		s.options = *options
+	}
+	return nil
+}
+
+// CloseSession forgets a session's options and releases its terminals, as ReleaseSession does.
+func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
+	m.mu.Lock()
+	if s := m.sessions[id]; s != nil {
+		s.opened, s.options = false, SessionOptions{}
+		if len(s.terminals) == 0 {
+			delete(m.sessions, id)
+		}
+	}
+	m.mu.Unlock()
+	return m.ReleaseSession(ctx, id)
+}
+
 // ReleaseSession releases all terminals of a session, side by side. It returns when all are gone, with the
 // errors of Release joined.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
-	return m.releaseAll(ctx, m.SessionTerminals(session))
+	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }
 
 // releaseAll releases terminals side by side. Those that somebody else is releasing it waits for.
-func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal) error {
+func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by EndedBy) error {
 	for _, t := range terminals {
-		m.beginRelease(t.session, t.id)
+		m.beginRelease(t.session, t.id, by)
 	}
 	var errs []error
 	for _, t := range terminals {
@@ -301,26 +416,51 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal) error {
 
 // discard ends a terminal that nobody has been told of, at once and without grace.
 func (m *Manager) discard(t *Terminal) {
-	m.beginRelease(t.session, t.id)
+	m.beginRelease(t.session, t.id, EndedByRelease)
 	t.hurryRelease()
 }
 
-// Close releases every terminal, side by side, and refuses new ones from its first moment. When it returns
-// there is no process, goroutine, timer or file of the manager's left, but for what it reports: its error is
-// that of the releases, joined. A second Close waits for the first and returns the same.
+// Close is Shutdown without an end to its patience: each command has the whole of its escalation table.
 func (m *Manager) Close() error {
-	m.mu.Lock()
-	if m.closed != nil {
-		m.mu.Unlock()
-		<-m.closed
-		return m.closeErr
-	}
-	m.closed = make(chan struct{})
-	close(m.closing)
-	m.mu.Unlock()
-	defer close(m.closed)
+	return m.Shutdown(context.Background())
+}
 
-	m.closeErr = m.releaseAll(context.Background(), m.Terminals())
-	m.busy.Wait()
+// Shutdown releases every terminal, side by side, and refuses new ones from its first moment. When ctx ends, what is
+// not gone yet is killed at once; it does not return before. When it returns there is no process, goroutine, timer or
+// file of the manager's left, but for what it reports: its error is that of the releases, joined. A second Shutdown
+// waits for the first and returns the same; the first of their contexts to end counts.
+func (m *Manager) Shutdown(ctx context.Context) error {
+	m.mu.Lock()
+	if m.closed == nil {
+		m.closed = make(chan struct{})
+		close(m.closing)
+		go m.leave()
+	}
+	m.mu.Unlock()
+	defer context.AfterFunc(ctx, m.hurry)()
+	<-m.closed
 	return m.closeErr
+}
+
+// leave is the goroutine of a Shutdown.
+func (m *Manager) leave() {
+	defer close(m.closed)
+	m.closeErr = m.releaseAll(context.Background(), m.Terminals(), EndedByClose)
+	m.busy.Wait()
+	m.starter.close()
+}
+
+// hurry cuts short what a Shutdown waits for: its own releases, and those that were under way before.
+func (m *Manager) hurry() {
+	m.mu.Lock()
+	var all []*Terminal
+	for _, s := range m.sessions { // their release has not begun yet
+		all = appendTerminals(all, s.terminals)
+	}
+	all = slices.AppendSeq(all, maps.Keys(m.releasing))
+	m.mu.Unlock()
+	for _, t := range all {
+		e, _ := t.end(EndedByClose)
+		e.force()
+	}
 }

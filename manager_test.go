@@ -63,6 +63,36 @@ func TestCloseEndsAllSideBySide(t *testing.T) {
 	require.NoError(t, m.Close(), "a second time")
 }
 
+// The grace is an hour: only the end of the context can end this.
+func TestShutdownForcesWhenItsContextEnds(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
+	term := create(t, m, childRequest("stubborn"))
+	awaitOutput(t, term, "ready")
+	earlier := create(t, m, childRequest("stubborn"))
+	awaitOutput(t, earlier, "ready")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, m.Release(ctx, "s", earlier.ID()), acpterm.ErrCancelled, "which goes on for an hour")
+	patient := make(chan error, 1)
+	go func() { patient <- m.Close() }()
+	require.NoError(t, m.Shutdown(ctx))
+	require.NoError(t, <-patient)
+	require.Equal(t, acpterm.EndedByClose, term.EndedBy())
+	require.Equal(t, acpterm.EndedByRelease, earlier.EndedBy())
+}
+
+func TestSessionsAreOpenedAndClosed(t *testing.T) {
+	m := newManager(t, nil)
+	require.NoError(t, m.OpenSession("s", nil))
+	require.ErrorIs(t, m.OpenSession("s", nil), acpterm.ErrInvalidParams)
+	require.ErrorIs(t, m.OpenSession("", nil), acpterm.ErrInvalidParams)
+	term := create(t, m, childRequest("sleep"))
+	require.NoError(t, m.CloseSession(t.Context(), "s"))
+	require.Equal(t, acpterm.StateKilled, term.State())
+	require.NoError(t, m.CloseSession(t.Context(), "s"), "a second time")
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: time.Hour}))
+}
+
 // Creates, kills, releases, waits and a Close, all at once: nothing hangs, and the checks of newManager find
 // nothing left.
 func TestEverythingAtOnce(t *testing.T) {

@@ -4,27 +4,76 @@ package acpterm
 // knows what a terminal is. Each system's file (procgroup_linux.go, _kqueue.go, _windows.go) provides
 // procGroup with the methods that this page names, so that the callers are the same everywhere:
 //
-//	startGroup(Command) (*procGroup, *os.File, error)
-//	    starts the command with standard input at end of file and one pipe for both outputs, and
-//	    returns the pipe's other end, on which deadlines work.
+//	startGroup(Command, groupOptions) (*procGroup, error)
+//	    starts the command with standard input at end of file and one pipe for both outputs; the field
+//	    output is the pipe's other end, on which deadlines work.
 //	awaitExit() (exit, error)
 //	    returns when the leader has exited, without reaping it. For one caller.
-//	signal(syscall.Signal) error
-//	    sends a signal to the whole group. Concurrent with everything.
-//	awaitGone(context.Context) (pids []int)
-//	    returns nil when the leader and all of its group have exited, or those that have not when the
-//	    context ends first.
+//	end(context.Context, syscall.Signal) (gone bool, left []int)
+//	    sends a signal to the whole tree, and to what joins it meanwhile. It returns when the leader and all of its
+//	    tree have exited, or, with the processes that have not, when the context ends first. For one caller at a
+//	    time, concurrent with awaitExit.
 //	close()
-//	    reaps the leader. After it signal reaches nobody.
+//	    reaps the leader. After it a signal reaches nobody.
 //
 // # No signal reaches a stranger
 //
 // A process number is given to a new process only after the old one was reaped, and the number of a
 // group only when no process is left in it. The leader is the child that this package started; nobody
 // else can reap it, and this package does so only in close. Until then its number, which is the group's
-// too, is its own, whether it runs or is a zombie. close and signal exclude each other.
+// too, is its own, whether it runs or is a zombie. close and a signal to the group exclude each other.
 
-import "os"
+import (
+	"os"
+	"sync"
+)
+
+// groupOptions are what a tree is started with besides its command.
+type groupOptions struct {
+	mark   string // tells the tree's processes from others: the terminal's id
+	cgroup string // the directory to make a cgroup for it in; empty for none
+	trees  *trees // where it is entered for as long as its leader's number is its own; may be nil
+}
+
+// trees are those of one manager, by their leaders' numbers. A process in another tree's session is not of this one, and
+// it need not be looked at closely: a session is left for a new one only. Its methods may be called concurrently.
+type trees struct {
+	lookout lookout
+
+	mu      sync.Mutex
+	leaders map[int]bool
+}
+
+func (t *trees) enter(leader int) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.leaders == nil {
+		t.leaders = make(map[int]bool)
+	}
+	t.leaders[leader] = true
+}
+
+func (t *trees) leave(leader int) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.leaders, leader)
+}
+
+// has reports whether the number is now a leader's.
+func (t *trees) has(number int) bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.leaders[number]
+}
 
 // exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.
 type exit struct {

@@ -1,13 +1,20 @@
 package acpterm
 
 // Linux: the leader's exit is seen on a pidfd, which Go's poller watches like a socket: no thread waits,
-// however many terminals there are. The members of its group are found in /proc.
+// however many terminals there are. The other processes of its tree are found in /proc, or are those of its
+// cgroup where the embedder gave one (cgroup_linux.go).
+//
+// How a signal reaches no stranger: the leader's number, which is also its group's and its session's, cannot be
+// given away before it is reaped (procgroup.go). Any other process is signalled through a pidfd. The pidfd is
+// opened first; then the process that has the number is seen to belong to the tree; then the signal is sent to
+// the pidfd. If the pidfd's process still lives at that moment, it had the number all along, and so is what was
+// seen. If it does not, the signal reaches nobody.
 
 import (
 	"context"
 	"errors"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,12 +30,15 @@ const fionread = unix.TIOCINQ
 type exitWatch struct {
 	fd    int      // of the pidfd, as fork gave it; -1 on a kernel without (before 5.2)
 	pidfd *os.File // the same, in the poller; nil without
+	forks uint64   // the machine's count before the child began
 }
 
 // prepare asks for the pidfd to be made by the fork itself.
 func (w *exitWatch) prepare(attr *syscall.SysProcAttr) {
+	w.forks = forks()
 	w.fd = -1
 	attr.PidFD = &w.fd
+	attr.Pdeathsig = unix.SIGKILL // the host's end is the command's (starter_linux.go)
 }
 
 func (w *exitWatch) open(int) error {
@@ -107,26 +117,183 @@ func waitNoReap(idType, id, options int) (e exit, exited bool, err error) {
 	return signalExit(syscall.Signal(child.status)), true, nil
 }
 
-// awaitGone waits for the leader's exit, then for that of each other member of its group, on a pidfd of
-// its own, until a look finds none.
-func (g *procGroup) awaitGone(ctx context.Context) []int {
-	select {
-	case <-g.exited:
-	case <-ctx.Done():
-		return append(g.members(), g.pid)
-	}
-	for {
+// end sends a signal to the whole tree, and to those that join it later. It returns when none of it runs any more,
+// or, with those who do, when the context ends first.
+//
+// A look at /proc is not one moment: a process that forks and exits while it goes on may be missed, and so may its
+// child. So a look that finds nobody counts only after SIGKILL was sent to the group, which is one moment, and
+// after which none of the group can fork.
+func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, left []int) {
+	signalled := make(map[identity]bool)
+	sealed := false // none of the group can fork
+	for first := true; ctx.Err() == nil; first = false {
 		members := g.members()
-		if len(members) == 0 || ctx.Err() != nil {
-			return members
+		for _, p := range members {
+			if p.group != g.pid {
+				g.strays.hold(p, g)
+			}
 		}
-		g.awaitMember(ctx, members[0])
+		switch {
+		case len(members) == 0 && sealed:
+			return true, nil
+		case first: // all of the group in one moment, before one can see that another is gone
+			g.signalGroup(sig)
+			sealed = sig == unix.SIGKILL
+		case len(members) == 0:
+			g.signalGroup(unix.SIGKILL)
+			sealed = true
+		}
+		if sig == unix.SIGKILL {
+			g.cgroup.kill()
+		}
+		for _, p := range members {
+			if !signalled[p.identity] && !(first && p.group == g.pid) {
+				g.signalMember(p, sig)
+			}
+			signalled[p.identity] = true
+		}
+		for _, p := range members {
+			p.awaitExit(ctx)
+		}
+		select {
+		case <-g.exited:
+		case <-ctx.Done():
+		}
+	}
+	return false, pids(g.members())
+}
+
+func pids(members []member) (pids []int) {
+	for _, p := range members {
+		pids = append(pids, p.pid)
+	}
+	return pids
+}
+
+// member is a running process of the tree.
+type member struct {
+	process
+	escaped bool // it has left the session, and so has its parent or it has none in the tree
+}
+
+// members are the running processes of the tree: those of the terminal's cgroup, if it has one; the group and
+// the session of the leader; whoever has the terminal's mark in its environment or its output open for writing,
+// which outlive a new session, a double fork and each other; and all their children. What has left all of that
+// cannot be told from a stranger; only a cgroup holds it.
+//
+// A process that began before the leader is none of its tree, nor is this one.
+func (g *procGroup) members() []member {
+	table := g.trees.lookout.processes(pidsSince(g.pid, g.watch.forks))
+	i := slices.IndexFunc(table, func(p process) bool { return p.pid == g.pid })
+	if i < 0 {
+		return nil // reaped: it was ended before
+	}
+	since, self, pipe := table[i].started, os.Getpid(), pipeNumber(g.output)
+	table = slices.DeleteFunc(slices.Clone(table), func(p process) bool { return p.started < since || p.pid == self })
+	in := make(map[int]bool)
+	for _, pid := range g.cgroup.pids() {
+		in[pid] = true
+	}
+	for _, p := range table {
+		if _, held := g.strays[p.identity]; held {
+			in[p.pid] = true
+		}
+	}
+	var escaped []int
+	for grown, first := true, true; grown; first = false {
+		grown = false
+		for _, p := range table {
+			switch {
+			case in[p.pid]:
+				continue
+			case p.group == g.pid, p.session == g.pid, in[p.parent]:
+			case first && !g.trees.has(p.session) && g.hasMark(p, pipe):
+				escaped = append(escaped, p.pid)
+			default:
+				continue
+			}
+			in[p.pid], grown = true, true
+		}
+	}
+	var members []member
+	for _, p := range table {
+		if in[p.pid] && !p.zombie {
+			members = append(members, member{p, slices.Contains(escaped, p.pid)})
+		}
+	}
+	return members
+}
+
+// hasMark reports whether a process carries the terminal's mark, or can write to its output.
+func (g *procGroup) hasMark(p process, pipe uint64) bool {
+	if g.cgroup != nil || p.zombie {
+		return false // nothing leaves a cgroup, so there is no need to look
+	}
+	if slices.Contains(strings.Split(p.environ(terminalVariable), ":"), g.mark) {
+		return true
+	}
+	// A child of this process that has not become its program yet has all our files open for a moment.
+	return pipe != 0 && p.canWriteTo(pipe) && !(p.parent == os.Getpid() && p.executesSameAs(os.Getpid()))
+}
+
+// signalMember sends to a process that was found in the tree. Without pidfds, before Linux 5.3, it sends nothing.
+func (g *procGroup) signalMember(p member, sig syscall.Signal) {
+	pidfd, held := g.strays[p.identity]
+	if !held {
+		var err error
+		if pidfd, err = g.open(p); err != nil {
+			return
+		}
+		defer unix.Close(pidfd)
+	}
+	if unix.PidfdSendSignal(pidfd, sig, nil, 0) == nil && sig != unix.SIGKILL {
+		unix.PidfdSendSignal(pidfd, unix.SIGCONT, nil, 0)
 	}
 }
 
-// awaitMember returns when a process is no running member of the group, or the context has ended.
-func (g *procGroup) awaitMember(ctx context.Context, pid int) {
-	fd, err := unix.PidfdOpen(pid, 0)
+// open returns a pidfd of a process that was found in the tree, if it still is what was found.
+func (g *procGroup) open(found member) (int, error) {
+	pidfd, err := unix.PidfdOpen(found.pid, 0)
+	if err != nil {
+		return -1, err
+	}
+	// The same parent, group, session and start: in the tree if what was found was, unless that was an escapee,
+	// whose relations say nothing.
+	now, _ := readProcess(found.pid)
+	if now != found.process || found.escaped && !g.hasMark(now, pipeNumber(g.output)) {
+		unix.Close(pidfd)
+		return -1, unix.ESRCH
+	}
+	return pidfd, nil
+}
+
+// strays are pidfds of processes that were found outside of the group. What was found once is of the tree for
+// good, though what showed it may be gone next time: its parent, for one. It is used by end and close alone.
+type strays map[identity]int
+
+// hold remembers a process.
+func (s *strays) hold(p member, g *procGroup) {
+	if _, held := (*s)[p.identity]; held {
+		return
+	}
+	if pidfd, err := g.open(p); err == nil {
+		if *s == nil {
+			*s = make(strays)
+		}
+		(*s)[p.identity] = pidfd
+	}
+}
+
+func (s strays) close() {
+	for _, pidfd := range s {
+		unix.Close(pidfd)
+	}
+	clear(s)
+}
+
+// awaitExit returns when the process has exited, or the context has ended.
+func (p process) awaitExit(ctx context.Context) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return
 	}
@@ -134,7 +301,7 @@ func (g *procGroup) awaitMember(ctx context.Context, pid int) {
 	if err == nil {
 		pidfd, err = pollable(fd)
 	}
-	if err != nil { // an old kernel, or no descriptors left: look again in a while
+	if err != nil { // an old kernel, or no descriptors left: the caller looks again in a while
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
@@ -153,35 +320,6 @@ func (g *procGroup) awaitMember(ctx context.Context, pid int) {
 			return true // the poller says that it is readable: it has exited
 		}
 		opened = true
-		return !g.isMember(pid) // the number may have changed hands before the descriptor was opened
+		return !p.isStill()
 	})
-}
-
-// members are the running processes of the group.
-func (g *procGroup) members() []int {
-	proc, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer proc.Close()
-	names, _ := proc.Readdirnames(-1)
-	var pids []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && pid != g.pid && g.isMember(pid) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// isMember reports whether a process runs in the group.
-func (g *procGroup) isMember(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	// "pid (name) state parent group …": a name may hold anything, ")" too (man 5 proc_pid_stat).
-	text := string(stat)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	return len(fields) > 2 && fields[2] == strconv.Itoa(g.pid) && fields[0] != "Z" && fields[0] != "X"
 }

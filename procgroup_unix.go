@@ -22,43 +22,64 @@ type procGroup struct {
 	pid    int           // the leader's, its group's and its session's number
 	watch  exitWatch     // how the leader's exit is seen
 	exited chan struct{} // closed when it has exited
+	output *os.File      // the reading end of its output; closed when nobody else has it open
+	mark   string        // what terminalVariable has, among others, in the environment of its tree
+	cgroup *cgroup       // what its tree cannot leave; nil if there is none
+	strays strays        // who was found to have left the group
+	trees  *trees        // of the manager
 
 	mu     sync.Mutex // held over kill and wait4 of a zombie, neither of which blocks
 	reaped bool
 }
 
-func startGroup(c Command) (_ *procGroup, output *os.File, err error) {
+func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
+	undo := func(f func()) {
+		if err != nil {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			err = startError(c, err)
+		}
+	}()
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
-		return nil, nil, startError(c, err)
+		return nil, err
 	}
 	defer stdin.Close()
 	output, w, err := os.Pipe()
 	if err != nil {
-		return nil, nil, startError(c, err)
+		return nil, err
 	}
+	defer undo(func() { output.Close() })
 	defer w.Close()
+	cgroup, err := newCgroup(o.cgroup, o.mark)
+	if err != nil {
+		return nil, err
+	}
+	defer undo(cgroup.remove)
 
-	g := &procGroup{exited: make(chan struct{})}
+	g := &procGroup{exited: make(chan struct{}), output: output, mark: o.mark, cgroup: cgroup, trees: o.trees}
 	attr := &syscall.SysProcAttr{Setsid: true}
 	g.watch.prepare(attr)
+	cgroup.prepare(attr)
 	g.pid, err = syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
 		Files: childFiles(stdin.Fd(), w.Fd()), // Fd makes them blocking, as commands expect
 		Sys:   attr,
 	})
-	if err == nil {
-		if err = g.watch.open(g.pid); err != nil {
-			unix.Kill(-g.pid, unix.SIGKILL)
-			g.reap()
-		}
-	}
 	if err != nil {
-		output.Close()
-		return nil, nil, startError(c, err)
+		return nil, err
 	}
-	return g, output, nil
+	if err = g.watch.open(g.pid); err != nil {
+		unix.Kill(-g.pid, unix.SIGKILL)
+		g.reap()
+		return nil, err
+	}
+	g.trees.enter(g.pid)
+	return g, nil
 }
 
 // childFiles is the descriptor table of a command: its three, and every other one closed that it would
@@ -98,23 +119,18 @@ func (g *procGroup) awaitExit() (exit, error) {
 	return e, nil
 }
 
-// signal sends to the group. SIGCONT follows what asks a process to end, so that a stopped one hears it.
-func (g *procGroup) signal(sig syscall.Signal) error {
+// signalGroup sends to the group, whether its leader runs or not. SIGCONT follows what asks a process to end, so
+// that a stopped one hears it. Errors say nothing that a look at who is left does not: ESRCH that the group is
+// empty, EPERM that it has zombies only (on macOS) or members of another user.
+func (g *procGroup) signalGroup(sig syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.reaped {
-		return nil
+		return
 	}
-	err := unix.Kill(-g.pid, sig)
-	if err == nil && sig != unix.SIGKILL {
-		err = unix.Kill(-g.pid, unix.SIGCONT)
+	if unix.Kill(-g.pid, sig) == nil && sig != unix.SIGKILL {
+		unix.Kill(-g.pid, unix.SIGCONT)
 	}
-	// EPERM is macOS's answer for a group of zombies, and any system's for one whose members changed
-	// their user; awaitGone tells them apart.
-	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EPERM) {
-		return nil
-	}
-	return err
 }
 
 // close reaps the leader if it has exited. One that has not is left to run, and to its number.
@@ -125,12 +141,15 @@ func (g *procGroup) close() {
 		return
 	}
 	g.watch.close()
+	g.strays.close()
 	select {
 	case <-g.exited:
+		g.trees.leave(g.pid)
 		g.reap()
 		g.reaped = true
 	default:
 	}
+	g.cgroup.remove() // a zombie would hold it
 }
 
 // reap takes the leader's zombie away.

@@ -5,6 +5,8 @@ package acpterm
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
 	"sync"
 	"syscall"
@@ -28,6 +30,39 @@ const (
 	// StateFailed is when it could not be started. Such a terminal is in no manager.
 	StateFailed
 )
+
+// EndedBy says what ended a command. On the wire it is "endedBy" in the object "acpterm" in the _meta of exit
+// statuses.
+type EndedBy string
+
+const (
+	// EndedByItself is a command that exited, or was ended by somebody else.
+	EndedByItself EndedBy = "finished"
+	// EndedByKill is Terminal.Kill.
+	EndedByKill EndedBy = "killed"
+	// EndedByRelease is a release, also one by the end of a connection.
+	EndedByRelease EndedBy = "released"
+	// EndedByTimeout is the command's timeout.
+	EndedByTimeout EndedBy = "timed_out"
+	// EndedByClose is Manager.Close.
+	EndedByClose EndedBy = "closing"
+)
+
+// state is what a command that was ended so is in.
+func (by EndedBy) state() State {
+	switch by {
+	case EndedByItself:
+		return StateFinished
+	case EndedByTimeout:
+		return StateTimedOut
+	}
+	return StateKilled
+}
+
+// meta is what the agent is told of it.
+func (by EndedBy) meta() Meta {
+	return Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, string(by)))}
+}
 
 var stateNames = [...]string{"starting", "running", "finished", "killed", "timed out", "failed"}
 
@@ -61,6 +96,10 @@ type Terminal struct {
 	timeout    time.Duration // 0: none
 
 	ring    *ringBuffer
+	cgroup  string          // Options.Cgroup
+	journal journal         // Options.Journal
+	starter *starter        // the manager's
+	trees   *trees          // the manager's
 	busy    *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
 	started chan struct{}   // closed when it has left StateStarting
 	ended   chan struct{}   // closed when the command has ended and its output is in the ring
@@ -74,6 +113,7 @@ type Terminal struct {
 	state     State
 	startedAt time.Time
 	endedAt   time.Time
+	endedBy   EndedBy            // empty until ended is closed
 	status    TerminalExitStatus // once ended is closed
 	waitErr   error              // likewise
 	ending    *ending            // the last one; nil until something ends the tree
@@ -135,6 +175,13 @@ func (t *Terminal) Times() (created, started, ended time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.created, t.startedAt, t.endedAt
+}
+
+// EndedBy says what ended the command; empty while it runs.
+func (t *Terminal) EndedBy() EndedBy {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.endedBy
 }
 
 // Done returns a channel that is closed when the command has ended and all it wrote can be read.
@@ -223,7 +270,7 @@ func (t *Terminal) Kill(ctx context.Context) error {
 
 // beginKill is the part of Kill that waits for nothing.
 func (t *Terminal) beginKill() *ending {
-	e, begun := t.end(StateKilled)
+	e, begun := t.end(EndedByKill)
 	if !begun {
 		e.force()
 	}
@@ -241,9 +288,15 @@ func (t *Terminal) awaitKill(ctx context.Context, e *ending) error {
 }
 
 // beginRelease begins to end the tree, if it is not gone, and the capture. It returns at once; the manager
-// calls it with its lock held.
-func (t *Terminal) beginRelease() {
-	t.retireOnce.Do(func() { t.busy.Go(t.retire) })
+// calls it with its lock held. after is called when the release is complete.
+func (t *Terminal) beginRelease(by EndedBy, after func(*Terminal)) {
+	t.retireOnce.Do(func() {
+		e, _ := t.end(by)
+		t.busy.Go(func() {
+			t.retire(e)
+			after(t)
+		})
+	})
 }
 
 // awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
@@ -268,11 +321,13 @@ func (t *Terminal) isRetired() bool {
 }
 
 // retire is the goroutine of a release.
-func (t *Terminal) retire() {
+func (t *Terminal) retire(e *ending) {
 	defer close(t.retired)
-	e, _ := t.end(StateKilled)
 	<-e.done
 	t.retireErr = e.err
+	if e.err == nil {
+		t.retireErr = t.journal.forget(t)
+	}
 	t.mu.Lock()
 	t.released = true
 	t.mu.Unlock()
@@ -284,14 +339,14 @@ func (t *Terminal) retire() {
 
 // hurryRelease makes a release that was begun do without grace, and returns when it is complete.
 func (t *Terminal) hurryRelease() {
-	e, _ := t.end(StateKilled)
+	e, _ := t.end(EndedByRelease)
 	e.force()
 	<-t.retired
 }
 
 // ending is a tree being ended: one run through the escalation table.
 type ending struct {
-	cause  State // what the terminal's state becomes if the command still ran
+	by     EndedBy // if the command still runs when it begins
 	forced context.Context
 	force  context.CancelFunc // skips what is left of the table; may be called at any time
 	done   chan struct{}      // closed when the tree is gone, or given up
@@ -300,13 +355,13 @@ type ending struct {
 
 // end begins to end the tree, or returns the ending that is under way or was successful. After a release
 // there is no new one. A command that is still being started is ended once it runs.
-func (t *Terminal) end(cause State) (e *ending, begun bool) {
+func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ending != nil && (t.released || !t.ending.failed()) {
 		return t.ending, false
 	}
-	e = &ending{cause: cause, done: make(chan struct{})}
+	e = &ending{by: by, done: make(chan struct{})}
 	e.forced, e.force = context.WithCancel(context.Background())
 	t.ending = e
 	t.busy.Go(func() {
@@ -348,16 +403,15 @@ func (t *Terminal) endTree(forced context.Context) error {
 	}
 	<-t.ended // the command is gone, so this is near
 	t.group.close()
+	t.journal.forget(t) // should that fail, the release says so
 	return nil
 }
 
 // takeStep sends a step's signal and waits, and says whether the tree is gone, or who is left of it.
 func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (gone bool, survivors []int) {
-	t.group.signal(step.Signal)
 	ctx, cancel := context.WithTimeout(ctx, step.Wait)
 	defer cancel()
-	survivors = t.group.awaitGone(ctx)
-	return len(survivors) == 0, survivors
+	return t.group.end(ctx, step.Signal)
 }
 
 // expire is what the timeout does. A command that has ended, or is being ended, has won.
@@ -366,20 +420,27 @@ func (t *Terminal) expire() {
 	running := t.state == StateRunning && t.ending == nil
 	t.mu.Unlock()
 	if running {
-		t.end(StateTimedOut)
+		t.end(EndedByTimeout)
 	}
 }
 
 // start runs the command. The caller has made the terminal known already.
 func (t *Terminal) start(command Command) error {
 	defer close(t.started)
-	group, pipe, err := startGroup(command)
+	command.Env = markEnv(command.Env, t.id)
+	var group *procGroup
+	err := t.journal.record(t, command)
+	if err == nil {
+		t.starter.run(func() {
+			group, err = startGroup(command, groupOptions{mark: string(t.id), cgroup: t.cgroup, trees: t.trees})
+		})
+	}
 	if err != nil {
 		err = inOperation("create", t.session, err)
 		t.fail(err)
 		return err
 	}
-	t.command, t.group, t.capture = command, group, newCapture(pipe, t.ring)
+	t.command, t.group, t.capture = command, group, newCapture(group.output, t.ring)
 	t.mu.Lock()
 	t.state, t.startedAt = StateRunning, time.Now()
 	if t.timeout > 0 {
@@ -388,7 +449,7 @@ func (t *Terminal) start(command Command) error {
 	t.mu.Unlock()
 	t.busy.Go(t.capture.run)
 	t.busy.Go(t.watch)
-	return nil
+	return t.journal.recordStart(t, group.pid)
 }
 
 // fail makes it a terminal whose command never ran.
@@ -405,15 +466,16 @@ func (t *Terminal) watch() {
 	e, err := t.group.awaitExit()
 	t.capture.drain()
 	t.mu.Lock()
-	t.endedAt = time.Now()
+	t.endedAt, t.endedBy = time.Now(), EndedByItself
+	if t.ending != nil {
+		t.endedBy = t.ending.by
+	}
+	t.state = t.endedBy.state()
 	if err == nil {
 		t.status = e.status()
+		t.status.Meta = t.endedBy.meta()
 	} else {
 		t.waitErr = &Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
-	}
-	t.state = StateFinished
-	if t.ending != nil {
-		t.state = t.ending.cause
 	}
 	if t.timer != nil {
 		t.timer.Stop()

@@ -52,7 +52,7 @@ func TestExitStatus(t *testing.T) {
 	m := newManager(t, nil)
 	for _, code := range []uint32{0, 1, 3, 127, 255} {
 		out := run(t, m, childRequest("exit", fmt.Sprint(code)))
-		require.Equal(t, &acpterm.TerminalExitStatus{ExitCode: new(code)}, out.ExitStatus)
+		require.Equal(t, &acpterm.TerminalExitStatus{ExitCode: new(code), Meta: endedBy(acpterm.EndedByItself)}, out.ExitStatus)
 		require.Equal(t, code == 0, out.ExitStatus.Success())
 	}
 }
@@ -117,15 +117,87 @@ func TestWaitIsBoundedByItsContextOnly(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Timeout: time.Hour})
 	term := create(t, m, childRequest("sleep"), acpterm.WithTimeout(time.Millisecond))
-	status, err := term.Wait(t.Context())
+	_, err := term.Wait(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "SIGTERM", *status.Signal)
 	require.Equal(t, acpterm.StateTimedOut, term.State())
+	require.Equal(t, acpterm.EndedByTimeout, term.EndedBy())
 
 	quick := create(t, m, childRequest("exit", "0"))
+	require.Empty(t, create(t, m, childRequest("sleep")).EndedBy())
 	_, err = quick.Wait(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, acpterm.StateFinished, quick.State())
+	require.Equal(t, acpterm.EndedByItself, quick.EndedBy())
+}
+
+// Of all that could set it, what is nearest to the command sets its timeout.
+func TestWhichTimeoutApplies(t *testing.T) {
+	const short, long = time.Millisecond, time.Hour
+	for _, c := range []struct {
+		name                                 string
+		manager, session, function, terminal time.Duration // 0: not set
+		expires                              bool
+	}{
+		{"none", 0, 0, 0, 0, false},
+		{"manager", short, 0, 0, 0, true},
+		{"session before manager", long, short, 0, 0, true},
+		{"session for ever", short, -1, 0, 0, false},
+		{"function before session", long, long, short, 0, true},
+		{"function for ever", short, short, -1, 0, false},
+		{"terminal before function", long, long, long, short, true},
+		{"terminal before all", short, short, short, long, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := newManager(t, &acpterm.Options{
+				Timeout: c.manager,
+				TimeoutFor: func(session acpterm.SessionID, command acpterm.Command) time.Duration {
+					require.Equal(t, acpterm.SessionID("s"), session)
+					require.Equal(t, executable(), command.Path)
+					return c.function
+				},
+			})
+			require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: c.session}))
+			var options []acpterm.TerminalOption
+			if c.terminal != 0 {
+				options = append(options, acpterm.WithTimeout(c.terminal))
+			}
+			term := create(t, m, childRequest("sleep"), options...)
+			if c.expires {
+				_, err := term.Wait(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, acpterm.StateTimedOut, term.State())
+				return
+			}
+			awaitOutput(t, term, "ready")
+			require.Equal(t, acpterm.StateRunning, term.State())
+		})
+	}
+}
+
+// An exit and a timeout in the same instant: one of them has won, and all that tells of it says the same.
+func TestTimeoutAgainstANaturalExit(t *testing.T) {
+	m := newManager(t, nil)
+	won := make(map[acpterm.State]int)
+	for i := range 100 {
+		timeout := time.Duration(1+i%20) * 500 * time.Microsecond
+		term := create(t, m, childRequest("exit", "0"), acpterm.WithTimeout(timeout))
+		status, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		state := term.State()
+		switch state {
+		case acpterm.StateTimedOut:
+			require.Equal(t, endedBy(acpterm.EndedByTimeout), status.Meta)
+		case acpterm.StateFinished:
+			require.True(t, status.Success())
+			require.Equal(t, endedBy(acpterm.EndedByItself), status.Meta)
+		default:
+			t.Fatal(state)
+		}
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		require.Equal(t, state, term.State(), "it stays so")
+		won[state]++
+	}
+	t.Log(won)
 }
 
 // 200 writes, by turns to standard output and standard error, arrive in exactly this order.

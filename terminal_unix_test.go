@@ -36,7 +36,7 @@ func TestKillReportsTheSignal(t *testing.T) {
 	term := create(t, m, childRequest("sleep"))
 	awaitOutput(t, term, "ready")
 	require.NoError(t, term.Kill(t.Context()))
-	require.Equal(t, &acpterm.TerminalExitStatus{Signal: new("SIGTERM")}, term.Output().ExitStatus)
+	require.Equal(t, &acpterm.TerminalExitStatus{Signal: new("SIGTERM"), Meta: endedBy(acpterm.EndedByKill)}, term.Output().ExitStatus)
 }
 
 func TestKillForcesAfterTheGracePeriod(t *testing.T) {

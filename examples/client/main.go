@@ -104,18 +104,12 @@ func run(opts options) error {
 		agent.awaitLastWord()
 		conn.Close()
 	}()
-	context.AfterFunc(ctx, func() {
-		for _, t := range screen.terminals() {
-			go t.Kill(context.Background())
-			go t.Kill(context.Background()) // a second one does not wait for what the first asks nicely
-		}
-		conn.Close() // an agent that does not read may be holding up a request
-	})
+	context.AfterFunc(ctx, func() { conn.Close() }) // an agent that does not read may be holding up a request
 
 	err = session.run(ctx, conn, handler.Capabilities(), opts.cwd, opts.prompt)
 
 	// The commands go first. Then the agent's input ends, at which it should go by itself.
-	err = errors.Join(err, manager.Close())
+	err = errors.Join(err, manager.Shutdown(ctx))
 	conn.Close()
 	agent.end(ctx)
 	if errors.Is(err, errAgentGone) {

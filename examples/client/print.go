@@ -92,13 +92,6 @@ func (s *screen) follow(t *acpterm.Terminal) {
 	})
 }
 
-// terminals are all that were followed.
-func (s *screen) terminals() []*acpterm.Terminal {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.followed[:len(s.followed):len(s.followed)]
-}
-
 // name is what a terminal's lines begin with. It is known for ever: some agents show a terminal in a tool call
 // when they have released it.
 func (s *screen) name(id acpterm.TerminalID) string {

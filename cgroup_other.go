@@ -1,0 +1,22 @@
+//go:build unix && !linux
+
+package acpterm
+
+import (
+	"errors"
+	"syscall"
+)
+
+// cgroup is Linux's; elsewhere there is none.
+type cgroup struct{}
+
+func newCgroup(parent, _ string) (*cgroup, error) {
+	if parent != "" {
+		return nil, errors.New("cgroups are of Linux")
+	}
+	return nil, nil
+}
+
+func (*cgroup) prepare(*syscall.SysProcAttr) {}
+func (*cgroup) kill()                        {}
+func (*cgroup) remove()                      {}

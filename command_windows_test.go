@@ -1,0 +1,135 @@
+package acpterm
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// files puts empty files into a new directory.
+func files(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, name := range names {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	return dir
+}
+
+// The command is looked up with the PATH, the PATHEXT and the directory that it will run with.
+func TestLookUpOnWindows(t *testing.T) {
+	dir := files(t, "bin/tool.exe", "bin/tool.cmd", "lib/tool.cmd", "lib/tool.exe.exe", "work/tool.bat", "work/plain",
+		"work/notes.txt", "work/other.ps1")
+	for _, look := range []struct{ command, path, pathext, want string }{
+		{"tool", `bin;lib`, ".EXE;.CMD", `bin\tool.exe`},
+		{"tool", `bin;lib`, ".cmd;.exe", `bin\tool.cmd`}, // in PATHEXT's order
+		{"tool", `lib;bin`, ".EXE;.CMD", `lib\tool.cmd`},
+		{"TOOL", `bin`, "", `bin\TOOL.exe`},         // without PATHEXT, the usual ones
+		{"tool", `work`, ".EXE", ""},                // not one of the extensions
+		{"other", `work`, ".ps1", `work\other.ps1`}, // PATHEXT is the request's
+		{"other", `work`, "PS1", `work\other.ps1`},  // cmd.exe takes it without the dot, too
+		{"tool.exe", `lib;bin`, ".EXE", `lib\tool.exe.exe`},
+		{"tool.exe", `bin`, ".CMD", `bin\tool.exe`}, // an extension that is given counts
+		{`..\bin\tool`, ``, "", `bin\tool.exe`},     // relative to the command's directory
+		{`../bin/tool`, ``, "", `bin\tool.exe`},
+		{`.\tool`, `bin`, "", `work\tool.bat`},
+		{`.\tool.bat. .`, ``, "", `work\tool.bat`}, // the name that Windows makes of it
+		{"tool", `.`, "", `work\tool.bat`},         // an entry relative to the command's directory
+		{"tool", ``, "", ""},                       // that directory is not looked in unasked
+		{"nul", `work`, "", ""},
+		{`.\nul`, ``, "", ""},
+	} {
+		entries := strings.Split(look.path, ";")
+		for i, entry := range entries {
+			if entry != "" && entry != "." {
+				entries[i] = filepath.Join(dir, entry)
+			}
+		}
+		o := Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, Shell: ShellNever}
+		c, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: look.command, Cwd: dir + `\work`,
+			Env: []EnvVariable{{Name: "Path", Value: strings.Join(entries, ";")}, {Name: "PathExt", Value: look.pathext}}})
+		if look.want == "" {
+			require.ErrorIs(t, err, ErrCommandNotFound, "%+v", look)
+			continue
+		}
+		require.NoError(t, err, "%+v", look)
+		require.True(t, strings.EqualFold(filepath.Join(dir, look.want), c.Path), "%+v: %s", look, c.Path)
+	}
+	for _, command := range []string{`.\plain`, dir} { // no program; a directory
+		_, err := (&Options{Shell: ShellNever}).resolve(CreateTerminalRequest{SessionID: "s", Command: command, Cwd: dir + `\work`})
+		require.ErrorIs(t, err, ErrNotExecutable, command)
+	}
+}
+
+func TestNamesOfVariablesHaveNoCase(t *testing.T) {
+	merged := mergeEnv([]string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t"}, `C:\dir`,
+		[]EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}})
+	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "New=n"}, merged)
+	require.Equal(t, "c", getenv(merged, "PATH"))
+}
+
+func TestSystemRootIsAlwaysThere(t *testing.T) {
+	require.Equal(t, []string{"A=1", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}, withSystemRoot([]string{"A=1"}))
+	require.Equal(t, []string{"SystemRoot=x"}, withSystemRoot([]string{"SystemRoot=x"}))
+	require.NotEmpty(t, os.Getenv("SYSTEMROOT"))
+}
+
+// What a batch file is given reads as it was meant, or is refused.
+func TestBatchLine(t *testing.T) {
+	shell, err := cmdExe()
+	require.NoError(t, err)
+	for arg, want := range map[string]string{
+		"":                 `""`,
+		"plain":            `plain`,
+		`C:\dir\`:          `C:\dir\`,
+		"--level=3":        `"--level=3"`, // cmd.exe separates words at "=", "," and ";"
+		"a b":              `"a b"`,
+		"a&calc":           `"a&calc"`,
+		"a|b>c<d(e)^f":     `"a|b>c<d(e)^f"`,
+		"tab\there":        "\"tab\there\"",
+		"é✓":               `"é✓"`,
+		"'single' $HOME":   `"'single' $HOME"`,
+		"a\\b\u00a0\u3000": "\"a\\b\u00a0\u3000\"",
+	} {
+		program, line, err := commandLine(Command{Path: `C:\a b\x.CMD`, Args: []string{"x", "first", arg}})
+		require.NoError(t, err, arg)
+		require.Equal(t, shell, program)
+		require.Equal(t, `cmd.exe /d /e:on /v:off /s /c ""C:\a b\x.CMD" first `+want+`"`, line)
+	}
+	for _, arg := range []string{`"&calc`, `a"b`, "%PATH%", "100%", "!x!", "a\nb", "a\rb", "\x1a", `C:\Program Files\`} {
+		_, _, err := commandLine(Command{Path: `C:\x.bat`, Args: []string{"x", "first", arg}})
+		require.ErrorIs(t, err, ErrInvalidParams, "%q", arg)
+		require.Equal(t, "args[1]", err.(*Error).Field)
+	}
+	_, _, err = commandLine(Command{Path: `C:\%PATH%\x.bat`, Args: []string{"x"}})
+	require.Equal(t, "command", err.(*Error).Field)
+	_, _, err = commandLine(Command{Path: `C:\x.bat`, Args: []string{"x", strings.Repeat("é", cmdLimit)}})
+	require.Equal(t, "args", err.(*Error).Field)
+
+	program, line, err := commandLine(Command{Path: `C:\x.exe`, Args: []string{"x", `"&calc`}})
+	require.NoError(t, err)
+	require.Equal(t, `C:\x.exe`, program)
+	require.Empty(t, line, "syscall makes it")
+}
+
+func TestShellLinesOnWindows(t *testing.T) {
+	o := Options{Shell: ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
+	c, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: `echo "a b" && dir`})
+	require.NoError(t, err)
+	program, line, err := commandLine(c)
+	require.NoError(t, err)
+	shell, err := cmdExe()
+	require.NoError(t, err)
+	require.Equal(t, shell, program)
+	require.Equal(t, `cmd.exe /d /s /c "echo "a b" && dir"`, line)
+
+	for _, line := range []string{"echo a\necho b", "echo a\r", strings.Repeat("x", cmdLimit)} {
+		_, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: line})
+		require.ErrorIs(t, err, ErrInvalidParams)
+		require.Equal(t, "command", err.(*Error).Field)
+	}
+}

@@ -1,0 +1,220 @@
+package acpterm
+
+// What /proc tells of the machine's processes: who is whose child, in which group and session, since when,
+// with which environment and open files. It only reads; what it says may have changed by the time it is read
+// (procgroup_linux.go says how that harms nobody).
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// identity names a process for as long as the machine is up, but for numbers that come round within one tick.
+type identity struct {
+	pid     int
+	started uint64 // clock ticks after the machine's start
+}
+
+// process is one line of the table.
+type process struct {
+	identity
+	parent  int
+	group   int
+	session int
+	zombie  bool
+}
+
+// processes reads the lines of the table whose numbers are in the range.
+func processes(in pidRange) ([]process, error) {
+	used, err := in.used()
+	table := make([]process, 0, len(used))
+	for _, pid := range used {
+		if p, ok := readProcess(pid); ok {
+			table = append(table, p)
+		}
+	}
+	return table, err
+}
+
+// pidRange is a range of process numbers, both ends in it. They are given out in order and come round, so that
+// the first may be the higher one. The zero value is all numbers.
+type pidRange struct{ first, last int }
+
+func (n pidRange) contain(pid int) bool {
+	switch {
+	case n == pidRange{}:
+		return true
+	case n.first <= n.last:
+		return n.first <= pid && pid <= n.last
+	}
+	return n.first <= pid || pid <= n.last
+}
+
+// union is a range that holds all of some: all numbers, if one of them does or comes round.
+func union(ranges []pidRange) pidRange {
+	all := ranges[0]
+	for _, r := range ranges {
+		if r == (pidRange{}) || r.first > r.last {
+			return pidRange{}
+		}
+		all = pidRange{min(all.first, r.first), max(all.last, r.last)}
+	}
+	return all
+}
+
+// fewNumbers are so many that to ask the kernel for each is quicker than to list all processes.
+const fewNumbers = 1000
+
+// used are the numbers in the range that processes have.
+func (n pidRange) used() (pids []int, err error) {
+	if size := n.last - n.first; n.first > 0 && 0 <= size && size < fewNumbers {
+		for pid := n.first; pid <= n.last; pid++ {
+			fd, err := unix.PidfdOpen(pid, 0) // not for the number of a thread
+			if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+				return n.listed()
+			}
+			if err == nil {
+				unix.Close(fd)
+				pids = append(pids, pid)
+			}
+		}
+		return pids, nil
+	}
+	return n.listed()
+}
+
+// listed are the same, from a list of all.
+func (n pidRange) listed() (pids []int, err error) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && n.contain(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, err
+}
+
+// pidsSince is the range that a process and all that began after it have their numbers in: on a machine with
+// many processes most need not be read. forksBefore is what forks returned before the process began. If there may
+// have been so many since that the numbers came round to it, it is all.
+func pidsSince(pid int, forksBefore uint64) pidRange {
+	const reserved = 1000 // more than the numbers that are never given out, and the forks under way
+	load, err := os.ReadFile("/proc/loadavg")
+	fields := strings.Fields(string(load))
+	if err != nil || len(fields) < 5 {
+		return pidRange{}
+	}
+	last, err := strconv.Atoi(fields[4]) // given out last in this pid namespace (man 5 proc_loadavg)
+	if err != nil {
+		return pidRange{}
+	}
+	most, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	limit, _ := strconv.ParseUint(strings.TrimSpace(string(most)), 10, 64)
+	if now := forks(); err != nil || forksBefore == 0 || now < forksBefore || now-forksBefore+reserved > limit {
+		return pidRange{}
+	}
+	return pidRange{pid, last}
+}
+
+// forks is how many processes and threads the machine has ever begun; 0 if it is not known.
+func forks() uint64 {
+	stat, _ := os.ReadFile("/proc/stat")
+	if _, rest, found := bytes.Cut(stat, []byte("\nprocesses ")); found {
+		text, _, _ := bytes.Cut(rest, []byte("\n"))
+		n, _ := strconv.ParseUint(string(text), 10, 64)
+		return n
+	}
+	return 0
+}
+
+// readProcess reads one line of the table; false if there is no such process.
+func readProcess(pid int) (process, bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, false
+	}
+	// "pid (name) state parent group session …": the name may hold anything, ")" too (man 5 proc_pid_stat).
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 20 {
+		return process{}, false
+	}
+	var relations [3]int
+	for i := range relations {
+		relations[i], _ = strconv.Atoi(fields[1+i])
+	}
+	started, _ := strconv.ParseUint(fields[19], 10, 64)
+	return process{
+		identity: identity{pid, started},
+		parent:   relations[0], group: relations[1], session: relations[2],
+		zombie: fields[0] == "Z" || fields[0] == "X",
+	}, true
+}
+
+// isStill reports whether the process is there and no zombie.
+func (p process) isStill() bool {
+	now, ok := readProcess(p.pid)
+	return ok && !now.zombie && now.started == p.started
+}
+
+// environ returns a variable of the environment that the process was started with, where we may see it.
+func (p process) environ(name string) string {
+	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+	for variable := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, ok := bytes.CutPrefix(variable, []byte(name+"=")); ok {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// canWriteTo reports whether the process has a pipe open for writing, where we may see it.
+func (p process) canWriteTo(pipe uint64) bool {
+	dir := fmt.Sprintf("/proc/%d/fd", p.pid)
+	entries, err := os.Open(dir)
+	if err != nil {
+		return false
+	}
+	defer entries.Close()
+	names, _ := entries.Readdirnames(-1)
+	target := fmt.Sprintf("pipe:[%d]", pipe)
+	for _, name := range names {
+		if link, err := os.Readlink(dir + "/" + name); err != nil || link != target {
+			continue
+		}
+		if info, err := os.Lstat(dir + "/" + name); err == nil && info.Mode()&0o200 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// executesSameAs reports whether two processes run the same file.
+func (p process) executesSameAs(pid int) bool {
+	mine, err := os.Stat(fmt.Sprintf("/proc/%d/exe", p.pid))
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil && os.SameFile(mine, other)
+}
+
+// pipeNumber is what /proc calls a pipe; 0 when the file is closed.
+func pipeNumber(pipe *os.File) uint64 {
+	info, err := pipe.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Sys().(*syscall.Stat_t).Ino
+}

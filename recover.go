@@ -1,0 +1,109 @@
+package acpterm
+
+// What a host that died left running: found by the journal's records, ended, and told of. How processes are found
+// and ended is in recover_linux.go, recover_windows.go and recover_other.go.
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Recovered is a terminal whose host died, and what became of its processes.
+type Recovered struct {
+	TerminalID TerminalID
+	SessionID  SessionID
+	// Command is what it ran. Env is nil: the environment is not recorded.
+	Command Command
+	// PID is the number that the command's process had; 0 if the host died while it was being started. It may
+	// be another process's by now.
+	PID     int
+	Created time.Time
+	// HostPID is the number that the host had.
+	HostPID int
+
+	// Ended are the processes of its tree that still ran and were ended, in no order.
+	Ended []int
+	// Survivors are those that run on still. With some, the record stays, and the next Recover returns it again.
+	Survivors []int
+}
+
+// Recover ends what the hosts that used a journal (Options.Journal) and died have left running, forgets it, and
+// returns what it was, the oldest first. Call it when a program starts, so that it can tell its user. Records of hosts
+// that live are left alone; those may be other programs, or this one. A directory that is not there has no records.
+//
+// On Linux, everything that can be told from a stranger is ended: all that carries the terminal's mark in its
+// environment, the session of the command, their children, and the terminal's cgroup if it had one. No signal is
+// sent to a process that only has the number of one that was recorded. They get SIGTERM, all at once, 5 seconds, and
+// SIGKILL; when ctx ends, SIGKILL at once. A tree that the calling process is itself in is left alone and reported.
+//
+// On Windows nothing outlives its host, so there is nothing to end. On the other systems it cannot be found: each
+// record is returned once, with an error that says so, and its processes may run on.
+//
+// The error joins an *Error for each record with survivors (ErrSurvivors), and for each file of the directory that is
+// no record or cannot be read (ErrInternal, with the file's name); such files stay. What could be recovered is
+// returned with it. Whoever can write to the directory has a say in what is ended: keep it to the user, on one machine,
+// and among processes that see each other by the same numbers, not across containers. Recover may be called
+// concurrently, in several processes too.
+func Recover(ctx context.Context, dir string) ([]Recovered, error) {
+	boot, err := bootID()
+	if err != nil {
+		return nil, recoverError("which boot of the machine this is cannot be known", err)
+	}
+	j := journal(dir)
+	records, errs := j.read(boot)
+	for i, err := range errs {
+		errs[i] = recoverError("skipped", err)
+	}
+
+	all := make([]*remains, len(records))
+	var running []*remains
+	for i, r := range records {
+		all[i] = &remains{record: r}
+		if r.Boot == boot {
+			running = append(running, all[i])
+		}
+	}
+	if len(running) > 0 {
+		endRemains(ctx, running)
+	}
+
+	var recovered []Recovered
+	for _, r := range all {
+		recovered = append(recovered, r.recovered())
+		if r.err != nil {
+			errs = append(errs, r.err)
+		}
+		if !r.keep {
+			if err := j.remove(recordName(r.Terminal)); err != nil {
+				errs = append(errs, recoverError("the journal cannot be written", err))
+			}
+		}
+	}
+	return recovered, errors.Join(errs...)
+}
+
+func recoverError(reason string, err error) error {
+	return &Error{Op: "recover", Kind: ErrInternal, Reason: reason, Err: err}
+}
+
+// remains are what may be left of a terminal's tree. endRemains, which each system has, fills in all but the record.
+type remains struct {
+	record
+	ended, survivors []int
+	err              error
+	keep             bool // the record: a later look can do more
+}
+
+func (r *remains) recovered() Recovered {
+	return Recovered{
+		TerminalID: r.Terminal,
+		SessionID:  r.Session,
+		Command:    Command{Path: r.Command.Path, Args: r.Command.Args, Dir: r.Command.Dir, ShellLine: r.Command.ShellLine},
+		PID:        r.Leader.PID,
+		Created:    r.Created,
+		HostPID:    r.Host.PID,
+		Ended:      r.ended,
+		Survivors:  r.survivors,
+	}
+}

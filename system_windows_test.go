@@ -1,0 +1,136 @@
+package acpterm_test
+
+// What the tests ask Windows: which processes there are, and whether this is Windows.
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"unicode/utf16"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+)
+
+// underWine reports whether this is Wine, which tells by a function of its own.
+func underWine() bool {
+	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
+
+// canAsk reports whether a command can be asked to end, with CTRL_BREAK.
+func canAsk() bool {
+	_, err := windows.GetConsoleCP()
+	return err == nil && !underWine()
+}
+
+// needsAsking is for tests of commands that are asked to end. Wine 8 cannot do that: its GenerateConsoleCtrlEvent
+// fails, with ERROR_INVALID_HANDLE where there is a console and with ERROR_INVALID_ACCESS where there is none.
+func needsAsking(t testing.TB) {
+	t.Helper()
+	if !canAsk() {
+		t.Skip("CTRL_BREAK cannot be sent: this is Wine, or there is no console")
+	}
+}
+
+// watched is a process that stays the one it is while it is watched.
+type watched struct {
+	t      testing.TB
+	handle windows.Handle
+}
+
+// watch takes hold of a running process.
+func watch(t testing.TB, pid int) watched {
+	t.Helper()
+	handle, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	require.NoError(t, err, "process %d", pid)
+	t.Cleanup(func() { windows.CloseHandle(handle) })
+	return watched{t, handle}
+}
+
+// runs reports whether it has not exited.
+func (w watched) runs() bool {
+	w.t.Helper()
+	event, err := windows.WaitForSingleObject(w.handle, 0)
+	require.NoError(w.t, err)
+	return event == uint32(windows.WAIT_TIMEOUT)
+}
+
+// awaitExit returns when it has exited.
+func (w watched) awaitExit() {
+	w.t.Helper()
+	_, err := windows.WaitForSingleObject(w.handle, windows.INFINITE)
+	require.NoError(w.t, err)
+}
+
+// snapshot is all processes.
+func snapshot() (entries []windows.ProcessEntry32) {
+	handle, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		panic(err)
+	}
+	defer windows.CloseHandle(handle)
+	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(handle, &entry); err == nil; err = windows.Process32Next(handle, &entry) {
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// descendants are the numbers of the processes that run this program, except this one. Tests do not run side by
+// side, so those are this test's.
+func descendants() (pids []int) {
+	for _, entry := range snapshot() {
+		if entry.ProcessID != windows.GetCurrentProcessId() &&
+			windows.UTF16ToString(entry.ExeFile[:]) == filepath.Base(executable()) {
+			pids = append(pids, int(entry.ProcessID))
+		}
+	}
+	return pids
+}
+
+// processesWith are the running processes that have a variable, "NAME=value", in their environment.
+func processesWith(variable string) (found []string) {
+	for _, entry := range snapshot() {
+		if slices.Contains(environmentOf(entry.ProcessID), variable) {
+			found = append(found, fmt.Sprint(entry.ProcessID, " ", windows.UTF16ToString(entry.ExeFile[:])))
+		}
+	}
+	return found
+}
+
+// environmentOf is a process's environment, read from its memory; nothing if that cannot be done, as when it exits.
+func environmentOf(pid uint32) (variables []string) {
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, pid)
+	if err != nil {
+		return nil
+	}
+	defer windows.CloseHandle(process)
+	// Pointers of another process are numbers in this one. The second word of the basic information is where the
+	// process's own block (PEB) is.
+	var info [unsafe.Sizeof(windows.PROCESS_BASIC_INFORMATION{}) / unsafe.Sizeof(uintptr(0))]uintptr
+	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation,
+		unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil) != nil {
+		return nil
+	}
+	word := func(address uintptr) (value uintptr) {
+		windows.ReadProcessMemory(process, address, (*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value), nil)
+		return value
+	}
+	parameters := word(info[1] + unsafe.Offsetof(windows.PEB{}.ProcessParameters))
+	size := word(parameters + unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.EnvironmentSize))
+	if size < 2 {
+		return nil
+	}
+	text := make([]uint16, size/2)
+	windows.ReadProcessMemory(process, word(parameters+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.Environment)),
+		(*byte)(unsafe.Pointer(&text[0])), uintptr(2*len(text)), nil)
+	for begin, i := 0, 0; i < len(text); i++ {
+		if text[i] == 0 {
+			variables = append(variables, string(utf16.Decode(text[begin:i])))
+			begin = i + 1
+		}
+	}
+	return variables
+}

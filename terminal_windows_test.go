@@ -1,0 +1,369 @@
+package acpterm_test
+
+// Laws 2, 3 and 6 on Windows, with real processes.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+)
+
+func init() {
+	// spawn FLAGS COUNT: starts that many sleeping children with those creation flags, says their pids or what
+	// is wrong, and sleeps. Each of them, and it itself in the end, says "ready".
+	children["spawn"] = func(args []string) {
+		spawn(args)
+		time.Sleep(time.Hour)
+	}
+	// spawn-and-exit: as spawn, and exits.
+	children["spawn-and-exit"] = spawn
+	// quote TEXT...: writes each argument, quoted.
+	children["quote"] = func(args []string) { fmt.Printf("%q", args) }
+	// write-to HANDLE: says whether it can, and sleeps.
+	children["write-to"] = func(args []string) {
+		var n uint32
+		fmt.Println(windows.WriteFile(windows.Handle(number(args[0])), []byte("x"), &n, nil))
+		time.Sleep(time.Hour)
+	}
+	// write-nothing: writes "a", no bytes, and "b".
+	children["write-nothing"] = func([]string) {
+		var n uint32
+		for _, text := range []string{"a", "", "b"} {
+			windows.WriteFile(windows.Handle(os.Stdout.Fd()), []byte(text), &n, nil)
+		}
+	}
+	// host: a host with terminals. Says the pids of a command and its child, then sleeps.
+	children["host"] = func([]string) {
+		m := acpterm.NewManager(nil)
+		term, err := m.Create(context.Background(), childRequest("spawn", "0", "1"))
+		if err != nil {
+			panic(err)
+		}
+		for chunk := range term.Follow(context.Background(), 0) {
+			fmt.Print(chunk.Text)
+		}
+	}
+}
+
+func spawn(args []string) {
+	for range number(args[1]) {
+		child := exec.Command(executable(), childMark, "sleep")
+		child.Stdout = os.Stdout
+		child.SysProcAttr = &syscall.SysProcAttr{CreationFlags: uint32(number(args[0]))}
+		if err := child.Start(); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(child.Process.Pid)
+	}
+	fmt.Println("ready")
+}
+
+// spawned takes hold of the processes that a spawn has started, once they are all set up.
+func spawned(t *testing.T, term *acpterm.Terminal, count int) (processes []watched) {
+	t.Helper()
+	var output string
+	for chunk := range term.Follow(t.Context(), 0) {
+		if output += chunk.Text; strings.Count(output, "ready") > count {
+			break
+		}
+	}
+	for _, line := range strings.Fields(output) {
+		if line != "ready" {
+			pid, err := strconv.Atoi(line)
+			require.NoError(t, err, "%s", output)
+			processes = append(processes, watch(t, pid))
+		}
+	}
+	require.Len(t, processes, count)
+	return processes
+}
+
+// Whatever process group and console the command's children are given, they are in its job and end with it.
+func TestKillEndsChildrenOfEveryKind(t *testing.T) {
+	m := newManager(t, nil)
+	for _, flags := range []int{0, windows.CREATE_NEW_PROCESS_GROUP, windows.DETACHED_PROCESS, windows.CREATE_NO_WINDOW,
+		windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS} {
+		for _, child := range []string{"spawn", "spawn-and-exit"} {
+			term := create(t, m, childRequest(child, strconv.Itoa(flags), "2"),
+				acpterm.WithEscalation()) // at once
+			processes := spawned(t, term, 2)
+			if child == "spawn-and-exit" {
+				_, err := term.Wait(t.Context())
+				require.NoError(t, err)
+			}
+			for _, p := range processes {
+				require.True(t, p.runs())
+			}
+			require.NoError(t, term.Kill(t.Context()))
+			for _, p := range processes {
+				require.False(t, p.runs(), "%s with flags %#x", child, flags)
+			}
+		}
+	}
+}
+
+// A tree of more processes than the first look at a job has room for.
+func TestKillEndsManyChildren(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("spawn", "0", "100"), acpterm.WithEscalation())
+	processes := spawned(t, term, 100)
+	require.NoError(t, term.Kill(t.Context()))
+	for _, p := range processes {
+		require.False(t, p.runs())
+	}
+}
+
+func TestNobodyBreaksAwayFromTheJob(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("spawn", strconv.Itoa(windows.CREATE_BREAKAWAY_FROM_JOB), "1"))
+	awaitOutput(t, term, windows.ERROR_ACCESS_DENIED.Error())
+}
+
+// A kill that nobody can hear is no reason to wait: the grace is an hour.
+func TestKillWithoutAConsole(t *testing.T) {
+	if canAsk() {
+		t.Skip("there is a console")
+	}
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("sleep"),
+		acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: time.Hour}))
+	awaitOutput(t, term, "ready")
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
+	require.Nil(t, term.Output().ExitStatus.ExitCode)
+}
+
+func TestKillIsCtrlBreakFirst(t *testing.T) {
+	needsAsking(t)
+	m := newManager(t, nil)
+	polite := create(t, m, childRequest("polite"))
+	awaitOutput(t, polite, "ready")
+	require.NoError(t, polite.Kill(t.Context()))
+	require.Equal(t, "ready\nbye\n", polite.Output().Output)
+	require.Equal(t, uint32(7), *polite.Output().ExitStatus.ExitCode)
+
+	for asked, name := range map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"} {
+		sleep := create(t, m, childRequest("sleep"), acpterm.WithEscalation(acpterm.EscalationStep{Signal: asked, Wait: time.Hour}))
+		awaitOutput(t, sleep, "ready")
+		require.NoError(t, sleep.Kill(t.Context()))
+		require.Equal(t, name, *sleep.Output().ExitStatus.Signal)
+	}
+}
+
+func TestKillForcesWhatWithstandsCtrlBreak(t *testing.T) {
+	needsAsking(t)
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("stubborn"),
+		acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: 50 * time.Millisecond}))
+	awaitOutput(t, term, "ready")
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
+}
+
+// CTRL_BREAK is the command's: neither this process nor another terminal's hears it.
+func TestCtrlBreakReachesNobodyElse(t *testing.T) {
+	needsAsking(t)
+	m := newManager(t, nil)
+	other := create(t, m, childRequest("sleep"))
+	awaitOutput(t, other, "ready")
+	for range 10 {
+		term := create(t, m, childRequest("sleep"))
+		awaitOutput(t, term, "ready")
+		require.NoError(t, term.Kill(t.Context()))
+	}
+	require.Equal(t, acpterm.StateRunning, other.State())
+}
+
+func TestExitCodesAreUnsigned(t *testing.T) {
+	m := newManager(t, nil)
+	for _, code := range []uint32{256, 0x7FFFFFFF, 0x80000000, 0xC0000005, 0xC000013A, 0xE0000009, 4294967295} {
+		out := run(t, m, childRequest("exit", fmt.Sprint(code)))
+		require.Equal(t, code, *out.ExitStatus.ExitCode)
+		require.Nil(t, out.ExitStatus.Signal)
+	}
+}
+
+// Somebody else ended the command: that is an exit code.
+func TestTerminatedByAStranger(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("spawn", "0", "0"))
+	awaitOutput(t, term, "ready")
+	for _, pid := range descendants() {
+		process, err := os.FindProcess(pid)
+		require.NoError(t, err)
+		require.NoError(t, process.Kill())
+	}
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, uint32(1), *status.ExitCode)
+	require.Equal(t, acpterm.StateFinished, term.State())
+}
+
+// Law 2: a wait ends when the command does, while its child, which sleeps for an hour, holds the pipe; and by then
+// all that the command wrote is there.
+func TestWaitEndsWithTheCommandOnWindows(t *testing.T) {
+	m := newManager(t, nil)
+	tail := strings.Repeat("x", 30_000) // as much as a command line has room for
+	for range 50 {
+		term := create(t, m, childRequest("holder", tail))
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		out := term.Output()
+		require.True(t, strings.HasSuffix(out.Output, "\n"+tail), "%d bytes", len(out.Output))
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+}
+
+// Bursts of more than the pipe holds, and an exit at once: no byte is lost.
+func TestBurstThenExit(t *testing.T) {
+	m := newManager(t, nil)
+	for range 50 {
+		term := create(t, m, childRequest("flood", "100000", "100000"))
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, int64(100_000), term.OutputTotal())
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+}
+
+// To write nothing is not to close. (Wine 8 does not let the reader notice; Windows does.)
+func TestWritingNothingEndsNothing(t *testing.T) {
+	m := newManager(t, nil)
+	require.Equal(t, "ab", run(t, m, childRequest("write-nothing")).Output)
+}
+
+func TestCommandSeesEndOfInput(t *testing.T) {
+	m := newManager(t, nil)
+	require.Equal(t, `"" <nil> eof`, run(t, m, childRequest("stdin")).Output)
+}
+
+// A handle of the host's that can be inherited is not: its pipe ends when the host closes it.
+func TestCommandInheritsItsThreeHandlesOnly(t *testing.T) {
+	m := newManager(t, nil)
+	var r, w windows.Handle
+	require.NoError(t, windows.CreatePipe(&r, &w, &windows.SecurityAttributes{Length: 24, InheritHandle: 1}, 0))
+	reader := os.NewFile(uintptr(r), "r")
+	defer reader.Close()
+	term := create(t, m, childRequest("write-to", strconv.Itoa(int(w))))
+	awaitOutput(t, term, "\n")
+	require.True(t, acpterm.HasWriter(reader))
+	require.NoError(t, windows.CloseHandle(w))
+	require.False(t, acpterm.HasWriter(reader), "the command: %s", term.Output().Output)
+}
+
+// The host is terminated, which leaves it no time for anything. The system ends its commands' trees.
+func TestTheHostsDeathEndsItsTrees(t *testing.T) {
+	host := exec.Command(executable(), childMark, "host")
+	output, err := host.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, host.Start())
+	var said string
+	for buffer := make([]byte, 1000); strings.Count(said, "ready") < 2; {
+		n, err := output.Read(buffer)
+		require.NoError(t, err)
+		said += string(buffer[:n])
+	}
+	var processes []watched
+	for _, pid := range descendants() {
+		if pid != host.Process.Pid {
+			processes = append(processes, watch(t, pid))
+		}
+	}
+	require.GreaterOrEqual(t, len(processes), 2, "the command and its child")
+	require.NoError(t, host.Process.Kill())
+	host.Wait()
+	for _, p := range processes {
+		p.awaitExit() // the system has begun that already
+	}
+}
+
+// A hundred terminals, in every way that one can end, leave as many handles as there were before.
+func TestNoHandlesAreLeft(t *testing.T) {
+	m := newManager(t, nil)
+	all := func(n int) {
+		for i := range n {
+			switch i % 4 {
+			case 0:
+				run(t, m, childRequest("exit", "3"))
+			case 1:
+				term := create(t, m, childRequest("sleep"))
+				awaitOutput(t, term, "ready")
+				require.NoError(t, term.Kill(t.Context()))
+			case 2:
+				_, err := create(t, m, childRequest("holder")).Wait(t.Context())
+				require.NoError(t, err)
+			case 3:
+				_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: notAProgram(t)})
+				require.ErrorIs(t, err, acpterm.ErrNotExecutable)
+			}
+			require.NoError(t, m.ReleaseSession(t.Context(), "s"))
+		}
+	}
+	all(4) // what a first time costs is paid
+	before := acpterm.OpenHandles()
+	all(100)
+	require.Equal(t, before, acpterm.OpenHandles())
+}
+
+// notAProgram is a file with a program's name.
+func notAProgram(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "text.exe")
+	require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))
+	return path
+}
+
+func TestShellLinesRun(t *testing.T) {
+	m := newManager(t, nil)
+	for line, want := range map[string]string{
+		"echo one&& echo two": "one\r\ntwo\r\n",
+		`echo "a b"&echo c`:   "\"a b\"\r\nc\r\n",
+		`"` + executable() + `" ` + childMark + ` quote "a b" c`: `["a b" "c"]`,
+	} {
+		out := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: line})
+		require.Equal(t, want, out.Output, line)
+	}
+	out := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "exit /b 5"})
+	require.Equal(t, uint32(5), *out.ExitStatus.ExitCode)
+}
+
+// Arguments reach a batch file, and a program that it hands them on to, as they were meant; those that cmd.exe
+// would make something else of are refused, and nothing runs.
+func TestBatchFiles(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Dir: t.TempDir()})
+	dir := t.TempDir()
+	batch := filepath.Join(dir, "my tool.bat")
+	require.NoError(t, os.WriteFile(batch, []byte("@\""+executable()+"\" "+childMark+" quote %*\r\n@exit /b 3\r\n"), 0o600))
+	for _, args := range [][]string{
+		{}, {"one"}, {"a b", "c"}, {"a&echo pwned", "|more", ">x", "(a)", "^"}, {`C:\dir\`, "--x=y", "a;b,c"}, {"é✓", "", "'"},
+	} {
+		out := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: batch, Args: args})
+		require.Equal(t, fmt.Sprintf("%q", args), out.Output)
+		require.Equal(t, uint32(3), *out.ExitStatus.ExitCode)
+	}
+	ran := filepath.Join(dir, "ran")
+	for i, attack := range []string{`"&echo x>` + ran, `" & calc`, "%PATH%", "%CMDCMDLINE:~-1%&calc", "a\r\necho x>" + ran, "!x!"} {
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: batch, Args: []string{"ok", attack}})
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%d", i)
+		require.Contains(t, err.Error(), "args[1]")
+	}
+	require.NoFileExists(t, ran)
+	require.Len(t, m.Terminals(), 6)
+}
+
+func TestSystemRootReachesTheCommand(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Env: []string{"A=1"}})
+	out := run(t, m, childRequest("environ")).Output
+	require.Contains(t, strings.ToUpper(out), "\nSYSTEMROOT="+strings.ToUpper(os.Getenv("SYSTEMROOT"))+"\n")
+}

@@ -36,7 +36,7 @@ func (c *capture) run() {
 	size := minReserve
 	for {
 		room := c.ring.reserve(size)
-		n, err := c.pipe.Read(room)
+		n, err := readPipe(c.pipe, room)
 		c.ring.commit(n)
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -103,7 +103,7 @@ func (c *capture) interrupted() bool {
 func (c *capture) readExactly(left int, err error) (again bool) {
 	for left > 0 && err == nil {
 		var n int
-		n, err = c.pipe.Read(c.ring.reserve(min(left, maxReserve)))
+		n, err = readPipe(c.pipe, c.ring.reserve(min(left, maxReserve)))
 		c.ring.commit(n)
 		left -= n
 		if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -146,6 +146,7 @@ func systemChildren() map[string]func(args []string) {
 		"journal-host":     journalHost,
 		"behind":           behind,
 		"half-naked":       halfNaked,
+		"spawns":           spawns,
 		"recover":          recoverHere,
 		"namespace-init":   namespaceInit,
 		"namespace-runner": namespaceRunner,

@@ -39,18 +39,18 @@ var children = map[string]func(args []string){
 	// sleep: for ever; says "ready" first.
 	"sleep": func([]string) {
 		fmt.Println("ready")
-		select {}
+		time.Sleep(time.Hour) // not select {}, in which Go's runtime may see a deadlock
 	},
 	// stubborn: ignores SIGTERM; says "ready" first.
 	"stubborn": func([]string) {
-		signal.Ignore(syscall.SIGTERM)
+		ignoreTermination()
 		fmt.Println("ready")
 		time.Sleep(time.Hour)
 	},
 	// polite: says "bye" on SIGTERM and exits with 7.
 	"polite": func([]string) {
 		terminate := make(chan os.Signal, 1)
-		signal.Notify(terminate, syscall.SIGTERM)
+		signal.Notify(terminate, syscall.SIGTERM, os.Interrupt) // CTRL_BREAK is the latter
 		fmt.Println("ready")
 		<-terminate
 		fmt.Println("bye")
@@ -59,7 +59,7 @@ var children = map[string]func(args []string){
 	// together DIR N: on SIGTERM puts a file into the directory, and exits once there are N.
 	"together": func(args []string) {
 		terminate := make(chan os.Signal, 1)
-		signal.Notify(terminate, syscall.SIGTERM)
+		signal.Notify(terminate, syscall.SIGTERM, os.Interrupt) // CTRL_BREAK is the latter
 		fmt.Println("ready")
 		<-terminate
 		os.WriteFile(fmt.Sprintf("%s/%d", args[0], os.Getpid()), nil, 0o600)
@@ -127,21 +127,27 @@ var children = map[string]func(args []string){
 	"stubborn-holder": func([]string) { fmt.Printf("%d\n", startChild("stubborn-silently")) },
 	"sleep-silently":  func([]string) { time.Sleep(5 * time.Minute) },
 	"stubborn-silently": func([]string) {
-		signal.Ignore(syscall.SIGTERM)
-		os.NewFile(3, "ready").Close()
+		ignoreTermination()
+		os.Stdin.Close()
 		time.Sleep(time.Hour)
 	},
 }
 
-// startChild starts a child that inherits the output, and returns its pid once it is set up: it closes
-// descriptor 3 then, or by exiting.
+// ignoreTermination makes what asks a process to end have no effect on this one.
+func ignoreTermination() {
+	signal.Ignore(syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // CTRL_BREAK, which would end a program that ignores it
+}
+
+// startChild starts a child that inherits the output, and returns its pid once it is set up: it closes its
+// standard input then, which is a pipe's writing end, or by exiting.
 func startChild(name string) int {
 	r, w, err := os.Pipe()
 	if err != nil {
 		panic(err)
 	}
 	process, err := os.StartProcess(executable(), childArgs(name), &os.ProcAttr{
-		Files: []*os.File{os.Stdin, os.Stdout, os.Stderr, w},
+		Files: []*os.File{w, os.Stdout, os.Stderr},
 	})
 	if err != nil {
 		panic(err)

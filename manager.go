@@ -42,7 +42,8 @@ type Options struct {
 
 	// Escalation is how a tree is ended: each step's signal goes to all of it, and the next step follows when
 	// it is not gone after the step's wait. SIGKILL always comes last. Nil: SIGTERM and 5 seconds. Empty but
-	// not nil: SIGKILL at once. On Windows any step ends the command.
+	// not nil: SIGKILL at once. On Windows every other signal is
+	// CTRL_BREAK, and a step is skipped when the host has no console to send it through.
 	Escalation []EscalationStep
 
 	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is born into one of its

@@ -161,6 +161,9 @@ func (g *procGroup) reap() {
 	}
 }
 
+// readPipe reads what lies in a pipe, or waits for it.
+func readPipe(pipe *os.File, p []byte) (int, error) { return pipe.Read(p) }
+
 // unread is how many bytes lie in a pipe.
 func unread(pipe *os.File) (n int, err error) {
 	raw, err := pipe.SyscallConn()

@@ -21,6 +21,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -391,6 +392,20 @@ func (g *procGroup) close() {
 	case <-g.exited:
 		windows.CloseHandle(g.process)
 	default: // awaitExit is waiting for it
+	}
+}
+
+// readPipe reads what lies in a pipe, or waits for it. A program that writes no bytes at all is read here as no
+// bytes, which os.File takes for the end; the pipe itself knows better.
+func readPipe(pipe *os.File, p []byte) (n int, err error) {
+	for {
+		n, err = pipe.Read(p)
+		if !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if _, ended := unread(pipe); ended != nil {
+			return n, err
+		}
 	}
 }
 

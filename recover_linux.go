@@ -4,11 +4,14 @@ package acpterm
 // (procgroup_linux.go), but for two things. The output's pipe is gone. And the leader, which dies with its host, has
 // been reaped by another, so its number may be a stranger's.
 //
-// How a signal reaches no stranger: processes are looked at twice. A pidfd of whoever belongs to the tree is opened
-// between the looks, and it counts only if the second look sees it, its parent and its session as the first did. If the
-// pidfd's process lives when the signal is sent, it had its number all along, so the second look saw that process. And
-// what made it belong, its parent or another process of its session, was there from one look to the other, so its
-// number was nobody else's when the relation was seen.
+// How a signal reaches no stranger: first a pidfd is opened, then the process that has the number is seen to belong to
+// the tree, then the signal is sent to the pidfd; if the pidfd's process still lives at that moment, it had the number
+// all along, and so is what was seen. For who carries the mark it is enough to look at it. For the others, processes
+// are looked at twice, and the pidfd is opened between: it counts only if the second look sees the process, its parent
+// and its session as the first did. What makes it belong, its parent or another process of its session, then was there
+// from one look to the other, so its number was nobody else's when the relation was seen.
+//
+// What forks and exits faster than it can be looked at may get away; only a cgroup holds that.
 
 import (
 	"context"
@@ -144,16 +147,13 @@ func takeStep(ctx context.Context, quarries []*quarry, step EscalationStep) []*q
 	defer cancel()
 	signalled := make(map[identity]bool)
 	for {
-		if err := lookTwice(quarries); err != nil {
+		if err := hunt(quarries, step.Signal, signalled); err != nil {
 			for _, q := range quarries {
 				q.fail(err)
 			}
 			return quarries
 		}
 		quarries = slices.DeleteFunc(quarries, func(q *quarry) bool { return len(q.running) == 0 })
-		for _, q := range quarries {
-			q.signal(step.Signal, signalled)
-		}
 		if len(quarries) == 0 || ctx.Err() != nil {
 			return quarries
 		}
@@ -189,9 +189,9 @@ func (q *quarry) signal(sig syscall.Signal, signalled map[identity]bool) {
 	}
 }
 
-// lookTwice finds who runs of the trees, and holds whom both looks saw. A tree is gone when neither saw anyone: one
-// alone can miss a process that forks and exits while it goes on.
-func lookTwice(quarries []*quarry) error {
+// hunt looks twice for who runs of the trees, and signals whom it can hold. A tree is gone when neither look saw
+// anyone: one alone can miss a process that forks and exits while it goes on.
+func hunt(quarries []*quarry, sig syscall.Signal, signalled map[identity]bool) error {
 	if len(quarries) == 0 {
 		return nil
 	}
@@ -203,6 +203,7 @@ func lookTwice(quarries []*quarry) error {
 	for i, q := range quarries {
 		q.running = q.members(first)
 		candidates[i] = q.open(q.running)
+		q.signal(sig, signalled)
 	}
 	second, err := look()
 	for i, q := range quarries {
@@ -222,6 +223,7 @@ func lookTwice(quarries []*quarry) error {
 				q.running = append(q.running, p)
 			}
 		}
+		q.signal(sig, signalled)
 	}
 	return err
 }
@@ -235,14 +237,20 @@ func canHold() error {
 	return unix.Close(pidfd)
 }
 
-// open opens pidfds of those that it does not hold.
+// open opens pidfds of those that it does not hold. It holds those that carry the mark and returns the others'.
 func (q *quarry) open(members []process) map[process]int {
 	opened := make(map[process]int)
 	for _, p := range members {
 		if _, held := q.held[p.identity]; held || p.pid == os.Getpid() {
 			continue
 		}
-		if pidfd, err := unix.PidfdOpen(p.pid, 0); err == nil {
+		pidfd, err := unix.PidfdOpen(p.pid, 0)
+		if err != nil {
+			continue // it is gone
+		}
+		if slices.Contains(p.terminals(), string(q.Terminal)) && p.isStill() {
+			q.held[p.identity] = pidfd
+		} else {
 			opened[p] = pidfd
 		}
 	}
@@ -252,7 +260,7 @@ func (q *quarry) open(members []process) map[process]int {
 // sight is what a look saw.
 type sight struct {
 	table     []process
-	terminals map[int][]string // by process: the terminals that it carries the marks of
+	terminals map[int][]string // by process
 }
 
 // look looks at all processes.
@@ -262,15 +270,16 @@ func look() (sight, error) {
 	self := false
 	for _, p := range table {
 		self = self || p.pid == os.Getpid()
-		if marks := p.environ(terminalVariable); marks != "" {
-			s.terminals[p.pid] = strings.Split(marks, ":")
-		}
+		s.terminals[p.pid] = p.terminals()
 	}
 	if err == nil && !self { // /proc hides it, or there are no descriptors left: it says nothing of others either
 		err = errors.New("this process is not in /proc")
 	}
 	return s, err
 }
+
+// terminals are those that a process says it runs in.
+func (p process) terminals() []string { return strings.Split(p.environ(terminalVariable), ":") }
 
 // pids are the numbers of those who run.
 func (q *quarry) pids() (pids []int) {

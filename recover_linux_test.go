@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -82,6 +83,16 @@ func halfNaked([]string) {
 		fmt.Print(line)
 	}
 	ready()
+	time.Sleep(time.Hour)
+}
+
+// spawns is the child that starts others, and goes on while it is being ended.
+func spawns([]string) {
+	signal.Ignore(syscall.SIGTERM)
+	ready()
+	for range 30 {
+		go start(&os.ProcAttr{Files: inherit, Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")}, "sleep-silently").Wait()
+	}
 	time.Sleep(time.Hour)
 }
 
@@ -220,7 +231,7 @@ func TestRecoverAfterTheHostWasKilled(t *testing.T) {
 // With an ended context there is no grace, but the trees are ended all the same.
 func TestRecoverWithoutPatience(t *testing.T) {
 	journal := t.TempDir()
-	h := startHost(t, journal, "", "setsid", "behind,forks")
+	h := startHost(t, journal, "", "setsid", "behind,spawns")
 	h.kill(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -229,7 +240,7 @@ func TestRecoverWithoutPatience(t *testing.T) {
 	require.Len(t, recovered, 2)
 	requireGone(t, h.tree)
 	require.Contains(t, recovered[1].Ended, number(h.terminals[1].PIDs[0]))
-	require.Empty(t, markedProcesses("ACPTERM_TERMINAL="+string(h.terminals[1].ID)), "it went on forking")
+	require.Empty(t, markedProcesses("ACPTERM_TERMINAL="+string(h.terminals[1].ID)), "it went on spawning")
 	require.Empty(t, fileNames(t, journal))
 }
 

@@ -10,7 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,8 +91,12 @@ func TestKillEndsWhatTheCommandLeft(t *testing.T) {
 
 // runs reports whether a process is there and no zombie.
 func runs(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	return err == nil && !strings.Contains(string(stat), ") Z ")
+	if runtime.GOOS == "linux" {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && !strings.Contains(string(stat), ") Z ")
+	}
+	state, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
 }
 
 func TestWaitOfAShellLineWithABackgroundChild(t *testing.T) {
@@ -125,7 +131,7 @@ func TestCommandInheritsItsThreeDescriptorsOnly(t *testing.T) {
 	require.NoError(t, err)
 	defer syscall.Close(careless)
 	out := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c",
-		`i=0; while [ $i -lt 100 ]; do if [ -e /proc/$$/fd/$i ]; then echo $i; fi; i=$((i+1)); done`}})
+		`i=0; while [ $i -lt 100 ]; do if [ -e /dev/fd/$i ]; then echo $i; fi; i=$((i+1)); done`}})
 	require.Equal(t, "0\n1\n2\n", out.Output)
 }
 

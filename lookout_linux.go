@@ -1,9 +1,42 @@
 package acpterm
 
-// Looks at the process table, shared by those who want one at the same time. When many trees are ended side by side,
-// each would read the lines of all the others, and the work would grow with the square.
+// What the trees of one manager know of each other, so that many of them can be ended side by side: looks at the process
+// table are shared by those who want one at the same time, else each would read the lines of all the others and the work
+// would grow with the square; and whose a session is need not be found out again.
 
 import "sync"
+
+// trees are those of one manager, by their leaders' numbers. A process in another tree's session is not of this one, and
+// it need not be looked at closely: a session is left for a new one only. The zero value is ready. Its methods may be
+// called concurrently.
+type trees struct {
+	lookout lookout
+
+	mu      sync.Mutex
+	leaders map[int]bool
+}
+
+func (t *trees) enter(leader int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.leaders == nil {
+		t.leaders = make(map[int]bool)
+	}
+	t.leaders[leader] = true
+}
+
+func (t *trees) leave(leader int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.leaders, leader)
+}
+
+// has reports whether the number is now a leader's.
+func (t *trees) has(number int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.leaders[number]
+}
 
 // lookout reads the process table for several at once. The zero value is ready. processes may be called concurrently.
 type lookout struct {

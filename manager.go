@@ -135,7 +135,6 @@ type Manager struct {
 
 	mu        sync.Mutex
 	closed    chan struct{}          // closed when Close is through; nil before it begins
-	leaving   []*Terminal            // those that there were when it began; never changes after
 	closeErr  error                  // once closed is closed
 	releasing map[*Terminal]bool     // in no session any more, and not gone yet
 	sessions  map[SessionID]*session // those that were opened, and those that have terminals

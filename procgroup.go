@@ -1,7 +1,7 @@
 package acpterm
 
 // One process tree: start it, see its leader exit, signal all of it, see all of it gone. Nothing here
-// knows what a terminal is. Each system's file (procgroup_linux.go, _kqueue.go, _windows.go) provides
+// knows what a terminal is. Each system's file (procgroup_linux.go, _kqueue.go, _sweep.go, _windows.go) provides
 // procGroup with the methods that this page names, so that the callers are the same everywhere:
 //
 //	startGroup(Command, groupOptions) (*procGroup, error)
@@ -23,56 +23,13 @@ package acpterm
 // else can reap it, and this package does so only in close. Until then its number, which is the group's
 // too, is its own, whether it runs or is a zombie. close and a signal to the group exclude each other.
 
-import (
-	"os"
-	"sync"
-)
+import "os"
 
 // groupOptions are what a tree is started with besides its command.
 type groupOptions struct {
 	mark   string // tells the tree's processes from others: the terminal's id
 	cgroup string // the directory to make a cgroup for it in; empty for none
-	trees  *trees // where it is entered for as long as its leader's number is its own; may be nil
-}
-
-// trees are those of one manager, by their leaders' numbers. A process in another tree's session is not of this one, and
-// it need not be looked at closely: a session is left for a new one only. Its methods may be called concurrently.
-type trees struct {
-	lookout lookout
-
-	mu      sync.Mutex
-	leaders map[int]bool
-}
-
-func (t *trees) enter(leader int) {
-	if t == nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.leaders == nil {
-		t.leaders = make(map[int]bool)
-	}
-	t.leaders[leader] = true
-}
-
-func (t *trees) leave(leader int) {
-	if t == nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.leaders, leader)
-}
-
-// has reports whether the number is now a leader's.
-func (t *trees) has(number int) bool {
-	if t == nil {
-		return false
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.leaders[number]
+	trees  *trees // where it is entered for as long as its leader's number is its own
 }
 
 // exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.

@@ -395,6 +395,9 @@ func (g *procGroup) close() {
 	}
 }
 
+// trees is Linux's; a job needs to know of no other.
+type trees struct{}
+
 // readPipe reads what lies in a pipe, or waits for it. A program that writes no bytes at all is read here as no
 // bytes, which os.File takes for the end; the pipe itself knows better.
 func readPipe(pipe *os.File, p []byte) (n int, err error) {

@@ -186,7 +186,14 @@ func (g *procGroup) members() []member {
 	table := g.trees.lookout.processes(pidsSince(g.pid, g.watch.forks))
 	i := slices.IndexFunc(table, func(p process) bool { return p.pid == g.pid })
 	if i < 0 {
-		return nil // reaped: it was ended before
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.reaped {
+			return nil // it was ended before
+		}
+		// The zombie at least must be there. There may be no descriptors left to read the table with, and then
+		// nothing is known of anybody.
+		return []member{{process: process{identity: identity{pid: g.pid}}}}
 	}
 	since, self, pipe := table[i].started, os.Getpid(), pipeNumber(g.output)
 	table = slices.DeleteFunc(slices.Clone(table), func(p process) bool { return p.started < since || p.pid == self })

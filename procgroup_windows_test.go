@@ -87,6 +87,33 @@ func TestStartThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
+// The command's first instruction is one in the job.
+func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
+	var steps []string
+	calls := systemCalls()
+	calls.startProcess = func(path string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
+		require.NotZero(t, attr.Sys.CreationFlags&windows.CREATE_SUSPENDED)
+		steps = append(steps, "start")
+		return syscall.StartProcess(path, args, attr)
+	}
+	calls.assign = func(job, process windows.Handle) error {
+		steps = append(steps, "assign")
+		return windows.AssignProcessToJobObject(job, process)
+	}
+	calls.resume = func(process windows.Handle) error {
+		steps = append(steps, "resume")
+		return resumeProcess(process)
+	}
+	g, err := calls.startGroup(sleeper(t), groupOptions{})
+	require.NoError(t, err)
+	defer g.output.Close()
+	require.Equal(t, []string{"start", "assign", "resume"}, steps)
+	require.True(t, g.isMember(g.process))
+	require.False(t, g.isMember(windows.CurrentProcess()))
+	g.close()
+	g.awaitExit()
+}
+
 func TestCgroupIsRefused(t *testing.T) {
 	_, err := startGroup(shellLine(t, "exit 0"), groupOptions{cgroup: "x"})
 	require.ErrorIs(t, err, ErrInternal)

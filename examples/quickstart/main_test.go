@@ -28,8 +28,8 @@ func TestQuickstart(t *testing.T) {
 	require.Len(t, scenes, 6)
 	for i, want := range [][]string{
 		{`client asks      initialize {"clientCapabilities":{"terminal":true},"protocolVersion":1}`},
-		{`the person sees  "go version`, `answers   {"exitCode":0,"signal":null}`, `"exitStatus":{"exitCode":0,"signal":null}`},
-		{`answers   {"exitCode":2,"signal":null}`, "unknown command"},
+		{`the person sees  "go version`, `answers   {"exitCode":0,"signal":null,`, `"exitStatus":{"exitCode":0,"signal":null,`},
+		{`answers   {"exitCode":2,"signal":null,`, "unknown command"},
 		{"no answer for half a second", "asks      terminal/kill", "this will take an hour"},
 		{`"outputByteLimit":200`, `"truncated":true`, "bytes the agent got"},
 		{`refuses   {"code":-32002`, `the client still reads "go version`},

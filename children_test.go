@@ -75,13 +75,15 @@ var children = map[string]func(args []string){
 		}
 		fmt.Print(len(files) + 1)
 	},
-	// pieces FILE PIECE...: writes the pieces, waiting for FILE.0, FILE.1 … between them.
+	// pieces FILE PIECE...: writes the pieces, waiting for FILE.0, FILE.1 … between them. They are quoted as in Go:
+	// on Windows an argument is text, and has no invalid bytes.
 	"pieces": func(args []string) {
 		for i, piece := range args[1:] {
 			if i > 0 {
 				awaitFile(fmt.Sprintf("%s.%d", args[0], i-1))
 			}
-			os.Stdout.WriteString(piece)
+			text, _ := strconv.Unquote(piece)
+			os.Stdout.WriteString(text)
 		}
 	},
 	// flood BYTES CHUNK: writes that many bytes, CHUNK at a time.

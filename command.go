@@ -227,6 +227,9 @@ func lookProgram(command, dir string, env []string) (string, error) {
 	}
 	var denied error
 	for _, d := range directories {
+		if d == "" && runtime.GOOS == "windows" {
+			continue // PATH often has such entries there, and no shell takes one for a directory
+		}
 		candidate := command
 		if !filepath.IsAbs(candidate) {
 			candidate = filepath.Join(d, command)

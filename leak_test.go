@@ -4,10 +4,8 @@ package acpterm_test
 // processes, goroutines and descriptors once the manager is closed.
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -24,7 +22,7 @@ const markVariable = "ACPTERM_TEST_MARK"
 var marks atomic.Int64
 
 // newManager returns a manager that is closed when the test ends; the test fails if anything is left then.
-// Processes and descriptors are looked for where there is /proc, which is on Linux.
+// Processes and descriptors are looked for where there is /proc, which is on Linux, and on Windows.
 func newManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	t.Helper()
 	if options == nil {
@@ -48,25 +46,6 @@ func newManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	return m
 }
 
-// markedProcesses are the processes with a variable in their environment, and the zombies among this
-// process's children, which have no environment any more.
-func markedProcesses(mark string) (found []string) {
-	if runtime.GOOS != "linux" {
-		return nil
-	}
-	entries, _ := filepath.Glob("/proc/[0-9]*")
-	for _, entry := range entries {
-		environ, _ := os.ReadFile(entry + "/environ")
-		stat, _ := os.ReadFile(entry + "/stat")
-		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-		zombie := len(fields) > 1 && fields[0] == "Z" && fields[1] == fmt.Sprint(os.Getpid())
-		if zombie || bytes.Contains(environ, []byte(mark+"\x00")) {
-			found = append(found, string(stat))
-		}
-	}
-	return found
-}
-
 // libraryGoroutines are the stacks of goroutines that run code of the library. A goroutine that has said it is
 // done may take a moment to be gone, so it looks until there is none, for a bounded time.
 func libraryGoroutines() (found []string) {
@@ -83,12 +62,4 @@ func libraryGoroutines() (found []string) {
 		}
 	}
 	return found
-}
-
-func openDescriptors() int {
-	if runtime.GOOS != "linux" { // wine shows a /proc too, which is of its own descriptors
-		return 0
-	}
-	entries, _ := os.ReadDir("/proc/self/fd")
-	return len(entries)
 }

@@ -44,6 +44,7 @@ func TestSessionsDoNotSeeEachOther(t *testing.T) {
 // Twenty commands each end only once all twenty have got SIGTERM, and the grace is an hour: one after another,
 // this would not come to an end.
 func TestCloseEndsAllSideBySide(t *testing.T) {
+	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	dir := t.TempDir()
 	var terms []*acpterm.Terminal
@@ -65,6 +66,7 @@ func TestCloseEndsAllSideBySide(t *testing.T) {
 
 // The grace is an hour: only the end of the context can end this.
 func TestShutdownForcesWhenItsContextEnds(t *testing.T) {
+	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	term := create(t, m, childRequest("stubborn"))
 	awaitOutput(t, term, "ready")
@@ -96,6 +98,7 @@ func TestSessionsAreOpenedAndClosed(t *testing.T) {
 // Creates, kills, releases, waits and a Close, all at once: nothing hangs, and the checks of newManager find
 // nothing left.
 func TestEverythingAtOnce(t *testing.T) {
+	needsEndsInTheMiddle(t)
 	m := newManager(t, nil)
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -131,6 +134,7 @@ func TestEverythingAtOnce(t *testing.T) {
 
 // Law 6, at the very moment when Close returns.
 func TestCloseLeavesNothing(t *testing.T) {
+	needsEndsInTheMiddle(t)
 	for range 20 {
 		mark := fmt.Sprintf("%s=close-%d-%d", markVariable, os.Getpid(), marks.Add(1))
 		before := openDescriptors()
@@ -148,6 +152,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 
 // Law 4: while one terminal's kill waits for its grace, everything else goes on.
 func TestAKillThatWaitsBlocksNobody(t *testing.T) {
+	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	stubborn := create(t, m, childRequest("stubborn"))
 	awaitOutput(t, stubborn, "ready")

@@ -1,0 +1,71 @@
+package acpterm_test
+
+// What is left after a test, as Windows tells.
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"unicode/utf16"
+	"unsafe"
+
+	"github.com/acpterm/acpterm"
+	"golang.org/x/sys/windows"
+)
+
+// openDescriptors is how many handles this process has open, of the kinds that the library makes.
+func openDescriptors() int { return acpterm.OpenHandles() }
+
+// needsEndsInTheMiddle is for tests that end a process which is creating another one. Under Wine 8 the one that is
+// being created stays in the job for ever, and nothing terminates it.
+func needsEndsInTheMiddle(t testing.TB) {
+	t.Helper()
+	if underWine() {
+		t.Skip("Wine cannot terminate a process whose creator was terminated in the middle of creating it")
+	}
+}
+
+// markedProcesses are the running processes with a variable, "NAME=value", in their environment.
+func markedProcesses(mark string) (found []string) {
+	for _, entry := range snapshot() {
+		if entry.ProcessID != windows.GetCurrentProcessId() && slices.Contains(environmentOf(entry.ProcessID), mark) {
+			found = append(found, fmt.Sprint(entry.ProcessID, " ", windows.UTF16ToString(entry.ExeFile[:])))
+		}
+	}
+	return found
+}
+
+// environmentOf is a process's environment, read from its memory; nothing if that cannot be done, as when it exits.
+func environmentOf(pid uint32) (variables []string) {
+	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, pid)
+	if err != nil {
+		return nil
+	}
+	defer windows.CloseHandle(process)
+	// Pointers of another process are numbers in this one. The second word of the basic information is where the
+	// process's own block (PEB) is.
+	var info [unsafe.Sizeof(windows.PROCESS_BASIC_INFORMATION{}) / unsafe.Sizeof(uintptr(0))]uintptr
+	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation,
+		unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil) != nil {
+		return nil
+	}
+	word := func(address uintptr) (value uintptr) {
+		windows.ReadProcessMemory(process, address, (*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value), nil)
+		return value
+	}
+	parameters := word(info[1] + unsafe.Offsetof(windows.PEB{}.ProcessParameters))
+	size := word(parameters + unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.EnvironmentSize))
+	if size < 2 {
+		return nil
+	}
+	text := make([]uint16, size/2)
+	windows.ReadProcessMemory(process, word(parameters+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.Environment)),
+		(*byte)(unsafe.Pointer(&text[0])), uintptr(2*len(text)), nil)
+	for begin, i := 0, 0; i < len(text); i++ {
+		if text[i] == 0 {
+			variables = append(variables, string(utf16.Decode(text[begin:i])))
+			begin = i + 1
+		}
+	}
+	return variables
+}

@@ -238,7 +238,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 // itself wrote can be read by then.
 //
 // It fails with ErrCancelled when ctx ends first, with what Create returned when the command never started,
-// and with ErrSurvivors when it could not be ended and was given up.
+// and with ErrInternal when its end could not be seen: a release that gave it up ends the watch for it.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	select {
 	case <-t.ended:

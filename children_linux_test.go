@@ -8,6 +8,8 @@ func systemChildren() map[string]func(args []string) {
 	all["half-naked"] = halfNaked
 	all["spawns"] = spawns
 	all["recover"] = recoverHere
+	all["survivor-host"] = survivorHost
+	all["untouchable"] = untouchable
 	all["namespace-init"] = namespaceInit
 	all["namespace-runner"] = namespaceRunner
 	return all

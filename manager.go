@@ -41,7 +41,8 @@ type Options struct {
 	Shell ShellMode
 
 	// Escalation is how a tree is ended: each step's signal goes to all of it, and the next step follows when
-	// it is not gone after the step's wait. SIGKILL always comes last. Nil: SIGTERM and 5 seconds. Empty but
+	// it is not gone after the step's wait. SIGKILL always comes last; what is not gone 10 seconds after it, or
+	// after the wait of a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5 seconds. Empty but
 	// not nil: SIGKILL at once. On Windows every other signal is
 	// CTRL_BREAK, and a step is skipped when the host has no console to send it through.
 	Escalation []EscalationStep
@@ -66,6 +67,11 @@ type Options struct {
 	// TimeoutFor is the timeout of a command by what it is. 0: the session's or the manager's. It is called by
 	// the goroutine that creates the terminal, side by side for several. Nil: no command has one of its own.
 	TimeoutFor func(SessionID, Command) time.Duration
+
+	// Events is told what there is to put on record: each command's end, and what withstood one. It is called from
+	// one goroutine, in the order in which things happened, and holds up nothing but Close, which returns after
+	// the last event. An event is the hook's to keep; what it points to is not to be changed. Nil: nobody is told.
+	Events func(Event)
 }
 
 func (o *Options) env() []string {
@@ -131,6 +137,7 @@ type Manager struct {
 
 	starter starter
 	trees   trees
+	events  events
 	closing chan struct{} // closed when Close begins
 
 	mu        sync.Mutex
@@ -159,6 +166,7 @@ func NewManager(options *Options) *Manager {
 		m.options = *options
 		m.options.Env = slices.Clone(options.Env)
 		m.options.Escalation = slices.Clone(options.Escalation)
+		m.events.hook = options.Events
 	}
 	return m
 }
@@ -192,6 +200,7 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		journal:    journal(m.options.Journal),
 		starter:    &m.starter,
 		trees:      &m.trees,
+		events:     &m.events,
 		busy:       &m.busy,
 		started:    make(chan struct{}),
 		ended:      make(chan struct{}),
@@ -447,6 +456,7 @@ func (m *Manager) leave() {
 	defer close(m.closed)
 	m.closeErr = m.releaseAll(context.Background(), m.Terminals(), EndedByClose)
 	m.busy.Wait()
+	m.events.wait()
 	m.starter.close()
 }
 

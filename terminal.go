@@ -6,6 +6,7 @@ package acpterm
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -76,7 +77,8 @@ type EscalationStep struct {
 	Wait   time.Duration
 }
 
-// killWait is how long a tree has to be gone after SIGKILL before it counts as one that cannot be ended.
+// killWait is how long a tree has to be gone after SIGKILL before it counts as one that cannot be ended, unless the
+// table says it.
 const killWait = 10 * time.Second
 
 // followSize is how many bytes of output one Chunk has at the most.
@@ -100,6 +102,7 @@ type Terminal struct {
 	journal journal         // Options.Journal
 	starter *starter        // the manager's
 	trees   *trees          // the manager's
+	events  *events         // the manager's
 	busy    *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
 	started chan struct{}   // closed when it has left StateStarting
 	ended   chan struct{}   // closed when the command has ended and its output is in the ring
@@ -323,14 +326,17 @@ func (t *Terminal) isRetired() bool {
 // retire is the goroutine of a release.
 func (t *Terminal) retire(e *ending) {
 	defer close(t.retired)
-	<-e.done
+	for settled := false; !settled; {
+		<-e.done
+		t.mu.Lock()
+		settled = t.ending == e // else a kill has begun another, because this one failed
+		e, t.released = t.ending, settled
+		t.mu.Unlock()
+	}
 	t.retireErr = e.err
 	if e.err == nil {
 		t.retireErr = t.journal.forget(t)
 	}
-	t.mu.Lock()
-	t.released = true
-	t.mu.Unlock()
 	if t.group != nil {
 		t.capture.stop()
 		t.group.close()
@@ -368,8 +374,19 @@ func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
 		defer e.force() // frees the context
 		defer close(e.done)
 		e.err = t.endTree(e.forced)
+		if survivors := e.survivors(); len(survivors) > 0 {
+			t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: survivors})
+		}
 	})
 	return e, true
+}
+
+// survivors are the processes that withstood an ending that is over.
+func (e *ending) survivors() []int {
+	if failure, ok := errors.AsType[*Error](e.err); ok {
+		return failure.PIDs
+	}
+	return nil
 }
 
 // failed reports whether it is over and something withstood.
@@ -388,15 +405,16 @@ func (t *Terminal) endTree(forced context.Context) error {
 	if t.group == nil {
 		return nil // it never ran
 	}
+	steps, last := splitEscalation(t.escalation)
 	gone, survivors := false, []int(nil)
-	for _, step := range t.escalation {
+	for _, step := range steps {
 		if gone || forced.Err() != nil {
 			break
 		}
 		gone, _ = t.takeStep(forced, step)
 	}
 	if !gone {
-		gone, survivors = t.takeStep(context.Background(), EscalationStep{syscall.SIGKILL, killWait})
+		gone, survivors = t.takeStep(context.Background(), last)
 	}
 	if !gone {
 		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
@@ -405,6 +423,14 @@ func (t *Terminal) endTree(forced context.Context) error {
 	t.group.close()
 	t.journal.forget(t) // should that fail, the release says so
 	return nil
+}
+
+// splitEscalation returns the steps before the last, which is SIGKILL whether the table says so or not.
+func splitEscalation(table []EscalationStep) (steps []EscalationStep, last EscalationStep) {
+	if n := len(table); n > 0 && table[n-1].Signal == syscall.SIGKILL {
+		return table[:n-1], table[n-1]
+	}
+	return table, EscalationStep{syscall.SIGKILL, killWait}
 }
 
 // takeStep sends a step's signal and waits, and says whether the tree is gone, or who is left of it.
@@ -467,8 +493,9 @@ func (t *Terminal) watch() {
 	t.capture.drain()
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
-	if t.ending != nil {
-		t.endedBy = t.ending.by
+	ending := t.ending
+	if ending != nil {
+		t.endedBy = ending.by
 	}
 	t.state = t.endedBy.state()
 	if err == nil {
@@ -482,4 +509,29 @@ func (t *Terminal) watch() {
 	}
 	t.mu.Unlock()
 	close(t.ended)
+	t.report(ending)
+}
+
+// report tells of the command's end, once what ended it is through.
+func (t *Terminal) report(by *ending) {
+	event := &EndEvent{Subject: t.subject(), EndedBy: t.EndedBy()}
+	_, event.Started, event.Ended = t.Times()
+	if status, err := t.exitStatus(); err == nil {
+		event.Status = &status
+	}
+	event.Bytes = t.ring.total()
+	event.Dropped = max(0, event.Bytes-t.limit)
+	if by != nil {
+		<-by.done
+		event.Survivors = by.survivors()
+	}
+	t.events.emit(event)
+}
+
+// subject is the terminal in an event. Its command has been started.
+func (t *Terminal) subject() Subject {
+	return Subject{
+		TerminalID: t.id, SessionID: t.session, PID: t.group.pid,
+		Path: t.command.Path, Args: t.command.Args, Dir: t.command.Dir, ShellLine: t.command.ShellLine,
+	}
 }

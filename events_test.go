@@ -1,0 +1,91 @@
+package acpterm_test
+
+// The hook for the record: an event for each end, in order, whatever the hook itself does.
+
+import (
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// record returns a hook and the channel that it hands events to. The channel has room for all that a test makes.
+func record() (hook func(acpterm.Event), events chan acpterm.Event) {
+	events = make(chan acpterm.Event, 100)
+	return func(e acpterm.Event) { events <- e }, events
+}
+
+// ended returns the next event, which has to be an end.
+func ended(t testing.TB, events chan acpterm.Event) *acpterm.EndEvent {
+	t.Helper()
+	event := <-events
+	require.IsType(t, &acpterm.EndEvent{}, event)
+	return event.(*acpterm.EndEvent)
+}
+
+func TestAnEventForEachEnd(t *testing.T) {
+	hook, events := record()
+	m := newManager(t, &acpterm.Options{
+		Events: hook, Escalation: []acpterm.EscalationStep{}, OutputByteLimit: 4,
+	})
+
+	term := create(t, m, childRequest("print", "12345", "67"))
+	e := ended(t, events)
+	require.Equal(t, term.ID(), e.TerminalID)
+	require.Equal(t, acpterm.SessionID("s"), e.SessionID)
+	require.Equal(t, term.Command().Path, e.Path)
+	require.Equal(t, term.Command().Args, e.Args)
+	require.Equal(t, term.Command().Dir, e.Dir)
+	require.Positive(t, e.PID)
+	require.Equal(t, acpterm.EndedByItself, e.EndedBy)
+	require.EqualValues(t, 0, *e.Status.ExitCode)
+	require.EqualValues(t, 7, e.Bytes)
+	require.EqualValues(t, 3, e.Dropped)
+	require.Empty(t, e.Survivors)
+	_, started, end := term.Times()
+	require.Equal(t, []time.Time{started, end}, []time.Time{e.Started, e.Ended})
+
+	term = create(t, m, childRequest("sleep"))
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, acpterm.EndedByKill, ended(t, events).EndedBy)
+
+	term = create(t, m, childRequest("sleep"))
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	require.Equal(t, acpterm.EndedByRelease, ended(t, events).EndedBy)
+
+	_, err := m.Create(t.Context(), childRequest("sleep"), acpterm.WithTimeout(time.Millisecond))
+	require.NoError(t, err)
+	require.Equal(t, acpterm.EndedByTimeout, ended(t, events).EndedBy)
+
+	create(t, m, childRequest("sleep"))
+	require.NoError(t, m.Close())
+	require.Len(t, events, 1, "Close has returned before the hook had the last event")
+	require.Equal(t, acpterm.EndedByClose, ended(t, events).EndedBy)
+}
+
+// A hook that does not return holds up no terminal, and one that panics loses its own event alone.
+func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
+	begin, events := make(chan struct{}), make(chan acpterm.Event, 100)
+	first := true
+	m := newManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+		<-begin
+		if first {
+			first = false
+			panic("a test's hook panics")
+		}
+		events <- e
+	}})
+	var ids []acpterm.TerminalID
+	for range 3 {
+		term := create(t, m, childRequest("print", "x"))
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		ids = append(ids, term.ID())
+	}
+	close(begin)
+	require.NoError(t, m.Close())
+	require.Equal(t, ids[1], ended(t, events).TerminalID)
+	require.Equal(t, ids[2], ended(t, events).TerminalID)
+}

@@ -230,14 +230,8 @@ func lookProgram(command, dir string, env []string) (string, error) {
 		if d == "" && runtime.GOOS == "windows" {
 			continue // PATH often has such entries there, and no shell takes one for a directory
 		}
-		candidate := command
-		if !filepath.IsAbs(candidate) {
-			candidate = filepath.Join(d, command)
-		}
-		if !filepath.IsAbs(candidate) { // a relative or empty entry of PATH
-			candidate = filepath.Join(dir, candidate)
-		}
-		path, err := findExecutable(candidate, env)
+		// An entry of PATH may be relative, or empty.
+		path, err := findExecutable(joinPath(joinPath(dir, d), command), env)
 		switch {
 		case err == nil:
 			return path, nil

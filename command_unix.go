@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -19,6 +20,14 @@ func envKey(name string) string { return name }
 
 // namesPath reports whether a command is a path and so is not looked up in PATH.
 func namesPath(command string) bool { return strings.Contains(command, "/") }
+
+// joinPath is path as it is if it is absolute, and else path in dir.
+func joinPath(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
 
 // findExecutable returns path if it is a file that this process may execute.
 func findExecutable(path string, _ []string) (string, error) {

@@ -33,9 +33,25 @@ func withSystemRoot(env []string) []string {
 // namesPath reports whether a command is a path and so is not looked up in PATH.
 func namesPath(command string) bool { return strings.ContainsAny(command, `:\/`) }
 
+// joinPath is path as it is if it is absolute, and else path in dir, or at the root of dir's drive if path begins at
+// a root without saying which. A path in the current directory of some drive, such as "c:x", stays as it is: a
+// command has no such directories, and findExecutable finds nothing there.
+func joinPath(dir, path string) string {
+	switch {
+	case filepath.VolumeName(path) != "":
+		return path
+	case path != "" && os.IsPathSeparator(path[0]):
+		return filepath.VolumeName(dir) + path
+	}
+	return filepath.Join(dir, path)
+}
+
 // findExecutable returns the file that path names as it is, if it has an extension, or with one of the
 // extensions of the environment's PATHEXT added.
 func findExecutable(path string, env []string) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fs.ErrNotExist
+	}
 	// Windows drops dots and spaces from the end of a name. So must everybody who goes by the name: "x.bat. "
 	// is a batch file.
 	path, err := syscall.FullPath(path)

@@ -20,6 +20,9 @@ func files(t *testing.T, names ...string) (dir string) {
 	return dir
 }
 
+// rootless is a directory without its drive.
+func rootless(dir string) string { return strings.TrimPrefix(dir, filepath.VolumeName(dir)) }
+
 // The command is looked up with the PATH, the PATHEXT and the directory that it will run with.
 func TestLookUpOnWindows(t *testing.T) {
 	dir := files(t, "bin/tool.exe", "bin/tool.cmd", "lib/tool.cmd", "lib/tool.exe.exe", "work/tool.bat", "work/plain",
@@ -37,9 +40,11 @@ func TestLookUpOnWindows(t *testing.T) {
 		{`..\bin\tool`, ``, "", `bin\tool.exe`},     // relative to the command's directory
 		{`../bin/tool`, ``, "", `bin\tool.exe`},
 		{`.\tool`, `bin`, "", `work\tool.bat`},
-		{`.\tool.bat. .`, ``, "", `work\tool.bat`}, // the name that Windows makes of it
-		{"tool", `.`, "", `work\tool.bat`},         // an entry relative to the command's directory
-		{"tool", ``, "", ""},                       // that directory is not looked in unasked
+		{`.\tool.bat. .`, ``, "", `work\tool.bat`},            // the name that Windows makes of it
+		{"tool", `.`, "", `work\tool.bat`},                    // an entry relative to the command's directory
+		{"tool", ``, "", ""},                                  // that directory is not looked in unasked
+		{rootless(dir) + `\bin\tool`, ``, "", `bin\tool.exe`}, // on the directory's drive
+		{filepath.VolumeName(dir) + `tool`, `bin`, "", ""},    // of the drive's own directory nobody knows
 		{"nul", `work`, "", ""},
 		{`.\nul`, ``, "", ""},
 	} {

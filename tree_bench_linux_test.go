@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -59,43 +62,92 @@ func bystanders(b *testing.B, n int) {
 	})
 }
 
+// treeEnder is one way to run and end a tree.
+type treeEnder struct {
+	name  string
+	start func(b *testing.B) (end func())
+}
+
+func treeEnders(m *acpterm.Manager) []treeEnder {
+	return []treeEnder{
+		{"acpterm", func(b *testing.B) func() {
+			term := create(b, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: treeOf50})
+			awaitOutput(b, term, "ready")
+			return func() { require.NoError(b, term.Kill(b.Context())) }
+		}},
+		{"bare", func(b *testing.B) func() {
+			cmd := exec.Command("sh", treeOf50...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			out, err := cmd.StdoutPipe()
+			require.NoError(b, err)
+			require.NoError(b, cmd.Start())
+			buf := make([]byte, 10)
+			n, err := out.Read(buf)
+			require.NoError(b, err)
+			require.True(b, bytes.HasPrefix(buf[:n], []byte("ready")))
+			return func() {
+				syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+				cmd.Wait() // and nobody looks what became of the others
+			}
+		}},
+	}
+}
+
 // BenchmarkKillTreeOf50 ends a tree of 50 processes, with few and with a thousand others on the machine, beside a bare
-// signal to the group and a wait until all of it is gone.
+// signal to the group and a wait for its leader. Where there is strace, it counts one kill's system calls as well.
 func BenchmarkKillTreeOf50(b *testing.B) {
 	for _, others := range []int{0, 1000} {
 		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
 			if others > 0 {
 				bystanders(b, others)
 			}
-			b.Run("acpterm", func(b *testing.B) {
-				m := newManager(b, nil)
-				for b.Loop() {
-					b.StopTimer()
-					term := create(b, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: treeOf50})
-					awaitOutput(b, term, "ready")
-					b.StartTimer()
-					require.NoError(b, term.Kill(b.Context()))
-				}
-			})
-			b.Run("bare", func(b *testing.B) {
-				for b.Loop() {
-					b.StopTimer()
-					cmd := exec.Command("sh", treeOf50...)
-					cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-					out, err := cmd.StdoutPipe()
-					require.NoError(b, err)
-					require.NoError(b, cmd.Start())
-					buf := make([]byte, 10)
-					n, err := out.Read(buf)
-					require.NoError(b, err)
-					require.True(b, bytes.HasPrefix(buf[:n], []byte("ready")))
-					b.StartTimer()
-					syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
-					cmd.Wait() // and nobody looks what became of the others
-				}
-			})
+			for _, way := range treeEnders(newManager(b, nil)) {
+				b.Run(way.name, func(b *testing.B) {
+					for b.Loop() {
+						b.StopTimer()
+						end := way.start(b)
+						b.StartTimer()
+						end()
+					}
+					b.ReportMetric(systemCalls(b, way.start(b)), "syscalls/op")
+				})
+			}
 		})
 	}
+}
+
+// systemCalls is how many system calls this process makes while it does something, as strace counts them; 0 where
+// there is no strace, or it may not look.
+func systemCalls(b *testing.B, do func()) float64 {
+	summary := filepath.Join(b.TempDir(), "summary")
+	strace := exec.Command("strace", "-f", "-c", "-U", "calls,name", "-o", summary, "-p", strconv.Itoa(os.Getpid()))
+	said, err := strace.StderrPipe()
+	require.NoError(b, err)
+	if strace.Start() != nil {
+		do()
+		return 0
+	}
+	buf := make([]byte, 1000)
+	n, _ := said.Read(buf) // "attached"
+	attached := strings.Contains(string(buf[:n]), "attached")
+	do()
+	strace.Process.Signal(os.Interrupt)
+	strace.Wait()
+	if !attached {
+		b.Logf("strace: %s", buf[:n])
+		return 0
+	}
+	table, err := os.ReadFile(summary)
+	require.NoError(b, err)
+	for line := range strings.Lines(string(table)) {
+		if fields := strings.Fields(line); len(fields) == 2 && fields[1] == "total" {
+			calls, err := strconv.ParseFloat(fields[0], 64)
+			require.NoError(b, err)
+			return calls
+		}
+	}
+	b.Logf("strace says no total: %s", table)
+	return 0
 }
 
 // BenchmarkReleaseEnded is a release when the command and all of its tree have ended by themselves.

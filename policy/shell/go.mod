@@ -3,6 +3,8 @@ module github.com/acpterm/acpterm/policy/shell
 go 1.26.0
 
 require (
-	github.com/stretchr/testify v1.12.1 // indirect
-	mvdan.cc/sh/v3 v3.14.1 // indirect
+	github.com/stretchr/testify v1.12.1
+	mvdan.cc/sh/v3 v3.14.1
 )
+
+require go.yaml.in/yaml/v3 v3.0.5 // indirect

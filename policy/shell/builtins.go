@@ -1,0 +1,249 @@
+package shell
+
+// The builtins of the shells, and what their arguments must not be. A name that is a builtin in one
+// shell and a program in another is refused.
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// builtin is what is known about one.
+type builtin struct {
+	// hidden says why it is refused whatever its arguments are.
+	hidden string
+	// check returns what is wrong with the arguments, or "".
+	check func(args []word) string
+	// file says that systems have a program of this name as well, with no such dangers.
+	file bool
+}
+
+const (
+	oneShell    = "only some shells have this builtin"
+	runsText    = "runs text that cannot be followed"
+	changesText = "changes what later names mean"
+)
+
+// builtins are those of dash, bash, busybox ash and FreeBSD's sh.
+var builtins = map[string]builtin{
+	":": {}, "true": {file: true}, "false": {file: true}, "echo": {file: true}, "pwd": {file: true},
+	"cd": {}, "kill": {file: true}, "umask": {}, "ulimit": {}, "times": {}, "type": {},
+	"exit": {}, "return": {}, "break": {}, "continue": {}, "shift": {}, "fg": {}, "bg": {},
+	"command": {}, "exec": {}, // and in prefixes
+
+	"test":     {check: checkTest, file: true},
+	"[":        {check: checkTest, file: true},
+	"printf":   {check: checkPrintf, file: true},
+	"read":     {check: checkRead},
+	"getopts":  {check: checkGetopts},
+	"unset":    {check: checkUnset},
+	"export":   {check: checkExport},
+	"readonly": {check: checkExport},
+	"set":      {check: checkSet},
+	"trap":     {check: checkTrap},
+	"jobs":     {check: only("-l", "-p")}, // -x runs its arguments
+	"hash":     {check: only("-r")},       // -p says which file a name means
+	"wait":     {check: checkWait},        // -p assigns
+
+	"eval": {hidden: runsText}, ".": {hidden: runsText}, "source": {hidden: runsText}, "fc": {hidden: runsText},
+	"alias": {hidden: changesText}, "unalias": {hidden: changesText}, "enable": {hidden: changesText},
+	"local": {hidden: "is for functions"},
+
+	"builtin": {hidden: oneShell}, "declare": {hidden: oneShell}, "typeset": {hidden: oneShell}, "let": {hidden: oneShell},
+	"shopt": {hidden: oneShell}, "mapfile": {hidden: oneShell}, "readarray": {hidden: oneShell}, "bind": {hidden: oneShell},
+	"complete": {hidden: oneShell}, "compgen": {hidden: oneShell}, "compopt": {hidden: oneShell}, "pushd": {hidden: oneShell},
+	"popd": {hidden: oneShell}, "dirs": {hidden: oneShell}, "disown": {hidden: oneShell}, "caller": {hidden: oneShell},
+	"history": {hidden: oneShell}, "help": {hidden: oneShell}, "logout": {hidden: oneShell}, "suspend": {hidden: oneShell},
+	"chdir": {hidden: oneShell}, "setvar": {hidden: oneShell}, "jobid": {hidden: oneShell}, "wordexp": {hidden: oneShell},
+	"freebsd_wordexp": {hidden: oneShell}, "nameref": {hidden: oneShell}, "print": {hidden: oneShell}, "whence": {hidden: oneShell},
+	"function": {hidden: oneShell}, "select": {hidden: oneShell}, "coproc": {hidden: oneShell}, "repeat": {hidden: oneShell},
+	"noglob": {hidden: oneShell}, "nocorrect": {hidden: oneShell}, "[[": {hidden: oneShell},
+}
+
+// checkName says why a variable must not be written by a builtin, or "".
+func checkName(a word) string {
+	if !a.Literal || !isName(a.Text) {
+		return "not the name of a variable: bash runs substitutions in it"
+	}
+	return variableProblem(Assignment{Name: a.Text})
+}
+
+// dropEnd drops a leading --.
+func dropEnd(args []word) []word {
+	if len(args) > 0 && args[0].Literal && args[0].Text == "--" {
+		return args[1:]
+	}
+	return args
+}
+
+// testOperators stand between two operands of test.
+var testOperators = []string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o"}
+
+// checkTest refuses what could be bash's -v and -R: they take the name of an array's element and run
+// the substitutions in its index. So every operator must be known.
+func checkTest(args []word) string {
+	if n := len(args); n > 0 && args[n-1].Literal && args[n-1].Text == "]" {
+		args = args[:n-1]
+	}
+	literals := true
+	for _, a := range args {
+		if a.Literal && (a.Text == "-v" || a.Text == "-R") {
+			return "bash runs substitutions in the operand of " + a.Text
+		}
+		if !a.One {
+			return "an operand that may become several words; quote it"
+		}
+		literals = literals && a.Literal
+	}
+	for len(args) > 1 && args[0].Literal && args[0].Text == "!" {
+		args = args[1:]
+	}
+	switch {
+	case literals, len(args) < 2, len(args) == 2 && args[0].Literal:
+		return ""
+	case len(args) == 3 && args[1].Literal && slices.Contains(testOperators, args[1].Text):
+		return ""
+	}
+	return "an operator that is not known"
+}
+
+// counted is bash's %n: it assigns to the variable that its argument names.
+var counted = regexp.MustCompile(`%[-+ #0'*.0-9]*[hlqjztL]*n`)
+
+// checkPrintf refuses what assigns: -v and %n.
+func checkPrintf(args []word) string {
+	plain := dropEnd(args)
+	switch {
+	case len(plain) == 0:
+		return ""
+	case !plain[0].Literal:
+		return "a format that is not known"
+	case len(plain) == len(args) && strings.HasPrefix(plain[0].Text, "-"):
+		return "an option"
+	case counted.MatchString(plain[0].Text):
+		return "%n assigns a variable"
+	}
+	return ""
+}
+
+func checkRead(args []word) string {
+	for len(args) > 0 && args[0].Literal && (args[0].Text == "-r" || args[0].Text == "-p" && len(args) > 1 && args[1].One) {
+		if args[0].Text == "-p" {
+			args = args[1:]
+		}
+		args = args[1:]
+	}
+	return checkNames(args)
+}
+
+func checkNames(args []word) string {
+	for _, a := range args {
+		if reason := checkName(a); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+func checkGetopts(args []word) string {
+	if len(args) < 2 || !args[0].Literal {
+		return "not the options and a name"
+	}
+	return checkName(args[1])
+}
+
+func checkUnset(args []word) string {
+	if len(args) > 0 && args[0].Literal && (args[0].Text == "-v" || args[0].Text == "-f") {
+		args = args[1:]
+	}
+	return checkNames(args)
+}
+
+func checkExport(args []word) string {
+	if len(args) > 0 && args[0].Literal && args[0].Text == "-p" {
+		args = args[1:]
+	}
+	for _, a := range args {
+		set, ok := a.assignment()
+		if !ok {
+			// Older dash splits the value of export x=$y into words, and each is exported.
+			if _, _, value := strings.Cut(a.start, "="); value {
+				return "a value that may become several words; quote it"
+			}
+			if reason := checkName(a); reason != "" {
+				return reason
+			}
+			continue
+		}
+		if reason := variableProblem(set); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// shellFlags are the options of shells and of set that do not change how lines are read.
+const shellFlags = "abefhmnuvxC"
+
+// shellOptions are the same with -o.
+var shellOptions = []string{
+	"allexport", "errexit", "monitor", "noclobber", "noexec", "noglob", "notify", "nounset", "pipefail", "verbose", "xtrace",
+}
+
+func checkSet(args []word) string {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		switch {
+		case a.Literal && a.Text == "--":
+			return ""
+		case a.dashless() && a.start[0] != '+':
+			return ""
+		case !a.Literal || len(a.Text) < 2:
+			return "an option that is not known; write set -- first"
+		}
+		for _, flag := range a.Text[1:] {
+			if flag != 'o' {
+				if !strings.ContainsRune(shellFlags, flag) {
+					return fmt.Sprintf("option %c", flag)
+				}
+				continue
+			}
+			if i++; i < len(args) && !(args[i].Literal && slices.Contains(shellOptions, args[i].Text)) {
+				return "an option that is not in the table"
+			}
+		}
+	}
+	return ""
+}
+
+// checkTrap allows to reset and to ignore signals.
+func checkTrap(args []word) string {
+	args = dropEnd(args)
+	if len(args) == 0 || args[0].Literal && slices.Contains([]string{"", "-", "-l", "-p"}, args[0].Text) {
+		return ""
+	}
+	return runsText
+}
+
+func checkWait(args []word) string {
+	for _, a := range args {
+		if !a.dashless() {
+			return "may be an option; only $! and numbers are known"
+		}
+	}
+	return ""
+}
+
+// only allows these options and operands that are none.
+func only(options ...string) func([]word) string {
+	return func(args []word) string {
+		for _, a := range args {
+			if !a.dashless() && !(a.Literal && slices.Contains(options, a.Text)) {
+				return "an option that is not in the table"
+			}
+		}
+		return ""
+	}
+}

@@ -1,0 +1,77 @@
+package shell
+
+// Here-documents: where one begins and ends is found here a second time, by lines alone, because shells
+// and the parser differ when something else spans the end of the line.
+
+import (
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// plainDelimiter is the end of a here-document about which shells agree.
+var plainDelimiter = regexp.MustCompile(`^(?:\\?[A-Za-z0-9_.]+|'[A-Za-z0-9_. -]+'|"[A-Za-z0-9_. -]+")$`)
+
+// isQuoted says that a here-document's end is quoted, so that its text is taken as it is.
+func isQuoted(delimiter *syntax.Word) bool {
+	for _, part := range delimiter.Parts {
+		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, "\\") {
+			return true
+		}
+	}
+	return false
+}
+
+// checkHereDocument refuses one whose text is not the lines after the line that it stands in, up to the
+// first that is its end: two of them in one line, and one behind which a quoted newline stands.
+// It returns the offset of the end.
+func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
+	delimiter := w.text(n.Word)
+	if !plainDelimiter.MatchString(delimiter) {
+		return 0, w.refuse(ErrNotPortable, "the end of a here-document that is not a plain word", n.Word)
+	}
+	delimiter = strings.Trim(delimiter, `'"\`)
+	elsewhere := w.refuse(ErrNotPortable, "not every shell begins or ends this here-document here", n.Word)
+	at := int(n.OpPos.Offset())
+	newline := strings.IndexByte(w.src[at:], '\n')
+	if newline < 0 {
+		return 0, elsewhere
+	}
+	from := at + newline + 1
+	to, end := from, 0
+	for {
+		line, _, more := strings.Cut(w.src[to:], "\n")
+		compared := line
+		if n.Op == syntax.DashHdoc {
+			compared = strings.TrimLeft(line, "\t")
+		}
+		if compared == delimiter {
+			end = to + len(line)
+			break
+		}
+		if !more {
+			return 0, elsewhere
+		}
+		to += len(line) + 1
+	}
+	if n.Hdoc == nil || len(n.Hdoc.Parts) == 0 {
+		return 0, elsewhere // an empty one does not say where it is
+	}
+	first, last := int(n.Hdoc.Pos().Offset()), int(n.Hdoc.End().Offset())
+	if first < from || last > end || last < to-1 || strings.Trim(w.src[from:first], "\t") != "" {
+		return 0, elsewhere
+	}
+	if !isQuoted(n.Word) && strings.Contains(w.src[from:end], "\\\n") {
+		return 0, w.refuse(ErrNotPortable, "here-document with a continued line", n.Word)
+	}
+	return uint(end), nil
+}
+
+// hereDocument finds what runs in one.
+func (w *walker) hereDocument(n *syntax.Redirect) *Error {
+	if n.Hdoc == nil || isQuoted(n.Word) {
+		return nil
+	}
+	return (&wordReader{walker: w, known: -1}).quoted(n.Hdoc.Parts)
+}

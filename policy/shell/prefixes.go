@@ -1,0 +1,139 @@
+package shell
+
+// The programs that run another program, and how their options are read. Whatever is not in the table
+// is an error: an option that takes a value and is not known to would hide the command.
+
+// prefix says how the command is found in the arguments of a program.
+type prefix struct {
+	kind prefixKind
+	// flags are the short options without a value, values those with one.
+	flags, values string
+	// long are the long options.
+	long map[string]valueKind
+	// operands is how many words stand between the options and the command.
+	operands int
+	// assigns says that NAME=value may stand in front of the command.
+	assigns bool
+	// moves are the options that change the directory.
+	moves []string
+	// unsets are the options whose value is a variable that is taken away.
+	unsets []string
+	// replaces are the options whose value is replaced in the command's arguments, by input.
+	replaces []string
+	// ends are the options with which no command is run.
+	ends string
+	// refused are options with a reason of their own.
+	refused map[string]string
+	// numbers says that -NUMBER is an option.
+	numbers bool
+	// standard is what runs if no command is named.
+	standard string
+	// input says that arguments which are read when the line runs are appended to the command.
+	input bool
+	// hidden says why the program is refused as a whole.
+	hidden string
+}
+
+// prefixKind is how the rest of the arguments is read.
+type prefixKind int
+
+const (
+	runsProgram prefixKind = iota // a program and its arguments
+	runsShell                     // a shell's options and text
+	runsFound                     // find's expression
+	runsBuiltin                   // a builtin or a program
+)
+
+// valueKind says where the value of a long option is.
+type valueKind int
+
+const (
+	noValue       valueKind = iota // --name
+	needsValue                     // --name=value or --name value
+	optionalValue                  // --name or --name=value
+)
+
+const (
+	notFollowed = "runs programs in a way that is not followed"
+	otherShell  = "a shell with another language"
+	noPath      = "without PATH, names may mean other programs"
+)
+
+// prefixes are found by the last part of a name, whatever its case.
+var prefixes = map[string]prefix{
+	"sh": {kind: runsShell}, "dash": {kind: runsShell}, "bash": {kind: runsShell}, "ash": {kind: runsShell},
+
+	"exec":    {},
+	"command": {kind: runsBuiltin, flags: "p", ends: "vV"},
+	"find":    {kind: runsFound},
+	"env": {
+		flags: "0v", values: "uC", assigns: true, moves: []string{"C", "chdir"}, unsets: []string{"u", "unset"},
+		long:    map[string]valueKind{"null": noValue, "debug": noValue, "unset": needsValue, "chdir": needsValue},
+		refused: map[string]string{"i": noPath, "ignore-environment": noPath, "": noPath, "S": runsText, "split-string": runsText},
+	},
+	"xargs": {
+		flags: "0rtpxo", values: "adEILnPs", standard: "echo", input: true,
+		replaces: []string{"I", "replace"},
+		long: map[string]valueKind{
+			"null": noValue, "no-run-if-empty": noValue, "verbose": noValue, "interactive": noValue, "exit": noValue,
+			"open-tty": noValue, "arg-file": needsValue, "delimiter": needsValue, "max-args": needsValue,
+			"max-procs": needsValue, "max-chars": needsValue, "max-lines": optionalValue, "eof": optionalValue, "replace": optionalValue,
+		},
+	},
+	"sudo": {
+		flags: "ABEHPSbkn", values: "CDTUgpru", assigns: true, moves: []string{"D", "chdir"},
+		long: map[string]valueKind{
+			"askpass": noValue, "background": noValue, "preserve-env": optionalValue, "set-home": noValue, "non-interactive": noValue,
+			"preserve-groups": noValue, "stdin": noValue, "reset-timestamp": noValue, "user": needsValue, "group": needsValue,
+			"prompt": needsValue, "close-from": needsValue, "chdir": needsValue, "command-timeout": needsValue,
+		},
+	},
+	"doas":   {flags: "n", values: "u"},
+	"time":   {flags: "p"},
+	"nohup":  {},
+	"setsid": {flags: "cfw", long: map[string]valueKind{"ctty": noValue, "fork": noValue, "wait": noValue}},
+	"nice":   {values: "n", numbers: true, long: map[string]valueKind{"adjustment": needsValue}},
+	"timeout": {
+		flags: "fpv", values: "ks", operands: 1,
+		long: map[string]valueKind{
+			"foreground": noValue, "preserve-status": noValue, "verbose": noValue, "kill-after": needsValue, "signal": needsValue,
+		},
+	},
+	"gtimeout": {
+		flags: "fpv", values: "ks", operands: 1,
+		long: map[string]valueKind{
+			"foreground": noValue, "preserve-status": noValue, "verbose": noValue, "kill-after": needsValue, "signal": needsValue,
+		},
+	},
+	"stdbuf": {values: "ioe", long: map[string]valueKind{"input": needsValue, "output": needsValue, "error": needsValue}},
+	"ionice": {flags: "t", values: "cn", long: map[string]valueKind{"class": needsValue, "classdata": needsValue, "ignore": noValue}},
+	"flock": {
+		flags: "sexnoF", values: "wE", operands: 1,
+		long: map[string]valueKind{
+			"shared": noValue, "exclusive": noValue, "nonblock": noValue, "nb": noValue, "close": noValue, "no-fork": noValue,
+			"timeout": needsValue, "wait": needsValue, "conflict-exit-code": needsValue,
+		},
+	},
+	"busybox": {}, "toybox": {},
+
+	"zsh": {hidden: otherShell}, "ksh": {hidden: otherShell}, "ksh93": {hidden: otherShell}, "mksh": {hidden: otherShell},
+	"oksh": {hidden: otherShell}, "loksh": {hidden: otherShell}, "pdksh": {hidden: otherShell}, "yash": {hidden: otherShell},
+	"csh": {hidden: otherShell}, "tcsh": {hidden: otherShell}, "fish": {hidden: otherShell}, "rc": {hidden: otherShell},
+	"es": {hidden: otherShell}, "rbash": {hidden: otherShell}, "posh": {hidden: otherShell}, "hush": {hidden: otherShell},
+	"nu": {hidden: otherShell}, "elvish": {hidden: otherShell}, "xonsh": {hidden: otherShell}, "osh": {hidden: otherShell},
+	"ysh": {hidden: otherShell}, "pwsh": {hidden: otherShell}, "powershell": {hidden: otherShell}, "cmd": {hidden: otherShell},
+
+	"su": {hidden: notFollowed}, "runuser": {hidden: notFollowed}, "script": {hidden: notFollowed}, "watch": {hidden: notFollowed},
+	"parallel": {hidden: notFollowed}, "sem": {hidden: notFollowed}, "chroot": {hidden: notFollowed}, "unshare": {hidden: notFollowed},
+	"nsenter": {hidden: notFollowed}, "setpriv": {hidden: notFollowed}, "strace": {hidden: notFollowed}, "ltrace": {hidden: notFollowed},
+	"at": {hidden: notFollowed}, "batch": {hidden: notFollowed}, "crontab": {hidden: notFollowed}, "screen": {hidden: notFollowed},
+	"tmux": {hidden: notFollowed}, "pkexec": {hidden: notFollowed}, "run0": {hidden: notFollowed}, "systemd-run": {hidden: notFollowed},
+	"taskset": {hidden: notFollowed}, "chrt": {hidden: notFollowed}, "setarch": {hidden: notFollowed}, "linux32": {hidden: notFollowed},
+	"linux64": {hidden: notFollowed}, "numactl": {hidden: notFollowed}, "prlimit": {hidden: notFollowed}, "cpulimit": {hidden: notFollowed},
+	"unbuffer": {hidden: notFollowed}, "rlwrap": {hidden: notFollowed}, "start-stop-daemon": {hidden: notFollowed},
+	"run-parts": {hidden: notFollowed}, "xvfb-run": {hidden: notFollowed}, "dbus-run-session": {hidden: notFollowed},
+	"caffeinate": {hidden: notFollowed}, "arch": {hidden: notFollowed}, "entr": {hidden: notFollowed}, "fakeroot": {hidden: notFollowed},
+	"firejail": {hidden: notFollowed}, "bwrap": {hidden: notFollowed}, "capsh": {hidden: notFollowed}, "choom": {hidden: notFollowed},
+	"daemon": {hidden: notFollowed}, "daemonize": {hidden: notFollowed}, "gdb": {hidden: notFollowed}, "valgrind": {hidden: notFollowed},
+	"perf": {hidden: notFollowed}, "expect": {hidden: notFollowed}, "socat": {hidden: notFollowed}, "catchsegv": {hidden: notFollowed},
+}

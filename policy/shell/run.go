@@ -1,0 +1,358 @@
+package shell
+
+// From the words of a command to the programs behind them.
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// place says who looks up a name.
+type place bool
+
+const (
+	inShell   place = true  // the shell: it may be a builtin
+	inProgram place = false // another program
+)
+
+// run records the command that the words are, and those that it runs.
+func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where place) *Error {
+	first, args := words[0], words[1:]
+	if !first.Literal {
+		return w.refuseWord(ErrUnknownCommand, "which command this is will be known only when the line runs", first)
+	}
+	if first.Text == "" || strings.ContainsAny(first.Text[:1], "-%") {
+		return w.refuseWord(ErrUnknownCommand, "not the name of a program", first)
+	}
+	if isRelative(first.Text) && w.moved {
+		return w.refuseWord(ErrDirectory, "a relative name after the directory changed", first)
+	}
+	key := tableName(first.Text)
+	known, isBuiltin := builtins[key]
+	isBuiltin = isBuiltin && where == inShell && key == first.Text
+	w.emit(Command{Name: first.Text, Args: plain(args), Env: env, Redirects: redirects, Builtin: isBuiltin})
+
+	// macOS has programs such as /usr/bin/read, which run the builtin: they are checked as well.
+	if isBuiltin || !known.file {
+		if known.hidden != "" {
+			return w.refuseWord(ErrHidden, known.hidden, first)
+		}
+		if known.check != nil {
+			if reason := known.check(args); reason != "" {
+				return w.refuseWord(ErrBuiltin, reason, first)
+			}
+		}
+	}
+	if isBuiltin && key == "cd" {
+		w.moved = true
+	}
+	p, ok := prefixes[key]
+	if !ok {
+		return nil
+	}
+	if p.hidden != "" {
+		return w.refuseWord(ErrHidden, p.hidden, first)
+	}
+
+	if len(w.via) >= maxVia {
+		return w.refuseWord(ErrTooLarge, "too many programs that run programs", first)
+	}
+
+	// What it runs stands in a scope of its own.
+	outer := w.scope
+	w.via = append(slices.Clone(w.via), first.Text)
+	w.env = append(slices.Clone(w.env), env...)
+	err := w.behind(p, first, args, where)
+	moved := w.moved
+	w.scope = outer
+	if p.kind == runsBuiltin {
+		w.moved = moved // command cd
+	}
+	return err
+}
+
+func (w *walker) behind(p prefix, first word, args []word, where place) *Error {
+	switch p.kind {
+	case runsShell:
+		return w.runShell(first, args)
+	case runsFound:
+		return w.runFound(args)
+	}
+	o, err := w.options(p, first, args)
+	if err != nil || o.ended {
+		return err
+	}
+	w.moved = w.moved || o.moves
+	w.env = append(w.env, o.env...)
+	command := o.rest
+	if len(command) == 0 && p.standard != "" {
+		command = []word{literal(p.standard, first.from)}
+	}
+	if p.input {
+		command = append(slices.Clone(command), word{from: first.from})
+	}
+	if len(command) == 0 {
+		return nil
+	}
+	if err := w.replace(command, o.replaced); err != nil {
+		return err
+	}
+	// macOS has a program /usr/bin/command, and it runs builtins.
+	if p.kind == runsBuiltin {
+		return w.run(command, nil, nil, where)
+	}
+	return w.run(command, nil, nil, inProgram)
+}
+
+// replace makes the arguments unknown in which a program replaces some text before it runs them.
+func (w *walker) replace(command []word, replaced []string) *Error {
+	for _, text := range replaced {
+		for i, a := range command {
+			if !strings.Contains(a.Text, text) && a.Literal {
+				continue
+			}
+			if i == 0 {
+				return w.refuseWord(ErrUnknownCommand, "the name of the command is replaced by input", a)
+			}
+			// It is as many arguments as before, except at the end, where xargs' input stands.
+			command[i] = word{Arg: Arg{Text: a.Text, One: a.One}, from: a.from}
+		}
+	}
+	return nil
+}
+
+// found is what the options of a prefix program say.
+type found struct {
+	rest     []word
+	env      []Assignment
+	replaced []string
+	moves    bool
+	ended    bool
+}
+
+var number = regexp.MustCompile(`^-[0-9]+$`)
+
+// options reads the arguments of a prefix program up to the command.
+func (w *walker) options(p prefix, first word, args []word) (found, *Error) {
+	var o found
+	for len(args) > 0 {
+		a := args[0]
+		if !a.Literal && a.dashless() {
+			break
+		}
+		if !a.Literal {
+			return o, w.refuseWord(ErrOption, "may be an option", a)
+		}
+		if a.Text == "--" {
+			args = args[1:]
+			if p.assigns && len(args) > 0 && strings.Contains(args[0].start, "=") {
+				return o, w.refuseWord(ErrOption, "for env an assignment, for sudo the command", args[0])
+			}
+			break
+		}
+		if !strings.HasPrefix(a.Text, "-") {
+			break
+		}
+		args = args[1:]
+		if p.numbers && number.MatchString(a.Text) {
+			continue
+		}
+		var err *Error
+		if strings.HasPrefix(a.Text, "--") {
+			args, err = w.longOption(p, &o, a, args)
+		} else {
+			args, err = w.shortOptions(p, &o, a, args)
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	for range p.operands {
+		if len(args) == 0 {
+			break
+		}
+		if !args[0].One || !args[0].dashless() {
+			return o, w.refuseWord(ErrOption, "not exactly one argument", args[0])
+		}
+		args = args[1:]
+	}
+	for p.assigns && len(args) > 0 && strings.Contains(args[0].start, "=") {
+		set, ok := args[0].assignment()
+		if !ok {
+			return o, w.refuseWord(ErrOption, "not exactly one assignment", args[0])
+		}
+		if reason := variableProblem(set); reason != "" {
+			return o, w.refuseWord(ErrVariable, reason, args[0])
+		}
+		o.env = append(o.env, set)
+		args = args[1:]
+	}
+	o.rest = args
+	return o, nil
+}
+
+func (w *walker) longOption(p prefix, o *found, a word, args []word) ([]word, *Error) {
+	name, text, has := strings.Cut(a.Text[2:], "=")
+	if reason := p.refused[name]; reason != "" {
+		return nil, w.refuseWord(ErrOption, reason, a)
+	}
+	kind, ok := p.long[name]
+	if !ok || has && kind == noValue {
+		return nil, w.refuseWord(ErrOption, "not an option that is known", a)
+	}
+	value := literal(text, a.from)
+	if kind == needsValue && !has {
+		if len(args) == 0 {
+			return nil, w.refuseWord(ErrOption, "an option without its value", a)
+		}
+		value, args = args[0], args[1:]
+	}
+	return args, w.option(p, o, name, value, a)
+}
+
+func (w *walker) shortOptions(p prefix, o *found, a word, args []word) ([]word, *Error) {
+	if a.Text == "-" {
+		reason := p.refused[""]
+		if reason == "" {
+			reason = "not an option that is known"
+		}
+		return nil, w.refuseWord(ErrOption, reason, a)
+	}
+	for i, c := range a.Text[1:] {
+		name := string(c)
+		switch {
+		case p.refused[name] != "":
+			return nil, w.refuseWord(ErrOption, p.refused[name], a)
+		case strings.Contains(p.flags, name):
+		case strings.Contains(p.ends, name):
+			o.ended = true
+		case strings.Contains(p.values, name):
+			value := literal(a.Text[1+i+len(name):], a.from)
+			if value.Text == "" {
+				if len(args) == 0 {
+					return nil, w.refuseWord(ErrOption, "an option without its value", a)
+				}
+				value, args = args[0], args[1:]
+			}
+			return args, w.option(p, o, name, value, a)
+		default:
+			return nil, w.refuseWord(ErrOption, "not an option that is known", a)
+		}
+	}
+	return args, nil
+}
+
+// option notes an option that may have a value.
+func (w *walker) option(p prefix, o *found, name string, value, a word) *Error {
+	if !value.One {
+		return w.refuseWord(ErrOption, "not exactly one value", value)
+	}
+	o.moves = o.moves || slices.Contains(p.moves, name)
+	if slices.Contains(p.unsets, name) {
+		if !value.Literal {
+			return w.refuseWord(ErrOption, "a name that is not known", value)
+		}
+		if reason := variableProblem(Assignment{Name: value.Text, Value: Arg{Literal: true}}); reason != "" {
+			return w.refuseWord(ErrVariable, reason, value)
+		}
+	}
+	if slices.Contains(p.replaces, name) {
+		text := value.Text
+		if !value.Literal {
+			return w.refuseWord(ErrOption, "a text that is not known", value)
+		}
+		if text == "" {
+			text = "{}"
+		}
+		o.replaced = append(o.replaced, text)
+	}
+	return nil
+}
+
+// runShell goes into `sh -c TEXT`. A shell with a file is a program like others; one without reads
+// what it runs from its input.
+func (w *walker) runShell(first word, args []word) *Error {
+	text := false
+	for len(args) > 0 {
+		a := args[0]
+		if !a.Literal {
+			return w.refuseWord(ErrHidden, "what the shell runs is not known", a)
+		}
+		if len(a.Text) == 0 || a.Text[0] != '-' && a.Text[0] != '+' {
+			break
+		}
+		args = args[1:]
+		if a.Text == "--" {
+			break
+		}
+		if shellLong[a.Text] {
+			continue
+		}
+		if len(a.Text) == 1 || strings.HasPrefix(a.Text, "--") {
+			return w.refuseWord(ErrOption, "not an option that is known", a)
+		}
+		for _, flag := range a.Text[1:] {
+			switch {
+			case flag == 'c' && a.Text[0] == '-':
+				text = true
+			case flag == 'o':
+				if len(args) == 0 || !args[0].Literal || !slices.Contains(shellOptions, args[0].Text) {
+					return w.refuseWord(ErrOption, "not an option that is known", a)
+				}
+				args = args[1:]
+			case flag != 'l' && !strings.ContainsRune(shellFlags, flag):
+				return w.refuseWord(ErrOption, "not an option that is known", a)
+			}
+		}
+	}
+	switch {
+	case len(args) == 0:
+		return w.refuseWord(ErrHidden, "the shell runs what it reads", first)
+	case !args[0].Literal:
+		return w.refuseWord(ErrHidden, "what the shell runs is not known", args[0])
+	case text:
+		return w.runText(args[0])
+	case args[0].Text == "" || args[0].Text == "-" || strings.HasPrefix(args[0].Text, "/dev/") || strings.Contains(args[0].Text, "/fd/"):
+		return w.refuseWord(ErrHidden, "the shell runs what it reads", args[0])
+	}
+	return nil
+}
+
+// shellLong are the long options of bash that change nothing here.
+var shellLong = map[string]bool{"--login": true, "--norc": true, "--noprofile": true, "--posix": true, "--verbose": true}
+
+// runText goes into the text of a shell.
+func (w *walker) runText(text word) *Error {
+	in := w.scope
+	in.depth++
+	in.via[len(in.via)-1] += " -c"
+	commands, err := readLine(text.Text, in)
+	if err != nil {
+		err.Line, err.Column = lineColumn(w.src, text.from.Offset())
+		return err
+	}
+	w.commands = append(w.commands, commands...)
+	return nil
+}
+
+func (w *walker) refuseWord(kind Kind, reason string, a word) *Error {
+	return w.refuseAt(kind, reason, a.from, a.Text)
+}
+
+func plain(words []word) []Arg {
+	var args []Arg
+	for _, a := range words {
+		args = append(args, a.Arg)
+	}
+	return args
+}
+
+// tableName is what a name is looked up by: without its directory, and as a file system that ignores
+// case has it. The long s and the Kelvin sign fold to s and k there.
+func tableName(name string) string {
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	name = strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)
+	return strings.TrimSuffix(name, ".exe")
+}

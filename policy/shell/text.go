@@ -1,0 +1,209 @@
+package shell
+
+// Checks on the bytes of a line, for what the parser and real shells treat differently. They refuse
+// more than is dangerous, and little that anybody writes.
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// checkBytes refuses lines that no reading is tried for. The depth is a bound on the parser's recursion.
+func checkBytes(line string) error {
+	if len(line) > maxLine {
+		return &Error{Kind: ErrTooLarge, Reason: fmt.Sprintf("longer than %d bytes", maxLine), Line: 1, Column: 1}
+	}
+	at := func(kind Kind, i int, reason string) error {
+		row, column := lineColumn(line, uint(i))
+		return &Error{Kind: kind, Reason: reason, Line: row, Column: column, Text: strings.ToValidUTF8(line[i:i+1], "\uFFFD")}
+	}
+	depth := 0
+	for i, r := range line {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
+			return at(ErrCharacter, i, "not UTF-8")
+		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
+			// The parser takes a carriage return for a blank and shells take it for a letter, so that
+			// backslash, CR, LF continues the line here and ends it there. bash uses \001 and \177 itself.
+			return at(ErrCharacter, i, "control character")
+		}
+		switch r {
+		case '(', '{':
+			depth++
+		case ')', '}':
+			depth = max(depth-1, 0)
+		}
+		if depth > maxNest {
+			return at(ErrTooLarge, i, "nested too deeply")
+		}
+	}
+	return nil
+}
+
+// checkText refuses pieces of a line whose end the shells may see elsewhere than the parser does.
+func (w *walker) checkText(file *syntax.File) *Error {
+	var refused *Error
+	var verbatim [][2]uint   // where backslash and newline are just that
+	var substitutions []uint // where they end; those around a node come before it
+	level := 0
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil {
+			level--
+			return true
+		}
+		level++
+		if refused != nil {
+			return true
+		}
+		if level > maxNest*4 {
+			refused = w.refuse(ErrTooLarge, "nested too deeply", n)
+			return true
+		}
+		switch n := n.(type) {
+		case *syntax.Comment:
+			end := n.Hash.Offset()
+			for end < uint(len(w.src)) && w.src[end] != '\n' {
+				end++
+			}
+			if w.src[end-1] == '\\' {
+				refused = w.refuse(ErrNotPortable, "comment ends in a backslash", n)
+			}
+		case *syntax.SglQuoted:
+			verbatim = append(verbatim, [2]uint{n.Pos().Offset(), n.End().Offset()})
+		case *syntax.Redirect:
+			if n.Op != syntax.Hdoc && n.Op != syntax.DashHdoc {
+				break
+			}
+			var end uint
+			if end, refused = w.checkHereDocument(n); refused != nil {
+				break
+			}
+			for _, around := range substitutions {
+				if n.OpPos.Offset() < around && around <= end {
+					refused = w.refuse(ErrNotPortable, "here-document that ends behind the substitution that it stands in", n.Word)
+				}
+			}
+			if n.Hdoc != nil && isQuoted(n.Word) {
+				verbatim = append(verbatim, [2]uint{n.Hdoc.Pos().Offset(), n.Hdoc.End().Offset()})
+			}
+		case *syntax.CmdSubst:
+			substitutions = append(substitutions, n.Right.Offset())
+			refused = w.checkSubstitution(n)
+		}
+		return true
+	})
+	if refused != nil {
+		return refused
+	}
+	return w.checkContinuations(verbatim)
+}
+
+// checkContinuations refuses a backslash before a newline that is in the middle of something: shells
+// join $ and ( around it, and they join && and >>, the parser does not always.
+func (w *walker) checkContinuations(verbatim [][2]uint) *Error {
+	for i := 0; ; i++ {
+		j := strings.Index(w.src[i:], "\\\n")
+		if j < 0 {
+			return nil
+		}
+		i += j
+		inside := false
+		for _, span := range verbatim {
+			inside = inside || span[0] <= uint(i) && uint(i) < span[1]
+		}
+		before := i > 0 && strings.IndexByte(" \t\n", w.src[i-1]) >= 0
+		after := i+2 < len(w.src) && strings.IndexByte(" \t", w.src[i+2]) >= 0
+		if !inside && !before && !after {
+			row, column := lineColumn(w.src, uint(i))
+			return &Error{
+				Kind: ErrNotPortable, Reason: "line is continued in the middle of a word or an operator",
+				Line: row, Column: column, Text: "\\\n",
+			}
+		}
+	}
+}
+
+// checkSubstitution looks at where a command substitution ends.
+func (w *walker) checkSubstitution(n *syntax.CmdSubst) *Error {
+	if n.TempFile || n.ReplyVar {
+		return w.refuse(ErrNotPortable, "this kind of substitution", n)
+	}
+	if n.Backquotes {
+		// The shells end it at the next backquote that has no backslash, whatever stands between, and
+		// take backslashes out before they read what is inside.
+		inside := w.src[n.Left.Offset()+1 : n.Right.Offset()]
+		if strings.ContainsAny(inside, "`\\") || strings.Contains(inside, "<<") {
+			return w.refuse(ErrNotPortable, "backquotes around a backslash, a backquote or a here-document; use $( )", n)
+		}
+		return nil
+	}
+	// bash before 4.0 (the /bin/sh of macOS) counts parentheses and quotes to the end and knows neither
+	// here-documents nor comments nor case. Where it finds no end it runs nothing.
+	if end := countedEnd(w.src, int(n.Left.Offset())+2); end >= 0 && end != int(n.Right.Offset()) {
+		return w.refuse(ErrNotPortable, "older shells end this substitution elsewhere", n)
+	}
+	return nil
+}
+
+// countedEnd returns where a substitution ends whose inside begins at i, if only quotes and parentheses
+// count, or -1 if it does not end.
+func countedEnd(s string, i int) int {
+	depth := 1
+	for i < len(s) {
+		switch s[i] {
+		case '\\':
+			i++
+		case '\'', '`':
+			i = closing(s, i+1, s[i], s[i] == '`')
+		case '"':
+			i = countedQuote(s, i+1)
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+		if i < 0 {
+			return -1
+		}
+		i++
+	}
+	return -1
+}
+
+// countedQuote returns where double quotes end whose inside begins at i.
+func countedQuote(s string, i int) int {
+	for i < len(s) {
+		switch {
+		case s[i] == '"':
+			return i
+		case s[i] == '\\':
+			i++
+		case s[i] == '`':
+			i = closing(s, i+1, '`', true)
+		case strings.HasPrefix(s[i:], "$("):
+			i = countedEnd(s, i+2)
+		}
+		if i < 0 {
+			return -1
+		}
+		i++
+	}
+	return -1
+}
+
+// closing returns where the next quote is, not counting one after a backslash if escapes are known.
+func closing(s string, i int, quote byte, escapes bool) int {
+	for ; i < len(s); i++ {
+		if s[i] == '\\' && escapes {
+			i++
+		} else if s[i] == quote {
+			return i
+		}
+	}
+	return -1
+}

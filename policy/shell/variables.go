@@ -1,0 +1,73 @@
+package shell
+
+// The variables that a line must not assign: with them a plain name means another program, or a text
+// another command.
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	name   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	isName = name.MatchString
+)
+
+// refusedVariables are compared as they are written.
+var refusedVariables = map[string]string{
+	"PATH":            "decides which programs names mean",
+	"CDPATH":          "decides which directory cd means",
+	"HOME":            "decides which start-up files shells and programs read",
+	"ZDOTDIR":         "decides which start-up files shells read",
+	"SHELL":           "decides which shell programs start",
+	"IFS":             "decides how words are split",
+	"ENV":             "is a file that shells run",
+	"PS0":             "is text that shells run",
+	"PS1":             "is text that shells run",
+	"PS2":             "is text that shells run",
+	"PS3":             "is text that shells run",
+	"PS4":             "is text that shells run",
+	"PROMPT_COMMAND":  "is text that shells run",
+	"SHELLOPTS":       "changes how shells read lines",
+	"POSIXLY_CORRECT": "changes how programs read options",
+	"GLOBIGNORE":      "changes what patterns mean",
+	"EXECIGNORE":      "decides which programs names mean",
+	"FUNCNEST":        "is kept by shells",
+	// bash evaluates what is assigned to these as arithmetic, and runs the substitutions in it.
+	"RANDOM": "is evaluated by bash", "SRANDOM": "is evaluated by bash", "SECONDS": "is evaluated by bash",
+	"OPTIND": "is evaluated by bash", "HISTCMD": "is evaluated by bash", "LINENO": "is evaluated by bash",
+	"EPOCHSECONDS": "is evaluated by bash", "EPOCHREALTIME": "is evaluated by bash", "UID": "is evaluated by bash",
+	"EUID": "is evaluated by bash", "PPID": "is evaluated by bash", "COMP_CWORD": "is evaluated by bash",
+	// Libraries load code from these.
+	"GCONV_PATH": "makes programs load code", "LOCPATH": "makes programs load code", "GLIBC_TUNABLES": "makes programs load code",
+}
+
+// refusedPrefixes begin the names of more of them.
+var refusedPrefixes = map[string]string{
+	"BASH":  "changes how bash reads lines",
+	"LD_":   "makes programs load code",
+	"DYLD_": "makes programs load code",
+	"HIST":  "is kept by shells",
+}
+
+// harmlessLocale is a locale that reads bytes as this package does. In others, such as Shift JIS, a
+// backslash can be the second half of a character.
+var harmlessLocale = regexp.MustCompile(`^(?:|C|POSIX|[A-Za-z_]*[.](?i:utf-?8))$`)
+
+// variableProblem says why a variable must not be assigned, or "".
+func variableProblem(a Assignment) string {
+	if reason := refusedVariables[a.Name]; reason != "" {
+		return a.Name + " " + reason
+	}
+	for prefix, reason := range refusedPrefixes {
+		if strings.HasPrefix(a.Name, prefix) {
+			return a.Name + " " + reason
+		}
+	}
+	if a.Name == "LANG" || strings.HasPrefix(a.Name, "LC_") {
+		if !a.Value.Literal || !harmlessLocale.MatchString(a.Value.Text) {
+			return a.Name + " may change how bytes are read"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,295 @@
+package shell
+
+// What is known about a word before the line runs: its text after quote removal, or how much of it.
+
+import (
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// word is an argument and what the checks of this package need beyond it.
+type word struct {
+	Arg
+	start string // how each of its fields is known to begin
+	from  syntax.Pos
+}
+
+// dashless says that no field of the word begins with a dash: it cannot be an option.
+func (a word) dashless() bool { return a.start != "" && a.start[0] != '-' }
+
+// assignment splits NAME=value where the name is known.
+func (a word) assignment() (Assignment, bool) {
+	name, value, ok := strings.Cut(a.start, "=")
+	if !ok || !isName(name) || !a.One {
+		return Assignment{}, false
+	}
+	if a.Literal {
+		return Assignment{name, Arg{Text: value, Literal: true, One: true}}, true
+	}
+	return Assignment{name, Arg{Text: a.Text, One: true}}, true
+}
+
+// wordReader collects what is known while it goes through the parts of a word.
+type wordReader struct {
+	*walker
+	text   strings.Builder
+	known  int // bytes of text that are certain, -1 while all are
+	many   bool
+	split  bool // fields after the first begin with anything
+	braced int  // 1 + where the first unquoted { is
+}
+
+func (r *wordReader) unknown() {
+	if r.known < 0 {
+		r.known = r.text.Len()
+	}
+}
+
+// word reads a word. Everything that runs inside of it is found too.
+func (w *walker) word(n *syntax.Word) (word, *Error) {
+	r := &wordReader{walker: w, known: -1}
+	for i, part := range n.Parts {
+		if err := r.part(part, i == 0); err != nil {
+			return word{}, err
+		}
+	}
+	text := r.text.String()
+	if text == "[" && r.known == 0 && !r.many && !r.split {
+		r.known = -1 // alone it is a name
+	}
+	if text != "[" && strings.HasPrefix(text, "[") && r.known == 0 {
+		r.many = true
+	}
+	if r.braced > 0 && (strings.Contains(text[r.braced-1:], ",") || strings.Contains(text[r.braced-1:], "..") || r.known >= 0) {
+		if r.known < 0 || r.known > r.braced-1 {
+			r.known = r.braced - 1
+		}
+		r.many = true
+	}
+	result := word{Arg: Arg{Text: text, Literal: r.known < 0, One: !r.many && !r.split}, start: text, from: n.Pos()}
+	if !result.Literal {
+		result.Text = w.text(n)
+		result.start = text[:r.known]
+	}
+	if r.split {
+		result.start = ""
+	}
+	return result, nil
+}
+
+func (r *wordReader) part(part syntax.WordPart, first bool) *Error {
+	switch part := part.(type) {
+	case *syntax.Lit:
+		r.unquoted(part.Value, first)
+	case *syntax.SglQuoted:
+		if part.Dollar {
+			r.unknown()
+		}
+		r.text.WriteString(part.Value)
+	case *syntax.DblQuoted:
+		if part.Dollar {
+			r.unknown()
+		}
+		return r.quoted(part.Parts)
+	default:
+		return r.expansion(part, false)
+	}
+	return nil
+}
+
+// unquoted adds text in which a backslash quotes the character after it.
+func (r *wordReader) unquoted(text string, first bool) {
+	before := byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '\\' && i+1 < len(text) {
+			i++
+			if text[i] != '\n' {
+				r.text.WriteByte(text[i])
+			}
+			before = 0
+			continue
+		}
+		switch c {
+		case '*', '?', '[':
+			r.unknown()
+			r.many = r.many || c != '['
+		case ']':
+			r.many = r.many || r.known >= 0
+		case '~':
+			if first && i == 0 {
+				r.text.WriteByte(c) // a home directory does not begin with a dash
+				r.unknown()
+				before = c
+				continue
+			}
+			if before == '=' || before == ':' {
+				r.unknown()
+			}
+		case '{':
+			if r.braced == 0 {
+				r.braced = 1 + r.text.Len()
+			}
+		}
+		r.text.WriteByte(c)
+		before = c
+	}
+}
+
+// quoted adds what stands in double quotes, or in a here-document.
+func (r *wordReader) quoted(parts []syntax.WordPart) *Error {
+	for _, part := range parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			if err := r.expansion(part, true); err != nil {
+				return err
+			}
+			continue
+		}
+		for i := 0; i < len(lit.Value); i++ {
+			if lit.Value[i] == '\\' && i+1 < len(lit.Value) && strings.IndexByte("$`\"\\\n", lit.Value[i+1]) >= 0 {
+				i++
+				if lit.Value[i] == '\n' {
+					continue
+				}
+			}
+			r.text.WriteByte(lit.Value[i])
+		}
+	}
+	return nil
+}
+
+// expansion goes into what the shell replaces when the line runs.
+func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *Error {
+	first := r.known < 0 // nothing before it is unknown
+	r.unknown()
+	switch part := part.(type) {
+	case *syntax.CmdSubst:
+		r.split = r.split || !quoted
+		return r.apart(part.Stmts)
+	case *syntax.ArithmExp:
+		return r.arithmetic(part)
+	case *syntax.ParamExp:
+		return r.parameter(part, quoted, first)
+	}
+	return r.refuse(ErrNotPortable, "not POSIX shell", part)
+}
+
+// numeric are the parameters that are numbers whatever happens. $! may be empty.
+const numeric = "#?$!"
+
+// parameter goes into $x and ${x...}. Only the operators of POSIX are known; bash's others run the
+// value as text (@P), take it for a name (!) or for arithmetic.
+func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
+	if n.Param == nil || n.Flags != nil || n.Excl || n.Width || n.IsSet || n.Split != 0 || n.GlobSubst != 0 || n.RcExpand != 0 ||
+		n.NestedParam != nil || n.Index != nil || n.Modifiers != nil || n.Slice != nil || n.Repl != nil || n.Names != 0 {
+		return r.refuse(ErrNotPortable, "an expansion that is not POSIX shell", n)
+	}
+	name := n.Param.Value
+	isNumber := n.Length || n.Exp == nil && strings.Contains(numeric, name)
+	switch {
+	case n.Length && (name == "@" || name == "*"):
+		return r.refuse(ErrNotPortable, "an expansion that is not POSIX shell", n)
+	case isNumber:
+		r.many = r.many || name == "!" && !quoted
+		if first {
+			r.text.WriteByte('0') // the first digit is not known, but it is one
+			r.known = r.text.Len()
+		}
+	case !quoted:
+		r.split = true
+	case name == "@":
+		r.split = true
+	}
+	if n.Exp == nil {
+		return nil
+	}
+	if !posixExpansions[n.Exp.Op] {
+		return r.refuse(ErrNotPortable, "an expansion that is not POSIX shell", n)
+	}
+	var value Arg
+	if n.Exp.Word != nil {
+		if err := r.checkOperand(n.Exp.Word, quoted); err != nil {
+			return err
+		}
+		inner, err := r.word(n.Exp.Word)
+		if err != nil {
+			return err
+		}
+		value = Arg{Text: inner.Text, Literal: inner.Literal, One: true}
+		r.split = r.split || strings.Contains(r.walker.text(n.Exp.Word), "@")
+	}
+	if n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull {
+		return r.assigned(n, Assignment{name, value})
+	}
+	return nil
+}
+
+var posixExpansions = map[syntax.ParExpOperator]bool{
+	syntax.AlternateUnset: true, syntax.AlternateUnsetOrNull: true,
+	syntax.DefaultUnset: true, syntax.DefaultUnsetOrNull: true,
+	syntax.ErrorUnset: true, syntax.ErrorUnsetOrNull: true,
+	syntax.AssignUnset: true, syntax.AssignUnsetOrNull: true,
+	syntax.RemSmallSuffix: true, syntax.RemLargeSuffix: true,
+	syntax.RemSmallPrefix: true, syntax.RemLargePrefix: true,
+}
+
+// checkOperand refuses quotes and braces in the word of ${x:-word}: shells do not agree whether they
+// quote there, and so where the expansion ends.
+func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *Error {
+	for _, part := range n.Parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			if !strings.ContainsAny(part.Value, "\\'\"`{}<>&|;()") {
+				continue
+			}
+		case *syntax.ParamExp:
+			continue
+		case *syntax.CmdSubst:
+			if !part.Backquotes {
+				continue
+			}
+		case *syntax.SglQuoted:
+			if !quoted && !part.Dollar && !strings.ContainsAny(part.Value, "{}\\\"") {
+				continue
+			}
+		case *syntax.DblQuoted:
+			if !quoted && !part.Dollar && !strings.ContainsAny(r.walker.text(part), "{}\\'`(") {
+				continue
+			}
+		}
+		return r.refuse(ErrNotPortable, "quotes or braces inside of ${ }", n)
+	}
+	return nil
+}
+
+// constant is arithmetic without variables.
+var constant = regexp.MustCompile(`^(?:0[xX][0-9a-fA-F]+|[0-9]+|\$[#?]|[-+*/%()<>!&|^~?: \t]|==|!=)*$`)
+
+// arithmetic allows numbers only. bash evaluates the value of a variable as arithmetic again, and runs
+// the substitutions in it: x='a[$(rm y)]'; echo $((x)) runs rm.
+func (r *wordReader) arithmetic(n *syntax.ArithmExp) *Error {
+	text := r.walker.text(n)
+	if n.Bracket || n.Unsigned || !strings.HasPrefix(text, "$((") || !strings.HasSuffix(text, "))") {
+		return r.refuse(ErrNotPortable, "not POSIX arithmetic", n)
+	}
+	text = text[3 : len(text)-2]
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth < 0 {
+			return r.refuse(ErrNotPortable, "arithmetic that may be a command substitution", n)
+		}
+	}
+	if !constant.MatchString(text) {
+		return r.refuse(ErrHidden, "arithmetic on anything but numbers: bash runs substitutions in the values of variables", n)
+	}
+	return nil
+}

@@ -28,6 +28,8 @@ const (
 	ErrTerminalNotFound Kind = "terminal_not_found"
 	// ErrCancelled is a call whose context ended, or whose request the agent cancelled.
 	ErrCancelled Kind = "cancelled"
+	// ErrQuota is a request beyond what the options allow. Error.Quota says which, and Error.Limit how much.
+	ErrQuota Kind = "quota"
 	// ErrClosing is a call on a manager or a handler that was closed.
 	ErrClosing Kind = "closing"
 	// ErrSurvivors is a tree that was not gone when the escalation table had come to its end.
@@ -35,8 +37,27 @@ const (
 	ErrSurvivors Kind = "survivors"
 	// ErrMethodNotFound is a method that is not one of the five.
 	ErrMethodNotFound Kind = "method_not_found"
+	// ErrInvalidMessage is a line that is no JSON-RPC message. It is in the data of answers alone.
+	ErrInvalidMessage Kind = "invalid_message"
 	// ErrInternal is everything else: the system refused something. Error.Err says what.
 	ErrInternal Kind = "internal"
+)
+
+// Quota names something that is bounded; it is "quota" in the data of an error on the wire.
+type Quota string
+
+// The quotas, and the options that set them.
+const (
+	// QuotaTerminals is Options.MaxTerminals.
+	QuotaTerminals Quota = "terminals"
+	// QuotaSessionTerminals is Options.MaxSessionTerminals or SessionOptions.MaxTerminals.
+	QuotaSessionTerminals Quota = "session_terminals"
+	// QuotaOutputBytes is Options.MaxOutputBytes.
+	QuotaOutputBytes Quota = "output_bytes"
+	// QuotaPendingRequests is HandlerOptions.MaxPending.
+	QuotaPendingRequests Quota = "pending_requests"
+	// QuotaCreateBytes is HandlerOptions.MaxCreateBytes.
+	QuotaCreateBytes Quota = "create_bytes"
 )
 
 // Error is the kind as a text.
@@ -57,6 +78,10 @@ type Error struct {
 	TerminalID TerminalID
 	Command    string
 	PIDs       []int
+
+	// Quota is the quota that is full, and Limit its size in what it counts: terminals, bytes, requests.
+	Quota Quota
+	Limit int64
 
 	// Err is the cause, where there is one: a system's error, a context's.
 	Err error
@@ -81,6 +106,9 @@ func (e *Error) Error() string {
 		b.WriteString(e.Reason)
 	} else {
 		b.WriteString(e.Kind.Error())
+	}
+	if e.Quota != "" {
+		fmt.Fprintf(&b, ": %s: at most %d", e.Quota, e.Limit)
 	}
 	if len(e.PIDs) > 0 {
 		fmt.Fprintf(&b, ": processes %v", e.PIDs)

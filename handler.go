@@ -1,9 +1,10 @@
 package acpterm
 
-// From JSON-RPC to a Manager and back: the five methods, $/cancel_request, and errors onto codes. Everything
-// that knows JSON-RPC is here and in stream.go. One Handler serves one connection.
+// From JSON-RPC to a Manager and back: the five methods, what each is about, and errors onto codes; calls.go answers
+// them. Everything that knows JSON-RPC is in these two, stream.go and message.go. One Handler serves one connection.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ var codes = map[Kind]int64{
 	ErrCommandNotFound:  CodeResourceNotFound,
 	ErrTerminalNotFound: CodeResourceNotFound,
 	ErrCancelled:        CodeRequestCancelled,
+	ErrQuota:            CodeRequestCancelled,
 	ErrClosing:          CodeRequestCancelled,
 }
 
@@ -50,7 +52,18 @@ type HandlerOptions struct {
 	// SupportedMethods are the methods that Next serves. An agent that calls terminal/* without the capability is
 	// told them.
 	SupportedMethods []string
+
+	// MaxPending is how many requests may be waiting for their answer, or their answer for the agent to read it. One
+	// beyond is answered -32800 with kind "quota", and then nothing more is read until the agent has read that.
+	// 0: 16384.
+	MaxPending int
+
+	// MaxCreateBytes is how many bytes the params of a create may have, as JSON. 0: 4 MiB.
+	MaxCreateBytes int
 }
+
+func (o *HandlerOptions) maxPending() int     { return cmp.Or(o.MaxPending, 16<<10) }
+func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 4<<20) }
 
 // Handler serves the terminal/* methods of one connection from a Manager. It is a jsonrpc2.Handler; with
 // another JSON-RPC library, call Dispatch. When its connection ends, or Close is called, it releases the
@@ -60,30 +73,18 @@ type HandlerOptions struct {
 type Handler struct {
 	manager *Manager
 	options HandlerOptions
+	outputs outputCache
 
 	connected sync.Once // the first request brings the connection's context
 
 	mu        sync.Mutex
 	closed    bool
+	calls     int // requests that are not answered, or whose answer is not written
 	pending   map[jsonrpc2.ID]*call
 	terminals map[TerminalID]*Terminal // created here and not released here
 	polls     []*call                  // terminal/output requests, answered in the order in which they came
+	stream    *Stream                  // the connection's, once a poll has met it; nil if it is another kind
 }
-
-// call is a request that has not been answered.
-type call struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	conn   *jsonrpc2.Conn
-	id     jsonrpc2.ID
-	serve  service
-}
-
-// service does what a request asks for, waits for what it has to wait for, and returns the result.
-type service func(context.Context) (any, error)
-
-// errCancelRequest is the cause of a request's context ending by $/cancel_request.
-var errCancelRequest = errors.New("the agent cancelled the request")
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
@@ -110,6 +111,8 @@ func (h *Handler) Capabilities() ClientCapabilities {
 // Handle is for jsonrpc2: it returns at once, and the answer follows. Requests are served side by side, so
 // that one which waits holds up nothing; only terminal/output requests are answered in the order in which they
 // came. terminal/* notifications, which nobody could get an answer to, are dropped.
+//
+// It waits for the agent to read only when MaxPending requests are without an answer.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.connected.Do(func() { context.AfterFunc(ctx, func() { h.Close() }) })
 	switch {
@@ -124,97 +127,6 @@ func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 // methods are those that Dispatch serves.
 var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
 
-// serve begins to answer a request. What order matters to is done before it returns: the request is pending,
-// so that a cancel which follows it on the wire finds it, and it has its terminal, so that a release which
-// follows it does not take that away.
-func (h *Handler) serve(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	var params json.RawMessage
-	if req.Params != nil {
-		params = *req.Params
-	}
-	c := &call{conn: conn, id: req.ID, serve: h.admit(req.Method, params)}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed { // this handler, and not the connection
-		go conn.ReplyWithError(ctx, req.ID, ResponseError(&Error{Op: req.Method, Kind: ErrClosing}))
-		return
-	}
-	h.pending[c.id] = c
-	if req.Method != MethodOutput {
-		go h.answer(c)
-		return
-	}
-	h.polls = append(h.polls, c)
-	if len(h.polls) == 1 {
-		go h.answerPolls()
-	}
-}
-
-// answerPolls is the goroutine that there is while polls wait for an answer. A poll looks at the output when
-// its turn has come, so that polls which wait cost no copy of it.
-func (h *Handler) answerPolls() {
-	for {
-		h.mu.Lock()
-		c := h.polls[0]
-		h.mu.Unlock()
-		h.answer(c)
-		h.mu.Lock()
-		h.polls = h.polls[1:]
-		more := len(h.polls) > 0
-		h.mu.Unlock()
-		if !more {
-			return
-		}
-	}
-}
-
-// answer serves a request and replies. A cancel that came before it was done wins.
-func (h *Handler) answer(c *call) {
-	defer c.cancel(nil)
-	result, err := c.serve(c.ctx)
-	if h.settle(c) {
-		if created, ok := result.(CreateTerminalResponse); ok {
-			h.undo(created.TerminalID)
-		}
-		result, err = nil, &Error{Kind: ErrCancelled, Err: errCancelRequest}
-	}
-	if err != nil {
-		c.conn.ReplyWithError(c.ctx, c.id, ResponseError(err))
-		return
-	}
-	c.conn.Reply(c.ctx, c.id, result)
-}
-
-// settle makes a call one that can be cancelled no more and reports whether it was cancelled before.
-func (h *Handler) settle(c *call) (cancelled bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.pending[c.id] == c { // an agent may have used the id again, against the rules
-		delete(h.pending, c.id)
-	}
-	return errors.Is(context.Cause(c.ctx), errCancelRequest)
-}
-
-// cancelPending cancels the request that a $/cancel_request names and reports whether it is one of ours.
-func (h *Handler) cancelPending(req *jsonrpc2.Request) bool {
-	if req.Params == nil {
-		return false
-	}
-	var id jsonrpc2.ID
-	if json.Unmarshal(readObject("", *req.Params).fields["requestId"], &id) != nil {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	c := h.pending[id]
-	if c == nil {
-		return false
-	}
-	c.cancel(errCancelRequest)
-	return true
-}
-
 // Dispatch serves one request of any JSON-RPC library: a method, its params as they came, and the result to
 // send or an error that ResponseError turns into a code, a message and data. It returns when the answer is
 // there; for terminal/wait_for_exit that may be long, so call it in a goroutine of its own and read on. ctx
@@ -224,65 +136,111 @@ func (h *Handler) cancelPending(req *jsonrpc2.Request) bool {
 // A method that is not one of the five terminal/* methods is an *Error of kind ErrMethodNotFound, and one that
 // was not advertised a *CapabilityError.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
-	return h.admit(method, params)(ctx)
+	switch w := h.admit(method, params).(type) {
+	case refusal:
+		return nil, w.err
+	case start:
+		t, err := h.create(ctx, w.request)
+		if err != nil {
+			return nil, err
+		}
+		return CreateTerminalResponse{TerminalID: t.id}, nil
+	case poll:
+		return w.terminal.Output(), nil
+	case await:
+		select {
+		case <-w.done.Done():
+			return w.result()
+		case <-ctx.Done():
+			return nil, &Error{Op: method, Kind: ErrCancelled, Err: context.Cause(ctx)}
+		}
+	}
+	panic("acpterm: a request without work")
 }
 
-// admit does the part of a request that waits for nothing and has its place in the order of requests: it reads
-// the params and finds the terminal. A release's id is dead from here on.
-func (h *Handler) admit(method string, params json.RawMessage) service {
-	fail := func(err error) service {
-		return func(context.Context) (any, error) { return nil, err }
-	}
+// work is what is left of a request when that part of it is done which has its place in the order of requests: its
+// params are read, and its terminal is found. It is one of the four types that follow.
+type work interface{ work() }
+
+// refusal is a request that something is wrong with.
+type refusal struct{ err error }
+
+// start is a create.
+type start struct{ request CreateTerminalRequest }
+
+// poll is a terminal/output: it waits for nothing, and its result is what the output is when it is answered.
+type poll struct{ terminal *Terminal }
+
+// await is a request whose result is there when something has happened.
+type await struct {
+	done   moment
+	result func() (any, error)
+}
+
+func (refusal) work() {}
+func (start) work()   {}
+func (poll) work()    {}
+func (await) work()   {}
+
+// admit does the part of a request that has its place in the order of requests, and waits for nothing. A release's id
+// is dead from here on.
+func (h *Handler) admit(method string, params json.RawMessage) work {
 	if !slices.Contains(methods, method) {
-		return fail(methodNotFound(method))
+		return refusal{methodNotFound(method)}
 	}
 	if err := h.Capabilities().Require(method); err != nil {
 		refused := err.(*CapabilityError)
 		refused.SupportedMethods = append(refused.SupportedMethods, h.options.SupportedMethods...)
-		return fail(refused)
+		return refusal{refused}
 	}
 	if method == MethodCreate {
+		if limit := h.options.maxCreateBytes(); len(params) > limit {
+			return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: QuotaCreateBytes, Limit: int64(limit)}}
+		}
 		var req CreateTerminalRequest
 		if err := req.UnmarshalJSON(params); err != nil {
-			return fail(err)
+			return refusal{err}
 		}
-		return func(ctx context.Context) (any, error) { return h.create(ctx, req) }
+		return start{req}
 	}
 	session, id, err := parseTerminalParams(params)
 	if err != nil {
-		return fail(err)
+		return refusal{err}
 	}
 	if method == MethodRelease {
-		t, err := h.manager.beginRelease(session, id, EndedByRelease)
-		if err == nil {
-			h.forget(id)
-		}
-		return func(ctx context.Context) (any, error) {
-			if t != nil {
-				err = t.awaitRelease(ctx)
-			}
-			return ReleaseTerminalResponse{}, err
-		}
+		return h.admitRelease(session, id)
 	}
 	t, err := h.manager.Terminal(session, id)
 	if err != nil {
-		return fail(err)
+		return refusal{err}
 	}
 	switch method {
 	case MethodOutput:
-		return func(context.Context) (any, error) { return t.Output(), nil }
+		return poll{t}
 	case MethodKill:
 		e := t.beginKill()
-		return func(ctx context.Context) (any, error) { return KillTerminalResponse{}, t.awaitKill(ctx, e) }
+		return await{e.done, func() (any, error) { return KillTerminalResponse{}, e.err }}
 	default:
-		return func(ctx context.Context) (any, error) {
-			status, err := t.Wait(ctx)
+		return await{t.ended, func() (any, error) {
+			status, err := t.exitStatus()
 			return WaitForTerminalExitResponse(status), err
-		}
+		}}
 	}
 }
 
-func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (any, error) {
+func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
+	t, err := h.manager.beginRelease(session, id, EndedByRelease)
+	if err != nil {
+		return refusal{err}
+	}
+	if t == nil { // it was released before
+		return await{alreadyHappened(), func() (any, error) { return ReleaseTerminalResponse{}, nil }}
+	}
+	h.forget(t)
+	return await{t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
+}
+
+func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
 	t, err := h.manager.Create(ctx, req)
 	if err != nil {
 		return nil, err
@@ -291,8 +249,8 @@ func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (any, e
 	closed := h.closed
 	if !closed {
 		// Those that the embedder released are not ours to keep.
-		maps.DeleteFunc(h.terminals, func(_ TerminalID, old *Terminal) bool { return old.isRetired() })
-		h.terminals[t.ID()] = t
+		maps.DeleteFunc(h.terminals, func(_ TerminalID, old *Terminal) bool { return old.retired.happened() })
+		h.terminals[t.id] = t
 	}
 	h.mu.Unlock()
 	if closed {
@@ -302,23 +260,15 @@ func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (any, e
 	if h.options.Created != nil {
 		h.options.Created(t)
 	}
-	return CreateTerminalResponse{TerminalID: t.ID()}, nil
+	return t, nil
 }
 
 // forget takes a terminal off the list of those to release in the end.
-func (h *Handler) forget(id TerminalID) *Terminal {
+func (h *Handler) forget(t *Terminal) {
+	h.outputs.forget(t)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t := h.terminals[id]
-	delete(h.terminals, id)
-	return t
-}
-
-// undo makes a create that was cancelled leave nothing.
-func (h *Handler) undo(id TerminalID) {
-	if t := h.forget(id); t != nil {
-		h.manager.discard(t)
-	}
+	delete(h.terminals, t.id)
 }
 
 // Close releases the terminals that were created through this handler, as Manager.Release does, and returns
@@ -329,10 +279,8 @@ func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
 	terminals := appendTerminals(nil, h.terminals)
-	for _, c := range h.pending {
-		c.cancel(nil)
-	}
 	h.mu.Unlock()
+	h.cancelAll()
 	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
 }
 
@@ -351,6 +299,8 @@ type errorData struct {
 	TerminalID TerminalID `json:"terminalId,omitempty"`
 	Command    string     `json:"command,omitempty"`
 	PIDs       []int      `json:"pids,omitempty"`
+	Quota      Quota      `json:"quota,omitempty"`
+	Limit      int64      `json:"limit,omitempty"`
 }
 
 // ResponseError is an error as it goes out on the wire: a code, a message and data, which is an object that
@@ -374,6 +324,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 	data := errorData{
 		Kind: e.Kind, Field: e.Field, Reason: e.Reason,
 		SessionID: e.SessionID, TerminalID: e.TerminalID, Command: e.Command, PIDs: e.PIDs,
+		Quota: e.Quota, Limit: e.Limit,
 	}
 	if e.Kind == ErrMethodNotFound {
 		data.Method = e.Op

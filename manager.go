@@ -32,6 +32,18 @@ type Options struct {
 	// MaxOutputByteLimit is the most that a request can ask for; higher limits are lowered to it. 0: 16 MiB.
 	MaxOutputByteLimit uint64
 
+	// MaxTerminals is how many terminals there may be at once. One counts from its create until its tree is gone: to
+	// release it is not enough. A create beyond fails with ErrQuota. 0: 4096.
+	MaxTerminals int
+
+	// MaxSessionTerminals is the same for each session. 0: 1024.
+	MaxSessionTerminals int
+
+	// MaxOutputBytes is how many bytes of output all terminals together may have room for, by their limits and not by
+	// what they have written, until they are released. A create beyond fails with ErrQuota. 0: 4 GiB, which is 256
+	// terminals with the highest limit.
+	MaxOutputBytes int64
+
 	// FollowBytes is how many bytes of output are kept for Terminal.Follow at the least, however little the
 	// request asks for, so that a person can see what an agent does not want to. 0: 64 KiB.
 	FollowBytes uint64
@@ -102,12 +114,19 @@ func (o *Options) keep(limit int64) int64 {
 	return max(limit, int64(min(cmp.Or(o.FollowBytes, 64<<10), 1<<40)))
 }
 
+func (o *Options) maxTerminals() int        { return cmp.Or(o.MaxTerminals, 4096) }
+func (o *Options) maxSessionTerminals() int { return cmp.Or(o.MaxSessionTerminals, 1024) }
+func (o *Options) maxOutputBytes() int64    { return cmp.Or(o.MaxOutputBytes, 4<<30) }
+
 // SessionOptions are what OpenSession gives a session of its own. The zero value, and nil in its place, is a session
 // like any other.
 type SessionOptions struct {
 	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout.
 	// Negative: for ever.
 	Timeout time.Duration
+
+	// MaxTerminals is how many terminals the session may have at once. 0: Options.MaxSessionTerminals.
+	MaxTerminals int
 }
 
 // TerminalOption changes one terminal that Manager.Create makes.
@@ -145,6 +164,8 @@ type Manager struct {
 	closeErr  error                  // once closed is closed
 	releasing map[*Terminal]bool     // in no session any more, and not gone yet
 	sessions  map[SessionID]*session // those that were opened, and those that have terminals
+	alive     int                    // terminals, those that are being released too
+	reserved  int64                  // bytes of output that they have room for
 }
 
 // session is what a manager knows of one.
@@ -152,6 +173,7 @@ type session struct {
 	opened    bool
 	options   SessionOptions
 	terminals map[TerminalID]*Terminal
+	alive     int // terminals, those that are being released too
 }
 
 // NewManager returns a manager with the given options; nil means all defaults. The options are copied.
@@ -175,7 +197,7 @@ func NewManager(options *Options) *Manager {
 // command: when ctx ends before Create returns, nothing is left running.
 //
 // Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong
-// with the request, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the system
+// with the request, ErrQuota, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the system
 // refuses.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options ...TerminalOption) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
@@ -202,15 +224,15 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		trees:      &m.trees,
 		events:     &m.events,
 		busy:       &m.busy,
-		started:    make(chan struct{}),
-		ended:      make(chan struct{}),
-		retired:    make(chan struct{}),
+		started:    newMoment(),
+		ended:      newMoment(),
+		retired:    newMoment(),
 	}
 	for _, option := range options {
 		option(t)
 	}
-	if !m.register(t) {
-		return fail(&Error{Kind: ErrClosing})
+	if err := m.register(t); err != nil {
+		return fail(err)
 	}
 	if err := t.start(command); err != nil {
 		m.discard(t)
@@ -228,15 +250,35 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	return fail(err)
 }
 
-// register makes a terminal known, unless the manager is closing.
-func (m *Manager) register(t *Terminal) bool {
+// register makes a terminal known, unless the manager is closing or a quota is full.
+func (m *Manager) register(t *Terminal) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed != nil {
-		return false
+		return &Error{Kind: ErrClosing}
 	}
-	m.sessionLocked(t.session).terminals[t.id] = t
-	return true
+	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
+	if s := m.sessions[t.session]; s != nil {
+		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)
+	}
+	for _, quota := range []struct {
+		name         Quota
+		after, limit int64
+	}{
+		{QuotaSessionTerminals, int64(inSession) + 1, int64(sessionLimit)},
+		{QuotaTerminals, int64(m.alive) + 1, int64(m.options.maxTerminals())},
+		{QuotaOutputBytes, m.reserved + t.ring.keep, m.options.maxOutputBytes()},
+	} {
+		if quota.after > quota.limit {
+			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
+		}
+	}
+	s := m.sessionLocked(t.session)
+	s.terminals[t.id] = t
+	s.alive++
+	m.alive++
+	m.reserved += t.ring.keep
+	return nil
 }
 
 // sessionLocked returns a session, and makes it known if it is not.
@@ -264,15 +306,10 @@ func (m *Manager) timeout(id SessionID, command Command) time.Duration {
 	return m.options.Timeout
 }
 
-// removeLocked makes a terminal unknown, if it is not so already.
-func (m *Manager) removeLocked(session SessionID, id TerminalID) {
-	s := m.sessions[session]
-	if s == nil {
-		return
-	}
-	delete(s.terminals, id)
-	if len(s.terminals) == 0 && !s.opened {
-		delete(m.sessions, session)
+// forgetIfEmptyLocked forgets a session that there is nothing to know of.
+func (m *Manager) forgetIfEmptyLocked(id SessionID, s *session) {
+	if s.alive == 0 && !s.opened {
+		delete(m.sessions, id)
 	}
 }
 
@@ -289,7 +326,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if t := m.terminalLocked(session, id); t != nil {
-		m.removeLocked(session, id)
+		delete(m.sessions[session].terminals, id)
 		m.releasing[t] = true
 		t.beginRelease(by, m.released)
 		return t, nil
@@ -366,6 +403,11 @@ func (m *Manager) released(t *Terminal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.releasing, t)
+	m.alive--
+	m.reserved -= t.ring.keep
+	s := m.sessions[t.session]
+	s.alive--
+	m.forgetIfEmptyLocked(t.session, s)
 }
 
 // OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
@@ -397,9 +439,7 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil {
 		s.opened, s.options = false, SessionOptions{}
-		if len(s.terminals) == 0 {
-			delete(m.sessions, id)
-		}
+		m.forgetIfEmptyLocked(id, s)
 	}
 	m.mu.Unlock()
 	return m.ReleaseSession(ctx, id)

@@ -158,14 +158,6 @@ func readProc(path string) ([]byte, error) {
 	}
 }
 
-// retry makes a system call again for as long as signals interrupt it.
-func retry(call func() (int, error)) (n int, err error) {
-	for n, err = call(); err == unix.EINTR; {
-		n, err = call()
-	}
-	return n, err
-}
-
 // readProcess reads one line of the table; false if there is no such process.
 func readProcess(pid int) (process, bool) {
 	stat, err := readProc("/proc/" + strconv.Itoa(pid) + "/stat")

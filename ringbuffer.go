@@ -134,6 +134,28 @@ func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 	return text, from+int64(cut) > 0
 }
 
+// edges are both ends of what there is to show of the output.
+type edges struct {
+	head, tail     string
+	headAt, tailAt int64 // their offsets
+	end            int64 // the total
+	closed         bool
+}
+
+// edges returns the beginning of the last limit bytes, with some before them, up to size bytes in all, and what came
+// after the offset known, or as much of it as belongs to the last bytes.
+// limit is at most the one that the buffer was made for.
+func (r *ringBuffer) edges(limit, size, known int64) edges {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := edges{end: r.end, closed: r.closed}
+	e.headAt = r.end - min(r.end, limit+2*contextBytes)
+	e.tailAt = max(e.headAt, known)
+	e.head = r.rawLocked(e.headAt, min(e.headAt+size, r.end))
+	e.tail = r.rawLocked(e.tailAt, r.end)
+	return e
+}
+
 // A glance is what a reader that follows the output finds from an offset on.
 type glance struct {
 	text       string

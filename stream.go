@@ -1,47 +1,136 @@
 package acpterm
 
 // ACP's framing (https://agentclientprotocol.com/protocol/v1/transports): one JSON object a line, UTF-8. It
-// knows lines and nothing of terminals.
+// knows lines and nothing of terminals; what a line is, message.go says.
 
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Stream is a jsonrpc2.ObjectStream for ACP. A line that is no JSON-RPC message, such as a debugging print on an
-// agent's standard output, is logged with slog and skipped; the connection goes on.
+// Stream is a jsonrpc2.ObjectStream for ACP over any connection. Whatever the peer writes, the connection goes on: a line
+// that is no JSON-RPC message, such as a debugging print on an agent's standard output, is handed to a hook, answered
+// where JSON-RPC has an answer for it (-32700 or -32600), and skipped. Requests are answered with the id that they came
+// with, also where jsonrpc2 has no room for it; a handler then sees a string in its place.
+//
+// Together with a Handler it writes terminal/output's replies without jsonrpc2, which would copy the output four times.
+// jsonrpc2's OnSend is not told of those.
 //
 // ReadObject is for one goroutine; WriteObject and Close may be called concurrently with everything.
 type Stream struct {
-	conn   io.ReadWriteCloser
-	reader *bufio.Reader
+	conn    io.ReadWriteCloser
+	try     tryWriter // nil: every write may wait
+	reader  *bufio.Reader
+	limit   int
+	skipped func(SkippedLine)
 
-	mu sync.Mutex // held over a write, so that lines do not mix
+	line []byte      // ReadObject's: a line that is longer than the reader's buffer
+	met  atomic.Bool // by a Handler
+
+	writing sync.Mutex // held over a write, so that lines do not mix
+	broken  error      // under writing: a line was written in part
+
+	mu      sync.Mutex
+	owed    map[*fault]int // answers with a null id that are to be written
+	owedIDs [][]byte       // answers with an id, at most maxOwedIDs
+	paying  bool           // there is a goroutine that writes them
 }
 
 var _ jsonrpc2.ObjectStream = (*Stream)(nil)
 
-// NewStream returns a stream over a connection, such as an agent's standard input and output joined.
-func NewStream(conn io.ReadWriteCloser) *Stream {
-	return &Stream{conn: conn, reader: bufio.NewReaderSize(conn, 64<<10)}
+// maxOwedIDs bounds the answers that wait for a peer which does not read. Those beyond have a null id, and need no more
+// room than a number.
+const maxOwedIDs = 1000
+
+// readerSize is how long a line can be without being copied.
+const readerSize = 64 << 10
+
+// StreamOption changes a Stream that NewStream makes.
+type StreamOption func(*Stream)
+
+// WithLineLimit sets how many bytes a line may have that the peer writes. A longer one is skipped, without being held in
+// memory. 0: 64 MiB.
+func WithLineLimit(bytes int) StreamOption {
+	return func(s *Stream) { s.limit = cmp.Or(bytes, defaultLineLimit) }
 }
 
-// ReadObject reads the next line that is a JSON-RPC message into v.
+const defaultLineLimit = 64 << 20
+
+// WithSkippedLines sets the function that is told of each line which is no message, for instance to show what an agent
+// prints by mistake. It is called by the goroutine that reads, and holds it up. Nil, or without this option: the line's
+// length and what is wrong with it are logged by slog, at level Warn.
+func WithSkippedLines(hook func(SkippedLine)) StreamOption {
+	return func(s *Stream) {
+		if hook != nil {
+			s.skipped = hook
+		}
+	}
+}
+
+// SkippedLine is a line that is no message which jsonrpc2 could be given.
+type SkippedLine struct {
+	// Text is the line without its end; of one that is too long, the first 64 KiB at the most. It is valid until the
+	// hook returns.
+	Text []byte
+	// Bytes is how long the line was.
+	Bytes int64
+	// Reason says what is wrong, as "is not JSON".
+	Reason string
+	// Code is what the peer was answered with, -32700 or -32600; 0: with nothing.
+	Code int64
+}
+
+// NewStream returns a stream over a connection, such as JoinStdio makes of an agent's standard input and output.
+func NewStream(conn io.ReadWriteCloser, options ...StreamOption) *Stream {
+	s := &Stream{
+		conn: conn, try: newTryWriter(conn), reader: bufio.NewReaderSize(conn, readerSize),
+		limit: defaultLineLimit, skipped: logSkippedLine, owed: make(map[*fault]int),
+	}
+	for _, option := range options {
+		option(s)
+	}
+	return s
+}
+
+func logSkippedLine(l SkippedLine) {
+	slog.Warn("acpterm: skipped a line that "+l.Reason, "bytes", l.Bytes)
+}
+
+// ReadObject reads the next line that is a JSON-RPC message into v. When the connection is at its end it returns io.EOF.
 func (s *Stream) ReadObject(v any) error {
 	for {
-		line, err := s.reader.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if wrong := checkMessage(line); wrong == "" {
-				return json.Unmarshal(line, v)
-			} else if err == nil {
-				slog.Warn("acpterm: skipped a line that is no JSON-RPC message", "reason", wrong, "bytes", len(line))
+		text, size, err := s.readLine()
+		text = bytes.TrimSpace(text)
+		m, id, wrong := message{}, []byte(nil), faultTooLong
+		if size <= int64(s.limit) {
+			m, id, wrong = parseMessage(text)
+		}
+		if wrong != nil && (err == nil || len(text) > 0) {
+			if err == nil {
+				s.owe(wrong, id)
 			}
+			s.skipped(SkippedLine{Text: text, Bytes: size, Reason: wrong.reason, Code: wrong.code})
+		}
+		if m.line != nil {
+			if !s.met.Load() && m.method == MethodOutput {
+				m.line = slices.Concat([]byte(`{"`+streamMark+`":true,`), m.line[1:])
+			}
+			if into, ok := v.(json.Unmarshaler); ok {
+				return into.UnmarshalJSON(m.line)
+			}
+			return json.Unmarshal(m.line, v)
 		}
 		if err != nil {
 			return err
@@ -49,47 +138,181 @@ func (s *Stream) ReadObject(v any) error {
 	}
 }
 
-// checkMessage says what is wrong with a line, if it is no message that jsonrpc2 can take. It looks before
-// jsonrpc2 does because that leaves half of a message behind when it fails.
-func checkMessage(line []byte) (wrong string) {
-	if !json.Valid(line) {
-		return "not JSON"
+// readLine returns the next line, valid until the next call, and its size without its end. Of a line that is longer than
+// the limit it returns the beginning.
+func (s *Stream) readLine() (line []byte, size int64, err error) {
+	if cap(s.line) > 1<<20 {
+		s.line = nil // one long line is no reason to keep that much for ever
 	}
-	var m struct {
-		Method json.RawMessage `json:"method"`
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
+	s.line = s.line[:0]
+	for {
+		piece, err := s.reader.ReadSlice('\n')
+		size += int64(len(piece))
+		if err == nil {
+			size--
+		}
+		switch {
+		case size > int64(s.limit):
+			s.line = firstOf(min(s.limit, readerSize), s.line, piece)
+		case err == nil && len(s.line) == 0:
+			return piece, size, nil
+		default:
+			s.line = append(s.line, piece...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if errors.Is(err, syscall.ECONNRESET) { // the peer is gone, and left unread what it was sent
+			err = io.EOF
+		}
+		return s.line, size, err
 	}
-	if json.Unmarshal(line, &m) != nil {
-		return "not an object"
-	}
-	isRequest, isResponse := m.Method != nil, m.Result != nil || m.Error != nil
-	var err error
-	switch {
-	case isRequest == isResponse:
-		return "neither request nor response"
-	case isRequest:
-		err = json.Unmarshal(line, new(jsonrpc2.Request))
-	default:
-		err = json.Unmarshal(line, new(jsonrpc2.Response))
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
 }
 
-// WriteObject writes v as one line, in one Write.
-func (s *Stream) WriteObject(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
+// firstOf returns the first n bytes of a line that comes in two pieces, without holding more.
+func firstOf(n int, line, piece []byte) []byte {
+	if len(line) > n {
+		return slices.Clone(line[:n])
+	}
+	return append(line, piece[:min(len(piece), n-len(line))]...)
+}
+
+// owe has a line answered. That is not done by the goroutine that reads: a peer that writes for long before it reads
+// would wait for it in vain.
+func (s *Stream) owe(wrong *fault, id []byte) {
+	if wrong.code == 0 {
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err = s.conn.Write(append(line, '\n'))
-	return err
+	if len(id) > 0 && len(s.owedIDs) < maxOwedIDs {
+		s.owedIDs = append(s.owedIDs, wrong.answer(id))
+	} else {
+		s.owed[wrong]++
+	}
+	if !s.paying {
+		s.paying = true
+		go s.pay()
+	}
+}
+
+// pay is the goroutine that there is while answers are owed.
+func (s *Stream) pay() {
+	for {
+		answer := s.takeOwed()
+		if answer == nil {
+			return
+		}
+		s.write(answer) // should that fail, so will the connection, where somebody looks
+	}
+}
+
+// takeOwed returns an answer that is owed. If there is none, the goroutine is over.
+func (s *Stream) takeOwed() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.owedIDs) > 0 {
+		answer := s.owedIDs[0]
+		s.owedIDs = s.owedIDs[1:]
+		return answer
+	}
+	for wrong := range s.owed {
+		if s.owed[wrong]--; s.owed[wrong] == 0 {
+			delete(s.owed, wrong)
+		}
+		return wrong.answer(nil)
+	}
+	s.owedIDs, s.paying = nil, false
+	return nil
+}
+
+// WriteObject writes v as one line.
+func (s *Stream) WriteObject(v any) error {
+	line, err := json.Marshal(v)
+	if inquiry, ok := errors.AsType[*streamInquiry](err); ok {
+		inquiry.stream = s
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.write(append(unwrapID(line), '\n'))
+}
+
+// write writes a line that comes in pieces.
+func (s *Stream) write(pieces ...[]byte) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.writeLocked(pieces)
+}
+
+func (s *Stream) writeLocked(pieces [][]byte) error {
+	if s.broken != nil {
+		return s.broken
+	}
+	for i, piece := range pieces {
+		if n, err := s.conn.Write(piece); err != nil {
+			if i > 0 || n > 0 {
+				s.broken = err // half a line is out; another one must not begin there
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// tryWrite writes a line if that can be done without waiting, and reports whether it is done with it. If the peer takes
+// only a part, the rest follows in a goroutine of its own.
+func (s *Stream) tryWrite(line []byte) (done bool) {
+	if s.try == nil || !s.writing.TryLock() {
+		return false
+	}
+	n := 0
+	if s.broken == nil {
+		n = s.try.tryWrite(line)
+	}
+	if n == 0 || n == len(line) {
+		s.writing.Unlock()
+		return n > 0
+	}
+	go func() {
+		defer s.writing.Unlock()
+		if err := s.writeLocked([][]byte{line[n:]}); err != nil {
+			s.broken = err
+		}
+	}()
+	return true
 }
 
 // Close closes the connection.
 func (s *Stream) Close() error { return s.conn.Close() }
+
+// How a Handler and the Stream of its connection find each other, though jsonrpc2 stands between them: the Stream puts
+// a mark into terminal/output requests; the Handler, when it sees one, sends a notification with an inquiry in it; that
+// cannot be encoded, and fails with itself, which is how the Stream gets hold of it. Nothing is written. Without a mark
+// no Handler inquires, so another stream does not meet a message that fails.
+
+// streamMark is the member that a request is marked with.
+const streamMark = "acpterm.stream"
+
+// streamInquiry is the inquiry.
+type streamInquiry struct{ stream *Stream }
+
+// MarshalJSON fails with the inquiry.
+func (q *streamInquiry) MarshalJSON() ([]byte, error) { return nil, q }
+
+func (q *streamInquiry) Error() string { return "acpterm: asks which stream this is; not to be sent" }
+
+// meetStream returns the Stream of a connection that has marked a request; nil if it is not one.
+func meetStream(conn *jsonrpc2.Conn, req *jsonrpc2.Request) *Stream {
+	marked := slices.ContainsFunc(req.ExtraFields, func(f jsonrpc2.RequestField) bool { return f.Name == streamMark })
+	if !marked {
+		return nil
+	}
+	inquiry := &streamInquiry{}
+	if conn.Notify(context.Background(), streamMark, nil, jsonrpc2.ExtraField(streamMark, inquiry)) != nil || inquiry.stream == nil {
+		return nil
+	}
+	inquiry.stream.met.Store(true)
+	return inquiry.stream
+}

@@ -1,9 +1,20 @@
 package acpterm_test
 
+// The framing, over real pipes: whatever comes, the next good line works, and every id comes back as it was.
+
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"os"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/acpterm/acpterm"
@@ -11,29 +22,273 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Lines that are no messages are skipped; the next good one works.
-func TestStreamSkipsWhatIsNoMessage(t *testing.T) {
-	client, agentEnd := pipePair(t)
-	m := newManager(t, nil)
-	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(client), acpterm.NewHandler(m, nil))
-	go func() {
-		for _, line := range []string{
-			"Debugger listening on ws://127.0.0.1:9229", "", "   ", "{", `{"jsonrpc":"2.0","id":1,"meth`, "7", "null", "[]", `"text"`,
-			`{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","id":1,"method":7}`, `{"jsonrpc":"2.0","id":{},"method":"x"}`,
-			`{"jsonrpc":"2.0","id":1,"method":"x","result":1}`, `{"jsonrpc":"2.0","id":1.5,"method":"x"}`, "\xff\xfe\x00",
-			`{"jsonrpc":"2.0","id":77,"result":"of nothing"}`, `{"jsonrpc":"2.0","id":78,"error":null,"result":null}`,
-			strings.Repeat("noise ", 1<<20),
-			`{"jsonrpc":"2.0","id":"good","method":"terminal/output","params":{"sessionId":"s","terminalId":"x"}}`,
-		} {
-			io.WriteString(agentEnd, line+"\n")
+// peer is an agent that speaks bytes: the other end of a connection.
+type peer struct {
+	t      testing.TB
+	conn   *jsonrpc2.Conn
+	reader *bufio.Reader
+	writer io.WriteCloser
+	closer io.Closer
+}
+
+// connectPeer serves a manager to one. The connection ends with the test.
+func connectPeer(t testing.TB, m *acpterm.Manager, h *acpterm.HandlerOptions, options ...acpterm.StreamOption) *peer {
+	t.Helper()
+	fromAgent, toClient, err := os.Pipe()
+	require.NoError(t, err)
+	fromClient, toAgent, err := os.Pipe()
+	require.NoError(t, err)
+	handler := acpterm.NewHandler(m, h)
+	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), options...), handler)
+	p := &peer{t, conn, bufio.NewReaderSize(fromClient, 1<<20), toClient, fromClient}
+	t.Cleanup(func() {
+		p.close()
+		<-conn.DisconnectNotify()
+		require.NoError(t, handler.Close())
+	})
+	return p
+}
+
+func (p *peer) close() {
+	p.writer.Close()
+	p.closer.Close()
+}
+
+// write writes a line.
+func (p *peer) write(line string) {
+	p.t.Helper()
+	_, err := io.WriteString(p.writer, line+"\n")
+	require.NoError(p.t, err)
+}
+
+// response is one as it came.
+type response struct {
+	ID     json.RawMessage `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  *jsonrpc2.Error `json:"error"`
+}
+
+// read returns the next line.
+func (p *peer) read() (r response) {
+	p.t.Helper()
+	line, err := p.reader.ReadBytes('\n')
+	require.NoError(p.t, err)
+	require.NoError(p.t, json.Unmarshal(line, &r), "%s", line)
+	return r
+}
+
+// request is a line that asks for something.
+func request(id, method string, params any) string {
+	encoded, err := json.Marshal(params)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, encoded)
+}
+
+// works checks that the connection does.
+func (p *peer) works() {
+	p.t.Helper()
+	p.write(request(`"still"`, acpterm.MethodOutput, of("none")))
+	r := p.read()
+	require.Equal(p.t, `"still"`, string(r.ID))
+	require.EqualValues(p.t, -32002, r.Error.Code)
+}
+
+// quietly keeps what is skipped out of the log.
+func quietly() acpterm.StreamOption { return acpterm.WithSkippedLines(func(acpterm.SkippedLine) {}) }
+
+func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
+	const unanswered, parseError, invalidRequest = 0, -32700, -32600
+	skipped := make(chan acpterm.SkippedLine, 1)
+	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithSkippedLines(func(l acpterm.SkippedLine) {
+		l.Text = bytes.Clone(l.Text)
+		skipped <- l
+	}))
+	for _, bad := range []struct {
+		line string
+		code int64
+		id   string
+	}{
+		{"Debugger listening on ws://127.0.0.1:9229", parseError, "null"},
+		{"", unanswered, ""},
+		{"   \t", unanswered, ""},
+		{"\r", unanswered, ""},
+		{"{", parseError, "null"},
+		{`{"jsonrpc":"2.0","id":1,"meth`, parseError, "null"},
+		{"\xff\xfe\x00", parseError, "null"},
+		{strings.Repeat("noise ", 5<<20/6), parseError, "null"},
+		{strings.Repeat("[", 20000) + strings.Repeat("]", 20000), parseError, "null"}, // deeper than encoding/json goes
+		{"7", invalidRequest, "null"},
+		{"null", invalidRequest, "null"},
+		{`"text"`, invalidRequest, "null"},
+		{"[]", invalidRequest, "null"},
+		{`[{"jsonrpc":"2.0","id":1,"method":"x"}]`, invalidRequest, "null"},
+		{"{}", invalidRequest, "null"},
+		{`{"jsonrpc":"2.0"}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":1}`, invalidRequest, "null"}, // it might be a response, so its id is not ours to answer
+		{`{"jsonrpc":"2.0","id":1,"method":7}`, invalidRequest, "1"},
+		{`{"jsonrpc":"2.0","id":"a","method":null}`, invalidRequest, `"a"`},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","result":1}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","method":5}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":1,"Method":5,"method":"x"}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","reſult":1e999}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":null,"method":"x"}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":{},"method":"x"}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":[1],"method":"x"}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":true,"method":"x"}`, invalidRequest, "null"},
+		// Responses are not answered, or two peers would answer each other for ever.
+		{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`, unanswered, ""},
+		{`{"jsonrpc":"2.0","id":-1,"result":1}`, unanswered, ""},
+		{`{"jsonrpc":"2.0","result":1}`, unanswered, ""},
+		{`{"jsonrpc":"2.0","id":5,"result":1e999}`, unanswered, ""},
+		{`{"jsonrpc":"2.0","id":5,"error":"text"}`, unanswered, ""},
+		{`{"jsonrpc":"2.0","id":5,"error":null}`, unanswered, ""},
+	} {
+		p.write(bad.line)
+		l := <-skipped
+		require.Equal(t, strings.TrimSpace(bad.line), string(l.Text))
+		require.EqualValues(t, len(bad.line), l.Bytes)
+		require.Equal(t, bad.code, l.Code, "%.100s", bad.line)
+		require.NotEmpty(t, l.Reason)
+		if bad.code != 0 {
+			r := p.read()
+			require.Equal(t, bad.id, string(r.ID), "%.100s", bad.line)
+			require.Equal(t, bad.code, r.Error.Code, "%.100s", bad.line)
+			require.JSONEq(t, fmt.Sprintf(`{"kind":"invalid_message","reason":"the line %s"}`, l.Reason), string(*r.Error.Data))
 		}
-	}()
-	var resp jsonrpc2.Response
-	require.NoError(t, acpterm.NewStream(agentEnd).ReadObject(&resp))
-	require.Equal(t, "good", resp.ID.Str)
-	require.Equal(t, int64(-32002), resp.Error.Code)
-	agentEnd.Close()
-	<-conn.DisconnectNotify()
+		p.works()
+	}
+	// What jsonrpc2 has no trouble with.
+	for _, good := range []string{
+		`{"jsonrpc":"2.0","id":78,"error":null,"result":null}`, `{"jsonrpc":"2.0","method":"notification","params":5}`,
+		`{"method":"x","jsonrpc":"1.0","extra":{"a":[]}}`, "\t{ \"method\" : \"x\" , \"meta\" : { \"}\" : \"\\\"\" } } \r",
+	} {
+		p.write(good)
+		p.works()
+	}
+	require.Empty(t, skipped)
+}
+
+// A response that cannot be read fails the call that it is for, which would wait for ever.
+func TestAnUnreadableResponseFailsItsCall(t *testing.T) {
+	p := connectPeer(t, newManager(t, nil), nil, quietly())
+	for _, bad := range []string{`"result":1e999`, `"error":"text"`, `"error":null`, `"error":{"code":"x"}`} {
+		call, err := p.conn.DispatchCall(t.Context(), "session/new", nil)
+		require.NoError(t, err)
+		id := p.read().ID
+		p.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, bad))
+		var failure *jsonrpc2.Error
+		require.ErrorAs(t, call.Wait(t.Context(), nil), &failure)
+		require.EqualValues(t, -32603, failure.Code)
+	}
+}
+
+func TestSkippedLinesAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	p := connectPeer(t, newManager(t, nil), nil)
+	p.write("token=secret")
+	require.EqualValues(t, -32700, p.read().Error.Code)
+	p.works()
+	require.Contains(t, log.String(), "is not JSON")
+	require.Contains(t, log.String(), "bytes=12")
+	require.NotContains(t, log.String(), "secret")
+}
+
+func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
+	m := newManager(t, nil)
+	next := &recorder{}
+	p := connectPeer(t, m, &acpterm.HandlerOptions{Next: next})
+	term := create(t, m, childRequest("sleep"))
+	for _, id := range []string{
+		`0`, `1`, `-1`, `"x"`, `""`, `"0"`, `"<&>"`, `"é"`, `9223372036854775807`, `-9223372036854775808`, `9223372036854775808`,
+		`18446744073709551615`, `18446744073709551616`, `1.5`, `1e3`, `1E400`, `-0`, `1.0`, `"raw-id:7"`, `"raw-id:"`, `"\ud800"`, `"\ufffd"`,
+	} {
+		for _, ask := range []struct{ method, params string }{
+			{"next/method", `{}`},
+			{acpterm.MethodOutput, `{"sessionId":"s","terminalId":"` + string(term.ID()) + `"}`},
+			{acpterm.MethodOutput, `{}`},
+			{acpterm.MethodWaitForExit, `{}`},
+		} {
+			p.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, ask.method, ask.params))
+			r := p.read()
+			if strings.HasPrefix(id, `"`) {
+				require.JSONEq(t, id, string(r.ID))
+			} else {
+				require.Equal(t, id, string(r.ID))
+			}
+			require.Equal(t, ask.params == `{}` && ask.method != "next/method", r.Error != nil)
+		}
+		if id == `"\ud800"` {
+			continue // in the params of a cancel jsonrpc2 makes U+FFFD of it, so that it names no request
+		}
+		p.write(request(id, acpterm.MethodWaitForExit, of(term.ID())))
+		p.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`, id))
+		r := p.read()
+		require.NotNil(t, r.Error, id)
+		require.EqualValues(t, -32800, r.Error.Code)
+	}
+	require.NotContains(t, next.seen, acpterm.MethodCancelRequest)
+}
+
+func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
+	skipped := make(chan acpterm.SkippedLine, 1)
+	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithLineLimit(100<<10), acpterm.WithSkippedLines(func(l acpterm.SkippedLine) {
+		l.Text = bytes.Clone(l.Text)
+		skipped <- l
+	}))
+	good, spaces := request(`1`, acpterm.MethodOutput, of("none")), bytes.Repeat([]byte(" "), 64<<10)
+	for _, size := range []int{100<<10 + 1, 1 << 20, 200 << 20} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := io.WriteString(p.writer, good)
+		require.NoError(t, err)
+		for left := size - len(good); left > 0; {
+			n, err := p.writer.Write(spaces[:min(left, len(spaces))])
+			require.NoError(t, err)
+			left -= n
+		}
+		p.write("")
+		l := <-skipped
+		runtime.ReadMemStats(&after)
+		require.EqualValues(t, size, l.Bytes)
+		require.True(t, bytes.HasPrefix(l.Text, []byte(good)))
+		require.LessOrEqual(t, len(l.Text), 64<<10)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(2<<20))
+		r := p.read()
+		require.EqualValues(t, -32600, r.Error.Code)
+		require.Equal(t, "null", string(r.ID))
+		p.works()
+	}
+	p.write(good + strings.Repeat(" ", 100<<10-len(good)))
+	require.EqualValues(t, -32002, p.read().Error.Code, "as long as may be")
+}
+
+// An agent that writes for long before it reads anything gets an answer to each line all the same, and what is owed to
+// it meanwhile needs no room.
+func TestGarbageGrowsNothing(t *testing.T) {
+	const lines = 100_000
+	p := connectPeer(t, newManager(t, nil), nil, quietly())
+	p.works()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	garbage := []byte("log text\n[]\n{}\n7\n" + `{"id":"a","method":1}` + "\n")
+	for range lines / 5 {
+		_, err := p.writer.Write(garbage)
+		require.NoError(t, err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(4<<20))
+	codes := make(map[int64]int)
+	for range lines {
+		codes[p.read().Error.Code]++
+	}
+	require.Equal(t, map[int64]int{-32700: lines / 5, -32600: lines - lines/5}, codes)
+	p.works()
 }
 
 func TestStreamWritesOneLineAMessage(t *testing.T) {
@@ -48,6 +303,40 @@ func TestStreamWritesOneLineAMessage(t *testing.T) {
 	require.Equal(t, `{"text":"two\nlines"}`+"\n", string(all))
 }
 
+// Lines stay whole though many write at once, in pieces, and the peer reads a little at a time.
+func TestStreamWritesWholeLines(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil, quietly())
+	short, long := create(t, m, childRequest("print", "x")), create(t, m, childRequest("flood", "100000", "1000"))
+	for _, term := range []*acpterm.Terminal{short, long} {
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+	}
+	const rounds = 30
+	go func() {
+		for i := range rounds {
+			for j, term := range []*acpterm.Terminal{short, long} {
+				p.write(request(fmt.Sprint(10*i+j), acpterm.MethodOutput, of(term.ID())))
+				p.write(request(fmt.Sprint(10*i+j+2), acpterm.MethodWaitForExit, of(term.ID())))
+				p.write("garbage")
+				p.write(request(fmt.Sprint(10*i+j+4), "no/such", nil))
+			}
+		}
+	}()
+	p.reader = bufio.NewReader(oneByteReader{p.reader})
+	ids := make(map[string]int)
+	for range rounds * 8 {
+		ids[string(p.read().ID)]++
+	}
+	require.Equal(t, 2*rounds, ids["null"])
+	delete(ids, "null")
+	require.Len(t, ids, 6*rounds)
+}
+
+type oneByteReader struct{ io.Reader }
+
+func (r oneByteReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:1]) }
+
 // A last line without its newline is a message all the same; half of one ends the stream.
 func TestStreamAtItsEnd(t *testing.T) {
 	for text, whole := range map[string]bool{
@@ -58,11 +347,119 @@ func TestStreamAtItsEnd(t *testing.T) {
 		a, b := net.Pipe()
 		go func() { io.WriteString(a, text); a.Close() }()
 		var req jsonrpc2.Request
-		s := acpterm.NewStream(b)
+		s := acpterm.NewStream(b, quietly())
 		if whole {
 			require.NoError(t, s.ReadObject(&req))
 			require.Equal(t, "x", req.Method)
 		}
 		require.ErrorIs(t, s.ReadObject(&req), io.EOF)
 	}
+}
+
+// halfWriter takes ten bytes of each write and fails.
+type halfWriter struct {
+	io.ReadWriteCloser
+	written bytes.Buffer
+}
+
+func (w *halfWriter) Write(p []byte) (int, error) {
+	w.written.Write(p[:10])
+	return 10, io.ErrShortWrite
+}
+
+func TestStreamWritesNothingAfterHalfALine(t *testing.T) {
+	w := &halfWriter{}
+	s := acpterm.NewStream(w)
+	for range 2 {
+		require.ErrorIs(t, s.WriteObject("a text that is long enough"), io.ErrShortWrite)
+	}
+	require.Len(t, w.written.String(), 10)
+}
+
+// bytesConn is a connection whose peer has written all that it ever will.
+type bytesConn struct {
+	io.Reader
+	mu      sync.Mutex
+	written bytes.Buffer
+}
+
+func (c *bytesConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.written.Write(p)
+}
+
+func (c *bytesConn) Close() error { return nil }
+
+// FuzzStream: whatever bytes come, what jsonrpc2 is given decodes, and the next good line works.
+func FuzzStream(f *testing.F) {
+	for _, seed := range []string{
+		"", "{", "[]", "7\n", `{"method":"x"}`, `{"id":-1,"method":"x"}`, `{"id":1.5,"method":"x","params":[1e999]}`, `{"id":"\ud800","method":"x"}`,
+		`{"id":"raw-id:7","method":"x"}`, `{"id":3,"result":{}}`, `{"id":3,"error":{"code":1.5}}`, `{"METHOD":"x"}`, `{"\u006dethod":"x","id":null}`,
+		`{"method":"terminal/output","id":1,"params":{"sessionId":"s"}}`, "{\"method\":\"\xff\"}", `{"id":1,"method":"x","meta":[],"x":"\"}{"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		conn := &bytesConn{Reader: io.MultiReader(bytes.NewReader(data), strings.NewReader("\n"+`{"jsonrpc":"2.0","id":"good","method":"good"}`+"\n"))}
+		got := make(chan *jsonrpc2.Request, 10_000)
+		client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(conn, acpterm.WithLineLimit(10_000), quietly()),
+			requests(got), jsonrpc2.SetLogger(failingLogger{t}))
+		<-client.DisconnectNotify()
+		close(got)
+		var last *jsonrpc2.Request
+		for req := range got {
+			last = req
+		}
+		require.NotNil(t, last)
+		require.Equal(t, "good", last.Method)
+		require.Equal(t, jsonrpc2.ID{Str: "good", IsString: true}, last.ID)
+	})
+}
+
+// requests is a handler that hands on what it gets.
+type requests chan *jsonrpc2.Request
+
+func (r requests) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) { r <- req }
+
+// failingLogger fails the test when jsonrpc2 has met a line that it could not decode.
+type failingLogger struct{ t *testing.T }
+
+func (l failingLogger) Printf(format string, v ...any) {
+	if text := fmt.Sprintf(format, v...); !strings.Contains(text, "no corresponding request") {
+		l.t.Error(text)
+	}
+}
+
+// An id comes back as it came through another stream, too, where jsonrpc2 can do that, and polls are answered.
+func TestAnotherStreamWorksAsWell(t *testing.T) {
+	a, b := net.Pipe()
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("print", "<é\x1b>"))
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	h := acpterm.NewHandler(m, nil)
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a), h)
+	agentEnd := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(b), noHandler{})
+	for range 3 {
+		var out acpterm.TerminalOutputResponse
+		require.NoError(t, agentEnd.Call(t.Context(), acpterm.MethodOutput, of(term.ID()), &out))
+		require.Equal(t, term.Output(), out)
+	}
+	agentEnd.Close()
+	<-conn.DisconnectNotify()
+	require.NoError(t, h.Close())
+}
+
+// How a Handler finds its Stream is between the two.
+func TestNothingOfTheMeetingIsSent(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil, quietly())
+	term := create(t, m, childRequest("exit", "0"))
+	for range 3 {
+		p.write(request(`1`, acpterm.MethodOutput, of(term.ID())))
+		require.Equal(t, `1`, string(p.read().ID))
+	}
+	p.works()
+	require.Zero(t, p.reader.Buffered())
 }

@@ -104,10 +104,10 @@ type Terminal struct {
 	trees   *trees          // the manager's
 	events  *events         // the manager's
 	busy    *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
-	started chan struct{}   // closed when it has left StateStarting
-	ended   chan struct{}   // closed when the command has ended and its output is in the ring
+	started moment          // it has left StateStarting
+	ended   moment          // the command has ended and its output is in the ring
 
-	// Written before started is closed, and read after.
+	// Written before started, and read after.
 	command Command
 	group   *procGroup // nil when starting failed
 	capture *capture
@@ -116,8 +116,8 @@ type Terminal struct {
 	state     State
 	startedAt time.Time
 	endedAt   time.Time
-	endedBy   EndedBy            // empty until ended is closed
-	status    TerminalExitStatus // once ended is closed
+	endedBy   EndedBy            // empty until ended
+	status    TerminalExitStatus // once ended
 	waitErr   error              // likewise
 	ending    *ending            // the last one; nil until something ends the tree
 	timer     *time.Timer        // of the timeout; nil when there is none
@@ -125,8 +125,8 @@ type Terminal struct {
 	released bool // a release has ended the tree, or given it up
 
 	retireOnce sync.Once
-	retired    chan struct{} // closed when a release has ended everything
-	retireErr  error         // once retired is closed
+	retired    moment // a release has ended everything
+	retireErr  error  // once retired
 }
 
 // Chunk is a piece of output that a follower gets.
@@ -151,12 +151,10 @@ func (t *Terminal) Request() CreateTerminalRequest { return t.request }
 
 // Command is what really runs. It is the zero Command while the terminal is starting.
 func (t *Terminal) Command() Command {
-	select {
-	case <-t.started:
-		return t.command
-	default:
+	if !t.started.happened() {
 		return Command{}
 	}
+	return t.command
 }
 
 // OutputByteLimit is how many bytes of output are kept for Output.
@@ -188,21 +186,26 @@ func (t *Terminal) EndedBy() EndedBy {
 }
 
 // Done returns a channel that is closed when the command has ended and all it wrote can be read.
-func (t *Terminal) Done() <-chan struct{} { return t.ended }
+func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
 // Output is the output so far and, once the command has ended, how it ended; then all that the command
 // itself wrote is in. It is what terminal/output answers.
 func (t *Terminal) Output() TerminalOutputResponse {
 	var out TerminalOutputResponse
-	select {
-	case <-t.ended:
-		if status, err := t.exitStatus(); err == nil {
-			out.ExitStatus = &status
-		}
-	default:
-	}
+	out.ExitStatus = t.exitStatusIfEnded() // first: what was written before the end is in the output then
 	out.Output, out.Truncated = t.ring.last(t.limit)
 	return out
+}
+
+// exitStatusIfEnded is how the command ended; nil while it runs, or when its end could not be seen.
+func (t *Terminal) exitStatusIfEnded() *TerminalExitStatus {
+	if !t.ended.happened() {
+		return nil
+	}
+	if status, err := t.exitStatus(); err == nil {
+		return &status
+	}
+	return nil
 }
 
 // Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is
@@ -244,7 +247,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 // and with ErrInternal when its end could not be seen: a release that gave it up ends the watch for it.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	select {
-	case <-t.ended:
+	case <-t.ended.Done():
 		return t.exitStatus()
 	case <-ctx.Done():
 		return TerminalExitStatus{}, t.cancelled("wait", ctx)
@@ -283,7 +286,7 @@ func (t *Terminal) beginKill() *ending {
 // awaitKill is the rest of Kill.
 func (t *Terminal) awaitKill(ctx context.Context, e *ending) error {
 	select {
-	case <-e.done:
+	case <-e.done.Done():
 		return e.err
 	case <-ctx.Done():
 		return t.cancelled("kill", ctx)
@@ -306,28 +309,18 @@ func (t *Terminal) beginRelease(by EndedBy, after func(*Terminal)) {
 // goes on.
 func (t *Terminal) awaitRelease(ctx context.Context) error {
 	select {
-	case <-t.retired:
+	case <-t.retired.Done():
 		return t.retireErr
 	case <-ctx.Done():
 		return t.cancelled("release", ctx)
 	}
 }
 
-// isRetired reports whether a release is complete.
-func (t *Terminal) isRetired() bool {
-	select {
-	case <-t.retired:
-		return true
-	default:
-		return false
-	}
-}
-
 // retire is the goroutine of a release.
 func (t *Terminal) retire(e *ending) {
-	defer close(t.retired)
+	defer t.retired.happen()
 	for settled := false; !settled; {
-		<-e.done
+		<-e.done.Done()
 		t.mu.Lock()
 		settled = t.ending == e // else a kill has begun another, because this one failed
 		e, t.released = t.ending, settled
@@ -347,7 +340,7 @@ func (t *Terminal) retire(e *ending) {
 func (t *Terminal) hurryRelease() {
 	e, _ := t.end(EndedByRelease)
 	e.force()
-	<-t.retired
+	<-t.retired.Done()
 }
 
 // ending is a tree being ended: one run through the escalation table.
@@ -355,8 +348,8 @@ type ending struct {
 	by     EndedBy // if the command still runs when it begins
 	forced context.Context
 	force  context.CancelFunc // skips what is left of the table; may be called at any time
-	done   chan struct{}      // closed when the tree is gone, or given up
-	err    error              // once done is closed
+	done   moment             // the tree is gone, or given up
+	err    error              // once done
 }
 
 // end begins to end the tree, or returns the ending that is under way or was successful. After a release
@@ -367,12 +360,12 @@ func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
 	if t.ending != nil && (t.released || !t.ending.failed()) {
 		return t.ending, false
 	}
-	e = &ending{by: by, done: make(chan struct{})}
+	e = &ending{by: by, done: newMoment()}
 	e.forced, e.force = context.WithCancel(context.Background())
 	t.ending = e
 	t.busy.Go(func() {
 		defer e.force() // frees the context
-		defer close(e.done)
+		defer e.done.happen()
 		e.err = t.endTree(e.forced)
 		if survivors := e.survivors(); len(survivors) > 0 {
 			t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: survivors})
@@ -391,17 +384,12 @@ func (e *ending) survivors() []int {
 
 // failed reports whether it is over and something withstood.
 func (e *ending) failed() bool {
-	select {
-	case <-e.done:
-		return e.err != nil
-	default:
-		return false
-	}
+	return e.done.happened() && e.err != nil
 }
 
 // endTree goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone.
 func (t *Terminal) endTree(forced context.Context) error {
-	<-t.started
+	<-t.started.Done()
 	if t.group == nil {
 		return nil // it never ran
 	}
@@ -419,7 +407,7 @@ func (t *Terminal) endTree(forced context.Context) error {
 	if !gone {
 		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 	}
-	<-t.ended // the command is gone, so this is near
+	<-t.ended.Done() // the command is gone, so this is near
 	t.group.close()
 	t.journal.forget(t) // should that fail, the release says so
 	return nil
@@ -452,7 +440,7 @@ func (t *Terminal) expire() {
 
 // start runs the command. The caller has made the terminal known already.
 func (t *Terminal) start(command Command) error {
-	defer close(t.started)
+	defer t.started.happen()
 	command.Env = markEnv(command.Env, t.id)
 	var group *procGroup
 	err := t.journal.record(t, command)
@@ -484,7 +472,7 @@ func (t *Terminal) fail(err error) {
 	t.mu.Lock()
 	t.state, t.waitErr = StateFailed, err
 	t.mu.Unlock()
-	close(t.ended)
+	t.ended.happen()
 }
 
 // watch is the goroutine that sees the command end.
@@ -508,7 +496,7 @@ func (t *Terminal) watch() {
 		t.timer.Stop()
 	}
 	t.mu.Unlock()
-	close(t.ended)
+	t.ended.happen()
 	t.report(ending)
 }
 
@@ -516,13 +504,11 @@ func (t *Terminal) watch() {
 func (t *Terminal) report(by *ending) {
 	event := &EndEvent{Subject: t.subject(), EndedBy: t.EndedBy()}
 	_, event.Started, event.Ended = t.Times()
-	if status, err := t.exitStatus(); err == nil {
-		event.Status = &status
-	}
+	event.Status = t.exitStatusIfEnded()
 	event.Bytes = t.ring.total()
 	event.Dropped = max(0, event.Bytes-t.limit)
 	if by != nil {
-		<-by.done
+		<-by.done.Done()
 		event.Survivors = by.survivors()
 	}
 	t.events.emit(event)

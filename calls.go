@@ -1,0 +1,259 @@
+package acpterm
+
+// The requests of one connection between their coming and their answer: each is answered once, in its order where
+// order matters, cancelled or not, and an agent that does not read holds up nothing but itself.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// call is a request that has not been answered.
+type call struct {
+	conn *jsonrpc2.Conn
+	req  *jsonrpc2.Request
+	poll *Terminal // of a terminal/output that waits for its turn
+
+	// Under Handler.mu.
+	cancelled error  // why; nil if it is not
+	cancel    func() // has a request that waits go on; nil if it waits for nothing
+}
+
+// errCancelRequest is why a request was cancelled by $/cancel_request.
+var errCancelRequest = errors.New("the agent cancelled the request")
+
+// serve begins to answer a request. What order matters to is done before it returns: the request is pending, so that a
+// cancel which follows it on the wire finds it, and it has its terminal, so that a release which follows it does not
+// take that away.
+func (h *Handler) serve(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	c := &call{conn: conn, req: req}
+	if err := h.enter(c); err != nil {
+		c.reply(nil, err) // here, where it holds up the next one, and not in yet another goroutine
+		return
+	}
+	var params json.RawMessage
+	if req.Params != nil {
+		params = *req.Params
+	}
+	switch w := h.admit(req.Method, params).(type) {
+	case refusal:
+		go h.answer(c, func() (any, error) { return nil, w.err })
+	case start:
+		ctx, cancel := context.WithCancel(ctx)
+		h.letCancel(c, cancel)
+		go func() {
+			defer cancel()
+			created, err := h.create(ctx, w.request)
+			h.answerCreate(c, created, err)
+		}()
+	case poll:
+		h.servePoll(c, w.terminal)
+	case await: // without a goroutine, so that many cost little
+		stop := context.AfterFunc(w.done, func() { h.answer(c, w.result) })
+		h.letCancel(c, func() {
+			if stop() {
+				go h.answer(c, w.result)
+			}
+		})
+	}
+}
+
+// enter makes a call one of those that are pending, unless there are too many.
+func (h *Handler) enter(c *call) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	limit := h.options.maxPending()
+	switch {
+	case h.closed: // this handler, and not the connection
+		return &Error{Op: c.req.Method, Kind: ErrClosing}
+	case h.calls >= limit:
+		return &Error{Op: c.req.Method, Kind: ErrQuota, Quota: QuotaPendingRequests, Limit: int64(limit)}
+	}
+	h.calls++
+	h.pending[c.req.ID] = c
+	return nil
+}
+
+// letCancel says what has to be done to cancel a call, or does it if it was cancelled before that was known.
+func (h *Handler) letCancel(c *call, cancel func()) {
+	h.mu.Lock()
+	c.cancel = cancel
+	cancelled := c.cancelled != nil
+	h.mu.Unlock()
+	if cancelled {
+		cancel()
+	}
+}
+
+// answer replies with a result that is there, unless the call was cancelled.
+func (h *Handler) answer(c *call, result func() (any, error)) {
+	defer h.leave()
+	if err := h.settle(c); err != nil {
+		c.reply(nil, err)
+		return
+	}
+	c.reply(result())
+}
+
+// answerCreate is answer for a create, which leaves nothing if it was cancelled.
+func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
+	defer h.leave()
+	if cancelled := h.settle(c); cancelled != nil {
+		if t != nil {
+			h.forget(t)
+			h.manager.discard(t)
+		}
+		c.reply(nil, cancelled)
+		return
+	}
+	if err != nil {
+		c.reply(nil, err)
+		return
+	}
+	c.reply(CreateTerminalResponse{TerminalID: t.id}, nil)
+}
+
+// settle makes a call one that can be cancelled no more, and fails if it was cancelled before.
+func (h *Handler) settle(c *call) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.pending[c.req.ID] == c { // an agent may have used the id again, against the rules
+		delete(h.pending, c.req.ID)
+	}
+	if c.cancelled != nil {
+		return &Error{Op: c.req.Method, Kind: ErrCancelled, Err: c.cancelled}
+	}
+	return nil
+}
+
+// leave says that a call's answer is written.
+func (h *Handler) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls--
+}
+
+// reply writes an answer. Should that fail, the connection is at its end, and whoever reads from it sees that.
+func (c *call) reply(result any, err error) {
+	if err != nil {
+		c.conn.ReplyWithError(context.Background(), c.req.ID, ResponseError(err))
+		return
+	}
+	c.conn.Reply(context.Background(), c.req.ID, result)
+}
+
+// cancelPending cancels the request that a $/cancel_request names and reports whether it is one of ours.
+func (h *Handler) cancelPending(req *jsonrpc2.Request) bool {
+	if req.Params == nil {
+		return false
+	}
+	id, ok := requestID(readObject("", *req.Params).fields["requestId"])
+	if !ok {
+		return false
+	}
+	h.mu.Lock()
+	c := h.pending[id]
+	h.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	h.cancelCall(c, errCancelRequest)
+	return true
+}
+
+// cancelAll cancels what is pending, because this handler is closed.
+func (h *Handler) cancelAll() {
+	h.mu.Lock()
+	var all []*call
+	for _, c := range h.pending {
+		all = append(all, c)
+	}
+	h.mu.Unlock()
+	for _, c := range all {
+		h.cancelCall(c, ErrClosing)
+	}
+}
+
+func (h *Handler) cancelCall(c *call, why error) {
+	h.mu.Lock()
+	if c.cancelled == nil {
+		c.cancelled = why
+	}
+	cancel := c.cancel
+	h.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// servePoll answers a terminal/output: at once, if the answer is short and can be written without waiting, and else in
+// a goroutine, one for all polls, that writes them in their order.
+func (h *Handler) servePoll(c *call, t *Terminal) {
+	h.mu.Lock()
+	stream, first := h.stream, len(h.polls) == 0
+	h.mu.Unlock()
+	if first && stream != nil && t.ring.total() <= shortOutput {
+		if line := h.outputs.reply(t, wireID(c.req.ID)); len(line) == 1 && stream.tryWrite(line[0]) {
+			h.settle(c)
+			h.leave()
+			return
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c.poll = t
+	h.polls = append(h.polls, c)
+	if len(h.polls) == 1 {
+		go h.answerPolls()
+	}
+}
+
+// answerPolls is the goroutine that there is while polls wait for an answer. A poll looks at the output when its turn
+// has come, so that polls which wait cost no copy of it.
+func (h *Handler) answerPolls() {
+	for {
+		h.mu.Lock()
+		c := h.polls[0]
+		h.mu.Unlock()
+		h.answerPoll(c)
+		h.mu.Lock()
+		h.polls = h.polls[1:]
+		more := len(h.polls) > 0
+		h.mu.Unlock()
+		if !more {
+			return
+		}
+	}
+}
+
+func (h *Handler) answerPoll(c *call) {
+	defer h.leave()
+	if err := h.settle(c); err != nil {
+		c.reply(nil, err)
+		return
+	}
+	stream := h.meetStream(c)
+	if stream == nil {
+		c.reply(c.poll.Output(), nil)
+		return
+	}
+	stream.write(h.outputs.reply(c.poll, wireID(c.req.ID))...)
+}
+
+// meetStream returns the connection's Stream, nil if it is another kind. It asks until it has found one; that takes a
+// write, which may wait.
+func (h *Handler) meetStream(c *call) *Stream {
+	h.mu.Lock()
+	stream := h.stream
+	h.mu.Unlock()
+	if stream == nil {
+		stream = meetStream(c.conn, c.req)
+		h.mu.Lock()
+		h.stream = stream
+		h.mu.Unlock()
+	}
+	return stream
+}

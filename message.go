@@ -1,0 +1,295 @@
+package acpterm
+
+// What a line of the connection is: a message that jsonrpc2 can take, or what is wrong with it. It looks closely,
+// because jsonrpc2 ends the connection for a line that it cannot decode, and answers some ids with others. It knows
+// bytes, and neither connections nor terminals.
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// fault is what is wrong with a line, and what JSON-RPC says to answer (https://www.jsonrpc.org/specification#error_object).
+type fault struct {
+	reason string
+	code   int64 // 0: no answer. A response must not be answered, or two peers would go on for ever
+}
+
+var (
+	faultEmpty         = &fault{"is empty", 0}
+	faultTooLong       = &fault{"is longer than the limit", jsonrpc2.CodeInvalidRequest}
+	faultNotJSON       = &fault{"is not JSON", jsonrpc2.CodeParseError}
+	faultBatch         = &fault{"is an array; ACP has no batches", jsonrpc2.CodeInvalidRequest}
+	faultNotObject     = &fault{"is JSON and no object", jsonrpc2.CodeInvalidRequest}
+	faultNoMessage     = &fault{"is neither request nor response", jsonrpc2.CodeInvalidRequest}
+	faultBoth          = &fault{"is request and response at once", jsonrpc2.CodeInvalidRequest}
+	faultMember        = &fault{"has a member twice, or spelt in another case", jsonrpc2.CodeInvalidRequest}
+	faultMethod        = &fault{"has a method that is no string", jsonrpc2.CodeInvalidRequest}
+	faultID            = &fault{"has an id that is neither string nor number", jsonrpc2.CodeInvalidRequest}
+	faultResponse      = &fault{"is a response that cannot be read", 0}
+	faultStrayResponse = &fault{"is a response to no request", 0}
+)
+
+// answered are the faults that are answered with a null id.
+var answered = slices.DeleteFunc([]*fault{
+	faultEmpty, faultTooLong, faultNotJSON, faultBatch, faultNotObject, faultNoMessage, faultBoth, faultMember, faultMethod,
+	faultID, faultResponse, faultStrayResponse,
+}, func(f *fault) bool { return f.code == 0 })
+
+// answer is the line that answers a fault. id is as it came; empty for null.
+func (f *fault) answer(id []byte) []byte {
+	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.reason}
+	return appendResponse(nil, id, "error", responseError(f.code, e, errorData{Kind: e.Kind, Reason: e.Reason}))
+}
+
+// appendResponse appends a response's line: its id as it goes on the wire, empty for null, and its result or error.
+func appendResponse(to, id []byte, member string, value any) []byte {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // it is of one of this package's types, and those can be encoded
+	}
+	to = append(append(append(appendResponseID(to, id), '"'), member...), `":`...)
+	return append(append(to, encoded...), "}\n"...)
+}
+
+// appendResponseID appends what a response's line begins with.
+func appendResponseID(to, id []byte) []byte {
+	if len(id) == 0 {
+		id = []byte("null")
+	}
+	return append(append(append(to, `{"jsonrpc":"2.0","id":`...), id...), ',')
+}
+
+// message is a line that jsonrpc2 can take: whatever parseMessage returns, it decodes without an error.
+type message struct {
+	line   []byte // with an id that jsonrpc2 would not give back as it came in a form that it does
+	method string // empty: a response
+}
+
+// The members of messages, as jsonrpc2 and encoding/json see them: in any case of letters.
+var memberNames = [...]string{"jsonrpc", "id", "method", "params", "result", "error", "meta"}
+
+const (
+	memberID     = 1
+	memberMethod = 2
+	memberResult = 4
+	memberError  = 5
+)
+
+// span is where a member's value is in a line; the zero span is a member that is not there.
+type span struct{ from, to int }
+
+// parseMessage says what a line is. If something is wrong with a request whose id can be told, it returns that id.
+func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
+	switch {
+	case len(line) == 0:
+		return m, nil, faultEmpty
+	case !json.Valid(line):
+		return m, nil, faultNotJSON
+	case line[0] == '[':
+		return m, nil, faultBatch
+	case line[0] != '{':
+		return m, nil, faultNotObject
+	}
+	var members [len(memberNames)]span
+	for name, value := range eachMember(line) {
+		for i, known := range memberNames {
+			if name == known && members[i] == (span{}) {
+				members[i] = value
+			} else if strings.EqualFold(name, known) {
+				return m, nil, faultMember
+			}
+		}
+	}
+	there := func(member int) bool { return members[member] != span{} }
+	value := func(member int) []byte { return line[members[member].from:members[member].to] }
+	isResponse := there(memberResult) || there(memberError)
+	switch {
+	case there(memberMethod) && isResponse:
+		return m, nil, faultBoth
+	case isResponse:
+		return parseResponse(line, value(memberID), value(memberResult), value(memberError))
+	case !there(memberMethod):
+		return m, nil, faultNoMessage
+	}
+	taken := line
+	if there(memberID) {
+		asTaken, ok := takenID(value(memberID))
+		if !ok {
+			return m, nil, faultID
+		}
+		id = value(memberID)
+		if asTaken != nil {
+			taken = slices.Concat(line[:members[memberID].from], asTaken, line[members[memberID].to:])
+		}
+	}
+	if method := value(memberMethod); json.Unmarshal(method, &m.method) != nil || method[0] != '"' {
+		return m, id, faultMethod
+	}
+	m.line = taken
+	return m, nil, nil
+}
+
+// parseResponse is parseMessage for a response. If it answers a request of ours and cannot be read, it becomes one that
+// says so; else whoever made that request would wait for ever.
+func parseResponse(line, id, result, failure []byte) (message, []byte, *fault) {
+	var decodedID jsonrpc2.ID
+	if len(id) == 0 || string(id) == "null" || json.Unmarshal(id, &decodedID) != nil {
+		return message{}, nil, faultStrayResponse
+	}
+	// jsonrpc2 decodes both into any, which has no room for every number, and the error into its own type.
+	var e *jsonrpc2.Error
+	for _, value := range [][]byte{result, failure} {
+		if len(value) > 0 && json.Unmarshal(value, new(any)) != nil {
+			return unreadableResponse(decodedID), nil, faultResponse
+		}
+	}
+	if len(failure) > 0 && json.Unmarshal(failure, &e) != nil || len(result) == 0 && e == nil {
+		return unreadableResponse(decodedID), nil, faultResponse
+	}
+	return message{line: line}, nil, nil
+}
+
+func unreadableResponse(id jsonrpc2.ID) message {
+	encoded, _ := id.MarshalJSON()
+	return message{line: appendResponse(nil, encoded, "error",
+		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.reason})}
+}
+
+// rawID marks an id of ours for jsonrpc2, which stands for what follows as it came. jsonrpc2 has room for strings and
+// for whole numbers of 64 bits, gives negative ones back as others, and ends the connection for the rest.
+const rawID = "raw-id:"
+
+// takenID returns the id that jsonrpc2 shall see in place of one that came, nil if it is good as it is; not ok if it
+// is no id.
+func takenID(id []byte) (taken []byte, ok bool) {
+	switch c := id[0]; {
+	case c == '"':
+		var text string
+		json.Unmarshal(id, &text)
+		lost := strings.ContainsRune(text, utf8.RuneError) &&
+			(!utf8.Valid(id) || bytes.Contains(bytes.ToLower(id), []byte(`\ud`))) // half of a surrogate pair
+		if !lost && !strings.HasPrefix(text, rawID) {
+			return nil, true
+		}
+	case '0' <= c && c <= '9':
+		if _, err := strconv.ParseInt(string(id), 10, 64); err == nil {
+			return nil, true
+		}
+	case c != '-':
+		return nil, false
+	}
+	taken, _ = json.Marshal(rawID + string(bytes.ToValidUTF8(id, []byte(string(utf8.RuneError)))))
+	return taken, true
+}
+
+// requestID is the id that jsonrpc2 has for a request which came with this one. raw may be anything.
+func requestID(raw []byte) (id jsonrpc2.ID, ok bool) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return id, false
+	}
+	taken, ok := takenID(raw)
+	if taken == nil {
+		taken = raw
+	}
+	return id, ok && json.Unmarshal(taken, &id) == nil
+}
+
+// wireID is an id of jsonrpc2's as it goes on the wire.
+func wireID(id jsonrpc2.ID) []byte {
+	if raw, wrapped := strings.CutPrefix(id.Str, rawID); wrapped {
+		return []byte(raw)
+	}
+	encoded, _ := id.MarshalJSON()
+	return encoded
+}
+
+// unwrapID puts an id that takenID has replaced back into a line that jsonrpc2 made. Its responses begin with the id.
+func unwrapID(line []byte) []byte {
+	const before = `{"id":`
+	if !bytes.HasPrefix(line, []byte(before+`"`+rawID)) {
+		return line
+	}
+	end := len(before) + skipString(line[len(before):])
+	var text string
+	json.Unmarshal(line[len(before):end], &text)
+	return slices.Concat([]byte(before), []byte(strings.TrimPrefix(text, rawID)), line[end:])
+}
+
+// eachMember goes through the members of an object. data is valid JSON and begins with "{".
+func eachMember(data []byte) func(yield func(name string, value span) bool) {
+	return func(yield func(string, span) bool) {
+		for at := 1; ; at++ { // data[at] is after "{" or ","
+			at += skipSpace(data[at:])
+			if data[at] == '}' {
+				return
+			}
+			end := at + skipString(data[at:])
+			name := string(data[at+1 : end-1])
+			if strings.ContainsRune(name, '\\') {
+				json.Unmarshal(data[at:end], &name)
+			}
+			at = end + skipSpace(data[end:]) + 1 // ":"
+			at += skipSpace(data[at:])
+			end = at + skipValue(data[at:])
+			if !yield(name, span{at, end}) {
+				return
+			}
+			at = end + skipSpace(data[end:])
+			if data[at] == '}' {
+				return
+			}
+		}
+	}
+}
+
+// The skip functions return how long what valid JSON begins with is.
+
+func skipSpace(data []byte) int {
+	n := 0
+	for n < len(data) && (data[n] == ' ' || data[n] == '\t' || data[n] == '\r' || data[n] == '\n') {
+		n++
+	}
+	return n
+}
+
+func skipString(data []byte) int {
+	for n := 1; ; n++ {
+		switch data[n] {
+		case '\\':
+			n++
+		case '"':
+			return n + 1
+		}
+	}
+}
+
+func skipValue(data []byte) int {
+	depth := 0
+	for n := 0; ; n++ {
+		switch data[n] {
+		case '"':
+			n += skipString(data[n:]) - 1
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		default:
+			if depth == 0 {
+				return n + bytes.IndexAny(data[n:], ",}] \t\r\n")
+			}
+			continue
+		}
+		if depth == 0 {
+			return n + 1
+		}
+	}
+}

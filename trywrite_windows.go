@@ -1,0 +1,6 @@
+package acpterm
+
+import "syscall"
+
+// newRawWriter: a pipe is written to by overlapped operations here, which no RawConn has.
+func newRawWriter(syscall.RawConn) tryWriter { return nil }

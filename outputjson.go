@@ -175,11 +175,11 @@ func (o *escapedOutput) show(head string, headAt int64) {
 	if next == len(o.marks) {
 		o.marks = append(o.marks, mark{o.end, len(o.json)})
 	}
-	o.marks = o.marks[next:]
-	between := head[start-headAt : o.marks[0].offset-headAt]
+	between := head[start-headAt : o.marks[next].offset-headAt]
 	for len(between) > 0 && !utf8.RuneStart(between[0]) {
 		between = between[1:]
 	}
+	o.marks = o.marks[next-1:] // one before start, and those after
 	if gone := o.marks[0].at; gone > len(o.json)/2 {
 		o.json = append(make([]byte, 0, len(o.json)), o.json[gone:]...)
 		o.marks = slices.Clone(o.marks)
@@ -188,7 +188,7 @@ func (o *escapedOutput) show(head string, headAt int64) {
 		}
 	}
 	o.lead = appendEscaped(nil, between)
-	o.body = o.json[o.marks[0].at:len(o.json):len(o.json)]
+	o.body = o.json[o.marks[1].at:len(o.json):len(o.json)]
 	o.truncated = true
 }
 

@@ -22,6 +22,10 @@ type call struct {
 	cancel    func() // has a request that waits go on; nil if it waits for nothing
 }
 
+// spareAnswers is how many more answers than requests may be under way: an agent that has read one may ask again before
+// the goroutine that wrote it says so.
+const spareAnswers = 64
+
 // errCancelRequest is why a request was cancelled by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
 
@@ -69,10 +73,10 @@ func (h *Handler) enter(c *call) error {
 	switch {
 	case h.closed: // this handler, and not the connection
 		return &Error{Op: c.req.Method, Kind: ErrClosing}
-	case h.calls >= limit:
+	case h.unanswered >= limit, h.unwritten >= limit+spareAnswers:
 		return &Error{Op: c.req.Method, Kind: ErrQuota, Quota: QuotaPendingRequests, Limit: int64(limit)}
 	}
-	h.calls++
+	h.unanswered++
 	h.pending[c.req.ID] = c
 	return nil
 }
@@ -116,10 +120,13 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	c.reply(CreateTerminalResponse{TerminalID: t.id}, nil)
 }
 
-// settle makes a call one that can be cancelled no more, and fails if it was cancelled before.
+// settle makes a call one that is about to be answered and can be cancelled no more. It fails if it was cancelled
+// before.
 func (h *Handler) settle(c *call) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.unanswered--
+	h.unwritten++
 	if h.pending[c.req.ID] == c { // an agent may have used the id again, against the rules
 		delete(h.pending, c.req.ID)
 	}
@@ -133,7 +140,7 @@ func (h *Handler) settle(c *call) error {
 func (h *Handler) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.calls--
+	h.unwritten--
 }
 
 // reply writes an answer. Should that fail, the connection is at its end, and whoever reads from it sees that.
@@ -150,7 +157,7 @@ func (h *Handler) cancelPending(req *jsonrpc2.Request) bool {
 	if req.Params == nil {
 		return false
 	}
-	id, ok := requestID(readObject("", *req.Params).fields["requestId"])
+	id, ok := requestID(readObject("", *req.Params).get("requestId"))
 	if !ok {
 		return false
 	}
@@ -195,8 +202,8 @@ func (h *Handler) servePoll(c *call, t *Terminal) {
 	h.mu.Lock()
 	stream, first := h.stream, len(h.polls) == 0
 	h.mu.Unlock()
-	if first && stream != nil && t.ring.total() <= shortOutput {
-		if line := h.outputs.reply(t, wireID(c.req.ID)); len(line) == 1 && stream.tryWrite(line[0]) {
+	if first && stream != nil {
+		if line := shortReply(t, wireID(c.req.ID)); line != nil && stream.tryWrite(line) {
 			h.settle(c)
 			h.leave()
 			return
@@ -240,7 +247,12 @@ func (h *Handler) answerPoll(c *call) {
 		c.reply(c.poll.Output(), nil)
 		return
 	}
-	stream.write(h.outputs.reply(c.poll, wireID(c.req.ID))...)
+	stream.writePieces(func(write func([]byte) error) error {
+		return h.outputs.reply(c.poll, wireID(c.req.ID), write)
+	})
+	if _, err := h.manager.Terminal(c.poll.session, c.poll.id); err != nil {
+		h.outputs.forget(c.poll) // it was released meanwhile
+	}
 }
 
 // meetStream returns the connection's Stream, nil if it is another kind. It asks until it has found one; that takes a

@@ -28,7 +28,7 @@ func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error)
 	}
 	// Here a value of the wrong type counts as absent, so what read says of it does not matter.
 	var c ClientCapabilities
-	capabilities := readObject("", params.fields["clientCapabilities"])
+	capabilities := readObject("", params.get("clientCapabilities"))
 	capabilities.read("terminal", &c.Terminal, "a boolean")
 	capabilities.read("_meta", &c.Meta, "an object")
 	return c, nil

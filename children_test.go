@@ -98,6 +98,11 @@ var children = map[string]func(args []string){
 			total -= n
 		}
 	},
+	// flood-and-touch BYTES FILE: writes that many bytes, then makes the file.
+	"flood-and-touch": func(args []string) {
+		os.Stdout.WriteString(strings.Repeat("x", number(args[0])))
+		os.WriteFile(args[1], nil, 0o600)
+	},
 	// environ: writes the environment, a variable a line.
 	"environ": func([]string) {
 		for _, variable := range os.Environ() {

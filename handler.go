@@ -53,9 +53,9 @@ type HandlerOptions struct {
 	// told them.
 	SupportedMethods []string
 
-	// MaxPending is how many requests may be waiting for their answer, or their answer for the agent to read it. One
-	// beyond is answered -32800 with kind "quota", and then nothing more is read until the agent has read that.
-	// 0: 16384.
+	// MaxPending is how many requests may be without an answer, and, with a few more, how many answers may wait for the
+	// agent to read. A request beyond is answered -32800 with kind "quota", and then nothing more is read until the
+	// agent has read that. 0: 16384.
 	MaxPending int
 
 	// MaxCreateBytes is how many bytes the params of a create may have, as JSON. 0: 4 MiB.
@@ -77,13 +77,14 @@ type Handler struct {
 
 	connected sync.Once // the first request brings the connection's context
 
-	mu        sync.Mutex
-	closed    bool
-	calls     int // requests that are not answered, or whose answer is not written
-	pending   map[jsonrpc2.ID]*call
-	terminals map[TerminalID]*Terminal // created here and not released here
-	polls     []*call                  // terminal/output requests, answered in the order in which they came
-	stream    *Stream                  // the connection's, once a poll has met it; nil if it is another kind
+	mu         sync.Mutex
+	closed     bool
+	unanswered int // requests
+	unwritten  int // answers that are to be written, or are being written
+	pending    map[jsonrpc2.ID]*call
+	terminals  map[TerminalID]*Terminal // created here and not released here
+	polls      []*call                  // terminal/output requests, answered in the order in which they came
+	stream     *Stream                  // the connection's, once a poll has met it; nil if it is another kind
 }
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied.

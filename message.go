@@ -7,6 +7,7 @@ package acpterm
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,9 +101,10 @@ func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
 	var members [len(memberNames)]span
 	for name, value := range eachMember(line) {
 		for i, known := range memberNames {
-			if name == known && members[i] == (span{}) {
+			if string(name) == known && members[i] == (span{}) {
 				members[i] = value
-			} else if strings.EqualFold(name, known) {
+				break
+			} else if bytes.EqualFold(name, []byte(known)) {
 				return m, nil, faultMember
 			}
 		}
@@ -224,17 +226,19 @@ func unwrapID(line []byte) []byte {
 }
 
 // eachMember goes through the members of an object. data is valid JSON and begins with "{".
-func eachMember(data []byte) func(yield func(name string, value span) bool) {
-	return func(yield func(string, span) bool) {
+func eachMember(data []byte) iter.Seq2[[]byte, span] {
+	return func(yield func([]byte, span) bool) {
 		for at := 1; ; at++ { // data[at] is after "{" or ","
 			at += skipSpace(data[at:])
 			if data[at] == '}' {
 				return
 			}
 			end := at + skipString(data[at:])
-			name := string(data[at+1 : end-1])
-			if strings.ContainsRune(name, '\\') {
-				json.Unmarshal(data[at:end], &name)
+			name := data[at+1 : end-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				var text string
+				json.Unmarshal(data[at:end], &text)
+				name = []byte(text)
 			}
 			at = end + skipSpace(data[end:]) + 1 // ":"
 			at += skipSpace(data[at:])

@@ -25,9 +25,9 @@ func parseTerminalParams(data []byte) (session SessionID, terminal TerminalID, e
 // a first "env" in the gaps of a second. err is the first thing that was wrong; it never quotes a
 // value, which may be a secret of the environment.
 type object struct {
-	path   string // where the object is: "", or "env[2]"
-	fields map[string]json.RawMessage
-	err    error
+	path string // where the object is: "", or "env[2]"
+	data []byte // valid JSON; nil if it was not
+	err  error
 }
 
 func readObject(path string, data []byte) *object {
@@ -35,15 +35,30 @@ func readObject(path string, data []byte) *object {
 	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(trimmed) == 0 || trimmed[0] != '{':
 		o.err = invalidField(cmp.Or(path, "params"), "must be an object")
-	case json.Unmarshal(data, &o.fields) != nil:
+	case !json.Valid(trimmed):
 		o.err = invalidField(cmp.Or(path, "params"), "not valid JSON")
+	default:
+		o.data = trimmed
 	}
 	return o
 }
 
+// get returns a property's value, nil if it is not there.
+func (o *object) get(name string) (value json.RawMessage) {
+	if o.data == nil {
+		return nil
+	}
+	for n, at := range eachMember(o.data) {
+		if string(n) == name {
+			value = o.data[at.from:at.to]
+		}
+	}
+	return value
+}
+
 // read fills in a property and reports whether it is there; null counts as absent.
 func (o *object) read(name string, into any, want string) bool {
-	value := o.fields[name]
+	value := o.get(name)
 	if value == nil || string(value) == "null" {
 		return false
 	}

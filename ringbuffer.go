@@ -5,6 +5,7 @@ package acpterm
 // processes. text.go's functions turn what is copied out into valid text.
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -118,6 +119,17 @@ func (r *ringBuffer) rawLocked(from, to int64) string {
 	return b.String()
 }
 
+// appendLocked appends the bytes between two readable offsets.
+func (r *ringBuffer) appendLocked(to []byte, from, until int64) []byte {
+	to = slices.Grow(to, int(until-from))
+	for from < until {
+		piece := r.spanLocked(from, until)
+		to = append(to, piece...)
+		from += int64(len(piece))
+	}
+	return to
+}
+
 // last returns the longest text in whole characters, of at most limit bytes, that the output so far ends
 // with, and whether that is less than all of it. limit is at most the one that the buffer was made for.
 func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
@@ -136,23 +148,26 @@ func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 
 // edges are both ends of what there is to show of the output.
 type edges struct {
-	head, tail     string
+	raw            []byte // holds both
+	head, tail     []byte
 	headAt, tailAt int64 // their offsets
 	end            int64 // the total
 	closed         bool
 }
 
-// edges returns the beginning of the last limit bytes, with some before them, up to size bytes in all, and what came
-// after the offset known, or as much of it as belongs to the last bytes.
-// limit is at most the one that the buffer was made for.
-func (r *ringBuffer) edges(limit, size, known int64) edges {
+// edges returns the beginning of the last limit bytes, with a few before them, size bytes in all, and what came after
+// the offset known, as far as it belongs to the last bytes. It uses raw to hold them. limit is at most the one that the
+// buffer was made for.
+func (r *ringBuffer) edges(raw []byte, limit, size, known int64) edges {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := edges{end: r.end, closed: r.closed}
 	e.headAt = r.end - min(r.end, limit+2*contextBytes)
 	e.tailAt = max(e.headAt, known)
-	e.head = r.rawLocked(e.headAt, min(e.headAt+size, r.end))
-	e.tail = r.rawLocked(e.tailAt, r.end)
+	e.raw = r.appendLocked(raw, e.headAt, min(e.headAt+size, r.end))
+	split := len(e.raw)
+	e.raw = r.appendLocked(e.raw, e.tailAt, r.end)
+	e.head, e.tail = e.raw[:split], e.raw[split:]
 	return e
 }
 

@@ -12,6 +12,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -162,8 +164,12 @@ func (s *Stream) readLine() (line []byte, size int64, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if errors.Is(err, syscall.ECONNRESET) { // the peer is gone, and left unread what it was sent
-			err = io.EOF
+		// The peer is gone, and left unread what it was sent; or this end was closed. Both are the end, and no error
+		// to report.
+		for _, end := range []error{syscall.ECONNRESET, os.ErrClosed, net.ErrClosed, io.ErrClosedPipe} {
+			if errors.Is(err, end) {
+				err = io.EOF
+			}
 		}
 		return s.line, size, err
 	}
@@ -239,26 +245,29 @@ func (s *Stream) WriteObject(v any) error {
 	return s.write(append(unwrapID(line), '\n'))
 }
 
-// write writes a line that comes in pieces.
-func (s *Stream) write(pieces ...[]byte) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	return s.writeLocked(pieces)
+// write writes a line.
+func (s *Stream) write(line []byte) error {
+	return s.writePieces(func(write func([]byte) error) error { return write(line) })
 }
 
-func (s *Stream) writeLocked(pieces [][]byte) error {
+// writePieces writes a line that comes in pieces. If it comes to its end too soon, nothing can be written any more:
+// another line must not begin in the middle of one.
+func (s *Stream) writePieces(line func(write func([]byte) error) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.broken != nil {
 		return s.broken
 	}
-	for i, piece := range pieces {
-		if n, err := s.conn.Write(piece); err != nil {
-			if i > 0 || n > 0 {
-				s.broken = err // half a line is out; another one must not begin there
-			}
-			return err
-		}
+	written := false
+	err := line(func(piece []byte) error {
+		n, err := s.conn.Write(piece)
+		written = written || n > 0
+		return err
+	})
+	if err != nil && written {
+		s.broken = err
 	}
-	return nil
+	return err
 }
 
 // tryWrite writes a line if that can be done without waiting, and reports whether it is done with it. If the peer takes
@@ -277,9 +286,7 @@ func (s *Stream) tryWrite(line []byte) (done bool) {
 	}
 	go func() {
 		defer s.writing.Unlock()
-		if err := s.writeLocked([][]byte{line[n:]}); err != nil {
-			s.broken = err
-		}
+		_, s.broken = s.conn.Write(line[n:])
 	}()
 	return true
 }

@@ -294,13 +294,14 @@ func (t *Terminal) awaitKill(ctx context.Context, e *ending) error {
 }
 
 // beginRelease begins to end the tree, if it is not gone, and the capture. It returns at once; the manager
-// calls it with its lock held. after is called when the release is complete.
+// calls it with its lock held. after is called when everything has ended, before anybody is told.
 func (t *Terminal) beginRelease(by EndedBy, after func(*Terminal)) {
 	t.retireOnce.Do(func() {
 		e, _ := t.end(by)
 		t.busy.Go(func() {
 			t.retire(e)
 			after(t)
+			t.retired.happen()
 		})
 	})
 }
@@ -318,7 +319,6 @@ func (t *Terminal) awaitRelease(ctx context.Context) error {
 
 // retire is the goroutine of a release.
 func (t *Terminal) retire(e *ending) {
-	defer t.retired.happen()
 	for settled := false; !settled; {
 		<-e.done.Done()
 		t.mu.Lock()

@@ -17,6 +17,7 @@ import { agent, methods, ndJsonStream, PROTOCOL_VERSION, RequestError } from "@a
 
 const INVALID_PARAMS = -32602;
 const NOT_FOUND = -32002;
+const CANCELLED = -32800;
 
 // How long a scenario may take; the longest takes two seconds when nothing hangs.
 const SCENARIO_TIMEOUT = 30_000;
@@ -74,6 +75,28 @@ function printBytes() {
     require("fs").writeSync(1, bytes, n++, 1);
     if (n === bytes.length) clearInterval(timer);
   }, Number(pause));
+}
+
+/** One MiB, to the byte, of what JSON, a terminal, or a line reader has a special way with. */
+function megabyte() {
+  const lines = [];
+  let left = 1 << 20;
+  for (let n = 0; left > 200; n++) {
+    const line = `\x1b[3${n % 8}m${n}\x1b[0m\t"quoted" 'too' \\ / \\u0041 <&> é ✓ 😀 \u2028\u2029\x7f\0\r\n`;
+    lines.push(line);
+    left -= Buffer.byteLength(line);
+  }
+  return lines.join("") + "x".repeat(left);
+}
+
+/** Prints what a function returns, in pieces that end anywhere, also inside of characters. */
+function printResult() {
+  const bytes = Buffer.from(eval(`(${process.argv[1]})()`));
+  let written = 0;
+  const timer = setInterval(() => {
+    written += require("fs").writeSync(1, bytes, written, Math.min(65_521, bytes.length - written));
+    if (written === bytes.length) clearInterval(timer);
+  }, 5);
 }
 
 function saysReadyAndStays() {
@@ -175,6 +198,82 @@ const scenarios = {
     run.check("a second release is no error", true);
   },
 
+  cancel: async (run) => {
+    const terminal = await run.open("Print lines for long", nodeRuns(printLines, "line", "100000", "20"));
+    const uncancelled = terminal.waitForExit();
+    uncancelled.catch(() => {}); // it is awaited below; a step in between may fail first
+    // The handle's waitForExit cannot be cancelled; the request that it sends can.
+    const wait = (options) =>
+      run.client.request(
+        methods.client.terminal.waitForExit,
+        { sessionId: run.sessionId, terminalId: terminal.id },
+        options,
+      );
+
+    // The SDK sends $/cancel_request when the signal aborts, and goes on waiting for the answer.
+    const pending = new AbortController();
+    const waiting = run.fails(
+      "a wait that was cancelled",
+      CANCELLED,
+      wait({ cancellationSignal: pending.signal }),
+      "cancelled",
+    );
+    await terminal.currentOutput(); // requests are read in their order, so the client has the wait now
+    pending.abort();
+    await waiting;
+
+    // It is cancelled by the message after it, when the client may just have begun with it.
+    const before = { cancellationSignal: AbortSignal.abort() };
+    await run.fails("a wait that was cancelled as it was sent", CANCELLED, wait(before), "cancelled");
+
+    // With stopWaitingOnCancel the SDK makes the error itself and drops the client's answer.
+    const abandoned = { cancellationSignal: AbortSignal.abort("given up"), stopWaitingOnCancel: true };
+    try {
+      run.check("a wait that was given up", false, await wait(abandoned));
+    } catch (error) {
+      run.equal("a wait that was given up: the SDK's error", [error.code, error.data], [CANCELLED, "given up"]);
+    }
+
+    const { output, exitStatus } = await terminal.currentOutput();
+    run.check("the command has not ended", exitStatus == null, exitStatus);
+    let later = output;
+    while (later.length <= output.length) {
+      await sleep(20);
+      later = (await terminal.currentOutput()).output;
+    }
+    run.check("the command goes on printing", later.startsWith(output), { output, later });
+    await terminal.kill();
+    const ended = status(await uncancelled);
+    if (HAS_SIGNALS) {
+      run.equal("the wait that was not cancelled", ended, { exitCode: null, signal: "SIGTERM" });
+    } else {
+      run.check("the wait that was not cancelled has an exit code", Number.isInteger(ended.exitCode), ended);
+    }
+    run.equal("a wait after the kill", status(await wait()), ended);
+    run.equal("the output's exit status", status((await terminal.currentOutput()).exitStatus), ended);
+    await run.release(terminal);
+  },
+
+  megabyte: async (run) => {
+    const want = megabyte();
+    const terminal = await run.open("Print a megabyte", nodeRuns(printResult, String(megabyte)));
+    const growing = await pollUntilExit(terminal, 10);
+    const jump = growing.map(({ output }) => difference(output, want.slice(0, output.length))).find(Boolean);
+    run.check("each output is the beginning of what is printed", !jump, jump);
+
+    const polls = [];
+    for (let n = 0; n < 50; n++) {
+      polls.push(await terminal.currentOutput());
+    }
+    polls.push(...(await Promise.all(Array.from({ length: 10 }, () => terminal.currentOutput()))));
+    const wrong = polls.map(({ output }) => difference(output, want)).find(Boolean);
+    run.check("each of 50 outputs one after the other and 10 at once is what was printed", !wrong, wrong);
+    run.check("nothing was truncated", polls.every((poll) => !poll.truncated));
+    const statuses = new Set(polls.map((poll) => JSON.stringify(status(poll.exitStatus))));
+    run.equal("their exit statuses", [...statuses], ['{"exitCode":0,"signal":null}']);
+    await run.release(terminal);
+  },
+
   "two-at-once": async (run) => {
     const [a, b] = await Promise.all([
       run.open("Print a", nodeRuns(printLines, "a", "20", "20")),
@@ -240,6 +339,15 @@ function status(value) {
 /** Whether a text has no half character: no lone surrogate, and nothing that was replaced. */
 function isWhole(text) {
   return text.isWellFormed() && !text.includes("\uFFFD");
+}
+
+/** Where two long texts begin to differ, in a few words; undefined if they are equal. */
+function difference(got, want) {
+  if (got === want) return undefined;
+  let at = 0;
+  while (got[at] === want[at]) at++;
+  const near = (text) => text.slice(Math.max(0, at - 20), at + 20);
+  return { at, lengths: [got.length, want.length], got: near(got), want: near(want) };
 }
 
 /** Every output that was seen, with one wait pending all the time; the last is the one after the exit. */
@@ -373,12 +481,17 @@ class Run {
     this.check("the output was seen growing", lengths.size > 2, [...lengths]);
   }
 
-  /** Checks that a request is answered with an error of this code. */
-  async fails(step, code, request) {
+  /**
+   * Checks that a request is answered with an error of this code, and of this kind if it is named; a kind is what
+   * only the client says, while the SDK makes errors with the same codes.
+   */
+  async fails(step, code, request, kind) {
     try {
       this.check(step, false, await request);
     } catch (error) {
-      this.check(`${step}: error ${code}`, error instanceof RequestError && error.code === code, describe(error));
+      const holds =
+        error instanceof RequestError && error.code === code && (kind === undefined || error.data?.kind === kind);
+      this.check(`${step}: error ${code}`, holds, describe(error));
     }
   }
 

@@ -1,0 +1,281 @@
+package acpterm_test
+
+// Many requests at once, agents that do not read, and quotas.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// writeAll writes lines before it reads anything, as an agent may.
+func (p *peer) writeAll(n int, line func(i int) string) {
+	p.t.Helper()
+	var all bytes.Buffer
+	for i := range n {
+		all.WriteString(line(i) + "\n")
+	}
+	_, err := p.writer.Write(all.Bytes())
+	require.NoError(p.t, err)
+}
+
+// cancel is a line that cancels a request.
+func cancel(id string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`, id)
+}
+
+func TestPipelinedPollsAreAllAnswered(t *testing.T) {
+	const polls = 2000
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil)
+	for _, child := range []acpterm.CreateTerminalRequest{childRequest("sleep"), childRequest("flood", "20000", "1000")} {
+		term := create(t, m, child)
+		p.write(request(`"wait"`, acpterm.MethodWaitForExit, of(term.ID())))
+		if child.Args[1] == "sleep" {
+			p.writeAll(polls, func(i int) string { return request(fmt.Sprint(i), acpterm.MethodOutput, of(term.ID())) })
+		} else {
+			go p.writeAll(polls, func(i int) string { return request(fmt.Sprint(i), acpterm.MethodOutput, of(term.ID())) })
+		}
+		waited := false
+		for next := 0; next < polls || !waited; {
+			r := p.read()
+			if string(r.ID) == `"wait"` {
+				waited = true
+				continue
+			}
+			require.Equal(t, fmt.Sprint(next), string(r.ID), "in the order of the requests")
+			require.Nil(t, r.Error)
+			if next++; next == polls && !waited {
+				require.NoError(t, term.Kill(t.Context()))
+			}
+		}
+	}
+}
+
+func TestEachOfManyCancelledWaitsIsAnsweredOnce(t *testing.T) {
+	const waits = 10_000
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil)
+	term := create(t, m, childRequest("sleep"))
+	p.works()
+	before := runtime.NumGoroutine()
+	p.writeAll(waits, func(i int) string { return request(fmt.Sprint(i), acpterm.MethodWaitForExit, of(term.ID())) })
+	p.works() // so all have been read
+	require.Less(t, runtime.NumGoroutine(), before+20, "a wait that is pending has no goroutine")
+	go p.writeAll(waits, func(i int) string { return cancel(fmt.Sprint(i)) })
+	answered := make(map[string]int)
+	for range waits {
+		r := p.read()
+		require.EqualValues(t, -32800, r.Error.Code)
+		answered[string(r.ID)]++
+	}
+	require.Len(t, answered, waits)
+	p.works()
+	require.Equal(t, acpterm.StateRunning, term.State())
+}
+
+// A cancel that follows its request on the wire finds it, and one of what is answered or unknown changes nothing.
+func TestCancelFollowsItsRequest(t *testing.T) {
+	m := newManager(t, nil)
+	next := &recorder{}
+	p := connectPeer(t, m, &acpterm.HandlerOptions{Next: next})
+	term := create(t, m, childRequest("sleep"))
+	const rounds = 200
+	p.writeAll(rounds, func(i int) string {
+		id := fmt.Sprint(i)
+		return request(id, acpterm.MethodWaitForExit, of(term.ID())) + "\n" + cancel(id)
+	})
+	for range rounds {
+		require.EqualValues(t, -32800, p.read().Error.Code)
+	}
+	for _, id := range []string{`0`, `"unknown"`, `null`, `{}`} {
+		p.write(cancel(id))
+	}
+	p.write(`{"jsonrpc":"2.0","method":"$/cancel_request"}`)
+	p.write(request(`"mine"`, "session/prompt", object{}))
+	p.write(cancel(`"mine"`))
+	require.Equal(t, `"from next"`, string(p.read().Result))
+	p.works()
+	require.Len(t, next.seen, 7, "those that are not ours are the embedder's: %v", next.seen)
+	require.Equal(t, acpterm.StateRunning, term.State())
+}
+
+// refused checks the answer of a request beyond a quota.
+func (p *peer) refused(quota acpterm.Quota, limit int) {
+	p.t.Helper()
+	r := p.read()
+	require.NotNil(p.t, r.Error, "%s", r.Result)
+	require.EqualValues(p.t, -32800, r.Error.Code)
+	var data struct {
+		Kind  acpterm.Kind  `json:"kind"`
+		Quota acpterm.Quota `json:"quota"`
+		Limit int           `json:"limit"`
+	}
+	require.NoError(p.t, json.Unmarshal(*r.Error.Data, &data))
+	require.Equal(p.t, acpterm.ErrQuota, data.Kind)
+	require.Equal(p.t, quota, data.Quota)
+	require.Equal(p.t, limit, data.Limit)
+}
+
+func TestQuotas(t *testing.T) {
+	limit := uint64(1000)
+	small := childRequest("sleep")
+	small.OutputByteLimit = &limit
+	inOther := small
+	inOther.SessionID = "other"
+	for _, quota := range []struct {
+		name    acpterm.Quota
+		options acpterm.Options
+		handler acpterm.HandlerOptions
+		limit   int
+		fill    []acpterm.CreateTerminalRequest
+		beyond  acpterm.CreateTerminalRequest
+	}{
+		{acpterm.QuotaTerminals, acpterm.Options{MaxTerminals: 2}, acpterm.HandlerOptions{}, 2,
+			[]acpterm.CreateTerminalRequest{small, inOther}, small},
+		{acpterm.QuotaSessionTerminals, acpterm.Options{MaxSessionTerminals: 2}, acpterm.HandlerOptions{}, 2,
+			[]acpterm.CreateTerminalRequest{small, inOther, small}, small},
+		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1}, acpterm.HandlerOptions{}, 5000,
+			[]acpterm.CreateTerminalRequest{small, inOther, small, small}, small},
+		{acpterm.QuotaCreateBytes, acpterm.Options{}, acpterm.HandlerOptions{MaxCreateBytes: 10_000}, 10_000,
+			nil, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Args: []string{strings.Repeat("x", 10_000)}}},
+	} {
+		t.Run(string(quota.name), func(t *testing.T) {
+			m := newManager(t, &quota.options)
+			p := connectPeer(t, m, &quota.handler)
+			for _, req := range quota.fill {
+				p.write(request(`1`, acpterm.MethodCreate, req))
+				require.Nil(t, p.read().Error)
+			}
+			for range 3 {
+				p.write(request(`2`, acpterm.MethodCreate, quota.beyond))
+				p.refused(quota.name, quota.limit)
+			}
+			p.works()
+			require.Len(t, m.Terminals(), len(quota.fill), "nothing is left of what was refused")
+			if len(quota.fill) == 0 {
+				return
+			}
+			_, err := m.Create(t.Context(), quota.beyond)
+			require.ErrorIs(t, err, acpterm.ErrQuota)
+			require.ErrorContains(t, err, fmt.Sprint(quota.limit))
+			require.NoError(t, m.Release(t.Context(), "s", m.SessionTerminals("s")[0].ID()))
+			p.write(request(`3`, acpterm.MethodCreate, quota.beyond))
+			require.Nil(t, p.read().Error, "a release makes room")
+		})
+	}
+}
+
+// What a release has not ended yet still counts, or a quota would be no bound.
+func TestTerminalsCountUntilTheirTreeIsGone(t *testing.T) {
+	m := newManager(t, &acpterm.Options{MaxTerminals: 1})
+	term := create(t, m, childRequest("stubborn"))
+	awaitOutput(t, term, "ready")
+	p := connectPeer(t, m, nil)
+	p.write(request(`1`, acpterm.MethodRelease, of(term.ID())))
+	p.works()
+	_, err := m.Create(t.Context(), childRequest("sleep"))
+	require.ErrorIs(t, err, acpterm.ErrQuota)
+	require.NoError(t, term.Kill(t.Context())) // a second time, so by force
+	require.Nil(t, p.read().Error)
+	create(t, m, childRequest("sleep"))
+}
+
+func TestASessionHasAQuotaOfItsOwn(t *testing.T) {
+	m := newManager(t, &acpterm.Options{MaxSessionTerminals: 1})
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{MaxTerminals: 2}))
+	create(t, m, childRequest("sleep"))
+	create(t, m, childRequest("sleep"))
+	_, err := m.Create(t.Context(), childRequest("sleep"))
+	require.ErrorIs(t, err, acpterm.ErrQuota)
+}
+
+func TestPendingRequestsAreBounded(t *testing.T) {
+	const limit = 10
+	m := newManager(t, nil)
+	p := connectPeer(t, m, &acpterm.HandlerOptions{MaxPending: limit})
+	term := create(t, m, childRequest("sleep"))
+	p.writeAll(limit, func(i int) string { return request(fmt.Sprint(i), acpterm.MethodWaitForExit, of(term.ID())) })
+	p.write(request(`"beyond"`, acpterm.MethodWaitForExit, of(term.ID())))
+	p.refused(acpterm.QuotaPendingRequests, limit)
+	p.write(cancel(`0`))
+	require.EqualValues(t, -32800, p.read().Error.Code)
+	p.works()
+	require.NoError(t, term.Kill(t.Context()))
+	for range limit - 1 {
+		require.Nil(t, p.read().Error)
+	}
+}
+
+// An agent that reads nothing delays its own answers only.
+func TestAPeerThatDoesNotRead(t *testing.T) {
+	dir := t.TempDir()
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil, quietly())
+	ended, limit := filepath.Join(dir, "ended"), uint64(100_000)
+	req := childRequest("flood-and-touch", "3000000", ended)
+	req.OutputByteLimit = &limit
+	term := create(t, m, req)
+	sleeper := create(t, m, childRequest("sleep"))
+	p.writeAll(500, func(i int) string {
+		return request(fmt.Sprint(i), acpterm.MethodOutput, of(term.ID())) + "\n" +
+			request(fmt.Sprint(i+1000), acpterm.MethodWaitForExit, of(sleeper.ID())) + "\ngarbage"
+	})
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	_, err = os.Stat(ended)
+	require.NoError(t, err, "the command ran to its end")
+	require.Len(t, term.Output().Output, int(limit))
+	require.NoError(t, sleeper.Kill(t.Context()), "from the embedder's side")
+	other := connectPeer(t, m, nil, quietly())
+	other.works()
+	require.NoError(t, p.conn.Close())
+	<-p.conn.DisconnectNotify()
+}
+
+// An agent that dies in the middle of a line ends its connection, and its terminals with it.
+func TestAPeerThatDiesInMidLine(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil, quietly())
+	p.write(request(`1`, acpterm.MethodCreate, childRequest("sleep")))
+	require.Nil(t, p.read().Error)
+	term := m.Terminals()[0]
+	io.WriteString(p.writer, `{"jsonrpc":"2.0","id":2,"meth`)
+	p.close()
+	<-p.conn.DisconnectNotify()
+	<-term.Done()
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
+}
+
+// Polls that are cancelled keep their place.
+func TestCancelledPollsKeepTheirPlace(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil)
+	term := create(t, m, childRequest("flood", "1000000", "1000"))
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	const polls = 50
+	go p.writeAll(polls, func(i int) string {
+		return request(fmt.Sprint(i), acpterm.MethodOutput, of(term.ID())) + "\n" +
+			cancel(fmt.Sprint(i))
+	})
+	cancelled := 0
+	for i := range polls {
+		r := p.read()
+		require.Equal(t, fmt.Sprint(i), string(r.ID))
+		if r.Error != nil {
+			require.EqualValues(t, -32800, r.Error.Code)
+			cancelled++
+		}
+	}
+	t.Logf("%d of %d were cancelled in time", cancelled, polls)
+}

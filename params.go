@@ -12,8 +12,8 @@ import (
 // parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
 func parseTerminalParams(data []byte) (session SessionID, terminal TerminalID, err error) {
 	o := readObject("", data)
-	o.require("sessionId", &session, "a string")
-	o.require("terminalId", &terminal, "a string")
+	session = SessionID(o.requireString("sessionId"))
+	terminal = TerminalID(o.requireString("terminalId"))
 	if o.err != nil {
 		return "", "", o.err
 	}
@@ -68,10 +68,18 @@ func (o *object) read(name string, into any, want string) bool {
 	return true
 }
 
-func (o *object) require(name string, into any, want string) {
-	if !o.read(name, into, want) {
+// requireString returns a property that has to be a string.
+func (o *object) requireString(name string) (text string) {
+	value := o.get(name)
+	if value == nil || string(value) == "null" {
 		o.fail(name, "required")
+		return ""
 	}
+	text, ok := stringOf(value)
+	if !ok {
+		o.fail(name, "must be a string")
+	}
+	return text
 }
 
 func (o *object) fail(name, reason string) {

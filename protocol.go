@@ -170,8 +170,8 @@ func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage
 	o := readObject("", data)
-	o.require("sessionId", &req.SessionID, "a string")
-	o.require("command", &req.Command, "a string")
+	req.SessionID = SessionID(o.requireString("sessionId"))
+	req.Command = o.requireString("command")
 	o.read("args", &args, "an array")
 	o.read("env", &env, "an array")
 	if o.read("cwd", &req.Cwd, "a string") && req.Cwd == "" {
@@ -190,8 +190,8 @@ func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	for i, item := range env {
 		var v EnvVariable
 		e := readObject(fmt.Sprintf("env[%d]", i), item)
-		e.require("name", &v.Name, "a string")
-		e.require("value", &v.Value, "a string")
+		v.Name = e.requireString("name")
+		v.Value = e.requireString("value")
 		e.read("_meta", &v.Meta, "an object")
 		if e.err != nil {
 			o.err = cmp.Or(o.err, e.err)

@@ -44,7 +44,7 @@ var commands = map[string]func(){
 			n := min(65_521, len(rest))
 			os.Stdout.WriteString(rest[:n])
 			rest = rest[n:]
-			time.Sleep(time.Millisecond) // so that polls meet the output half-way
+			time.Sleep(10 * time.Millisecond) // so that polls meet the output half-way
 		}
 	},
 }

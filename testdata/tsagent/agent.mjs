@@ -234,14 +234,14 @@ const scenarios = {
       run.equal("a wait that was given up: the SDK's error", [error.code, error.data], [CANCELLED, "given up"]);
     }
 
-    const { output, exitStatus } = await terminal.currentOutput();
-    run.check("the command has not ended", exitStatus == null, exitStatus);
-    let later = output;
-    while (later.length <= output.length) {
+    const { output } = await terminal.currentOutput();
+    let later;
+    do {
       await sleep(20);
-      later = (await terminal.currentOutput()).output;
-    }
-    run.check("the command goes on printing", later.startsWith(output), { output, later });
+      later = await terminal.currentOutput();
+    } while (later.output.length <= output.length && later.exitStatus == null);
+    run.check("the command has not ended", later.exitStatus == null, later.exitStatus);
+    run.check("the command goes on printing", later.output.startsWith(output), { output, later });
     await terminal.kill();
     const ended = status(await uncancelled);
     if (HAS_SIGNALS) {

@@ -80,6 +80,10 @@ type Options struct {
 	// the goroutine that creates the terminal, side by side for several. Nil: no command has one of its own.
 	TimeoutFor func(SessionID, Command) time.Duration
 
+	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
+	// value bounds nothing.
+	Limits Limits
+
 	// Events is told what there is to put on record: each command's end, and what withstood one. It is called from
 	// one goroutine, in the order in which things happened, and holds up nothing but Close, which returns after
 	// the last event. An event is the hook's to keep; what it points to is not to be changed. Nil: nobody is told.
@@ -125,6 +129,9 @@ type SessionOptions struct {
 	// Negative: for ever.
 	Timeout time.Duration
 
+	// Limits are what each command of this session may use. Nil: Options.Limits.
+	Limits *Limits
+
 	// MaxTerminals is how many terminals the session may have at once. 0: Options.MaxSessionTerminals.
 	MaxTerminals int
 }
@@ -141,6 +148,11 @@ func WithTimeout(timeout time.Duration) TerminalOption {
 // steps mean.
 func WithEscalation(steps ...EscalationStep) TerminalOption {
 	return func(t *Terminal) { t.escalation = steps }
+}
+
+// WithLimits sets what the command may use, whatever the options say.
+func WithLimits(limits Limits) TerminalOption {
+	return func(t *Terminal) { t.limits = limits }
 }
 
 // Manager makes terminals and keeps them until they are released. NewManager makes one; Close ends it.
@@ -217,6 +229,7 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		limit:      limit,
 		escalation: m.options.escalation(),
 		timeout:    m.timeout(req.SessionID, command),
+		limits:     m.limits(req.SessionID),
 		ring:       newRingBuffer(m.options.keep(limit)),
 		cgroup:     m.options.Cgroup,
 		journal:    journal(m.options.Journal),
@@ -304,6 +317,16 @@ func (m *Manager) timeout(id SessionID, command Command) time.Duration {
 		return max(s.options.Timeout, 0)
 	}
 	return m.options.Timeout
+}
+
+// limits are what a command of a session may use.
+func (m *Manager) limits(id SessionID) Limits {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sessions[id]; s != nil && s.options.Limits != nil {
+		return *s.options.Limits
+	}
+	return m.options.Limits
 }
 
 // forgetIfEmptyLocked forgets a session that there is nothing to know of.

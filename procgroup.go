@@ -6,7 +6,7 @@ package acpterm
 //
 //	startGroup(Command, groupOptions) (*procGroup, error)
 //	    starts the command with standard input at end of file and one pipe for both outputs; the field
-//	    output is the pipe's other end, on which deadlines work.
+//	    output is the pipe's other end, on which deadlines work; the field enforced has the limits that hold.
 //	awaitExit() (exit, error)
 //	    returns when the leader has exited, without reaping it. For one caller.
 //	end(context.Context, syscall.Signal) (gone bool, left []int)
@@ -29,6 +29,7 @@ import "os"
 type groupOptions struct {
 	mark   string // tells the tree's processes from others: the terminal's id
 	cgroup string // the directory to make a cgroup for it in; empty for none
+	limits Limits // what it may use
 	trees  *trees // where it is entered for as long as its leader's number is its own
 }
 

@@ -28,6 +28,8 @@ type procGroup struct {
 	strays strays        // who was found to have left the group
 	trees  *trees        // of the manager
 
+	enforced []EnforcedLimit // the limits that hold
+
 	mu     sync.Mutex // held over kill and wait4 of a zombie, neither of which blocks
 	reaped bool
 }

@@ -50,6 +50,8 @@ type procGroup struct {
 	exited  chan struct{}  // closed when it has exited
 	output  *os.File       // the reading end of its output
 
+	enforced []EnforcedLimit
+
 	mu     sync.Mutex     // held over system calls that do not block
 	job    windows.Handle // 0 after close
 	asked  string         // the signal that CTRL_BREAK stood for last; empty if none was sent

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -96,6 +97,7 @@ type Terminal struct {
 	limit      int64 // bytes that Output shows
 	escalation []EscalationStep
 	timeout    time.Duration // 0: none
+	limits     Limits
 
 	ring    *ringBuffer
 	cgroup  string          // Options.Cgroup
@@ -162,6 +164,14 @@ func (t *Terminal) OutputByteLimit() uint64 { return uint64(t.limit) }
 
 // OutputTotal is how many bytes the command has written so far, kept or not.
 func (t *Terminal) OutputTotal() int64 { return t.ring.total() }
+
+// Limits are what the system enforces on the command. There are none while the terminal is starting.
+func (t *Terminal) Limits() []EnforcedLimit {
+	if !t.started.happened() || t.group == nil {
+		return nil
+	}
+	return slices.Clone(t.group.enforced)
+}
 
 // State is where the terminal is in its life.
 func (t *Terminal) State() State {
@@ -446,7 +456,7 @@ func (t *Terminal) start(command Command) error {
 	err := t.journal.record(t, command)
 	if err == nil {
 		t.starter.run(func() {
-			group, err = startGroup(command, groupOptions{mark: string(t.id), cgroup: t.cgroup, trees: t.trees})
+			group, err = startGroup(command, groupOptions{mark: string(t.id), cgroup: t.cgroup, limits: t.limits, trees: t.trees})
 		})
 	}
 	if err != nil {

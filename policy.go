@@ -1,0 +1,271 @@
+package acpterm
+
+// What may run: a Policy sees each command as it will run, before it does, and allows it, refuses it, has somebody
+// asked, or changes it. Nothing here knows how a command is started, or what JSON-RPC is.
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Policy decides what may run. It must be safe for concurrent use: commands that are created side by side are decided
+// side by side. It may take its time, bounded by ctx; only the create waits.
+type Policy interface {
+	Decide(ctx context.Context, p Proposal) Decision
+}
+
+// PolicyFunc is a function as a Policy.
+type PolicyFunc func(ctx context.Context, p Proposal) Decision
+
+// Decide calls the function.
+func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
+
+// Proposal is a command as it will run if it is allowed. What a policy is shown is what runs: the program and the
+// directory are those files and no others, whatever becomes of the names that led to them.
+type Proposal struct {
+	SessionID SessionID
+	// Command is what will run. Path and Dir have no symbolic links in them. A policy must not change what Args and Env
+	// point to.
+	Command Command
+	// Name is the last part of the path that the program was found at, before links were followed: what programs with
+	// several uses go by.
+	Name string
+	// Roots are the session's, without symbolic links; nil if it has none.
+	Roots []string
+	// Requested is what the agent asked for. Its Env are the variables that the agent sets; the rest of Command.Env is
+	// the embedder's.
+	Requested CreateTerminalRequest
+}
+
+// Verdict is what a policy says of a command. The zero value denies.
+type Verdict int
+
+// The verdicts, the strictest first.
+const (
+	// Deny refuses the command.
+	Deny Verdict = iota
+	// Ask has Options.Approve asked. Without that it denies.
+	Ask
+	// Allow lets it run, as far as this policy is concerned.
+	Allow
+)
+
+var verdictNames = [...]string{"deny", "ask", "allow"}
+
+// String is "deny", "ask" or "allow".
+func (v Verdict) String() string { return verdictNames[v] }
+
+// MarshalText writes the verdict's name.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads a verdict's name.
+func (v *Verdict) UnmarshalText(text []byte) error {
+	i := slices.Index(verdictNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("acpterm: %q is no verdict: want one of %s", text, strings.Join(verdictNames[:], ", "))
+	}
+	*v = Verdict(i)
+	return nil
+}
+
+// Decision is a policy's answer. The zero value denies, for no reason.
+type Decision struct {
+	Verdict Verdict
+	// Rule says which rule of the policy decided, for records and for whoever is asked.
+	Rule string
+	// Reason is what the agent is told of a denial, and whoever is asked of the question.
+	Reason string
+	// Change, if it is not nil, is what shall run instead. It is proposed anew, to all policies.
+	Change *Command
+}
+
+// Policies is a Policy made of several. All are asked, in their order, and the strictest verdict wins, the first of
+// equals. The first change wins. No policies allow everything.
+type Policies []Policy
+
+// Decide asks all.
+func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
+	strictest := Decision{Verdict: Allow}
+	for i, policy := range all {
+		d := policy.Decide(ctx, p)
+		if strictest.Change == nil {
+			strictest.Change = d.Change
+		}
+		if i == 0 || d.Verdict < strictest.Verdict {
+			d.Change = strictest.Change
+			strictest = d
+		}
+	}
+	return strictest
+}
+
+// ConfineDir denies commands whose working directory is not in one of the roots. Links are followed on both sides: when
+// the policy is made in the roots, and in each proposal's directory. A root that cannot be resolved is an error, of kind
+// ErrInvalidParams.
+func ConfineDir(roots ...string) (Policy, error) {
+	resolved, err := resolveRoots(roots)
+	if err != nil {
+		return nil, err
+	}
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision { return confined(p.Command.Dir, resolved) }), nil
+}
+
+// confined is the decision on a directory by roots, all of them resolved.
+func confined(dir string, roots []string) Decision {
+	for _, root := range roots {
+		if within(dir, root) {
+			return Decision{Verdict: Allow, Rule: "roots"}
+		}
+	}
+	return Decision{Verdict: Deny, Rule: "roots", Reason: "the working directory is outside of the session's roots"}
+}
+
+// within reports whether a path is a root or below it. Both are absolute and resolved.
+func within(path, root string) bool {
+	relative, err := filepath.Rel(root, path)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// resolveRoots follows the links of directories.
+func resolveRoots(roots []string) ([]string, error) {
+	var resolved []string
+	for i, root := range roots {
+		field := fmt.Sprintf("roots[%d]", i)
+		if !filepath.IsAbs(root) {
+			return nil, invalidField(field, "must be an absolute path")
+		}
+		path, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			return nil, invalidField(field, systemReason(err))
+		}
+		resolved = append(resolved, path)
+	}
+	return resolved, nil
+}
+
+// NoShell denies shell lines, and every program that is a shell by the name of its file or by the name that it is
+// called by.
+func NoShell() Policy {
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
+			return Decision{Verdict: Deny, Rule: "no-shell", Reason: "shells are not allowed"}
+		}
+		return Decision{Verdict: Allow, Rule: "no-shell"}
+	})
+}
+
+// isShell reports whether a program of this name takes lines of commands.
+func isShell(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
+	return slices.Contains([]string{
+		"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh", "elvish", "nu", "xonsh",
+		"busybox", "toybox", "cmd", "powershell", "pwsh", "command",
+	}, name)
+}
+
+// NoShellSyntax denies arguments that have a character in them which a shell gives a meaning to, or one that ends a line.
+// It is for programs that hand their arguments on to a shell. White space is no such character. Shell lines are
+// denied, since they are all syntax.
+func NoShellSyntax() Policy {
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+		for i, arg := range p.Command.Args[1:] {
+			if p.Command.ShellLine != "" || strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
+				return Decision{Verdict: Deny, Rule: "no-shell-syntax",
+					Reason: fmt.Sprintf("args[%d] has shell syntax in it, which is not allowed", i)}
+			}
+		}
+		return Decision{Verdict: Allow, Rule: "no-shell-syntax"}
+	})
+}
+
+// DangerousVariables are names of variables, as DenyVariables takes them, that make programs load or run something
+// else: the loaders' own, the shells', and those of widely used tools and languages.
+func DangerousVariables() []string {
+	return []string{
+		"LD_*", "DYLD_*", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "HOSTALIASES", "RES_OPTIONS", "TMPDIR", "MALLOC_*",
+		"PATH", "PATHEXT", "COMSPEC", "SHELL", "HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS",
+		"ENV", "BASH_ENV", "BASHOPTS", "SHELLOPTS", "BASH_FUNC_*", "IFS", "CDPATH", "PS4", "PROMPT_COMMAND", "ZDOTDIR", "FPATH",
+		"GIT_*", "SSH_ASKPASS", "SUDO_*", "EDITOR", "VISUAL", "PAGER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "BROWSER",
+		"PYTHON*", "NODE_OPTIONS", "NODE_PATH", "NPM_CONFIG_*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB", "GEM_*", "BUNDLE_*", "PHPRC", "PHP_INI_SCAN_DIR",
+		"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "MAVEN_OPTS", "GRADLE_OPTS", "DOTNET_*", "CORECLR_*", "COMPLUS_*",
+		"GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "GOENV", "GOROOT", "GOPATH", "CC", "CXX", "LD", "AR", "CGO_*", "CARGO_*", "RUSTC*", "RUSTFLAGS", "RUSTDOCFLAGS", "MAKEFLAGS", "MAKEFILES",
+		"CMAKE_*", "LUA_*", "TCLLIBPATH", "R_*", "JULIA_*", "DOCKER_*", "KUBECONFIG", "AWS_*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+	}
+}
+
+// DenyVariables denies commands for which the agent sets a variable with one of these names. In a name "*" stands for
+// any text, "?" for one character; on Windows case does not count. What the embedder puts into the environment is not
+// looked at.
+func DenyVariables(names ...string) Policy {
+	return variablePolicy("deny-variables", names, true)
+}
+
+// AllowVariables denies commands for which the agent sets a variable that has none of these names, which are as for
+// DenyVariables. Without names the agent may set none.
+func AllowVariables(names ...string) Policy {
+	return variablePolicy("allow-variables", names, false)
+}
+
+func variablePolicy(rule string, names []string, denied bool) Policy {
+	patterns := make([]pattern, len(names))
+	for i, name := range names {
+		patterns[i] = pattern(envKey(name))
+	}
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+		for _, v := range p.Requested.Env {
+			key := envKey(v.Name)
+			if slices.ContainsFunc(patterns, func(p pattern) bool { return p.matches(key) }) == denied {
+				return Decision{Verdict: Deny, Rule: rule, Reason: fmt.Sprintf("the variable %q must not be set", v.Name)}
+			}
+		}
+		return Decision{Verdict: Allow, Rule: rule}
+	})
+}
+
+// InheritVariables returns those variables of an environment, such as os.Environ(), that have one of these names, which are as for
+// DenyVariables: for Options.Env and SessionOptions.Env. Without names it is empty and not nil, so that
+// commands inherit nothing.
+func InheritVariables(environ []string, names ...string) []string {
+	inherited := []string{}
+	for _, variable := range environ {
+		name, _, _ := cutVariable(variable)
+		if slices.ContainsFunc(names, func(n string) bool { return pattern(envKey(n)).matches(envKey(name)) }) {
+			inherited = append(inherited, variable)
+		}
+	}
+	return inherited
+}
+
+// pattern is a text in which "*" stands for any text, of any characters, and "?" for one character. There is no way to
+// mean the two themselves.
+type pattern string
+
+// matches reports whether all of a text is what the pattern stands for.
+func (p pattern) matches(text string) bool {
+	// Where "*" was met last, and which part of the text it stands for then. That of an earlier one need not change.
+	star, rest := -1, ""
+	at := 0
+	for text != "" {
+		_, size := utf8.DecodeRuneInString(text)
+		switch {
+		case at < len(p) && p[at] == '*':
+			star, rest = at, text
+			at++
+		case at < len(p) && p[at] == '?':
+			text, at = text[size:], at+1
+		case at < len(p) && p[at] == text[0]:
+			text, at = text[1:], at+1
+		case star >= 0:
+			_, size := utf8.DecodeRuneInString(rest)
+			rest = rest[size:]
+			text, at = rest, star+1
+		default:
+			return false
+		}
+	}
+	return strings.Trim(string(p[at:]), "*") == ""
+}

@@ -28,6 +28,11 @@ const (
 	ErrTerminalNotFound Kind = "terminal_not_found"
 	// ErrCancelled is a call whose context ended, or whose request the agent cancelled.
 	ErrCancelled Kind = "cancelled"
+	// ErrDenied is a command that the policy, or somebody who was asked, does not let run. Error.Reason says why, and
+	// Error.Rule which rule it was.
+	ErrDenied Kind = "denied"
+	// ErrSessionNotFound is a session that was not opened, where Options.RequireSessions asks for that.
+	ErrSessionNotFound Kind = "session_not_found"
 	// ErrQuota is a request beyond what the options allow. Error.Quota says which, and Error.Limit how much.
 	ErrQuota Kind = "quota"
 	// ErrClosing is a call on a manager or a handler that was closed.
@@ -71,8 +76,10 @@ type Error struct {
 	Kind Kind
 	// Field is the request's field that is wrong, such as "cwd" or "env[2].name".
 	Field string
-	// Reason says in words what is wrong with Field.
+	// Reason says in words what is wrong with Field, or why a policy said no.
 	Reason string
+	// Rule is the policy's rule that said no.
+	Rule string
 
 	SessionID  SessionID
 	TerminalID TerminalID

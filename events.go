@@ -4,15 +4,17 @@ package acpterm
 // another. Nothing waits for the hook but the end of the manager.
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 )
 
-// Event is what Options.Events is told of: *EndEvent or *SurvivorsEvent.
+// Event is what Options.Events is told of: *DecisionEvent, *EndEvent or *SurvivorsEvent.
 type Event interface{ event() }
 
+func (*DecisionEvent) event()  {}
 func (*EndEvent) event()       {}
 func (*SurvivorsEvent) event() {}
 
@@ -25,11 +27,29 @@ type Subject struct {
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the process that the command ran as, and the leader of its session.
+	// PID is the process that the command ran as, and the leader of its session; 0 of one that did not run.
 	PID int
 }
 
-// EndEvent is a command's end. There is one for every command that was started. If something was ending its tree at
+// DecisionEvent is a decision on a command: there is one for each create that names a command which could be run. The
+// event comes before the command's end does.
+type DecisionEvent struct {
+	Subject
+	Time time.Time
+	// Verdict is the outcome: Allow or Deny. Without a policy everything is allowed.
+	Verdict Verdict
+	// Rule and Reason are those of the Decision.
+	Rule, Reason string
+	// Approval is how somebody answered who was asked, now or for another command like it: "once", "session", "always",
+	// "no", "never"; empty if nobody was. Approver is the answer's By.
+	Approval, Approver string
+	// Variables are the names of those that the agent set.
+	Variables []string
+	// Err is the error of a denial, or why there was no decision, such as a cancel.
+	Err error
+}
+
+// EndEvent is a command's end. There is one for every command that was allowed. If something was ending its tree at
 // that moment, such as a kill, the event comes when that is through.
 type EndEvent struct {
 	Subject
@@ -41,6 +61,13 @@ type EndEvent struct {
 	Bytes, Dropped int64
 	// Survivors are the processes of its tree that withstood what ended it.
 	Survivors []int
+	// CPUTime and PeakMemory are what the command's process used, and those of its children that it waited for: the
+	// time of processors, and the most bytes of memory that one of them held. 0 where the system does not tell: so far
+	// it does on Linux.
+	CPUTime    time.Duration
+	PeakMemory int64
+	// Err is why a command that was allowed did not run: then nothing else is set but the Subject.
+	Err error
 }
 
 // SurvivorsEvent is an ending, by a kill or a release or whatever else, that left processes of a tree running. Who
@@ -51,13 +78,14 @@ type SurvivorsEvent struct {
 	Survivors []int
 }
 
-// events is the queue before the hook. Its methods may be called concurrently, and none but wait waits.
+// events is the queue before the hook. Its methods may be called concurrently; only wait and room wait.
 type events struct {
 	hook func(Event) // nil: nobody listens
 
 	mu      sync.Mutex
 	queue   []Event
 	drained chan struct{} // closed when the queue is empty; nil when it is
+	shrunk  chan struct{} // closed when it is shorter; nil when nobody waits for that
 }
 
 // emit hands an event to the hook's goroutine, which there is only while events wait.
@@ -86,6 +114,10 @@ func (e *events) deliver() {
 		}
 		event := e.queue[0]
 		e.queue = e.queue[1:]
+		if e.shrunk != nil {
+			close(e.shrunk)
+			e.shrunk = nil
+		}
 		e.mu.Unlock()
 		e.call(event)
 	}
@@ -109,4 +141,89 @@ func (e *events) wait() {
 	if drained != nil {
 		<-drained
 	}
+}
+
+// maxEvents is how many events wait for a hook that is slow before creates wait for it too: a command that is not on
+// record does not run.
+const maxEvents = 10_000
+
+// room returns when the hook has kept up, or fails when ctx ends.
+func (e *events) room(ctx context.Context) error {
+	for {
+		e.mu.Lock()
+		if len(e.queue) < maxEvents {
+			e.mu.Unlock()
+			return nil
+		}
+		if e.shrunk == nil {
+			e.shrunk = make(chan struct{})
+		}
+		shrunk := e.shrunk
+		e.mu.Unlock()
+		select {
+		case <-shrunk:
+		case <-ctx.Done():
+			return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+		}
+	}
+}
+
+// LogEvents returns a hook for Options.Events that writes each event as one structured record, at level Info, or Warn
+// for a denial and for survivors: "decision", "end" and "survivors". With slog.NewJSONHandler it is an audit file that
+// jq can read.
+func LogEvents(logger *slog.Logger) func(Event) {
+	return func(event Event) {
+		switch e := event.(type) {
+		case *DecisionEvent:
+			level := slog.LevelInfo
+			attrs := append(e.Subject.attrs(), slog.String("verdict", e.Verdict.String()))
+			attrs = appendText(attrs, "rule", e.Rule, "reason", e.Reason, "approval", e.Approval, "approver", e.Approver)
+			if len(e.Variables) > 0 {
+				attrs = append(attrs, slog.Any("variables", e.Variables))
+			}
+			if e.Err != nil {
+				level = slog.LevelWarn
+				attrs = append(attrs, slog.String("error", e.Err.Error()))
+			}
+			logger.LogAttrs(context.Background(), level, "decision", attrs...)
+		case *EndEvent:
+			if e.Err != nil {
+				logger.LogAttrs(context.Background(), slog.LevelWarn, "end", append(e.Subject.attrs(), slog.String("error", e.Err.Error()))...)
+				return
+			}
+			attrs := append(e.Subject.attrs(), slog.Int("pid", e.PID), slog.String("endedBy", string(e.EndedBy)),
+				slog.Float64("seconds", e.Ended.Sub(e.Started).Seconds()), slog.Int64("bytes", e.Bytes),
+				slog.Int64("dropped", e.Dropped), slog.Float64("cpuSeconds", e.CPUTime.Seconds()), slog.Int64("peakMemory", e.PeakMemory))
+			if e.Status != nil && e.Status.ExitCode != nil {
+				attrs = append(attrs, slog.Any("exitCode", *e.Status.ExitCode))
+			}
+			if e.Status != nil && e.Status.Signal != nil {
+				attrs = append(attrs, slog.String("signal", *e.Status.Signal))
+			}
+			if len(e.Survivors) > 0 {
+				attrs = append(attrs, slog.Any("survivors", e.Survivors))
+			}
+			logger.LogAttrs(context.Background(), slog.LevelInfo, "end", attrs...)
+		case *SurvivorsEvent:
+			logger.LogAttrs(context.Background(), slog.LevelWarn, "survivors",
+				append(e.Subject.attrs(), slog.Int("pid", e.PID), slog.Any("survivors", e.Survivors))...)
+		}
+	}
+}
+
+func (s Subject) attrs() []slog.Attr {
+	return appendText([]slog.Attr{
+		slog.String("terminal", string(s.TerminalID)), slog.String("session", string(s.SessionID)),
+		slog.Any("args", s.Args), slog.String("path", s.Path), slog.String("dir", s.Dir),
+	}, "shellLine", s.ShellLine)
+}
+
+// appendText appends attributes whose text is not empty: name, text, name, text.
+func appendText(attrs []slog.Attr, pairs ...string) []slog.Attr {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			attrs = append(attrs, slog.String(pairs[i], pairs[i+1]))
+		}
+	}
+	return attrs
 }

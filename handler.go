@@ -29,6 +29,8 @@ var codes = map[Kind]int64{
 	ErrCommandNotFound:  CodeResourceNotFound,
 	ErrTerminalNotFound: CodeResourceNotFound,
 	ErrCancelled:        CodeRequestCancelled,
+	ErrDenied:           jsonrpc2.CodeInvalidParams,
+	ErrSessionNotFound:  CodeResourceNotFound,
 	ErrQuota:            CodeRequestCancelled,
 	ErrClosing:          CodeRequestCancelled,
 }
@@ -296,6 +298,7 @@ type errorData struct {
 	Method     string     `json:"method,omitempty"`
 	Field      string     `json:"field,omitempty"`
 	Reason     string     `json:"reason,omitempty"`
+	Rule       string     `json:"rule,omitempty"`
 	SessionID  SessionID  `json:"sessionId,omitempty"`
 	TerminalID TerminalID `json:"terminalId,omitempty"`
 	Command    string     `json:"command,omitempty"`
@@ -323,7 +326,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 		code = jsonrpc2.CodeInternalError
 	}
 	data := errorData{
-		Kind: e.Kind, Field: e.Field, Reason: e.Reason,
+		Kind: e.Kind, Field: e.Field, Reason: e.Reason, Rule: e.Rule,
 		SessionID: e.SessionID, TerminalID: e.TerminalID, Command: e.Command, PIDs: e.PIDs,
 		Quota: e.Quota, Limit: e.Limit,
 	}

@@ -1,26 +1,41 @@
 package acpterm
 
 // What a command may use: limits that the system enforces, from before the command's first instruction on. How, is in
-// limits_*.go.
+// limits_linux.go, limits_shell.go and limits_windows.go.
 
 import "time"
 
 // Limits bound what a command uses. A field that is zero bounds nothing. What cannot be enforced here makes a create
-// fail, with ErrInternal: a command never runs without a limit that it should have.
+// fail, with ErrInternal and the name of the field: a command never runs without a limit that it should have.
+//
+// On Linux, limits that no cgroup has take ptrace, for a moment before the command's first instruction. So a set-user-id
+// program, or one with capabilities, runs without those under such limits, unless the host may trace it (as root may); and
+// a create fails where ptrace is forbidden, or where somebody traces the host and all of its children (strace -f).
+//
+// On macOS and the BSDs, /bin/sh sets the limits and then becomes the command. So the command's first argument, the
+// name that it is called by, is its path there; and a program that turns out not to be executable is a command that
+// ends with 126, not a create that fails.
 type Limits struct {
 	// CPUTime is how much processor time each process may use, or the whole tree where Limit says so. It is rounded up
-	// to seconds. A process beyond is sent SIGXCPU, then SIGKILL.
+	// to seconds. A process beyond is sent SIGXCPU, and SIGKILL a second later; on Windows, where the time in the kernel
+	// is not counted, the tree is terminated.
 	CPUTime time.Duration
 	// Memory is how many bytes each process may have as address space, or the whole tree as memory where Limit says so.
+	// Address space is more than what is used: Go, Java and JavaScript programs reserve gigabytes that they never touch.
+	// Not on macOS and OpenBSD, but for the whole tree only with Options.Cgroup and on Windows.
 	Memory uint64
-	// Processes is how many there may be in the tree; by an rlimit, which is all there is without a cgroup or a job object,
-	// how many the user may have on the whole machine, and root as many as it likes.
+	// Processes is how many there may be in the tree, threads counted on Linux. By an rlimit, which is all there is without
+	// a cgroup or a job object, it is how many the user may have on the whole machine for the command to start another
+	// one. Linux does not hold root to that, nor whoever has CAP_SYS_RESOURCE or CAP_SYS_ADMIN; for a host that is one of
+	// these it takes a cgroup.
 	Processes int
-	// OpenFiles is how many files each process may have open.
+	// OpenFiles is one more than the highest descriptor that each process may open. Not on Windows.
 	OpenFiles int
-	// FileSize is how many bytes a file may have that a process writes to.
+	// FileSize is how many bytes a file may have that a process writes to, rounded up to 512 where it is the shell that
+	// sets it. A process that goes on is sent SIGXFSZ. Not on macOS and Windows.
 	FileSize uint64
-	// Nice is added to the priority number of each process: 1 to 19 is less urgent.
+	// Nice is added to the priority number of each process: 1 to 19 is less urgent. On Windows 1 to 9 is the priority
+	// class below normal, and more is idle.
 	Nice int
 }
 
@@ -36,4 +51,37 @@ type EnforcedLimit struct {
 	// Tree says that it holds for the whole tree together, and not for each process or, as an rlimit for Processes
 	// does, for all that the user runs.
 	Tree bool
+}
+
+// asked are the limits that bound something, in the order of the fields. Nothing enforces them yet.
+func (l Limits) asked() (asked []EnforcedLimit, err error) {
+	seconds := l.CPUTime / time.Second
+	if l.CPUTime%time.Second > 0 {
+		seconds++
+	}
+	for _, field := range []struct {
+		name   string
+		value  uint64
+		usable bool
+	}{
+		{"CPUTime", uint64(seconds), l.CPUTime >= 0},
+		{"Memory", l.Memory, true},
+		{"Processes", uint64(l.Processes), l.Processes >= 0},
+		{"OpenFiles", uint64(l.OpenFiles), l.OpenFiles >= 0},
+		{"FileSize", l.FileSize, true},
+		{"Nice", uint64(l.Nice), l.Nice >= 0 && l.Nice <= 19},
+	} {
+		switch {
+		case !field.usable:
+			return nil, limitError(field.name, "is out of range", nil)
+		case field.value > 0:
+			asked = append(asked, EnforcedLimit{Name: field.name, Value: field.value})
+		}
+	}
+	return asked, nil
+}
+
+// limitError is the error for a limit that cannot be enforced.
+func limitError(name, reason string, err error) error {
+	return &Error{Kind: ErrInternal, Field: "Limits." + name, Reason: reason, Err: err}
 }

@@ -80,6 +80,21 @@ type Options struct {
 	// the goroutine that creates the terminal, side by side for several. Nil: no command has one of its own.
 	TimeoutFor func(SessionID, Command) time.Duration
 
+	// RequireSessions has creates fail, with ErrSessionNotFound, for sessions that OpenSession has not opened.
+	RequireSessions bool
+
+	// Policy says what may run, in every session; SessionOptions.Policy and Roots are asked as well. Nil: everything.
+	Policy Policy
+
+	// Approve is asked about commands for which a policy says Ask. It may take as long as a person does: only that
+	// create waits, and ctx ends when the request is cancelled, its connection or session ends, or the manager closes;
+	// an answer after that counts for nothing. It is called side by side for several. Nil: nobody says yes.
+	Approve func(ctx context.Context, q Question) Answer
+
+	// Wrap rewrites each command just before it starts, after the policy: a sandbox. SessionOptions.Wrap comes before
+	// it. When it fails, so does the create. Nil: commands are started as they are.
+	Wrap Wrapper
+
 	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
 	// value bounds nothing.
 	Limits Limits
@@ -125,6 +140,23 @@ func (o *Options) maxOutputBytes() int64    { return cmp.Or(o.MaxOutputBytes, 4<
 // SessionOptions are what OpenSession gives a session of its own. The zero value, and nil in its place, is a session
 // like any other.
 type SessionOptions struct {
+	// Dir is the working directory for requests without cwd, an absolute path. Empty: the first of Roots, or
+	// Options.Dir if there are none.
+	Dir string
+
+	// Roots are directories, absolute paths: commands may only run in them and below. Links in them are followed once,
+	// by OpenSession. Sandboxes let commands write there. Nil: commands may run anywhere.
+	Roots []string
+
+	// Env is the environment that requests add to. Nil: Options.Env.
+	Env []string
+
+	// Policy says what may run in this session, besides Options.Policy: the strictest wins. Nil: that alone.
+	Policy Policy
+
+	// Wrap rewrites this session's commands just before they start. Nil: Options.Wrap.
+	Wrap Wrapper
+
 	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout.
 	// Negative: for ever.
 	Timeout time.Duration
@@ -169,7 +201,7 @@ type Manager struct {
 	starter starter
 	trees   trees
 	events  events
-	closing chan struct{} // closed when Close begins
+	closing moment // Close has begun
 
 	mu        sync.Mutex
 	closed    chan struct{}          // closed when Close is through; nil before it begins
@@ -178,12 +210,15 @@ type Manager struct {
 	sessions  map[SessionID]*session // those that were opened, and those that have terminals
 	alive     int                    // terminals, those that are being released too
 	reserved  int64                  // bytes of output that they have room for
+	approvals map[approvalKey]Answer // those to remember
 }
 
 // session is what a manager knows of one.
 type session struct {
 	opened    bool
 	options   SessionOptions
+	roots     []string // options.Roots, resolved
+	closed    moment   // CloseSession was called; of one that was opened
 	terminals map[TerminalID]*Terminal
 	alive     int // terminals, those that are being released too
 }
@@ -192,9 +227,10 @@ type session struct {
 func NewManager(options *Options) *Manager {
 	m := &Manager{
 		ids:       newIDMint(),
-		closing:   make(chan struct{}),
+		closing:   newMoment(),
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
+		approvals: make(map[approvalKey]Answer),
 	}
 	if options != nil {
 		m.options = *options
@@ -216,20 +252,52 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
 	}
-	command, err := m.options.resolve(req)
+	s, err := m.settings(req.SessionID)
 	if err != nil {
 		return fail(err)
 	}
+	command, err := s.options.resolve(req)
+	if err != nil {
+		return fail(err)
+	}
+	if err := m.events.room(ctx); err != nil {
+		return fail(err)
+	}
+	// Whoever is asked is asked no longer when there would be nothing to run the command in.
+	asking, stop := s.whileOpen(ctx, m.closing)
+	defer stop()
+	id := m.ids.next(req.SessionID)
+	allowed, err := m.authorize(asking, s, id, req, command)
+	if over, ok := context.Cause(asking).(Kind); ok && err != nil {
+		err = &Error{Kind: over}
+	}
+	if err != nil {
+		return fail(err)
+	}
+	defer allowed.held.release()
+	m.events.emit(allowed.decision)
+	t, err := m.run(ctx, s, id, allowed, options)
+	if err != nil {
+		err = inOperation("create", req.SessionID, err)
+		m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Err: err})
+		return nil, err
+	}
+	return t, nil
+}
+
+// run is the rest of Create: it makes a terminal of a command that may run.
+func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption) (*Terminal, error) {
+	req, command := allowed.proposal.Requested, allowed.proposal.Command
 	limit := m.options.outputLimit(req.OutputByteLimit)
 	t := &Terminal{
-		id:         m.ids.next(req.SessionID),
+		id:         id,
 		session:    req.SessionID,
 		request:    req,
 		created:    time.Now(),
 		limit:      limit,
 		escalation: m.options.escalation(),
-		timeout:    m.timeout(req.SessionID, command),
-		limits:     m.limits(req.SessionID),
+		timeout:    s.timeout(command),
+		limits:     s.options.Limits,
 		ring:       newRingBuffer(m.options.keep(limit)),
 		cgroup:     m.options.Cgroup,
 		journal:    journal(m.options.Journal),
@@ -244,15 +312,16 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	for _, option := range options {
 		option(t)
 	}
-	if err := m.register(t); err != nil {
-		return fail(err)
+	if err := m.register(t, s); err != nil {
+		return nil, err
 	}
-	if err := t.start(command); err != nil {
+	if err := t.start(ctx, allowed, s.options.Wrap); err != nil {
 		m.discard(t)
 		return nil, err
 	}
+	var err error
 	select {
-	case <-m.closing:
+	case <-m.closing.Done():
 		err = &Error{Kind: ErrClosing}
 	case <-ctx.Done():
 		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
@@ -260,15 +329,104 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		return t, nil
 	}
 	m.discard(t)
-	return fail(err)
+	return nil, err
+}
+
+// settings are what holds for one create: the session's options over the manager's.
+type settings struct {
+	options Options // with the session's where there are any
+	policy  Policy  // all that apply; nil: none does
+	roots   []string
+	opened  bool
+	closed  moment // the session is, if it was opened
+
+	// Options' Timeout and TimeoutFor as they are for a command of this session.
+	timeout func(Command) time.Duration
+}
+
+// settings looks up what holds in a session.
+func (m *Manager) settings(id SessionID) (settings, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.sessions[id]
+	if m.options.RequireSessions && (known == nil || !known.opened) {
+		return settings{}, &Error{Kind: ErrSessionNotFound, SessionID: id}
+	}
+	s := settings{options: m.options}
+	var own SessionOptions
+	if known != nil && known.opened {
+		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
+	}
+	s.options.Dir = cmp.Or(own.Dir, firstOrNone(s.roots), m.options.Dir)
+	s.options.Env = orElse(own.Env, m.options.Env)
+	if own.Wrap != nil {
+		s.options.Wrap = own.Wrap
+	}
+	if own.Limits != nil {
+		s.options.Limits = *own.Limits
+	}
+	s.timeout = func(c Command) time.Duration {
+		if m.options.TimeoutFor != nil {
+			if timeout := m.options.TimeoutFor(id, c); timeout != 0 {
+				return max(timeout, 0)
+			}
+		}
+		return max(cmp.Or(own.Timeout, m.options.Timeout), 0)
+	}
+	var all Policies
+	if s.roots != nil {
+		all = append(all, confinement(s.roots))
+	}
+	for _, policy := range []Policy{m.options.Policy, own.Policy} {
+		if policy != nil {
+			all = append(all, policy)
+		}
+	}
+	if all != nil {
+		s.policy = all
+	}
+	return s, nil
+}
+
+func firstOrNone(roots []string) string {
+	if len(roots) == 0 {
+		return ""
+	}
+	return roots[0]
+}
+
+// orElse is a list, or another one if it is nil.
+func orElse(list, other []string) []string {
+	if list != nil {
+		return list
+	}
+	return other
+}
+
+// whileOpen is a context that ends with ctx, with the session if it was opened, and with the manager.
+func (s settings) whileOpen(ctx context.Context, closing moment) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stops := []func() bool{context.AfterFunc(closing, func() { cancel(ErrClosing) })}
+	if s.opened {
+		stops = append(stops, context.AfterFunc(s.closed, func() { cancel(ErrSessionNotFound) }))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel(nil)
+	}
 }
 
 // register makes a terminal known, unless the manager is closing or a quota is full.
-func (m *Manager) register(t *Terminal) error {
+func (m *Manager) register(t *Terminal, settings settings) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed != nil {
 		return &Error{Kind: ErrClosing}
+	}
+	if settings.opened && settings.closed.happened() {
+		return &Error{Kind: ErrSessionNotFound}
 	}
 	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
 	if s := m.sessions[t.session]; s != nil {
@@ -302,31 +460,6 @@ func (m *Manager) sessionLocked(id SessionID) *session {
 		m.sessions[id] = s
 	}
 	return s
-}
-
-// timeout is how long a command of a session may run; 0 is for ever.
-func (m *Manager) timeout(id SessionID, command Command) time.Duration {
-	if m.options.TimeoutFor != nil {
-		if timeout := m.options.TimeoutFor(id, command); timeout != 0 {
-			return max(timeout, 0)
-		}
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.sessions[id]; s != nil && s.options.Timeout != 0 {
-		return max(s.options.Timeout, 0)
-	}
-	return m.options.Timeout
-}
-
-// limits are what a command of a session may use.
-func (m *Manager) limits(id SessionID) Limits {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s := m.sessions[id]; s != nil && s.options.Limits != nil {
-		return *s.options.Limits
-	}
-	return m.options.Limits
 }
 
 // forgetIfEmptyLocked forgets a session that there is nothing to know of.
@@ -434,36 +567,44 @@ func (m *Manager) released(t *Terminal) {
 }
 
 // OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
-// theirs. A session need not be opened to have terminals. It fails with ErrInvalidParams if it is open already or the
-// id is empty. CloseSession ends it.
+// theirs. A session need not be opened to have terminals, unless Options.RequireSessions says so. It fails with
+// ErrInvalidParams if it is open already, the id is empty or a root cannot be resolved. CloseSession ends it.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
+	fail := func(err error) error { return inOperation("open session", id, err) }
+	var own SessionOptions
+	if options != nil {
+		own = *options
+	}
+	own.Env, own.Roots = slices.Clone(own.Env), slices.Clone(own.Roots)
+	roots, err := resolveRoots(own.Roots)
+	if err != nil {
+		return fail(err)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	reason := ""
 	switch s := m.sessions[id]; {
 	case id == "":
-		reason = "must not be empty"
+		return fail(invalidField("sessionId", "must not be empty"))
 	case s != nil && s.opened:
-		reason = "is open already"
-	}
-	if reason != "" {
-		return inOperation("open session", id, invalidField("sessionId", reason))
+		return fail(invalidField("sessionId", "is open already"))
+	case m.closed != nil:
+		return fail(&Error{Kind: ErrClosing})
 	}
 	s := m.sessionLocked(id)
-	s.opened = true
-	if options != nil {
-		s.options = *options
-	}
+	s.opened, s.options, s.roots, s.closed = true, own, roots, newMoment()
 	return nil
 }
 
-// CloseSession forgets a session's options and releases its terminals, as ReleaseSession does.
+// CloseSession forgets a session's options and what was approved in it, has creates that are under way fail with
+// ErrSessionNotFound, and releases its terminals, as ReleaseSession does.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
-	if s := m.sessions[id]; s != nil {
-		s.opened, s.options = false, SessionOptions{}
+	if s := m.sessions[id]; s != nil && s.opened {
+		s.closed.happen()
+		s.opened, s.options, s.roots = false, SessionOptions{}, nil
 		m.forgetIfEmptyLocked(id, s)
 	}
+	maps.DeleteFunc(m.approvals, func(key approvalKey, _ Answer) bool { return key.session == id })
 	m.mu.Unlock()
 	return m.ReleaseSession(ctx, id)
 }
@@ -505,7 +646,7 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	m.mu.Lock()
 	if m.closed == nil {
 		m.closed = make(chan struct{})
-		close(m.closing)
+		m.closing.happen()
 		go m.leave()
 	}
 	m.mu.Unlock()

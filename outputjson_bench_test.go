@@ -93,7 +93,7 @@ func BenchmarkPoll(b *testing.B) {
 				m := NewManager(nil)
 				t := outputOf(1 << 20)
 				t.id, t.session = m.ids.next("s"), "s"
-				require.NoError(b, m.register(t))
+				require.NoError(b, m.register(t, settings{}))
 				t.ring.write(testOutput(output.begin), maxReserve)
 				poll := agentEnd(b, way, m, t)
 				news := testOutput(output.news)

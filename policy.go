@@ -34,6 +34,9 @@ type Proposal struct {
 	// Name is the last part of the path that the program was found at, before links were followed: what programs with
 	// several uses go by.
 	Name string
+	// ArgsUnknown says that the arguments will be others than Command.Args has: those of a program in a shell line, for
+	// instance, whose words the shell makes something of. A policy must then expect any.
+	ArgsUnknown bool
 	// Roots are the session's, without symbolic links; nil if it has none.
 	Roots []string
 	// Requested is what the agent asked for. Its Env are the variables that the agent sets; the rest of Command.Env is
@@ -111,23 +114,43 @@ func ConfineDir(roots ...string) (Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision { return confined(p.Command.Dir, resolved) }), nil
+	return confinement(resolved), nil
 }
 
-// confined is the decision on a directory by roots, all of them resolved.
-func confined(dir string, roots []string) Decision {
-	for _, root := range roots {
-		if within(dir, root) {
+// confinement is ConfineDir's policy. The roots are resolved.
+func confinement(roots []string) Policy {
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+		if slices.ContainsFunc(roots, func(root string) bool { return within(p.Command.Dir, root) }) {
 			return Decision{Verdict: Allow, Rule: "roots"}
 		}
-	}
-	return Decision{Verdict: Deny, Rule: "roots", Reason: "the working directory is outside of the session's roots"}
+		return Decision{Verdict: Deny, Rule: "roots", Reason: "cwd is outside of the directories that commands may run in"}
+	})
 }
 
 // within reports whether a path is a root or below it. Both are absolute and resolved.
 func within(path, root string) bool {
 	relative, err := filepath.Rel(root, path)
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// Propose is the program that a policy such as policy/shell's has found in a command, as a Proposal of its own, for the
+// same rules: p with the name of the program as the command would look it up, its arguments, and the variables that are
+// set for it. It fails with ErrCommandNotFound or ErrNotExecutable if there is no such program.
+func (p Proposal) Propose(name string, args []string, set []EnvVariable) (Proposal, error) {
+	inner := p
+	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
+	inner.Command.Env = mergeEnv(p.Command.Env, p.Command.Dir, set)
+	inner.Command.Args = slices.Concat([]string{name}, args)
+	inner.Command.ShellLine = ""
+	found, err := lookProgram(name, p.Command.Dir, p.Command.Env)
+	if err != nil {
+		return Proposal{}, err
+	}
+	inner.Name = filepath.Base(found)
+	if inner.Command.Path, err = filepath.EvalSymlinks(found); err != nil {
+		return Proposal{}, &Error{Kind: ErrCommandNotFound, Command: name, Err: err}
+	}
+	return inner, nil
 }
 
 // resolveRoots follows the links of directories.

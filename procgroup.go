@@ -27,10 +27,11 @@ import "os"
 
 // groupOptions are what a tree is started with besides its command.
 type groupOptions struct {
-	mark   string // tells the tree's processes from others: the terminal's id
-	cgroup string // the directory to make a cgroup for it in; empty for none
-	limits Limits // what it may use
-	trees  *trees // where it is entered for as long as its leader's number is its own
+	mark   string     // tells the tree's processes from others: the terminal's id
+	cgroup string     // the directory to make a cgroup for it in; empty for none
+	limits Limits     // what it may use
+	files  []*os.File // what it inherits besides its three, as descriptor 3 and so on; none on Windows
+	trees  *trees     // where it is entered for as long as its leader's number is its own
 }
 
 // exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.

@@ -69,7 +69,7 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	g.pid, err = syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
-		Files: childFiles(stdin.Fd(), w.Fd()), // Fd makes them blocking, as commands expect
+		Files: childFiles(stdin.Fd(), w.Fd(), o.files), // Fd makes them blocking, as commands expect
 		Sys:   attr,
 	})
 	if err != nil {
@@ -84,11 +84,14 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	return g, nil
 }
 
-// childFiles is the descriptor table of a command: its three, and every other one closed that it would
-// inherit. Go opens none of those, but the host may have been started with some, or have C code that does.
+// childFiles is the descriptor table of a command: its three, those that it is given, and every other one closed that
+// it would inherit. Go opens none of those, but the host may have been started with some, or have C code that does.
 // (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay open.)
-func childFiles(stdin, output uintptr) []uintptr {
+func childFiles(stdin, output uintptr, given []*os.File) []uintptr {
 	files := []uintptr{stdin, output, output}
+	for _, file := range given {
+		files = append(files, file.Fd())
+	}
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
 		return files

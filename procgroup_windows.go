@@ -92,6 +92,9 @@ func (s startCalls) startGroup(c Command, o groupOptions) (_ *procGroup, err err
 	if o.cgroup != "" {
 		return nil, startError(c, errors.New("cgroups are of Linux"))
 	}
+	if len(o.files) > 0 {
+		return nil, startError(c, errors.New("a command inherits no files on Windows"))
+	}
 	stdin, err := s.openNull()
 	if err != nil {
 		return nil, startError(c, err)

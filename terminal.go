@@ -449,14 +449,32 @@ func (t *Terminal) expire() {
 }
 
 // start runs the command. The caller has made the terminal known already.
-func (t *Terminal) start(command Command) error {
+func (t *Terminal) start(ctx context.Context, allowed authorized, wrap Wrapper) error {
 	defer t.started.happen()
-	command.Env = markEnv(command.Env, t.id)
+	command := allowed.proposal.Command
+	wrapped := Wrapped{Command: command}
 	var group *procGroup
-	err := t.journal.record(t, command)
+	var err error
+	if wrap != nil {
+		wrapped, err = wrap.Wrap(ctx, allowed.proposal)
+		defer func() {
+			for _, file := range wrapped.Files {
+				file.Close()
+			}
+		}()
+	}
+	if err == nil {
+		err = t.journal.record(t, command)
+	}
 	if err == nil {
 		t.starter.run(func() {
-			group, err = startGroup(command, groupOptions{mark: string(t.id), cgroup: t.cgroup, limits: t.limits, trees: t.trees})
+			if wrapped.Command, err = allowed.held.start(wrapped.Command); err != nil {
+				return
+			}
+			wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
+			group, err = startGroup(wrapped.Command, groupOptions{
+				mark: string(t.id), cgroup: t.cgroup, limits: t.limits, files: wrapped.Files, trees: t.trees,
+			})
 		})
 	}
 	if err != nil {
@@ -464,6 +482,7 @@ func (t *Terminal) start(command Command) error {
 		t.fail(err)
 		return err
 	}
+	command.Env = markEnv(command.Env, t.id)
 	t.command, t.group, t.capture = command, group, newCapture(group.output, t.ring)
 	t.mu.Lock()
 	t.state, t.startedAt = StateRunning, time.Now()

@@ -1,0 +1,277 @@
+package acpterm
+
+// From a command that was asked for to one that may run: policies are asked, perhaps a person is, and what they were
+// shown is held fast until it runs. manager.go calls it; it knows of no terminals.
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Question is a command that somebody is asked about, and why.
+type Question struct {
+	Proposal
+	Rule, Reason string // the Decision's
+}
+
+// Answer is what somebody says to a Question. The zero value says no, this time.
+type Answer struct {
+	Approval Approval
+	// By says who answered, for the record.
+	By string
+}
+
+// Approval is how far an answer goes. What is remembered is remembered of this program, with these arguments or this
+// shell line, in this directory, with these variables set by the agent, and for this rule; nothing else is taken for
+// the same.
+type Approval int
+
+// The approvals.
+const (
+	// No denies it this time.
+	No Approval = iota
+	// Once allows it this time.
+	Once
+	// ForSession allows it, and the same again in this session, until CloseSession.
+	ForSession
+	// Always allows it, and the same again in every session of this manager.
+	Always
+	// Never denies it, and the same again in every session of this manager.
+	Never
+)
+
+var approvalNames = [...]string{"no", "once", "session", "always", "never"}
+
+// String is "no", "once", "session", "always" or "never".
+func (a Approval) String() string { return approvalNames[a] }
+
+// verdict is what an answer decides.
+func (a Approval) verdict() Verdict {
+	if a == No || a == Never {
+		return Deny
+	}
+	return Allow
+}
+
+// approvalKey is what an approval is remembered by. The session is empty for those that go for all.
+type approvalKey struct {
+	session SessionID
+	command [sha256.Size]byte
+}
+
+// newApprovalKey is the key of a question in a session.
+func newApprovalKey(session SessionID, q Question) approvalKey {
+	set := slices.Clone(q.Requested.Env)
+	slices.SortStableFunc(set, func(a, b EnvVariable) int { // the last of a name wins, so their order counts
+		switch {
+		case a.Name < b.Name:
+			return -1
+		case a.Name > b.Name:
+			return 1
+		}
+		return 0
+	})
+	text, err := json.Marshal([]any{q.Command.Path, q.Command.Args, q.Command.Dir, q.Command.ShellLine, set, q.Rule})
+	if err != nil {
+		panic(err) // strings can be encoded
+	}
+	return approvalKey{session, sha256.Sum256(text)}
+}
+
+// authorized is a command that may run, and nothing else in its place.
+type authorized struct {
+	proposal Proposal
+	held     *held // nil where no policy looked at it
+	decision *DecisionEvent
+}
+
+// maxChanges is how often a command can be changed by policies before they count as ones that never agree.
+const maxChanges = 8
+
+// authorize asks the policies, and whoever approves, until nothing changes the command any more. It fails with ErrDenied,
+// or with ErrCancelled when ctx ends.
+func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c Command) (authorized, error) {
+	a := authorized{proposal: Proposal{
+		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
+	}}
+	decision := Decision{Verdict: Allow}
+	var answer Answer
+	var err error
+	if s.policy != nil {
+		decision, answer, err = m.decide(ctx, s.policy, &a)
+	}
+	a.decision = newDecisionEvent(id, a.proposal, decision, answer)
+	if err == nil && decision.Verdict != Allow {
+		err = &Error{Kind: ErrDenied, Rule: decision.Rule, Reason: decision.Reason}
+	}
+	if err != nil {
+		a.held.release()
+		a.decision.Err = err
+		m.events.emit(a.decision)
+	}
+	return a, err
+}
+
+// decide asks until nothing is changed, and leaves in a what was decided on.
+func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Decision, Answer, error) {
+	for range maxChanges {
+		if err := a.hold(); err != nil {
+			return Decision{}, Answer{}, err
+		}
+		d := policy.Decide(ctx, a.proposal)
+		if ctx.Err() != nil {
+			return d, Answer{}, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+		}
+		if d.Change != nil && d.Verdict != Deny {
+			a.proposal.Command = *d.Change
+			a.proposal.Name = filepath.Base(d.Change.Path)
+			continue
+		}
+		if d.Verdict != Ask {
+			return d, Answer{}, nil
+		}
+		answer, err := m.approve(ctx, Question{a.proposal, d.Rule, d.Reason})
+		d.Verdict = answer.Approval.verdict()
+		return d, answer, err
+	}
+	return Decision{Verdict: Deny, Reason: "the policies go on changing the command"}, Answer{}, nil
+}
+
+// approve asks somebody, unless the answer is known.
+func (m *Manager) approve(ctx context.Context, q Question) (Answer, error) {
+	inSession, always := newApprovalKey(q.SessionID, q), newApprovalKey("", q)
+	m.mu.Lock()
+	answer, known := m.approvals[always]
+	if !known {
+		answer, known = m.approvals[inSession]
+	}
+	m.mu.Unlock()
+	if known || m.options.Approve == nil {
+		return answer, nil
+	}
+	answer = m.options.Approve(ctx, q)
+	if ctx.Err() != nil { // whatever was answered came too late
+		return Answer{}, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch answer.Approval {
+	case ForSession:
+		m.approvals[inSession] = answer
+	case Always, Never:
+		m.approvals[always] = answer
+	}
+	return answer, nil
+}
+
+// hold resolves the proposal's program and directory, and holds on to what they are.
+func (a *authorized) hold() error {
+	a.held.release()
+	a.held = nil
+	c := &a.proposal.Command
+	path, err := filepath.EvalSymlinks(c.Path)
+	if err != nil {
+		return &Error{Kind: ErrCommandNotFound, Command: a.proposal.Requested.Command, Err: err}
+	}
+	dir, err := filepath.EvalSymlinks(c.Dir)
+	if err != nil {
+		return invalidField("cwd", systemReason(err))
+	}
+	if !setsVariable(a.proposal.Requested.Env, "PWD") && getenv(c.Env, "PWD") == c.Dir {
+		c.Env = mergeEnv(c.Env, dir, nil)
+	}
+	c.Path, c.Dir = path, dir
+	a.held, err = holdFast(path, dir)
+	return err
+}
+
+func setsVariable(set []EnvVariable, name string) bool {
+	return slices.ContainsFunc(set, func(v EnvVariable) bool { return v.Name == name })
+}
+
+// held is a program and a directory as they were when they were decided on. A nil one is neither.
+type held struct {
+	program, dir         string
+	programInfo, dirInfo os.FileInfo
+	open                 heldDir
+}
+
+// holdFast looks at a program and a directory, both without symbolic links in their paths.
+func holdFast(program, dir string) (*held, error) {
+	programInfo, err := os.Stat(program)
+	if err != nil {
+		return nil, invalidField("command", systemReason(err))
+	}
+	open, err := openDir(dir)
+	if err != nil {
+		return nil, invalidField("cwd", systemReason(err))
+	}
+	h := &held{program: program, dir: dir, programInfo: programInfo, open: open}
+	if h.dirInfo, err = os.Stat(open.path(dir)); err != nil {
+		h.release()
+		return nil, invalidField("cwd", systemReason(err))
+	}
+	if !h.unchanged() {
+		h.release()
+		return nil, errChanged
+	}
+	return h, nil
+}
+
+// errChanged is why a command does not run that is not what was decided on any more.
+var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
+	Reason: "the program or the directory has been replaced since it was looked at"}
+
+// unchanged reports whether both names still lead to the same: no link on the way, the same file, not written to.
+func (h *held) unchanged() bool {
+	same := func(path string, was os.FileInfo) bool {
+		resolved, err := filepath.EvalSymlinks(path)
+		if err != nil || resolved != path {
+			return false
+		}
+		info, err := os.Stat(path)
+		return err == nil && os.SameFile(was, info) &&
+			(info.IsDir() || info.Size() == was.Size() && info.ModTime().Equal(was.ModTime()))
+	}
+	return h == nil || same(h.program, h.programInfo) && same(h.dir, h.dirInfo)
+}
+
+// start returns the command to start, if it is still what was decided on.
+func (h *held) start(c Command) (Command, error) {
+	if !h.unchanged() {
+		return c, errChanged
+	}
+	if h != nil && c.Dir == h.dir {
+		c.Dir = h.open.path(h.dir)
+	}
+	return c, nil
+}
+
+func (h *held) release() {
+	if h != nil {
+		h.open.close()
+	}
+}
+
+// newDecisionEvent is the record of a decision.
+func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer Answer) *DecisionEvent {
+	e := &DecisionEvent{
+		Subject: Subject{
+			TerminalID: id, SessionID: p.SessionID,
+			Path: p.Command.Path, Args: p.Command.Args, Dir: p.Command.Dir, ShellLine: p.Command.ShellLine,
+		},
+		Time: time.Now(), Verdict: d.Verdict, Rule: d.Rule, Reason: d.Reason, Approver: answer.By,
+	}
+	if answer != (Answer{}) {
+		e.Approval = answer.Approval.String()
+	}
+	for _, v := range p.Requested.Env {
+		e.Variables = append(e.Variables, v.Name)
+	}
+	return e
+}

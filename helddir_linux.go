@@ -1,0 +1,23 @@
+package acpterm
+
+// A directory held by a descriptor: a command that is started in it through that gets this very directory, whatever
+// happens to its name.
+
+import (
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// heldDir is the descriptor.
+type heldDir int
+
+func openDir(path string) (heldDir, error) {
+	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
+	return heldDir(fd), err
+}
+
+// path is a name for it that works in this process, and in its child before that executes its program.
+func (d heldDir) path(string) string { return "/proc/self/fd/" + strconv.Itoa(int(d)) }
+
+func (d heldDir) close() { unix.Close(int(d)) }

@@ -1,0 +1,216 @@
+package acpterm
+
+// Rules: a Policy that is written down as data, in Go or in JSON, with examples that are checked when it is loaded.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Rules say which programs may run, with which arguments, where. The strictest verdict of the rules that match a command
+// holds. Policy makes a Policy of them; ParseRules reads them from JSON.
+type Rules struct {
+	// Default is the verdict on commands that no rule matches. The zero value denies.
+	Default Verdict `json:"default,omitempty"`
+	// ShellLines is the verdict on shell lines, which no rule matches: the module policy/shell has each program in a line
+	// looked at by the rules instead. The zero value denies.
+	ShellLines Verdict `json:"shellLines,omitempty"`
+	Rules      []Rule  `json:"rules,omitempty"`
+}
+
+// Rule is a verdict on some commands: on those that all of its conditions hold for.
+type Rule struct {
+	// Name is what decisions and records call it. Required.
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	// Reason is what the agent is told of a denial, and whoever is asked.
+	Reason string `json:"reason,omitempty"`
+
+	// Program is a name, which is looked up in the PATH of the environment that Policy is given, or an absolute path.
+	// Empty: any program. A rule that allows or asks matches that file under that name, and nothing else which an agent's
+	// PATH or directory has by the same name; a rule that denies matches the file under any name, and any file under
+	// that name.
+	Program string `json:"program,omitempty"`
+	// Args are patterns for the arguments, one for each, without the program's name. In a pattern "*" stands for any text
+	// and "?" for one character. "..." as the last stands for any further arguments, none too. Nil: any arguments; empty
+	// but not nil: none.
+	Args []string `json:"args"`
+	// AnyArg are patterns of which one has to match one argument. Nil: no such condition.
+	AnyArg []string `json:"anyArg,omitempty"`
+	// Dir is a directory, an absolute path: the command has to run in it or below. Empty: anywhere.
+	Dir string `json:"dir,omitempty"`
+
+	// Match and NoMatch are commands, the program first, that Program, Args and AnyArg have to match, and must not.
+	Match   [][]string `json:"match,omitempty"`
+	NoMatch [][]string `json:"noMatch,omitempty"`
+}
+
+// ParseRules reads Rules from a JSON object with the names of their fields in lower camel case. What it does not know it
+// does not take. Its errors are of kind ErrInvalidParams.
+func ParseRules(data []byte) (Rules, error) {
+	var r Rules
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&r); err != nil {
+		return Rules{}, invalidField("rules", err.Error())
+	}
+	if decoder.More() {
+		return Rules{}, invalidField("rules", "there is something after the object")
+	}
+	return r, nil
+}
+
+// Policy checks the rules and their examples and returns the policy that they are. Programs are looked up now, in the
+// PATH of an environment, "NAME=value"; nil is this process's. A program that is not there makes a rule that allows it
+// match nothing. Errors are of kind ErrInvalidParams and name the rule.
+func (r Rules) Policy(env []string) (Policy, error) {
+	if env == nil {
+		env = os.Environ()
+	}
+	p := rulesPolicy{defaults: r}
+	for i, rule := range r.Rules {
+		c, err := rule.compile(env)
+		if err == nil {
+			err = c.checkExamples(env)
+		}
+		if err != nil {
+			return nil, invalidField(fmt.Sprintf("rules[%d]", i), err.Error())
+		}
+		p.rules = append(p.rules, c)
+	}
+	return p, nil
+}
+
+// rulesPolicy is Rules, checked.
+type rulesPolicy struct {
+	defaults Rules
+	rules    []compiledRule
+}
+
+// Decide is the strictest of the rules that match.
+func (r rulesPolicy) Decide(_ context.Context, p Proposal) Decision {
+	if p.Command.ShellLine != "" {
+		return Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines", Reason: "shell lines are not allowed as such"}
+	}
+	matched := false
+	decision := Decision{Verdict: r.defaults.Default, Rule: "default", Reason: "no rule allows this"}
+	for _, rule := range r.rules {
+		if rule.matches(p) && (!matched || rule.Verdict < decision.Verdict) {
+			matched = true
+			decision = Decision{Verdict: rule.Verdict, Rule: rule.Name, Reason: rule.Reason}
+		}
+	}
+	return decision
+}
+
+// compiledRule is a Rule with its names looked up.
+type compiledRule struct {
+	Rule
+	base string // the program's name; empty for any
+	path string // its file, without links; empty for any, or if there is none
+	dir  string // Dir, without links
+}
+
+func (r Rule) compile(env []string) (c compiledRule, err error) {
+	c.Rule = r
+	switch {
+	case r.Name == "":
+		return c, fmt.Errorf("a rule needs a name")
+	case slices.Contains(r.AnyArg, ""):
+		return c, fmt.Errorf("an empty pattern in anyArg matches nothing that it could mean")
+	case len(r.Args) > 1 && slices.Contains(r.Args[:len(r.Args)-1], "..."):
+		return c, fmt.Errorf(`"..." must be the last of args`)
+	case r.Program != "" && !filepath.IsAbs(r.Program) && namesPath(r.Program):
+		return c, fmt.Errorf("program %q must be a name or an absolute path", r.Program)
+	}
+	if r.Dir != "" {
+		if !filepath.IsAbs(r.Dir) {
+			return c, fmt.Errorf("dir must be an absolute path")
+		}
+		if c.dir, err = filepath.EvalSymlinks(r.Dir); err != nil {
+			return c, fmt.Errorf("dir: %s", systemReason(err))
+		}
+	}
+	if r.Program != "" {
+		c.base = filepath.Base(r.Program)
+		if found, err := lookProgram(r.Program, string(filepath.Separator), env); err == nil {
+			c.base = filepath.Base(found) // with the extension, on Windows
+			c.path, _ = filepath.EvalSymlinks(found)
+		}
+	}
+	return c, nil
+}
+
+// matches reports whether all conditions hold. Arguments that are not known satisfy those of a rule that denies, and no
+// others.
+func (c compiledRule) matches(p Proposal) bool {
+	if c.dir != "" && !within(p.Command.Dir, c.dir) {
+		return false
+	}
+	if p.ArgsUnknown && (c.Args != nil || c.AnyArg != nil) {
+		return c.Verdict == Deny && c.matchesProgram(p.Name, p.Command.Path)
+	}
+	return c.matchesProgram(p.Name, p.Command.Path) && c.matchesArgs(p.Command.Args[min(1, len(p.Command.Args)):])
+}
+
+func (c compiledRule) matchesProgram(name, path string) bool {
+	byName, byPath := sameFileName(c.base, name), c.path != "" && c.path == path
+	switch {
+	case c.base == "":
+		return true
+	case c.Verdict == Deny && !filepath.IsAbs(c.Program):
+		return byName || byPath
+	case c.Verdict == Deny:
+		return byPath
+	}
+	return byName && byPath
+}
+
+func (c compiledRule) matchesArgs(args []string) bool {
+	if c.AnyArg != nil && !slices.ContainsFunc(args, func(arg string) bool {
+		return slices.ContainsFunc(c.AnyArg, func(p string) bool { return pattern(p).matches(arg) })
+	}) {
+		return false
+	}
+	patterns := c.Args
+	if patterns == nil {
+		return true
+	}
+	if n := len(patterns); n > 0 && patterns[n-1] == "..." {
+		patterns, args = patterns[:n-1], args[:min(n-1, len(args))]
+	}
+	return slices.EqualFunc(patterns, args, func(p, arg string) bool { return pattern(p).matches(arg) })
+}
+
+// sameFileName compares names as the system does: on Windows without case.
+func sameFileName(a, b string) bool { return envKey(a) == envKey(b) }
+
+// checkExamples holds the rule against its examples.
+func (c compiledRule) checkExamples(env []string) error {
+	for _, examples := range []struct {
+		name string
+		want bool
+		all  [][]string
+	}{{"match", true, c.Match}, {"noMatch", false, c.NoMatch}} {
+		for _, example := range examples.all {
+			if len(example) == 0 {
+				return fmt.Errorf("an example of %s is empty", examples.name)
+			}
+			program := c.Program == "" || example[0] == c.Program
+			if found, err := lookProgram(example[0], string(filepath.Separator), env); err == nil && !program {
+				path, _ := filepath.EvalSymlinks(found)
+				program = c.matchesProgram(filepath.Base(found), path)
+			}
+			if (program && c.matchesArgs(example[1:])) != examples.want {
+				return fmt.Errorf("rule %q fails its example of %s: %s", c.Name, examples.name, strings.Join(example, " "))
+			}
+		}
+	}
+	return nil
+}

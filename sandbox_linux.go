@@ -1,0 +1,330 @@
+package acpterm
+
+// Commands in bubblewrap (bwrap): in namespaces of their own, where the machine's files are read-only, other processes
+// are not seen, and nobody has capabilities. man 1 bwrap has the arguments.
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// bubblewrap is a Wrapper. It does not change once it is made.
+type bubblewrap struct {
+	program string // bwrap
+	network bool
+	mounts  []mount
+	env     string // GNU env, which passes over signals; empty without
+	argv0   bool   // env can set a program's name
+}
+
+// mount is what a path is in the sandbox.
+type mount struct {
+	path string // absolute, without links
+	kind mountKind
+}
+
+type mountKind int
+
+const (
+	private mountKind = iota // an empty directory, lost in the end
+	writable
+	readOnly
+	hidden
+)
+
+// passedOver are the signals that ask a program to end, and which bwrap itself must survive: it would take the command
+// with it before that has answered.
+const passedOver = "HUP,INT,QUIT,USR1,USR2,ALRM,TERM"
+
+// maxBubblewrapArgs is how many arguments bwrap takes, the command's included.
+const maxBubblewrapArgs = 9000
+
+// NewBubblewrap returns a wrapper that runs commands with bubblewrap. It is safe for concurrent use. Such a command
+//
+//   - reads all files that its user may read, but for what is in /run, /tmp, /dev and Hidden;
+//   - writes to the session's roots and Writable, to nothing else. /tmp and /dev/shm are its own, empty at first and lost
+//     in the end. Of a session without roots nothing is writable, not even the working directory;
+//   - sees and signals no processes but its own, and has no capabilities, even if its user is root;
+//   - has no network, not even 127.0.0.1 or abstract Unix sockets, unless Network is set. Unix sockets that are files
+//     outside of /run and /tmp can be connected to: hide them.
+//
+// When it ends, all that it left running is killed. One that a signal ended has the exit code 128 and the signal's
+// number. PWD is always the working directory. Its name for itself, argv[0], is what was asked for where env can set that
+// (GNU coreutils from 9.5 on); else it is a path, whose last part is right. Without GNU env commands are killed where
+// they would be asked to end first.
+//
+// It fails, with ErrInvalidParams for a path in the options that cannot be used, and with ErrInternal if bwrap is not in
+// PATH or cannot do all this here, which it tries: kernels may forbid users to make namespaces. Wrap fails, and nothing
+// runs, if the program or the working directory is not in the sandbox, if a root is "/" or in /proc or /sys, and if there
+// are more than some 8900 arguments and variables, a variable counting three times.
+func NewBubblewrap(options *BubblewrapOptions) (Wrapper, error) {
+	b, err := newBubblewrap(options)
+	if err != nil {
+		return nil, inOperation("bubblewrap", "", err)
+	}
+	return b, nil
+}
+
+func newBubblewrap(options *BubblewrapOptions) (*bubblewrap, error) {
+	o := *cmp.Or(options, &BubblewrapOptions{})
+	program, err := exec.LookPath("bwrap")
+	if err == nil {
+		program, err = filepath.Abs(program)
+	}
+	if err != nil {
+		return nil, &Error{Kind: ErrInternal, Reason: "bwrap cannot be found", Err: err}
+	}
+	b := &bubblewrap{program: program, network: o.Network}
+	for _, dir := range []string{"/run", "/var/run"} { // the sockets of those who would do a command's bidding
+		b.add(hidden, dir)
+	}
+	b.add(private, "/tmp")
+	if o.Network {
+		b.add(readOnly, "/etc/resolv.conf") // often a link to /run
+	}
+	for _, list := range []struct {
+		field string
+		kind  mountKind
+		paths []string
+	}{
+		{"Writable", writable, o.Writable},
+		{"ReadOnly", readOnly, o.ReadOnly},
+		{"Hidden", hidden, o.Hidden},
+	} {
+		for i, path := range list.paths {
+			if err := b.addOption(list.kind, path); err != nil {
+				return nil, invalidField(fmt.Sprintf("%s[%d]", list.field, i), systemReason(err))
+			}
+		}
+	}
+	b.findEnv()
+	return b, b.try()
+}
+
+// add adds a path, if it is there.
+func (b *bubblewrap) add(kind mountKind, path string) {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		b.mounts = append(b.mounts, mount{resolved, kind})
+	}
+}
+
+func (b *bubblewrap) addOption(kind mountKind, path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("must be an absolute path")
+	}
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	b.mounts = append(b.mounts, mount{resolved, kind})
+	return checkMount(resolved)
+}
+
+// checkMount refuses paths that would undo the sandbox.
+func checkMount(path string) error {
+	if path == "/" || path == "/dev" || within(path, "/proc") || within(path, "/sys") {
+		return fmt.Errorf("%q cannot be made part of a sandbox", path)
+	}
+	return nil
+}
+
+// findEnv looks whether env can do what it is wanted for.
+func (b *bubblewrap) findEnv() {
+	env, err := exec.LookPath("env")
+	if err == nil {
+		env, err = filepath.Abs(env)
+	}
+	works := func(args ...string) bool {
+		cmd := exec.Command(env, append(args, env, "true")...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+		return cmd.Run() == nil
+	}
+	if err == nil && !strings.Contains(b.program, "=") && works("--ignore-signal="+passedOver) && works("--default-signal="+passedOver) {
+		b.env, b.argv0 = env, works("--argv0=env")
+	}
+}
+
+// try runs bwrap in the sandbox that commands will have, to ask it for its version.
+func (b *bubblewrap) try() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	visible := &bubblewrap{program: b.program, network: b.network, mounts: b.mounts, env: b.env}
+	visible.mounts = append(slices.Clone(b.mounts), mount{filepath.Dir(b.program), readOnly})
+	wrapped, err := visible.Wrap(ctx, Proposal{
+		Command: Command{Path: b.program, Args: []string{b.program, "--version"}, Dir: "/"}, Name: filepath.Base(b.program),
+	})
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, wrapped.Command.Path)
+	cmd.Args, cmd.Dir, cmd.Env, cmd.ExtraFiles = wrapped.Command.Args, "/", []string{}, wrapped.Files
+	output, err := cmd.CombinedOutput()
+	for _, file := range wrapped.Files {
+		file.Close()
+	}
+	if err != nil {
+		return &Error{Kind: ErrInternal, Err: err,
+			Reason: "bwrap does not work here: " + strings.TrimSpace(strings.ToValidUTF8(string(output), "\uFFFD"))}
+	}
+	return nil
+}
+
+// Wrap returns the command's bwrap.
+func (b *bubblewrap) Wrap(_ context.Context, p Proposal) (Wrapped, error) {
+	c := p.Command
+	mounts, err := b.mountsFor(p.Roots)
+	if err != nil {
+		return Wrapped{}, err
+	}
+	if !visible(c.Dir, mounts) {
+		return Wrapped{}, invalidField("cwd", "is not in the sandbox")
+	}
+	if !visible(c.Path, mounts) {
+		return Wrapped{}, invalidField("command", "is not in the sandbox")
+	}
+	options := b.options(mounts)
+	// The program is looked up once, and old versions give it no other name than its path.
+	path := c.Path
+	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != p.Name {
+		path = "/dev/acpterm/" + strings.ReplaceAll(p.Name, "=", "_") // "=" would be a variable, to env
+		options = append(options, "--symlink", c.Path, path)
+	}
+	options = append(options, "--chdir", c.Dir)
+	// bwrap runs outside and must not heed the command's environment, in which LD_PRELOAD may be.
+	var outside []string
+	for _, variable := range c.Env {
+		switch name, value, _ := cutVariable(variable); {
+		case name == terminalVariable:
+			outside = append(outside, variable) // the manager adds to it
+		case name != "" && !strings.HasPrefix(name, "="): // which setenv refuses
+			options = append(options, "--setenv", name, value)
+		}
+	}
+
+	args := []string{b.program, "--args", "3", "--"}
+	if b.env != "" {
+		args = append([]string{b.env, "--ignore-signal=" + passedOver}, args...)
+		args = append(args, b.env, "--default-signal="+passedOver)
+		if b.argv0 {
+			args = append(args, "--argv0="+c.Args[0])
+		}
+	}
+	args = append(append(args, path), c.Args[1:]...)
+	if len(args)+len(options) > maxBubblewrapArgs {
+		return Wrapped{}, invalidField("args", "are more than bwrap takes")
+	}
+	file, err := memoryFile(options)
+	if err != nil {
+		return Wrapped{}, &Error{Kind: ErrInternal, Err: err}
+	}
+	return Wrapped{Command: Command{Path: args[0], Args: args, Dir: c.Dir, Env: outside}, Files: []*os.File{file}}, nil
+}
+
+// mountsFor are the sandbox's mounts for a session with these roots, the outer ones first, one of each path.
+func (b *bubblewrap) mountsFor(roots []string) ([]mount, error) {
+	all := slices.Clone(b.mounts)
+	for i, root := range roots {
+		if err := checkMount(root); err != nil {
+			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
+		}
+		all = append(all, mount{root, writable})
+	}
+	slices.SortStableFunc(all, func(x, y mount) int {
+		return cmp.Or(strings.Compare(x.path, y.path), cmp.Compare(y.kind, x.kind))
+	})
+	all = slices.CompactFunc(all, func(x, y mount) bool { return x.path == y.path })
+	// What is writable in something writable is that already.
+	var mounts []mount
+	for _, m := range all {
+		if m.kind == writable && innermost(m.path, mounts).kind == writable {
+			continue
+		}
+		// A command may have put a link there, in what it can write to: another one would be given what it leads to.
+		if resolved, err := filepath.EvalSymlinks(m.path); err != nil || resolved != m.path {
+			return nil, &Error{Kind: ErrInternal, Reason: fmt.Sprintf("%q is not what it was when the sandbox was made", m.path), Err: err}
+		}
+		mounts = append(mounts, m)
+	}
+	return mounts, nil
+}
+
+// innermost is the mount that a path is in. All but what is in a mount is read-only.
+func innermost(path string, mounts []mount) mount {
+	for _, m := range slices.Backward(mounts) {
+		if within(path, m.path) {
+			return m
+		}
+	}
+	return mount{"/", readOnly}
+}
+
+// visible reports whether a path that exists does so in the sandbox.
+func visible(path string, mounts []mount) bool {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
+	}
+	m := innermost(path, mounts)
+	return m.path == path && m.kind != hidden || m.kind == readOnly || m.kind == writable
+}
+
+// options are bwrap's for these mounts. The order counts: what comes later covers what came before.
+func (b *bubblewrap) options(mounts []mount) []string {
+	options := []string{
+		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--die-with-parent", "--new-session", "--cap-drop", "ALL",
+		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+	}
+	if !b.network {
+		options = append(options, "--unshare-net")
+	}
+	readOnlyAtLast := []string{"/proc"} // root, even without capabilities, may write to /proc/sys
+	for _, m := range mounts {
+		switch info, err := os.Stat(m.path); {
+		case m.kind == writable:
+			options = append(options, "--bind", m.path, m.path)
+		case m.kind == readOnly:
+			options = append(options, "--ro-bind", m.path, m.path)
+		case m.kind == hidden && err == nil && !info.IsDir():
+			options = append(options, "--ro-bind", os.DevNull, m.path) // a device, which cannot be opened there
+		default:
+			options = append(options, "--tmpfs", m.path)
+			if m.kind == hidden {
+				readOnlyAtLast = append(readOnlyAtLast, m.path)
+			}
+		}
+	}
+	for _, path := range readOnlyAtLast { // once the mounts in them are made
+		options = append(options, "--remount-ro", path)
+	}
+	return options
+}
+
+// memoryFile is a file that is nowhere, from which bwrap reads options: they have secrets, and everybody can see a
+// process's arguments.
+func memoryFile(options []string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("acpterm", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	file := os.NewFile(uintptr(fd), "bwrap's options")
+	var text bytes.Buffer
+	for _, option := range options {
+		text.WriteString(option)
+		text.WriteByte(0)
+	}
+	if _, err = file.WriteAt(text.Bytes(), 0); err != nil { // which leaves its position at the beginning
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}

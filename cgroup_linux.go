@@ -38,6 +38,62 @@ func newCgroup(parent, name string) (*cgroup, error) {
 	return &cgroup{dir}, nil
 }
 
+// cgroupLimits are the files that bound what all processes of a cgroup use together. They are there where the embedder's
+// directory has the controllers delegated to those below it (cgroup.subtree_control).
+var cgroupLimits = map[string]string{"Memory": "memory.max", "Processes": "pids.max"}
+
+// limit bounds what its processes use, before there are any. What it cannot bound is the rest.
+func (c *cgroup) limit(asked []EnforcedLimit) (enforced, rest []EnforcedLimit, err error) {
+	for _, limit := range asked {
+		file, ok := cgroupLimits[limit.Name]
+		if c != nil && ok {
+			limit.Value, err = c.set(file, limit.Value)
+		}
+		switch {
+		case c == nil || !ok || errors.Is(err, fs.ErrNotExist):
+			rest = append(rest, limit)
+			continue
+		case err == nil && limit.Name == "Memory":
+			err = c.noWayAround()
+		}
+		if err != nil {
+			return nil, nil, limitError(limit.Name, "cannot be enforced", err)
+		}
+		limit.By, limit.Tree = "cgroup", true
+		enforced = append(enforced, limit)
+	}
+	return enforced, rest, nil
+}
+
+// noWayAround has memory be no more by swapping, and the whole tree end when there is too little.
+func (c *cgroup) noWayAround() error {
+	for file, value := range map[string]uint64{"memory.swap.max": 0, "memory.oom.group": 1} {
+		if _, err := c.set(file, value); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// set writes a number to a file of the cgroup, if it has it, and returns what the kernel made of it.
+func (c *cgroup) set(file string, value uint64) (uint64, error) {
+	path := filepath.Join(c.dir.Name(), file)
+	if _, err := os.Stat(path); err != nil {
+		return value, err
+	}
+	if err := os.WriteFile(path, strconv.AppendUint(nil, value, 10), 0); err != nil {
+		return value, err
+	}
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return value, err
+	}
+	if set, err := strconv.ParseUint(strings.TrimSpace(string(now)), 10, 64); err == nil {
+		return set, nil
+	}
+	return value, nil // "max": beyond what it counts
+}
+
 // prepare has a child born in the cgroup.
 func (c *cgroup) prepare(attr *syscall.SysProcAttr) {
 	if c != nil {

@@ -3,6 +3,13 @@ package acpterm_test
 // The hook for the record: an event for each end, in order, whatever the hook itself does.
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,4 +102,91 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 	require.NoError(t, m.Close())
 	require.Equal(t, ids[1], ended(t, events).TerminalID)
 	require.Equal(t, ids[2], ended(t, events).TerminalID)
+}
+
+// The record of a day is lines of JSON, with no value of a variable in them.
+func TestLogEvents(t *testing.T) {
+	var log bytes.Buffer
+	m := newManager(t, &acpterm.Options{
+		Events:     acpterm.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))),
+		Escalation: []acpterm.EscalationStep{},
+		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+			if p.Command.Args[2] == "sleep" {
+				return acpterm.Decision{Verdict: acpterm.Allow, Rule: "sleepers"}
+			}
+			return acpterm.Decision{Rule: "others", Reason: "only sleepers"}
+		}),
+	})
+	req := childRequest("sleep")
+	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret-value"}}
+	term := create(t, m, req)
+	awaitOutput(t, term, "ready")
+	require.NoError(t, term.Kill(t.Context()))
+	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	require.NoError(t, m.Close())
+	require.NotContains(t, log.String(), "secret-value")
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	require.Len(t, lines, 3)
+	var records [3]map[string]any
+	for i, line := range lines {
+		require.NoError(t, json.Unmarshal([]byte(line), &records[i]))
+		require.Equal(t, "s", records[i]["session"])
+		require.NotEmpty(t, records[i]["args"])
+		require.NotEmpty(t, records[i]["path"])
+		require.NotEmpty(t, records[i]["dir"])
+	}
+	allowed, ended, denied := records[0], records[1], records[2]
+	require.Equal(t, []any{"decision", "allow", "sleepers", []any{"TOKEN"}},
+		[]any{allowed["msg"], allowed["verdict"], allowed["rule"], allowed["variables"]})
+	require.Equal(t, []any{"end", "killed", "SIGKILL", string(term.ID())},
+		[]any{ended["msg"], ended["endedBy"], ended["signal"], ended["terminal"]})
+	require.EqualValues(t, len("ready\n"), ended["bytes"])
+	require.Equal(t, []any{"decision", "WARN", "deny", "others", "only sleepers"},
+		[]any{denied["msg"], denied["level"], denied["verdict"], denied["rule"], denied["reason"]})
+	if runtime.GOOS == "linux" {
+		require.Positive(t, ended["peakMemory"])
+		require.Positive(t, ended["cpuSeconds"])
+	}
+}
+
+// watchedContext says when somebody begins to wait for its end.
+type watchedContext struct {
+	context.Context
+	waitedFor chan struct{}
+	once      sync.Once
+}
+
+func (c *watchedContext) Done() <-chan struct{} {
+	c.once.Do(func() { close(c.waitedFor) })
+	return c.Context.Done()
+}
+
+// A create that cannot be put on record waits until it can, or is cancelled.
+func TestCreatesWaitForTheRecord(t *testing.T) {
+	called, goOn := make(chan struct{}, 20_000), make(chan struct{})
+	m := newManager(t, &acpterm.Options{
+		Events: func(acpterm.Event) { called <- struct{}{}; <-goOn },
+		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (deny acpterm.Decision) { return deny }),
+	})
+	for i := range 10_001 { // one that the hook has, and as many as may wait
+		_, err := m.Create(t.Context(), childRequest("exit", "0"))
+		require.ErrorIs(t, err, acpterm.ErrDenied)
+		if i == 0 {
+			<-called
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := &watchedContext{Context: ctx, waitedFor: make(chan struct{})}
+	done := make(chan error)
+	go func() {
+		_, err := m.Create(watched, childRequest("exit", "0"))
+		done <- err
+	}()
+	<-watched.waitedFor
+	cancel()
+	require.ErrorIs(t, <-done, acpterm.ErrCancelled)
+	close(goOn)
+	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	require.ErrorIs(t, err, acpterm.ErrDenied)
 }

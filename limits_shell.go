@@ -40,6 +40,9 @@ var (
 	memory   = shellLimit{"-v", rlimitAS, 1024}
 )
 
+// leastPriority is PRIO_MAX.
+const leastPriority = 20
+
 // limiter starts a process under limits.
 type limiter struct {
 	script   string
@@ -51,8 +54,12 @@ func newLimiter(limits []EnforcedLimit) (l limiter, err error) {
 	become := `exec "$0" "$@"`
 	for _, limit := range limits {
 		if limit.Name == "Nice" {
+			own, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+			if err != nil {
+				return limiter{}, limitError(limit.Name, "cannot be enforced", err)
+			}
+			limit.Value, limit.By = min(limit.Value, uint64(leastPriority-own)), "priority"
 			become = fmt.Sprintf(`exec /usr/bin/nice -n %d "$0" "$@"`, limit.Value)
-			limit.By = "priority"
 			l.enforced = append(l.enforced, limit)
 			continue
 		}

@@ -23,7 +23,11 @@ package acpterm
 // else can reap it, and this package does so only in close. Until then its number, which is the group's
 // too, is its own, whether it runs or is a zombie. close and a signal to the group exclude each other.
 
-import "os"
+import (
+	"errors"
+	"os"
+	"time"
+)
 
 // groupOptions are what a tree is started with besides its command.
 type groupOptions struct {
@@ -38,6 +42,14 @@ type groupOptions struct {
 type exit struct {
 	code   uint32
 	signal string
+	used   usage
+}
+
+// usage is what the leader and the children that it waited for used; zero where the system does not tell before it is
+// reaped.
+type usage struct {
+	cpu    time.Duration
+	memory int64 // bytes, at the peak, of the one that used most
 }
 
 // status is the exit in the protocol's terms.
@@ -50,6 +62,9 @@ func (e exit) status() TerminalExitStatus {
 
 // startError is the error for a command that was resolved and still did not start.
 func startError(c Command, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e // it says what is wrong
+	}
 	kind := ErrInternal
 	if os.IsPermission(err) || isExecFormat(err) {
 		kind = ErrNotExecutable

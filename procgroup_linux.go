@@ -101,8 +101,9 @@ const (
 // waitNoReap is waitid for exits, leaving the zombie.
 func waitNoReap(idType, id, options int) (e exit, exited bool, err error) {
 	var info unix.Siginfo
+	var used unix.Rusage
 	for {
-		err = unix.Waitid(idType, id, &info, allExitsOnly|options, nil)
+		err = unix.Waitid(idType, id, &info, allExitsOnly|options, &used)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}
@@ -112,9 +113,15 @@ func waitNoReap(idType, id, options int) (e exit, exited bool, err error) {
 	case err != nil || child.pid == 0: // WNOHANG, and it has not
 		return exit{}, false, err
 	case child.code == cldExited:
-		return exit{code: uint32(child.status)}, true, nil
+		e = exit{code: uint32(child.status)}
+	default:
+		e = signalExit(syscall.Signal(child.status))
 	}
-	return signalExit(syscall.Signal(child.status)), true, nil
+	e.used = usage{
+		cpu:    time.Duration(used.Utime.Nano() + used.Stime.Nano()),
+		memory: int64(used.Maxrss) << 10, // man 2 getrusage: kilobytes
+	}
+	return e, true, nil
 }
 
 // end sends a signal to the whole tree, and to those that join it later. It returns when none of it runs any more,

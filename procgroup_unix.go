@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -45,6 +46,10 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 			err = startError(c, err)
 		}
 	}()
+	limits, err := o.limits.asked()
+	if err != nil {
+		return nil, err
+	}
 	stdin, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err
@@ -61,12 +66,20 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 		return nil, err
 	}
 	defer undo(cgroup.remove)
+	ofTree, limits, err := cgroup.limit(limits)
+	if err != nil {
+		return nil, err
+	}
+	limiter, err := newLimiter(limits)
+	if err != nil {
+		return nil, err
+	}
 
 	g := &procGroup{exited: make(chan struct{}), output: output, mark: o.mark, cgroup: cgroup, trees: o.trees}
 	attr := &syscall.SysProcAttr{Setsid: true}
 	g.watch.prepare(attr)
 	cgroup.prepare(attr)
-	g.pid, err = syscall.ForkExec(c.Path, c.Args, &syscall.ProcAttr{
+	g.pid, err = limiter.start(c, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
 		Files: childFiles(stdin.Fd(), w.Fd(), o.files), // Fd makes them blocking, as commands expect
@@ -75,11 +88,17 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = g.watch.open(g.pid); err != nil {
+	if err = g.watch.open(g.pid); err == nil {
+		if g.enforced, err = limiter.impose(g.pid); err != nil {
+			g.watch.close()
+		}
+	}
+	if err != nil {
 		unix.Kill(-g.pid, unix.SIGKILL)
 		g.reap()
 		return nil, err
 	}
+	g.enforced = slices.SortedFunc(slices.Values(append(ofTree, g.enforced...)), byField)
 	g.trees.enter(g.pid)
 	return g, nil
 }
@@ -160,7 +179,9 @@ func (g *procGroup) close() {
 // reap takes the leader's zombie away.
 func (g *procGroup) reap() {
 	for {
-		if _, err := unix.Wait4(g.pid, nil, 0, nil); !errors.Is(err, unix.EINTR) {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(g.pid, &status, 0, nil)
+		if !errors.Is(err, unix.EINTR) && (err != nil || !status.Stopped()) { // one that was to get limits may be seen to stop
 			return
 		}
 	}

@@ -65,7 +65,7 @@ func systemCalls() startCalls {
 		openNull:     func() (*os.File, error) { return os.Open(os.DevNull) },
 		outputPipe:   outputPipe,
 		newJob:       func() (windows.Handle, error) { return windows.CreateJobObject(nil, nil) },
-		limitJob:     killOnClose,
+		limitJob:     limitJob,
 		startProcess: syscall.StartProcess,
 		assign:       windows.AssignProcessToJobObject,
 		resume:       resumeProcess,
@@ -77,7 +77,7 @@ type startCalls struct {
 	openNull     func() (*os.File, error)
 	outputPipe   func() (r *os.File, w windows.Handle, err error)
 	newJob       func() (windows.Handle, error)
-	limitJob     func(job windows.Handle) error
+	limitJob     func(job windows.Handle, info *jobInfo) error
 	startProcess func(path string, args []string, attr *syscall.ProcAttr) (pid int, process uintptr, err error)
 	assign       func(job, process windows.Handle) error
 	resume       func(process windows.Handle) error
@@ -95,6 +95,10 @@ func (s startCalls) startGroup(c Command, o groupOptions) (_ *procGroup, err err
 	if len(o.files) > 0 {
 		return nil, startError(c, errors.New("a command inherits no files on Windows"))
 	}
+	info, enforced, err := jobInfoFor(o.limits)
+	if err != nil {
+		return nil, err
+	}
 	stdin, err := s.openNull()
 	if err != nil {
 		return nil, startError(c, err)
@@ -106,8 +110,8 @@ func (s startCalls) startGroup(c Command, o groupOptions) (_ *procGroup, err err
 	}
 	defer windows.CloseHandle(w)
 
-	g := &procGroup{exited: make(chan struct{}), output: output}
-	if err = s.start(g, path, c, &syscall.ProcAttr{
+	g := &procGroup{exited: make(chan struct{}), output: output, enforced: enforced}
+	if err = s.start(g, info, path, c, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   withSystemRoot(c.Env),
 		Files: []uintptr{stdin.Fd(), uintptr(w), uintptr(w)}, // no other handle is inherited
@@ -121,11 +125,11 @@ func (s startCalls) startGroup(c Command, o groupOptions) (_ *procGroup, err err
 
 // start makes the job and, in it, the process. Only a failure of startProcess says something of the program;
 // startError must not take another step's "access denied" for one.
-func (s startCalls) start(g *procGroup, path string, c Command, attr *syscall.ProcAttr) (err error) {
+func (s startCalls) start(g *procGroup, info *jobInfo, path string, c Command, attr *syscall.ProcAttr) (err error) {
 	if g.job, err = s.newJob(); err != nil {
 		return fmt.Errorf("making a job: %w", err)
 	}
-	if err = s.limitJob(g.job); err != nil {
+	if err = s.limitJob(g.job, info); err != nil {
 		return fmt.Errorf("limiting the job: %w", err)
 	}
 	pid, process, err := s.startProcess(path, c.Args, attr)
@@ -163,18 +167,6 @@ func creationFlags() uint32 {
 		flags |= windows.CREATE_NO_WINDOW
 	}
 	return flags
-}
-
-// killOnClose has the system end a job's processes when the job's last handle is closed.
-func killOnClose(job windows.Handle) error {
-	limits := &windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
-	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	var pin runtime.Pinner // as a number, the pointer would hold nothing in its place
-	pin.Pin(limits)
-	defer pin.Unpin()
-	_, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
-		uintptr(unsafe.Pointer(limits)), uint32(unsafe.Sizeof(*limits)))
-	return err
 }
 
 // resumeProcess lets the threads of a suspended process run.

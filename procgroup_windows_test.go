@@ -41,7 +41,7 @@ func TestStartThatFailsLeavesNothing(t *testing.T) {
 			s.outputPipe = func() (*os.File, windows.Handle, error) { return nil, 0, errors.New("injected") }
 		},
 		"newJob":   func(s *startCalls) { s.newJob = func() (windows.Handle, error) { return 0, refused } },
-		"limitJob": func(s *startCalls) { s.limitJob = func(windows.Handle) error { return refused } },
+		"limitJob": func(s *startCalls) { s.limitJob = func(windows.Handle, *jobInfo) error { return refused } },
 		"startProcess": func(s *startCalls) {
 			s.startProcess = func(string, []string, *syscall.ProcAttr) (int, uintptr, error) { return 0, 0, refused }
 		},

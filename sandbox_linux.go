@@ -79,7 +79,7 @@ func newBubblewrap(options *BubblewrapOptions) (*bubblewrap, error) {
 	o := *cmp.Or(options, &BubblewrapOptions{})
 	program, err := exec.LookPath("bwrap")
 	if err == nil {
-		program, err = filepath.Abs(program)
+		program, err = filepath.EvalSymlinks(program)
 	}
 	if err != nil {
 		return nil, &Error{Kind: ErrInternal, Reason: "bwrap cannot be found", Err: err}
@@ -107,7 +107,9 @@ func newBubblewrap(options *BubblewrapOptions) (*bubblewrap, error) {
 			}
 		}
 	}
-	b.findEnv()
+	if err := b.findEnv(); err != nil {
+		return nil, err
+	}
 	return b, b.try()
 }
 
@@ -138,29 +140,31 @@ func checkMount(path string) error {
 	return nil
 }
 
-// findEnv looks whether env can do what it is wanted for.
-func (b *bubblewrap) findEnv() {
-	env, err := exec.LookPath("env")
-	if err == nil {
-		env, err = filepath.Abs(env)
+// findEnv looks for an env that commands can run and that can do what it is wanted for.
+func (b *bubblewrap) findEnv() error {
+	mounts, err := b.mountsFor(nil)
+	if err != nil {
+		return err
 	}
-	works := func(args ...string) bool {
-		cmd := exec.Command(env, append(args, env, "true")...)
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	env, err := exec.LookPath("env")
+	works := func(option string) bool {
+		cmd := exec.Command(env, option, env) // the second env prints what the first gives it: nothing
+		cmd.Env = []string{}
 		return cmd.Run() == nil
 	}
-	if err == nil && !strings.Contains(b.program, "=") && works("--ignore-signal="+passedOver) && works("--default-signal="+passedOver) {
+	if err == nil && visible(env, mounts) && works("--ignore-signal="+passedOver) && works("--default-signal="+passedOver) {
 		b.env, b.argv0 = env, works("--argv0=env")
 	}
+	return nil
 }
 
 // try runs bwrap in the sandbox that commands will have, to ask it for its version.
 func (b *bubblewrap) try() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	visible := &bubblewrap{program: b.program, network: b.network, mounts: b.mounts, env: b.env}
-	visible.mounts = append(slices.Clone(b.mounts), mount{filepath.Dir(b.program), readOnly})
-	wrapped, err := visible.Wrap(ctx, Proposal{
+	trial := *b
+	trial.mounts = append(slices.Clone(b.mounts), mount{filepath.Dir(b.program), readOnly})
+	wrapped, err := trial.Wrap(ctx, Proposal{
 		Command: Command{Path: b.program, Args: []string{b.program, "--version"}, Dir: "/"}, Name: filepath.Base(b.program),
 	})
 	if err != nil {
@@ -194,9 +198,9 @@ func (b *bubblewrap) Wrap(_ context.Context, p Proposal) (Wrapped, error) {
 	}
 	options := b.options(mounts)
 	// The program is looked up once, and old versions give it no other name than its path.
-	path := c.Path
-	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != p.Name {
-		path = "/dev/acpterm/" + strings.ReplaceAll(p.Name, "=", "_") // "=" would be a variable, to env
+	path, name := c.Path, cmp.Or(p.Name, filepath.Base(c.Path))
+	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != name {
+		path = "/dev/acpterm/" + strings.ReplaceAll(name, "=", "_") // "=" would be a variable, to env
 		options = append(options, "--symlink", c.Path, path)
 	}
 	options = append(options, "--chdir", c.Dir)
@@ -268,20 +272,30 @@ func innermost(path string, mounts []mount) mount {
 	return mount{"/", readOnly}
 }
 
-// visible reports whether a path that exists does so in the sandbox.
+// visible reports whether a path that exists does so in the sandbox, and what it leads to as well.
 func visible(path string, mounts []mount) bool {
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		path = resolved
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
 	}
-	m := innermost(path, mounts)
-	return m.path == path && m.kind != hidden || m.kind == readOnly || m.kind == writable
+	for _, p := range []string{path, resolved} {
+		switch m := innermost(p, mounts); m.kind {
+		case hidden:
+			return false
+		case private:
+			if p != m.path {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // options are bwrap's for these mounts. The order counts: what comes later covers what came before.
 func (b *bubblewrap) options(mounts []mount) []string {
 	options := []string{
 		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--die-with-parent", "--new-session", "--cap-drop", "ALL",
+		"--die-with-parent", "--cap-drop", "ALL", // and no --new-session: the manager has begun one
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
 	if !b.network {

@@ -120,6 +120,7 @@ type Terminal struct {
 	endedAt   time.Time
 	endedBy   EndedBy            // empty until ended
 	status    TerminalExitStatus // once ended
+	used      usage              // likewise
 	waitErr   error              // likewise
 	ending    *ending            // the last one; nil until something ends the tree
 	timer     *time.Timer        // of the timeout; nil when there is none
@@ -516,7 +517,7 @@ func (t *Terminal) watch() {
 	}
 	t.state = t.endedBy.state()
 	if err == nil {
-		t.status = e.status()
+		t.status, t.used = e.status(), e.used
 		t.status.Meta = t.endedBy.meta()
 	} else {
 		t.waitErr = &Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
@@ -531,7 +532,7 @@ func (t *Terminal) watch() {
 
 // report tells of the command's end, once what ended it is through.
 func (t *Terminal) report(by *ending) {
-	event := &EndEvent{Subject: t.subject(), EndedBy: t.EndedBy()}
+	event := &EndEvent{Subject: t.subject(), EndedBy: t.EndedBy(), CPUTime: t.used.cpu, PeakMemory: t.used.memory}
 	_, event.Started, event.Ended = t.Times()
 	event.Status = t.exitStatusIfEnded()
 	event.Bytes = t.ring.total()

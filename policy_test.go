@@ -1,0 +1,530 @@
+package acpterm_test
+
+// What may run: attacks on each guard, over the wire where that is how they come. Each fails when its guard is taken out.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// realTempDir is a directory without links in its path.
+func realTempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return dir
+}
+
+// mustPolicy is for what returns a policy or an error.
+func mustPolicy(t testing.TB) func(acpterm.Policy, error) acpterm.Policy {
+	return func(p acpterm.Policy, err error) acpterm.Policy {
+		t.Helper()
+		require.NoError(t, err)
+		return p
+	}
+}
+
+// verdict is a policy that says one thing, and remembers what it was shown.
+type verdict struct {
+	decision acpterm.Decision
+	mu       sync.Mutex
+	seen     []acpterm.Proposal
+}
+
+func (v *verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen = append(v.seen, p)
+	return v.decision
+}
+
+func TestRootsConfineTheDirectory(t *testing.T) {
+	dir := realTempDir(t)
+	for _, name := range []string{"a/below", "ab", "outside"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+	}
+	root := filepath.Join(dir, "a")
+	if runtime.GOOS != "windows" {
+		require.NoError(t, os.Symlink(filepath.Join(dir, "outside"), filepath.Join(root, "link-out")))
+		require.NoError(t, os.Symlink(root, filepath.Join(dir, "link-in")))
+	}
+	m := newManager(t, nil)
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{root}}))
+	p := connectPeer(t, m, nil)
+	for cwd, want := range map[string]bool{
+		"": true, "a": true, "a/below": true, "a/below/..": true, "link-in/below": true,
+		"ab": false, "outside": false, ".": false, "a/..": false, "a/below/../..": false, "a/link-out": false, "a/link-out/..": false,
+	} {
+		if runtime.GOOS == "windows" && strings.Contains(cwd, "link") {
+			continue
+		}
+		req := childRequest("pwd")
+		if cwd != "" {
+			req.Cwd = dir + string(filepath.Separator) + filepath.FromSlash(cwd) // as it is, not cleaned
+		}
+		p.write(request(`1`, acpterm.MethodCreate, req))
+		r := p.read()
+		require.Equal(t, want, r.Error == nil, "%q: %+v", cwd, r.Error)
+		if !want {
+			require.EqualValues(t, -32602, r.Error.Code)
+			require.Contains(t, string(*r.Error.Data), `"rule":"roots"`)
+		}
+	}
+	// Another session has no roots, and a relative root is no root.
+	_, err := m.Create(t.Context(), inSession("other", childRequest("pwd")))
+	require.NoError(t, err)
+	require.ErrorIs(t, m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{"a"}}), acpterm.ErrInvalidParams)
+	require.ErrorIs(t, m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{dir + "/missing"}}), acpterm.ErrInvalidParams)
+}
+
+// A session's directory is the first of its roots, unless it says another.
+func TestASessionsDirectoryAndEnvironment(t *testing.T) {
+	first, second := realTempDir(t), realTempDir(t)
+	m := newManager(t, nil)
+	require.NoError(t, m.OpenSession("roots", &acpterm.SessionOptions{Roots: []string{first, second}}))
+	require.NoError(t, m.OpenSession("dir", &acpterm.SessionOptions{Dir: second, Env: []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}}))
+	for session, want := range map[acpterm.SessionID]string{"roots": first, "dir": second} {
+		term, err := m.Create(t.Context(), inSession(session, childRequest("pwd")))
+		require.NoError(t, err)
+		_, err = term.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want+"\n", term.Output().Output)
+	}
+	term, err := m.Create(t.Context(), inSession("dir", childRequest("environ")))
+	require.NoError(t, err)
+	_, err = term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, term.Output().Output, "ONLY=this\n")
+	require.NotContains(t, term.Output().Output, markVariable)
+}
+
+func TestSessionsCanBeRequired(t *testing.T) {
+	m := newManager(t, &acpterm.Options{RequireSessions: true})
+	p := connectPeer(t, m, nil)
+	require.NoError(t, m.OpenSession("mine", nil))
+	for session, want := range map[acpterm.SessionID]bool{"mine": true, "someone-else's": false, "Mine": false} {
+		p.write(request(`1`, acpterm.MethodCreate, inSession(session, childRequest("exit", "0"))))
+		r := p.read()
+		require.Equal(t, want, r.Error == nil, session)
+		if !want {
+			require.EqualValues(t, -32002, r.Error.Code)
+			require.JSONEq(t, fmt.Sprintf(`{"kind":"session_not_found","sessionId":%q}`, session), string(*r.Error.Data))
+		}
+	}
+	require.NoError(t, m.CloseSession(t.Context(), "mine"))
+	_, err := m.Create(t.Context(), inSession("mine", childRequest("exit", "0")))
+	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
+}
+
+// What a policy is shown is what runs.
+func TestAPolicySeesWhatRuns(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs symbolic links")
+	}
+	dir := realTempDir(t)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "real"), 0o700))
+	require.NoError(t, os.Symlink("real", filepath.Join(dir, "link")))
+	require.NoError(t, os.Symlink(executable(), filepath.Join(dir, "tool")))
+	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.Allow, Rule: "all"}}
+	m := newManager(t, &acpterm.Options{Policy: policy})
+	req := acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: "tool", Args: childArgs("pwd")[1:], Cwd: filepath.Join(dir, "link"),
+		Env: []acpterm.EnvVariable{{Name: "PATH", Value: dir}},
+	}
+	term := create(t, m, req)
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(dir, "real")+"\n", term.Output().Output)
+	require.Len(t, policy.seen, 1)
+	p := policy.seen[0]
+	real, err := filepath.EvalSymlinks(executable())
+	require.NoError(t, err)
+	require.Equal(t, real, p.Command.Path)
+	require.Equal(t, "tool", p.Name)
+	require.Equal(t, append([]string{"tool"}, req.Args...), p.Command.Args)
+	require.Equal(t, filepath.Join(dir, "real"), p.Command.Dir)
+	require.Contains(t, p.Command.Env, "PATH="+dir)
+	require.Equal(t, req, p.Requested)
+	require.Equal(t, p.Command.Path, term.Command().Path)
+
+	line := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "true && true"})
+	_, err = line.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "true && true", policy.seen[1].Command.ShellLine)
+}
+
+// What is replaced between the decision and the start does not run.
+func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs symbolic links")
+	}
+	script := func(path, says string) {
+		require.NoError(t, os.WriteFile(path+".new", []byte("#!/bin/sh\necho "+says+"\npwd -P\n"), 0o700))
+		require.NoError(t, os.Rename(path+".new", path))
+	}
+	for name, attack := range map[string]struct {
+		swap func(dir string)
+		runs bool // what was approved, that is
+	}{
+		"the link to the program": {func(dir string) {
+			os.Remove(filepath.Join(dir, "link"))
+			os.Symlink(filepath.Join(dir, "bad"), filepath.Join(dir, "link"))
+		}, true},
+		"the program": {func(dir string) { script(filepath.Join(dir, "good"), "bad") }, false},
+		"what the program says": {func(dir string) {
+			f, _ := os.OpenFile(filepath.Join(dir, "good"), os.O_WRONLY|os.O_TRUNC, 0)
+			f.WriteString("#!/bin/sh\necho bad\n")
+			f.Close()
+		}, false},
+		"the program by a link": {func(dir string) {
+			os.Remove(filepath.Join(dir, "good"))
+			os.Symlink(filepath.Join(dir, "bad"), filepath.Join(dir, "good"))
+		}, false},
+		"the link to the directory": {func(dir string) {
+			os.Remove(filepath.Join(dir, "cwd"))
+			os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "cwd"))
+		}, true},
+		"the directory": {func(dir string) {
+			os.Rename(filepath.Join(dir, "work"), filepath.Join(dir, "moved"))
+			os.Rename(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "work"))
+		}, false},
+		"the directory by a link": {func(dir string) {
+			os.Rename(filepath.Join(dir, "work"), filepath.Join(dir, "moved"))
+			os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "work"))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := realTempDir(t)
+			script(filepath.Join(dir, "good"), "good")
+			script(filepath.Join(dir, "bad"), "bad")
+			require.NoError(t, os.Symlink(filepath.Join(dir, "good"), filepath.Join(dir, "link")))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "work"), 0o700))
+			require.NoError(t, os.Mkdir(filepath.Join(dir, "elsewhere"), 0o700))
+			require.NoError(t, os.Symlink(filepath.Join(dir, "work"), filepath.Join(dir, "cwd")))
+			m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+				attack.swap(dir)
+				return acpterm.Decision{Verdict: acpterm.Allow}
+			})})
+			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
+				SessionID: "s", Command: filepath.Join(dir, "link"), Cwd: filepath.Join(dir, "cwd"),
+			})
+			if !attack.runs {
+				require.ErrorIs(t, err, acpterm.ErrDenied)
+				return
+			}
+			require.NoError(t, err)
+			_, err = term.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, "good\n"+filepath.Join(dir, "work")+"\n", term.Output().Output)
+		})
+	}
+}
+
+func TestPoliciesTheStrictestWins(t *testing.T) {
+	say := func(v acpterm.Verdict, rule string) acpterm.Policy {
+		return &verdict{decision: acpterm.Decision{Verdict: v, Rule: rule}}
+	}
+	for _, c := range []struct {
+		policies acpterm.Policies
+		want     acpterm.Verdict
+		rule     string
+	}{
+		{nil, acpterm.Allow, ""},
+		{acpterm.Policies{say(acpterm.Allow, "a"), say(acpterm.Allow, "b")}, acpterm.Allow, "a"},
+		{acpterm.Policies{say(acpterm.Allow, "a"), say(acpterm.Ask, "b"), say(acpterm.Ask, "c")}, acpterm.Ask, "b"},
+		{acpterm.Policies{say(acpterm.Ask, "a"), say(acpterm.Deny, "b"), say(acpterm.Allow, "c")}, acpterm.Deny, "b"},
+		{acpterm.Policies{acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (d acpterm.Decision) { return })}, acpterm.Deny, ""},
+	} {
+		d := c.policies.Decide(t.Context(), acpterm.Proposal{})
+		require.Equal(t, c.want, d.Verdict)
+		require.Equal(t, c.rule, d.Rule)
+	}
+	// A manager's and a session's are both asked.
+	m := newManager(t, &acpterm.Options{Policy: say(acpterm.Allow, "manager's")})
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Policy: say(acpterm.Deny, "session's")}))
+	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	e, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok)
+	require.Equal(t, "session's", e.Rule)
+	_, err = m.Create(t.Context(), inSession("other", childRequest("exit", "0")))
+	require.NoError(t, err)
+}
+
+// A changed command is decided on anew, by all.
+func TestAPolicyCanChangeACommand(t *testing.T) {
+	change := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		d := acpterm.Decision{Verdict: acpterm.Allow}
+		if last := p.Command.Args[len(p.Command.Args)-1]; last == "before" {
+			c := p.Command
+			c.Args = append(append([]string{}, c.Args[:len(c.Args)-1]...), "after")
+			d.Change = &c
+		}
+		return d
+	})
+	watch := &verdict{decision: acpterm.Decision{Verdict: acpterm.Allow}}
+	m := newManager(t, &acpterm.Options{Policy: acpterm.Policies{watch, change}})
+	term := create(t, m, childRequest("print", "before"))
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "after", term.Output().Output)
+	require.Len(t, watch.seen, 2)
+}
+
+func TestPoliciesThatNeverAgreeDeny(t *testing.T) {
+	never := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		c := p.Command
+		return acpterm.Decision{Verdict: acpterm.Allow, Change: &c}
+	})})
+	_, err := never.Create(t.Context(), childRequest("print", "x"))
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+}
+
+func TestVariables(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Policy: acpterm.DenyVariables(acpterm.DangerousVariables()...)})
+	p := connectPeer(t, m, nil)
+	for name, want := range map[string]bool{
+		"MY_VARIABLE": true, "CI": true, "PATHS": true,
+		"LD_PRELOAD": false, "LD_AUDIT": false, "DYLD_INSERT_LIBRARIES": false, "BASH_ENV": false, "GIT_SSH_COMMAND": false, "PATH": false,
+		"BASH_FUNC_git%%": false, "NODE_OPTIONS": false, "PYTHONSTARTUP": false,
+		"ld_preload": runtime.GOOS != "windows", "Path": runtime.GOOS != "windows",
+	} {
+		req := childRequest("exit", "0")
+		req.Env = []acpterm.EnvVariable{{Name: "OK", Value: "1"}, {Name: name, Value: "secret"}}
+		p.write(request(`1`, acpterm.MethodCreate, req))
+		r := p.read()
+		require.Equal(t, want, r.Error == nil, name)
+		if !want {
+			require.Contains(t, string(*r.Error.Data), "deny-variables")
+			require.NotContains(t, r.Error.Message+string(*r.Error.Data), "secret")
+		}
+	}
+}
+
+func TestVariablesThatMayBeSet(t *testing.T) {
+	none := newManager(t, &acpterm.Options{Policy: acpterm.AllowVariables("CI", "MY_*")})
+	for name, want := range map[string]bool{"CI": true, "MY_X": true, "CIX": false, "X": false} {
+		req := childRequest("exit", "0")
+		req.Env = []acpterm.EnvVariable{{Name: name, Value: "1"}}
+		_, err := none.Create(t.Context(), req)
+		require.Equal(t, want, err == nil, name)
+	}
+	require.Equal(t, []string{"A=1", "LC_X=2"}, acpterm.InheritVariables([]string{"A=1", "B=2", "LC_X=2", "=C:=x"}, "A", "LC_*"))
+	require.Equal(t, []string{}, acpterm.InheritVariables([]string{"A=1"}))
+}
+
+func TestNoShell(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("other shells, the same code")
+	}
+	dir := realTempDir(t)
+	require.NoError(t, os.Symlink("/bin/sh", filepath.Join(dir, "innocent")))
+	m := newManager(t, &acpterm.Options{Policy: acpterm.Policies{acpterm.NoShell(), acpterm.NoShellSyntax()}})
+	for _, c := range []struct {
+		command string
+		args    []string
+		want    bool
+	}{
+		{"true", nil, true}, {"true", []string{"a b", "--x=y", "/path/é.go:1", "a,b"}, true},
+		{"true && true", nil, false}, {"sh", []string{"-c", "true"}, false}, {"/bin/sh", []string{"x"}, false},
+		{filepath.Join(dir, "innocent"), []string{"x"}, false}, // by the file that it is
+		{"true", []string{"a;b"}, false}, {"true", []string{"$(x)"}, false}, {"true", []string{"a\nb"}, false}, {"true", []string{"`x`"}, false},
+	} {
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args})
+		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
+	}
+}
+
+// asking is a manager that asks about everything, and answers each question by a function.
+func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) acpterm.Answer) (*acpterm.Manager, chan acpterm.Event) {
+	hook, events := record()
+	m := newManager(t, &acpterm.Options{
+		Policy:  &verdict{decision: acpterm.Decision{Verdict: acpterm.Ask, Rule: "ask", Reason: "because"}},
+		Approve: approve, Events: hook,
+	})
+	return m, events
+}
+
+func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
+	type step struct {
+		session acpterm.SessionID
+		text    string
+		env     string
+	}
+	first := step{"s", "x", ""}
+	for _, c := range []struct {
+		approval acpterm.Approval
+		again    map[step]bool // whether it is asked
+	}{
+		{acpterm.Once, map[step]bool{first: true, {"other", "x", ""}: true}},
+		{acpterm.No, map[step]bool{first: true}},
+		{acpterm.ForSession, map[step]bool{first: false, {"other", "x", ""}: true, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
+		{acpterm.Always, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
+		{acpterm.Never, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true}},
+	} {
+		t.Run(c.approval.String(), func(t *testing.T) {
+			asked := 0
+			m, events := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
+				asked++
+				require.Equal(t, "ask", q.Rule)
+				require.Equal(t, "because", q.Reason)
+				return acpterm.Answer{Approval: c.approval, By: "a person"}
+			})
+			try := func(s step) {
+				req := inSession(s.session, childRequest("print", s.text))
+				if s.env != "" {
+					req.Env = []acpterm.EnvVariable{{Name: s.env, Value: "1"}}
+				}
+				_, err := m.Create(t.Context(), req)
+				if c.approval == acpterm.No || c.approval == acpterm.Never {
+					require.ErrorIs(t, err, acpterm.ErrDenied)
+				} else {
+					require.NoError(t, err)
+				}
+			}
+			try(first)
+			require.Equal(t, 1, asked)
+			d := (<-events).(*acpterm.DecisionEvent)
+			require.Equal(t, c.approval.String(), d.Approval)
+			require.Equal(t, "a person", d.Approver)
+			for s, wants := range c.again {
+				before := asked
+				try(s)
+				require.Equal(t, wants, asked > before, "%+v", s)
+				if wants {
+					asked = before + 1
+				}
+			}
+			if c.approval == acpterm.ForSession {
+				require.NoError(t, m.CloseSession(t.Context(), "s"))
+				before := asked
+				try(first)
+				require.Equal(t, before+1, asked, "the session was closed")
+			}
+		})
+	}
+}
+
+func TestNobodyToAskDenies(t *testing.T) {
+	m, _ := asking(t, nil)
+	_, err := m.Create(t.Context(), childRequest("print", "x"))
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+}
+
+// An answer that comes after the request was cancelled counts for nothing, now and later. What is asked about holds up
+// nothing else.
+func TestAnAnswerThatComesTooLate(t *testing.T) {
+	questions, answers := make(chan context.Context), make(chan acpterm.Answer)
+	m, _ := asking(t, func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
+		questions <- ctx
+		return <-answers
+	})
+	p := connectPeer(t, m, nil)
+	ask := func() context.Context {
+		p.write(request(`"c"`, acpterm.MethodCreate, childRequest("print", "x")))
+		return <-questions
+	}
+	ctx := ask()
+	p.works() // meanwhile
+	p.write(cancel(`"c"`))
+	<-ctx.Done()
+	answers <- acpterm.Answer{Approval: acpterm.Always}
+	r := p.read()
+	require.EqualValues(t, -32800, r.Error.Code)
+	require.Empty(t, m.Terminals())
+
+	ask() // again: nothing was remembered
+	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
+	answers <- acpterm.Answer{Approval: acpterm.Once}
+	require.Nil(t, p.read().Error)
+
+	// The end of the session, and of the manager, end the question.
+	require.NoError(t, m.OpenSession("s", nil))
+	ctx = ask()
+	require.NoError(t, m.CloseSession(t.Context(), "s"))
+	<-ctx.Done()
+	answers <- acpterm.Answer{Approval: acpterm.Always}
+	require.EqualValues(t, -32002, p.read().Error.Code)
+	ctx = ask()
+	closed := make(chan error)
+	go func() { closed <- m.Close() }()
+	<-ctx.Done()
+	require.NoError(t, <-closed, "Close does not wait for people")
+	answers <- acpterm.Answer{Approval: acpterm.Always}
+	require.EqualValues(t, -32800, p.read().Error.Code)
+}
+
+// Two questions at once have two answers.
+func TestTwoApprovalsAtOnce(t *testing.T) {
+	asked := make(chan acpterm.Question, 2)
+	answer := map[string]chan acpterm.Answer{"good": make(chan acpterm.Answer), "bad": make(chan acpterm.Answer)}
+	m, _ := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
+		asked <- q
+		return <-answer[q.Command.Args[len(q.Command.Args)-1]]
+	})
+	p := connectPeer(t, m, nil)
+	p.write(request(`"bad"`, acpterm.MethodCreate, childRequest("print", "bad")))
+	p.write(request(`"good"`, acpterm.MethodCreate, childRequest("print", "good")))
+	<-asked
+	<-asked
+	answer["good"] <- acpterm.Answer{Approval: acpterm.Always}
+	r := p.read()
+	require.Equal(t, `"good"`, string(r.ID))
+	require.Nil(t, r.Error)
+	answer["bad"] <- acpterm.Answer{Approval: acpterm.No}
+	r = p.read()
+	require.Equal(t, `"bad"`, string(r.ID))
+	require.EqualValues(t, -32602, r.Error.Code)
+}
+
+func TestOutputByteLimitIsNoMemoryBomb(t *testing.T) {
+	m := newManager(t, nil)
+	most := ^uint64(0)
+	req := childRequest("exit", "0")
+	req.OutputByteLimit = &most
+	require.EqualValues(t, 16<<20, create(t, m, req).OutputByteLimit())
+}
+
+func TestDecisionsAreEvents(t *testing.T) {
+	hook, events := record()
+	deny := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.Command.Args[len(p.Command.Args)-1] == "bad" {
+			return acpterm.Decision{Rule: "no bad", Reason: "it is bad"}
+		}
+		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "good"}
+	})
+	m := newManager(t, &acpterm.Options{Policy: deny, Events: hook})
+	p := connectPeer(t, m, nil)
+	req := childRequest("print", "bad")
+	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}
+	p.write(request(`1`, acpterm.MethodCreate, req))
+	r := p.read()
+	require.EqualValues(t, -32602, r.Error.Code)
+	require.JSONEq(t, `{"kind":"denied","reason":"it is bad","rule":"no bad","sessionId":"s"}`, string(*r.Error.Data))
+	require.Contains(t, r.Error.Message, "it is bad")
+	d := (<-events).(*acpterm.DecisionEvent)
+	require.Equal(t, acpterm.Deny, d.Verdict)
+	require.Equal(t, "no bad", d.Rule)
+	require.Equal(t, []string{"TOKEN"}, d.Variables)
+	require.ErrorIs(t, d.Err, acpterm.ErrDenied)
+	require.NotEmpty(t, d.TerminalID)
+	written, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.NotContains(t, string(written), "secret")
+
+	term := create(t, m, childRequest("print", "good"))
+	d = (<-events).(*acpterm.DecisionEvent)
+	require.Equal(t, acpterm.Allow, d.Verdict)
+	require.Equal(t, term.ID(), d.TerminalID)
+	require.Equal(t, term.ID(), (<-events).(*acpterm.EndEvent).TerminalID)
+}

@@ -1,0 +1,149 @@
+package acpterm_test
+
+// Rules: how they are read, what they match, and that their examples are held against them.
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// programs makes executable files in a new directory, and returns it.
+func programs(t testing.TB, names ...string) (dir string) {
+	t.Helper()
+	dir = realTempDir(t)
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
+	}
+	return dir
+}
+
+func TestRulesUnderAttack(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs scripts that the system runs")
+	}
+	bin, evil, cwd := programs(t, "git", "multi", "curl"), programs(t, "git", "other"), programs(t, "git", "tool")
+	require.NoError(t, os.Symlink(filepath.Join(bin, "multi"), filepath.Join(bin, "list")))
+	require.NoError(t, os.Symlink(filepath.Join(bin, "multi"), filepath.Join(bin, "remove")))
+	require.NoError(t, os.Symlink(filepath.Join(bin, "curl"), filepath.Join(evil, "harmless")))
+	require.NoError(t, os.Symlink(filepath.Join(bin, "git"), filepath.Join(cwd, "renamed")))
+	env := []string{"PATH=" + bin}
+	rules, err := acpterm.ParseRules([]byte(`{
+		"rules": [
+			{"name": "git, looking", "verdict": "allow", "program": "git", "args": ["status"],
+				"match": [["git", "status"]], "noMatch": [["git"], ["git", "status", "-v"], ["git", "push"]]},
+			{"name": "git log", "verdict": "allow", "program": "git", "args": ["log", "..."], "match": [["git", "log"], ["git", "log", "-n", "3"]]},
+			{"name": "git show", "verdict": "allow", "program": "git", "args": ["show", "HEAD~?", "--format=*"]},
+			{"name": "git asks", "verdict": "ask", "program": "git", "args": ["push", "..."]},
+			{"name": "no force", "verdict": "deny", "reason": "not by force", "program": "git", "anyArg": ["-f", "--force*"],
+				"match": [["git", "push", "--force-with-lease"]], "noMatch": [["git", "push"]]},
+			{"name": "list", "verdict": "allow", "program": "list"},
+			{"name": "tool here", "verdict": "allow", "program": "` + cwd + `/tool", "args": [], "dir": "` + cwd + `"},
+			{"name": "no curl", "verdict": "deny", "program": "curl"},
+			{"name": "everything in evil", "verdict": "allow", "program": "` + evil + `/other"},
+			{"name": "not installed", "verdict": "allow", "program": "no-such-program"}
+		]}`))
+	require.NoError(t, err)
+	policy, err := rules.Policy(env)
+	require.NoError(t, err)
+	m := newManager(t, &acpterm.Options{Policy: policy, Env: env, Shell: acpterm.ShellNever})
+	for _, c := range []struct {
+		want    bool
+		command string
+		args    []string
+		path    string // set by the agent
+	}{
+		{true, "git", []string{"status"}, ""},
+		{true, "git", []string{"log", "-n", "5", "any thing\nat all"}, ""},
+		{true, "git", []string{"show", "HEAD~1", "--format=%H %s"}, ""},
+		{true, bin + "/git", []string{"status"}, ""},
+		{true, "list", nil, ""},
+		{true, cwd + "/tool", []string{}, ""},
+		{true, "./tool", []string{}, ""},
+		{true, evil + "/other", []string{"x"}, ""},
+
+		{false, "git", nil, ""},
+		{false, "git", []string{"push"}, ""},                         // nobody to ask
+		{false, "git", []string{"status", ""}, ""},                   // one argument more
+		{false, "git", []string{"status\n--upload-pack=x"}, ""},      // no pattern ends at a line's end
+		{false, "git", []string{"-c", "core.pager=x", "status"}, ""}, // or begins somewhere
+		{false, "git", []string{"show", "HEAD~12", "--format=x"}, ""},
+		{false, "git", []string{"log", "--force-with-lease"}, ""}, // the strictest wins
+		{false, "git", []string{"status"}, evil},                  // shadowed by the agent's PATH
+		{false, "./git", []string{"status"}, ""},                  // by a file in the directory
+		{false, "./renamed", []string{"status"}, ""},              // git, but called something else
+		{false, "GIT", []string{"status"}, ""},
+		{false, "remove", nil, ""}, // the same file as list, which does something else by this name
+		{false, "multi", nil, ""},
+		{false, cwd + "/tool", []string{"x"}, ""},
+		{false, "curl", nil, ""},
+		{false, evil + "/harmless", nil, ""}, // curl by another name
+		{false, "curl", nil, cwd},
+		{false, evil + "/git", []string{"status"}, ""},
+	} {
+		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args, Cwd: cwd}
+		if c.path != "" {
+			req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: c.path}}
+		}
+		_, err := m.Create(t.Context(), req)
+		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
+	}
+	elsewhere := acpterm.CreateTerminalRequest{SessionID: "s", Command: cwd + "/tool", Args: []string{}, Cwd: bin}
+	_, err = m.Create(t.Context(), elsewhere)
+	require.ErrorIs(t, err, acpterm.ErrDenied, "outside of the rule's directory")
+
+	require.NoError(t, m.Close())
+
+	lines := newManager(t, &acpterm.Options{Policy: policy, Env: env})
+	_, err = lines.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "git status; git push"})
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+}
+
+func TestRulesThatAreWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"rules":[{"verdict":"allow","program":"x"}]}`:             "rules[0]: a rule needs a name",
+		`{"rules":[{"name":"n","verdict":"perhaps"}]}`:              `"perhaps" is no verdict`,
+		`{"rules":[{"name":"n","verdict":"allow","programm":"x"}]}`: "unknown field",
+		`{"rules":[]} x`: "after the object",
+		`[]`:             "cannot unmarshal",
+		`{"rules":[{"name":"n","verdict":"allow","program":"./x"}]}`:                                                "must be a name or an absolute path",
+		`{"rules":[{"name":"n","verdict":"allow","args":["...","x"]}]}`:                                             "must be the last",
+		`{"rules":[{"name":"n","verdict":"allow","dir":"x"}]}`:                                                      "absolute path",
+		`{"rules":[{"name":"n","verdict":"allow","anyArg":[""]}]}`:                                                  "empty pattern",
+		`{"rules":[{"name":"n","verdict":"allow","program":"x","args":["a*"],"match":[["x","b"]]}]}`:                `fails its example of match: x b`,
+		`{"rules":[{"name":"n","verdict":"allow","program":"x","args":["a*"],"noMatch":[["x","ab"]]}]}`:             `fails its example of noMatch: x ab`,
+		`{"rules":[{"name":"n","verdict":"deny","program":"x","match":[["y"]]}]}`:                                   `fails its example of match: y`,
+		`{"rules":[{"name":"n","verdict":"allow","match":[[]]}]}`:                                                   "is empty",
+		`{"rules":[{"name":"good","verdict":"allow"},{"name":"n","verdict":"allow","match":[["x"]],"args":["y"]}]}`: "rules[1]",
+	} {
+		rules, err := acpterm.ParseRules([]byte(text))
+		if err == nil {
+			_, err = rules.Policy([]string{})
+		}
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams, text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func FuzzParseRules(f *testing.F) {
+	f.Add([]byte(`{"rules":[{"name":"n","verdict":"allow","program":"x","args":["a*","..."],"match":[["x","b"]]}]}`))
+	f.Add([]byte(`{"default":"ask","shellLines":"allow"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rules, err := acpterm.ParseRules(data)
+		if err != nil {
+			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+			return
+		}
+		policy, err := rules.Policy([]string{})
+		if err != nil {
+			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+			return
+		}
+		d := policy.Decide(t.Context(), acpterm.Proposal{Name: "x", Command: acpterm.Command{Path: "/x", Args: []string{"x", "ab"}, Dir: "/"}})
+		require.Contains(t, []acpterm.Verdict{acpterm.Deny, acpterm.Ask, acpterm.Allow}, d.Verdict)
+	})
+}

@@ -1,0 +1,584 @@
+package acpterm_test
+
+// Commands in bubblewrap, the real one: what they cannot do, each thing tried, and that they end as others do.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func init() {
+	children["sandbox-probe"] = func(args []string) {
+		var attempts []attempt
+		if err := json.Unmarshal([]byte(args[0]), &attempts); err != nil {
+			panic(err)
+		}
+		results := []string{}
+		for _, a := range attempts {
+			results = append(results, a.result())
+		}
+		json.NewEncoder(os.Stdout).Encode(results)
+	}
+	// argv0: writes what the program is called.
+	children["argv0"] = func([]string) {
+		line, _ := os.ReadFile("/proc/self/cmdline")
+		fmt.Print(strings.SplitN(string(line), "\x00", 2)[0])
+	}
+	// descriptors: writes the numbers of what is open.
+	children["descriptors"] = func([]string) {
+		for fd := range 64 {
+			if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
+				if link, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); !strings.HasPrefix(link, "anon_inode:") {
+					fmt.Println(fd, link)
+				}
+			}
+		}
+	}
+	children["sandbox-unprivileged"] = sandboxUnprivileged
+}
+
+// attempt is something that a sandboxed command tries.
+type attempt struct{ What, On string }
+
+// result is "done", or what the system has against it.
+func (a attempt) result() string {
+	var err error
+	switch a.What {
+	case "write": // what is there too: as it is, without changing it
+		var file *os.File
+		if file, err = os.OpenFile(a.On, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+			file.Close()
+		}
+	case "read":
+		_, err = os.ReadFile(a.On)
+	case "list":
+		var entries []os.DirEntry
+		if entries, err = os.ReadDir(a.On); err == nil {
+			return fmt.Sprint(len(entries))
+		}
+	case "remount":
+		err = unix.Mount("none", a.On, "", unix.MS_REMOUNT|unix.MS_BIND, "")
+	case "unmount":
+		err = unix.Unmount(a.On, unix.MNT_DETACH)
+	case "mknod":
+		err = unix.Mknod(a.On, unix.S_IFBLK|0o600, int(unix.Mkdev(254, 0)))
+	case "load": // a module, from nonsense: without the right to, it is not looked at
+		err = unix.InitModule([]byte("none"), "")
+	case "signal":
+		err = unix.Kill(number(a.On), 0)
+	case "dial":
+		network, address, _ := strings.Cut(a.On, " ")
+		var c net.Conn
+		if c, err = net.DialTimeout(network, address, 5*time.Second); err == nil {
+			c.Close()
+		}
+	case "shm":
+		_, err = unix.SysvShmGet(number(a.On), 1, 0)
+	case "processes": // their programs
+		var found []string
+		entries, _ := os.ReadDir("/proc")
+		for _, entry := range entries {
+			if _, err := strconv.Atoi(entry.Name()); err == nil {
+				name, _ := os.ReadFile("/proc/" + entry.Name() + "/comm")
+				found = append(found, strings.TrimSpace(string(name)))
+			}
+		}
+		return strings.Join(found, " ")
+	}
+	if err != nil {
+		return systemText(err)
+	}
+	return "done"
+}
+
+func systemText(err error) string {
+	for {
+		unwrapped, ok := err.(interface{ Unwrap() error })
+		if !ok || unwrapped.Unwrap() == nil {
+			return err.Error()
+		}
+		err = unwrapped.Unwrap()
+	}
+}
+
+// needsBubblewrap skips a test where bwrap is not installed and need not be.
+func needsBubblewrap(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("bwrap"); err != nil && os.Getenv("ACPTERM_REQUIRE_BUBBLEWRAP") == "" {
+		t.Skip("bwrap is not installed (ACPTERM_REQUIRE_BUBBLEWRAP makes this a failure)")
+	}
+}
+
+// sandboxManager is a manager whose commands are sandboxed and can see the test's binary. Session "s" has the roots.
+func sandboxManager(t testing.TB, o acpterm.BubblewrapOptions, roots ...string) *acpterm.Manager {
+	t.Helper()
+	needsBubblewrap(t)
+	o.ReadOnly = append(o.ReadOnly, filepath.Dir(executable()))
+	w, err := acpterm.NewBubblewrap(&o)
+	require.NoError(t, err)
+	m := newManager(t, &acpterm.Options{Wrap: w, Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 2 * time.Second}}})
+	if roots != nil {
+		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: roots}))
+	}
+	return m
+}
+
+// probe has a sandboxed command try things, in a directory, and returns how it went.
+func probe(t testing.TB, m *acpterm.Manager, dir string, attempts ...attempt) []string {
+	t.Helper()
+	text, err := json.Marshal(attempts)
+	require.NoError(t, err)
+	req := childRequest("sandbox-probe", string(text))
+	req.Cwd = dir
+	out := run(t, m, req)
+	var results []string
+	require.NoError(t, json.Unmarshal([]byte(out.Output), &results), "%s", out.Output)
+	require.Len(t, results, len(attempts))
+	return results
+}
+
+const (
+	readOnlyFS = "read-only file system"
+	forbidden  = "operation not permitted"
+	denied     = "permission denied"
+	missing    = "no such file or directory"
+	done       = "done"
+)
+
+// outsideTmp is a directory that is not in /tmp, which is the sandbox's own.
+func outsideTmp(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "acpterm-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func TestSandboxConfinesWriting(t *testing.T) {
+	root, outside := t.TempDir(), outsideTmp(t)
+	odd := filepath.Join(outside, "- an odd\nname=$(x)")
+	require.NoError(t, os.Mkdir(odd, 0o700))
+	home, err := os.UserHomeDir()
+	require.NoError(t, err)
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root, odd)
+	for _, test := range []struct {
+		attempt
+		want []string
+	}{
+		{attempt{"write", filepath.Join(root, "in")}, []string{done}},
+		{attempt{"write", filepath.Join(odd, "in")}, []string{done}},
+		{attempt{"write", "/tmp/own"}, []string{done}},
+		{attempt{"write", "/dev/shm/own"}, []string{done}},
+		{attempt{"write", filepath.Join(outside, "x")}, []string{readOnlyFS}},
+		{attempt{"write", filepath.Join(home, "acpterm-test")}, []string{readOnlyFS, denied}},
+		{attempt{"write", "/etc/hostname"}, []string{readOnlyFS, denied}},
+		{attempt{"write", "/proc/1/root" + outside + "/x"}, []string{readOnlyFS, denied}},
+		{attempt{"write", "/proc/self/root" + outside + "/x"}, []string{readOnlyFS}},
+		{attempt{"write", "/proc/sys/kernel/core_pattern"}, []string{readOnlyFS, denied}},
+		{attempt{"write", "/proc/sys/vm/overcommit_memory"}, []string{readOnlyFS, denied}},
+		{attempt{"write", "/proc/sysrq-trigger"}, []string{readOnlyFS, denied, missing}},
+		{attempt{"write", "/sys/power/state"}, []string{readOnlyFS, denied}},
+		{attempt{"write", "/sys/kernel/uevent_helper"}, []string{readOnlyFS, denied}},
+		{attempt{"write", "/dev/kmsg"}, []string{done, forbidden}}, // done: it is a new file, see below
+		{attempt{"list", "/run"}, []string{"0"}},
+		{attempt{"write", "/run/x"}, []string{readOnlyFS}},
+		{attempt{"remount", "/"}, []string{forbidden}},
+		{attempt{"remount", "/proc"}, []string{forbidden}},
+		{attempt{"unmount", "/run"}, []string{forbidden}},
+		{attempt{"unmount", "/tmp"}, []string{forbidden}},
+		{attempt{"mknod", "/tmp/disk"}, []string{forbidden}},
+		{attempt{"mknod", filepath.Join(root, "disk")}, []string{forbidden}},
+		{attempt{"load", ""}, []string{forbidden, "function not implemented"}},
+	} {
+		require.Contains(t, test.want, probe(t, m, root, test.attempt)[0], "%q", test.attempt)
+	}
+	for _, path := range []string{"/tmp/own", "/dev/shm/own", filepath.Join(outside, "x"), filepath.Join(home, "acpterm-test")} {
+		require.NoFileExists(t, path)
+	}
+	require.FileExists(t, filepath.Join(root, "in"))
+	require.FileExists(t, filepath.Join(odd, "in"))
+
+	req := childRequest("pwd")
+	req.Cwd = odd
+	require.Equal(t, odd+"\n", run(t, m, req).Output)
+}
+
+// Without roots nothing is writable but what is lost.
+func TestSandboxWithoutRoots(t *testing.T) {
+	dir := outsideTmp(t)
+	m := sandboxManager(t, acpterm.BubblewrapOptions{})
+	require.Equal(t, []string{readOnlyFS, done}, probe(t, m, dir, attempt{"write", dir + "/x"}, attempt{"write", "/tmp/x"}))
+	_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Cwd: t.TempDir()})
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams, "a directory that is not in the sandbox")
+	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Cwd: "/run"})
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+	program := filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
+	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: program, Cwd: "/"})
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams, "a program that is not in the sandbox")
+}
+
+func TestSandboxHidesProcesses(t *testing.T) {
+	root := t.TempDir()
+	other := exec.Command("sleep", "300")
+	require.NoError(t, other.Start())
+	t.Cleanup(func() { other.Process.Kill(); other.Wait() })
+	segment, err := unix.SysvShmGet(0x61637074, 4096, unix.IPC_CREAT|0o666)
+	require.NoError(t, err)
+	t.Cleanup(func() { unix.SysvShmCtl(segment, unix.IPC_RMID, nil) })
+
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	got := probe(t, m, root, attempt{What: "processes"},
+		attempt{"signal", strconv.Itoa(other.Process.Pid)}, attempt{"signal", strconv.Itoa(os.Getpid())},
+		attempt{"read", fmt.Sprintf("/proc/%d/environ", os.Getpid())}, attempt{"shm", strconv.Itoa(0x61637074)})
+	require.Equal(t, []string{"bwrap acpterm.test", "no such process", "no such process", missing, missing}, got)
+}
+
+func TestSandboxHasNoNetwork(t *testing.T) {
+	root, outside := t.TempDir(), outsideTmp(t)
+	listen := func(network, address string) net.Listener {
+		l, err := net.Listen(network, address)
+		require.NoError(t, err)
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	tcp := "tcp " + listen("tcp", "127.0.0.1:0").Addr().String()
+	abstract := fmt.Sprintf("@acpterm-test-%d", os.Getpid())
+	listen("unix", abstract)
+	listen("unix", outside+"/socket")
+	attempts := []attempt{{"dial", tcp}, {"dial", "unix " + abstract}, {"dial", "unix " + outside + "/socket"}}
+	t.Run("off", func(t *testing.T) {
+		m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+		got := probe(t, m, root, attempts...)
+		require.Contains(t, []string{"network is unreachable", "connection refused"}, got[0])
+		require.Equal(t, "connection refused", got[1])
+		require.Equal(t, done, got[2], "should this ever fail, the documentation has good news to tell")
+	})
+	t.Run("on", func(t *testing.T) {
+		m := sandboxManager(t, acpterm.BubblewrapOptions{Network: true}, root)
+		require.Equal(t, []string{done, done, done}, probe(t, m, root, attempts...))
+		if _, err := os.Stat("/etc/resolv.conf"); err == nil {
+			require.Equal(t, []string{done}, probe(t, m, root, attempt{"read", "/etc/resolv.conf"}))
+		}
+	})
+	t.Run("hidden socket", func(t *testing.T) {
+		m := sandboxManager(t, acpterm.BubblewrapOptions{Hidden: []string{outside + "/socket"}}, root)
+		require.Equal(t, "connection refused", probe(t, m, root, attempts[2])[0])
+	})
+}
+
+func TestSandboxOptions(t *testing.T) {
+	root, cache := outsideTmp(t), outsideTmp(t)
+	for _, dir := range []string{"git", "secret/seen"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, dir), 0o700))
+	}
+	for _, file := range []string{"key", "git/config", "secret/x", "secret/seen/x"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, file), nil, 0o600))
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(cache, link))
+	m := sandboxManager(t, acpterm.BubblewrapOptions{
+		Writable: []string{link},
+		ReadOnly: []string{filepath.Join(root, "git"), filepath.Join(root, "secret/seen")},
+		Hidden:   []string{filepath.Join(root, "key"), filepath.Join(root, "secret")},
+	}, root)
+	for _, test := range []struct {
+		attempt
+		want string
+	}{
+		{attempt{"write", cache + "/x"}, done},
+		{attempt{"write", root + "/x"}, done},
+		{attempt{"read", root + "/git/config"}, done},
+		{attempt{"write", root + "/git/config"}, readOnlyFS},
+		{attempt{"read", root + "/key"}, denied},
+		{attempt{"read", root + "/secret/x"}, missing},
+		{attempt{"write", root + "/secret/x"}, readOnlyFS},
+		{attempt{"read", root + "/secret/seen/x"}, done},
+		{attempt{"write", root + "/secret/seen/x"}, readOnlyFS},
+	} {
+		require.Equal(t, test.want, probe(t, m, root, test.attempt)[0], "%q", test.attempt)
+	}
+
+	// What is not what it was is not bound: a command might have put a link there.
+	require.NoError(t, os.Rename(cache, cache+".away"))
+	t.Cleanup(func() { os.RemoveAll(cache + ".away") })
+	require.NoError(t, os.Symlink("/etc", cache))
+	_, err := m.Create(t.Context(), childRequest("pwd"))
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+}
+
+func TestSandboxRefusesWhatWouldUndoIt(t *testing.T) {
+	needsBubblewrap(t)
+	for _, options := range []acpterm.BubblewrapOptions{
+		{Writable: []string{"/"}}, {Writable: []string{"/proc/sys"}}, {Hidden: []string{"relative"}}, {ReadOnly: []string{"/missing"}},
+		{Writable: []string{"/proc/self/root"}}, {ReadOnly: []string{"/dev"}}, {Writable: []string{"/sys"}},
+	} {
+		_, err := acpterm.NewBubblewrap(&options)
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%v", options)
+	}
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, "/")
+	_, err := m.Create(t.Context(), childRequest("pwd"))
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+}
+
+// A bwrap that is missing or does not work is an error where it is asked for.
+func TestBubblewrapMustWork(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	_, err := acpterm.NewBubblewrap(nil)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorIs(t, err, exec.ErrNotFound)
+
+	script := "#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte(script), 0o700))
+	_, err = acpterm.NewBubblewrap(nil)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorContains(t, err, "No permissions to create new namespace")
+}
+
+// The command's environment is its own and not bwrap's, which runs outside; nor can others see it.
+func TestSandboxEnvironment(t *testing.T) {
+	root := t.TempDir()
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	req := childRequest("environ")
+	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "s3cr3t\n=x"}, {Name: "EMPTY"}, {Name: "LD_PRELOAD", Value: root + "/evil.so"}}
+	term := create(t, m, req)
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	output := term.Output().Output
+	require.Contains(t, output, "TOKEN=s3cr3t\n=x\n")
+	require.Contains(t, output, "EMPTY=\n")
+	require.Contains(t, output, "\nPWD="+root+"\n")
+	require.Contains(t, output, "LD_PRELOAD="+root+"/evil.so\n")
+	require.Contains(t, output, "ACPTERM_TERMINAL="+os.Getenv("ACPTERM_TERMINAL")+string(term.ID())+"\n")
+	require.Equal(t, executable(), term.Command().Path)
+	require.Equal(t, 1, strings.Count(output, markVariable))
+
+	sleep := childRequest("sleep")
+	sleep.Env = req.Env
+	term = create(t, m, sleep)
+	awaitOutput(t, term, "ready")
+	seen := false
+	for _, pid := range sandboxTree(t, string(term.ID())) {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		require.NoError(t, err)
+		require.NotContains(t, string(line), "s3cr3t")
+		if environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); strings.Contains(string(line), "bwrap") {
+			require.Equal(t, "ACPTERM_TERMINAL="+string(term.ID())+"\x00", string(environ))
+			seen = true
+		}
+	}
+	require.True(t, seen)
+
+}
+
+// A library that a command has put into its root is loaded by nothing that runs outside of the sandbox.
+func TestSandboxIsNotPreloaded(t *testing.T) {
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler")
+	}
+	root, outside := t.TempDir(), outsideTmp(t)
+	source := filepath.Join(root, "evil.c")
+	require.NoError(t, os.WriteFile(source, []byte(fmt.Sprintf(`
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void evil(void) {
+	open("%s/evil", O_CREAT|O_WRONLY, 0600);
+	write(1, "loaded\n", 7);
+}`, outside)), 0o600))
+	output, err := exec.Command(compiler, "-shared", "-fPIC", "-w", "-o", root+"/evil.so", source).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	out := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "/bin/true",
+		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: root + "/evil.so"}}})
+	require.Contains(t, out.Output, "loaded\n", "in the sandbox it is")
+	require.NoFileExists(t, outside+"/evil")
+}
+
+// sandboxTree are the processes with a mark in their environment.
+func sandboxTree(t testing.TB, mark string) (pids []int) {
+	t.Helper()
+	entries, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, path := range entries {
+		if environ, _ := os.ReadFile(path); strings.Contains(string(environ), mark) {
+			pids = append(pids, number(strings.Split(path, "/")[2]))
+		}
+	}
+	return pids
+}
+
+func TestSandboxExits(t *testing.T) {
+	root := t.TempDir()
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	for _, code := range []uint32{0, 1, 7, 255} {
+		require.Equal(t, code, *run(t, m, childRequest("exit", fmt.Sprint(code))).ExitStatus.ExitCode)
+	}
+	killed := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", "kill -9 $$"}})
+	require.Equal(t, uint32(137), *killed.ExitStatus.ExitCode)
+	require.Equal(t, "0 /dev/null\n", strings.SplitAfter(run(t, m, childRequest("descriptors")).Output, "\n")[0])
+	require.NotContains(t, run(t, m, childRequest("descriptors")).Output, "memfd")
+
+	many := make([]string, 8000)
+	for i := range many {
+		many[i] = "x"
+	}
+	require.Equal(t, strings.Repeat("x", 8000), run(t, m, childRequest("print", many...)).Output)
+	_, err := m.Create(t.Context(), childRequest("print", append(many, many...)...))
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+}
+
+// Programs that have several uses go by the last part of their name.
+func TestSandboxKeepsNames(t *testing.T) {
+	root := t.TempDir()
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	for _, name := range []string{"called", "a=b"} {
+		link := filepath.Join(root, name)
+		require.NoError(t, os.Symlink(executable(), link))
+		out := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: link, Args: []string{childMark, "argv0"}}).Output
+		require.Equal(t, strings.ReplaceAll(name, "=", "_"), strings.ReplaceAll(filepath.Base(out), "=", "_"))
+	}
+}
+
+func TestSandboxKills(t *testing.T) {
+	root := t.TempDir()
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	polite := create(t, m, childRequest("polite"))
+	awaitOutput(t, polite, "ready")
+	tree := sandboxTree(t, string(polite.ID()))
+	require.GreaterOrEqual(t, len(tree), 3, "two of bwrap and the command")
+	require.NoError(t, polite.Kill(t.Context()))
+	require.Equal(t, "ready\nbye\n", polite.Output().Output)
+	require.Equal(t, uint32(7), *polite.Output().ExitStatus.ExitCode)
+	require.Empty(t, sandboxTree(t, string(polite.ID())))
+
+	sleep := create(t, m, childRequest("sleep"))
+	awaitOutput(t, sleep, "ready")
+	require.NoError(t, sleep.Kill(t.Context()))
+	require.Equal(t, uint32(143), *sleep.Output().ExitStatus.ExitCode)
+
+	for _, child := range append([]string{"stubborn", "vanished"}, nasty...) {
+		if child == "holds-the-output" {
+			continue // what it leaves is gone before it can be seen
+		}
+		term := create(t, m, childRequest(child), acpterm.WithEscalation(quickly...))
+		awaitOutput(t, term, "ready\n")
+		require.NoError(t, term.Kill(t.Context()), child)
+		require.Empty(t, sandboxTree(t, string(term.ID())), child)
+	}
+}
+
+// What a command leaves running ends with it, though it has left everything that it could be found by.
+func TestSandboxEndsWhatTheCommandLeft(t *testing.T) {
+	root := t.TempDir()
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	for _, child := range []string{"vanished", "daemon"} { // they begin a "quiet" one
+		before := processesOf(t)
+		term := create(t, m, childRequest(child))
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return processesOf(t) <= before }, 5*time.Second, 5*time.Millisecond, child)
+	}
+}
+
+// processesOf is how many processes run the "quiet" child.
+func processesOf(t testing.TB) (n int) {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, path := range paths {
+		if line, _ := os.ReadFile(path); strings.HasSuffix(string(line), "\x00quiet\x00") {
+			n++
+		}
+	}
+	return n
+}
+
+// sandboxUnprivileged is the child that hosts a sandboxed command without being root: ROOT OUTSIDE.
+func sandboxUnprivileged(args []string) {
+	root, outside := args[0], args[1]
+	w, err := acpterm.NewBubblewrap(&acpterm.BubblewrapOptions{ReadOnly: []string{filepath.Dir(executable())}})
+	if err != nil {
+		fmt.Println("cannot:", err)
+		return
+	}
+	m := acpterm.NewManager(&acpterm.Options{Wrap: w})
+	defer m.Close()
+	ctx := context.Background()
+	if err := m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{root}}); err != nil {
+		panic(err)
+	}
+	text, _ := json.Marshal([]attempt{
+		{"write", root + "/x"}, {"write", outside + "/x"}, {"remount", "/"}, {"unmount", "/run"}, {"mknod", "/tmp/x"},
+		{"signal", strconv.Itoa(os.Getpid())}, {"dial", "tcp 127.0.0.1:1"}, {"write", "/proc/sys/kernel/core_pattern"}, {What: "processes"},
+	})
+	term, err := m.Create(ctx, childRequest("sandbox-probe", string(text)))
+	if err != nil {
+		panic(err)
+	}
+	term.Wait(ctx)
+	fmt.Print(term.Output().Output)
+	polite, err := m.Create(ctx, childRequest("polite"))
+	if err != nil {
+		panic(err)
+	}
+	for chunk := range polite.Follow(ctx, 0) {
+		if strings.Contains(chunk.Text, "ready") {
+			break
+		}
+	}
+	if err := polite.Kill(ctx); err != nil {
+		panic(err)
+	}
+	fmt.Print(polite.Output().Output)
+}
+
+func TestSandboxWithoutRoot(t *testing.T) {
+	needsBubblewrap(t)
+	if os.Getuid() != 0 {
+		t.Skip("all of these tests are without root")
+	}
+	dir := outsideTmp(t)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	for _, name := range []string{"root", "outside"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		require.NoError(t, os.Chown(filepath.Join(dir, name), 65534, 65534))
+	}
+	program, err := os.ReadFile(executable())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), program, 0o755))
+	host := exec.Command(filepath.Join(dir, "program"), childMark, "sandbox-unprivileged", dir+"/root", dir+"/outside")
+	host.Dir, host.Stderr = dir, os.Stderr
+	host.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	output, err := host.Output()
+	require.NoError(t, err)
+	if strings.HasPrefix(string(output), "cannot:") && os.Getenv("ACPTERM_REQUIRE_BUBBLEWRAP") == "" {
+		t.Skip("other users than root cannot make sandboxes here: " + string(output))
+	}
+	line, rest, _ := strings.Cut(string(output), "\n")
+	var results []string
+	require.NoError(t, json.Unmarshal([]byte(line), &results), "%s", output)
+	require.Contains(t, []string{"network is unreachable", "connection refused"}, results[6])
+	results[6] = ""
+	require.Contains(t, []string{denied, readOnlyFS}, results[7])
+	results[7] = ""
+	require.Equal(t, []string{done, readOnlyFS, forbidden, forbidden, forbidden, "no such process", "", "", "bwrap program"}, results)
+	require.Equal(t, "ready\nbye\n", rest)
+}

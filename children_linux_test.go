@@ -1,5 +1,7 @@
 package acpterm_test
 
+import "maps"
+
 // systemChildren are the children for this system's tests: the nasty ones, and those that only Linux has tests for.
 func systemChildren() map[string]func(args []string) {
 	all := nastyChildren()
@@ -12,5 +14,6 @@ func systemChildren() map[string]func(args []string) {
 	all["untouchable"] = untouchable
 	all["namespace-init"] = namespaceInit
 	all["namespace-runner"] = namespaceRunner
+	maps.Copy(all, limitChildren())
 	return all
 }

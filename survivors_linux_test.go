@@ -52,6 +52,9 @@ func survivorHost(args []string) {
 	m := acpterm.NewManager(&acpterm.Options{
 		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
 		Events: func(event acpterm.Event) {
+			if _, ok := event.(*acpterm.DecisionEvent); ok {
+				return
+			}
 			line, err := json.Marshal(event)
 			if err != nil {
 				panic(err)

@@ -361,6 +361,10 @@ type ending struct {
 	force  context.CancelFunc // skips what is left of the table; may be called at any time
 	done   moment             // the tree is gone, or given up
 	err    error              // once done
+
+	// Under Terminal.mu.
+	over    bool // the tree is gone, or given up
+	reports bool // the command ended before that, and its end is told of with this ending's
 }
 
 // end begins to end the tree, or returns the ending that is under way or was successful. After a release
@@ -378,6 +382,13 @@ func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
 		defer e.force() // frees the context
 		defer e.done.happen()
 		e.err = t.endTree(e.forced)
+		t.mu.Lock()
+		e.over = true
+		reports := e.reports
+		t.mu.Unlock()
+		if reports { // before whoever waits for this ending goes on
+			t.report(e.survivors())
+		}
 		if survivors := e.survivors(); len(survivors) > 0 {
 			t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: survivors})
 		}
@@ -511,9 +522,11 @@ func (t *Terminal) watch() {
 	t.capture.drain()
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
-	ending := t.ending
+	ending, reported := t.ending, false
 	if ending != nil {
 		t.endedBy = ending.by
+		reported = !ending.over
+		ending.reports = ending.reports || reported
 	}
 	t.state = t.endedBy.state()
 	if err == nil {
@@ -527,20 +540,23 @@ func (t *Terminal) watch() {
 	}
 	t.mu.Unlock()
 	t.ended.happen()
-	t.report(ending)
+	switch {
+	case ending == nil:
+		t.report(nil)
+	case !reported:
+		t.report(ending.survivors())
+	}
 }
 
-// report tells of the command's end, once what ended it is through.
-func (t *Terminal) report(by *ending) {
-	event := &EndEvent{Subject: t.subject(), EndedBy: t.EndedBy(), CPUTime: t.used.cpu, PeakMemory: t.used.memory}
+// report tells of the command's end.
+func (t *Terminal) report(survivors []int) {
+	event := &EndEvent{
+		Subject: t.subject(), EndedBy: t.EndedBy(), Status: t.exitStatusIfEnded(), Survivors: survivors,
+		CPUTime: t.used.cpu, PeakMemory: t.used.memory,
+	}
 	_, event.Started, event.Ended = t.Times()
-	event.Status = t.exitStatusIfEnded()
 	event.Bytes = t.ring.total()
 	event.Dropped = max(0, event.Bytes-t.limit)
-	if by != nil {
-		<-by.done.Done()
-		event.Survivors = by.survivors()
-	}
 	t.events.emit(event)
 }
 

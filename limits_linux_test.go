@@ -1,0 +1,516 @@
+package acpterm_test
+
+// Limits on Linux: each holds, from the first instruction on, for the children too, and is what Terminal.Limits says;
+// and what it takes to set them leaves no trace.
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// limitChildren are the children of these tests.
+func limitChildren() map[string]func(args []string) {
+	return map[string]func(args []string){
+		// reserve BYTES: takes that much address space, and says how that went.
+		"reserve": func(args []string) {
+			_, err := unix.Mmap(-1, 0, number(args[0]), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+			fmt.Print(err)
+		},
+		// append-to FILE BYTES: writes that many bytes, and says how that went.
+		"append-to": func(args []string) {
+			err := os.WriteFile(args[0], make([]byte, number(args[1])), 0o600)
+			fmt.Print(err)
+		},
+		// open-all: opens files until it cannot, and says what the last one's number was.
+		"open-all": func([]string) {
+			last := -1
+			for {
+				fd, err := unix.Open("/", unix.O_RDONLY, 0)
+				if err != nil {
+					fmt.Print(last, " ", err)
+					return
+				}
+				last = fd
+			}
+		},
+		// who: says whose rights it has.
+		"who":                       func([]string) { fmt.Print(os.Geteuid()) },
+		"host-with-a-fork-bomb":     hostWithAForkBomb,
+		"host-of-a-set-user-id":     hostOfASetUserID,
+		"host-that-may-not-trace":   hostThatMayNotTrace,
+		"host-of-unreadable-things": hostOfUnreadableThings,
+	}
+}
+
+// shellRequest asks for a line of sh.
+func shellRequest(line string) acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: "s", Command: "/bin/sh", Args: []string{"-c", line}}
+}
+
+// runLimited runs a command under limits to its end.
+func runLimited(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
+	t.Helper()
+	term, err := m.Create(t.Context(), req, acpterm.WithLimits(limits))
+	require.NoError(t, err)
+	_, err = term.Wait(t.Context())
+	require.NoError(t, err)
+	return term
+}
+
+// outputUnder runs a command under limits and returns what it wrote, in one line.
+func outputUnder(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) string {
+	t.Helper()
+	return strings.Join(strings.Fields(runLimited(t, m, req, limits).Output().Output), " ")
+}
+
+func rlimit(name string, value uint64) acpterm.EnforcedLimit {
+	return acpterm.EnforcedLimit{Name: name, Value: value, By: "rlimit"}
+}
+
+func TestCPUTimeLimit(t *testing.T) {
+	m := newManager(t, nil)
+	term := runLimited(t, m, shellRequest("while :; do :; done"), acpterm.Limits{CPUTime: time.Millisecond})
+	require.Equal(t, "SIGXCPU", *term.Output().ExitStatus.Signal)
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("CPUTime", 1)}, term.Limits(), "rounded up")
+
+	deaf := runLimited(t, m, shellRequest("trap '' XCPU; while :; do :; done"), acpterm.Limits{CPUTime: time.Second})
+	require.Equal(t, "SIGKILL", *deaf.Output().ExitStatus.Signal)
+}
+
+func TestMemoryLimit(t *testing.T) {
+	m := newManager(t, nil)
+	const gigabyte = 1 << 30
+	request := childRequest("reserve", fmt.Sprint(64*gigabyte))
+	require.Equal(t, "<nil>", outputUnder(t, m, request, acpterm.Limits{}))
+	term := runLimited(t, m, request, acpterm.Limits{Memory: 32 * gigabyte})
+	require.Equal(t, unix.ENOMEM.Error(), term.Output().Output)
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 32*gigabyte)}, term.Limits())
+}
+
+func TestOpenFilesLimit(t *testing.T) {
+	m := newManager(t, nil)
+	term := runLimited(t, m, childRequest("open-all"), acpterm.Limits{OpenFiles: 50})
+	require.Equal(t, "49 "+unix.EMFILE.Error(), term.Output().Output)
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", 50)}, term.Limits())
+}
+
+func TestFileSizeLimit(t *testing.T) {
+	m := newManager(t, nil)
+	path := filepath.Join(t.TempDir(), "file")
+	term := runLimited(t, m, childRequest("append-to", path, "100000"), acpterm.Limits{FileSize: 5000})
+	require.Contains(t, term.Output().Output, unix.EFBIG.Error(), "Go ignores the signal")
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("FileSize", 5000)}, term.Limits())
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	require.EqualValues(t, 5000, info.Size())
+
+	term = runLimited(t, m, shellRequest("exec head -c 100000 /dev/zero >"+path), acpterm.Limits{FileSize: 5000})
+	require.Equal(t, "SIGXFSZ", *term.Output().ExitStatus.Signal)
+	term = runLimited(t, m, shellRequest("head -c 100000 /dev/zero"), acpterm.Limits{FileSize: 5000})
+	require.True(t, term.Output().ExitStatus.Success(), "the output is no file")
+}
+
+func TestNice(t *testing.T) {
+	m := newManager(t, nil)
+	inverse, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	require.NoError(t, err)
+	own := 20 - inverse
+	term := runLimited(t, m, shellRequest("nice"), acpterm.Limits{Nice: 3})
+	require.Equal(t, fmt.Sprintln(own+3), term.Output().Output)
+	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Nice", Value: 3, By: "priority"}}, term.Limits())
+}
+
+// Never beyond what the host itself has.
+func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
+	m := newManager(t, nil)
+	var own unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &own))
+	term := runLimited(t, m, shellRequest("ulimit -Hn"), acpterm.Limits{OpenFiles: 1 << 40})
+	require.Equal(t, fmt.Sprintln(own.Max), term.Output().Output)
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", own.Max)}, term.Limits())
+}
+
+func TestOptionsSetLimits(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Limits: acpterm.Limits{OpenFiles: 50}})
+	require.NoError(t, m.OpenSession("own", &acpterm.SessionOptions{Limits: &acpterm.Limits{OpenFiles: 60, Nice: 1}}))
+	for session, want := range map[acpterm.SessionID]string{"s": "50", "own": "60"} {
+		term := create(t, m, inSession(session, shellRequest("ulimit -n")))
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want+"\n", term.Output().Output)
+	}
+}
+
+func TestGrandchildrenHaveTheLimits(t *testing.T) {
+	m := newManager(t, nil)
+	everything := acpterm.Limits{CPUTime: time.Hour, Memory: 8 << 30, OpenFiles: 50, FileSize: 5120}
+	line := "sh -c '(ulimit -t; ulimit -Ht; ulimit -v; ulimit -n; ulimit -Hn; ulimit -f) & wait'; true"
+	require.Equal(t, "3600 3601 8388608 50 50 10", outputUnder(t, m, shellRequest(line), everything))
+}
+
+// firstInstruction is a program whose first instructions ask how many files it may open, and write the answer.
+func firstInstruction(t *testing.T) string {
+	if unsafe.Sizeof(uintptr(0)) != 8 || !bytes.Contains(uname(t), []byte("x86_64")) {
+		t.Skip("the program is for amd64")
+	}
+	code := []byte("\x48\x83\xec\x10" + // sub rsp, 16
+		"\x31\xff\xbe\x07\x00\x00\x00\x31\xd2\x49\x89\xe2\xb8\x2e\x01\x00\x00\x0f\x05" + // prlimit64(0, RLIMIT_NOFILE, 0, rsp)
+		"\xbf\x01\x00\x00\x00\x48\x89\xe6\xba\x10\x00\x00\x00\xb8\x01\x00\x00\x00\x0f\x05" + // write(1, rsp, 16)
+		"\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05") // exit(0)
+	const base, headers = 0x400000, 64 + 56
+	var file bytes.Buffer
+	write := func(fields ...any) {
+		for _, field := range fields {
+			require.NoError(t, binary.Write(&file, binary.LittleEndian, field))
+		}
+	}
+	write([]byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00"), uint16(2), uint16(62), uint32(1),
+		uint64(base+headers), uint64(64), uint64(0), uint32(0), uint16(64), uint16(56), uint16(1), uint16(64), uint16(0), uint16(0))
+	write(uint32(1), uint32(5), uint64(0), uint64(base), uint64(base), uint64(headers+len(code)), uint64(headers+len(code)), uint64(4096))
+	write(code)
+	path := filepath.Join(t.TempDir(), "first-instruction")
+	require.NoError(t, os.WriteFile(path, file.Bytes(), 0o755))
+	return path
+}
+
+func uname(t *testing.T) []byte {
+	var name unix.Utsname
+	require.NoError(t, unix.Uname(&name))
+	return name.Machine[:]
+}
+
+// There is no moment in which a program runs without: one that asks in its first instructions sees them.
+func TestLimitsHoldFromTheFirstInstruction(t *testing.T) {
+	m := newManager(t, nil)
+	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: firstInstruction(t)}
+	want := "{" + strings.Repeat("\x00", 7) + "{" + strings.Repeat("\x00", 7) // '{' is 123
+	require.NotEqual(t, want, runLimited(t, m, request, acpterm.Limits{}).Output().Output)
+	for range 200 {
+		term := runLimited(t, m, request, acpterm.Limits{OpenFiles: '{'})
+		require.Equal(t, want, term.Output().Output)
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+}
+
+// A command under limits is not traced, and has the signal mask and everything else that it has without.
+func TestSettingLimitsLeavesNoTrace(t *testing.T) {
+	m := newManager(t, nil)
+	request := shellRequest("grep -E '^(TracerPid|NoNewPrivs|Sig(Blk|Ign|Cgt|Pnd)|ShdPnd|Cap.*|Seccomp|Groups|[UG]id):' /proc/$$/status; ls -l /proc/$$/fd | wc -l")
+	without := outputUnder(t, m, request, acpterm.Limits{})
+	require.Contains(t, without, "TracerPid: 0")
+	require.Equal(t, without, outputUnder(t, m, request, acpterm.Limits{OpenFiles: 50, Nice: 1}))
+	require.Equal(t, without, outputUnder(t, m, request, acpterm.Limits{}), "the thread that starts commands is as it was")
+}
+
+func TestAScriptUnderLimits(t *testing.T) {
+	m := newManager(t, nil)
+	path := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nulimit -n\n"), 0o700))
+	require.Equal(t, "50", outputUnder(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: path}, acpterm.Limits{OpenFiles: 50}))
+}
+
+// What cannot be started is the same error with limits as without.
+func TestErrorsUnderLimits(t *testing.T) {
+	m := newManager(t, nil)
+	file := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(text), mode))
+		return path
+	}
+	for _, program := range []string{
+		"no-such-program",
+		file("missing-interpreter", "#!/no/such/interpreter\n", 0o700),
+		file("garbage", "\x7fELF and no more", 0o700),
+		file("not-executable", "#!/bin/sh\n", 0o600),
+		t.TempDir(),
+	} {
+		request := acpterm.CreateTerminalRequest{SessionID: "s", Command: program}
+		_, without := m.Create(t.Context(), request)
+		require.Error(t, without)
+		_, with := m.Create(t.Context(), request, acpterm.WithLimits(acpterm.Limits{OpenFiles: 50}))
+		require.EqualError(t, with, without.Error())
+		var a, b *acpterm.Error
+		require.ErrorAs(t, without, &a)
+		require.ErrorAs(t, with, &b)
+		require.Equal(t, a.Kind, b.Kind)
+	}
+}
+
+// A limit that cannot hold is no limit: RLIMIT_NPROC does not bound root.
+func TestProcessesOfRootTakeACgroup(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("of root")
+	}
+	requireRefused(t, newManager(t, nil), "Limits.Processes", acpterm.Limits{Processes: 20})
+}
+
+// Where the cgroup's parent has no controllers for it, rlimits are what there is, and what is said.
+func TestACgroupWithoutControllers(t *testing.T) {
+	parent := cgroupDir(t)
+	m := newManager(t, &acpterm.Options{Cgroup: parent})
+	term := runLimited(t, m, shellRequest("ulimit -v"), acpterm.Limits{Memory: 8 << 30})
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 8<<30)}, term.Limits())
+	require.Equal(t, "8388608\n", term.Output().Output)
+}
+
+// A fork bomb in a cgroup makes as many processes as it may, and is ended.
+func TestForkBombInACgroup(t *testing.T) {
+	parent := cgroupDir(t)
+	if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+pids"), 0); err != nil {
+		t.Skipf("the pids controller cannot be had here: %v", err)
+	}
+	m := newManager(t, &acpterm.Options{Cgroup: parent})
+	term, err := m.Create(t.Context(), shellRequest(forkBomb), acpterm.WithLimits(acpterm.Limits{Processes: 20}))
+	require.NoError(t, err)
+	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Processes", Value: 20, By: "cgroup", Tree: true}}, term.Limits())
+	_, err = term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, term.Output().Output, "fork")
+	now, err := os.ReadFile(filepath.Join(parent, string(term.ID()), "pids.peak"))
+	if err == nil {
+		require.Equal(t, "20\n", string(now))
+	}
+	require.NoError(t, term.Kill(t.Context()))
+}
+
+// forkBomb makes 128 processes, if it can, that make two more each; the processes stay.
+const forkBomb = `trap '' TERM
+i=0; while [ $i -lt 128 ]; do { sleep 300 & sleep 300 & wait; } & i=$((i+1)); done`
+
+// copyProgram is the test binary where every user can run it.
+func copyProgram(t *testing.T, mode os.FileMode) string {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Chmod(dir, 0o755))
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
+	from, err := os.Open(executable())
+	require.NoError(t, err)
+	defer from.Close()
+	to, err := os.OpenFile(filepath.Join(dir, "program"), os.O_CREATE|os.O_WRONLY, 0o700)
+	require.NoError(t, err)
+	_, err = io.Copy(to, from)
+	require.NoError(t, err)
+	require.NoError(t, to.Close())
+	require.NoError(t, os.Chmod(to.Name(), mode))
+	return to.Name()
+}
+
+// runHost runs a child as a user whom nothing else on the machine is likely to be, and returns what it says.
+func runHost(t *testing.T, args ...string) string {
+	t.Helper()
+	program := copyProgram(t, 0o755)
+	user := uint32(1_000_000 + os.Getpid())
+	host := exec.Command(program, append([]string{childMark}, args...)...)
+	host.Dir = filepath.Dir(program)
+	host.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	host.Stderr = os.Stderr
+	said, err := host.Output()
+	require.NoError(t, err, "%s", said)
+	return string(said)
+}
+
+// runHosted is a create in a host that is a child.
+func runHosted(m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
+	term, err := m.Create(context.Background(), req, acpterm.WithLimits(limits))
+	if err != nil {
+		panic(err)
+	}
+	if _, err := term.Wait(context.Background()); err != nil {
+		panic(err)
+	}
+	return term
+}
+
+// ownProcesses is how many processes this process's user has besides this one, and no zombies.
+func ownProcesses() (n int) {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, process := range processes {
+		var stat unix.Stat_t
+		pid := number(filepath.Base(process))
+		if unix.Stat(process, &stat) == nil && int(stat.Uid) == os.Getuid() && pid != os.Getpid() && startTime(pid) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// hostWithAForkBomb is the child that says how many processes a fork bomb came to, and how many are left of it.
+func hostWithAForkBomb([]string) {
+	m := acpterm.NewManager(&acpterm.Options{Escalation: quickly})
+	term := runHosted(m, shellRequest(forkBomb), acpterm.Limits{Processes: 50})
+	fmt.Println(strings.Contains(term.Output().Output, "fork"), ownProcesses() > 5, ownProcesses() <= 50)
+	fmt.Println(m.Close(), ownProcesses(), term.Limits())
+}
+
+func TestForkBombOfAUser(t *testing.T) {
+	require.Equal(t, "true true true\n<nil> 0 [{Processes 50 rlimit false}]\n", runHost(t, "host-with-a-fork-bomb"))
+}
+
+// hostOfASetUserID is the child that says whose rights a set-user-id program has: PROGRAM.
+func hostOfASetUserID(args []string) {
+	m := acpterm.NewManager(nil)
+	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: args[0], Args: []string{childMark, "who"}}
+	for _, limits := range []acpterm.Limits{{}, {OpenFiles: 50}} {
+		fmt.Println(runHosted(m, request, limits).Output().Output == fmt.Sprint(os.Getuid()))
+	}
+	fmt.Println(m.Close())
+}
+
+// As documented. Should this ever fail, the documentation has good news to tell.
+func TestSetUserIDUnderLimits(t *testing.T) {
+	require.Equal(t, "false\ntrue\n<nil>\n", runHost(t, "host-of-a-set-user-id", copyProgram(t, 0o755|os.ModeSetuid)))
+}
+
+// hostOfUnreadableThings is the child that runs a program which it may execute and not read: PROGRAM.
+func hostOfUnreadableThings(args []string) {
+	m := acpterm.NewManager(nil)
+	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: args[0], Args: []string{childMark, "open-all"}}
+	fmt.Println(runHosted(m, request, acpterm.Limits{OpenFiles: 50}).Output().Output)
+	fmt.Println(m.Close())
+}
+
+func TestAnUnreadableProgramUnderLimits(t *testing.T) {
+	require.Equal(t, "49 "+unix.EMFILE.Error()+"\n<nil>\n", runHost(t, "host-of-unreadable-things", copyProgram(t, 0o711)))
+}
+
+// hostThatMayNotTrace is the child for which ptrace fails, and says what becomes of limits then.
+func hostThatMayNotTrace([]string) {
+	if err := forbidPtrace(); err != nil {
+		panic(err)
+	}
+	m := acpterm.NewManager(nil)
+	_, err := m.Create(context.Background(), shellRequest("true"), acpterm.WithLimits(acpterm.Limits{OpenFiles: 50}))
+	fmt.Println(err)
+	fmt.Println(runHosted(m, shellRequest("true"), acpterm.Limits{}).Output().ExitStatus.Success())
+	fmt.Println(m.Close())
+}
+
+// forbidPtrace has ptrace fail with EPERM from now on, in all threads and children.
+func forbidPtrace() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+func TestAHostThatMayNotTrace(t *testing.T) {
+	said := runHost(t, "host-that-may-not-trace")
+	require.Equal(t, "acpterm: create: Limits.OpenFiles: takes ptrace, which this host may not use: "+unix.EPERM.Error()+"\ntrue\n<nil>\n", said)
+}
+
+// Signals from outside at any moment of a start end the command, and not the starting of others.
+func TestSignalsDuringAStartUnderLimits(t *testing.T) {
+	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGKILL, unix.SIGCONT} {
+		t.Run(unix.SignalName(sig), func(t *testing.T) {
+			m := newManager(t, &acpterm.Options{Escalation: quickly})
+			ctx, cancel := context.WithCancel(t.Context())
+			var attacker sync.WaitGroup
+			hits := 0
+			attacker.Go(func() {
+				for ctx.Err() == nil {
+					lists, _ := filepath.Glob("/proc/self/task/*/children")
+					for _, list := range lists {
+						children, _ := os.ReadFile(list)
+						for _, pid := range strings.Fields(string(children)) {
+							if unix.Kill(number(pid), sig) == nil {
+								hits++
+							}
+						}
+					}
+				}
+			})
+			for range 100 {
+				term, err := m.Create(t.Context(), shellRequest("exec sleep 3600"), acpterm.WithLimits(acpterm.Limits{OpenFiles: 50}))
+				if !assertStarted(t, err) {
+					break
+				}
+				if err := m.Release(t.Context(), "s", term.ID()); err != nil {
+					t.Error(err)
+				}
+			}
+			cancel()
+			attacker.Wait()
+			t.Logf("%d signals", hits)
+		})
+	}
+}
+
+func assertStarted(t *testing.T, err error) bool {
+	if err != nil {
+		t.Error(err)
+	}
+	return err == nil
+}
+
+// Creates under limits race with kills and releases; newManager looks for what is left.
+func TestCreateKillRacesUnderLimits(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Timeout: 20 * time.Millisecond, Limits: acpterm.Limits{OpenFiles: 50, Nice: 1, CPUTime: time.Minute}})
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := range 25 {
+				line := []string{"exec sleep 3600", "true", "sleep 3600 & exit 3", "sleep 3600 & sleep 3600 & wait"}[(worker+i)%4]
+				term, err := m.Create(context.Background(), shellRequest(line))
+				if !assertStarted(t, err) {
+					return
+				}
+				var race sync.WaitGroup
+				race.Go(func() { term.Kill(context.Background()) })
+				race.Go(func() { term.Wait(context.Background()) })
+				race.Wait()
+				if err := m.Release(context.Background(), "s", term.ID()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Empty(t, m.Terminals())
+}
+
+// BenchmarkStart is a create and the end of "true", without limits and with.
+func BenchmarkStart(b *testing.B) {
+	for name, limits := range map[string]acpterm.Limits{"without": {}, "one-limit": {OpenFiles: 50},
+		"all": {OpenFiles: 50, CPUTime: time.Minute, Memory: 8 << 30, FileSize: 1 << 20, Nice: 1}} {
+		b.Run(name, func(b *testing.B) {
+			m := newManager(b, &acpterm.Options{Limits: limits})
+			for b.Loop() {
+				term := create(b, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "/bin/true"})
+				b.StopTimer()
+				_, err := term.Wait(b.Context())
+				require.NoError(b, err)
+				require.NoError(b, m.Release(b.Context(), "s", term.ID()))
+				b.StartTimer()
+			}
+		})
+	}
+}

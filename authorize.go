@@ -216,10 +216,6 @@ func holdFast(program, dir string) (*held, error) {
 		h.release()
 		return nil, invalidField("cwd", systemReason(err))
 	}
-	if !h.unchanged() {
-		h.release()
-		return nil, errChanged
-	}
 	return h, nil
 }
 

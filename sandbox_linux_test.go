@@ -224,6 +224,11 @@ func TestSandboxWithoutRoots(t *testing.T) {
 	dir := outsideTmp(t)
 	m := sandboxManager(t, acpterm.BubblewrapOptions{})
 	require.Equal(t, []string{readOnlyFS, done}, probe(t, m, dir, attempt{"write", dir + "/x"}, attempt{"write", "/tmp/x"}))
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink("/etc", link))
+	req := childRequest("environ")
+	req.Cwd = link
+	require.Contains(t, run(t, m, req).Output, "\nPWD="+link+"\n")
 	_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Cwd: t.TempDir()})
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams, "a directory that is not in the sandbox")
 	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Cwd: "/run"})
@@ -294,7 +299,7 @@ func TestSandboxOptions(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(cache, link))
 	m := sandboxManager(t, acpterm.BubblewrapOptions{
-		Writable: []string{link},
+		Writable: []string{link, filepath.Join(root, "git"), filepath.Join(root, "key")}, // the latter two in vain
 		ReadOnly: []string{filepath.Join(root, "git"), filepath.Join(root, "secret/seen")},
 		Hidden:   []string{filepath.Join(root, "key"), filepath.Join(root, "secret")},
 	}, root)
@@ -321,6 +326,18 @@ func TestSandboxOptions(t *testing.T) {
 	require.NoError(t, os.Symlink("/etc", cache))
 	_, err := m.Create(t.Context(), childRequest("pwd"))
 	require.ErrorIs(t, err, acpterm.ErrInternal)
+}
+
+// A root in another one needs no mount of its own, which a link in its place could lead astray.
+func TestSandboxWithARootInAnother(t *testing.T) {
+	outer, outside := t.TempDir(), outsideTmp(t)
+	inner := filepath.Join(outer, "inner")
+	require.NoError(t, os.Mkdir(inner, 0o700))
+	m := sandboxManager(t, acpterm.BubblewrapOptions{}, outer, inner)
+	require.Equal(t, []string{done}, probe(t, m, inner, attempt{"write", inner + "/x"}))
+	require.NoError(t, os.RemoveAll(inner))
+	require.NoError(t, os.Symlink(outside, inner))
+	require.Equal(t, []string{readOnlyFS}, probe(t, m, outer, attempt{"write", inner + "/x"}))
 }
 
 func TestSandboxRefusesWhatWouldUndoIt(t *testing.T) {
@@ -473,6 +490,12 @@ func TestSandboxKills(t *testing.T) {
 	awaitOutput(t, sleep, "ready")
 	require.NoError(t, sleep.Kill(t.Context()))
 	require.Equal(t, uint32(143), *sleep.Output().ExitStatus.ExitCode)
+
+	// One that heeds how signals were handled when it was started, unlike Go's programs.
+	plain := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", "echo ready; exec sleep 300"}})
+	awaitOutput(t, plain, "ready")
+	require.NoError(t, plain.Kill(t.Context()))
+	require.Equal(t, uint32(143), *plain.Output().ExitStatus.ExitCode)
 
 	for _, child := range append([]string{"stubborn", "vanished"}, nasty...) {
 		if child == "holds-the-output" {

@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -130,10 +132,10 @@ func (t *turn) askPermission(ctx context.Context) (allowed bool, err error) {
 // execute runs the command in a terminal, which is released when it returns, and returns the terminal's last
 // word.
 func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputResponse, err error) {
-	// The command is the whole line, with no arguments: that makes it one for the client's shell.
+	command, args := split(t.command)
 	var created acpterm.CreateTerminalResponse
 	if err := t.conn.Call(ctx, acpterm.MethodCreate, acpterm.CreateTerminalRequest{
-		SessionID: t.session, Command: t.command, Cwd: t.cwd,
+		SessionID: t.session, Command: command, Args: args, Cwd: t.cwd,
 	}, &created); err != nil {
 		return result, err
 	}
@@ -148,6 +150,19 @@ func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputRespon
 		return result, err
 	}
 	return t.await(ctx, acpterm.TerminalOutputRequest(ref))
+}
+
+// split is a program and its arguments, if plain words name one: a client's rules can tell those, and not what a shell
+// would make of a line. Any other line is a command without arguments, which makes it one for the client's shell.
+func split(line string) (command string, args []string) {
+	words := strings.Fields(line)
+	if strings.ContainsAny(line, "\n|&;<>()$`\\\"'*?[]#~=%!{}^") {
+		return line, nil
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return line, nil
+	}
+	return words[0], words[1:]
 }
 
 // await has one wait pending all the time, and looks at the output meanwhile, until the command has ended.

@@ -1,10 +1,12 @@
 // Client is a small ACP client for any agent: it gives the agent one prompt and shows what comes of it, with the
 // live output of every command that the agent runs in a terminal.
 //
-//	go run ./examples/client [-cwd DIR] [-prompt TEXT] [-limit BYTES] [-- AGENT ARG...]
+//	go run ./examples/client [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
 //
-// It allows whatever the agent asks permission for. Without -prompt it reads the prompt from standard input.
-// Without AGENT it runs the example agent with go run, for which it has to be started inside this module.
+// It allows whatever the agent asks permission for; what commands may do is for flags to say, which -h lists: rules
+// for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Without -prompt it reads the prompt
+// from standard input. Without AGENT it runs the example agent with go run, for which it has to be started inside this
+// module.
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive
 // it. It exits with 0 when the turn ended with end_turn, with 2 when it was called wrongly, and else with 1.
@@ -13,26 +15,15 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
 )
-
-// options are what the command line says.
-type options struct {
-	cwd    string
-	prompt string
-	limit  uint64
-	agent  []string
-}
 
 func main() {
 	opts, err := readOptions()
@@ -46,39 +37,6 @@ func main() {
 	}
 }
 
-func readOptions() (options, error) {
-	opts := options{agent: []string{"go", "run", "github.com/acpterm/acpterm/examples/agent"}}
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: client [-cwd DIR] [-prompt TEXT] [-limit BYTES] [-- AGENT ARG...]")
-		flag.PrintDefaults()
-	}
-	flag.StringVar(&opts.cwd, "cwd", ".", "the `directory` that the agent works in")
-	flag.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
-	flag.Uint64Var(&opts.limit, "limit", 0, "how many `bytes` of output to keep where the agent does not say (default: the library's)")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		opts.agent = flag.Args()
-	}
-	var err error
-	if opts.cwd, err = filepath.Abs(opts.cwd); err != nil {
-		return options{}, err
-	}
-	if info, err := os.Stat(opts.cwd); err != nil || !info.IsDir() {
-		return options{}, fmt.Errorf("-cwd: %s is not a directory", opts.cwd)
-	}
-	if opts.prompt == "" {
-		text, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			return options{}, err
-		}
-		opts.prompt = string(text)
-	}
-	if opts.prompt == "" {
-		return options{}, errors.New("the prompt is empty")
-	}
-	return opts, nil
-}
-
 // run gives the prompt to the agent. When it returns, all that was started has ended. It fails unless the turn
 // ended with end_turn.
 func run(opts options) error {
@@ -90,15 +48,33 @@ func run(opts options) error {
 	// Else the end of a pipe that we print to would be our own, and nothing would be put away.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
+	screen := newScreen(os.Stdout, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
+	guards, err := newGuards(opts, screen, leave)
+	if err != nil {
+		return err
+	}
 	agent, err := startAgent(opts.agent)
 	if err != nil {
 		return err
 	}
-	screen := newScreen(os.Stdout, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
-	session := newSession(screen)
-	manager := acpterm.NewManager(&acpterm.Options{Dir: opts.cwd, OutputByteLimit: opts.limit})
+	options := &acpterm.Options{
+		RequireSessions: true,
+		OutputByteLimit: opts.limit,
+		Timeout:         opts.timeout,
+		Policy:          guards.policy,
+		Wrap:            guards.wrap,
+	}
+	if guards.audit != nil {
+		options.Events = guards.audit.events()
+	}
+	session := newSession(screen, opts.cwd, opts.roots)
+	if guards.asker != nil {
+		options.Approve = session.whileWanted(guards.asker.ask)
+	}
+	manager := acpterm.NewManager(options)
+	session.manager = manager
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{Next: session, Created: screen.follow})
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agent), handler)
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agent), handler, jsonrpc2.OnRecv(session.received))
 	go obey(signals, session, leave)
 	go func() {
 		agent.awaitLastWord()
@@ -106,7 +82,7 @@ func run(opts options) error {
 	}()
 	context.AfterFunc(ctx, func() { conn.Close() }) // an agent that does not read may be holding up a request
 
-	err = session.run(ctx, conn, handler.Capabilities(), opts.cwd, opts.prompt)
+	err = session.run(ctx, conn, handler.Capabilities(), opts.prompt)
 
 	// The commands go first. Then the agent's input ends, at which it should go by itself.
 	err = errors.Join(err, manager.Shutdown(ctx))
@@ -118,6 +94,7 @@ func run(opts options) error {
 	printed := make(chan struct{})
 	go func() {
 		handler.Close() // after it there is no new output
+		guards.finish()
 		screen.finish()
 		close(printed)
 	}()

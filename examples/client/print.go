@@ -31,6 +31,9 @@ type screen struct {
 	printing sync.Mutex // not mu, since whoever reads what is printed may be slow
 	prefix   string     // whose line the last one is
 	midLine  bool       // whether it is unfinished
+	holding  bool       // the person is being asked something
+	held     strings.Builder
+	unheld   int // bytes that were too many to hold
 }
 
 func newScreen(out io.Writer, failed func(error)) *screen {
@@ -54,8 +57,47 @@ func (s *screen) print(prefix, text string) {
 		b.WriteString(line)
 		s.prefix, s.midLine = prefix, !strings.HasSuffix(line, "\n")
 	}
-	if _, err := io.WriteString(s.out, b.String()); err != nil {
-		s.failed(err)
+	s.write(b.String())
+}
+
+// mostHeld is how many bytes wait for the person's answer. There is no waiting with them: an agent that is not read
+// from could not withdraw the question either.
+const mostHeld = 1 << 20
+
+func (s *screen) write(text string) {
+	switch {
+	case !s.holding:
+		if _, err := io.WriteString(s.out, text); err != nil {
+			s.failed(err)
+		}
+	case s.held.Len()+len(text) > mostHeld:
+		s.unheld += len(text)
+	default:
+		s.held.WriteString(text)
+	}
+}
+
+// hold keeps back what is printed, so that nothing an agent writes can pass for the question that the person is asked.
+func (s *screen) hold() {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	if s.midLine {
+		s.write("\n")
+		s.midLine = false
+	}
+	s.holding = true
+}
+
+// resume prints what was kept back.
+func (s *screen) resume() {
+	s.printing.Lock()
+	defer s.printing.Unlock()
+	s.holding = false
+	s.write(s.held.String())
+	s.held.Reset()
+	if s.unheld > 0 {
+		s.write(fmt.Sprintf("\n! %d bytes more came while you were asked\n", s.unheld))
+		s.unheld, s.midLine = 0, false
 	}
 }
 

@@ -25,12 +25,18 @@ var errAgentGone = errors.New("the agent ended before it was done")
 // session is a conversation of one turn. It is the jsonrpc2.Handler for what is not terminal/*.
 type session struct {
 	screen    *screen
+	manager   *acpterm.Manager
+	cwd       string
+	roots     []string             // directories that commands may run in
 	toolCalls map[string]*toolCall // by id; for Handle alone, which gets one message at a time
+	id        acpterm.SessionID    // set by received
+	notOpened error                // why there is no session; set by received
 
-	prompting atomic.Bool // there is a turn
-	cancelled atomic.Bool
-	sent      chan struct{}       // closed when the agent has been sent the prompt
-	tell      func(method string) // sends a notification about the session; set before sent is closed
+	prompting  atomic.Bool     // there is a turn
+	turn       context.Context // ends when the person cancels it
+	cancelTurn func()
+	sent       chan struct{}       // closed when the agent has been sent the prompt
+	tell       func(method string) // sends a notification about the session; set before sent is closed
 }
 
 // toolCall is what the agent has told of a tool call so far.
@@ -48,12 +54,14 @@ type clientCapabilities struct {
 	} `json:"fs"`
 }
 
-func newSession(screen *screen) *session {
-	return &session{screen: screen, toolCalls: make(map[string]*toolCall), sent: make(chan struct{})}
+func newSession(screen *screen, cwd string, roots []string) *session {
+	s := &session{screen: screen, cwd: cwd, roots: roots, toolCalls: make(map[string]*toolCall), sent: make(chan struct{})}
+	s.turn, s.cancelTurn = context.WithCancel(context.Background())
+	return s
 }
 
 // run goes through the conversation. It fails unless the turn ended with end_turn.
-func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, cwd, prompt string) error {
+func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, prompt string) (err error) {
 	var agent struct {
 		ProtocolVersion int `json:"protocolVersion"`
 	}
@@ -67,22 +75,23 @@ func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpter
 	if agent.ProtocolVersion != protocolVersion {
 		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d", agent.ProtocolVersion, protocolVersion)
 	}
-	var created struct {
-		SessionID acpterm.SessionID `json:"sessionId"`
-	}
 	if err := call(ctx, conn, "session/new", map[string]any{
-		"cwd":        cwd,
+		"cwd":        s.cwd,
 		"mcpServers": []any{},
-	}, &created); err != nil {
+	}, nil); err != nil {
 		return err
 	}
-	s.tell = func(method string) { conn.Notify(ctx, method, map[string]any{"sessionId": created.SessionID}) }
+	if s.notOpened != nil {
+		return fmt.Errorf("session/new: %w", s.notOpened)
+	}
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
+	s.tell = func(method string) { conn.Notify(ctx, method, map[string]any{"sessionId": s.id}) }
 
 	const method = "session/prompt"
 	s.prompting.Store(true)
 	defer s.prompting.Store(false)
 	waiting, err := conn.DispatchCall(ctx, method, map[string]any{
-		"sessionId": created.SessionID,
+		"sessionId": s.id,
 		"prompt":    []map[string]string{{"type": "text", "text": prompt}},
 	})
 	if err != nil {
@@ -99,6 +108,45 @@ func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpter
 		return fmt.Errorf("the turn ended with %q", turn.StopReason)
 	}
 	return nil
+}
+
+// received sees each message before it is handled, and the next one is not read before it returns. So the session is
+// open before the agent, which has just made up its id, can be heard asking for a terminal in it: when conn.Call
+// returns the answer, that request may have been refused.
+func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
+	if answer == nil || answer.Error != nil || req == nil || req.Method != "session/new" {
+		return
+	}
+	var created struct {
+		SessionID acpterm.SessionID `json:"sessionId"`
+	}
+	if answer.Result != nil {
+		if s.notOpened = json.Unmarshal(*answer.Result, &created); s.notOpened != nil {
+			return
+		}
+	}
+	s.id = created.SessionID
+	s.notOpened = s.manager.OpenSession(s.id, &acpterm.SessionOptions{Dir: s.cwd, Roots: s.roots})
+}
+
+// close ends the session and its commands.
+func (s *session) close(ctx context.Context) error {
+	err := s.manager.CloseSession(ctx, s.id)
+	if ctx.Err() != nil {
+		return nil // it was not waited for; the end of the manager has no more patience than that
+	}
+	return err
+}
+
+// whileWanted asks about a command no longer than the turn lasts that it is for: once the person has cancelled that, an
+// agent that waits for the command must hear that there will be none.
+func (s *session) whileWanted(ask func(context.Context, acpterm.Question) acpterm.Answer) func(context.Context, acpterm.Question) acpterm.Answer {
+	return func(ctx context.Context, q acpterm.Question) acpterm.Answer {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(s.turn, cancel)()
+		return ask(ctx, q)
+	}
 }
 
 func call(ctx context.Context, conn *jsonrpc2.Conn, method string, params, result any) error {
@@ -124,7 +172,7 @@ func (s *session) cancel() bool {
 	if !s.prompting.Load() {
 		return false
 	}
-	s.cancelled.Store(true)
+	s.cancelTurn()
 	go func() {
 		<-s.sent // an agent that is told before it has the prompt would not know what is meant
 		s.tell("session/cancel")
@@ -265,7 +313,7 @@ func (s *session) requestPermission(params json.RawMessage) (any, error) {
 	answer := outcome{Outcome: "cancelled"}
 	known := s.showToolCall(request.ToolCall) // some agents tell of a tool call only here
 	for _, option := range request.Options {
-		if (option.Kind == "allow_once" || option.Kind == "allow_always") && !s.cancelled.Load() {
+		if (option.Kind == "allow_once" || option.Kind == "allow_always") && s.turn.Err() == nil {
 			s.screen.print("* ", shorten(known.title)+": allowed ("+option.Name+")\n")
 			answer = outcome{"selected", option.ID}
 			break

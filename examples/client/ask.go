@@ -1,0 +1,142 @@
+package main
+
+// Asking the person whether a command may run. What an agent chooses is shown in quotes, so that it can neither steer
+// the terminal nor look like something else; and an answer counts for the question that was on the screen, or for none.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/acpterm/acpterm"
+)
+
+// asker asks one question after another. ask may be called concurrently.
+type asker struct {
+	out    io.Writer
+	screen *screen       // holds its peace while there is a question
+	turn   chan struct{} // has something in it while there is a question
+	gone   chan struct{} // closed when nobody can answer any more
+
+	mu     sync.Mutex
+	wanted chan<- string // gets the next line; nil while none is wanted
+	stale  bool          // the next line may be meant for a question that was withdrawn
+}
+
+// newAsker returns an asker of whoever reads out and types in, and begins to read.
+func newAsker(in io.Reader, out io.Writer, screen *screen) *asker {
+	a := &asker{out: out, screen: screen, turn: make(chan struct{}, 1), gone: make(chan struct{})}
+	go a.read(in)
+	return a
+}
+
+// read hands each line to whoever wants one, and drops it if nobody does: it cannot be the answer to a question that is
+// asked later.
+func (a *asker) read(in io.Reader) {
+	defer close(a.gone)
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		a.mu.Lock()
+		if a.wanted != nil {
+			a.wanted <- strings.TrimSpace(lines.Text())
+		}
+		a.wanted, a.stale = nil, false
+		a.mu.Unlock()
+	}
+}
+
+const choices = "y once, s for this session, a always, n no, N never: "
+
+var answers = map[string]acpterm.Approval{
+	"y": acpterm.Once, "yes": acpterm.Once, "s": acpterm.ForSession, "session": acpterm.ForSession, "a": acpterm.Always, "always": acpterm.Always,
+	"n": acpterm.No, "no": acpterm.No, "N": acpterm.Never, "never": acpterm.Never,
+}
+
+// ask puts a question when it is its turn, and returns the answer: no when ctx ends or the terminal is gone.
+func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return acpterm.Answer{By: "nobody: it was withdrawn"}
+	}
+	a.screen.hold()
+	defer a.screen.resume()
+	a.mu.Lock()
+	stale := a.stale
+	a.mu.Unlock()
+	if stale { // what has been typed by now, or is being typed, is not for this question
+		if _, ok := a.prompt(ctx, "? There is another question. Enter shows it: "); !ok {
+			return acpterm.Answer{By: "nobody: it was withdrawn"}
+		}
+	}
+	text := describe(q)
+	for {
+		line, ok := a.prompt(ctx, text+"? Run "+strconv.Quote(q.Command.Path)+"? "+choices)
+		if !ok {
+			return acpterm.Answer{By: "nobody: it was withdrawn"}
+		}
+		if approval, ok := answers[line]; ok {
+			return acpterm.Answer{Approval: approval, By: "the person at the terminal"}
+		}
+		text = ""
+	}
+}
+
+// prompt writes something and waits for a line.
+func (a *asker) prompt(ctx context.Context, text string) (line string, ok bool) {
+	lines := make(chan string, 1)
+	a.mu.Lock()
+	io.WriteString(a.out, text) // who cannot be asked does not answer
+	a.wanted = lines
+	a.mu.Unlock()
+	select {
+	case line := <-lines:
+		return line, true
+	case <-ctx.Done():
+	case <-a.gone:
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.wanted, a.stale = nil, true
+	io.WriteString(a.out, "\n? It need not be answered any more.\n")
+	return "", false
+}
+
+// finish returns when no question is on the screen, and lets none be put again. The contexts of all must have ended.
+func (a *asker) finish() { a.turn <- struct{}{} }
+
+// describe is the command, exactly. The program is said once more where the answer is typed, for commands that are
+// longer than the screen.
+func describe(q acpterm.Question) string {
+	var b strings.Builder
+	say := func(what string, values ...string) {
+		fmt.Fprintf(&b, "?   %-10s", what)
+		for _, value := range values {
+			b.WriteString(" " + strconv.Quote(value))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("? The agent wants to run\n")
+	say("program", q.Command.Path)
+	if q.Name != filepath.Base(q.Command.Path) {
+		say("called", q.Name)
+	}
+	if q.Command.ShellLine != "" {
+		say("line", q.Command.ShellLine)
+	} else {
+		say("arguments", q.Command.Args[1:]...)
+	}
+	say("directory", q.Command.Dir)
+	for _, v := range q.Requested.Env {
+		fmt.Fprintf(&b, "?   %-10s %s=%s\n", "variable", strconv.Quote(v.Name), strconv.Quote(v.Value))
+	}
+	say("because", q.Reason)
+	return b.String()
+}

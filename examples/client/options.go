@@ -1,0 +1,118 @@
+package main
+
+// The command line.
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// options are what the command line says.
+type options struct {
+	cwd    string
+	prompt string
+	limit  uint64
+	agent  []string
+
+	roots   []string
+	rules   *acpterm.Rules // nil: everything may run
+	ask     bool
+	timeout time.Duration
+	audit   string
+	sandbox bool
+	network bool
+}
+
+const usage = `usage: client [FLAG...] [-- AGENT ARG...]
+
+Gives a prompt to an ACP agent, and shows what it says and what it runs. Without AGENT that is the example agent,
+whose prompt is the command to run.
+
+Commands run in the roots and below, and else as they like. Each flag takes something from them:
+
+  client -allow go -allow 'git log ...' -prompt 'go vet'   only what these rules allow
+  client -allow go -ask -prompt 'git push'                 what they do not allow is asked on the terminal
+  client -sandbox -timeout 5m -audit audit.json            no network, no writing elsewhere; all of it on record
+
+`
+
+func readOptions() (options, error) {
+	opts := options{agent: []string{"go", "run", "github.com/acpterm/acpterm/examples/agent"}}
+	var allowed allowances
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
+	flag.StringVar(&opts.cwd, "cwd", "", "the `directory` that the agent works in (default: the first -root, or this one)")
+	flag.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
+	flag.Uint64Var(&opts.limit, "limit", 0, "how many `bytes` of output to keep where the agent does not say (default: the library's)")
+	flag.Func("root", "a `directory` that commands may run in and below, and write to with -sandbox; may be repeated\n(default: that of -cwd)",
+		func(dir string) error {
+			dir, err := directory(dir)
+			opts.roots = append(opts.roots, dir)
+			return err
+		})
+	flag.Func("allow", "a `rule` for what may run; may be repeated (default: everything may, unless -ask is given).\n"+
+		"'go' is that program with any arguments, 'git status' with these, 'git log ...' with these and more;\n"+
+		"in arguments * stands for any text. @FILE has rules as JSON. Shell lines, such as 'go vet && git push',\n"+
+		"match no rule, and variables which make programs run others must not be set: both are denied, or\n"+
+		"asked about with -ask", allowed.add)
+	flag.BoolVar(&opts.ask, "ask", false, "ask on the terminal about what no -allow allows; what a rule of @FILE denies stays denied")
+	flag.DurationVar(&opts.timeout, "timeout", 0, "how `long` a command may run, such as 90s (default: for ever)")
+	flag.StringVar(&opts.audit, "audit", "", "a `file` to add a line of JSON to for each command that is allowed, denied or over")
+	flag.BoolVar(&opts.sandbox, "sandbox", false, "run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
+		"for instance being a -root too; see no processes but their own; and have no network")
+	flag.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		opts.agent = flag.Args()
+	}
+	switch {
+	case opts.timeout < 0:
+		return options{}, errors.New("-timeout: must not be negative")
+	case opts.network && !opts.sandbox:
+		return options{}, errors.New("-network: is for -sandbox; without that there is a network")
+	}
+	if opts.cwd == "" && len(opts.roots) > 0 {
+		opts.cwd = opts.roots[0]
+	}
+	var err error
+	if opts.cwd, err = directory(cmp.Or(opts.cwd, ".")); err != nil {
+		return options{}, fmt.Errorf("-cwd: %w", err)
+	}
+	if opts.roots == nil {
+		opts.roots = []string{opts.cwd}
+	}
+	opts.rules = allowed.rules(opts.ask)
+	if opts.prompt == "" {
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return options{}, err
+		}
+		opts.prompt = string(text)
+	}
+	if opts.prompt == "" {
+		return options{}, errors.New("the prompt is empty")
+	}
+	return opts, nil
+}
+
+// directory is the absolute path of one that is there.
+func directory(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s is not a directory", path)
+	}
+	return path, nil
+}

@@ -1,0 +1,51 @@
+package acpterm_test
+
+// What a decision costs over the start that it is about.
+//
+//	go test -run '^$' -bench Policy -benchtime 300x .
+
+import (
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+func BenchmarkPolicy(b *testing.B) {
+	rules := acpterm.Rules{Rules: []acpterm.Rule{
+		{Name: "git", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
+		{Name: "true", Verdict: acpterm.Allow, Program: "true", Args: []string{"*", "..."}},
+		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*"}},
+	}}
+	policy, err := rules.Policy(nil)
+	require.NoError(b, err)
+	all := acpterm.Policies{policy, acpterm.DenyVariables(acpterm.DangerousVariables()...), acpterm.NoShell()}
+	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Args: []string{"a", "b"}, Cwd: "/"}
+	for _, way := range []struct {
+		name    string
+		options acpterm.Options
+	}{{"without", acpterm.Options{}}, {"with", acpterm.Options{Policy: all}}} {
+		b.Run("start/"+way.name, func(b *testing.B) {
+			m := newManager(b, &way.options)
+			for b.Loop() {
+				term, err := m.Create(b.Context(), req)
+				require.NoError(b, err)
+				b.StopTimer()
+				require.NoError(b, m.Release(b.Context(), "s", term.ID()))
+				b.StartTimer()
+			}
+		})
+		// All but the start: a quota refuses that.
+		b.Run("no-start/"+way.name, func(b *testing.B) {
+			way.options.MaxTerminals = 1
+			m := newManager(b, &way.options)
+			_, err := m.Create(b.Context(), req)
+			require.NoError(b, err)
+			for b.Loop() {
+				if _, err := m.Create(b.Context(), req); err == nil {
+					b.Fatal("started")
+				}
+			}
+		})
+	}
+}

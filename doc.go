@@ -62,6 +62,16 @@
 //	err = m.Release(ctx, "s1", t.ID())
 //	out := t.Output() // still there
 //
+// # What may run
+//
+// [Options].Policy sees each command as it will run and allows it, denies it, changes it or has somebody asked
+// ([Options].Approve). [Rules] are a policy written down as data; [ConfineDir], [DenyVariables], [NoShell] and others are
+// ready-made; [Policies] joins them, and the strictest wins. [Manager.OpenSession] gives a session a policy of its own, and
+// directories that it may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox such as
+// [NewBubblewrap]'s, and [Options].Events is told of every decision and every end.
+//
+//	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Events: acpterm.LogEvents(logger)})
+//
 // # Errors
 //
 // Every error is an [*Error]: its [Kind] says what is wrong, its fields what it concerns, and errors.Is and

@@ -56,6 +56,9 @@ var answers = map[string]acpterm.Approval{
 	"n": acpterm.No, "no": acpterm.No, "N": acpterm.Never, "never": acpterm.Never,
 }
 
+// nobody is a no for want of an answer.
+var nobody = acpterm.Answer{By: "nobody"}
+
 // ask puts a question when it is its turn, and returns the answer: no when ctx ends or the terminal is gone.
 func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	select {
@@ -64,7 +67,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		return acpterm.Answer{By: "nobody: it was withdrawn"}
+		return nobody
 	}
 	a.screen.hold()
 	defer a.screen.resume()
@@ -73,14 +76,14 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	a.mu.Unlock()
 	if stale { // what has been typed by now, or is being typed, is not for this question
 		if _, ok := a.prompt(ctx, "? There is another question. Enter shows it: "); !ok {
-			return acpterm.Answer{By: "nobody: it was withdrawn"}
+			return nobody
 		}
 	}
 	text := describe(q)
 	for {
 		line, ok := a.prompt(ctx, text+"? Run "+strconv.Quote(q.Command.Path)+"? "+choices)
 		if !ok {
-			return acpterm.Answer{By: "nobody: it was withdrawn"}
+			return nobody
 		}
 		if approval, ok := answers[line]; ok {
 			return acpterm.Answer{Approval: approval, By: "the person at the terminal"}

@@ -52,13 +52,17 @@ func ExampleRules() {
 func ExampleManager_OpenSession() {
 	m := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
 	defer m.Close()
-	if err := m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{os.TempDir()}}); err != nil {
+	project, err := os.MkdirTemp("", "project-")
+	if err != nil {
 		panic(err)
 	}
-	home, _ := os.Getwd()
+	defer os.Remove(project)
+	if err := m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{project}}); err != nil {
+		panic(err)
+	}
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
-	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}, Cwd: home})
-	_, err := m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s2", Command: "go"})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}, Cwd: os.TempDir()})
+	_, err = m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s2", Command: "go"})
 	fmt.Println(err)
 	// Output:
 	// go version: runs

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,10 +86,15 @@ func startClient(t *testing.T, agent []string, flags ...string) *client {
 }
 
 func startClientWith(t *testing.T, stdin *os.File, agent []string, flags ...string) *client {
+	return startClientAs(t, stdin, nil, agent, flags...)
+}
+
+func startClientAs(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, agent []string, flags ...string) *client {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // far more than any test needs
 	t.Cleanup(cancel)
 	args := append(flags, "--")
 	c := &client{t: t, cmd: exec.CommandContext(ctx, filepath.Join(binaries, "client"), append(args, agent...)...)}
+	c.cmd.SysProcAttr = attr
 	if stdin != nil {
 		c.cmd.Stdin = stdin
 	}

@@ -47,33 +47,38 @@ Commands run in the roots and below, and else as they like. Each flag takes some
 func readOptions() (options, error) {
 	opts := options{agent: []string{"go", "run", "github.com/acpterm/acpterm/examples/agent"}}
 	var allowed allowances
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), usage)
-		flag.PrintDefaults()
-	}
-	flag.StringVar(&opts.cwd, "cwd", "", "the `directory` that the agent works in (default: the first -root, or this one)")
-	flag.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
-	flag.Uint64Var(&opts.limit, "limit", 0, "how many `bytes` of output to keep where the agent does not say (default: the library's)")
-	flag.Func("root", "a `directory` that commands may run in and below, and write to with -sandbox; may be repeated\n(default: that of -cwd)",
+	flags := flag.NewFlagSet("client", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // an error should not drown in the usage
+	flags.StringVar(&opts.cwd, "cwd", "", "the `directory` that the agent works in (default: the first -root, or this one)")
+	flags.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
+	flags.Uint64Var(&opts.limit, "limit", 0, "how many `bytes` of output to keep where the agent does not say (default: the library's)")
+	flags.Func("root", "a `directory` that commands may run in and below, and write to with -sandbox; may be repeated\n(default: that of -cwd)",
 		func(dir string) error {
 			dir, err := directory(dir)
 			opts.roots = append(opts.roots, dir)
 			return err
 		})
-	flag.Func("allow", "a `rule` for what may run; may be repeated (default: everything may, unless -ask is given).\n"+
+	flags.Func("allow", "a `rule` for what may run; may be repeated (default: everything may, unless -ask is given).\n"+
 		"'go' is that program with any arguments, 'git status' with these, 'git log ...' with these and more;\n"+
 		"in arguments * stands for any text. @FILE has rules as JSON. Shell lines, such as 'go vet && git push',\n"+
 		"match no rule, and variables which make programs run others must not be set: both are denied, or\n"+
 		"asked about with -ask", allowed.add)
-	flag.BoolVar(&opts.ask, "ask", false, "ask on the terminal about what no -allow allows; what a rule of @FILE denies stays denied")
-	flag.DurationVar(&opts.timeout, "timeout", 0, "how `long` a command may run, such as 90s (default: for ever)")
-	flag.StringVar(&opts.audit, "audit", "", "a `file` to add a line of JSON to for each command that is allowed, denied or over")
-	flag.BoolVar(&opts.sandbox, "sandbox", false, "run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
+	flags.BoolVar(&opts.ask, "ask", false, "ask on the terminal about what no -allow allows; what a rule of @FILE denies stays denied")
+	flags.DurationVar(&opts.timeout, "timeout", 0, "the `duration` that a command may run for, such as 90s (default: for ever)")
+	flags.StringVar(&opts.audit, "audit", "", "a `file` to add a line of JSON to for each command that is allowed, denied or over")
+	flags.BoolVar(&opts.sandbox, "sandbox", false, "run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
 		"for instance being a -root too; see no processes but their own; and have no network")
-	flag.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		opts.agent = flag.Args()
+	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
+	switch err := flags.Parse(os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(usage)
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		os.Exit(0)
+	case err != nil:
+		return options{}, fmt.Errorf("%w (-h lists the flags)", err)
+	case flags.NArg() > 0:
+		opts.agent = flags.Args()
 	}
 	switch {
 	case opts.timeout < 0:

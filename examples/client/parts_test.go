@@ -36,6 +36,9 @@ var parts = map[string]func(args []string){
 	"agent-that-asks":             func([]string) { play(askForAll) },
 	"agent-that-asks-cancelled":   func([]string) { play(askWhenCancelled) },
 	"agent-that-looks":            func(args []string) { play(lookAtOutput(args)) },
+	"agent-that-tries":            func(args []string) { play(try(args)) },
+	"agent-that-cannot-wait":      createBeforePrompt,
+	"agent-that-changes-its-mind": func(args []string) { play(withdraw(args)) },
 	"agent-that-counts-from-zero": countFromZero,
 	"agent-that-is-newer":         func([]string) { serve(2, nil) },
 	"agent-that-stops-listening":  stopListening,
@@ -250,6 +253,52 @@ func lookAtOutput(command []string) script {
 	}
 }
 
+// try makes terminal/* requests, METHOD PARAMS METHOD PARAMS, and says how each is answered: with a code and a message,
+// or, if it has made a terminal, with the output of that.
+func try(requests []string) script {
+	return func(a *scripted) string {
+		for i := 0; i < len(requests); i += 2 {
+			method, params := requests[i], json.RawMessage(requests[i+1])
+			var created acpterm.CreateTerminalResponse
+			err := a.conn.Call(context.Background(), method, params, &created)
+			if refusal, ok := errors.AsType[*jsonrpc2.Error](err); ok {
+				a.say(fmt.Sprintf("%s: %d %s\n", method, refusal.Code, refusal.Message))
+				continue
+			}
+			ref := acpterm.TerminalOutputRequest{SessionID: "s", TerminalID: created.TerminalID}
+			a.call(acpterm.MethodWaitForExit, ref, nil)
+			var output acpterm.TerminalOutputResponse
+			a.call(acpterm.MethodOutput, ref, &output)
+			a.say(fmt.Sprintf("%s: %q %v\n", method, output.Output, output.ExitStatus))
+			a.call(acpterm.MethodRelease, ref, nil)
+		}
+		return "end_turn"
+	}
+}
+
+// withdraw asks for commands, FILE PARAMS..., cancels the first when the file is there, and says how each is answered.
+func withdraw(args []string) script {
+	return func(a *scripted) string {
+		var answers []func()
+		for i, params := range args[1:] {
+			id := jsonrpc2.ID{Str: fmt.Sprint("request ", i), IsString: true}
+			waiting, err := a.conn.DispatchCall(context.Background(), acpterm.MethodCreate, json.RawMessage(params), jsonrpc2.PickID(id))
+			if err != nil {
+				panic(err)
+			}
+			if i == 0 {
+				awaitFile(args[0])
+				a.conn.Notify(context.Background(), acpterm.MethodCancelRequest, map[string]any{"requestId": id})
+			}
+			answers = append(answers, func() { a.say(fmt.Sprintf("%d: %v\n", i, waiting.Wait(context.Background(), nil))) })
+		}
+		for _, answer := range answers {
+			answer()
+		}
+		return "end_turn"
+	}
+}
+
 // askWhenCancelled asks for permission though its turn is being cancelled.
 func askWhenCancelled(a *scripted) string {
 	a.say("go ahead\n")
@@ -284,6 +333,48 @@ func askForAll(a *scripted) string {
 	}
 	a.say("\x1b[2Jno escape\n")
 	return "refusal"
+}
+
+// createBeforePrompt is an agent made of lines, which asks for a terminal together with its answer to session/new.
+func createBeforePrompt([]string) {
+	in := bufio.NewScanner(os.Stdin)
+	answerNext := func(result, more string) {
+		var request struct{ ID json.RawMessage }
+		if !in.Scan() || json.Unmarshal(in.Bytes(), &request) != nil {
+			panic("no request")
+		}
+		fmt.Print(`{"jsonrpc":"2.0","id":` + string(request.ID) + `,"result":` + result + "}\n" + more)
+	}
+	answerNext(`{"protocolVersion":1}`, "")
+	params, _ := json.Marshal(createParams("s", part("print", "early")...))
+	answerNext(`{"sessionId":"s"}`, `{"jsonrpc":"2.0","id":"early","method":"terminal/create","params":`+string(params)+"}\n")
+	var prompt json.RawMessage
+	var answer string
+	for prompt == nil || answer == "" { // in whatever order
+		var message struct {
+			ID            json.RawMessage
+			Method        string
+			Result, Error json.RawMessage
+		}
+		if !in.Scan() || json.Unmarshal(in.Bytes(), &message) != nil {
+			panic("no message")
+		}
+		if message.Method == "" {
+			answer = string(message.Result) + string(message.Error)
+		} else {
+			prompt = message.ID
+		}
+	}
+	text, _ := json.Marshal("early: " + answer + "\n")
+	fmt.Printf(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":%s}}}}`+"\n", text)
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"}}`+"\n", prompt)
+	for in.Scan() {
+	}
+}
+
+// createParams are the params of a terminal/create.
+func createParams(session acpterm.SessionID, command ...string) acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: session, Command: command[0], Args: command[1:]}
 }
 
 // countFromZero is an agent made of lines, whose first request has the id 0.

@@ -1,0 +1,202 @@
+package main
+
+// What the flags forbid, seen from both ends: what the agent is told, and what is on record.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+// encode is a value as JSON.
+func encode(t *testing.T, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// trying is an agent that asks for these commands and says how each is answered.
+func trying(t *testing.T, requests ...acpterm.CreateTerminalRequest) []string {
+	var args []string
+	for _, r := range requests {
+		args = append(args, acpterm.MethodCreate, encode(t, r))
+	}
+	return part("agent-that-tries", args...)
+}
+
+func TestAnotherSession(t *testing.T) {
+	other := map[string]string{"sessionId": "other", "terminalId": "term_x"}
+	args := []string{acpterm.MethodCreate, encode(t, createParams("other", part("print", "no")...))}
+	for _, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease} {
+		args = append(args, method, encode(t, other))
+	}
+	args = append(args, acpterm.MethodCreate, encode(t, createParams("s", part("print", "yes")...)))
+	c := startClient(t, part("agent-that-tries", args...), "-prompt", "x")
+	c.exit(0)
+	out := c.stdout.String()
+	require.Equal(t, 5, strings.Count(out, ": -32002 "))
+	require.Contains(t, out, "terminal/create: -32002 acpterm: create: session not found\n")
+	require.Contains(t, out, `terminal/create: "yes\n" exit code 0`)
+}
+
+func TestSessionIsOpenAtOnce(t *testing.T) {
+	c := startClient(t, part("agent-that-cannot-wait"), "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), `early: {"terminalId":`)
+}
+
+func TestAllow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rules.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"default": "allow", "shellLines": "allow", "rules": [
+		{"name": "no-env", "verdict": "deny", "reason": "ask me", "program": "go", "args": ["env", "..."]}
+	]}`), 0o600))
+	for _, test := range []struct{ rule, prompt, want string }{
+		{"go", "go version", "(completed) [1]"},
+		{"go", "go env GOOS", "(completed) [1]"},
+		{"go version", "go version", "(completed) [1]"},
+		{"go version", "go env GOOS", "acpterm: create: no rule allows this\n"},
+		{"go env ...", "go env GOOS GOARCH", "(completed) [1]"},
+		{"go env GO*", "go env GOOS", "(completed) [1]"},
+		{"go env GO*", "go env CC", "no rule allows this\n"},
+		{"go", "go version && go version", "acpterm: create: shell lines are not allowed as such\n"},
+		{"go", "acpterm-no-such-program", "command not found\n"},
+		{"@" + file, "go version && go version", "(completed) [1]"},
+		{"@" + file, "go env GOOS", "acpterm: create: ask me\n"},
+	} {
+		t.Run(test.rule+": "+test.prompt, func(t *testing.T) {
+			c := startClient(t, exampleAgent(), "-allow", test.rule, "-prompt", test.prompt)
+			c.exit(0)
+			require.Contains(t, c.stdout.String(), test.want)
+		})
+	}
+}
+
+func TestDenialOnTheWire(t *testing.T) {
+	pager := createParams("s", "go", "version")
+	pager.Env = []acpterm.EnvVariable{{Name: "GIT_PAGER", Value: "x"}}
+	outside := createParams("s", "go", "version")
+	outside.Cwd = filepath.Dir(t.TempDir())
+	c := startClient(t, trying(t, createParams("s", "go", "version"), createParams("s", "go", "env"), pager, outside),
+		"-allow", "go version", "-root", t.TempDir(), "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), `terminal/create: "go version`)
+	require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: no rule allows this\n")
+	require.Contains(t, c.stdout.String(), `terminal/create: -32602 acpterm: create: the variable "GIT_PAGER" must not be set`+"\n")
+	require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: cwd is outside of the directories that commands may run in\n")
+}
+
+func TestRoots(t *testing.T) {
+	first, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	second, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	inSecond := createParams("s", part("where")...)
+	inSecond.Cwd = second
+	c := startClient(t, trying(t, createParams("s", part("where")...), inSecond), "-root", first, "-root", second, "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | in "+first+"\n")
+	require.Contains(t, c.stdout.String(), "[2] | in "+second+"\n")
+
+	c = startClient(t, trying(t, inSecond), "-cwd", first, "-prompt", "x")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "-32602 acpterm: create: cwd is outside")
+}
+
+func TestTimeout(t *testing.T) {
+	c := startClient(t, exampleAgent(), "-timeout", "1s", "-prompt", line("sleep"))
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
+}
+
+// record is a line of the audit file.
+type record struct {
+	Level, Msg, Session, Verdict, Rule, Reason, Path, Dir, EndedBy, Error, Approval, Approver string
+	Args, Variables                                                                           []string
+	PID                                                                                       int
+	ExitCode                                                                                  *int
+}
+
+func readRecords(t *testing.T, file string) (records []record) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for text := range strings.Lines(string(text)) {
+		var r record
+		require.NoError(t, json.Unmarshal([]byte(text), &r), text)
+		records = append(records, r)
+	}
+	return records
+}
+
+func TestAudit(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "audit.json")
+	secret := createParams("s", "go", "version")
+	secret.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "s3cr3t"}}
+	for range 2 { // the second adds to what the first has left
+		c := startClient(t, trying(t, secret, createParams("s", "go", "env")), "-allow", "go version", "-audit", file, "-prompt", "x")
+		c.exit(0)
+	}
+	c := startClient(t, exampleAgent(), "-timeout", "1s", "-audit", file, "-prompt", line("sleep"))
+	c.exit(0)
+
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "s3cr3t")
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode())
+	}
+	records := readRecords(t, file)
+	require.Len(t, records, 8)
+	for _, three := range [][]record{records[0:3], records[3:6]} {
+		allowed := three[0]
+		require.Equal(t, []string{"INFO", "decision", "s", "allow", "go version"},
+			[]string{allowed.Level, allowed.Msg, allowed.Session, allowed.Verdict, allowed.Rule})
+		require.Equal(t, []string{"go", "version"}, allowed.Args)
+		require.Equal(t, []string{"TOKEN"}, allowed.Variables)
+		// The end of one command and the decision on the next have no order.
+		denied, ended := three[1], three[2]
+		if denied.Msg == "end" {
+			denied, ended = ended, denied
+		}
+		require.Equal(t, []string{"WARN", "decision", "deny", "default", "no rule allows this"},
+			[]string{denied.Level, denied.Msg, denied.Verdict, denied.Rule, denied.Reason})
+		require.Equal(t, []string{"INFO", "end", "finished"}, []string{ended.Level, ended.Msg, ended.EndedBy})
+		require.Equal(t, 0, *ended.ExitCode)
+		require.Positive(t, ended.PID)
+	}
+	require.Equal(t, []string{"decision", "allow", "end", "timed_out"},
+		[]string{records[6].Msg, records[6].Verdict, records[7].Msg, records[7].EndedBy})
+}
+
+func TestGuardsThatCannotBeHad(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		status int
+		flags  []string
+		want   string
+	}{
+		{2, []string{"-allow", "acpterm-no-such-program"}, `there is no program "acpterm-no-such-program"`},
+		{2, []string{"-allow", " "}, "the rule is empty"},
+		{2, []string{"-allow", "@" + filepath.Join(dir, "missing")}, "missing"},
+		{2, []string{"-root", filepath.Join(dir, "missing")}, "is not a directory"},
+		{2, []string{"-timeout", "-1s"}, "must not be negative"},
+		{2, []string{"-network"}, "-network"},
+		{1, []string{"-allow", "go ... x"}, `"..." must be the last`},
+		{1, []string{"-audit", filepath.Join(dir, "missing", "file")}, "-audit: open "},
+	} {
+		c := startClient(t, exampleAgent(), append(test.flags, "-prompt", "x")...)
+		c.exit(test.status)
+		require.Contains(t, c.stderr.String(), test.want)
+		require.Empty(t, c.stdout.String())
+	}
+}

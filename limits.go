@@ -3,10 +3,7 @@ package acpterm
 // What a command may use: limits that the system enforces, from before the command's first instruction on. How, is in
 // limits_linux.go, limits_shell.go and limits_windows.go.
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Limits bound what a command uses. A field that is zero bounds nothing. What cannot be enforced here makes a create
 // fail, with ErrInternal and the name of the field: a command never runs without a limit that it should have.
@@ -54,14 +51,6 @@ type EnforcedLimit struct {
 	// Tree says that it holds for the whole tree together, and not for each process or, as an rlimit for Processes
 	// does, for all that the user runs.
 	Tree bool
-}
-
-// limitFields are the fields of Limits, in their order.
-var limitFields = []string{"CPUTime", "Memory", "Processes", "OpenFiles", "FileSize", "Nice"}
-
-// byField orders limits as the fields are.
-func byField(a, b EnforcedLimit) int {
-	return slices.Index(limitFields, a.Name) - slices.Index(limitFields, b.Name)
 }
 
 // asked are the limits that bound something, in the order of the fields. Nothing enforces them yet.

@@ -85,13 +85,17 @@ func (l *limiter) start(c Command, attr *syscall.ProcAttr) (pid int, err error) 
 
 // impose gives a process that start has started its limits, and lets it go. One that was killed before it came to
 // its first instruction needs none, and is left as the zombie that it is.
-func (l *limiter) impose(pid int) (enforced []EnforcedLimit, err error) {
+func (l *limiter) impose(pid int) ([]EnforcedLimit, error) {
 	if len(l.limits) == 0 {
 		return nil, nil
 	}
 	if stopped, err := awaitExecStop(pid); !stopped {
 		return nil, err
 	}
+	return l.imposeStopped(pid)
+}
+
+func (l *limiter) imposeStopped(pid int) (enforced []EnforcedLimit, err error) {
 	for _, limit := range l.limits {
 		if limit.Name == "Nice" {
 			limit, err = renice(pid, limit)

@@ -3,6 +3,7 @@ package acpterm
 // Limits below Terminal: a start that cannot give a process its limits leaves nothing of it, and what a cgroup is told.
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -61,8 +62,11 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 		stopped, err := awaitExecStop(pid)
 		require.NoError(t, err)
 		require.True(t, stopped)
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		require.NoError(t, err)
+		require.Regexp(t, "SigBlk:\t[0-9a-f]{10}fbfeef\n", string(status), "all are blocked but SIGTRAP, and KILL and STOP")
 		require.NoError(t, unix.Kill(pid, c.signal))
-		_, err = l.impose(pid)
+		_, err = l.imposeStopped(pid)
 		require.NoError(t, err)
 		if c.stops {
 			require.NoError(t, unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED, nil))

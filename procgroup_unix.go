@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -98,7 +97,7 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 		g.reap()
 		return nil, err
 	}
-	g.enforced = slices.SortedFunc(slices.Values(append(ofTree, g.enforced...)), byField)
+	g.enforced = append(ofTree, g.enforced...)
 	g.trees.enter(g.pid)
 	return g, nil
 }

@@ -162,6 +162,23 @@ func TestCancelEndsTheCommand(t *testing.T) {
 	require.Equal(t, acpterm.StateKilled, terminal.State())
 }
 
+// A program and its arguments where that is what the words mean to a shell too; else a line.
+func TestSplit(t *testing.T) {
+	for line, want := range map[string][]string{
+		"go":                        {"go"},
+		" go  version\t":            {"go", "version"},
+		"go env GOOS=1":             {"go", "env", "GOOS=1"},
+		"acpterm-no-such-program x": {"acpterm-no-such-program x"},
+		"A=1 go version":            {"A=1 go version"},
+		`go "version"`:              {`go "version"`},
+		"go version; go":            {"go version; go"},
+		"go\nversion":               {"go\nversion"},
+	} {
+		command, args := split(line)
+		require.Equal(t, want, append([]string{command}, args...), line)
+	}
+}
+
 func TestOneTurnAtATime(t *testing.T) {
 	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
 	turn, err := c.conn.DispatchCall(t.Context(), "session/prompt", promptParams(sleepLine(t)))

@@ -156,7 +156,7 @@ func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputRespon
 // would make of a line. Any other line is a command without arguments, which makes it one for the client's shell.
 func split(line string) (command string, args []string) {
 	words := strings.Fields(line)
-	if strings.ContainsAny(line, "\n|&;<>()$`\\\"'*?[]#~=%!{}^") {
+	if strings.ContainsAny(line, "\n|&;<>()$`\\\"'*?[]#~%!{}^") {
 		return line, nil
 	}
 	if _, err := exec.LookPath(words[0]); err != nil {

@@ -48,7 +48,8 @@ func (a *allowances) add(text string) error {
 		rule.Args = words[1:]
 	}
 	a.given = append(a.given, rule)
-	return nil
+	_, err := acpterm.Rules{Rules: []acpterm.Rule{rule}}.Policy(nil)
+	return err
 }
 
 // rules are all of them together; nil if there are none, and nobody is to be asked. Whoever asks wants to be asked

@@ -163,5 +163,5 @@ func TestNothingIsPrintedDuringAQuestion(t *testing.T) {
 	require.Equal(t, "before\n", d.rest.String())
 	d.typeLine("n")
 	<-answer
-	require.Equal(t, "before\n"+`? Run "/bin/true"? `+"* tool\n\n! 1048583 bytes more came while you were asked\n", d.rest.String())
+	require.Equal(t, "before\n"+`? Run "/bin/true"? `+"\n* tool\n\n! 1048583 bytes more came while you were asked\n", d.rest.String())
 }

@@ -145,3 +145,12 @@ func TestUsage(t *testing.T) {
 		require.NotEmpty(t, strings.TrimSpace(c.stderr.String()))
 	}
 }
+
+func TestHelp(t *testing.T) {
+	c := startClient(t, exampleAgent(), "-h")
+	c.exit(0)
+	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network"} {
+		require.Contains(t, c.stdout.String(), "\n  -"+flag)
+	}
+	require.Empty(t, c.stderr.String())
+}

@@ -130,7 +130,11 @@ func (s *screen) follow(t *acpterm.Terminal) {
 			s.print(name+" = ", err.Error()+"\n")
 			return
 		}
-		s.print(name+" = ", status.String()+"\n")
+		text := status.String()
+		if t.EndedBy() == acpterm.EndedByTimeout {
+			text += ", timed out"
+		}
+		s.print(name+" = ", text+"\n")
 	})
 }
 

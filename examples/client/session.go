@@ -32,11 +32,12 @@ type session struct {
 	id        acpterm.SessionID    // set by received
 	notOpened error                // why there is no session; set by received
 
-	prompting  atomic.Bool     // there is a turn
-	turn       context.Context // ends when the person cancels it
-	cancelTurn func()
-	sent       chan struct{}       // closed when the agent has been sent the prompt
-	tell       func(method string) // sends a notification about the session; set before sent is closed
+	prompting atomic.Bool // there is a turn
+	cancelled atomic.Bool
+	turn      context.Context // ends when the agent has been told that the turn is cancelled
+	endTurn   func()
+	sent      chan struct{}       // closed when the agent has been sent the prompt
+	tell      func(method string) // sends a notification about the session; set before sent is closed
 }
 
 // toolCall is what the agent has told of a tool call so far.
@@ -56,7 +57,7 @@ type clientCapabilities struct {
 
 func newSession(screen *screen, cwd string, roots []string) *session {
 	s := &session{screen: screen, cwd: cwd, roots: roots, toolCalls: make(map[string]*toolCall), sent: make(chan struct{})}
-	s.turn, s.cancelTurn = context.WithCancel(context.Background())
+	s.turn, s.endTurn = context.WithCancel(context.Background())
 	return s
 }
 
@@ -139,7 +140,8 @@ func (s *session) close(ctx context.Context) error {
 }
 
 // whileWanted asks about a command no longer than the turn lasts that it is for: once the person has cancelled that, an
-// agent that waits for the command must hear that there will be none.
+// agent that waits for the command must hear that there will be none. It hears of the cancel first, or it might take this
+// for an answer and go on.
 func (s *session) whileWanted(ask func(context.Context, acpterm.Question) acpterm.Answer) func(context.Context, acpterm.Question) acpterm.Answer {
 	return func(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		ctx, cancel := context.WithCancel(ctx)
@@ -172,10 +174,11 @@ func (s *session) cancel() bool {
 	if !s.prompting.Load() {
 		return false
 	}
-	s.cancelTurn()
+	s.cancelled.Store(true)
 	go func() {
 		<-s.sent // an agent that is told before it has the prompt would not know what is meant
 		s.tell("session/cancel")
+		s.endTurn()
 	}()
 	return true
 }
@@ -313,7 +316,7 @@ func (s *session) requestPermission(params json.RawMessage) (any, error) {
 	answer := outcome{Outcome: "cancelled"}
 	known := s.showToolCall(request.ToolCall) // some agents tell of a tool call only here
 	for _, option := range request.Options {
-		if (option.Kind == "allow_once" || option.Kind == "allow_always") && s.turn.Err() == nil {
+		if (option.Kind == "allow_once" || option.Kind == "allow_always") && !s.cancelled.Load() {
 			s.screen.print("* ", shorten(known.title)+": allowed ("+option.Name+")\n")
 			answer = outcome{"selected", option.ID}
 			break

@@ -4,6 +4,7 @@ package acpterm
 // shown is held fast until it runs. manager.go calls it; it knows of no terminals.
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -22,6 +23,8 @@ type Question struct {
 // Answer is what somebody says to a Question. The zero value says no, this time.
 type Answer struct {
 	Approval Approval
+	// Reason is what the agent is told of a no. Empty: that it was not approved.
+	Reason string
 	// By says who answered, for the record.
 	By string
 }
@@ -100,7 +103,7 @@ func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req 
 		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
 	}}
 	decision := Decision{Verdict: Allow}
-	var answer Answer
+	var answer *Answer // nil: nobody was asked
 	var err error
 	if s.policy != nil {
 		decision, answer, err = m.decide(ctx, s.policy, &a)
@@ -117,15 +120,15 @@ func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req 
 	return a, err
 }
 
-// decide asks until nothing is changed, and leaves in a what was decided on.
-func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Decision, Answer, error) {
+// decide asks until nothing is changed, and leaves in a what was decided on. The answer is nil if nobody was asked.
+func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Decision, *Answer, error) {
 	for range maxChanges {
 		if err := a.hold(); err != nil {
-			return Decision{}, Answer{}, err
+			return Decision{}, nil, err
 		}
 		d := policy.Decide(ctx, a.proposal)
 		if ctx.Err() != nil {
-			return d, Answer{}, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+			return d, nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 		}
 		if d.Change != nil && d.Verdict != Deny {
 			a.proposal.Command = *d.Change
@@ -133,17 +136,25 @@ func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Dec
 			continue
 		}
 		if d.Verdict != Ask {
-			return d, Answer{}, nil
+			return d, nil, nil
 		}
 		answer, err := m.approve(ctx, Question{a.proposal, d.Rule, d.Reason})
-		d.Verdict = answer.Approval.verdict()
-		return d, answer, err
+		switch {
+		case err != nil:
+			return d, nil, err
+		case answer == nil:
+			return Decision{Rule: d.Rule, Reason: "it takes an approval, and there is nobody to ask"}, nil, nil
+		case answer.Approval.verdict() == Deny:
+			return Decision{Rule: d.Rule, Reason: cmp.Or(answer.Reason, "it was not approved")}, answer, nil
+		}
+		d.Verdict = Allow
+		return d, answer, nil
 	}
-	return Decision{Verdict: Deny, Reason: "the policies go on changing the command"}, Answer{}, nil
+	return Decision{Reason: "the policies go on changing the command"}, nil, nil
 }
 
-// approve asks somebody, unless the answer is known.
-func (m *Manager) approve(ctx context.Context, q Question) (Answer, error) {
+// approve asks somebody, unless the answer is known; nil if there is nobody.
+func (m *Manager) approve(ctx context.Context, q Question) (*Answer, error) {
 	inSession, always := newApprovalKey(q.SessionID, q), newApprovalKey("", q)
 	m.mu.Lock()
 	answer, known := m.approvals[always]
@@ -151,12 +162,15 @@ func (m *Manager) approve(ctx context.Context, q Question) (Answer, error) {
 		answer, known = m.approvals[inSession]
 	}
 	m.mu.Unlock()
-	if known || m.options.Approve == nil {
-		return answer, nil
+	switch {
+	case known:
+		return &answer, nil
+	case m.options.Approve == nil:
+		return nil, nil
 	}
 	answer = m.options.Approve(ctx, q)
 	if ctx.Err() != nil { // whatever was answered came too late
-		return Answer{}, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+		return nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,7 +180,7 @@ func (m *Manager) approve(ctx context.Context, q Question) (Answer, error) {
 	case Always, Never:
 		m.approvals[always] = answer
 	}
-	return answer, nil
+	return &answer, nil
 }
 
 // hold resolves the proposal's program and directory, and holds on to what they are.
@@ -255,16 +269,16 @@ func (h *held) release() {
 }
 
 // newDecisionEvent is the record of a decision.
-func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer Answer) *DecisionEvent {
+func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer *Answer) *DecisionEvent {
 	e := &DecisionEvent{
 		Subject: Subject{
 			TerminalID: id, SessionID: p.SessionID,
 			Path: p.Command.Path, Args: p.Command.Args, Dir: p.Command.Dir, ShellLine: p.Command.ShellLine,
 		},
-		Time: time.Now(), Verdict: d.Verdict, Rule: d.Rule, Reason: d.Reason, Approver: answer.By,
+		Time: time.Now(), Verdict: d.Verdict, Rule: d.Rule, Reason: d.Reason,
 	}
-	if answer != (Answer{}) {
-		e.Approval = answer.Approval.String()
+	if answer != nil {
+		e.Approval, e.Approver = answer.Approval.String(), answer.By
 	}
 	for _, v := range p.Requested.Env {
 		e.Variables = append(e.Variables, v.Name)

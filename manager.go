@@ -88,7 +88,8 @@ type Options struct {
 
 	// Approve is asked about commands for which a policy says Ask. It may take as long as a person does: only that
 	// create waits, and ctx ends when the request is cancelled, its connection or session ends, or the manager closes;
-	// an answer after that counts for nothing. It is called side by side for several. Nil: nobody says yes.
+	// an answer after that counts for nothing, but Close waits for it. It is called side by side for several. Nil: nobody
+	// says yes.
 	Approve func(ctx context.Context, q Question) Answer
 
 	// Wrap rewrites each command just before it starts, after the policy: a sandbox. SessionOptions.Wrap comes before
@@ -198,6 +199,8 @@ type Manager struct {
 	// once Close has begun the releases of all, it can wait for all.
 	busy sync.WaitGroup
 
+	creates sync.WaitGroup // calls of Create; none is added once closed is set
+
 	starter starter
 	trees   trees
 	events  events
@@ -252,6 +255,10 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
 	}
+	if !m.beginCreate() {
+		return fail(&Error{Kind: ErrClosing})
+	}
+	defer m.creates.Done()
 	s, err := m.settings(req.SessionID)
 	if err != nil {
 		return fail(err)
@@ -283,6 +290,16 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		return nil, err
 	}
 	return t, nil
+}
+
+// beginCreate counts a create, unless the manager is closing.
+func (m *Manager) beginCreate() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed == nil {
+		m.creates.Add(1)
+	}
+	return m.closed == nil
 }
 
 // run is the rest of Create: it makes a terminal of a command that may run.
@@ -374,13 +391,13 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 		return max(cmp.Or(own.Timeout, m.options.Timeout), 0)
 	}
 	var all Policies
-	if s.roots != nil {
-		all = append(all, confinement(s.roots))
-	}
 	for _, policy := range []Policy{m.options.Policy, own.Policy} {
 		if policy != nil {
 			all = append(all, policy)
 		}
+	}
+	if s.roots != nil {
+		all = append(all, confinement(s.roots)) // last: a record names the rule that allowed, not this one
 	}
 	if all != nil {
 		s.policy = all
@@ -659,6 +676,7 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 func (m *Manager) leave() {
 	defer close(m.closed)
 	m.closeErr = m.releaseAll(context.Background(), m.Terminals(), EndedByClose)
+	m.creates.Wait()
 	m.busy.Wait()
 	m.events.wait()
 	m.starter.close()

@@ -37,12 +37,6 @@ var (
 	faultStrayResponse = &fault{"is a response to no request", 0}
 )
 
-// answered are the faults that are answered with a null id.
-var answered = slices.DeleteFunc([]*fault{
-	faultEmpty, faultTooLong, faultNotJSON, faultBatch, faultNotObject, faultNoMessage, faultBoth, faultMember, faultMethod,
-	faultID, faultResponse, faultStrayResponse,
-}, func(f *fault) bool { return f.code == 0 })
-
 // answer is the line that answers a fault. id is as it came; empty for null.
 func (f *fault) answer(id []byte) []byte {
 	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.reason}

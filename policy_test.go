@@ -26,15 +26,6 @@ func realTempDir(t testing.TB) string {
 	return dir
 }
 
-// mustPolicy is for what returns a policy or an error.
-func mustPolicy(t testing.TB) func(acpterm.Policy, error) acpterm.Policy {
-	return func(p acpterm.Policy, err error) acpterm.Policy {
-		t.Helper()
-		require.NoError(t, err)
-		return p
-	}
-}
-
 // verdict is a policy that says one thing, and remembers what it was shown.
 type verdict struct {
 	decision acpterm.Decision
@@ -419,13 +410,26 @@ func TestNobodyToAskDenies(t *testing.T) {
 	m, _ := asking(t, nil)
 	_, err := m.Create(t.Context(), childRequest("print", "x"))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
+	require.ErrorContains(t, err, "nobody to ask")
+}
+
+// Whoever says no can say why.
+func TestTheAgentIsToldWhyNot(t *testing.T) {
+	for reason, want := range map[string]string{"": "it was not approved", "not on a Friday": "not on a Friday"} {
+		t.Run(want, func(t *testing.T) {
+			m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer { return acpterm.Answer{Reason: reason} })
+			_, err := m.Create(t.Context(), childRequest("print", "x"))
+			require.ErrorIs(t, err, acpterm.ErrDenied)
+			require.ErrorContains(t, err, want)
+		})
+	}
 }
 
 // An answer that comes after the request was cancelled counts for nothing, now and later. What is asked about holds up
 // nothing else.
 func TestAnAnswerThatComesTooLate(t *testing.T) {
 	questions, answers := make(chan context.Context), make(chan acpterm.Answer)
-	m, _ := asking(t, func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
+	m, events := asking(t, func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
 		questions <- ctx
 		return <-answers
 	})
@@ -459,9 +463,13 @@ func TestAnAnswerThatComesTooLate(t *testing.T) {
 	closed := make(chan error)
 	go func() { closed <- m.Close() }()
 	<-ctx.Done()
-	require.NoError(t, <-closed, "Close does not wait for people")
+	for len(events) > 0 {
+		<-events
+	}
 	answers <- acpterm.Answer{Approval: acpterm.Always}
 	require.EqualValues(t, -32800, p.read().Error.Code)
+	require.NoError(t, <-closed)
+	require.Len(t, events, 1, "the decision is on record when Close returns")
 }
 
 // Two questions at once have two answers.

@@ -177,6 +177,7 @@ func TestQuotas(t *testing.T) {
 
 // What a release has not ended yet still counts, or a quota would be no bound.
 func TestTerminalsCountUntilTheirTreeIsGone(t *testing.T) {
+	needsAsking(t)
 	m := newManager(t, &acpterm.Options{MaxTerminals: 1})
 	term := create(t, m, childRequest("stubborn"))
 	awaitOutput(t, term, "ready")

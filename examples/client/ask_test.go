@@ -132,8 +132,7 @@ func TestWithdrawnQuestion(t *testing.T) {
 	d.screen.await(t, `Run "/bin/third".*: $`)
 	withdraw()
 	<-third
-	d.typeLine("a")
-	d.typeLine("a")
+	d.typeLine("a") // one line, whose end can be seen below; of a second the next question might be the first to hear
 	require.Eventually(t, func() bool { d.asker.mu.Lock(); defer d.asker.mu.Unlock(); return !d.asker.stale }, 10*time.Second, time.Millisecond)
 	fourth := d.ask(t.Context(), about("/bin/fourth"))
 	d.screen.await(t, `Run "/bin/fourth".*: $`)

@@ -1,0 +1,353 @@
+package agent_test
+
+// Single calls: what is refused, what is sent, and how answers are read.
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// create creates a terminal of a scripted client.
+func create(t *testing.T, c *agent.Client) *agent.Terminal {
+	t.Helper()
+	term, err := c.Create(t.Context(), request)
+	require.NoError(t, err)
+	return term
+}
+
+func TestNothingIsSentThatWasNotAdvertised(t *testing.T) {
+	s := &scripted{}
+	with(t, s, func(t *testing.T, _ *agent.Client, conn *jsonrpc2.Conn) {
+		c := agent.NewClient(conn, acpterm.ClientCapabilities{},
+			agent.WithSupportedMethods("fs/read_text_file", "terminal/create"))
+		_, err := c.Run(t.Context(), request, agent.RunOptions{})
+		var refused *acpterm.CapabilityError
+		require.ErrorAs(t, err, &refused)
+		data, err := json.Marshal(refused)
+		require.NoError(t, err)
+		require.JSONEq(t, `{"method":"terminal/create","requiredCapability":"clientCapabilities.terminal",
+			"declaredValue":false,"supportedMethods":["fs/read_text_file"]}`, string(data))
+		require.Equal(t, int64(jsonrpc2.CodeMethodNotFound), acpterm.ResponseError(refused).Code)
+
+		_, err = agent.NewClient(conn, acpterm.ClientCapabilities{}).Create(t.Context(), request)
+		require.ErrorAs(t, err, &refused)
+		require.NotNil(t, refused.SupportedMethods)
+		synctest.Wait()
+		require.Empty(t, s.requests())
+	})
+}
+
+func TestWhatMayBeOffered(t *testing.T) {
+	all := []string{"terminal/create", "terminal/resize", "fs/read_text_file", "terminal/release", "fs/write_text_file"}
+	none := acpterm.ClientCapabilities{}
+	for _, tt := range []struct {
+		caps    acpterm.ClientCapabilities
+		options []agent.ClientOption
+		want    []string
+	}{
+		{terminals, nil, []string{"terminal/create", "fs/read_text_file", "terminal/release", "fs/write_text_file"}},
+		{none, nil, []string{"fs/read_text_file", "fs/write_text_file"}},
+		{terminals, []agent.ClientOption{agent.WithSupportedMethods("fs/read_text_file")},
+			[]string{"terminal/create", "fs/read_text_file", "terminal/release"}},
+		{none, []agent.ClientOption{agent.WithSupportedMethods("terminal/create")}, []string{}},
+	} {
+		c := agent.NewClient(nil, tt.caps, tt.options...)
+		require.Equal(t, tt.want, c.FilterMethods(all))
+		require.True(t, c.Supports(tt.want...))
+		require.False(t, c.Supports(all...))
+	}
+	require.Equal(t, "terminal/resize", all[1], "the slice is left as it is")
+}
+
+func TestParamsOnTheWire(t *testing.T) {
+	s := &scripted{}
+	with(t, s, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+		term, err := c.Create(t.Context(), acpterm.CreateTerminalRequest{
+			SessionID: "s", Command: "make", Args: []string{"all"}, OutputByteLimit: new(uint64(9)),
+			Env: []acpterm.EnvVariable{{Name: "A", Value: "b"}}, Cwd: "/src",
+		})
+		require.NoError(t, err)
+		require.Equal(t, acpterm.TerminalID("t1"), term.ID())
+		require.Equal(t, acpterm.SessionID("s"), term.SessionID())
+		_, err = term.Output(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, term.Kill(t.Context()))
+		_, err = term.Wait(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, term.Release(t.Context()))
+		require.JSONEq(t, `{"sessionId":"s","command":"make","args":["all"],"env":[{"name":"A","value":"b"}],"cwd":"/src",
+			"outputByteLimit":9}`, string(s.params[acpterm.MethodCreate]))
+		for _, method := range []string{acpterm.MethodOutput, acpterm.MethodKill, acpterm.MethodWaitForExit, acpterm.MethodRelease} {
+			require.JSONEq(t, `{"sessionId":"s","terminalId":"t1"}`, string(s.params[method]), method)
+		}
+	})
+}
+
+func TestExitStatusIsReadLeniently(t *testing.T) {
+	status := func(code *uint32, signal *string) *acpterm.TerminalExitStatus {
+		return &acpterm.TerminalExitStatus{ExitCode: code, Signal: signal}
+	}
+	withMeta := status(new(uint32(1)), nil)
+	withMeta.Meta = acpterm.Meta{"a": json.RawMessage("1")}
+	for json, want := range map[string]*acpterm.TerminalExitStatus{
+		`{"exitCode":0,"signal":null}`:           status(new(uint32(0)), nil),
+		`{"exitCode":4294967295}`:                status(new(uint32(4294967295)), nil),
+		`{"signal":"SIGTERM"}`:                   status(nil, new("SIGTERM")),
+		`{}`:                                     status(nil, nil),
+		`{"exitCode":-1,"signal":"SIGHUP"}`:      status(nil, new("SIGHUP")),
+		`{"exitCode":"1","signal":9}`:            status(nil, nil),
+		`{"exitCode":4294967296}`:                status(nil, nil),
+		`{"exitCode":1.5}`:                       status(nil, nil),
+		`{"ExitCode":1}`:                         status(nil, nil),
+		`{"exitCode":1,"_meta":[]}`:              status(new(uint32(1)), nil),
+		`{"exitCode":1,"_meta":{"a":1},"new":1}`: withMeta,
+		`null`:                                   nil,
+		`7`:                                      nil,
+		`[]`:                                     nil,
+	} {
+		s := &scripted{results: map[string]string{
+			acpterm.MethodOutput:      `{"output":"é","truncated":false,"exitStatus":` + json + `}`,
+			acpterm.MethodWaitForExit: json,
+		}, ends: true}
+		with(t, s, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+			term := create(t, c)
+			out, err := term.Output(t.Context())
+			require.NoError(t, err, json)
+			require.Equal(t, acpterm.TerminalOutputResponse{Output: "é", ExitStatus: want}, out, json)
+			got, err := term.Wait(t.Context())
+			if want == nil {
+				require.ErrorIs(t, err, agent.ErrBadResponse, json)
+				return
+			}
+			require.NoError(t, err, json)
+			require.Equal(t, *want, got, json)
+		})
+	}
+}
+
+func TestWhatIsRequiredInAResponse(t *testing.T) {
+	for method, results := range map[string][]string{
+		acpterm.MethodCreate: {`null`, `{}`, `{"terminalId":null}`, `{"terminalId":1}`, `{"TerminalId":"t"}`, `"t"`},
+		acpterm.MethodOutput: {`null`, `{}`, `{"output":"x"}`, `{"truncated":true}`, `{"output":1,"truncated":true}`,
+			`{"output":"x","truncated":"no"}`, `{"output":null,"truncated":false}`},
+	} {
+		for _, result := range results {
+			with(t, &scripted{results: map[string]string{method: result}}, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+				term, err := c.Create(t.Context(), request)
+				if method == acpterm.MethodOutput {
+					_, err = term.Output(t.Context())
+				}
+				require.ErrorIs(t, err, agent.ErrBadResponse, result)
+				var e *agent.Error
+				require.ErrorAs(t, err, &e)
+				require.Equal(t, method, e.Method)
+			})
+		}
+	}
+}
+
+func TestWhatAnErrorSays(t *testing.T) {
+	for _, tt := range []struct {
+		method string
+		code   int64
+		data   string
+		is     error
+	}{
+		{acpterm.MethodOutput, -32002, `null`, acpterm.ErrTerminalNotFound},
+		{acpterm.MethodOutput, -32002, `{"kind":"surprise"}`, acpterm.ErrTerminalNotFound},
+		{acpterm.MethodOutput, -32002, `{"kind":"session_not_found"}`, acpterm.ErrSessionNotFound},
+		{acpterm.MethodOutput, -32800, `7`, acpterm.ErrCancelled},
+		{acpterm.MethodOutput, -32602, `{}`, acpterm.ErrInvalidParams},
+		{acpterm.MethodOutput, -32601, `{"method":"terminal/output"}`, acpterm.ErrMethodNotFound},
+		{acpterm.MethodOutput, -32603, `null`, acpterm.ErrInternal},
+		{acpterm.MethodOutput, -1, `null`, nil},
+		{acpterm.MethodCreate, -32002, `{"kind":"command_not_found"}`, acpterm.ErrCommandNotFound},
+		{acpterm.MethodCreate, -32002, `null`, nil},
+		{acpterm.MethodCreate, -32800, `{"kind":"quota"}`, acpterm.ErrQuota},
+	} {
+		answered := &jsonrpc2.Error{Code: tt.code, Message: "no", Data: new(json.RawMessage(tt.data))}
+		s := &scripted{errors: map[string]*jsonrpc2.Error{tt.method: answered}}
+		with(t, s, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+			term, err := c.Create(t.Context(), request)
+			if tt.method == acpterm.MethodOutput {
+				_, err = term.Output(t.Context())
+			}
+			var e *agent.Error
+			require.ErrorAs(t, err, &e)
+			if tt.is == nil {
+				require.Empty(t, e.Kind)
+			} else {
+				require.ErrorIs(t, err, tt.is)
+			}
+			var wire *jsonrpc2.Error
+			require.ErrorAs(t, err, &wire)
+			require.Equal(t, tt.code, wire.Code)
+			require.Equal(t, wire, acpterm.ResponseError(err), "what an agent would pass on")
+		})
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	e := &agent.Error{Method: "terminal/kill", TerminalID: "t1", Err: &jsonrpc2.Error{Code: -32603, Message: "no"}}
+	require.EqualError(t, e, `agent: terminal/kill: terminal "t1": the client answered -32603: no`)
+	e = &agent.Error{Method: "terminal/create", Kind: acpterm.ErrCancelled, Err: context.Canceled}
+	require.EqualError(t, e, `agent: terminal/create: cancelled: context canceled`)
+	e = &agent.Error{Method: "terminal/output", TerminalID: "t1", Kind: acpterm.ErrTerminalNotFound}
+	require.EqualError(t, e, `agent: terminal/output: terminal "t1": terminal not found`)
+	e = &agent.Error{Method: "terminal/create", Err: jsonrpc2.ErrClosed}
+	require.EqualError(t, e, `agent: terminal/create: jsonrpc2: connection is closed`)
+}
+
+func TestAReleasedHandleRefuses(t *testing.T) {
+	s := &scripted{behaves: map[string]behaviour{acpterm.MethodRelease: slow}}
+	with(t, s, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+		term := create(t, c)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		require.ErrorIs(t, term.Release(ended), acpterm.ErrCancelled, "it is under way")
+		_, err := term.Output(t.Context())
+		require.ErrorIs(t, err, acpterm.ErrTerminalNotFound)
+		_, err = term.Wait(t.Context())
+		require.ErrorIs(t, err, acpterm.ErrTerminalNotFound)
+		require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrTerminalNotFound)
+		begin := time.Now()
+		require.NoError(t, term.Release(t.Context()), "it waits for the first one's answer")
+		require.Equal(t, slowness, time.Since(begin))
+		require.NoError(t, term.Release(t.Context()))
+		require.Equal(t, "create release", s.requests())
+	})
+}
+
+func TestAWaitThatIsGivenUpIsCancelled(t *testing.T) {
+	s := &scripted{}
+	with(t, s, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+		term := create(t, c)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := term.Wait(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, acpterm.ErrCancelled)
+		synctest.Wait()
+		require.Equal(t, 1, s.cancels())
+		var cancelled acpterm.CancelRequestNotification
+		require.NoError(t, json.Unmarshal(s.params[acpterm.MethodCancelRequest], &cancelled))
+		require.Regexp(t, `^"terminal-[A-Z2-7]{8}-2"$`, string(cancelled.RequestID))
+
+		_, err = term.Wait(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, "create wait_for_exit", s.requests(), "one whose context has ended is not sent")
+		require.NoError(t, term.Kill(t.Context()), "the terminal is as it was")
+	})
+}
+
+// While the client does not read, a call returns with its context, and what was not written by then never is; but a
+// release is.
+func TestAClientThatDoesNotRead(t *testing.T) {
+	reads := make(chan struct{})
+	s := &scripted{}
+	s.on = func(method string) {
+		if method == acpterm.MethodKill {
+			<-reads
+		}
+	}
+	with(t, s, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+		reads = make(chan struct{})
+		term := create(t, c)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for range 20 {
+			require.ErrorIs(t, term.Kill(ctx), context.DeadlineExceeded)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for range 20 {
+			go term.Output(ctx)
+		}
+		synctest.Wait()
+		require.ErrorIs(t, term.Release(ctx), context.DeadlineExceeded)
+		synctest.Wait()
+		close(reads)
+		require.NoError(t, term.Release(t.Context()))
+		sent := s.methods()
+		require.Equal(t, []string{acpterm.MethodCreate, acpterm.MethodKill}, sent[:2])
+		require.Equal(t, acpterm.MethodRelease, sent[len(sent)-1])
+		require.LessOrEqual(t, len(sent), 4, "at most the one that was being written")
+	})
+}
+
+func TestUseReleases(t *testing.T) {
+	s := &scripted{behaves: map[string]behaviour{acpterm.MethodRelease: fails}}
+	with(t, s, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := c.Use(ctx, request, func(*agent.Terminal) error {
+			cancel()
+			return context.Canceled
+		})
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, acpterm.ErrInternal, "the release's")
+		require.Equal(t, "create release", s.requests())
+	})
+}
+
+func TestTheGrace(t *testing.T) {
+	with(t, &scripted{behaves: map[string]behaviour{acpterm.MethodRelease: silent}},
+		func(t *testing.T, _ *agent.Client, conn *jsonrpc2.Conn) {
+			c := agent.NewClient(conn, terminals, agent.WithGrace(time.Hour))
+			begin := time.Now()
+			err := c.Use(t.Context(), request, func(*agent.Terminal) error { return nil })
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorContains(t, err, "no answer within 1h0m0s")
+			require.Equal(t, time.Hour, time.Since(begin))
+		})
+}
+
+func TestAConnectionThatIsGone(t *testing.T) {
+	with(t, &scripted{}, func(t *testing.T, c *agent.Client, conn *jsonrpc2.Conn) {
+		term := create(t, c)
+		require.NoError(t, conn.Close())
+		_, err := term.Output(t.Context())
+		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
+		require.ErrorIs(t, term.Release(t.Context()), jsonrpc2.ErrClosed)
+		_, err = c.Create(t.Context(), request)
+		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
+	})
+}
+
+func TestARequestThatIsNoJSON(t *testing.T) {
+	with(t, &scripted{}, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+		_, err := c.Create(t.Context(), acpterm.CreateTerminalRequest{Meta: acpterm.Meta{"a": json.RawMessage("{")}})
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+	})
+}
+
+func TestContent(t *testing.T) {
+	with(t, &scripted{}, func(t *testing.T, c *agent.Client, _ *jsonrpc2.Conn) {
+		content, err := json.Marshal(create(t, c).Content())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"type":"terminal","terminalId":"t1"}`, string(content))
+	})
+}
+
+// The client has closed its standard input and not its standard output.
+func TestAConnectionThatTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agentIn, clientOut := io.Pipe()
+		clientIn, agentOut := io.Pipe()
+		require.NoError(t, clientIn.Close())
+		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(agentIn, agentOut)), nil)
+		_, err := agent.NewClient(conn, terminals).Create(t.Context(), request)
+		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
+		require.ErrorIs(t, err, io.ErrClosedPipe)
+		require.NoError(t, conn.Close())
+		require.NoError(t, clientOut.Close())
+	})
+}

@@ -1,0 +1,105 @@
+//go:build unix
+
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// dial makes a connection to a client; a real agent has one already, on its standard input and output:
+//
+//	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(acpterm.JoinStdio(os.Stdin, os.Stdout)), jsonrpc2.AsyncHandler(handler))
+func dial() (conn *jsonrpc2.Conn, hangUp func()) {
+	clientEnd, agentEnd := net.Pipe()
+	m := acpterm.NewManager(nil)
+	jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd), acpterm.NewHandler(m, nil))
+	conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), nil)
+	return conn, func() {
+		conn.Close()
+		m.Close()
+	}
+}
+
+// Run a command that may take too long.
+func ExampleClient_Run() {
+	conn, hangUp := dial()
+	defer hangUp()
+
+	// What the handler of initialize was given.
+	caps, err := acpterm.ReadClientCapabilities([]byte(`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := agent.NewClient(conn, caps)
+	for _, command := range []string{"echo well; exit 2", "echo begun; sleep 3600"} {
+		result, err := c.Run(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: command},
+			agent.RunOptions{Timeout: 500 * time.Millisecond})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s, %s: %q\n", result.Outcome, result.ExitStatus, result.Output)
+	}
+	// Output:
+	// completed, exit code 2: "well\n"
+	// timed out, signal SIGTERM: "begun\n"
+}
+
+// Show a terminal in a tool call while its command runs.
+func ExampleTerminal_Content() {
+	conn, hangUp := dial()
+	defer hangUp()
+
+	ctx := context.Background()
+	c := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true})
+	err := c.Use(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo hello"}, func(t *agent.Terminal) error {
+		content, err := json.Marshal([]any{t.Content()})
+		if err != nil {
+			return err
+		}
+		// This goes into a session/update. The id differs each time.
+		fmt.Println(strings.ReplaceAll(string(content), string(t.ID()), "term_1"))
+
+		status, err := t.Wait(ctx)
+		if err != nil {
+			return err
+		}
+		out, err := t.Output(ctx)
+		fmt.Printf("%s: %q\n", status, out.Output)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// [{"type":"terminal","terminalId":"term_1"}]
+	// exit code 0: "hello\n"
+	// <nil>
+}
+
+// Offer a model only what the client serves.
+func ExampleClient_FilterMethods() {
+	conn, hangUp := dial()
+	defer hangUp()
+
+	c := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: false}, agent.WithSupportedMethods("fs/read_text_file"))
+	fmt.Println(c.FilterMethods([]string{"terminal/create", "fs/read_text_file", "fs/write_text_file"}))
+	fmt.Println(c.Supports("terminal/create", "terminal/output"))
+
+	_, err := c.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "make"})
+	if refused, ok := errors.AsType[*acpterm.CapabilityError](err); ok {
+		fmt.Println(refused.RequiredCapability, refused.SupportedMethods)
+	}
+	// Output:
+	// [fs/read_text_file]
+	// false
+	// clientCapabilities.terminal [fs/read_text_file]
+}

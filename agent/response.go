@@ -1,0 +1,93 @@
+package agent
+
+// Reading results as the schema asks: what is required has to be there, and what is marked
+// x-deserialize-default-on-error counts as absent when it is of another type.
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/acpterm/acpterm"
+)
+
+// members are an object's properties. Their names count letter by letter, which encoding/json would not do for a struct.
+type members map[string]json.RawMessage
+
+// readMembers reads an object; nil if it is none.
+func readMembers(data *json.RawMessage) (m members) {
+	if data == nil || json.Unmarshal(*data, &m) != nil {
+		return nil
+	}
+	return m
+}
+
+// lenient returns a property, nil if it is absent, null or of another type.
+func lenient[T any](m members, name string) *T {
+	var v *T
+	if json.Unmarshal(m[name], &v) != nil {
+		return nil
+	}
+	return v
+}
+
+// required returns a property that has to be there.
+func required[T any](m members, name, want string) (v T, err error) {
+	p := lenient[T](m, name)
+	if p == nil {
+		return v, errors.New(name + " must be " + want)
+	}
+	return *p, nil
+}
+
+func (m members) meta() acpterm.Meta {
+	if meta := lenient[acpterm.Meta](m, "_meta"); meta != nil {
+		return *meta
+	}
+	return nil
+}
+
+// errNoObject is a result that is none of the schema's types.
+var errNoObject = errors.New("the result must be an object")
+
+func readCreated(result json.RawMessage) (acpterm.TerminalID, error) {
+	m := readMembers(&result)
+	if m == nil {
+		return "", errNoObject
+	}
+	return required[acpterm.TerminalID](m, "terminalId", "a string")
+}
+
+func readOutput(result json.RawMessage) (out acpterm.TerminalOutputResponse, err error) {
+	m := readMembers(&result)
+	if m == nil {
+		return out, errNoObject
+	}
+	if out.Output, err = required[string](m, "output", "a string"); err != nil {
+		return out, err
+	}
+	if out.Truncated, err = required[bool](m, "truncated", "a boolean"); err != nil {
+		return out, err
+	}
+	exit := m["exitStatus"]
+	if e := readMembers(&exit); e != nil {
+		out.ExitStatus = new(e.exitStatus())
+	}
+	out.Meta = m.meta()
+	return out, nil
+}
+
+func readExit(result json.RawMessage) (acpterm.TerminalExitStatus, error) {
+	m := readMembers(&result)
+	if m == nil {
+		return acpterm.TerminalExitStatus{}, errNoObject
+	}
+	return m.exitStatus(), nil
+}
+
+func (m members) exitStatus() acpterm.TerminalExitStatus {
+	return acpterm.TerminalExitStatus{
+		ExitCode: lenient[uint32](m, "exitCode"),
+		Signal:   lenient[string](m, "signal"),
+		Meta:     m.meta(),
+	}
+}

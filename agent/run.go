@@ -1,0 +1,133 @@
+package agent
+
+// A command from beginning to end, with ACP's recipe for a timeout
+// (https://agentclientprotocol.com/protocol/v1/terminals).
+
+import (
+	"context"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// RunOptions say how Run runs a command. The zero value is good.
+type RunOptions struct {
+	// Timeout is how long the command may run, from the client's answer to the create on. 0: until ctx ends.
+	Timeout time.Duration
+	// Created is told of the terminal when it is there: the place from which to show it in a tool call, with
+	// Terminal.Content. The command runs meanwhile, and its time too; but Run goes on, and kills what is still there,
+	// only when it has returned. Nil: nobody is told.
+	Created func(*Terminal)
+}
+
+// Outcome is what became of a command.
+type Outcome string
+
+// The outcomes. The empty one is a Run that failed before it came to one.
+const (
+	// Completed is a command that ended within its time, well or not: Result.ExitStatus says how.
+	Completed Outcome = "completed"
+	// TimedOut is a command that had not ended after RunOptions.Timeout, and was killed. One that ended in the moment
+	// before the kill reached it has an ExitStatus of its own making nevertheless.
+	TimedOut Outcome = "timed out"
+)
+
+// Result is what Run found out.
+type Result struct {
+	Outcome Outcome
+	// Output is the final output, as far as the terminal's limit allows; Truncated says that it is not all.
+	Output    string
+	Truncated bool
+	// ExitStatus is how the command ended; nil if the client did not say.
+	ExitStatus *acpterm.TerminalExitStatus
+	// TerminalID is the terminal that there was; empty if none was created.
+	TerminalID acpterm.TerminalID
+}
+
+// Run runs a command: it creates a terminal, waits for the command to end or its time to expire, kills it in the latter
+// case, asks for the final output and releases the terminal.
+//
+// Once there is a terminal it is released, whatever happens: if the client answers something with an error or too late
+// (see WithGrace), if ctx ends, or if RunOptions.Created panics. When ctx ends, nothing but that is done any more.
+//
+// If the error is not nil, the result has what was found out nevertheless: a command whose time expired is TimedOut even
+// if the client then failed to kill it. The error holds those of all the steps that failed.
+func (c *Client) Run(ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions) (result Result, err error) {
+	waiting, stopWaiting := context.WithCancel(ctx)
+	defer stopWaiting()
+	exits := make(chan exit, 1)
+	err = c.Use(ctx, request, func(t *Terminal) error {
+		result.TerminalID = t.id
+		var expired <-chan time.Time
+		if options.Timeout > 0 {
+			expired = time.After(options.Timeout)
+		}
+		go func() {
+			status, err := t.Wait(waiting)
+			exits <- exit{status, err}
+		}()
+		if options.Created != nil {
+			options.Created(t)
+		}
+		return result.finish(ctx, t, exits, expired)
+	})
+	// The wait went on, because a kill and a release end it: with the status, if that is not known yet.
+	select {
+	case e := <-exits:
+		if result.ExitStatus == nil && e.err == nil {
+			result.ExitStatus = &e.status
+		}
+	default:
+	}
+	return result, err
+}
+
+// exit is how a wait ended.
+type exit struct {
+	status acpterm.TerminalExitStatus
+	err    error
+}
+
+// finish is what happens from the wait to the final output.
+func (r *Result) finish(ctx context.Context, t *Terminal, exits <-chan exit, expired <-chan time.Time) (err error) {
+	e, ended := race(exits, expired)
+	switch {
+	case ended && e.err != nil:
+		return e.err
+	case ended:
+		r.Outcome, r.ExitStatus = Completed, &e.status
+	default:
+		r.Outcome = TimedOut
+		err = t.client.step(ctx, t.Kill)
+	}
+	return joinErrors(err, t.client.step(ctx, func(ctx context.Context) error {
+		out, err := t.Output(ctx)
+		r.Output, r.Truncated = out.Output, out.Truncated
+		if r.ExitStatus == nil {
+			r.ExitStatus = out.ExitStatus
+		}
+		return err
+	}))
+}
+
+// race waits for the command or the timer. A command that has ended has won, also if the callback took longer than both.
+func race(exits <-chan exit, expired <-chan time.Time) (e exit, ended bool) {
+	select {
+	case e = <-exits:
+		return e, true
+	case <-expired:
+	}
+	select {
+	case e = <-exits:
+		return e, true
+	default:
+		return exit{}, false
+	}
+}
+
+// step makes a request that the client has the grace to answer.
+func (c *Client) step(ctx context.Context, request func(context.Context) error) error {
+	ctx, cancel := c.withGrace(ctx)
+	defer cancel()
+	return request(ctx)
+}

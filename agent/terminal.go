@@ -1,0 +1,112 @@
+package agent
+
+// The handle of one terminal, and its end.
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/acpterm/acpterm"
+)
+
+// Terminal is a terminal of the client's. All methods may be called concurrently. Those that ask the client return when
+// their context ends; they refuse with acpterm.ErrTerminalNotFound, and send nothing, once Release was called.
+type Terminal struct {
+	client  *Client
+	session acpterm.SessionID
+	id      acpterm.TerminalID
+
+	mu         sync.Mutex
+	released   chan struct{} // closed when the client has answered; nil before Release was called
+	releaseErr error
+}
+
+// ID is the terminal's id, which the client made up.
+func (t *Terminal) ID() acpterm.TerminalID { return t.id }
+
+// SessionID is the session that the terminal was created for.
+func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
+
+// Output asks for the output so far, with terminal/output. Its ExitStatus is nil while the command runs.
+func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
+	result, err := t.do(ctx, acpterm.MethodOutput, acpterm.TerminalOutputRequest{SessionID: t.session, TerminalID: t.id})
+	if err != nil {
+		return acpterm.TerminalOutputResponse{}, err
+	}
+	out, err := readOutput(result)
+	if err != nil {
+		return acpterm.TerminalOutputResponse{}, t.badResponse(acpterm.MethodOutput, err)
+	}
+	return out, nil
+}
+
+// Wait waits until the command has ended, with terminal/wait_for_exit. When ctx ends first, the client is sent
+// $/cancel_request, and the command runs on. A status with neither an exit code nor a signal is one that the client does
+// not know.
+func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
+	result, err := t.do(ctx, acpterm.MethodWaitForExit,
+		acpterm.WaitForTerminalExitRequest{SessionID: t.session, TerminalID: t.id})
+	if err != nil {
+		return acpterm.TerminalExitStatus{}, err
+	}
+	status, err := readExit(result)
+	if err != nil {
+		return status, t.badResponse(acpterm.MethodWaitForExit, err)
+	}
+	return status, nil
+}
+
+// Kill ends the command, with terminal/kill. The terminal stays, and its output can still be read.
+func (t *Terminal) Kill(ctx context.Context) error {
+	_, err := t.do(ctx, acpterm.MethodKill, acpterm.KillTerminalRequest{SessionID: t.session, TerminalID: t.id})
+	return err
+}
+
+// Release ends the command and has the client forget the terminal, with terminal/release. That is sent once, and
+// always: ctx only bounds how long this call waits for the answer, and may have ended before. Every further Release
+// waits for the same answer and returns the same error. A client that does not know the terminal any more is no error.
+//
+// A call that is under way when Release is called may fail. A terminal that shall be seen in a tool call has to be in it
+// before (see Content).
+func (t *Terminal) Release(ctx context.Context) error {
+	t.mu.Lock()
+	if t.released == nil {
+		t.released = make(chan struct{})
+		go t.release()
+	}
+	t.mu.Unlock()
+	select {
+	case <-t.released:
+		return t.releaseErr
+	case <-ctx.Done():
+		return (&call{method: acpterm.MethodRelease, terminal: t.id}).gaveUp(ctx)
+	}
+}
+
+// release is the goroutine that there is from Release until the client has answered or the connection is gone.
+func (t *Terminal) release() {
+	defer close(t.released)
+	_, err := t.client.do(context.Background(), call{
+		method: acpterm.MethodRelease, terminal: t.id,
+		params: acpterm.ReleaseTerminalRequest{SessionID: t.session, TerminalID: t.id},
+	})
+	if e, ok := err.(*Error); ok && e.Kind == acpterm.ErrTerminalNotFound {
+		return
+	}
+	t.releaseErr = err
+}
+
+func (t *Terminal) do(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	t.mu.Lock()
+	released := t.released != nil
+	t.mu.Unlock()
+	if released {
+		return nil, &Error{Method: method, TerminalID: t.id, Kind: acpterm.ErrTerminalNotFound}
+	}
+	return t.client.do(ctx, call{method: method, terminal: t.id, params: params})
+}
+
+func (t *Terminal) badResponse(method string, err error) error {
+	return &Error{Method: method, TerminalID: t.id, Kind: ErrBadResponse, Err: err}
+}

@@ -244,12 +244,18 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 }
 
 func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
+	h.mu.Lock()
+	closed := h.closed
+	h.mu.Unlock()
+	if closed {
+		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
+	}
 	t, err := h.manager.Create(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
-	closed := h.closed
+	closed = h.closed
 	if !closed {
 		// Those that the embedder released are not ours to keep.
 		maps.DeleteFunc(h.terminals, func(_ TerminalID, old *Terminal) bool { return old.retired.happened() })

@@ -520,9 +520,11 @@ func TestWireClosingManager(t *testing.T) {
 
 // With another JSON-RPC library, Dispatch does the work and ResponseError names the errors.
 func TestDispatch(t *testing.T) {
-	h := acpterm.NewHandler(newManager(t, nil), nil)
-	params, err := json.Marshal(childRequest("print", "x"))
+	hook, events := record()
+	h := acpterm.NewHandler(newManager(t, &acpterm.Options{Events: hook}), nil)
+	createParams, err := json.Marshal(childRequest("print", "x"))
 	require.NoError(t, err)
+	params := createParams
 	result, err := h.Dispatch(t.Context(), acpterm.MethodCreate, params)
 	require.NoError(t, err)
 	created := result.(acpterm.CreateTerminalResponse)
@@ -539,6 +541,10 @@ func TestDispatch(t *testing.T) {
 	require.NoError(t, h.Close())
 	_, err = h.Dispatch(t.Context(), acpterm.MethodOutput, params)
 	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, "Close released it")
+	ended(t, events)
+	_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, createParams)
+	require.ErrorIs(t, err, acpterm.ErrClosing)
+	require.Empty(t, events, "nothing was even decided on")
 }
 
 // Polls are answered in the order in which they came: a poll that came later never shows less.

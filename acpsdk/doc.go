@@ -1,0 +1,33 @@
+// Package acpsdk gives terminals to an ACP client that is made with the Go SDK, github.com/coder/acp-go-sdk. Embedding a
+// *Terminals gives the client's type the five terminal methods of acp.Client:
+//
+//	type client struct {
+//		*acpsdk.Terminals
+//		// …
+//	}
+//
+//	m := acpterm.NewManager(nil) // one for the whole program, if you like
+//	defer m.Close()
+//	c := &client{Terminals: acpsdk.New(m, nil)} // one for each connection
+//	defer c.CloseTerminals()
+//	conn := acp.NewClientSideConnection(c, agentStdin, acpsdk.NewReader(agentStdout))
+//	conn.Initialize(ctx, acp.InitializeRequest{
+//		ProtocolVersion:    acp.ProtocolVersionNumber,
+//		ClientCapabilities: acp.ClientCapabilities{Terminal: c.TerminalCapability()},
+//	})
+//
+// What is served is what acpterm.Handler serves, with the same codes and data in errors. The context that the SDK gives
+// a method ends with the request, and nothing that a terminal does depends on it.
+//
+// # What the SDK cannot carry
+//
+// An agent made with the SDK ends its connection over a line of more than 10 MiB, and a byte of output may take six
+// there. What does not fit is cut off the beginning of the output, in whole characters, and the agent is told that it is
+// truncated (Options.MaxLineBytes).
+//
+// The SDK refuses an output limit above int, which the protocol allows, before anybody is asked. NewReader makes it the
+// highest int on its way in.
+//
+// The SDK serves requests side by side and in no order: an agent that does not wait for the answer to one before it
+// sends the next may have that served first. How many requests may be pending it does not bound.
+package acpsdk

@@ -1,0 +1,60 @@
+// Example is a client made with the Go SDK whose agent can run commands: go run . PROMPT AGENT [ARG ...]
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acpsdk"
+	acp "github.com/coder/acp-go-sdk"
+)
+
+type client struct{ *acpsdk.Terminals }
+
+func (client) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.ReadTextFileResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
+}
+func (client) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r acp.WriteTextFileResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
+}
+func (client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (r acp.RequestPermissionResponse, err error) {
+	first := append(p.Options, acp.PermissionOption{})[0] // a real client asks its user
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(first.OptionId)}, nil
+}
+func (client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	if chunk := n.Update.AgentMessageChunk; chunk != nil && chunk.Content.Text != nil {
+		fmt.Print(chunk.Content.Text.Text)
+	}
+	return nil
+}
+
+func main() {
+	if err := run(context.Background(), os.Args[1], exec.Command(os.Args[2], os.Args[3:]...)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, prompt string, agent *exec.Cmd) error {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+	c := client{acpsdk.New(m, nil)}
+	stdin, err1 := agent.StdinPipe()
+	stdout, err2 := agent.StdoutPipe()
+	if err := errors.Join(err1, err2, agent.Start()); err != nil {
+		return err
+	}
+	defer func() { stdin.Close(); agent.Wait() }() // it ends with its input
+	conn := acp.NewClientSideConnection(c, stdin, acpsdk.NewReader(stdout))
+	offer := acp.ClientCapabilities{Terminal: c.TerminalCapability()}
+	_, err1 = conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: acp.ProtocolVersionNumber, ClientCapabilities: offer})
+	dir, _ := os.Getwd()
+	session, err2 := conn.NewSession(ctx, acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
+	turn, err := conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(prompt)}})
+	fmt.Println(turn.StopReason)
+	return errors.Join(err1, err2, err, c.CloseTerminals())
+}

@@ -7,7 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,23 +67,18 @@ type approvalKey struct {
 	command [sha256.Size]byte
 }
 
-// newApprovalKey is the key of a question in a session.
+// newApprovalKey is the key of a question in a session. Paths and arguments are quoted as they are, byte for byte: what
+// JSON makes of bytes that are not UTF-8 would be the same for several.
 func newApprovalKey(session SessionID, q Question) approvalKey {
 	set := slices.Clone(q.Requested.Env)
-	slices.SortStableFunc(set, func(a, b EnvVariable) int { // the last of a name wins, so their order counts
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
-	text, err := json.Marshal([]any{q.Command.Path, q.Command.Args, q.Command.Dir, q.Command.ShellLine, set, q.Rule})
-	if err != nil {
-		panic(err) // strings can be encoded
+	slices.SortStableFunc(set, func(a, b EnvVariable) int { return cmp.Compare(a.Name, b.Name) }) // the last of a name wins
+	var variables []string
+	for _, v := range set {
+		variables = append(variables, v.Name+"="+v.Value)
 	}
-	return approvalKey{session, sha256.Sum256(text)}
+	c := q.Command
+	text := fmt.Sprintf("%q %q %q %q %q %q", c.Path, c.Args, c.Dir, c.ShellLine, variables, q.Rule)
+	return approvalKey{session, sha256.Sum256([]byte(text))}
 }
 
 // authorized is a command that may run, and nothing else in its place.
@@ -107,6 +102,9 @@ func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req 
 	var err error
 	if s.policy != nil {
 		decision, answer, err = m.decide(ctx, s.policy, &a)
+	}
+	if err != nil {
+		decision.Verdict = Deny // whatever a policy said of it before it was cancelled, it does not run
 	}
 	a.decision = newDecisionEvent(id, a.proposal, decision, answer)
 	if err == nil && decision.Verdict != Allow {

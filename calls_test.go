@@ -145,7 +145,7 @@ func TestQuotas(t *testing.T) {
 		{acpterm.QuotaSessionTerminals, acpterm.Options{MaxSessionTerminals: 2}, acpterm.HandlerOptions{}, 2,
 			[]acpterm.CreateTerminalRequest{small, inOther, small}, small},
 		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1}, acpterm.HandlerOptions{}, 5000,
-			[]acpterm.CreateTerminalRequest{small, inOther, small, small}, small},
+			[]acpterm.CreateTerminalRequest{small, inOther, small, small, small}, small},
 		{acpterm.QuotaCreateBytes, acpterm.Options{}, acpterm.HandlerOptions{MaxCreateBytes: 10_000}, 10_000,
 			nil, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Args: []string{strings.Repeat("x", 10_000)}}},
 	} {

@@ -100,9 +100,10 @@ type Options struct {
 	// value bounds nothing.
 	Limits Limits
 
-	// Events is told what there is to put on record: each command's end, and what withstood one. It is called from
-	// one goroutine, in the order in which things happened, and holds up nothing but Close, which returns after
-	// the last event. An event is the hook's to keep; what it points to is not to be changed. Nil: nobody is told.
+	// Events is told what there is to put on record: each decision on a command, each command's end, and what withstood
+	// an ending. It is called from one goroutine, in the order in which things happened. It holds up Close, which returns
+	// after the last event, and creates when 10,000 events wait for it; nothing else. An event is the hook's to keep; what
+	// it points to is not to be changed. Nil: nobody is told.
 	Events func(Event)
 }
 
@@ -455,7 +456,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	}{
 		{QuotaSessionTerminals, int64(inSession) + 1, int64(sessionLimit)},
 		{QuotaTerminals, int64(m.alive) + 1, int64(m.options.maxTerminals())},
-		{QuotaOutputBytes, m.reserved + t.ring.keep, m.options.maxOutputBytes()},
+		{QuotaOutputBytes, m.reserved + t.ring.room(), m.options.maxOutputBytes()},
 	} {
 		if quota.after > quota.limit {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
@@ -465,7 +466,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	s.terminals[t.id] = t
 	s.alive++
 	m.alive++
-	m.reserved += t.ring.keep
+	m.reserved += t.ring.room()
 	return nil
 }
 
@@ -577,7 +578,7 @@ func (m *Manager) released(t *Terminal) {
 	defer m.mu.Unlock()
 	delete(m.releasing, t)
 	m.alive--
-	m.reserved -= t.ring.keep
+	m.reserved -= t.ring.room()
 	s := m.sessions[t.session]
 	s.alive--
 	m.forgetIfEmptyLocked(t.session, s)

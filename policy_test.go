@@ -406,6 +406,27 @@ func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
 	}
 }
 
+// Two names that differ in bytes which are not UTF-8 look the same in JSON, and are not.
+func TestAnApprovalIsOfTheVeryBytes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("names are text here")
+	}
+	dir, asked := realTempDir(t), 0
+	m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer {
+		asked++
+		return acpterm.Answer{Approval: acpterm.Always}
+	})
+	for i, name := range []string{"\xfe", "\xff"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		link := filepath.Join(dir, fmt.Sprint("link", i))
+		require.NoError(t, os.Symlink(name, link))
+		req := childRequest("exit", "0")
+		req.Cwd = link
+		create(t, m, req)
+		require.Equal(t, i+1, asked)
+	}
+}
+
 func TestNobodyToAskDenies(t *testing.T) {
 	m, _ := asking(t, nil)
 	_, err := m.Create(t.Context(), childRequest("print", "x"))
@@ -446,6 +467,7 @@ func TestAnAnswerThatComesTooLate(t *testing.T) {
 	r := p.read()
 	require.EqualValues(t, -32800, r.Error.Code)
 	require.Empty(t, m.Terminals())
+	require.Equal(t, acpterm.Deny, (<-events).(*acpterm.DecisionEvent).Verdict, "a record of what ran has nothing that did not")
 
 	ask() // again: nothing was remembered
 	require.NoError(t, m.ReleaseSession(t.Context(), "s"))

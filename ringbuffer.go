@@ -41,6 +41,9 @@ func newRingBuffer(limit int64) *ringBuffer {
 	return &ringBuffer{keep: limit + 2*contextBytes}
 }
 
+// room is how many bytes it was made to show.
+func (r *ringBuffer) room() int64 { return r.keep - 2*contextBytes }
+
 // reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
 // commit then says how many there were.
 func (r *ringBuffer) reserve(size int) []byte {

@@ -1,0 +1,186 @@
+package acpterm
+
+// What an embedder can set: for a manager, for one of its sessions, for one terminal; each default is where its field is
+// read. Nothing here does anything.
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Options configure a Manager. The zero value, and nil in its place, is good: each field says what it means
+// when it is left alone.
+type Options struct {
+	// Dir is the working directory for requests without cwd, an absolute path. Empty: the host's own at the
+	// time of the request.
+	Dir string
+
+	// Env is the environment that requests add to, "NAME=value". Nil: the host's own at the time of the
+	// request. Empty but not nil: none, so that there is no PATH to look commands up with either.
+	Env []string
+
+	// OutputByteLimit is how many bytes of output are kept for a request that names no limit. 0: 1 MiB.
+	OutputByteLimit uint64
+
+	// MaxOutputByteLimit is the most that a request can ask for; higher limits are lowered to it. 0: 16 MiB.
+	MaxOutputByteLimit uint64
+
+	// MaxTerminals is how many terminals there may be at once. One counts from its create until its tree is gone: to
+	// release it is not enough. A create beyond fails with ErrQuota. 0: 4096.
+	MaxTerminals int
+
+	// MaxSessionTerminals is the same for each session. 0: 1024.
+	MaxSessionTerminals int
+
+	// MaxOutputBytes is how many bytes of output all terminals together may have room for, by their limits and not by
+	// what they have written, until they are released. A create beyond fails with ErrQuota. 0: 4 GiB, which is 256
+	// terminals with the highest limit.
+	MaxOutputBytes int64
+
+	// FollowBytes is how many bytes of output are kept for Terminal.Follow at the least, however little the
+	// request asks for, so that a person can see what an agent does not want to. 0: 64 KiB.
+	FollowBytes uint64
+
+	// Shell says when a command without arguments is a shell line. The zero value, ShellAuto, is when it is no
+	// program and looks like one.
+	Shell ShellMode
+
+	// Escalation is how a tree is ended: each step's signal goes to all of it, and the next step follows when
+	// it is not gone after the step's wait. SIGKILL always comes last; what is not gone 10 seconds after it, or
+	// after the wait of a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5 seconds. Empty but
+	// not nil: SIGKILL at once. On Windows every other signal is
+	// CTRL_BREAK, and a step is skipped when the host has no console to send it through.
+	Escalation []EscalationStep
+
+	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is born into one of its
+	// own, which nothing of its tree can leave, and all of it is killed at once. Without one, a process that
+	// cleared its environment, closed the output and left the session is not found. Linux only; a create fails
+	// where it cannot be had. Empty: none.
+	Cgroup string
+
+	// Journal is a directory, an absolute path, made if it is missing, where each terminal has a file from before
+	// its command starts until a kill or a release has ended its tree: the end of the command alone is not the end
+	// of what it started. After a host that died, Recover ends by it what still runs. The file has the
+	// command's arguments, nothing of its environment, and is for the user alone. A create fails when it cannot be
+	// written, and a release when it cannot be removed. Managers and programs may share a directory. Empty: none.
+	Journal string
+
+	// Timeout is how long a command may run before its tree is ended. WithTimeout, TimeoutFor and
+	// SessionOptions.Timeout come before it, in this order. 0: for ever.
+	Timeout time.Duration
+
+	// TimeoutFor is the timeout of a command by what it is. 0: the session's or the manager's. It is called by
+	// the goroutine that creates the terminal, side by side for several. Nil: no command has one of its own.
+	TimeoutFor func(SessionID, Command) time.Duration
+
+	// RequireSessions has creates fail, with ErrSessionNotFound, for sessions that OpenSession has not opened.
+	RequireSessions bool
+
+	// Policy says what may run, in every session; SessionOptions.Policy and Roots are asked as well. Nil: everything.
+	Policy Policy
+
+	// Approve is asked about commands for which a policy says Ask. It may take as long as a person does: only that
+	// create waits, and ctx ends when the request is cancelled, its connection or session ends, or the manager closes;
+	// an answer after that counts for nothing, but Close waits for it. It is called side by side for several. Nil: nobody
+	// says yes.
+	Approve func(ctx context.Context, q Question) Answer
+
+	// Wrap rewrites each command just before it starts, after the policy: a sandbox. SessionOptions.Wrap comes before
+	// it. When it fails, so does the create. Nil: commands are started as they are.
+	Wrap Wrapper
+
+	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
+	// value bounds nothing.
+	Limits Limits
+
+	// Events is told what there is to put on record: each decision on a command, each command's end, and what withstood
+	// an ending. It is called from one goroutine, in the order in which things happened. It holds up Close, which returns
+	// after the last event, and creates when 10,000 events wait for it; nothing else. An event is the hook's to keep; what
+	// it points to is not to be changed. Nil: nobody is told.
+	Events func(Event)
+}
+
+func (o *Options) env() []string {
+	if o.Env != nil {
+		return o.Env
+	}
+	return os.Environ()
+}
+
+func (o *Options) escalation() []EscalationStep {
+	if o.Escalation != nil {
+		return o.Escalation
+	}
+	return []EscalationStep{{Signal: syscall.SIGTERM, Wait: 5 * time.Second}}
+}
+
+// outputLimit is the limit, in bytes, of a terminal whose request asks for this one.
+func (o *Options) outputLimit(asked *uint64) int64 {
+	limit := cmp.Or(o.OutputByteLimit, 1<<20)
+	if asked != nil {
+		limit = *asked
+	}
+	return int64(min(limit, cmp.Or(o.MaxOutputByteLimit, 16<<20), 1<<40))
+}
+
+// keep is how many bytes of output a terminal with this limit keeps.
+func (o *Options) keep(limit int64) int64 {
+	return max(limit, int64(min(cmp.Or(o.FollowBytes, 64<<10), 1<<40)))
+}
+
+func (o *Options) maxTerminals() int        { return cmp.Or(o.MaxTerminals, 4096) }
+func (o *Options) maxSessionTerminals() int { return cmp.Or(o.MaxSessionTerminals, 1024) }
+func (o *Options) maxOutputBytes() int64    { return cmp.Or(o.MaxOutputBytes, 4<<30) }
+
+// SessionOptions are what OpenSession gives a session of its own. The zero value, and nil in its place, is a session
+// like any other.
+type SessionOptions struct {
+	// Dir is the working directory for requests without cwd, an absolute path. Empty: the first of Roots, or
+	// Options.Dir if there are none.
+	Dir string
+
+	// Roots are directories, absolute paths: commands may only run in them and below. Links in them are followed once,
+	// by OpenSession. Sandboxes let commands write there. Nil: commands may run anywhere.
+	Roots []string
+
+	// Env is the environment that requests add to. Nil: Options.Env.
+	Env []string
+
+	// Policy says what may run in this session, besides Options.Policy: the strictest wins. Nil: that alone.
+	Policy Policy
+
+	// Wrap rewrites this session's commands just before they start. Nil: Options.Wrap.
+	Wrap Wrapper
+
+	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout.
+	// Negative: for ever.
+	Timeout time.Duration
+
+	// Limits are what each command of this session may use. Nil: Options.Limits.
+	Limits *Limits
+
+	// MaxTerminals is how many terminals the session may have at once. 0: Options.MaxSessionTerminals.
+	MaxTerminals int
+}
+
+// TerminalOption changes one terminal that Manager.Create makes.
+type TerminalOption func(*Terminal)
+
+// WithTimeout sets how long the command may run before its tree is ended, whatever the options say. 0 is for ever.
+func WithTimeout(timeout time.Duration) TerminalOption {
+	return func(t *Terminal) { t.timeout = timeout }
+}
+
+// WithEscalation sets how the command's tree is ended, in place of Options.Escalation, which says what the
+// steps mean.
+func WithEscalation(steps ...EscalationStep) TerminalOption {
+	return func(t *Terminal) { t.escalation = steps }
+}
+
+// WithLimits sets what the command may use, whatever the options say.
+func WithLimits(limits Limits) TerminalOption {
+	return func(t *Terminal) { t.limits = limits }
+}

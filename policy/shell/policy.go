@@ -44,10 +44,11 @@ func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.D
 	decision := acpterm.Decision{Verdict: acpterm.Allow, Rule: ruleName}
 	if line == "" {
 		decision = p.rules.Decide(ctx, proposal)
-		if decision.Verdict == acpterm.Deny || decision.Change != nil || !runsAnother(proposal) {
+		name, runsAnother := prefixName(proposal)
+		if decision.Verdict == acpterm.Deny || decision.Change != nil || !runsAnother {
 			return decision
 		}
-		line = quote(append([]string{proposal.Name}, proposal.Command.Args[1:]...))
+		line = quote(append([]string{name}, proposal.Command.Args[1:]...))
 	}
 	commands, err := Parse(line)
 	if err != nil {
@@ -81,6 +82,12 @@ func (p policy) decideAll(ctx context.Context, proposal acpterm.Proposal, comman
 		}
 		inner.ArgsUnknown = !known
 		d := p.rules.Decide(ctx, inner)
+		if _, hides := prefixName(inner); hides && !isPrefix(filepath.Base(c.Name)) { // Parse knew it by another name
+			if !known {
+				return deny(fmt.Sprintf("%q runs a program that cannot be seen", c.Name))
+			}
+			d = p.Decide(ctx, inner)
+		}
 		if d.Change != nil && d.Verdict != acpterm.Deny {
 			d = deny(fmt.Sprintf("%q would have to be changed, which a part of a line cannot be", c.Name))
 		}
@@ -91,14 +98,20 @@ func (p policy) decideAll(ctx context.Context, proposal acpterm.Proposal, comman
 	return strictest
 }
 
-// runsAnother reports whether a program runs another that its arguments name.
-func runsAnother(p acpterm.Proposal) bool {
-	for _, name := range []string{p.Name, filepath.Base(p.Command.Path)} {
-		if _, found := prefixes[strings.ToLower(name)]; found {
-			return true
-		}
+// prefixName is how a program would be named in a line, if it is one that runs another which its arguments name: by the
+// name that it goes by, or by its file's, which another name may only hide. busybox and toybox do what their name says,
+// so that their file says nothing.
+func prefixName(p acpterm.Proposal) (name string, runsAnother bool) {
+	if isPrefix(p.Name) {
+		return p.Name, true
 	}
-	return false
+	base := filepath.Base(p.Command.Path)
+	return base, isPrefix(base) && base != "busybox" && base != "toybox"
+}
+
+func isPrefix(name string) bool {
+	_, found := prefixes[strings.ToLower(name)]
+	return found
 }
 
 // quote makes a line of words that a shell takes as they are.

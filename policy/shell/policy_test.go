@@ -127,3 +127,27 @@ func TestLinesUnderRules(t *testing.T) {
 		}
 	}
 }
+
+// A link to env is env, whatever it is called: a rule that allows everything else must not be led around by it.
+func TestAnotherNameHidesNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs symbolic links")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink("/usr/bin/env", filepath.Join(dir, "innocent")))
+	rules := acpterm.Rules{Default: acpterm.Allow, Rules: []acpterm.Rule{{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"}}}
+	policy, err := rules.Policy(nil)
+	require.NoError(t, err)
+	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(policy)})
+	defer func() { require.NoError(t, m.Close()) }()
+	for program, want := range map[string]bool{"true": true, "touch": false} {
+		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{
+			SessionID: "s", Command: filepath.Join(dir, "innocent"), Args: []string{program, filepath.Join(dir, "x")},
+		})
+		require.Equal(t, want, err == nil, "%s: %v", program, err)
+	}
+	for line, want := range map[string]bool{" true && true": true, " touch x && true": false, " $X && true": false} {
+		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: dir + "/innocent" + line})
+		require.Equal(t, want, err == nil, "%s: %v", line, err)
+	}
+}

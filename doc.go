@@ -18,7 +18,7 @@
 // When the connection ends, the handler releases what came through it. With another JSON-RPC library, call
 // [Handler.Dispatch] yourself. [JoinStdio] makes the connection of the agent's standard input and output.
 //
-// The agent is not trusted. A [Stream] lets no line end the connection, be it log text or a number or 10 GiB long, and
+// The agent is not trusted. A [Stream] lets no line end the connection, be it log text, a number or longer than its limit, and
 // answers every id as it came. Requests are bounded ([HandlerOptions]), and so are terminals and the memory for their
 // output ([Options]); beyond that they are refused with [ErrQuota]. An agent that does not read delays its own answers.
 //

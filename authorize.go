@@ -96,7 +96,11 @@ const maxChanges = 8
 func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c Command) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
+		look: lookups{m.options.Runner},
 	}}
+	if m.options.Runner != nil {
+		a.proposal.env = s.options.env()
+	}
 	decision := Decision{Verdict: Allow}
 	var answer *Answer // nil: nobody was asked
 	var err error
@@ -185,6 +189,9 @@ func (m *Manager) approve(ctx context.Context, q Question) (*Answer, error) {
 func (a *authorized) hold() error {
 	a.held.release()
 	a.held = nil
+	if a.proposal.look.runner != nil {
+		return nil // there is nothing here to hold
+	}
 	c := &a.proposal.Command
 	path, err := filepath.EvalSymlinks(c.Path)
 	if err != nil {

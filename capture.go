@@ -10,6 +10,13 @@ import (
 	"time"
 )
 
+// source is what a terminal knows of where its output comes from: a capture, or a Runner (runner.go).
+type source interface {
+	run()   // the goroutine: returns when there can be no more output
+	drain() // returns when every byte that was written before the call is in the ring buffer
+	stop()  // drains, and returns when nothing more comes, whoever still could write
+}
+
 // capture moves what arrives in a pipe into a ring buffer until nobody holds the pipe's other end, or
 // until it is stopped.
 //

@@ -5,6 +5,7 @@ package acpterm
 // with a request is found here and named by its field.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,11 +64,12 @@ const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
 
 // resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable
 // and ErrCommandNotFound.
-func (o *Options) resolve(req CreateTerminalRequest) (Command, error) {
+func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (Command, error) {
 	if err := checkStrings(req); err != nil {
 		return Command{}, err
 	}
-	dir, err := resolveDir(req.Cwd, o.Dir)
+	look := lookups{o.Runner}
+	dir, err := look.dir(req.Cwd, o.Dir)
 	if err != nil {
 		return Command{}, err
 	}
@@ -78,13 +80,12 @@ func (o *Options) resolve(req CreateTerminalRequest) (Command, error) {
 	}
 	shell := len(req.Args) == 0 && o.Shell == ShellAlways
 	if !shell {
-		c.Path, err = lookProgram(req.Command, c.Dir, c.Env)
+		c.Path, err = look.program(ctx, c)
 		shell = errors.Is(err, ErrCommandNotFound) && len(req.Args) == 0 &&
 			o.Shell == ShellAuto && strings.ContainsAny(req.Command, shellSyntax)
 	}
 	if shell {
-		c.ShellLine = req.Command
-		c.Path, c.Args, err = systemShell(req.Command, c.Env)
+		c, err = look.shell(ctx, c, req.Command)
 	}
 	return c, err
 }
@@ -180,17 +181,20 @@ func mergeEnv(base []string, dir string, set []EnvVariable) []string {
 // its command's session.
 const terminalVariable = "ACPTERM_TERMINAL"
 
-// markEnv adds a terminal to the list.
+// markEnv is an environment with a terminal added to the list.
 func markEnv(env []string, id TerminalID) []string {
-	value := string(id)
-	if outer := getenv(env, terminalVariable); outer != "" {
-		value = outer + ":" + value
+	marked := make([]string, 0, len(env)+1)
+	list := string(id)
+	for _, variable := range env {
+		if name, outer, _ := cutVariable(variable); envKey(name) == terminalVariable {
+			if outer != "" {
+				list = outer + ":" + list
+			}
+			continue
+		}
+		marked = append(marked, variable)
 	}
-	env = slices.DeleteFunc(env, func(variable string) bool {
-		name, _, _ := cutVariable(variable)
-		return envKey(name) == terminalVariable
-	})
-	return append(env, terminalVariable+"="+value)
+	return append(marked, terminalVariable+"="+list)
 }
 
 // cutVariable splits "NAME=value". Windows has hidden variables whose names begin with "=".

@@ -44,7 +44,7 @@ func TestLookUp(t *testing.T) {
 		{"sh", dir + "/bin", ""}, // the host has one
 	} {
 		o := Options{Env: []string{"PATH=/nonexistent"}, Shell: ShellNever}
-		c, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: look.command, Cwd: work,
+		c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: look.command, Cwd: work,
 			Env: []EnvVariable{{Name: "PATH", Value: look.path}}})
 		if look.want == "" {
 			require.ErrorIs(t, err, ErrCommandNotFound, "%+v", look)
@@ -83,7 +83,7 @@ func TestShellLines(t *testing.T) {
 		{ShellAlways, "tool", []string{"-v"}, false, false},
 	} {
 		o := Options{Env: []string{"PATH=" + dir}, Shell: line.mode}
-		c, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: line.command, Args: line.args})
+		c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: line.command, Args: line.args})
 		if line.fails {
 			require.ErrorIs(t, err, ErrCommandNotFound, "%+v", line)
 			continue

@@ -55,7 +55,7 @@ func TestLookUpOnWindows(t *testing.T) {
 			}
 		}
 		o := Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, Shell: ShellNever}
-		c, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: look.command, Cwd: dir + `\work`,
+		c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: look.command, Cwd: dir + `\work`,
 			Env: []EnvVariable{{Name: "Path", Value: strings.Join(entries, ";")}, {Name: "PathExt", Value: look.pathext}}})
 		if look.want == "" {
 			require.ErrorIs(t, err, ErrCommandNotFound, "%+v", look)
@@ -65,7 +65,7 @@ func TestLookUpOnWindows(t *testing.T) {
 		require.True(t, strings.EqualFold(filepath.Join(dir, look.want), c.Path), "%+v: %s", look, c.Path)
 	}
 	for _, command := range []string{`.\plain`, dir} { // no program; a directory
-		_, err := (&Options{Shell: ShellNever}).resolve(CreateTerminalRequest{SessionID: "s", Command: command, Cwd: dir + `\work`})
+		_, err := (&Options{Shell: ShellNever}).resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: command, Cwd: dir + `\work`})
 		require.ErrorIs(t, err, ErrNotExecutable, command)
 	}
 }
@@ -123,7 +123,7 @@ func TestBatchLine(t *testing.T) {
 
 func TestShellLinesOnWindows(t *testing.T) {
 	o := Options{Shell: ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
-	c, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: `echo "a b" && dir`})
+	c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: `echo "a b" && dir`})
 	require.NoError(t, err)
 	program, line, err := commandLine(c)
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestShellLinesOnWindows(t *testing.T) {
 	require.Equal(t, `cmd.exe /d /s /c "echo "a b" && dir"`, line)
 
 	for _, line := range []string{"echo a\necho b", "echo a\r", strings.Repeat("x", cmdLimit)} {
-		_, err := o.resolve(CreateTerminalRequest{SessionID: "s", Command: line})
+		_, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: line})
 		require.ErrorIs(t, err, ErrInvalidParams)
 		require.Equal(t, "command", err.(*Error).Field)
 	}

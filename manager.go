@@ -88,7 +88,7 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	if err != nil {
 		return fail(err)
 	}
-	command, err := s.options.resolve(req)
+	command, err := s.options.resolve(ctx, req)
 	if err != nil {
 		return fail(err)
 	}
@@ -142,7 +142,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		limits:     s.options.Limits,
 		ring:       newRingBuffer(m.options.keep(limit)),
 		cgroup:     m.options.Cgroup,
-		journal:    journal(m.options.Journal),
+		journal:    m.options.journal(),
 		starter:    &m.starter,
 		trees:      &m.trees,
 		events:     &m.events,
@@ -157,7 +157,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 	if err := m.register(t, s); err != nil {
 		return nil, err
 	}
-	if err := t.start(ctx, allowed, s.options.Wrap); err != nil {
+	if err := t.start(ctx, allowed, s.options); err != nil {
 		m.discard(t)
 		return nil, err
 	}
@@ -418,7 +418,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 		own = *options
 	}
 	own.Env, own.Roots = slices.Clone(own.Env), slices.Clone(own.Roots)
-	roots, err := resolveRoots(own.Roots)
+	roots, err := lookups{m.options.Runner}.roots(own.Roots)
 	if err != nil {
 		return fail(err)
 	}

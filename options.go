@@ -92,6 +92,11 @@ type Options struct {
 	// it. When it fails, so does the create. Nil: commands are started as they are.
 	Wrap Wrapper
 
+	// Runner runs commands in place of this system, and looks them up: each with the directory, the environment and the
+	// limits that it has by the other options. Wrap and Cgroup are this system's: with one of them creates fail. A Journal
+	// has nothing to record. Nil: this system runs them.
+	Runner Runner
+
 	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
 	// value bounds nothing.
 	Limits Limits
@@ -108,6 +113,14 @@ func (o *Options) env() []string {
 		return o.Env
 	}
 	return os.Environ()
+}
+
+// journal is where commands are recorded that this system runs.
+func (o *Options) journal() journal {
+	if o.Runner != nil {
+		return ""
+	}
+	return journal(o.Journal)
 }
 
 func (o *Options) escalation() []EscalationStep {

@@ -25,7 +25,8 @@ type PolicyFunc func(ctx context.Context, p Proposal) Decision
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
 // Proposal is a command as it will run if it is allowed. What a policy is shown is what runs: the program and the
-// directory are those files and no others, whatever becomes of the names that led to them.
+// directory are those files and no others, whatever becomes of the names that led to them. (Where Options.Runner runs
+// commands, the files are its own, and so is that promise.)
 type Proposal struct {
 	SessionID SessionID
 	// Command is what will run. Path and Dir have no symbolic links in them. A policy must not change what Args and Env
@@ -42,6 +43,9 @@ type Proposal struct {
 	// Requested is what the agent asked for. Its Env are the variables that the agent sets; the rest of Command.Env is
 	// the embedder's.
 	Requested CreateTerminalRequest
+
+	look lookups  // where it will run
+	env  []string // what it has inherited, which the agent has no part in; set where a Runner looks up
 }
 
 // Verdict is what a policy says of a command. The zero value denies.
@@ -135,19 +139,21 @@ func within(path, root string) bool {
 
 // Propose is the program that a policy such as policy/shell's has found in a command, as a Proposal of its own, for the
 // same rules: p with the name of the program as the command would look it up, its arguments, and the variables that are
-// set for it. It fails with ErrCommandNotFound or ErrNotExecutable if there is no such program.
-func (p Proposal) Propose(name string, args []string, set []EnvVariable) (Proposal, error) {
+// set for it. It fails with ErrCommandNotFound or ErrNotExecutable if there is no such program. ctx is for a Runner's Look.
+func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
 	inner.Command.Env = mergeEnv(p.Command.Env, p.Command.Dir, set)
 	inner.Command.Args = slices.Concat([]string{name}, args)
 	inner.Command.ShellLine = ""
-	found, err := lookProgram(name, p.Command.Dir, p.Command.Env)
+	looked := inner.Command
+	looked.Env = p.Command.Env
+	found, err := p.look.program(ctx, looked)
 	if err != nil {
 		return Proposal{}, err
 	}
 	inner.Name = filepath.Base(found)
-	if inner.Command.Path, err = filepath.EvalSymlinks(found); err != nil {
+	if inner.Command.Path, err = p.look.real(found); err != nil {
 		return Proposal{}, &Error{Kind: ErrCommandNotFound, Command: name, Err: err}
 	}
 	return inner, nil
@@ -157,7 +163,7 @@ func (p Proposal) Propose(name string, args []string, set []EnvVariable) (Propos
 func resolveRoots(roots []string) ([]string, error) {
 	var resolved []string
 	for i, root := range roots {
-		field := fmt.Sprintf("roots[%d]", i)
+		field := rootField(i)
 		if !filepath.IsAbs(root) {
 			return nil, invalidField(field, "must be an absolute path")
 		}
@@ -169,6 +175,9 @@ func resolveRoots(roots []string) ([]string, error) {
 	}
 	return resolved, nil
 }
+
+// rootField names a root in errors.
+func rootField(i int) string { return fmt.Sprintf("roots[%d]", i) }
 
 // NoShell denies shell lines, and every program that is a shell by the name of its file or by the name that it is
 // called by.

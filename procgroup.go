@@ -24,10 +24,25 @@ package acpterm
 // too, is its own, whether it runs or is a zombie. close and a signal to the group exclude each other.
 
 import (
+	"context"
 	"errors"
 	"os"
+	"syscall"
 	"time"
 )
+
+// tree is what a terminal knows of one: a procGroup, or what a Runner has started (runner.go). This page says what the
+// methods promise; leader is the leader's number, limits are those that hold.
+type tree interface {
+	awaitExit() (exit, error)
+	end(context.Context, syscall.Signal) (gone bool, left []int)
+	close()
+	leader() int
+	limits() []EnforcedLimit
+}
+
+func (g *procGroup) leader() int             { return g.pid }
+func (g *procGroup) limits() []EnforcedLimit { return g.enforced }
 
 // groupOptions are what a tree is started with besides its command.
 type groupOptions struct {

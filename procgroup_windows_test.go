@@ -19,7 +19,7 @@ import (
 // shellLine is the command for a line of cmd.exe's.
 func shellLine(t *testing.T, line string) Command {
 	t.Helper()
-	c, err := (&Options{Shell: ShellAlways}).resolve(CreateTerminalRequest{SessionID: "s", Command: line})
+	c, err := (&Options{Shell: ShellAlways}).resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: line})
 	require.NoError(t, err)
 	return c
 }

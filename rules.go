@@ -68,7 +68,8 @@ func ParseRules(data []byte) (Rules, error) {
 
 // Policy checks the rules and their examples and returns the policy that they are. Programs are looked up now, in the
 // PATH of an environment, "NAME=value"; nil is this process's. A program that is not there makes a rule that allows it
-// match nothing. Errors are of kind ErrInvalidParams and name the rule.
+// match nothing. Where Options.Runner runs commands it looks programs up, too, and for each decision, in the environment
+// that commands inherit. Errors are of kind ErrInvalidParams and name the rule.
 func (r Rules) Policy(env []string) (Policy, error) {
 	if env == nil {
 		env = os.Environ()
@@ -94,14 +95,14 @@ type rulesPolicy struct {
 }
 
 // Decide is the strictest of the rules that match.
-func (r rulesPolicy) Decide(_ context.Context, p Proposal) Decision {
+func (r rulesPolicy) Decide(ctx context.Context, p Proposal) Decision {
 	if p.Command.ShellLine != "" {
 		return Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines", Reason: "shell lines are not allowed as such"}
 	}
 	matched := false
 	decision := Decision{Verdict: r.defaults.Default, Rule: "default", Reason: "no rule allows this"}
 	for _, rule := range r.rules {
-		if rule.matches(p) && (!matched || rule.Verdict < decision.Verdict) {
+		if rule.at(ctx, p).matches(p) && (!matched || rule.Verdict < decision.Verdict) {
 			matched = true
 			decision = Decision{Verdict: rule.Verdict, Rule: rule.Name, Reason: rule.Reason}
 		}
@@ -145,6 +146,22 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 		}
 	}
 	return c, nil
+}
+
+// at is the rule with its names looked up where a proposal's command will run.
+func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
+	if p.look.runner == nil {
+		return c
+	}
+	c.base, c.path, c.dir = "", "", c.Dir
+	if c.Program != "" {
+		c.base = filepath.Base(c.Program)
+		found, err := p.look.program(ctx, Command{Args: []string{c.Program}, Dir: p.Command.Dir, Env: p.env})
+		if err == nil {
+			c.base, c.path = filepath.Base(found), found
+		}
+	}
+	return c
 }
 
 // matches reports whether all conditions hold. Arguments that are not known satisfy those of a rule that denies, and no

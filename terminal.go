@@ -111,8 +111,8 @@ type Terminal struct {
 
 	// Written before started, and read after.
 	command Command
-	group   *procGroup // nil when starting failed
-	capture *capture
+	tree    tree   // nil when starting failed
+	source  source // likewise
 
 	mu        sync.Mutex
 	state     State
@@ -166,12 +166,13 @@ func (t *Terminal) OutputByteLimit() uint64 { return uint64(t.limit) }
 // OutputTotal is how many bytes the command has written so far, kept or not.
 func (t *Terminal) OutputTotal() int64 { return t.ring.total() }
 
-// Limits are what the system enforces on the command. There are none while the terminal is starting.
+// Limits are what the system enforces on the command. There are none while the terminal is starting, and none are known
+// of a Runner's command.
 func (t *Terminal) Limits() []EnforcedLimit {
-	if !t.started.happened() || t.group == nil {
+	if !t.started.happened() || t.tree == nil {
 		return nil
 	}
-	return slices.Clone(t.group.enforced)
+	return slices.Clone(t.tree.limits())
 }
 
 // State is where the terminal is in its life.
@@ -341,9 +342,9 @@ func (t *Terminal) retire(e *ending) {
 	if e.err == nil {
 		t.retireErr = t.journal.forget(t)
 	}
-	if t.group != nil {
-		t.capture.stop()
-		t.group.close()
+	if t.tree != nil {
+		t.source.stop()
+		t.tree.close()
 	}
 }
 
@@ -412,7 +413,7 @@ func (e *ending) failed() bool {
 // endTree goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone.
 func (t *Terminal) endTree(forced context.Context) error {
 	<-t.started.Done()
-	if t.group == nil {
+	if t.tree == nil {
 		return nil // it never ran
 	}
 	steps, last := splitEscalation(t.escalation)
@@ -430,7 +431,7 @@ func (t *Terminal) endTree(forced context.Context) error {
 		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 	}
 	<-t.ended.Done() // the command is gone, so this is near
-	t.group.close()
+	t.tree.close()
 	t.journal.forget(t) // should that fail, the release says so
 	return nil
 }
@@ -447,7 +448,7 @@ func splitEscalation(table []EscalationStep) (steps []EscalationStep, last Escal
 func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (gone bool, survivors []int) {
 	ctx, cancel := context.WithTimeout(ctx, step.Wait)
 	defer cancel()
-	return t.group.end(ctx, step.Signal)
+	return t.tree.end(ctx, step.Signal)
 }
 
 // expire is what the timeout does. A command that has ended, or is being ended, has won.
@@ -461,12 +462,35 @@ func (t *Terminal) expire() {
 }
 
 // start runs the command. The caller has made the terminal known already.
-func (t *Terminal) start(ctx context.Context, allowed authorized, wrap Wrapper) error {
+func (t *Terminal) start(ctx context.Context, allowed authorized, o Options) error {
 	defer t.started.happen()
-	command := allowed.proposal.Command
-	wrapped := Wrapped{Command: command}
-	var group *procGroup
+	t.command = allowed.proposal.Command
+	t.command.Env = markEnv(t.command.Env, t.id)
 	var err error
+	if o.Runner != nil {
+		err = t.startElsewhere(ctx, o)
+	} else {
+		err = t.startHere(ctx, allowed, o.Wrap)
+	}
+	if err != nil {
+		err = inOperation("create", t.session, err)
+		t.fail(err)
+		return err
+	}
+	t.mu.Lock()
+	t.state, t.startedAt = StateRunning, time.Now()
+	if t.timeout > 0 {
+		t.timer = time.AfterFunc(t.timeout, t.expire)
+	}
+	t.mu.Unlock()
+	t.busy.Go(t.source.run)
+	t.busy.Go(t.watch)
+	return t.journal.recordStart(t, t.tree.leader())
+}
+
+// startHere has this system run the command.
+func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper) (err error) {
+	wrapped := Wrapped{Command: t.command}
 	if wrap != nil {
 		wrapped, err = wrap.Wrap(ctx, allowed.proposal)
 		defer func() {
@@ -474,37 +498,44 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, wrap Wrapper) 
 				file.Close()
 			}
 		}()
+		if err != nil {
+			return err
+		}
+		wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
 	}
-	if err == nil {
-		err = t.journal.record(t, command)
-	}
-	if err == nil {
-		t.starter.run(func() {
-			if wrapped.Command, err = allowed.held.start(wrapped.Command); err != nil {
-				return
-			}
-			wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
-			group, err = startGroup(wrapped.Command, groupOptions{
-				mark: string(t.id), cgroup: t.cgroup, limits: t.limits, files: wrapped.Files, trees: t.trees,
-			})
-		})
-	}
-	if err != nil {
-		err = inOperation("create", t.session, err)
-		t.fail(err)
+	if err := t.journal.record(t, t.command); err != nil {
 		return err
 	}
-	command.Env = markEnv(command.Env, t.id)
-	t.command, t.group, t.capture = command, group, newCapture(group.output, t.ring)
-	t.mu.Lock()
-	t.state, t.startedAt = StateRunning, time.Now()
-	if t.timeout > 0 {
-		t.timer = time.AfterFunc(t.timeout, t.expire)
+	var group *procGroup
+	t.starter.run(func() {
+		if wrapped.Command, err = allowed.held.start(wrapped.Command); err != nil {
+			return
+		}
+		group, err = startGroup(wrapped.Command, groupOptions{
+			mark: string(t.id), cgroup: t.cgroup, limits: t.limits, files: wrapped.Files, trees: t.trees,
+		})
+	})
+	if err == nil {
+		t.tree, t.source = group, newCapture(group.output, t.ring)
 	}
-	t.mu.Unlock()
-	t.busy.Go(t.capture.run)
-	t.busy.Go(t.watch)
-	return t.journal.recordStart(t, group.pid)
+	return err
+}
+
+// startElsewhere has a Runner run the command.
+func (t *Terminal) startElsewhere(ctx context.Context, o Options) error {
+	for option, set := range map[string]bool{"Wrap": o.Wrap != nil, "Cgroup": t.cgroup != ""} {
+		if set {
+			return &Error{Kind: ErrInternal, Reason: "Options." + option + " is of no use to commands that Options.Runner runs"}
+		}
+	}
+	tree, err := startElsewhere(ctx, o.Runner, Launch{
+		SessionID: t.session, TerminalID: t.id, Command: t.command, Limits: t.limits,
+	}, t.ring)
+	if err != nil {
+		return startError(t.command, err)
+	}
+	t.tree, t.source = tree, tree
+	return nil
 }
 
 // fail makes it a terminal whose command never ran.
@@ -518,8 +549,8 @@ func (t *Terminal) fail(err error) {
 
 // watch is the goroutine that sees the command end.
 func (t *Terminal) watch() {
-	e, err := t.group.awaitExit()
-	t.capture.drain()
+	e, err := t.tree.awaitExit()
+	t.source.drain()
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
 	ending, reported := t.ending, false
@@ -563,7 +594,7 @@ func (t *Terminal) report(survivors []int) {
 // subject is the terminal in an event. Its command has been started.
 func (t *Terminal) subject() Subject {
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: t.group.pid,
+		TerminalID: t.id, SessionID: t.session, PID: t.tree.leader(),
 		Path: t.command.Path, Args: t.command.Args, Dir: t.command.Dir, ShellLine: t.command.ShellLine,
 	}
 }

@@ -73,7 +73,7 @@ func (p policy) decideAll(ctx context.Context, proposal acpterm.Proposal, comman
 			return deny("after cd, a relative entry of PATH leads elsewhere")
 		}
 		args, known := arguments(c.Args)
-		inner, err := proposal.Propose(c.Name, args, set)
+		inner, err := proposal.Propose(ctx, c.Name, args, set)
 		switch {
 		case errors.Is(err, acpterm.ErrCommandNotFound), errors.Is(err, acpterm.ErrNotExecutable):
 			return deny(fmt.Sprintf("%q is no program here", c.Name))

@@ -77,7 +77,9 @@ type Handler struct {
 	options HandlerOptions
 	outputs outputCache
 
-	connected sync.Once // the first request brings the connection's context
+	connected sync.Once      // the first request brings the connection's context
+	closing   moment         // Close was called
+	creates   sync.WaitGroup // creates under way; none is added once closed is set
 
 	mu         sync.Mutex
 	closed     bool
@@ -93,6 +95,7 @@ type Handler struct {
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
+		closing:   newMoment(),
 		pending:   make(map[jsonrpc2.ID]*call),
 		terminals: make(map[TerminalID]*Terminal),
 	}
@@ -244,32 +247,50 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 }
 
 func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
-	h.mu.Lock()
-	closed := h.closed
-	h.mu.Unlock()
-	if closed {
-		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
-	}
-	t, err := h.manager.Create(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	closed = h.closed
-	if !closed {
-		// Those that the embedder released are not ours to keep.
-		maps.DeleteFunc(h.terminals, func(_ TerminalID, old *Terminal) bool { return old.retired.happened() })
-		h.terminals[t.id] = t
-	}
-	h.mu.Unlock()
-	if closed {
-		h.manager.discard(t)
-		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
-	}
-	if h.options.Created != nil {
+	t, err := h.createAndKeep(ctx, req)
+	if err == nil && h.options.Created != nil {
 		h.options.Created(t)
 	}
-	return t, nil
+	return t, err
+}
+
+// createAndKeep creates a terminal that is released with the handler at the latest. Close waits for it.
+func (h *Handler) createAndKeep(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
+	if !h.beginCreate() {
+		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
+	}
+	defer h.creates.Done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.closing, func() { cancel(ErrClosing) })()
+	t, err := h.manager.Create(ctx, req)
+	switch {
+	case err == nil:
+		h.keep(t)
+		return t, nil
+	case context.Cause(ctx) == error(ErrClosing):
+		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
+	}
+	return nil, err
+}
+
+// beginCreate counts a create, unless the handler is closed.
+func (h *Handler) beginCreate() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.creates.Add(1)
+	}
+	return !h.closed
+}
+
+// keep puts a terminal on the list of those to release in the end.
+func (h *Handler) keep(t *Terminal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	// Those that the embedder released are not ours to keep.
+	maps.DeleteFunc(h.terminals, func(_ TerminalID, old *Terminal) bool { return old.retired.happened() })
+	h.terminals[t.id] = t
 }
 
 // forget takes a terminal off the list of those to release in the end.
@@ -280,16 +301,20 @@ func (h *Handler) forget(t *Terminal) {
 	delete(h.terminals, t.id)
 }
 
-// Close releases the terminals that were created through this handler, as Manager.Release does, and returns
-// when they are gone; its error is that of the releases, joined. Pending requests are answered, if the agent
+// Close cancels creates that are under way, releases the terminals that were created through this handler, as
+// Manager.Release does, and returns when they are gone; its error is that of the releases, joined. Pending requests are answered, if the agent
 // still reads, and later ones refused with ErrClosing. jsonrpc2 need not be told: the end of its connection does
 // it. A Close that comes later waits as well.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
+	h.mu.Unlock()
+	h.closing.happen()
+	h.cancelAll()
+	h.creates.Wait()
+	h.mu.Lock()
 	terminals := appendTerminals(nil, h.terminals)
 	h.mu.Unlock()
-	h.cancelAll()
 	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
 }
 

@@ -95,6 +95,7 @@ type SkippedLine struct {
 }
 
 // NewStream returns a stream over a connection, such as JoinStdio makes of an agent's standard input and output.
+// It is for a jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not restore ids.
 func NewStream(conn io.ReadWriteCloser, options ...StreamOption) *Stream {
 	s := &Stream{
 		conn: conn, try: newTryWriter(conn), reader: bufio.NewReaderSize(conn, readerSize),

@@ -1,0 +1,198 @@
+package acptermtest
+
+// An agent for the program under test to talk to: it answers what every client asks, and plays the test's turns.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// Turn is a prompt that the agent works on. Its fields are not to be changed; its methods may be called concurrently.
+type Turn struct {
+	SessionID acpterm.SessionID
+	// Cwd is the session's directory, from session/new.
+	Cwd string
+	// Prompt is the prompt's text, its blocks in lines.
+	Prompt string
+	// Terminals are the client's, as far as it has advertised them.
+	Terminals *agent.Client
+	// Conn is the connection, for whatever else the agent asks its client.
+	Conn *jsonrpc2.Conn
+
+	ctx context.Context
+}
+
+// Context ends with session/cancel, and with the connection.
+func (t *Turn) Context() context.Context { return t.ctx }
+
+// Command is a request for a command in the session and in its directory.
+func (t *Turn) Command(program string, args ...string) acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: t.SessionID, Command: program, Args: args, Cwd: t.Cwd}
+}
+
+// Say sends a piece of the agent's message, as session/update. It fails when the connection has ended.
+func (t *Turn) Say(text string) error {
+	return t.Update(map[string]any{
+		"sessionUpdate": "agent_message_chunk",
+		"content":       map[string]string{"type": "text", "text": text},
+	})
+}
+
+// Update sends any session/update.
+func (t *Turn) Update(update any) error {
+	return t.Conn.Notify(context.WithoutCancel(t.ctx), "session/update", map[string]any{"sessionId": t.SessionID, "update": update})
+}
+
+// NewAgent returns a client's end of a connection in memory, in place of an agent's standard input and output. At the
+// other end is an agent: it answers initialize and session/new, calls turn for each session/prompt, in a goroutine of its
+// own, and answers with the stop reason "end_turn" when turn has returned, "cancelled" if the turn was cancelled, or
+// turn's error. Everything else is answered -32601.
+//
+// When the test ends the connection is closed and the turns' contexts end; the test fails if the program under test has
+// sent the agent what is no message, and waits for the turns to return.
+func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
+	client, own := net.Pipe()
+	a := &scriptedAgent{play: turn, sessions: make(map[acpterm.SessionID]string), running: make(map[acpterm.SessionID]context.CancelFunc)}
+	skipped := func(s acpterm.SkippedLine) { t.Errorf("acptermtest: the agent got a line that is no message: %v", s) }
+	ctx, end := context.WithCancel(context.Background())
+	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(own, acpterm.WithSkippedLines(skipped)), a)
+	t.Cleanup(func() {
+		conn.Close()
+		<-conn.DisconnectNotify()
+		end()
+		a.turns.Wait()
+	})
+	return client
+}
+
+// scriptedAgent is a jsonrpc2.Handler.
+type scriptedAgent struct {
+	play  func(*Turn) error
+	turns sync.WaitGroup
+
+	mu           sync.Mutex
+	capabilities acpterm.ClientCapabilities
+	sessions     map[acpterm.SessionID]string             // their directories
+	running      map[acpterm.SessionID]context.CancelFunc // turns
+}
+
+// Handle is called for one message after another, and waits for nothing.
+func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	var params struct {
+		SessionID acpterm.SessionID `json:"sessionId"`
+		Cwd       string            `json:"cwd"`
+		Prompt    []struct {
+			Text string `json:"text"`
+		} `json:"prompt"`
+	}
+	var raw json.RawMessage
+	if req.Params != nil {
+		raw = *req.Params
+	}
+	if err := json.Unmarshal(raw, &params); err != nil && !req.Notif {
+		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams, Message: err.Error()})
+		return
+	}
+	switch req.Method {
+	case "initialize":
+		a.initialize(ctx, conn, req, raw)
+	case "session/new":
+		a.mu.Lock()
+		id := acpterm.SessionID(fmt.Sprintf("session-%d", len(a.sessions)+1))
+		a.sessions[id] = params.Cwd
+		a.mu.Unlock()
+		conn.Reply(ctx, req.ID, map[string]any{"sessionId": id})
+	case "session/prompt":
+		var lines []string
+		for _, block := range params.Prompt {
+			lines = append(lines, block.Text)
+		}
+		a.prompt(ctx, conn, req.ID, &Turn{SessionID: params.SessionID, Prompt: strings.Join(lines, "\n"), Conn: conn})
+	case "session/cancel":
+		a.mu.Lock()
+		cancel := a.running[params.SessionID]
+		a.mu.Unlock()
+		if cancel != nil {
+			cancel()
+		}
+	default:
+		if !req.Notif {
+			conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "no method " + req.Method})
+		}
+	}
+}
+
+func (a *scriptedAgent) initialize(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, params json.RawMessage) {
+	capabilities, err := acpterm.ReadClientCapabilities(params)
+	if err != nil {
+		conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
+		return
+	}
+	a.mu.Lock()
+	a.capabilities = capabilities
+	a.mu.Unlock()
+	conn.Reply(ctx, req.ID, map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}})
+}
+
+// prompt begins a turn.
+func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id jsonrpc2.ID, turn *Turn) {
+	ctx, cancel := context.WithCancel(ctx)
+	turn.ctx = ctx
+	a.mu.Lock()
+	dir, known := a.sessions[turn.SessionID]
+	busy := a.running[turn.SessionID] != nil
+	turn.Cwd = dir
+	turn.Terminals = agent.NewClient(conn, a.capabilities)
+	if known && !busy {
+		a.running[turn.SessionID] = cancel
+	}
+	a.mu.Unlock()
+	if !known || busy {
+		cancel()
+		conn.ReplyWithError(ctx, id, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams,
+			Message: fmt.Sprintf("session %q is not there, or has a turn under way", turn.SessionID)})
+		return
+	}
+	a.turns.Go(func() {
+		defer cancel()
+		err := a.play(turn)
+		a.mu.Lock()
+		delete(a.running, turn.SessionID)
+		a.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			conn.Reply(context.Background(), id, map[string]string{"stopReason": "cancelled"})
+		case err != nil:
+			conn.ReplyWithError(ctx, id, acpterm.ResponseError(err))
+		default:
+			conn.Reply(ctx, id, map[string]string{"stopReason": "end_turn"})
+		}
+	})
+}
+
+// Connect returns an agent's end of a connection in memory to a handler, and to nothing else of an ACP client: for tests
+// of what a Handler's options do. The connection is closed when the test ends.
+func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
+	client, own := net.Pipe()
+	serving := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(client), h)
+	calling := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(own), nil)
+	t.Cleanup(func() {
+		calling.Close()
+		serving.Close()
+		<-serving.DisconnectNotify()
+		if err := h.Close(); err != nil {
+			t.Errorf("acptermtest: the handler's Close: %v", err)
+		}
+	})
+	return agent.NewClient(calling, h.Capabilities())
+}

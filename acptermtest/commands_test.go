@@ -1,0 +1,293 @@
+package acptermtest_test
+
+// What made-up commands are to acpterm: looked up, started, signalled, ended as the real ones.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/stretchr/testify/require"
+)
+
+// create starts a command of a bubble's manager.
+func create(t *testing.T, m *acpterm.Manager, command string, args ...string) *acpterm.Terminal {
+	t.Helper()
+	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args})
+	require.NoError(t, err)
+	return term
+}
+
+// bubble runs a test with a manager of made-up commands.
+func bubble(t *testing.T, o acpterm.Options, test func(*testing.T, *acpterm.Manager)) {
+	synctest.Test(t, func(t *testing.T) { test(t, acptermtest.NewManager(t, &o)) })
+}
+
+func TestWhichScriptIsStarted(t *testing.T) {
+	named := func(name string) acptermtest.Script { return acptermtest.Print(name, 0) }
+	some := acptermtest.Commands{"go": named("go"), "go test ./...": named("test"), `ls "a b"`: named("list"),
+		"npm test && git diff": named("line"), "/opt/x": named("x"), "./build.sh": named("build"), "sh": named("sh")}
+	for _, c := range []struct {
+		commands  acptermtest.Commands
+		command   string
+		args      []string
+		path      string
+		shellLine string
+		output    string
+		err       error
+	}{
+		{commands: some, command: "go", path: "/usr/bin/go", output: "go"},
+		{commands: some, command: "go", args: []string{"vet"}, path: "/usr/bin/go", output: "go"},
+		{commands: some, command: "go", args: []string{"test", "./..."}, path: "/usr/bin/go", output: "test"},
+		{commands: some, command: "/usr/local/go/bin/go", path: "/usr/local/go/bin/go", output: "go"},
+		{commands: some, command: "ls", args: []string{"a b"}, path: "/usr/bin/ls", output: "list"},
+		{commands: some, command: "ls", args: []string{"b"}, err: acpterm.ErrInternal},
+		{commands: some, command: "npm test && git diff", path: "/usr/bin/sh", shellLine: "npm test && git diff", output: "line"},
+		{commands: some, command: "go test ./...", path: "/usr/bin/sh", shellLine: "go test ./...", output: "test"},
+		{commands: some, command: "other line", path: "/usr/bin/sh", shellLine: "other line", output: "sh"},
+		{commands: some, command: "/opt/x", path: "/opt/x", output: "x"},
+		{commands: some, command: "./build.sh", path: "/project/build.sh", output: "build"},
+		{commands: some, command: "npm", args: []string{"x"}, err: acpterm.ErrInternal},
+		{commands: some, command: "cargo", err: acpterm.ErrCommandNotFound},
+		{commands: acptermtest.Commands{"*": named("any")}, command: "cargo", path: "/usr/bin/cargo", output: "any"},
+		{commands: acptermtest.Commands{"*": named("any")}, command: "cargo a", path: "/usr/bin/sh", shellLine: "cargo a", output: "any"},
+		{commands: nil, command: "go", err: acpterm.ErrCommandNotFound},
+		{commands: nil, command: "go test", err: acpterm.ErrInternal},
+	} {
+		bubble(t, acpterm.Options{Runner: c.commands}, func(t *testing.T, m *acpterm.Manager) {
+			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Cwd: "/project", Command: c.command, Args: c.args})
+			if c.err != nil {
+				require.ErrorIs(t, err, c.err, c.command)
+				return
+			}
+			require.NoError(t, err, c.command)
+			term.Wait(t.Context())
+			require.Equal(t, c.output, term.Output().Output, c.command)
+			require.Equal(t, c.path, term.Command().Path)
+			require.Equal(t, c.shellLine, term.Command().ShellLine)
+			require.Equal(t, "/project", term.Command().Dir)
+		})
+	}
+}
+
+func TestHowScriptsEnd(t *testing.T) {
+	quits := func(p *acptermtest.Process) int {
+		sig := p.Await(syscall.SIGTERM)
+		fmt.Fprint(p, sig == syscall.SIGTERM)
+		return 3
+	}
+	for _, c := range []struct {
+		name   string
+		script acptermtest.Script
+		status string
+		output string
+		grace  time.Duration
+	}{
+		{"code", acptermtest.Print("out", 300), "exit code 300", "out", 0},
+		{"negative code", acptermtest.Print("", -1), "exit code 4294967295", "", 0},
+		{"by the first signal", acptermtest.Block, "signal SIGTERM", "", 0},
+		{"while it sleeps", func(p *acptermtest.Process) int { p.Sleep(time.Hour); return 0 }, "signal SIGTERM", "", 0},
+		{"by itself when asked to", quits, "exit code 3", "true", 0},
+		{"by force", func(p *acptermtest.Process) int {
+			p.Ignore(syscall.SIGTERM)
+			p.Sleep(time.Hour)
+			return 0
+		}, "signal SIGKILL", "", 5 * time.Second},
+		{"while it awaits something else", func(p *acptermtest.Process) int { p.Await(syscall.SIGINT); return 0 }, "signal SIGTERM", "", 0},
+		{"no more words", func(p *acptermtest.Process) int {
+			<-p.Context().Done()
+			fmt.Fprint(p, "never said")
+			return 0
+		}, "signal SIGTERM", "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": c.script}}, func(t *testing.T, m *acpterm.Manager) {
+				term := create(t, m, "x")
+				synctest.Wait()
+				begin := time.Now()
+				require.NoError(t, term.Kill(t.Context()))
+				require.Equal(t, c.grace, time.Since(begin))
+				status, err := term.Wait(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, c.status, status.String())
+				require.Equal(t, c.output, term.Output().Output)
+			})
+		})
+	}
+}
+
+func TestKeptSignals(t *testing.T) {
+	var got []syscall.Signal
+	both := func(p *acptermtest.Process) int {
+		got = append(got, p.Await(syscall.SIGINT, syscall.SIGTERM))
+		p.Sleep(time.Minute) // the next one comes meanwhile
+		got = append(got, p.Await())
+		return 0
+	}
+	o := acpterm.Options{Runner: acptermtest.Commands{"x": both}, Escalation: []acpterm.EscalationStep{
+		{Signal: syscall.SIGINT, Wait: time.Second}, {Signal: syscall.SIGTERM, Wait: time.Hour},
+	}}
+	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
+		require.NoError(t, create(t, m, "x").Kill(t.Context()))
+		require.Equal(t, []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, got)
+	})
+}
+
+func TestChildrenHoldTheOutput(t *testing.T) {
+	parent := func(p *acptermtest.Process) int {
+		p.Spawn(func(p *acptermtest.Process) int {
+			for {
+				p.Sleep(time.Second)
+				fmt.Fprint(p, "child ")
+			}
+		})
+		fmt.Fprint(p, "parent ")
+		return 0
+	}
+	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": parent}}, func(t *testing.T, m *acpterm.Manager) {
+		term := create(t, m, "x")
+		status, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "exit code 0", status.String())
+		require.Equal(t, "parent ", term.Output().Output)
+		time.Sleep(2500 * time.Millisecond)
+		require.Equal(t, "parent child child ", term.Output().Output)
+		followed := 0
+		go func() {
+			for range term.Follow(t.Context(), 0) {
+				followed++
+			}
+			followed = -followed
+		}()
+		synctest.Wait()
+		require.Positive(t, followed)
+		require.NoError(t, term.Kill(t.Context()))
+		synctest.Wait()
+		require.Negative(t, followed, "nobody is left who could write")
+	})
+}
+
+func TestScriptThatNothingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		deaf := func(*acptermtest.Process) int { <-free; return 0 }
+		survivors := make(chan []int, 10)
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"x": deaf}, Events: func(e acpterm.Event) {
+			if e, ok := e.(*acpterm.SurvivorsEvent); ok {
+				survivors <- e.Survivors
+			}
+		}})
+		term := create(t, m, "x")
+		err := term.Kill(t.Context())
+		require.ErrorIs(t, err, acpterm.ErrSurvivors)
+		failure, _ := errors.AsType[*acpterm.Error](err)
+		require.Len(t, failure.PIDs, 1)
+		require.Equal(t, failure.PIDs, <-survivors)
+		close(free)
+		_, err = term.Wait(t.Context())
+		require.NoError(t, err)
+	})
+}
+
+func TestWriteAfterTheRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		deaf := func(*acptermtest.Process) int { <-free; return 0 }
+		var output io.Writer
+		r := watched{acptermtest.Commands{"x": deaf}, func(l acpterm.Launch) { output = l.Output }}
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: r, Escalation: []acpterm.EscalationStep{}})
+		term := create(t, m, "x")
+		_, err := output.Write([]byte("in time"))
+		require.NoError(t, err)
+		require.ErrorIs(t, m.Release(t.Context(), "s", term.ID()), acpterm.ErrSurvivors)
+		_, err = output.Write([]byte("too late"))
+		require.ErrorIs(t, err, os.ErrClosed)
+		require.Equal(t, "in time", term.Output().Output)
+		close(free)
+	})
+}
+
+func TestScriptSeesItsCommand(t *testing.T) {
+	var seen acpterm.Command
+	see := func(p *acptermtest.Process) int { seen = p.Command(); return 0 }
+	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": see}, Env: []string{"A=1"}}, func(t *testing.T, m *acpterm.Manager) {
+		term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
+			SessionID: "s", Command: "x", Args: []string{"y"}, Cwd: "/a/../b", Env: []acpterm.EnvVariable{{Name: "B", Value: "2"}},
+		})
+		require.NoError(t, err)
+		term.Wait(t.Context())
+		require.Equal(t, term.Command(), seen)
+		require.Equal(t, "/b", seen.Dir)
+		require.Equal(t, []string{"x", "y"}, seen.Args)
+		require.Subset(t, seen.Env, []string{"A=1", "B=2", "ACPTERM_TERMINAL=" + string(term.ID())})
+	})
+}
+
+func TestRootsOfMadeUpDirectories(t *testing.T) {
+	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}}, func(t *testing.T, m *acpterm.Manager) {
+		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{"/work/a"}}))
+		require.ErrorIs(t, m.OpenSession("s2", &acpterm.SessionOptions{Roots: []string{"work"}}), acpterm.ErrInvalidParams)
+		for cwd, allowed := range map[string]bool{"": true, "/work/a/b": true, "/work/ab": false, "/work/a/../b": false} {
+			_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: cwd})
+			require.Equal(t, allowed, err == nil, cwd)
+			require.Equal(t, !allowed, errors.Is(err, acpterm.ErrDenied), cwd)
+		}
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: "a"})
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+	})
+}
+
+func TestOptionsOfThisSystem(t *testing.T) {
+	x := acptermtest.Commands{"x": acptermtest.Print("", 0)}
+	for name, o := range map[string]acpterm.Options{
+		"Wrap": {Runner: x, Wrap: noWrap{}}, "Cgroup": {Runner: x, Cgroup: "/sys/fs/cgroup/x"},
+	} {
+		bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
+			_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+			require.ErrorIs(t, err, acpterm.ErrInternal)
+			require.ErrorContains(t, err, "Options."+name)
+		})
+	}
+	journal := t.TempDir()
+	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, Journal: journal}, func(t *testing.T, m *acpterm.Manager) {
+		create(t, m, "x")
+		entries, err := os.ReadDir(journal)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	})
+}
+
+func TestSignalsWithoutNames(t *testing.T) {
+	o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, Escalation: []acpterm.EscalationStep{{Signal: 60, Wait: time.Second}}}
+	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
+		term := create(t, m, "x")
+		require.NoError(t, term.Kill(t.Context()))
+		require.Equal(t, "SIG60", *term.Output().ExitStatus.Signal)
+	})
+}
+
+func TestPIDsAreOfNoProcess(t *testing.T) {
+	var pids []int
+	o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}, Events: func(e acpterm.Event) {
+		if e, ok := e.(*acpterm.EndEvent); ok {
+			pids = append(pids, e.PID)
+		}
+	}}
+	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
+		for range 10 {
+			create(t, m, "x").Wait(t.Context())
+		}
+		require.NoError(t, m.Close())
+		slices.Sort(pids)
+		require.Len(t, slices.Compact(pids), 10)
+		require.Greater(t, pids[0], 1<<22, "above what Linux gives out")
+	})
+}

@@ -1,0 +1,297 @@
+package acptermtest_test
+
+// An imaginary editor, and its tests as its authors would write them: a pane with what the agent says and a view for
+// each of its terminals, a policy, a question for the user, a stop button. No process is started.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// editor is the program that is tested.
+type editor struct {
+	terminals *acpterm.Manager
+	conn      *jsonrpc2.Conn
+	session   acpterm.SessionID
+	views     sync.WaitGroup
+
+	mu   sync.Mutex
+	said strings.Builder
+	pane []*view
+}
+
+// view shows one terminal.
+type view struct {
+	terminal *acpterm.Terminal
+	shown    strings.Builder
+}
+
+// open connects an editor to an agent and begins a session.
+func open(ctx context.Context, terminals *acpterm.Manager, agentStdio io.ReadWriteCloser, dir string) (*editor, error) {
+	e := &editor{terminals: terminals}
+	h := acpterm.NewHandler(terminals, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(e.handle), Created: e.show})
+	e.conn = jsonrpc2.NewConn(ctx, acpterm.NewStream(agentStdio), h)
+	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
+	var session struct{ SessionID acpterm.SessionID }
+	err := errors.Join(
+		e.conn.Call(ctx, "initialize", initialize, nil),
+		e.conn.Call(ctx, "session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}, &session))
+	e.session = session.SessionID
+	return e, err
+}
+
+// prompt plays a turn and returns its stop reason.
+func (e *editor) prompt(ctx context.Context, text string) (string, error) {
+	var turn struct{ StopReason string }
+	err := e.conn.Call(ctx, "session/prompt", map[string]any{
+		"sessionId": e.session, "prompt": []any{map[string]string{"type": "text", "text": text}},
+	}, &turn)
+	return turn.StopReason, err
+}
+
+func (e *editor) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	var n struct {
+		Update struct{ Content struct{ Text string } }
+	}
+	if err := json.Unmarshal(*req.Params, &n); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.said.WriteString(n.Update.Content.Text)
+	return nil, nil
+}
+
+// show opens a view of a terminal.
+func (e *editor) show(t *acpterm.Terminal) {
+	v := &view{terminal: t}
+	e.mu.Lock()
+	e.pane = append(e.pane, v)
+	e.mu.Unlock()
+	e.views.Go(func() {
+		for chunk := range t.Follow(context.Background(), 0) {
+			e.mu.Lock()
+			v.shown.WriteString(chunk.Text)
+			e.mu.Unlock()
+		}
+	})
+}
+
+// text is what the views show, and under each what became of its command.
+func (e *editor) text() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var b strings.Builder
+	for _, v := range e.pane {
+		fmt.Fprintf(&b, "$ %s\n%s[%s]\n", v.terminal.Command(), &v.shown, v.terminal.State())
+	}
+	return b.String()
+}
+
+// stop is the button: once asks, twice forces.
+func (e *editor) stop(ctx context.Context) {
+	for _, t := range e.terminals.SessionTerminals(e.session) {
+		t.Kill(ctx)
+	}
+}
+
+// close ends the session.
+func (e *editor) close() error {
+	err := e.conn.Close()
+	<-e.conn.DisconnectNotify()
+	e.views.Wait()
+	return err
+}
+
+// with runs a test of an editor whose agent plays a turn.
+func with(t *testing.T, o acpterm.Options, turn func(*acptermtest.Turn) error, test func(*testing.T, *editor)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := acptermtest.NewManager(t, &o)
+		e, err := open(t.Context(), m, acptermtest.NewAgent(t, turn), "/project")
+		require.NoError(t, err)
+		test(t, e)
+		m.ReleaseSession(t.Context(), e.session)
+		require.NoError(t, e.close())
+		require.Empty(t, m.Terminals())
+	})
+}
+
+// run is a turn: a command to its end, or to its timeout.
+func run(timeout time.Duration, program string, args ...string) func(*acptermtest.Turn) error {
+	return func(turn *acptermtest.Turn) error {
+		result, err := turn.Terminals.Run(turn.Context(), turn.Command(program, args...), agent.RunOptions{Timeout: timeout})
+		if err == nil {
+			turn.Say(fmt.Sprintf("%s: %s", result.Outcome, result.ExitStatus))
+		}
+		return err
+	}
+}
+
+// build prints for two hours.
+func build(p *acptermtest.Process) int {
+	for i := range 120 {
+		fmt.Fprintf(p, "step %d\n", i)
+		p.Sleep(time.Minute)
+	}
+	return 0
+}
+
+func TestOutputStaysAfterTheRelease(t *testing.T) {
+	commands := acptermtest.Commands{"go test ./...": acptermtest.Print("FAIL x\n", 1)}
+	with(t, acpterm.Options{Runner: commands}, run(0, "go", "test", "./..."), func(t *testing.T, e *editor) {
+		reason, err := e.prompt(t.Context(), "test it")
+		require.NoError(t, err)
+		require.Equal(t, "end_turn", reason)
+		require.Empty(t, e.terminals.Terminals())
+		e.views.Wait()
+		require.Equal(t, "$ go test ./...\nFAIL x\n[finished]\n", e.text())
+		require.Equal(t, "completed: exit code 1", e.said.String())
+	})
+}
+
+func TestOutputIsShownLive(t *testing.T) {
+	with(t, acpterm.Options{Runner: acptermtest.Commands{"make": build}}, run(0, "make"), func(t *testing.T, e *editor) {
+		begin := time.Now()
+		go e.prompt(t.Context(), "build it")
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		require.Equal(t, "$ make\nstep 0\nstep 1\n[running]\n", e.text())
+		time.Sleep(2 * time.Hour)
+		require.Contains(t, e.text(), "step 119\n[finished]\n")
+		require.Less(t, time.Since(begin), 3*time.Hour) // of the bubble's
+	})
+}
+
+func TestTimeoutOfTheAgent(t *testing.T) {
+	with(t, acpterm.Options{Runner: acptermtest.Commands{"make": build}}, run(3*time.Minute, "make"), func(t *testing.T, e *editor) {
+		_, err := e.prompt(t.Context(), "build it")
+		require.NoError(t, err)
+		require.Equal(t, "timed out: signal SIGTERM", e.said.String())
+	})
+}
+
+func TestTimeoutOfTheEditor(t *testing.T) {
+	o := acpterm.Options{Runner: acptermtest.Commands{"make": build}, Timeout: 3 * time.Minute}
+	with(t, o, run(0, "make"), func(t *testing.T, e *editor) {
+		e.prompt(t.Context(), "build it")
+		require.Equal(t, "completed: signal SIGTERM", e.said.String())
+		require.Contains(t, e.text(), "[timed out]")
+	})
+}
+
+func TestStopButton(t *testing.T) {
+	stubborn := func(p *acptermtest.Process) int {
+		p.Ignore(syscall.SIGTERM)
+		p.Spawn(func(p *acptermtest.Process) int {
+			p.Await(syscall.SIGTERM)
+			fmt.Fprintln(p, "child: as you wish")
+			return 0
+		})
+		p.Sleep(24 * time.Hour)
+		return 0
+	}
+	with(t, acpterm.Options{Runner: acptermtest.Commands{"npm start": stubborn}}, run(0, "npm start"), func(t *testing.T, e *editor) {
+		go e.prompt(t.Context(), "start it")
+		synctest.Wait()
+		begin := time.Now()
+		e.stop(t.Context())
+		require.Equal(t, 5*time.Second, time.Since(begin)) // the grace, to the nanosecond
+		synctest.Wait()
+		require.Equal(t, "$ npm start\nchild: as you wish\n[killed]\n", e.text())
+		require.Equal(t, "completed: signal SIGKILL", e.said.String())
+	})
+}
+
+func TestUserIsAsked(t *testing.T) {
+	rules := acpterm.Rules{Rules: []acpterm.Rule{
+		{Name: "reading", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
+		{Name: "writing", Verdict: acpterm.Ask, Program: "git", Args: []string{"push", "..."}},
+	}}
+	policy, err := rules.Policy(nil)
+	require.NoError(t, err)
+	var asked []string
+	o := acpterm.Options{
+		Runner: acptermtest.Commands{"git": acptermtest.Print("done\n", 0), "/tmp/git": acptermtest.Print("evil\n", 0)},
+		Policy: policy,
+		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
+			asked = append(asked, q.Command.String())
+			time.Sleep(time.Minute) // a person thinks
+			return acpterm.Answer{Approval: acpterm.ForSession}
+		},
+	}
+	turn := func(turn *acptermtest.Turn) error {
+		words := strings.Fields(turn.Prompt)
+		return run(0, words[0], words[1:]...)(turn)
+	}
+	with(t, o, turn, func(t *testing.T, e *editor) {
+		for _, c := range []struct {
+			command string
+			asks    []string
+			fails   bool
+		}{
+			{command: "git status"},
+			{command: "git push", asks: []string{"git push"}},
+			{command: "git push"}, // the answer is remembered
+			{command: "git reset", fails: true},
+			{command: "/tmp/git status", fails: true},
+		} {
+			asked = nil
+			_, err := e.prompt(t.Context(), c.command)
+			require.Equal(t, c.fails, err != nil, c.command)
+			require.Equal(t, c.asks, asked, c.command)
+		}
+	})
+}
+
+func TestCancelledTurn(t *testing.T) {
+	with(t, acpterm.Options{Runner: acptermtest.Commands{"sleep": acptermtest.Block}}, run(0, "sleep", "9"), func(t *testing.T, e *editor) {
+		reasons := make(chan string)
+		go func() {
+			reason, _ := e.prompt(t.Context(), "wait")
+			reasons <- reason
+		}()
+		synctest.Wait()
+		require.NoError(t, e.conn.Notify(t.Context(), "session/cancel", map[string]any{"sessionId": e.session}))
+		require.Equal(t, "cancelled", <-reasons)
+		require.Empty(t, e.terminals.Terminals())
+	})
+}
+
+func TestTranscriptOfATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("done\n", 2)}})
+		transcript := acptermtest.Record(acptermtest.NewAgent(t, run(0, "make")))
+		dir := t.TempDir()
+		quoted, err := json.Marshal(dir)
+		require.NoError(t, err)
+		transcript.Replace(string(quoted), `"/project"`)
+		e, err := open(t.Context(), m, transcript, dir)
+		require.NoError(t, err)
+		_, err = e.prompt(t.Context(), "build it")
+		require.NoError(t, err)
+		require.NoError(t, e.close())
+		transcript.Golden(t, "testdata/turn.txt")
+	})
+}
+
+// A test without processes is one that can be run as often as it takes to see what happens only now and then.
+func TestAThousandTimes(t *testing.T) {
+	for range 1000 {
+		TestStopButton(t)
+	}
+}

@@ -1,4 +1,4 @@
-// Example is a client made with the Go SDK whose agent can run commands: go run . PROMPT AGENT [ARG ...]
+// Acpsdk is a client made with the Go SDK whose agent can run commands: go run . PROMPT AGENT [ARG ...]
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-type client struct{ *acpsdk.Terminals }
+type client struct{ *acpsdk.Terminals } // the five terminal methods of acp.Client
 
 func (client) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.ReadTextFileResponse, err error) {
 	return r, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
@@ -22,7 +22,7 @@ func (client) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.Read
 func (client) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r acp.WriteTextFileResponse, err error) {
 	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
 }
-func (client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (r acp.RequestPermissionResponse, err error) {
+func (client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	first := append(p.Options, acp.PermissionOption{})[0] // a real client asks its user
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(first.OptionId)}, nil
 }
@@ -40,21 +40,21 @@ func main() {
 }
 
 func run(ctx context.Context, prompt string, agent *exec.Cmd) error {
-	m := acpterm.NewManager(nil)
-	defer m.Close()
-	c := client{acpsdk.New(m, nil)}
 	stdin, err1 := agent.StdinPipe()
 	stdout, err2 := agent.StdoutPipe()
 	if err := errors.Join(err1, err2, agent.Start()); err != nil {
 		return err
 	}
-	defer func() { stdin.Close(); agent.Wait() }() // it ends with its input
+	m := acpterm.NewManager(nil)
+	defer func() { stdin.Close(); agent.Wait(); m.Close() }() // the agent ends with its input
+	c := client{acpsdk.New(m, nil)}
 	conn := acp.NewClientSideConnection(c, stdin, acpsdk.NewReader(stdout))
 	offer := acp.ClientCapabilities{Terminal: c.TerminalCapability()}
-	_, err1 = conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: acp.ProtocolVersionNumber, ClientCapabilities: offer})
+	_, err1 = conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: offer})
 	dir, _ := os.Getwd()
 	session, err2 := conn.NewSession(ctx, acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
-	turn, err := conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(prompt)}})
+	text := []acp.ContentBlock{acp.TextBlock(prompt)}
+	turn, err := conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: text})
 	fmt.Println(turn.StopReason)
 	return errors.Join(err1, err2, err, c.CloseTerminals())
 }

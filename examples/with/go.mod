@@ -1,0 +1,25 @@
+module github.com/acpterm/acpterm/examples/with
+
+go 1.26.0
+
+require (
+	github.com/acpterm/acpterm v0.0.0
+	github.com/acpterm/acpterm/acpsdk v0.0.0
+	github.com/coder/acp-go-sdk v0.13.5
+	github.com/creachadair/jrpc2 v1.3.6
+	github.com/sourcegraph/jsonrpc2 v0.2.3
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/creachadair/mds v0.31.0 // indirect
+	github.com/oklog/ulid/v2 v2.1.2 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace (
+	github.com/acpterm/acpterm => ../..
+	github.com/acpterm/acpterm/acpsdk => ../../acpsdk
+)

@@ -119,6 +119,24 @@ func ExampleWithTimeout() {
 	// Output: timed out signal SIGTERM <nil>
 }
 
+// End a command with all that it has started, what it left in the background too.
+func ExampleTerminal_Kill() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+
+	ctx := context.Background()
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "sleep 3600 & sleep 3600; echo never"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := t.Kill(ctx); err != nil { // when it returns, the whole tree is gone
+		log.Fatal(err)
+	}
+	status, err := t.Wait(ctx)
+	fmt.Println(t.State(), status, err)
+	// Output: killed signal SIGTERM <nil>
+}
+
 // Tell what is wrong.
 func ExampleError() {
 	m := acpterm.NewManager(nil)

@@ -80,8 +80,8 @@ func TestWhichScriptIsStarted(t *testing.T) {
 
 func TestHowScriptsEnd(t *testing.T) {
 	quits := func(p *acptermtest.Process) int {
-		sig := p.Await(syscall.SIGTERM)
-		fmt.Fprint(p, sig == syscall.SIGTERM)
+		p.Catch(syscall.SIGTERM)
+		fmt.Fprint(p, p.Await() == syscall.SIGTERM)
 		return 3
 	}
 	for _, c := range []struct {
@@ -101,7 +101,11 @@ func TestHowScriptsEnd(t *testing.T) {
 			p.Sleep(time.Hour)
 			return 0
 		}, "signal SIGKILL", "", 5 * time.Second},
-		{"while it awaits something else", func(p *acptermtest.Process) int { p.Await(syscall.SIGINT); return 0 }, "signal SIGTERM", "", 0},
+		{"while it awaits something else", func(p *acptermtest.Process) int {
+			p.Catch(syscall.SIGINT)
+			p.Await()
+			return 0
+		}, "signal SIGTERM", "", 0},
 		{"no more words", func(p *acptermtest.Process) int {
 			<-p.Context().Done()
 			fmt.Fprint(p, "never said")
@@ -127,7 +131,8 @@ func TestHowScriptsEnd(t *testing.T) {
 func TestKeptSignals(t *testing.T) {
 	var got []syscall.Signal
 	both := func(p *acptermtest.Process) int {
-		got = append(got, p.Await(syscall.SIGINT, syscall.SIGTERM))
+		p.Catch(syscall.SIGINT, syscall.SIGTERM)
+		got = append(got, p.Await())
 		p.Sleep(time.Minute) // the next one comes meanwhile
 		got = append(got, p.Await())
 		return 0
@@ -136,7 +141,9 @@ func TestKeptSignals(t *testing.T) {
 		{Signal: syscall.SIGINT, Wait: time.Second}, {Signal: syscall.SIGTERM, Wait: time.Hour},
 	}}
 	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
-		require.NoError(t, create(t, m, "x").Kill(t.Context()))
+		term := create(t, m, "x")
+		synctest.Wait()
+		require.NoError(t, term.Kill(t.Context()))
 		require.Equal(t, []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, got)
 	})
 }

@@ -198,7 +198,8 @@ func TestStopButton(t *testing.T) {
 	stubborn := func(p *acptermtest.Process) int {
 		p.Ignore(syscall.SIGTERM)
 		p.Spawn(func(p *acptermtest.Process) int {
-			p.Await(syscall.SIGTERM)
+			p.Catch(syscall.SIGTERM)
+			p.Await()
 			fmt.Fprintln(p, "child: as you wish")
 			return 0
 		})

@@ -54,14 +54,14 @@ func (m marked) left() (left []string) {
 	return left
 }
 
-// eventuallyNone looks for what should not be there, until nothing is found or for five seconds: what has said that it is
-// done may take a moment to be gone.
+// eventuallyNone looks for what should not be there, until nothing is found or for some four seconds: what has said that
+// it is done may take a moment to be gone.
 func eventuallyNone(look func() []string) (found []string) {
-	for range 500 {
+	for pause := time.Millisecond; pause < 4*time.Second; pause *= 2 {
 		if found = look(); len(found) == 0 {
 			return nil
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(pause)
 	}
-	return found
+	return look()
 }

@@ -58,13 +58,16 @@ func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Await returns when one of the signals comes, and which. From the first call on they do not end the process any more,
-// but are kept, up to sixteen, until an Await. SIGKILL cannot be awaited.
-func (p *Process) Await(signals ...syscall.Signal) syscall.Signal {
+// Catch has signals not end the process any more, but keeps them, up to sixteen, for Await. SIGKILL cannot be caught.
+func (p *Process) Catch(signals ...syscall.Signal) {
 	p.live()
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.caught = append(p.caught, signals...)
-	p.mu.Unlock()
+}
+
+// Await returns when a signal has come that Catch keeps, and which.
+func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.arrived)
 }
 

@@ -1,0 +1,114 @@
+package acptermtest_test
+
+// The agent at the other end, and what it says to a client that asks in the wrong way.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// noTerminals is a client that has none.
+type noTerminals struct{ updates []string }
+
+func (c *noTerminals) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	c.updates = append(c.updates, string(*req.Params))
+}
+
+func TestAgentsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		prompts := 0
+		turn := func(turn *acptermtest.Turn) error {
+			prompts++
+			if turn.Prompt == "fail" {
+				return errors.New("out of luck")
+			}
+			_, err := turn.Terminals.Create(turn.Context(), turn.Command("x"))
+			return err
+		}
+		client := &noTerminals{}
+		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acptermtest.NewAgent(t, turn)), client)
+		for _, c := range []struct {
+			method, params, result string
+			code                   int64
+		}{
+			{"initialize", `{"protocolVersion":1,"clientCapabilities":{}}`, `{"protocolVersion":1,"agentCapabilities":{}}`, 0},
+			{"session/prompt", `{"sessionId":"session-1","prompt":[]}`, "", -32602},
+			{"session/new", `{"cwd":"/a","mcpServers":[]}`, `{"sessionId":"session-1"}`, 0},
+			{"session/new", `[]`, "", -32602},
+			{"session/prompt", `{"sessionId":"session-1","prompt":[{"type":"text","text":"fail"}]}`, "", -32603},
+			{"session/prompt", `{"sessionId":"session-1","prompt":[{"type":"text","text":"x"}]}`, "", -32601},
+			{"session/load", `{}`, "", -32601},
+		} {
+			var result json.RawMessage
+			err := conn.Call(t.Context(), c.method, json.RawMessage(c.params), &result)
+			if c.code != 0 {
+				failure, ok := errors.AsType[*jsonrpc2.Error](err)
+				require.True(t, ok, "%s %s: %v", c.method, c.params, err)
+				require.Equal(t, c.code, failure.Code, c.params)
+				continue
+			}
+			require.NoError(t, err)
+			require.JSONEq(t, c.result, string(result))
+		}
+		require.Equal(t, 2, prompts)
+		require.NoError(t, conn.Close())
+	})
+}
+
+// A turn has the session to itself, and ends with the connection.
+func TestOneTurnAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := 0
+		turn := func(turn *acptermtest.Turn) error {
+			turn.Say("at it")
+			<-turn.Context().Done()
+			ended++
+			return nil
+		}
+		client := &noTerminals{}
+		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acptermtest.NewAgent(t, turn)), client)
+		require.NoError(t, conn.Call(t.Context(), "session/new", map[string]any{"cwd": "/"}, nil))
+		prompt := json.RawMessage(`{"sessionId":"session-1","prompt":[]}`)
+		go conn.Call(t.Context(), "session/prompt", prompt, nil)
+		synctest.Wait()
+		require.ErrorContains(t, conn.Call(t.Context(), "session/prompt", prompt, nil), "under way")
+		require.Equal(t, []string{`{"sessionId":"session-1","update":{"content":{"text":"at it","type":"text"},"sessionUpdate":"agent_message_chunk"}}`}, client.updates)
+		require.NoError(t, conn.Close())
+		synctest.Wait()
+		require.Equal(t, 1, ended)
+	})
+}
+
+func TestAgentGotGarbage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &complaints{TB: t}
+		stdio := acptermtest.NewAgent(c, func(*acptermtest.Turn) error { return nil })
+		go io.Copy(io.Discard, stdio)
+		_, err := io.WriteString(stdio, "a line of a log\n")
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Contains(t, c.end(), "no message")
+	})
+}
+
+func TestConnect(t *testing.T) {
+	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}}, func(t *testing.T, m *acpterm.Manager) {
+		var created []*acpterm.Terminal
+		h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: func(t *acpterm.Terminal) { created = append(created, t) }})
+		c := &complaints{TB: t}
+		_, err := acptermtest.Connect(c, h).Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		require.NoError(t, err)
+		require.Len(t, created, 1)
+		require.Empty(t, c.end())
+		require.Empty(t, m.Terminals(), "the agent is gone, and so are its commands")
+	})
+}

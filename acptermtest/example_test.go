@@ -1,0 +1,82 @@
+package acptermtest_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// A command that exists in a test alone. In a test, NewManager(t, options) makes the manager.
+func ExampleCommands() {
+	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{
+		"go test ./...": acptermtest.Print("FAIL\n", 1),
+		"serve": func(p *acptermtest.Process) int {
+			p.Catch(syscall.SIGTERM)
+			fmt.Fprintln(p, "serving", p.Command().Dir)
+			p.Await()
+			fmt.Fprintln(p, "good bye")
+			return 0
+		},
+	}})
+	defer m.Close()
+	ctx := context.Background()
+
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}})
+	if err != nil {
+		panic(err)
+	}
+	status, err := t.Wait(ctx)
+	fmt.Printf("%s, %v: %s", status, err, t.Output().Output)
+
+	t, err = m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "serve", Cwd: "/project"})
+	if err != nil {
+		panic(err)
+	}
+	for chunk := range t.Follow(ctx, 0) {
+		fmt.Print(chunk.Text)
+		if err := t.Kill(ctx); err != nil { // once it serves
+			panic(err)
+		}
+	}
+
+	_, err = m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "cargo"})
+	fmt.Println(err)
+	// Output:
+	// exit code 1, <nil>: FAIL
+	// serving /project
+	// good bye
+	// acpterm: create: "cargo": command not found
+}
+
+// What an agent and its client say to each other.
+func ExampleRecord() {
+	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"date": acptermtest.Print("today\n", 0)}})
+	defer m.Close()
+	ctx := context.Background()
+	clientEnd, agentEnd := net.Pipe()
+	transcript := acptermtest.Record(clientEnd)
+	client := jsonrpc2.NewConn(ctx, acpterm.NewStream(transcript), acpterm.NewHandler(m, nil))
+	defer client.Close()
+	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), nil)
+	defer conn.Close()
+
+	terminals := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true})
+	terminals.Run(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "date"}, agent.RunOptions{})
+	fmt.Fprint(os.Stdout, transcript)
+	// Output:
+	// agent: {"id":"terminal-1","jsonrpc":"2.0","method":"terminal/create","params":{"sessionId":"s1","command":"date"}}
+	// client: {"id":"terminal-1","result":{"terminalId":"term_1"},"jsonrpc":"2.0"}
+	// agent: {"id":"terminal-2","jsonrpc":"2.0","method":"terminal/wait_for_exit","params":{"sessionId":"s1","terminalId":"term_1"}}
+	// client: {"id":"terminal-2","result":{"exitCode":0,"signal":null,"_meta":{"acpterm":{"endedBy":"finished"}}},"jsonrpc":"2.0"}
+	// agent: {"id":"terminal-3","jsonrpc":"2.0","method":"terminal/output","params":{"sessionId":"s1","terminalId":"term_1"}}
+	// client: {"jsonrpc":"2.0","id":"terminal-3","result":{"output":"today\n","truncated":false,"exitStatus":{"exitCode":0,"signal":null,"_meta":{"acpterm":{"endedBy":"finished"}}}}}
+	// agent: {"id":"terminal-4","jsonrpc":"2.0","method":"terminal/release","params":{"sessionId":"s1","terminalId":"term_1"}}
+	// client: {"id":"terminal-4","result":{},"jsonrpc":"2.0"}
+}

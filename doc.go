@@ -72,6 +72,16 @@
 //
 //	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Events: acpterm.LogEvents(logger)})
 //
+// # In tests, and elsewhere
+//
+// [Options].Runner runs commands in this system's place. The package acptermtest has one whose commands a test makes up:
+// there are no processes, and in a bubble of testing/synctest no time passes. A Runner of your own can start them in a
+// container or on another machine.
+//
+//	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+//		"go test ./...": acptermtest.Print("ok\n", 0),
+//	}})
+//
 // # Errors
 //
 // Every error is an [*Error]: its [Kind] says what is wrong, its fields what it concerns, and errors.Is and

@@ -1,20 +1,23 @@
 package acpterm
 
-// What a manager tells its embedder for the record: values that hold all there is to say, handed to one hook, one after
-// another. Nothing waits for the hook but the end of the manager.
+// What a manager tells its embedder for the record: values that hold all there is to say, handed to hooks, one after
+// another. Nothing waits for the hooks but the end of the manager.
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
 
-// Event is what Options.Events is told of: *DecisionEvent, *EndEvent or *SurvivorsEvent.
+// Event is what Options.Events and Manager.Observe are told of: *DecisionEvent, *StartEvent, *EndEvent or
+// *SurvivorsEvent. Those of one command come in this order, but that an ending's survivors may come before the end.
 type Event interface{ event() }
 
 func (*DecisionEvent) event()  {}
+func (*StartEvent) event()     {}
 func (*EndEvent) event()       {}
 func (*SurvivorsEvent) event() {}
 
@@ -49,6 +52,14 @@ type DecisionEvent struct {
 	Err error
 }
 
+// StartEvent is a command that runs.
+type StartEvent struct {
+	Subject
+	Time time.Time
+	// Terminal is the terminal itself. Whoever holds it can read it after its release, too.
+	Terminal *Terminal
+}
+
 // EndEvent is a command's end. There is one for every command that was allowed. If something was ending its tree at
 // that moment, such as a kill, the event comes when that is through.
 type EndEvent struct {
@@ -78,23 +89,44 @@ type SurvivorsEvent struct {
 	Survivors []int
 }
 
-// events is the queue before the hook. Its methods may be called concurrently; only wait and room wait.
-type events struct {
-	hook func(Event) // nil: nobody listens
+// observer is a hook that is told of events, by its identity.
+type observer struct{ hook func(Event) }
 
+// events is the queue before the hooks. Its methods may be called concurrently; only wait, room and the stop of an
+// observer wait.
+type events struct {
 	mu      sync.Mutex
+	hooks   []*observer   // replaced, never changed
+	told    chan struct{} // closed when the hooks have been told of an event; nil while they are told of none
 	queue   []Event
 	drained chan struct{} // closed when the queue is empty; nil when it is
 	shrunk  chan struct{} // closed when it is shorter; nil when nobody waits for that
 }
 
-// emit hands an event to the hook's goroutine, which there is only while events wait.
-func (e *events) emit(event Event) {
-	if e.hook == nil {
-		return
+// observe adds a hook. What it returns removes it, and returns when the hook is not running and will not be called.
+func (e *events) observe(hook func(Event)) (stop func()) {
+	o := &observer{hook}
+	e.mu.Lock()
+	e.hooks = append(slices.Clone(e.hooks), o)
+	e.mu.Unlock()
+	return func() {
+		e.mu.Lock()
+		e.hooks = slices.DeleteFunc(slices.Clone(e.hooks), func(other *observer) bool { return other == o })
+		told := e.told
+		e.mu.Unlock()
+		if told != nil {
+			<-told
+		}
 	}
+}
+
+// emit hands an event to the hooks' goroutine, which there is only while events wait.
+func (e *events) emit(event Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if len(e.hooks) == 0 {
+		return
+	}
 	e.queue = append(e.queue, event)
 	if e.drained == nil {
 		e.drained = make(chan struct{})
@@ -102,7 +134,7 @@ func (e *events) emit(event Event) {
 	}
 }
 
-// deliver is the hook's goroutine.
+// deliver is the hooks' goroutine.
 func (e *events) deliver() {
 	for {
 		e.mu.Lock()
@@ -118,22 +150,30 @@ func (e *events) deliver() {
 			close(e.shrunk)
 			e.shrunk = nil
 		}
+		hooks, told := e.hooks, make(chan struct{})
+		e.told = told
 		e.mu.Unlock()
-		e.call(event)
+		for _, o := range hooks {
+			o.call(event)
+		}
+		e.mu.Lock()
+		e.told = nil
+		e.mu.Unlock()
+		close(told)
 	}
 }
 
 // call calls the hook. A hook that panics has lost this event and nothing else.
-func (e *events) call(event Event) {
+func (o *observer) call(event Event) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			slog.Error("acpterm: the hook for events panicked", "event", fmt.Sprintf("%T", event), "panic", panicked)
 		}
 	}()
-	e.hook(event)
+	o.hook(event)
 }
 
-// wait returns when the hook has had every event.
+// wait returns when the hooks have had every event.
 func (e *events) wait() {
 	e.mu.Lock()
 	drained := e.drained

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -17,10 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// record returns a hook and the channel that it hands events to. The channel has room for all that a test makes.
+// record returns a hook and the channel that it hands events to, but for starts. The channel has room for all that a
+// test makes.
 func record() (hook func(acpterm.Event), events chan acpterm.Event) {
 	events = make(chan acpterm.Event, 100)
-	return func(e acpterm.Event) { events <- e }, events
+	return func(e acpterm.Event) {
+		if _, ok := e.(*acpterm.StartEvent); !ok {
+			events <- e
+		}
+	}, events
 }
 
 // ended returns the next event, which has to be an end.
@@ -189,4 +196,76 @@ func TestCreatesWaitForTheRecord(t *testing.T) {
 	close(goOn)
 	_, err := m.Create(t.Context(), childRequest("exit", "0"))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
+}
+
+// An observer is told from the time that it comes to the time that it leaves, of each command in the order of things.
+func TestObserve(t *testing.T) {
+	lives := make(map[acpterm.TerminalID][]string)
+	hook := func(e acpterm.Event) {
+		id := reflect.ValueOf(e).Elem().FieldByName("TerminalID").Interface().(acpterm.TerminalID)
+		lives[id] = append(lives[id], fmt.Sprintf("%T", e))
+	}
+	m := newManager(t, &acpterm.Options{Events: hook})
+	one := create(t, m, childRequest("print", "x"))
+	one.Wait(t.Context())
+
+	var started *acpterm.StartEvent
+	var seen []string
+	ended := make(chan struct{})
+	stop := m.Observe(func(e acpterm.Event) {
+		switch e := e.(type) {
+		case *acpterm.StartEvent:
+			if e.TerminalID != one.ID() {
+				started = e
+				seen = append(seen, "start")
+			}
+		case *acpterm.EndEvent:
+			if e.TerminalID != one.ID() {
+				seen = append(seen, "end")
+				close(ended)
+			}
+		}
+	})
+	two := create(t, m, childRequest("print", "y"))
+	<-ended
+	stop()
+	stop()
+	three := create(t, m, childRequest("print", "z"))
+	three.Wait(t.Context())
+	require.NoError(t, m.Close())
+
+	require.Equal(t, []string{"start", "end"}, seen)
+	for _, term := range []*acpterm.Terminal{one, two, three} {
+		require.Equal(t, []string{"*acpterm.DecisionEvent", "*acpterm.StartEvent", "*acpterm.EndEvent"}, lives[term.ID()])
+	}
+	require.Same(t, two, started.Terminal)
+	require.Equal(t, two.ID(), started.TerminalID)
+	require.Positive(t, started.PID)
+	_, at, _ := two.Times()
+	require.Equal(t, at, started.Time)
+}
+
+// Who has stopped observing is not in the middle of it.
+func TestStopOfAnObserver(t *testing.T) {
+	m := newManager(t, nil)
+	called, free := make(chan struct{}), make(chan struct{})
+	over := false
+	stop := m.Observe(func(e acpterm.Event) {
+		if _, ok := e.(*acpterm.DecisionEvent); !ok {
+			return
+		}
+		close(called)
+		<-free
+		over = true
+	})
+	create(t, m, childRequest("print", "x"))
+	<-called
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	close(free)
+	<-stopped
+	require.True(t, over)
 }

@@ -9,7 +9,7 @@ import (
 
 // LogEvents returns a hook for Options.Events that writes each event as one structured record, at level Info, or Warn
 // for a denial and for survivors: "decision", "end" and "survivors". With slog.NewJSONHandler it is an audit file that
-// jq can read. slog drops what its handler fails to write; a writer that has to know must look for itself.
+// jq can read. A start has no record of its own: the end's has how long the command ran. slog drops what its handler fails to write; a writer that has to know must look for itself.
 func LogEvents(logger *slog.Logger) func(Event) {
 	return func(event Event) {
 		switch e := event.(type) {

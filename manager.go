@@ -64,7 +64,9 @@ func NewManager(options *Options) *Manager {
 		m.options = *options
 		m.options.Env = slices.Clone(options.Env)
 		m.options.Escalation = slices.Clone(options.Escalation)
-		m.events.hook = options.Events
+		if options.Events != nil {
+			m.events.observe(options.Events)
+		}
 	}
 	return m
 }
@@ -468,6 +470,11 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 	}
 	return errors.Join(errs...)
 }
+
+// Observe has a hook told of events, as Options.Events is and after it, until stop is called: for who comes later, such as
+// a view. It is called from the same goroutine and holds up the same, so it should be quick. stop returns when the hook
+// will not be called any more; the hook itself must not call it. It may be called again.
+func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
 // discard ends a terminal that nobody has been told of, at once and without grace.
 func (m *Manager) discard(t *Terminal) {

@@ -166,8 +166,22 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 		case <-g.exited:
 		case <-ctx.Done():
 		}
+		if len(members) == 1 && members[0].unknown() {
+			sleep(ctx, blindPause)
+		}
 	}
 	return false, pids(g.members())
+}
+
+// blindPause is how long it takes until the next look at a table that could not be read.
+const blindPause = 10 * time.Millisecond
+
+// sleep returns after a time, or when the context ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }
 
 func pids(members []member) (pids []int) {
@@ -182,6 +196,9 @@ type member struct {
 	process
 	escaped bool // it has left the session, and so has its parent or it has none in the tree
 }
+
+// unknown reports whether it stands for a tree that cannot be seen.
+func (m member) unknown() bool { return m.started == 0 }
 
 // members are the running processes of the tree: those of the terminal's cgroup, if it has one; the group and
 // the session of the leader; whoever has the terminal's mark in its environment or its output open for writing,

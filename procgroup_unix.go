@@ -158,10 +158,17 @@ func (g *procGroup) signalGroup(sig syscall.Signal) {
 
 // close reaps the leader if it has exited. One that has not is left to run, and to its number.
 func (g *procGroup) close() {
+	if g.closeAndReap() {
+		g.cgroup.remove() // a zombie would hold it
+	}
+}
+
+// closeAndReap is close but for the cgroup, which takes its time. It reports false if it was done before.
+func (g *procGroup) closeAndReap() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.reaped {
-		return
+		return false
 	}
 	g.watch.close()
 	g.strays.close()
@@ -172,7 +179,7 @@ func (g *procGroup) close() {
 		g.reaped = true
 	default:
 	}
-	g.cgroup.remove() // a zombie would hold it
+	return true
 }
 
 // reap takes the leader's zombie away.

@@ -52,7 +52,8 @@ func survivorHost(args []string) {
 	m := acpterm.NewManager(&acpterm.Options{
 		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
 		Events: func(event acpterm.Event) {
-			if _, ok := event.(*acpterm.DecisionEvent); ok {
+			switch event.(type) {
+			case *acpterm.DecisionEvent, *acpterm.StartEvent:
 				return
 			}
 			line, err := json.Marshal(event)

@@ -482,7 +482,9 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options) err
 	if t.timeout > 0 {
 		t.timer = time.AfterFunc(t.timeout, t.expire)
 	}
+	started := t.startedAt
 	t.mu.Unlock()
+	t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
 	t.busy.Go(t.source.run)
 	t.busy.Go(t.watch)
 	return t.journal.recordStart(t, t.tree.leader())

@@ -1,0 +1,550 @@
+package acpterm_test
+
+// What the documents say is there: every link leads somewhere, every piece of Go is an excerpt of a file that is compiled,
+// every command names what exists, and so does every name of a test, a file or a member in code quotes. Only files are
+// read; nothing is run.
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// document is a Markdown file, read.
+type document struct {
+	path    string // from the repository's root, with slashes
+	prose   []line // what is neither code nor a comment
+	blocks  []block
+	anchors []string // of its headings, as GitHub names them
+}
+
+// line is a line of a document.
+type line struct {
+	number int
+	text   string
+}
+
+// block is a piece of code: fenced, or indented, which has no language and no comment.
+type block struct {
+	line
+	language string
+	comment  string // what the HTML comment in the line before it says
+	lines    []string
+}
+
+func TestDocumentLinks(t *testing.T) {
+	all := documents(t)
+	for _, doc := range all {
+		for _, l := range doc.prose {
+			for _, link := range linkPattern.FindAllStringSubmatch(codeSpan.ReplaceAllString(l.text, ""), -1) {
+				if wrong := doc.checkLink(all, link[1]); wrong != "" {
+					t.Errorf("%s:%d: %s: %s", doc.path, l.number, link[1], wrong)
+				}
+			}
+		}
+	}
+}
+
+func TestDocumentExcerpts(t *testing.T) {
+	for _, doc := range documents(t) {
+		for _, b := range doc.blocks {
+			if b.language != "go" {
+				continue
+			}
+			if wrong := checkGo(b); wrong != "" {
+				t.Errorf("%s:%d: %s", doc.path, b.number, wrong)
+			}
+		}
+	}
+}
+
+func TestDocumentCommands(t *testing.T) {
+	for _, doc := range documents(t) {
+		for _, b := range doc.blocks {
+			if !slices.Contains([]string{"", "sh", "console"}, b.language) {
+				continue
+			}
+			for _, command := range b.lines {
+				if wrong := checkCommand(strings.TrimPrefix(strings.TrimSpace(command), "$ ")); wrong != "" {
+					t.Errorf("%s:%d: %s: %s", doc.path, b.number, command, wrong)
+				}
+			}
+		}
+	}
+}
+
+// The table of files in docs/architecture.md has every file of the root package.
+func TestDocumentFiles(t *testing.T) {
+	lines, err := readLines("docs/architecture.md")
+	require.NoError(t, err)
+	text := strings.Join(lines, "\n")
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") && !strings.Contains(text, "`"+file+"`") {
+			t.Errorf("docs/architecture.md: %s is not in the table of files", file)
+		}
+	}
+}
+
+// Rules that are shown are rules that load, with their examples.
+func TestDocumentRules(t *testing.T) {
+	for _, doc := range documents(t) {
+		for _, b := range doc.blocks {
+			if b.language != "json" {
+				continue
+			}
+			rules, err := acpterm.ParseRules([]byte(strings.Join(b.lines, "\n")))
+			if err == nil {
+				_, err = rules.Policy(nil)
+			}
+			if err != nil {
+				t.Errorf("%s:%d: %v", doc.path, b.number, err)
+			}
+		}
+	}
+}
+
+func TestDocumentNames(t *testing.T) {
+	members, tests := declared(t)
+	for _, doc := range documents(t) {
+		for _, l := range doc.prose {
+			for _, span := range codeSpan.FindAllString(l.text, -1) {
+				name := strings.TrimPrefix(strings.Trim(span, "`"), "acpterm.")
+				owner, member, _ := strings.Cut(name, ".")
+				switch {
+				case testName.MatchString(name):
+					if !tests[name] {
+						t.Errorf("%s:%d: there is no %s", doc.path, l.number, name)
+					}
+				case fileName.MatchString(name):
+					if found, _ := filepath.Glob(name); len(found) == 0 {
+						t.Errorf("%s:%d: there is no file %s", doc.path, l.number, name)
+					}
+				case memberName.MatchString(name) && members[owner] != nil:
+					if !members[owner][member] {
+						t.Errorf("%s:%d: %s has no %s", doc.path, l.number, owner, member)
+					}
+				}
+			}
+		}
+	}
+}
+
+var (
+	linkPattern    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	codeSpan       = regexp.MustCompile("`[^`]+`")
+	commentLine    = regexp.MustCompile(`^<!--\s*(.*?)\s*-->$`)
+	headingLine    = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
+	linkedText     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	testName       = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)[A-Z_]\w*$`)
+	fileName       = regexp.MustCompile(`^[\w./*-]+\.go$`)
+	memberName     = regexp.MustCompile(`^\w+\.\w+$`)
+	testDeclared   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
+	excerptComment = regexp.MustCompile(`^(?:wrong, )?from (\S+\.go)$`)
+)
+
+// documents are all Markdown files of the repository, but for what came from elsewhere.
+func documents(t *testing.T) []document {
+	var all []document
+	walk(t, func(name string) {
+		if path.Ext(name) == ".md" {
+			all = append(all, readDocument(t, name))
+		}
+	})
+	require.NotEmpty(t, all)
+	return all
+}
+
+// walk visits the repository's files, by their names with slashes.
+func walk(t *testing.T, visit func(name string)) {
+	require.NoError(t, filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			visit(filepath.ToSlash(name))
+		case name != "." && strings.HasPrefix(entry.Name(), "."), slices.Contains([]string{"node_modules", "testdata"}, entry.Name()):
+			return fs.SkipDir
+		}
+		return nil
+	}))
+}
+
+// readLines reads a file without the ends of its lines, which on Windows may be others.
+func readLines(name string) ([]string, error) {
+	data, err := os.ReadFile(filepath.FromSlash(name))
+	return strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n"), err
+}
+
+func readDocument(t *testing.T, name string) document {
+	lines, err := readLines(name)
+	require.NoError(t, err)
+	doc := document{path: name}
+	seen := make(map[string]int)
+	comment, paragraph := "", false
+	for i := 0; i < len(lines); i++ {
+		text := lines[i]
+		here := line{i + 1, text}
+		if language, fenced := strings.CutPrefix(text, "```"); fenced {
+			b := block{line: here, language: language, comment: comment}
+			for i++; i < len(lines) && lines[i] != "```"; i++ {
+				b.lines = append(b.lines, lines[i])
+			}
+			require.Less(t, i, len(lines), "%s:%d: the block does not end", name, here.number)
+			doc.blocks = append(doc.blocks, b)
+			comment, paragraph = "", false
+			continue
+		}
+		if strings.HasPrefix(text, "    ") && !paragraph {
+			doc.blocks = append(doc.blocks, block{line: here, lines: []string{text}})
+			continue
+		}
+		comment, paragraph = "", text != ""
+		if m := commentLine.FindStringSubmatch(text); m != nil {
+			comment, paragraph = m[1], false
+			continue
+		}
+		if m := headingLine.FindStringSubmatch(text); m != nil {
+			slug := slug(m[1])
+			if n := seen[slug]; n > 0 {
+				doc.anchors = append(doc.anchors, fmt.Sprintf("%s-%d", slug, n))
+			} else {
+				doc.anchors = append(doc.anchors, slug)
+			}
+			seen[slug]++
+			paragraph = false
+		}
+		doc.prose = append(doc.prose, here)
+	}
+	return doc
+}
+
+// slug is the anchor that GitHub gives a heading.
+func slug(heading string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, linkedText.ReplaceAllString(heading, "$1"))
+}
+
+// checkLink says what is wrong with a link that is not to elsewhere.
+func (doc document) checkLink(all []document, target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return err.Error()
+	}
+	if u.Scheme != "" {
+		return ""
+	}
+	to := doc.path
+	if u.Path != "" {
+		to = path.Join(path.Dir(doc.path), u.Path)
+		if _, err := os.Stat(filepath.FromSlash(to)); err != nil || strings.HasPrefix(to, "..") {
+			return "there is no such file in the repository"
+		}
+	}
+	if u.Fragment == "" {
+		return ""
+	}
+	i := slices.IndexFunc(all, func(d document) bool { return d.path == to })
+	if i < 0 || !slices.Contains(all[i].anchors, u.Fragment) {
+		return "there is no such heading"
+	}
+	return ""
+}
+
+// checkGo says what is wrong with a piece of Go.
+func checkGo(b block) string {
+	if b.comment == "wrong" {
+		if !parses(strings.Join(b.lines, "\n")) {
+			return "it shows the wrong way, and does not even parse"
+		}
+		return ""
+	}
+	m := excerptComment.FindStringSubmatch(b.comment)
+	if m == nil {
+		return "the line before a block of Go says <!-- from FILE.go -->, or <!-- wrong -->"
+	}
+	source, err := readLines(m[1])
+	if err != nil {
+		return err.Error()
+	}
+	pieces := split(b.lines)
+	if len(pieces) == 0 {
+		return "there is nothing in it"
+	}
+	for _, piece := range pieces {
+		at := find(source, piece)
+		if at < 0 {
+			return fmt.Sprintf("this is not in %s, or not in this order:\n%s", m[1], strings.Join(piece, "\n"))
+		}
+		source = source[at+len(piece):]
+	}
+	return ""
+}
+
+// split are the pieces of an excerpt, between lines that stand for something left out.
+func split(lines []string) (pieces [][]string) {
+	var piece []string
+	end := func() {
+		for len(piece) > 0 && piece[0] == "" {
+			piece = piece[1:]
+		}
+		for len(piece) > 0 && piece[len(piece)-1] == "" {
+			piece = piece[:len(piece)-1]
+		}
+		if len(piece) > 0 {
+			pieces = append(pieces, piece)
+		}
+		piece = nil
+	}
+	for _, l := range lines {
+		if text := strings.TrimSpace(l); text == "…" || text == "// …" {
+			end()
+			continue
+		}
+		piece = append(piece, strings.TrimRight(l, " \t"))
+	}
+	end()
+	return pieces
+}
+
+// find is where some lines stand in a file one after the other, whatever both are indented by; -1 if they do not.
+func find(source, piece []string) int {
+	want := dedent(piece)
+	for i := 0; i+len(piece) <= len(source); i++ {
+		if slices.Equal(dedent(source[i:i+len(piece)]), want) {
+			return i
+		}
+	}
+	return -1
+}
+
+// dedent takes away what all lines are indented by.
+func dedent(lines []string) []string {
+	indent, first := "", true
+	for _, l := range lines {
+		own := l[:len(l)-len(strings.TrimLeft(l, "\t "))]
+		switch {
+		case strings.TrimSpace(l) == "":
+		case first:
+			indent, first = own, false
+		default:
+			for !strings.HasPrefix(own, indent) {
+				indent = indent[:len(indent)-1]
+			}
+		}
+	}
+	dedented := make([]string, len(lines))
+	for i, l := range lines {
+		dedented[i] = strings.TrimRight(strings.TrimPrefix(l, indent), "\t ")
+	}
+	return dedented
+}
+
+// parses reports whether it is Go: declarations or statements.
+func parses(code string) bool {
+	for _, file := range []string{"package p\n" + code, "package p\nfunc _() {\n" + code + "\n}"} {
+		if _, err := parser.ParseFile(token.NewFileSet(), "", file, 0); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// buildFlags are flags that go's commands take, as far as documents need any, and whether a value follows.
+var buildFlags = map[string]bool{"race": false, "C": true, "tags": true, "all": false, "o": true, "c": false}
+
+// checkCommand says what is wrong with a command line, if it is one of go's or of .ci.
+func checkCommand(command string) string {
+	words := shellWords(command)
+	for len(words) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(words[0]) {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+		return ""
+	case strings.HasPrefix(words[0], ".ci/"):
+		if _, err := os.Stat(filepath.FromSlash(words[0])); err != nil {
+			return "there is no such script"
+		}
+		for _, word := range words[1:] {
+			if name, isFlag := strings.CutPrefix(word, "-"); isFlag && flag.Lookup(name) == nil {
+				return "there is no flag " + word
+			}
+		}
+	case words[0] == "go" && len(words) > 1 && words[1] == "run":
+		return checkRun(words[2:])
+	case words[0] == "go" && len(words) > 1 && slices.Contains([]string{"test", "vet", "build"}, words[1]):
+		return checkTest(words[2:])
+	}
+	return ""
+}
+
+// shellWords are the words of a command line with simple quotes, up to a comment or an operator.
+func shellWords(line string) (words []string) {
+	for _, m := range regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`).FindAllString(line, -1) {
+		if strings.HasPrefix(m, "#") || strings.ContainsAny(m[:1], "|<>&;") {
+			break
+		}
+		words = append(words, strings.Trim(m, `'"`))
+	}
+	return words
+}
+
+// checkRun looks at what follows "go run": the package is there, and its source has each flag's name in quotes.
+func checkRun(words []string) string {
+	if len(words) == 0 {
+		return "it names no package"
+	}
+	source, wrong := packageSource(words[0], "*.go")
+	for _, word := range words[1:] {
+		name, isFlag := strings.CutPrefix(word, "-")
+		if word == "--" {
+			break
+		}
+		if wrong == "" && isFlag && !strings.Contains(source, `"`+name+`"`) {
+			wrong = "the program has no flag " + word
+		}
+	}
+	return wrong
+}
+
+// checkTest looks at what follows "go test", "go vet" or "go build": packages are there, flags exist, and each expression for
+// names of tests matches one.
+func checkTest(words []string) string {
+	tests := ""
+	var expressions []string
+	for i := 0; i < len(words); i++ {
+		name, isFlag := strings.CutPrefix(words[i], "-")
+		name, value, hasValue := strings.Cut(name, "=")
+		switch {
+		case isFlag:
+			takesValue, known := buildFlags[name]
+			if f := flag.Lookup("test." + name); f != nil {
+				b, isBool := f.Value.(interface{ IsBoolFlag() bool })
+				takesValue, known = !isBool || !b.IsBoolFlag(), true
+			}
+			if !known {
+				return "there is no flag " + words[i]
+			}
+			if takesValue && !hasValue && i+1 < len(words) {
+				i++
+				value = words[i]
+			}
+			if slices.Contains([]string{"run", "bench", "fuzz"}, name) && value != "^$" {
+				expressions = append(expressions, value)
+			}
+		case words[i] != "work":
+			source, wrong := packageSource(words[i], "*_test.go")
+			if wrong != "" {
+				return wrong
+			}
+			tests += source
+		}
+	}
+	for _, expression := range expressions {
+		re, err := regexp.Compile(expression)
+		if err != nil {
+			return err.Error()
+		}
+		if !slices.ContainsFunc(testDeclared.FindAllStringSubmatch(tests, -1), func(m []string) bool { return re.MatchString(m[1]) }) {
+			return "it matches no test: " + expression
+		}
+	}
+	return ""
+}
+
+// packageSource is the text of a package's files, by its path in the repository.
+func packageSource(name, pattern string) (source, wrong string) {
+	dir, all := strings.CutSuffix(name, "/...")
+	if name != "." && !strings.HasPrefix(name, "./") {
+		return "", "packages are named by their directory: " + name
+	}
+	if info, err := os.Stat(filepath.FromSlash(dir)); err != nil || !info.IsDir() {
+		return "", "there is no package " + name
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(found) == 0 && !all {
+		return "", "there is no Go in " + name
+	}
+	files, _ := filepath.Glob(filepath.Join(filepath.FromSlash(dir), pattern))
+	for _, file := range files {
+		data, _ := os.ReadFile(file)
+		source += string(data)
+	}
+	return source, ""
+}
+
+// declared are the members of the root package's types, on every system, and the names of all tests of the repository.
+func declared(t *testing.T) (members map[string]map[string]bool, tests map[string]bool) {
+	members, tests = make(map[string]map[string]bool), make(map[string]bool)
+	add := func(owner, member string) {
+		if members[owner] == nil {
+			members[owner] = make(map[string]bool)
+		}
+		members[owner][member] = true
+	}
+	walk(t, func(name string) {
+		switch {
+		case strings.HasSuffix(name, "_test.go"):
+			data, err := os.ReadFile(filepath.FromSlash(name))
+			require.NoError(t, err)
+			for _, m := range testDeclared.FindAllStringSubmatch(string(data), -1) {
+				tests[m[1]] = true
+			}
+		case path.Ext(name) == ".go" && path.Dir(name) == ".":
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			require.NoError(t, err)
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.FuncDecl:
+					if n.Recv != nil {
+						receiver := n.Recv.List[0].Type
+						if star, ok := receiver.(*ast.StarExpr); ok {
+							receiver = star.X
+						}
+						add(receiver.(*ast.Ident).Name, n.Name.Name)
+					}
+				case *ast.TypeSpec:
+					var fields *ast.FieldList
+					switch of := n.Type.(type) {
+					case *ast.StructType:
+						fields = of.Fields
+					case *ast.InterfaceType:
+						fields = of.Methods
+					default:
+						return true
+					}
+					for _, field := range fields.List {
+						for _, name := range field.Names {
+							add(n.Name.Name, name.Name)
+						}
+					}
+				}
+				return true
+			})
+		}
+	})
+	return members, tests
+}

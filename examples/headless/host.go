@@ -1,0 +1,111 @@
+package main
+
+// What holds for every agent: what it may use, what may run, and what is put on record.
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// config is what the flags say.
+type config struct {
+	state, rules, cgroup string
+	sandbox              bool
+}
+
+// host runs jobs. run may be called concurrently.
+type host struct {
+	options acpterm.Options // of each agent's manager
+	audit   *os.File
+	env     []string // what every command inherits
+}
+
+// newHost ends what an earlier host left that died.
+func newHost(ctx context.Context, c config) (*host, error) {
+	if c.state == "" || c.rules == "" {
+		return nil, fmt.Errorf("-state and -rules are required")
+	}
+	state, err := filepath.Abs(c.state)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return nil, err
+	}
+	h := &host{env: acpterm.InheritVariables(os.Environ(), "PATH", "HOME", "LANG", "LC_*", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")}
+	policy, err := loadPolicy(c.rules, h.env)
+	if err != nil {
+		return nil, err
+	}
+	var sandbox acpterm.Wrapper
+	if c.sandbox {
+		if sandbox, err = acpterm.NewBubblewrap(&acpterm.BubblewrapOptions{Hidden: []string{state}}); err != nil {
+			return nil, err
+		}
+	}
+	h.audit, err = os.OpenFile(filepath.Join(state, "audit.json"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	logger := slog.New(slog.NewJSONHandler(h.audit, nil))
+	journal := filepath.Join(state, "journal")
+	recoverFrom(ctx, journal, logger)
+
+	limits := acpterm.Limits{CPUTime: 30 * time.Minute, Nice: 5}
+	if c.cgroup != "" { // without one, Processes would count all that the user runs, and Memory address space
+		limits.Memory, limits.Processes = 4<<30, 512
+	}
+	h.options = acpterm.Options{
+		RequireSessions: true,
+		Env:             h.env,
+		Policy:          policy,
+		Wrap:            sandbox,
+		Limits:          limits,
+		Cgroup:          c.cgroup,
+		Timeout:         15 * time.Minute,
+
+		MaxTerminals:       16,
+		OutputByteLimit:    256 << 10,
+		MaxOutputByteLimit: 1 << 20,
+		MaxOutputBytes:     8 << 20,
+
+		Journal: journal,
+		Events:  acpterm.LogEvents(logger),
+	}
+	return h, nil
+}
+
+// loadPolicy reads the rules. Their programs are looked up in the PATH that commands will have.
+func loadPolicy(file string, env []string) (acpterm.Policy, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := acpterm.ParseRules(data)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := rules.Policy(env)
+	if err != nil {
+		return nil, err
+	}
+	return acpterm.Policies{programs, acpterm.DenyVariables(acpterm.DangerousVariables()...)}, nil
+}
+
+// recoverFrom ends what hosts left running that died, and puts it on record.
+func recoverFrom(ctx context.Context, journal string, logger *slog.Logger) {
+	recovered, err := acpterm.Recover(ctx, journal)
+	for _, r := range recovered {
+		logger.Warn("recovered", "terminal", r.TerminalID, "session", r.SessionID, "args", r.Command.Args,
+			"ended", r.Ended, "survivors", r.Survivors)
+	}
+	if err != nil {
+		logger.Error("not all could be recovered", "error", err)
+	}
+}

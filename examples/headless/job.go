@@ -1,0 +1,135 @@
+package main
+
+// One agent and its session, from start to end.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+// job is an agent, what it is to do, and where.
+type job struct {
+	Name   string            `json:"name"`
+	Dir    string            `json:"dir"` // absolute; its commands run there and below
+	Agent  []string          `json:"agent"`
+	Prompt string            `json:"prompt"`
+	Env    map[string]string `json:"env"` // for its commands, and for no other job's
+}
+
+// sessionOptions are what holds for this job's commands alone.
+func (h *host) sessionOptions(j job) *acpterm.SessionOptions {
+	env := slices.Clone(h.env)
+	for name, value := range j.Env {
+		env = append(env, name+"="+value)
+	}
+	return &acpterm.SessionOptions{Roots: []string{j.Dir}, Env: env}
+}
+
+// run runs an agent for one turn and returns why that ended. Then the agent is gone, and so is what it ran.
+func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
+	if len(j.Agent) == 0 {
+		return "", errors.New("the job names no agent")
+	}
+	// A manager for each agent: session ids are the agent's, and two agents may well choose the same.
+	manager := acpterm.NewManager(&h.options)
+	defer func() {
+		patience, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer stop()
+		err = errors.Join(err, manager.Shutdown(patience))
+	}()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, j.Agent[0], j.Agent[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = j.Dir, h.env, os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	defer func() {
+		cancel() // ends the agent, if the end of its input has not
+		cmd.Wait()
+	}()
+
+	var session acpterm.SessionID
+	var notOpened error
+	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
+		Next:           jsonrpc2.HandlerWithError(answerAgent),
+		MaxPending:     256,
+		MaxCreateBytes: 256 << 10,
+	})
+	stream := acpterm.NewStream(acpterm.JoinStdio(stdout, stdin), acpterm.WithLineLimit(8<<20))
+	// The session is open before anything is read that the agent sends after its answer to session/new.
+	conn := jsonrpc2.NewConn(ctx, stream, handler, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
+		if req != nil && req.Method == "session/new" && answer != nil && answer.Result != nil {
+			session, notOpened = sessionIn(*answer.Result)
+			if notOpened == nil {
+				notOpened = manager.OpenSession(session, h.sessionOptions(j))
+			}
+		}
+	}))
+	defer conn.Close()
+
+	var prompted struct {
+		StopReason string `json:"stopReason"`
+	}
+	err = conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}, nil)
+	if err == nil {
+		err = conn.Call(ctx, "session/new", map[string]any{"cwd": j.Dir, "mcpServers": []any{}}, nil)
+	}
+	if err = errors.Join(err, notOpened); err != nil {
+		return "", err
+	}
+	text := []map[string]string{{"type": "text", "text": j.Prompt}}
+	err = conn.Call(ctx, "session/prompt", map[string]any{"sessionId": session, "prompt": text}, &prompted)
+	return prompted.StopReason, err
+}
+
+func sessionIn(result json.RawMessage) (acpterm.SessionID, error) {
+	var created struct {
+		SessionID acpterm.SessionID `json:"sessionId"`
+	}
+	err := json.Unmarshal(result, &created)
+	return created.SessionID, err
+}
+
+// answerAgent answers what is not terminal/*. Nobody can be asked for permission: the rules decide, when it comes to a
+// command.
+func answerAgent(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	switch {
+	case req.Notif:
+		return nil, nil
+	case req.Method != "session/request_permission":
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served", req.Method)}
+	}
+	var params struct {
+		Options []struct {
+			ID   string `json:"optionId"`
+			Kind string `json:"kind"`
+		} `json:"options"`
+	}
+	if req.Params != nil {
+		json.Unmarshal(*req.Params, &params) // what cannot be read offers nothing
+	}
+	for _, option := range params.Options {
+		if option.Kind == "allow_once" {
+			return map[string]any{"outcome": map[string]string{"outcome": "selected", "optionId": option.ID}}, nil
+		}
+	}
+	return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
+}

@@ -1,0 +1,94 @@
+// Headless runs agents that nobody watches: many in one process, each in a session of its own, under rules, limits and quotas,
+// with all that they run on record. docs/embedding-a-headless-host.md walks through it.
+//
+//	go run ./examples/headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS
+//
+// A job is a line of JSON, such as
+//
+//	{"name": "fix-1", "dir": "/work/fix-1", "agent": ["some-agent", "--acp"], "prompt": "…", "env": {"CI": "1"}}
+//
+// and what came of it is a line on standard output. SIGTERM and an interrupt end everything: gently for ten seconds, then
+// by force.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// grace is how long an agent's commands have in the end, all together.
+const grace = 10 * time.Second
+
+// maxJobs is how many agents run side by side.
+const maxJobs = 16
+
+func main() {
+	var c config
+	flag.StringVar(&c.state, "state", "", "directory for the journal and the audit file")
+	flag.StringVar(&c.rules, "rules", "", "file of rules, in JSON, for what may run")
+	flag.StringVar(&c.cgroup, "cgroup", "", "cgroup v2 directory that this process may make others in")
+	flag.BoolVar(&c.sandbox, "sandbox", false, "run commands with bubblewrap")
+	flag.Parse()
+	if err := serve(c, os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "headless:", err)
+		os.Exit(1)
+	}
+}
+
+// serve runs all jobs, side by side, until they are through or the process is told to end.
+func serve(c config, jobs io.Reader, results io.Writer) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	h, err := newHost(ctx, c)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.runAll(ctx, jobs, results), h.audit.Close())
+}
+
+// result is what is said of a job.
+type result struct {
+	Name       string `json:"name"`
+	StopReason string `json:"stopReason,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// runAll runs jobs as they come, and returns when all have ended or, with those that run cancelled, when ctx has.
+func (h *host) runAll(ctx context.Context, jobs io.Reader, results io.Writer) error {
+	var busy sync.WaitGroup
+	var writing sync.Mutex
+	encoder := json.NewEncoder(results)
+	slots := make(chan struct{}, maxJobs)
+	lines := bufio.NewScanner(jobs)
+	for ctx.Err() == nil && lines.Scan() {
+		var j job
+		if err := json.Unmarshal(lines.Bytes(), &j); err != nil {
+			busy.Wait()
+			return fmt.Errorf("this is not a job: %w", err)
+		}
+		slots <- struct{}{}
+		busy.Go(func() {
+			defer func() { <-slots }()
+			r := result{Name: j.Name}
+			var err error
+			if r.StopReason, err = h.run(ctx, j); err != nil {
+				r.Error = err.Error()
+			}
+			writing.Lock()
+			defer writing.Unlock()
+			encoder.Encode(r)
+		})
+	}
+	busy.Wait()
+	return lines.Err()
+}

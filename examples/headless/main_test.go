@@ -1,0 +1,193 @@
+package main
+
+// The whole host with real agents and real commands, both of which are the test binary itself.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		if child, ok := children[os.Args[1]]; ok {
+			child(os.Args[2:])
+			return
+		}
+	}
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	os.Exit(m.Run())
+}
+
+var children = map[string]func(args []string){
+	"host":  func([]string) { os.Args = os.Args[1:]; main() },
+	"agent": func([]string) { playAgent() },
+	"where": func([]string) {
+		dir, _ := os.Getwd()
+		fmt.Println(filepath.Base(dir), os.Getenv("CI"), os.Getenv("SECRET"))
+	},
+	"stay": func(args []string) { // makes a file first
+		os.WriteFile(args[0], fmt.Append(nil, os.Getpid()), 0o600)
+		time.Sleep(time.Hour)
+	},
+	"leave": func(args []string) { // leaves a child that stays
+		process, err := os.StartProcess(self(), []string{self(), "stay", args[0]}, &os.ProcAttr{Files: []*os.File{nil, os.Stdout, os.Stderr}})
+		if err == nil {
+			process.Release()
+			time.Sleep(time.Hour)
+		}
+	},
+}
+
+// playAgent is an agent that calls its session what others call theirs, and whose prompts are the arguments for this program. It stops for the reason that the command printed.
+func playAgent() {
+	var caps acpterm.ClientCapabilities
+	handle := func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+		switch req.Method {
+		case "initialize":
+			caps, _ = acpterm.ReadClientCapabilities(*req.Params)
+			return struct{}{}, nil
+		case "session/new":
+			return map[string]string{"sessionId": "session-1"}, nil
+		}
+		var prompt struct {
+			SessionID acpterm.SessionID `json:"sessionId"`
+			Prompt    []struct{ Text string }
+		}
+		if err := json.Unmarshal(*req.Params, &prompt); err != nil {
+			return nil, err
+		}
+		r, err := agent.NewClient(conn, caps).Run(ctx, acpterm.CreateTerminalRequest{
+			SessionID: prompt.SessionID, Command: self(), Args: strings.Fields(prompt.Prompt[0].Text)}, agent.RunOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return map[string]string{"stopReason": r.Output}, nil
+	}
+	stdio := acpterm.JoinStdio(os.Stdin, os.Stdout)
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio), jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handle)))
+	<-conn.DisconnectNotify()
+}
+
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+// newConfig has rules that let this program run as each command but "forbidden".
+func newConfig(t *testing.T) config {
+	rules := acpterm.Rules{Rules: []acpterm.Rule{
+		{Name: "self", Verdict: acpterm.Allow, Program: self()},
+		{Name: "forbidden", Verdict: acpterm.Deny, Reason: "not here", AnyArg: []string{"forbidden"}},
+	}}
+	data, err := json.Marshal(rules)
+	require.NoError(t, err)
+	c := config{state: t.TempDir(), rules: filepath.Join(t.TempDir(), "rules.json")}
+	require.NoError(t, os.WriteFile(c.rules, data, 0o600))
+	return c
+}
+
+// jobLines are jobs as they are read, each in a directory of its own, by their names and prompts.
+func jobLines(t *testing.T, env map[string]string, prompts map[string]string) string {
+	var lines strings.Builder
+	for name, prompt := range prompts {
+		dir := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		require.NoError(t, json.NewEncoder(&lines).Encode(job{Name: name, Dir: dir, Agent: []string{self(), "agent"}, Prompt: prompt, Env: env}))
+	}
+	return lines.String()
+}
+
+// results are what was said, by the jobs' names.
+func results(t *testing.T, out []byte) map[string]result {
+	all := make(map[string]result)
+	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
+		var r result
+		require.NoError(t, d.Decode(&r))
+		all[r.Name] = r
+	}
+	return all
+}
+
+func audit(t *testing.T, c config) string {
+	data, err := os.ReadFile(filepath.Join(c.state, "audit.json"))
+	require.NoError(t, err)
+	return string(data)
+}
+
+func TestManyAgents(t *testing.T) {
+	t.Setenv("SECRET", "of the host")
+	c := newConfig(t)
+	var out bytes.Buffer
+	require.NoError(t, serve(c, strings.NewReader(jobLines(t, map[string]string{"CI": "yes"},
+		map[string]string{"a": "where", "b": "where", "c": "where forbidden"})), &out))
+	all := results(t, out.Bytes())
+	require.Equal(t, result{Name: "a", StopReason: "a yes \n"}, all["a"])
+	require.Equal(t, result{Name: "b", StopReason: "b yes \n"}, all["b"])
+	require.Contains(t, all["c"].Error, "not here")
+
+	record := audit(t, c)
+	require.Equal(t, 2, strings.Count(record, `"verdict":"allow","rule":"self"`), record)
+	require.Equal(t, 1, strings.Count(record, `"verdict":"deny","rule":"forbidden"`), record)
+	require.Equal(t, 2, strings.Count(record, `"endedBy":"finished"`), record)
+	left, err := os.ReadDir(filepath.Join(c.state, "journal"))
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestWhatIsNoJob(t *testing.T) {
+	var out bytes.Buffer
+	require.ErrorContains(t, serve(newConfig(t), strings.NewReader("no\n"), &out), "not a job")
+	require.NoError(t, serve(newConfig(t), strings.NewReader(`{"name": "x"}`+"\n"), &out))
+	require.Contains(t, results(t, out.Bytes())["x"].Error, "names no agent")
+}
+
+func TestRulesThatCannotBeRead(t *testing.T) {
+	c := newConfig(t)
+	require.NoError(t, os.WriteFile(c.rules, []byte(`{"rules": [{"name": "x", "verdict": "maybe"}]}`), 0o600))
+	require.ErrorContains(t, serve(c, strings.NewReader(""), nil), "maybe")
+	require.ErrorContains(t, serve(config{}, strings.NewReader(""), nil), "required")
+}
+
+// The agent's seventeenth command is refused, and told which quota it is.
+func TestQuota(t *testing.T) {
+	c := newConfig(t)
+	h, err := newHost(t.Context(), c)
+	require.NoError(t, err)
+	m := acpterm.NewManager(&h.options)
+	defer func() {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, m.Shutdown(ended))
+		require.NoError(t, h.audit.Close())
+	}()
+	dir := t.TempDir()
+	require.NoError(t, m.OpenSession("s", h.sessionOptions(job{Dir: dir})))
+	create := func(i int) error {
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: self(),
+			Args: []string{"stay", filepath.Join(dir, fmt.Sprint(i))}})
+		return err
+	}
+	for i := range 16 {
+		require.NoError(t, create(i))
+	}
+	err = create(16)
+	var e *acpterm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, acpterm.QuotaTerminals, e.Quota)
+}

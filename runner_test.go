@@ -117,3 +117,47 @@ func TestTerminalInATerminal(t *testing.T) {
 		require.Contains(t, term.Command().Env, "ACPTERM_TERMINAL=term_outer:"+string(term.ID()))
 	}
 }
+
+// From the first moment of a release the id is unknown, however long the tree takes to end.
+func TestReleasedIDIsDeadAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd{ended}})
+		h := acpterm.NewHandler(m, nil)
+		term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		require.NoError(t, err)
+		released := make(chan error, 1)
+		go func() { released <- m.Release(t.Context(), "s", term.ID()) }()
+		synctest.Wait()
+		require.Empty(t, released, "the tree runs still")
+		params := json.RawMessage(`{"sessionId":"s","terminalId":"` + string(term.ID()) + `"}`)
+		for _, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill} {
+			_, err := h.Dispatch(t.Context(), method, params)
+			require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, method)
+		}
+		_, err = m.Terminal("s", term.ID())
+		require.ErrorIs(t, err, acpterm.ErrTerminalNotFound)
+		require.Empty(t, m.Terminals())
+		_, err = h.Dispatch(t.Context(), acpterm.MethodRelease, params)
+		require.NoError(t, err, "a second release is no error")
+		close(ended)
+		require.NoError(t, <-released)
+		require.NoError(t, m.Close())
+	})
+}
+
+// slowToEnd is a Runner, and its process, which ends when the test says so.
+type slowToEnd struct{ ended chan struct{} }
+
+func (s slowToEnd) Look(context.Context, acpterm.Command) (string, error) { return "/bin/x", nil }
+
+func (s slowToEnd) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, error) { return s, nil }
+
+func (s slowToEnd) Wait() (acpterm.TerminalExitStatus, error) {
+	<-s.ended
+	return acpterm.TerminalExitStatus{Signal: new("SIGTERM")}, nil
+}
+
+func (s slowToEnd) Signal(syscall.Signal) {}
+func (s slowToEnd) PID() int              { return 7 }
+func (s slowToEnd) Gone() <-chan struct{} { return s.ended }

@@ -145,7 +145,7 @@ func TestEventsReachTheTestsHook(t *testing.T) {
 	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
 		create(t, m, "x").Wait(t.Context())
 		require.NoError(t, m.Close())
-		require.Len(t, events, 2)
+		require.Len(t, events, 3)
 	})
 }
 

@@ -251,7 +251,7 @@ func (h *held) unchanged() bool {
 		}
 		info, err := os.Stat(path)
 		return err == nil && os.SameFile(was, info) &&
-			(info.IsDir() || info.Size() == was.Size() && info.ModTime().Equal(was.ModTime()))
+			(info.IsDir() || info.Size() == was.Size() && info.ModTime().Equal(was.ModTime()) && changeTime(info) == changeTime(was))
 	}
 	return h == nil || same(h.program, h.programInfo) && same(h.dir, h.dirInfo)
 }

@@ -4,7 +4,9 @@ package acpterm
 // happens to its name.
 
 import (
+	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,3 +23,11 @@ func openDir(path string) (heldDir, error) {
 func (d heldDir) path(string) string { return "/proc/self/fd/" + strconv.Itoa(int(d)) }
 
 func (d heldDir) close() { unix.Close(int(d)) }
+
+// changeTime is when a file was last changed, its mode and its times too: nobody can set it back.
+func changeTime(info os.FileInfo) syscall.Timespec {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ctim
+	}
+	return syscall.Timespec{}
+}

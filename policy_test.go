@@ -3,6 +3,7 @@ package acpterm_test
 // What may run: attacks on each guard, over the wire where that is how they come. Each fails when its guard is taken out.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,6 +179,14 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
 			f.WriteString("#!/bin/sh\necho bad\n")
 			f.Close()
 		}, false},
+		"what the program says, to the byte and with its time": {func(dir string) {
+			info, _ := os.Stat(filepath.Join(dir, "good"))
+			text, _ := os.ReadFile(filepath.Join(dir, "good"))
+			f, _ := os.OpenFile(filepath.Join(dir, "good"), os.O_WRONLY, 0)
+			f.Write(bytes.Replace(text, []byte("good"), []byte("evil"), 1))
+			f.Close()
+			os.Chtimes(filepath.Join(dir, "good"), info.ModTime(), info.ModTime())
+		}, false},
 		"the program by a link": {func(dir string) {
 			os.Remove(filepath.Join(dir, "good"))
 			os.Symlink(filepath.Join(dir, "bad"), filepath.Join(dir, "good"))
@@ -195,6 +204,9 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
 			os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "work"))
 		}, false},
 	} {
+		if strings.HasSuffix(name, "with its time") && runtime.GOOS != "linux" {
+			continue // it is not seen there, as security.md says
+		}
 		t.Run(name, func(t *testing.T) {
 			dir := realTempDir(t)
 			script(filepath.Join(dir, "good"), "good")

@@ -35,7 +35,7 @@ var errCancelRequest = errors.New("the agent cancelled the request")
 func (h *Handler) serve(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	c := &call{conn: conn, req: req}
 	if err := h.enter(c); err != nil {
-		c.reply(nil, err) // here, where it holds up the next one, and not in yet another goroutine
+		h.reply(c, nil, err) // here, where it holds up the next one, and not in yet another goroutine
 		return
 	}
 	var params json.RawMessage
@@ -95,11 +95,12 @@ func (h *Handler) letCancel(c *call, cancel func()) {
 // answer replies with a result that is there, unless the call was cancelled.
 func (h *Handler) answer(c *call, result func() (any, error)) {
 	defer h.leave()
-	if err := h.settle(c); err != nil {
-		c.reply(nil, err)
-		return
+	var answer any
+	err := h.settle(c)
+	if err == nil {
+		answer, err = result()
 	}
-	c.reply(result())
+	h.reply(c, answer, err)
 }
 
 // answerCreate is answer for a create, which leaves nothing if it was cancelled.
@@ -110,14 +111,14 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 			h.forget(t)
 			h.manager.discard(t)
 		}
-		c.reply(nil, cancelled)
+		h.reply(c, nil, cancelled)
 		return
 	}
 	if err != nil {
-		c.reply(nil, err)
+		h.reply(c, nil, err)
 		return
 	}
-	c.reply(CreateTerminalResponse{TerminalID: t.id}, nil)
+	h.reply(c, CreateTerminalResponse{TerminalID: t.id}, nil)
 }
 
 // settle makes a call one that is about to be answered and can be cancelled no more. It fails if it was cancelled
@@ -144,9 +145,9 @@ func (h *Handler) leave() {
 }
 
 // reply writes an answer. Should that fail, the connection is at its end, and whoever reads from it sees that.
-func (c *call) reply(result any, err error) {
+func (h *Handler) reply(c *call, result any, err error) {
 	if err != nil {
-		c.conn.ReplyWithError(context.Background(), c.req.ID, ResponseError(err))
+		c.conn.ReplyWithError(context.Background(), c.req.ID, ResponseError(h.outward(err)))
 		return
 	}
 	c.conn.Reply(context.Background(), c.req.ID, result)
@@ -239,12 +240,12 @@ func (h *Handler) answerPolls() {
 func (h *Handler) answerPoll(c *call) {
 	defer h.leave()
 	if err := h.settle(c); err != nil {
-		c.reply(nil, err)
+		h.reply(c, nil, err)
 		return
 	}
 	stream := h.meetStream(c)
 	if stream == nil {
-		c.reply(c.poll.Output(), nil)
+		h.reply(c, c.poll.Output(), nil)
 		return
 	}
 	stream.writePieces(func(write func([]byte) error) error {

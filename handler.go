@@ -10,6 +10,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -50,6 +51,12 @@ type HandlerOptions struct {
 	// live output, with Terminal.Follow in a goroutine. It is called by the goroutine that serves the request,
 	// side by side for several; only that create waits for it to return. Nil: nobody is told.
 	Created func(*Terminal)
+
+	// SessionPrefix is put before the session ids of this connection: "a/" makes the agent's "session-1" the manager's
+	// "a/session-1", for OpenSession, for policies, in events. It keeps connections whose prefixes are not the beginning
+	// of one another out of each other's sessions: agents choose the ids, and two may choose the same. The agent is told
+	// its own. Empty: ids are as the agent has them.
+	SessionPrefix SessionID
 
 	// SupportedMethods are the methods that Next serves. An agent that calls terminal/* without the capability is
 	// told them.
@@ -142,6 +149,11 @@ var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill
 // A method that is not one of the five terminal/* methods is an *Error of kind ErrMethodNotFound, and one that
 // was not advertised a *CapabilityError.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
+	result, err = h.dispatch(ctx, method, params)
+	return result, h.outward(err)
+}
+
+func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	switch w := h.admit(method, params).(type) {
 	case refusal:
 		return nil, w.err
@@ -207,12 +219,14 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 		if err := req.UnmarshalJSON(params); err != nil {
 			return refusal{err}
 		}
+		req.SessionID = h.inward(req.SessionID)
 		return start{req}
 	}
 	session, id, err := parseTerminalParams(params)
 	if err != nil {
 		return refusal{err}
 	}
+	session = h.inward(session)
 	if method == MethodRelease {
 		return h.admitRelease(session, id)
 	}
@@ -316,6 +330,25 @@ func (h *Handler) Close() error {
 	terminals := appendTerminals(nil, h.terminals)
 	h.mu.Unlock()
 	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
+}
+
+// inward is the manager's id of a session that the agent names. No id stays none, so that it is refused.
+func (h *Handler) inward(id SessionID) SessionID {
+	if id == "" {
+		return ""
+	}
+	return h.options.SessionPrefix + id
+}
+
+// outward is an error with the session's id as the agent knows it.
+func (h *Handler) outward(err error) error {
+	e, ok := err.(*Error)
+	if !ok || h.options.SessionPrefix == "" {
+		return err
+	}
+	told := *e
+	told.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
+	return &told
 }
 
 // methodNotFound is the error for a method that nobody serves.

@@ -20,6 +20,10 @@ type Options struct {
 	// CloseTerminals, wait for it to return. Nil: nobody is told.
 	Created func(*acpterm.Terminal)
 
+	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it keeps connections that share a manager out of each
+	// other's sessions.
+	SessionPrefix acpterm.SessionID
+
 	// MaxLineBytes is how long a line the agent reads, its end included. Output that would make a longer one loses
 	// its beginning; 4 KiB are left for what stands around it. 0: 10 MiB, as agents made with the SDK do.
 	MaxLineBytes int
@@ -59,7 +63,7 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 		options = new(Options)
 	}
 	t := &Terminals{
-		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: options.Created}),
+		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: options.Created, SessionPrefix: options.SessionPrefix}),
 		maxLine: options.maxLineBytes(),
 	}
 	t.closing, t.close = context.WithCancelCause(context.Background())

@@ -112,3 +112,36 @@ func TestConnect(t *testing.T) {
 		require.Empty(t, m.Terminals(), "the agent is gone, and so are its commands")
 	})
 }
+
+// Two agents that call their sessions the same have nothing of each other's.
+func TestSessionPrefixes(t *testing.T) {
+	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, RequireSessions: true}, func(t *testing.T, m *acpterm.Manager) {
+		a := acptermtest.Connect(t, acpterm.NewHandler(m, &acpterm.HandlerOptions{SessionPrefix: "a/"}))
+		b := acptermtest.Connect(t, acpterm.NewHandler(m, &acpterm.HandlerOptions{SessionPrefix: "b/"}))
+		require.NoError(t, m.OpenSession("a/session-1", nil))
+		x := acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "x"}
+		ofA, err := a.Create(t.Context(), x)
+		require.NoError(t, err)
+		require.Len(t, m.SessionTerminals("a/session-1"), 1)
+
+		_, err = b.Create(t.Context(), x)
+		require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
+		failure, ok := errors.AsType[*jsonrpc2.Error](err)
+		require.True(t, ok)
+		require.Contains(t, string(*failure.Data), `"sessionId":"session-1"`, "the agent's own name for it")
+		_, err = a.Create(t.Context(), acpterm.CreateTerminalRequest{Command: "x"})
+		require.ErrorIs(t, err, acpterm.ErrSessionNotFound, "none is not the prefix")
+
+		require.NoError(t, m.OpenSession("b/session-1", nil))
+		for _, method := range []string{acpterm.MethodOutput, acpterm.MethodKill, acpterm.MethodRelease} {
+			h := acpterm.NewHandler(m, &acpterm.HandlerOptions{SessionPrefix: "b/"})
+			_, err := h.Dispatch(t.Context(), method, json.RawMessage(`{"sessionId":"session-1","terminalId":"`+string(ofA.ID())+`"}`))
+			require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, method)
+			e, _ := errors.AsType[*acpterm.Error](err)
+			require.Equal(t, acpterm.SessionID("session-1"), e.SessionID)
+		}
+		_, err = ofA.Output(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, ofA.Release(t.Context()))
+	})
+}

@@ -88,7 +88,7 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 	first := true
 	m := newManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
 		<-begin
-		if _, ok := e.(*acpterm.DecisionEvent); ok {
+		if _, ok := e.(*acpterm.EndEvent); !ok {
 			return
 		}
 		if first {

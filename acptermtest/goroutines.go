@@ -55,13 +55,13 @@ func (m marked) left() (left []string) {
 }
 
 // eventuallyNone looks for what should not be there, until nothing is found or for some four seconds: what has said that
-// it is done may take a moment to be gone.
+// it is done may take a moment to be gone. Before the first look it lets what was just started come to where it stays.
 func eventuallyNone(look func() []string) (found []string) {
 	for pause := time.Millisecond; pause < 4*time.Second; pause *= 2 {
+		time.Sleep(pause)
 		if found = look(); len(found) == 0 {
 			return nil
 		}
-		time.Sleep(pause)
 	}
-	return look()
+	return found
 }

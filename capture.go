@@ -62,6 +62,11 @@ func (c *capture) run() {
 // what a process wrote before it exited lies in the pipe when its exit is seen, so the pipe's own count
 // of bytes says how far to read, and no time has to pass to be sure.
 func (c *capture) drain() {
+	select {
+	case <-c.ended: // nobody else held the pipe
+		return
+	default:
+	}
 	drained := make(chan struct{})
 	c.mu.Lock()
 	c.drainers = append(c.drainers, drained)

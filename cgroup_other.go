@@ -4,6 +4,7 @@ package acpterm
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -24,8 +25,14 @@ func (*cgroup) limit(asked []EnforcedLimit) (enforced, rest []EnforcedLimit, err
 func (*cgroup) prepare(*syscall.SysProcAttr) {}
 func (*cgroup) remove()                      {}
 
+// isGone leaves it to end.
+func (g *procGroup) isGone() bool { return false }
+
+func outputPipe() (output, w *os.File, err error) { return os.Pipe() }
+
 // trees is Linux's; elsewhere each tree is ended on its own.
 type trees struct{}
 
-func (*trees) enter(int) {}
-func (*trees) leave(int) {}
+func (*trees) enter(int) uint64 { return 0 }
+func (*trees) close()           {}
+func (*trees) leave(int)        {}

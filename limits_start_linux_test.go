@@ -30,7 +30,9 @@ func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
 	}
 	before := descriptors()
 	for range 20 {
-		g, err := startGroup(command, groupOptions{limits: Limits{OpenFiles: 50}})
+		inherits := new(inherited)
+		g, err := startGroup(command, groupOptions{limits: Limits{OpenFiles: 50}, inherited: inherits, trees: new(trees)})
+		inherits.close()
 		require.Nil(t, g)
 		require.EqualError(t, err, "acpterm: Limits.OpenFiles: cannot be enforced: invalid argument")
 	}

@@ -1,29 +1,54 @@
 package acpterm
 
-// What the trees of one manager know of each other, so that many of them can be ended side by side: looks at the process
-// table are shared by those who want one at the same time, else each would read the lines of all the others and the work
-// would grow with the square; and whose a session is need not be found out again.
+// What the trees of one manager know of each other, so that many of them can be ended side by side and one after the
+// other: looks at the process table are shared by those who want one at the same time, and the numbers of the manager's own
+// leaders need no look, else each would read the lines of all the others and the work would grow with the square.
 
-import "sync"
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
 
 // trees are those of one manager, by their leaders' numbers. A process in another tree's session is not of this one, and
 // it need not be looked at closely: a session is left for a new one only. The zero value is ready. Its methods may be
 // called concurrently.
 type trees struct {
 	lookout lookout
+	load    loadFile
 
 	mu      sync.Mutex
-	leaders map[int]bool
+	entries uint64         // how many leaders there ever were
+	leaders map[int]uint64 // their numbers while these are their own, and which entry each is
+	known   map[int]uint64 // the same of the last leaders, those that are gone too
+	recent  []int          // the numbers in known, in a ring by entry
+	numbers numbering      // as it was a moment ago
 }
 
-func (t *trees) enter(leader int) {
+// recentLeaders are so many that are remembered when they are gone.
+const recentLeaders = 1 << 10
+
+// enter says that a process is a leader from now on, and which entry it is.
+func (t *trees) enter(leader int) (entry uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.leaders == nil {
-		t.leaders = make(map[int]bool)
+		t.leaders, t.known = make(map[int]uint64), make(map[int]uint64)
+		t.recent = make([]int, recentLeaders)
 	}
-	t.leaders[leader] = true
+	t.entries++
+	oldest := &t.recent[t.entries%recentLeaders]
+	if t.known[*oldest]+recentLeaders <= t.entries {
+		delete(t.known, *oldest)
+	}
+	*oldest = leader
+	t.leaders[leader], t.known[leader] = t.entries, t.entries
+	return t.entries
 }
+
+// close gives back what it holds. There are no trees any more.
+func (t *trees) close() { t.load.close() }
 
 func (t *trees) leave(leader int) {
 	t.mu.Lock()
@@ -35,7 +60,80 @@ func (t *trees) leave(leader int) {
 func (t *trees) has(number int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.leaders[number]
+	return t.leaders[number] != 0
+}
+
+// skip returns what reports the numbers that are of no process of a leader's tree but the leader itself. round says that
+// numbers may have come round since.
+func (t *trees) skip(entry uint64, round bool) func(number int) bool {
+	return func(number int) bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.leaders[number] != 0 || !round && t.known[number] > entry
+	}
+}
+
+// others reports whether a range, which begins with a leader and does not come round, has numbers that were not given to
+// later leaders. If it has none, the leader has never started anybody.
+func (t *trees) others(in pidRange, entry uint64) bool {
+	if in.last-in.first > recentLeaders {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for number := in.first + 1; number <= in.last; number++ {
+		if t.known[number] <= entry {
+			return true
+		}
+	}
+	return false
+}
+
+// numbering is how process numbers were given out at one moment. They are given out in order, from 1 to limit, and come
+// round.
+type numbering struct {
+	at    time.Time
+	forks uint64 // that the machine had ever made; 0 if that is not known
+	limit uint64 // 0 likewise
+}
+
+// numberingAge is how old a numbering may be where an older one will do: to read it takes longer than anything else
+// about a start but the fork.
+const numberingAge = 10 * time.Millisecond
+
+// numberingBefore is a numbering of now or of a moment ago.
+func (t *trees) numberingBefore() numbering {
+	now := time.Now()
+	t.mu.Lock()
+	n := t.numbers
+	t.mu.Unlock()
+	if now.Sub(n.at) < numberingAge {
+		return n
+	}
+	n = numbering{at: now, forks: forks()}
+	if most, err := readProc("/proc/sys/kernel/pid_max"); err == nil {
+		n.limit, _ = strconv.ParseUint(strings.TrimSpace(string(most)), 10, 64)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.numbers = n
+	return n
+}
+
+// forksPerSecond is more than any machine makes.
+const forksPerSecond = 1e6
+
+// comeRound reports whether so many processes may have begun since that the number of one from then was passed again.
+func (n numbering) comeRound() bool {
+	const reserved = 1000 // more than the numbers that are never given out, and the forks under way
+	if n.forks == 0 || n.limit == 0 {
+		return true
+	}
+	if time.Since(n.at).Seconds()*forksPerSecond+reserved < float64(n.limit) {
+		return false
+	}
+	now := forks()
+	return now < n.forks || now-n.forks+reserved > n.limit
 }
 
 // lookout reads the process table for several at once. The zero value is ready. processes may be called concurrently.
@@ -53,9 +151,9 @@ type sharedLook struct {
 	table []process // once done is closed
 }
 
-// processes reads the lines of the table whose numbers are in the range, and others too perhaps. The reading begins
-// after the call does.
-func (l *lookout) processes(in pidRange) []process {
+// processes reads the lines of the table whose numbers are in the range, and others too perhaps, but none that skip
+// reports: the first to want a look says for all. The reading begins after the call does.
+func (l *lookout) processes(in pidRange, skip func(number int) bool) []process {
 	l.mu.Lock()
 	if l.turn == nil {
 		l.turn = make(chan struct{}, 1)
@@ -73,7 +171,7 @@ func (l *lookout) processes(in pidRange) []process {
 		l.mu.Lock()
 		l.next = nil
 		l.mu.Unlock()
-		mine.table, _ = processes(union(mine.in))
+		mine.table, _ = processes(union(mine.in), skip)
 		<-l.turn
 		close(mine.done)
 	}

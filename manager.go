@@ -26,10 +26,11 @@ type Manager struct {
 
 	creates sync.WaitGroup // calls of Create; none is added once closed is set
 
-	starter starter
-	trees   trees
-	events  events
-	closing moment // Close has begun
+	starter   starter
+	trees     trees
+	inherited inherited
+	events    events
+	closing   moment // Close has begun
 
 	mu        sync.Mutex
 	closed    chan struct{}          // closed when Close is through; nil before it begins
@@ -147,6 +148,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		journal:    m.options.journal(),
 		starter:    &m.starter,
 		trees:      &m.trees,
+		inherited:  &m.inherited,
 		events:     &m.events,
 		busy:       &m.busy,
 		started:    newMoment(),
@@ -512,6 +514,8 @@ func (m *Manager) leave() {
 	m.busy.Wait()
 	m.events.wait()
 	m.starter.close()
+	m.inherited.close()
+	m.trees.close()
 }
 
 // hurry cuts short what a Shutdown waits for: its own releases, and those that were under way before.

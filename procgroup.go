@@ -9,6 +9,8 @@ package acpterm
 //	    output is the pipe's other end, on which deadlines work; the field enforced has the limits that hold.
 //	awaitExit() (exit, error)
 //	    returns when the leader has exited, without reaping it. For one caller.
+//	isGone() bool
+//	    reports whether one look is enough to know that nothing of the tree is left. False says nothing.
 //	end(context.Context, syscall.Signal) (gone bool, left []int)
 //	    sends a signal to the whole tree, and to what joins it meanwhile. It returns when the leader and all of its
 //	    tree have exited, or, with the processes that have not, when the context ends first. For one caller at a
@@ -35,6 +37,7 @@ import (
 // methods promise; leader is the leader's number, limits are those that hold.
 type tree interface {
 	awaitExit() (exit, error)
+	isGone() bool
 	end(context.Context, syscall.Signal) (gone bool, left []int)
 	close()
 	leader() int
@@ -46,11 +49,12 @@ func (g *procGroup) limits() []EnforcedLimit { return g.enforced }
 
 // groupOptions are what a tree is started with besides its command.
 type groupOptions struct {
-	mark   string     // tells the tree's processes from others: the terminal's id
-	cgroup string     // the directory to make a cgroup for it in; empty for none
-	limits Limits     // what it may use
-	files  []*os.File // what it inherits besides its three, as descriptor 3 and so on; none on Windows
-	trees  *trees     // where it is entered for as long as its leader's number is its own
+	mark      string     // tells the tree's processes from others: the terminal's id
+	cgroup    string     // the directory to make a cgroup for it in; empty for none
+	limits    Limits     // what it may use
+	files     []*os.File // what it inherits besides its three, as descriptor 3 and so on; none on Windows
+	inherited *inherited // of the manager
+	trees     *trees     // where it is entered for as long as its leader's number is its own
 }
 
 // exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.

@@ -27,7 +27,7 @@ type exitWatch struct {
 	early bool // the child was exiting before the queue was told of it
 }
 
-func (w *exitWatch) prepare(*syscall.SysProcAttr) {}
+func (w *exitWatch) prepare(*syscall.SysProcAttr, *trees) {}
 
 // open begins to watch. The child may have exited already. FreeBSD and DragonFly report it at once then
 // (filt_procattach: zpfind). The others say ESRCH from when the child exits on (XNU filt_procattach: proc_find); macOS
@@ -86,7 +86,7 @@ type exitQueue struct {
 
 func (q *exitQueue) open() (err error) {
 	if q.fd, err = unix.Kqueue(); err == nil {
-		unix.CloseOnExec(q.fd) // so that childFiles does not take it for one to be closed
+		unix.CloseOnExec(q.fd) // so that inherited does not take it for one to be closed
 	}
 	return err
 }

@@ -28,14 +28,15 @@ const fionread = unix.TIOCINQ
 
 // exitWatch sees a child exit without reaping it.
 type exitWatch struct {
-	fd    int      // of the pidfd, as fork gave it; -1 on a kernel without (before 5.2)
-	pidfd *os.File // the same, in the poller; nil without
-	forks uint64   // the machine's count before the child began
+	fd     int       // of the pidfd, as fork gave it; -1 on a kernel without (before 5.2)
+	pidfd  *os.File  // the same, in the poller; nil without
+	before numbering // from before the child began
+	leader process   // the child's line of the table when it was read last; for end alone
 }
 
 // prepare asks for the pidfd to be made by the fork itself.
-func (w *exitWatch) prepare(attr *syscall.SysProcAttr) {
-	w.forks = forks()
+func (w *exitWatch) prepare(attr *syscall.SysProcAttr, t *trees) {
+	w.before = t.numberingBefore()
 	w.fd = -1
 	attr.PidFD = &w.fd
 	attr.Pdeathsig = unix.SIGKILL // the host's end is the command's (starter_linux.go)
@@ -132,9 +133,10 @@ func waitNoReap(idType, id, options int) (e exit, exited bool, err error) {
 // after which none of the group can fork.
 func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, left []int) {
 	signalled := make(map[identity]bool)
-	sealed := false // none of the group can fork
+	strangers := make(map[identity]bool) // who was seen to carry no mark
+	sealed := false                      // none of the group can fork
 	for first := true; ctx.Err() == nil; first = false {
-		members := g.members()
+		members := g.members(strangers)
 		for _, p := range members {
 			if p.group != g.pid {
 				g.strays.hold(p, g)
@@ -143,7 +145,7 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 		switch {
 		case len(members) == 0 && sealed:
 			return true, nil
-		case first: // all of the group in one moment, before one can see that another is gone
+		case first && !(len(members) == 0 && g.hasExited()): // all of it in one moment, before one can see another go
 			g.signalGroup(sig)
 			sealed = sig == unix.SIGKILL
 		case len(members) == 0:
@@ -170,7 +172,42 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 			sleep(ctx, blindPause)
 		}
 	}
-	return false, pids(g.members())
+	return false, pids(g.members(strangers))
+}
+
+// isGone reports whether the leader has exited and has never started anybody: then there is no tree to end. Whoever it
+// had started, and they in turn, would have a number that was given out after its own.
+func (g *procGroup) isGone() bool {
+	if !g.hasExited() || g.cgroup != nil {
+		return false
+	}
+	since := g.trees.pidsSince(g.pid, g.watch.before)
+	return since.first == g.pid && since.last >= g.pid && !g.trees.others(since, g.entry)
+}
+
+// hasExited reports whether the leader was seen to.
+func (g *procGroup) hasExited() bool {
+	select {
+	case <-g.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// outputPipe is os.Pipe with a writing end that Go's poller does not have: it is for a command alone, which wants it
+// blocking.
+func outputPipe() (output, w *os.File, err error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	if err := unix.SetNonblock(ends[0], true); err != nil {
+		unix.Close(ends[0])
+		unix.Close(ends[1])
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), nil
 }
 
 // blindPause is how long it takes until the next look at a table that could not be read.
@@ -205,11 +242,14 @@ func (m member) unknown() bool { return m.started == 0 }
 // which outlive a new session, a double fork and each other; and all their children. What has left all of that
 // cannot be told from a stranger; only a cgroup holds it.
 //
-// A process that began before the leader is none of its tree, nor is this one.
-func (g *procGroup) members() []member {
-	table := g.trees.lookout.processes(pidsSince(g.pid, g.watch.forks))
-	i := slices.IndexFunc(table, func(p process) bool { return p.pid == g.pid })
-	if i < 0 {
+// A process that began before the leader is none of its tree, nor is this one. Strangers are those who were seen to carry
+// no mark when they were looked at before; those who are now are added.
+func (g *procGroup) members(strangers map[identity]bool) []member {
+	exited := g.hasExited() // before the look: whom it has started is there then, or was
+	since := g.trees.pidsSince(g.pid, g.watch.before)
+	table := g.trees.lookout.processes(since, g.trees.skip(g.entry, since == pidRange{}))
+	leader, ok := g.readLeader(exited)
+	if !ok {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if g.reaped {
@@ -219,8 +259,10 @@ func (g *procGroup) members() []member {
 		// nothing is known of anybody.
 		return []member{{process: process{identity: identity{pid: g.pid}}}}
 	}
-	since, self, pipe := table[i].started, os.Getpid(), pipeNumber(g.output)
-	table = slices.DeleteFunc(slices.Clone(table), func(p process) bool { return p.started < since || p.pid == self })
+	self, pipe := os.Getpid(), pipeNumber(g.output)
+	table = append(slices.DeleteFunc(slices.Clone(table), func(p process) bool {
+		return p.started < leader.started || p.pid == self || p.pid == g.pid
+	}), leader)
 	in := make(map[int]bool)
 	for _, pid := range g.cgroup.pids() {
 		in[pid] = true
@@ -238,9 +280,10 @@ func (g *procGroup) members() []member {
 			case in[p.pid]:
 				continue
 			case p.group == g.pid, p.session == g.pid, in[p.parent]:
-			case first && !g.trees.has(p.session) && g.hasMark(p, pipe):
+			case first && !strangers[p.identity] && !g.trees.has(p.session) && g.hasMark(p, pipe):
 				escaped = append(escaped, p.pid)
 			default:
+				strangers[p.identity] = true
 				continue
 			}
 			in[p.pid], grown = true, true
@@ -253,6 +296,18 @@ func (g *procGroup) members() []member {
 		}
 	}
 	return members
+}
+
+// readLeader is the leader's line of the table. What it says of a zombie is known from when it was not.
+func (g *procGroup) readLeader(exited bool) (leader process, ok bool) {
+	if !exited || g.watch.leader.started == 0 {
+		g.watch.leader, ok = readProcess(g.pid)
+		if !ok {
+			return process{}, false
+		}
+	}
+	g.watch.leader.zombie = g.watch.leader.zombie || exited
+	return g.watch.leader, true
 }
 
 // hasMark reports whether a process carries the terminal's mark, or can write to its output.

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -27,6 +26,7 @@ type procGroup struct {
 	cgroup *cgroup       // what its tree cannot leave; nil if there is none
 	strays strays        // who was found to have left the group
 	trees  *trees        // of the manager
+	entry  uint64        // which of them it is
 
 	enforced []EnforcedLimit // the limits that hold
 
@@ -49,17 +49,16 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	if err != nil {
 		return nil, err
 	}
-	stdin, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, err
-	}
-	defer stdin.Close()
-	output, w, err := os.Pipe()
+	output, w, err := outputPipe()
 	if err != nil {
 		return nil, err
 	}
 	defer undo(func() { output.Close() })
 	defer w.Close()
+	files, err := o.inherited.table(w.Fd(), o.files) // Fd makes it blocking, as commands expect
+	if err != nil {
+		return nil, err
+	}
 	cgroup, err := newCgroup(o.cgroup, o.mark)
 	if err != nil {
 		return nil, err
@@ -76,12 +75,12 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 
 	g := &procGroup{exited: make(chan struct{}), output: output, mark: o.mark, cgroup: cgroup, trees: o.trees}
 	attr := &syscall.SysProcAttr{Setsid: true}
-	g.watch.prepare(attr)
+	g.watch.prepare(attr, o.trees)
 	cgroup.prepare(attr)
 	g.pid, err = limiter.start(c, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
-		Files: childFiles(stdin.Fd(), w.Fd(), o.files), // Fd makes them blocking, as commands expect
+		Files: files,
 		Sys:   attr,
 	})
 	if err != nil {
@@ -98,40 +97,9 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 		return nil, err
 	}
 	g.enforced = append(ofTree, g.enforced...)
-	g.trees.enter(g.pid)
+	g.entry = g.trees.enter(g.pid)
 	return g, nil
 }
-
-// childFiles is the descriptor table of a command: its three, those that it is given, and every other one closed that
-// it would inherit. Go opens none of those, but the host may have been started with some, or have C code that does.
-// (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay open.)
-func childFiles(stdin, output uintptr, given []*os.File) []uintptr {
-	files := []uintptr{stdin, output, output}
-	for _, file := range given {
-		files = append(files, file.Fd())
-	}
-	dir, err := os.Open("/dev/fd")
-	if err != nil {
-		return files
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		fd, err := strconv.Atoi(name)
-		if err != nil || fd < len(files) {
-			continue
-		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			for len(files) <= fd {
-				files = append(files, closed)
-			}
-		}
-	}
-	return files
-}
-
-// closed, in the place of a descriptor, has it closed in the child.
-const closed = ^uintptr(0)
 
 func (g *procGroup) awaitExit() (exit, error) {
 	e, err := g.watch.await(g.pid)

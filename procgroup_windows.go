@@ -392,8 +392,18 @@ func (g *procGroup) close() {
 	}
 }
 
+// isGone leaves it to end.
+func (g *procGroup) isGone() bool { return false }
+
 // trees is Linux's; a job needs to know of no other.
 type trees struct{}
+
+func (*trees) close() {}
+
+// inherited is the Unixes'; here a command's handles are listed when it is started.
+type inherited struct{}
+
+func (*inherited) close() {}
 
 // readPipe reads what lies in a pipe, or waits for it. A program that writes no bytes at all is read here as no
 // bytes, which os.File takes for the end; the pipe itself knows better.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -32,9 +33,9 @@ type process struct {
 	zombie  bool
 }
 
-// processes reads the lines of the table whose numbers are in the range.
-func processes(in pidRange) ([]process, error) {
-	used, err := in.used()
+// processes reads the lines of the table whose numbers are in the range and not to be skipped.
+func processes(in pidRange, skip func(number int) bool) ([]process, error) {
+	used, err := in.used(skip)
 	table := make([]process, 0, len(used))
 	for _, pid := range used {
 		if p, ok := readProcess(pid); ok {
@@ -73,13 +74,16 @@ func union(ranges []pidRange) pidRange {
 // fewNumbers are so many that to ask the kernel for each is quicker than to list all processes.
 const fewNumbers = 1000
 
-// used are the numbers in the range that processes have.
-func (n pidRange) used() (pids []int, err error) {
+// used are the numbers in the range that processes have, but for those to be skipped.
+func (n pidRange) used(skip func(number int) bool) (pids []int, err error) {
 	if size := n.last - n.first; n.first > 0 && 0 <= size && size < fewNumbers {
 		for pid := n.first; pid <= n.last; pid++ {
+			if skip(pid) {
+				continue
+			}
 			fd, err := unix.PidfdOpen(pid, 0) // not for the number of a thread
 			if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-				return n.listed()
+				return n.listed(skip)
 			}
 			if err == nil {
 				unix.Close(fd)
@@ -88,11 +92,11 @@ func (n pidRange) used() (pids []int, err error) {
 		}
 		return pids, nil
 	}
-	return n.listed()
+	return n.listed(skip)
 }
 
 // listed are the same, from a list of all.
-func (n pidRange) listed() (pids []int, err error) {
+func (n pidRange) listed(skip func(number int) bool) (pids []int, err error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func (n pidRange) listed() (pids []int, err error) {
 	defer proc.Close()
 	names, err := proc.Readdirnames(-1)
 	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && n.contain(pid) {
+		if pid, err := strconv.Atoi(name); err == nil && n.contain(pid) && !skip(pid) {
 			pids = append(pids, pid)
 		}
 	}
@@ -108,26 +112,51 @@ func (n pidRange) listed() (pids []int, err error) {
 }
 
 // pidsSince is the range that a process and all that began after it have their numbers in: on a machine with
-// many processes most need not be read. forksBefore is what forks returned before the process began. If there may
-// have been so many since that the numbers came round to it, it is all.
-func pidsSince(pid int, forksBefore uint64) pidRange {
-	const reserved = 1000 // more than the numbers that are never given out, and the forks under way
-	load, err := readProc("/proc/loadavg")
-	fields := strings.Fields(string(load))
-	if err != nil || len(fields) < 5 {
-		return pidRange{}
-	}
-	last, err := strconv.Atoi(fields[4]) // given out last in this pid namespace (man 5 proc_loadavg)
-	if err != nil {
-		return pidRange{}
-	}
-	most, err := readProc("/proc/sys/kernel/pid_max")
-	limit, _ := strconv.ParseUint(strings.TrimSpace(string(most)), 10, 64)
-	if now := forks(); err != nil || forksBefore == 0 || now < forksBefore || now-forksBefore+reserved > limit {
+// many processes most need not be read. before is from before the process began. If the numbers may have come round to it
+// since, it is all.
+func (t *trees) pidsSince(pid int, before numbering) pidRange {
+	last, err := t.load.lastPID()
+	if err != nil || before.comeRound() {
 		return pidRange{}
 	}
 	return pidRange{pid, last}
 }
+
+// loadFile is /proc/loadavg, which says what number was given out last. It stays open, so that to read it takes one
+// system call and not four. The zero value is ready; lastPID may be called concurrently, but not after close.
+type loadFile struct {
+	once sync.Once
+	fd   int
+	err  error
+}
+
+// lastPID is the number given out last in this pid namespace (man 5 proc_loadavg).
+func (l *loadFile) lastPID() (int, error) {
+	l.once.Do(func() {
+		l.fd, l.err = retry(func() (int, error) { return unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	})
+	if l.err != nil {
+		return 0, l.err
+	}
+	var line [128]byte
+	n, err := retry(func() (int, error) { return unix.Pread(l.fd, line[:], 0) })
+	if err != nil {
+		return 0, err
+	}
+	text := bytes.TrimSpace(line[:n])
+	return strconv.Atoi(string(text[bytes.LastIndexByte(text, ' ')+1:]))
+}
+
+// close closes the file, if it is open.
+func (l *loadFile) close() {
+	l.once.Do(func() { l.err = os.ErrClosed })
+	if l.err == nil {
+		unix.Close(l.fd)
+	}
+}
+
+// nobody is a skip that reads all.
+func nobody(int) bool { return false }
 
 // forks is how many processes and threads the machine has ever begun; 0 if it is not known.
 func forks() uint64 {

@@ -265,7 +265,7 @@ type sight struct {
 
 // look looks at all processes.
 func look() (sight, error) {
-	table, err := processes(pidRange{})
+	table, err := processes(pidRange{}, nobody)
 	s := sight{table: table, terminals: make(map[int][]string)}
 	self := false
 	for _, p := range table {

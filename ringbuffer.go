@@ -16,7 +16,7 @@ const (
 	// shown at all. A character has four bytes, so three of it can be on the wrong side.
 	contextBytes = 3
 
-	minReserve = 4 << 10  // bytes that the writer asks for at first
+	minReserve = 512      // bytes that the writer asks for at first: for a command that says nothing, in vain
 	maxReserve = 64 << 10 // and at most: a pipe holds no more, unless it was widened
 )
 

@@ -87,12 +87,16 @@ func (t *runnerTree) awaitExit() (exit, error) {
 	return exit{}, &Error{Kind: ErrInternal, Reason: "the Runner's exit status has neither a code nor a signal"}
 }
 
-func (t *runnerTree) end(ctx context.Context, sig syscall.Signal) (gone bool, left []int) {
+func (t *runnerTree) isGone() bool {
 	select {
-	case <-t.process.Gone(): // a signal would be for nobody
-		return true, nil
+	case <-t.process.Gone():
+		return true
 	default:
+		return false
 	}
+}
+
+func (t *runnerTree) end(ctx context.Context, sig syscall.Signal) (gone bool, left []int) {
 	t.process.Signal(sig)
 	select {
 	case <-t.process.Gone():

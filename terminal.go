@@ -99,15 +99,16 @@ type Terminal struct {
 	timeout    time.Duration // 0: none
 	limits     Limits
 
-	ring    *ringBuffer
-	cgroup  string          // Options.Cgroup
-	journal journal         // Options.Journal
-	starter *starter        // the manager's
-	trees   *trees          // the manager's
-	events  *events         // the manager's
-	busy    *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
-	started moment          // it has left StateStarting
-	ended   moment          // the command has ended and its output is in the ring
+	ring      *ringBuffer
+	cgroup    string          // Options.Cgroup
+	journal   journal         // Options.Journal
+	starter   *starter        // the manager's
+	trees     *trees          // the manager's
+	inherited *inherited      // the manager's
+	events    *events         // the manager's
+	busy      *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
+	started   moment          // it has left StateStarting
+	ended     moment          // the command has ended and its output is in the ring
 
 	// Written before started, and read after.
 	command Command
@@ -309,8 +310,11 @@ func (t *Terminal) awaitKill(ctx context.Context, e *ending) error {
 // calls it with its lock held. after is called when everything has ended, before anybody is told.
 func (t *Terminal) beginRelease(by EndedBy, after func(*Terminal)) {
 	t.retireOnce.Do(func() {
-		e, _ := t.end(by)
+		e, begun := t.prepareEnd(by)
 		t.busy.Go(func() {
+			if begun {
+				t.runEnding(e)
+			}
 			t.retire(e)
 			after(t)
 			t.retired.happen()
@@ -371,6 +375,15 @@ type ending struct {
 // end begins to end the tree, or returns the ending that is under way or was successful. After a release
 // there is no new one. A command that is still being started is ended once it runs.
 func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
+	e, begun = t.prepareEnd(by)
+	if begun {
+		t.busy.Go(func() { t.runEnding(e) })
+	}
+	return e, begun
+}
+
+// prepareEnd is end but for the work, which is runEnding's if it reports true.
+func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ending != nil && (t.released || !t.ending.failed()) {
@@ -379,22 +392,24 @@ func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
 	e = &ending{by: by, done: newMoment()}
 	e.forced, e.force = context.WithCancel(context.Background())
 	t.ending = e
-	t.busy.Go(func() {
-		defer e.force() // frees the context
-		defer e.done.happen()
-		e.err = t.endTree(e.forced)
-		t.mu.Lock()
-		e.over = true
-		reports := e.reports
-		t.mu.Unlock()
-		if reports { // before whoever waits for this ending goes on
-			t.report(e.survivors())
-		}
-		if survivors := e.survivors(); len(survivors) > 0 {
-			t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: survivors})
-		}
-	})
 	return e, true
+}
+
+// runEnding is the work of an ending that was prepared.
+func (t *Terminal) runEnding(e *ending) {
+	defer e.force() // frees the context
+	defer e.done.happen()
+	e.err = t.endTree(e.forced)
+	t.mu.Lock()
+	e.over = true
+	reports := e.reports
+	t.mu.Unlock()
+	if reports { // before whoever waits for this ending goes on
+		t.report(e.survivors())
+	}
+	if survivors := e.survivors(); len(survivors) > 0 {
+		t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: survivors})
+	}
 }
 
 // survivors are the processes that withstood an ending that is over.
@@ -417,7 +432,7 @@ func (t *Terminal) endTree(forced context.Context) error {
 		return nil // it never ran
 	}
 	steps, last := splitEscalation(t.escalation)
-	gone, survivors := false, []int(nil)
+	gone, survivors := t.tree.isGone(), []int(nil)
 	for _, step := range steps {
 		if gone || forced.Err() != nil {
 			break
@@ -514,7 +529,8 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 			return
 		}
 		group, err = startGroup(wrapped.Command, groupOptions{
-			mark: string(t.id), cgroup: t.cgroup, limits: t.limits, files: wrapped.Files, trees: t.trees,
+			mark: string(t.id), cgroup: t.cgroup, limits: t.limits, files: wrapped.Files,
+			inherited: t.inherited, trees: t.trees,
 		})
 	})
 	if err == nil {

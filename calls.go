@@ -56,7 +56,7 @@ func (h *Handler) serve(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.
 	case poll:
 		h.servePoll(c, w.terminal)
 	case await: // without a goroutine, so that many cost little
-		stop := context.AfterFunc(w.done, func() { h.answer(c, w.result) })
+		stop := w.done.then(func() { h.answerNow(c, w.result) })
 		h.letCancel(c, func() {
 			if stop() {
 				go h.answer(c, w.result)
@@ -103,6 +103,23 @@ func (h *Handler) answer(c *call, result func() (any, error)) {
 	h.reply(c, answer, err)
 }
 
+// answerNow is answer without a wait: what cannot be written at once is written by a goroutine.
+func (h *Handler) answerNow(c *call, result func() (any, error)) {
+	h.mu.Lock()
+	stream := h.stream
+	cancelled := c.cancelled != nil
+	h.mu.Unlock()
+	if stream != nil && !cancelled {
+		value, err := result()
+		if stream.tryWrite(h.responseLine(c, value, err)) {
+			h.settle(c)
+			h.leave()
+			return
+		}
+	}
+	go h.answer(c, result)
+}
+
 // answerCreate is answer for a create, which leaves nothing if it was cancelled.
 func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	defer h.leave()
@@ -146,11 +163,23 @@ func (h *Handler) leave() {
 
 // reply writes an answer. Should that fail, the connection is at its end, and whoever reads from it sees that.
 func (h *Handler) reply(c *call, result any, err error) {
+	if stream := h.meetStream(c); stream != nil {
+		stream.write(h.responseLine(c, result, err))
+		return
+	}
 	if err != nil {
 		c.conn.ReplyWithError(context.Background(), c.req.ID, ResponseError(h.outward(err)))
 		return
 	}
 	c.conn.Reply(context.Background(), c.req.ID, result)
+}
+
+// responseLine is an answer as it goes on the wire.
+func (h *Handler) responseLine(c *call, result any, err error) []byte {
+	if err != nil {
+		return appendResponse(nil, wireID(c.req.ID), "error", ResponseError(h.outward(err)))
+	}
+	return appendResponse(nil, wireID(c.req.ID), "result", result)
 }
 
 // cancelPending cancels the request that a $/cancel_request names and reports whether it is one of ours.

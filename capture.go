@@ -12,9 +12,10 @@ import (
 
 // source is what a terminal knows of where its output comes from: a capture, or a Runner (runner.go).
 type source interface {
-	run()   // the goroutine: returns when there can be no more output
-	drain() // returns when every byte that was written before the call is in the ring buffer
-	stop()  // drains, and returns when nothing more comes, whoever still could write
+	run()           // the goroutine: returns when there can be no more output
+	drain(f func()) // calls f, which must not wait, when every byte that was written before is in the ring buffer
+	stop()          // drains, and returns when nothing more comes, whoever still could write
+	over() bool     // whether nothing more comes
 }
 
 // capture moves what arrives in a pipe into a ring buffer until nobody holds the pipe's other end, or
@@ -24,23 +25,32 @@ type source interface {
 type capture struct {
 	pipe  *os.File
 	ring  *ringBuffer
+	wide  *widePipes    // the manager's
 	ended chan struct{} // closed when run has returned: the ring is closed, and so is the pipe
 
 	mu       sync.Mutex
-	drainers []chan struct{} // each closed when what lay in the pipe is in the ring
+	drainers []func() // each called when what lay in the pipe is in the ring
 	stopping bool
+	finished bool // drainers are called by who comes with them
 }
 
-func newCapture(pipe *os.File, ring *ringBuffer) *capture {
-	return &capture{pipe: pipe, ring: ring, ended: make(chan struct{})}
+func newCapture(pipe *os.File, ring *ringBuffer, wide *widePipes) *capture {
+	return &capture{pipe: pipe, ring: ring, wide: wide, ended: make(chan struct{})}
 }
+
+// hotAfter is how many times a read has to fill all the room that it had, a megabyte in all, for the pipe to be worth
+// widening.
+const hotAfter = 24
 
 // run is the goroutine.
 func (c *capture) run() {
 	defer close(c.ended)
+	defer c.finish()
 	defer c.pipe.Close()
 	defer c.ring.close()
-	size := minReserve
+	size, full := minReserve, 0
+	narrow := func() {}
+	defer func() { narrow() }()
 	for {
 		room := c.ring.reserve(size)
 		n, err := readPipe(c.pipe, room)
@@ -54,28 +64,46 @@ func (c *capture) run() {
 			return
 		case n == len(room):
 			size = min(2*size, maxReserve)
+			if full++; full == hotAfter {
+				narrow = c.wide.widen(c.pipe)
+			}
 		}
 	}
 }
 
-// drain returns when every byte that was in the pipe when it was called is in the ring. It is exact:
+// drain calls f when every byte that was in the pipe when it was called is in the ring. It is exact:
 // what a process wrote before it exited lies in the pipe when its exit is seen, so the pipe's own count
 // of bytes says how far to read, and no time has to pass to be sure.
-func (c *capture) drain() {
-	select {
-	case <-c.ended: // nobody else held the pipe
-		return
-	default:
-	}
-	drained := make(chan struct{})
+func (c *capture) drain(f func()) {
 	c.mu.Lock()
-	c.drainers = append(c.drainers, drained)
-	c.mu.Unlock()
-	c.interrupt()
-	select {
-	case <-drained:
-	case <-c.ended:
+	finished := c.finished
+	if !finished {
+		c.drainers = append(c.drainers, f)
 	}
+	c.mu.Unlock()
+	if finished { // nobody else held the pipe
+		f()
+		return
+	}
+	c.interrupt()
+}
+
+// finish is the end of run.
+func (c *capture) finish() {
+	c.mu.Lock()
+	c.finished = true
+	drainers := c.drainers
+	c.drainers = nil
+	c.mu.Unlock()
+	for _, drained := range drainers {
+		drained()
+	}
+}
+
+func (c *capture) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.finished
 }
 
 // stop drains, ends the capture whoever still holds the pipe, and returns when it has ended.
@@ -102,7 +130,7 @@ func (c *capture) interrupted() bool {
 		c.mu.Unlock()
 		again = c.readExactly(unread(c.pipe))
 		for _, drained := range drainers {
-			close(drained)
+			drained()
 		}
 	}
 	c.mu.Lock()

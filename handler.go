@@ -102,7 +102,6 @@ type Handler struct {
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
-		closing:   newMoment(),
 		pending:   make(map[jsonrpc2.ID]*call),
 		terminals: make(map[TerminalID]*Terminal),
 	}
@@ -191,7 +190,7 @@ type poll struct{ terminal *Terminal }
 
 // await is a request whose result is there when something has happened.
 type await struct {
-	done   moment
+	done   *moment
 	result func() (any, error)
 }
 
@@ -239,9 +238,9 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 		return poll{t}
 	case MethodKill:
 		e := t.beginKill()
-		return await{e.done, func() (any, error) { return KillTerminalResponse{}, e.err }}
+		return await{&e.done, func() (any, error) { return KillTerminalResponse{}, e.err }}
 	default:
-		return await{t.ended, func() (any, error) {
+		return await{&t.ended, func() (any, error) {
 			status, err := t.exitStatus()
 			return WaitForTerminalExitResponse(status), err
 		}}
@@ -254,10 +253,12 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 		return refusal{err}
 	}
 	if t == nil { // it was released before
-		return await{alreadyHappened(), func() (any, error) { return ReleaseTerminalResponse{}, nil }}
+		happened := new(moment)
+		happened.happen()
+		return await{happened, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
 	}
 	h.forget(t)
-	return await{t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
+	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
 }
 
 func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
@@ -276,7 +277,7 @@ func (h *Handler) createAndKeep(ctx context.Context, req CreateTerminalRequest) 
 	defer h.creates.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(h.closing, func() { cancel(ErrClosing) })()
+	defer h.closing.then(func() { cancel(ErrClosing) })()
 	t, err := h.manager.Create(ctx, req)
 	switch {
 	case err == nil:

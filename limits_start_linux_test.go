@@ -30,9 +30,10 @@ func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
 	}
 	before := descriptors()
 	for range 20 {
-		inherits := new(inherited)
-		g, err := startGroup(command, groupOptions{limits: Limits{OpenFiles: 50}, inherited: inherits, trees: new(trees)})
+		inherits, all := new(inherited), new(trees)
+		g, err := startGroup(command, groupOptions{limits: Limits{OpenFiles: 50}, inherited: inherits, trees: all})
 		inherits.close()
+		all.close()
 		require.Nil(t, g)
 		require.EqualError(t, err, "acpterm: Limits.OpenFiles: cannot be enforced: invalid argument")
 	}

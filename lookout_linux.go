@@ -15,6 +15,7 @@ import (
 // it need not be looked at closely: a session is left for a new one only. The zero value is ready. Its methods may be
 // called concurrently.
 type trees struct {
+	exits   exits
 	lookout lookout
 	load    loadFile
 
@@ -48,7 +49,10 @@ func (t *trees) enter(leader int) (entry uint64) {
 }
 
 // close gives back what it holds. There are no trees any more.
-func (t *trees) close() { t.load.close() }
+func (t *trees) close() {
+	t.exits.close()
+	t.load.close()
+}
 
 func (t *trees) leave(leader int) {
 	t.mu.Lock()

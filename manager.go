@@ -29,6 +29,7 @@ type Manager struct {
 	starter   starter
 	trees     trees
 	inherited inherited
+	wide      widePipes
 	events    events
 	closing   moment // Close has begun
 
@@ -47,7 +48,7 @@ type session struct {
 	opened    bool
 	options   SessionOptions
 	roots     []string // options.Roots, resolved
-	closed    moment   // CloseSession was called; of one that was opened
+	closed    *moment  // CloseSession was called; of one that was opened
 	terminals map[TerminalID]*Terminal
 	alive     int // terminals, those that are being released too
 }
@@ -56,7 +57,6 @@ type session struct {
 func NewManager(options *Options) *Manager {
 	m := &Manager{
 		ids:       newIDMint(),
-		closing:   newMoment(),
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
 		approvals: make(map[approvalKey]Answer),
@@ -99,7 +99,7 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 		return fail(err)
 	}
 	// Whoever is asked is asked no longer when there would be nothing to run the command in.
-	asking, stop := s.whileOpen(ctx, m.closing)
+	asking, stop := s.whileOpen(ctx, &m.closing)
 	defer stop()
 	id := m.ids.next(req.SessionID)
 	allowed, err := m.authorize(asking, s, id, req, command)
@@ -149,11 +149,9 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		starter:    &m.starter,
 		trees:      &m.trees,
 		inherited:  &m.inherited,
+		wide:       &m.wide,
 		events:     &m.events,
 		busy:       &m.busy,
-		started:    newMoment(),
-		ended:      newMoment(),
-		retired:    newMoment(),
 	}
 	for _, option := range options {
 		option(t)
@@ -184,7 +182,7 @@ type settings struct {
 	policy  Policy  // all that apply; nil: none does
 	roots   []string
 	opened  bool
-	closed  moment // the session is, if it was opened
+	closed  *moment // the session is, if it was opened
 
 	// Options' Timeout and TimeoutFor as they are for a command of this session.
 	timeout func(Command) time.Duration
@@ -250,11 +248,11 @@ func orElse(list, other []string) []string {
 }
 
 // whileOpen is a context that ends with ctx, with the session if it was opened, and with the manager.
-func (s settings) whileOpen(ctx context.Context, closing moment) (_ context.Context, stop func()) {
+func (s settings) whileOpen(ctx context.Context, closing *moment) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stops := []func() bool{context.AfterFunc(closing, func() { cancel(ErrClosing) })}
+	stops := []func() bool{closing.then(func() { cancel(ErrClosing) })}
 	if s.opened {
-		stops = append(stops, context.AfterFunc(s.closed, func() { cancel(ErrSessionNotFound) }))
+		stops = append(stops, s.closed.then(func() { cancel(ErrSessionNotFound) }))
 	}
 	return ctx, func() {
 		for _, stop := range stops {
@@ -326,14 +324,19 @@ func (m *Manager) terminalLocked(session SessionID, id TerminalID) *Terminal {
 // beginRelease makes a terminal unknown, begins to end it, and returns it; nil if that was done before.
 func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*Terminal, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if t := m.terminalLocked(session, id); t != nil {
+	t := m.terminalLocked(session, id)
+	var begin func()
+	if t != nil {
 		delete(m.sessions[session].terminals, id)
 		m.releasing[t] = true
-		t.beginRelease(by, m.released)
-		return t, nil
+		begin = t.prepareRelease(by, m.released)
 	}
-	if m.ids.issued(session, id) {
+	m.mu.Unlock()
+	switch {
+	case t != nil:
+		begin()
+		return t, nil
+	case m.ids.issued(session, id):
 		return nil, nil
 	}
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
@@ -437,7 +440,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 		return fail(&Error{Kind: ErrClosing})
 	}
 	s := m.sessionLocked(id)
-	s.opened, s.options, s.roots, s.closed = true, own, roots, newMoment()
+	s.opened, s.options, s.roots, s.closed = true, own, roots, new(moment)
 	return nil
 }
 

@@ -2,26 +2,81 @@ package acpterm
 
 // Something that happens once.
 
-import "context"
+import "sync"
 
-// moment is something that happens once: a channel that is closed then (Done), and, since it is a context, functions to
-// call then without a goroutine that waits for it (context.AfterFunc).
+// moment is something that happens once: there is a channel that is closed then, and there are functions that are called
+// then, so that nobody needs a goroutine to wait for it. The zero value has not happened. It must not be copied. Its
+// methods may be called concurrently.
 type moment struct {
-	context.Context
-	happen context.CancelFunc
+	mu        sync.Mutex
+	over      bool
+	done      chan struct{} // nil until somebody asks for it
+	reactions map[*reaction]bool
 }
 
-func newMoment() moment {
-	ctx, happen := context.WithCancel(context.Background())
-	return moment{ctx, happen}
-}
+// reaction is a function to call, by its identity.
+type reaction struct{ f func() }
 
-// alreadyHappened is one that has.
-func alreadyHappened() moment {
-	m := newMoment()
-	m.happen()
-	return m
+// happen has it happen, and calls what was to be called then. A second time does nothing.
+func (m *moment) happen() {
+	m.mu.Lock()
+	if m.over {
+		m.mu.Unlock()
+		return
+	}
+	m.over = true
+	reactions := m.reactions
+	m.reactions = nil
+	if m.done != nil {
+		close(m.done)
+	}
+	m.mu.Unlock()
+	for r := range reactions {
+		r.f()
+	}
 }
 
 // happened reports whether it has.
-func (m moment) happened() bool { return m.Err() != nil }
+func (m *moment) happened() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.over
+}
+
+// Done is a channel that is closed when it happens.
+func (m *moment) Done() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.done == nil {
+		m.done = make(chan struct{})
+		if m.over {
+			close(m.done)
+		}
+	}
+	return m.done
+}
+
+// then has a function called when it happens, by whoever makes it happen, or at once by the caller if it has: the function
+// must not wait. stop prevents that, and reports whether it has.
+func (m *moment) then(f func()) (stop func() bool) {
+	r := &reaction{f}
+	m.mu.Lock()
+	over := m.over
+	if !over {
+		if m.reactions == nil {
+			m.reactions = make(map[*reaction]bool)
+		}
+		m.reactions[r] = true
+	}
+	m.mu.Unlock()
+	if over {
+		f()
+	}
+	return func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		waiting := m.reactions[r]
+		delete(m.reactions, r)
+		return waiting
+	}
+}

@@ -16,7 +16,7 @@ import (
 
 // outputOf is a terminal with nothing but output.
 func outputOf(limit int64) *Terminal {
-	return &Terminal{ring: newRingBuffer(limit), limit: limit, ended: newMoment()}
+	return &Terminal{ring: newRingBuffer(limit), limit: limit}
 }
 
 // line is a whole reply.

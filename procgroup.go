@@ -7,14 +7,15 @@ package acpterm
 //	startGroup(Command, groupOptions) (*procGroup, error)
 //	    starts the command with standard input at end of file and one pipe for both outputs; the field
 //	    output is the pipe's other end, on which deadlines work; the field enforced has the limits that hold.
-//	awaitExit() (exit, error)
-//	    returns when the leader has exited, without reaping it. For one caller.
+//	onExit(busy *sync.WaitGroup, f func(exit, error))
+//	    has f called when the leader has exited, without reaping it, or when close gives it up, which is an error. f must not
+//	    wait. A goroutine that this takes is in busy. To be called once.
 //	isGone() bool
 //	    reports whether one look is enough to know that nothing of the tree is left. False says nothing.
 //	end(context.Context, syscall.Signal) (gone bool, left []int)
 //	    sends a signal to the whole tree, and to what joins it meanwhile. It returns when the leader and all of its
 //	    tree have exited, or, with the processes that have not, when the context ends first. For one caller at a
-//	    time, concurrent with awaitExit.
+//	    time, concurrent with f.
 //	close()
 //	    reaps the leader. After it a signal reaches nobody.
 //
@@ -29,6 +30,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -36,7 +38,7 @@ import (
 // tree is what a terminal knows of one: a procGroup, or what a Runner has started (runner.go). This page says what the
 // methods promise; leader is the leader's number, limits are those that hold.
 type tree interface {
-	awaitExit() (exit, error)
+	onExit(busy *sync.WaitGroup, f func(exit, error))
 	isGone() bool
 	end(context.Context, syscall.Signal) (gone bool, left []int)
 	close()

@@ -48,6 +48,11 @@ func (w *exitWatch) open(pid int) error {
 	return err
 }
 
+// onExit has f told when the child has exited.
+func (w *exitWatch) onExit(pid int, busy *sync.WaitGroup, f func(exit, error)) {
+	busy.Go(func() { f(w.await(pid)) })
+}
+
 // close ends the watch, and makes an await return.
 func (w *exitWatch) close() { w.queue.close() }
 

@@ -1,7 +1,6 @@
 package acpterm
 
-// Linux: the leader's exit is seen on a pidfd, which Go's poller watches like a socket: no thread waits,
-// however many terminals there are. The other processes of its tree are found in /proc, or are those of its
+// Linux: the leader's exit is seen on a pidfd (exits_linux.go): no thread waits, however many terminals there are. The other processes of its tree are found in /proc, or are those of its
 // cgroup where the embedder gave one (cgroup_linux.go).
 //
 // How a signal reaches no stranger: the leader's number, which is also its group's and its session's, cannot be
@@ -16,6 +15,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -28,62 +28,101 @@ const fionread = unix.TIOCINQ
 
 // exitWatch sees a child exit without reaping it.
 type exitWatch struct {
-	fd     int       // of the pidfd, as fork gave it; -1 on a kernel without (before 5.2)
-	pidfd  *os.File  // the same, in the poller; nil without
+	trees  *trees
 	before numbering // from before the child began
 	leader process   // the child's line of the table when it was read last; for end alone
+
+	mu   sync.Mutex
+	fd   int               // of the pidfd, as fork gave it; -1 on a kernel without (before 5.2), and when it is closed
+	seen *seenExit         // nil before
+	tell func(exit, error) // whom to tell; nil before that is known
+}
+
+// seenExit is an exit, or why it will not be seen.
+type seenExit struct {
+	exit exit
+	err  error
 }
 
 // prepare asks for the pidfd to be made by the fork itself.
 func (w *exitWatch) prepare(attr *syscall.SysProcAttr, t *trees) {
-	w.before = t.numberingBefore()
+	w.trees, w.before = t, t.numberingBefore()
 	w.fd = -1
 	attr.PidFD = &w.fd
 	attr.Pdeathsig = unix.SIGKILL // the host's end is the command's (starter_linux.go)
 }
 
+// open begins to watch.
 func (w *exitWatch) open(int) error {
 	if w.fd < 0 {
 		return nil
 	}
-	file, err := pollable(w.fd)
-	w.pidfd = file
+	err := w.trees.exits.watch(w.fd, w.look)
+	if err != nil {
+		unix.Close(w.fd)
+	}
 	return err
 }
 
-// pollable hands a descriptor to Go's poller.
-func pollable(fd int) (*os.File, error) {
-	if err := unix.SetNonblock(fd, true); err != nil {
-		unix.Close(fd)
-		return nil, err
+// look sees whether the child has exited, and leaves it a zombie (WNOWAIT).
+func (w *exitWatch) look() (done bool) {
+	w.mu.Lock()
+	if w.fd < 0 {
+		w.mu.Unlock()
+		return true
 	}
-	return os.NewFile(uintptr(fd), "pidfd"), nil
+	e, exited, err := waitNoReap(unix.P_PIDFD, w.fd, unix.WNOHANG)
+	w.mu.Unlock()
+	if exited || err != nil {
+		w.settle(seenExit{e, err})
+		return true
+	}
+	return false
 }
 
+// settle tells of an exit, the first time that it is called.
+func (w *exitWatch) settle(seen seenExit) {
+	w.mu.Lock()
+	tell := w.tell
+	if w.seen != nil {
+		tell = nil
+	} else {
+		w.seen = &seen
+	}
+	w.mu.Unlock()
+	if tell != nil {
+		tell(seen.exit, seen.err)
+	}
+}
+
+// onExit has f told when the child has exited.
+func (w *exitWatch) onExit(pid int, busy *sync.WaitGroup, f func(exit, error)) {
+	w.mu.Lock()
+	seen, watched := w.seen, w.fd >= 0
+	w.tell = f
+	w.mu.Unlock()
+	switch {
+	case seen != nil:
+		f(seen.exit, seen.err)
+	case !watched:
+		busy.Go(func() {
+			e, _, err := waitNoReap(unix.P_PID, pid, 0)
+			w.settle(seenExit{e, err})
+		})
+	}
+}
+
+// close ends the watch.
 func (w *exitWatch) close() {
-	if w.pidfd != nil {
-		w.pidfd.Close()
+	w.mu.Lock()
+	fd := w.fd
+	w.fd = -1
+	w.mu.Unlock()
+	if fd >= 0 {
+		w.trees.exits.forget(fd)
+		unix.Close(fd)
+		w.settle(seenExit{err: os.ErrClosed})
 	}
-}
-
-// await returns when the child has exited and leaves it a zombie (WNOWAIT).
-func (w *exitWatch) await(pid int) (exit, error) {
-	if w.pidfd == nil {
-		e, _, err := waitNoReap(unix.P_PID, pid, 0)
-		return e, err
-	}
-	raw, err := w.pidfd.SyscallConn()
-	if err != nil {
-		return exit{}, err
-	}
-	var e exit
-	var waitErr error
-	readErr := raw.Read(func(fd uintptr) (done bool) {
-		var exited bool
-		e, exited, waitErr = waitNoReap(unix.P_PIDFD, int(fd), unix.WNOHANG)
-		return exited || waitErr != nil
-	})
-	return e, errors.Join(readErr, waitErr)
 }
 
 // childInfo is how waitid fills in siginfo_t (man 2 sigaction): three ints, then the fields of SIGCHLD,
@@ -375,6 +414,15 @@ func (s strays) close() {
 		unix.Close(pidfd)
 	}
 	clear(s)
+}
+
+// pollable hands a descriptor to Go's poller.
+func pollable(fd int) (*os.File, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "pidfd"), nil
 }
 
 // awaitExit returns when the process has exited, or the context has ended.

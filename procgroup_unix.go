@@ -101,13 +101,15 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	return g, nil
 }
 
-func (g *procGroup) awaitExit() (exit, error) {
-	e, err := g.watch.await(g.pid)
-	if err != nil {
-		return exit{}, fmt.Errorf("waiting for process %d: %w", g.pid, err)
-	}
-	close(g.exited)
-	return e, nil
+func (g *procGroup) onExit(busy *sync.WaitGroup, f func(exit, error)) {
+	g.watch.onExit(g.pid, busy, func(e exit, err error) {
+		if err != nil {
+			f(exit{}, fmt.Errorf("waiting for process %d: %w", g.pid, err))
+			return
+		}
+		close(g.exited)
+		f(e, nil)
+	})
 }
 
 // signalGroup sends to the group, whether its leader runs or not. SIGCONT follows what asks a process to end, so
@@ -126,7 +128,9 @@ func (g *procGroup) signalGroup(sig syscall.Signal) {
 
 // close reaps the leader if it has exited. One that has not is left to run, and to its number.
 func (g *procGroup) close() {
-	if g.closeAndReap() {
+	first := g.closeAndReap()
+	g.watch.close() // without the lock: it may tell that the exit will not be seen
+	if first {
 		g.cgroup.remove() // a zombie would hold it
 	}
 }
@@ -138,7 +142,6 @@ func (g *procGroup) closeAndReap() bool {
 	if g.reaped {
 		return false
 	}
-	g.watch.close()
 	g.strays.close()
 	select {
 	case <-g.exited:

@@ -199,6 +199,10 @@ func outputPipe() (r *os.File, w windows.Handle, err error) {
 	return os.NewFile(uintptr(reading), "output"), w, nil
 }
 
+func (g *procGroup) onExit(busy *sync.WaitGroup, f func(exit, error)) {
+	busy.Go(func() { f(g.awaitExit()) })
+}
+
 // awaitExit blocks a thread.
 func (g *procGroup) awaitExit() (exit, error) {
 	defer g.markExited()

@@ -29,11 +29,13 @@ const (
 type ringBuffer struct {
 	keep int64 // bytes that stay readable; never changes
 
-	mu     sync.Mutex
-	buf    []byte        // byte at offset o is buf[o % len(buf)]
-	end    int64         // offset after the last byte written: the total
-	closed bool          // nothing will be written any more
-	wake   chan struct{} // closed at the next commit or close; nil while nobody waits
+	mu        sync.Mutex
+	buf       []byte         // byte at offset o is buf[o % len(buf)]
+	end       int64          // offset after the last byte written: the total
+	closed    bool           // nothing will be written any more
+	followers int            // who look one after the other
+	shared    []sharedGlance // what they have found last, if they are several
+	wake      chan struct{}  // closed at the next commit or close; nil while nobody waits
 }
 
 // newRingBuffer returns a buffer that can show the last limit bytes in whole characters.
@@ -182,8 +184,55 @@ type glance struct {
 	over       bool  // there is no text, and there never will be
 }
 
+// sharedGlance is what a look from an offset has found. Followers that keep up all look from the same offset, so that a
+// hundred of them cost one copy. There may be more to be seen by now; that is for their next look.
+type sharedGlance struct {
+	from int64
+	size int
+	glance
+}
+
+// follow says that somebody will look one time after the other, until stop is called.
+func (r *ringBuffer) follow() (stop func()) {
+	count := func(n int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.followers += n; r.followers < 2 {
+			r.shared = nil
+		}
+	}
+	count(1)
+	return func() { count(-1) }
+}
+
+// sharedGlances are so many that are kept: for those who keep up, and for a few who do not.
+const sharedGlances = 4
+
 // look returns up to size bytes of output from an offset on, in whole characters. size is at least 8.
 func (r *ringBuffer) look(from int64, size int) glance {
+	r.mu.Lock()
+	for _, s := range r.shared {
+		if s.from == from && s.size == size {
+			r.mu.Unlock()
+			return s.glance
+		}
+	}
+	r.mu.Unlock()
+	g := r.lookAlone(from, size)
+	if g.text != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.followers > 1 {
+			if len(r.shared) == sharedGlances {
+				r.shared = r.shared[:copy(r.shared, r.shared[1:])]
+			}
+			r.shared = append(r.shared, sharedGlance{from, size, g})
+		}
+	}
+	return g
+}
+
+func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	r.mu.Lock()
 	oldest := r.end - r.keptLocked()
 	g := glance{begin: from, end: from, total: r.end}

@@ -74,6 +74,10 @@ func startElsewhere(ctx context.Context, r Runner, l Launch, ring *ringBuffer) (
 	return &runnerTree{process, output}, nil
 }
 
+func (t *runnerTree) onExit(busy *sync.WaitGroup, f func(exit, error)) {
+	busy.Go(func() { f(t.awaitExit()) })
+}
+
 func (t *runnerTree) awaitExit() (exit, error) {
 	status, err := t.process.Wait()
 	switch {
@@ -111,9 +115,10 @@ func (t *runnerTree) limits() []EnforcedLimit { return nil }
 func (t *runnerTree) close()                  {}
 
 // What a capture does by reading a pipe, the Runner has done by writing.
-func (t *runnerTree) run()   {}
-func (t *runnerTree) drain() {}
-func (t *runnerTree) stop()  { t.output.Close() }
+func (t *runnerTree) run()           {}
+func (t *runnerTree) drain(f func()) { f() }
+func (t *runnerTree) stop()          { t.output.Close() }
+func (t *runnerTree) over() bool     { return t.output.over() }
 
 // runnerOutput is Launch.Output. Its methods may be called concurrently.
 type runnerOutput struct {
@@ -146,6 +151,12 @@ func (o *runnerOutput) Close() error {
 		o.ring.close()
 	}
 	return nil
+}
+
+func (o *runnerOutput) over() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.closed
 }
 
 // lookups is how the names in a request become a command: on this system, or where a Runner runs it. The zero value is

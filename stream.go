@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -27,8 +28,8 @@ import (
 // where JSON-RPC has an answer for it (-32700 or -32600), and skipped. Requests are answered with the id that they came
 // with, also where jsonrpc2 has no room for it; a handler then sees a string in its place.
 //
-// Together with a Handler it writes terminal/output's replies without jsonrpc2, which would copy the output four times.
-// jsonrpc2's OnSend is not told of those.
+// Together with a Handler it writes the replies to terminal/* without jsonrpc2, which would copy output four times.
+// jsonrpc2's OnSend is not told of those; what goes over the connection can be seen by who wraps it.
 //
 // ReadObject is for one goroutine; WriteObject and Close may be called concurrently with everything.
 type Stream struct {
@@ -127,7 +128,7 @@ func (s *Stream) ReadObject(v any) error {
 			s.skipped(SkippedLine{Text: text, Bytes: size, Reason: wrong.reason, Code: wrong.code})
 		}
 		if m.line != nil {
-			if !s.met.Load() && m.method == MethodOutput {
+			if !s.met.Load() && strings.HasPrefix(m.method, methodPrefix) {
 				m.line = slices.Concat([]byte(`{"`+streamMark+`":true,`), m.line[1:])
 			}
 			if into, ok := v.(json.Unmarshaler); ok {
@@ -296,9 +297,12 @@ func (s *Stream) tryWrite(line []byte) (done bool) {
 func (s *Stream) Close() error { return s.conn.Close() }
 
 // How a Handler and the Stream of its connection find each other, though jsonrpc2 stands between them: the Stream puts
-// a mark into terminal/output requests; the Handler, when it sees one, sends a notification with an inquiry in it; that
+// a mark into terminal/* requests; the Handler, when it sees one, sends a notification with an inquiry in it; that
 // cannot be encoded, and fails with itself, which is how the Stream gets hold of it. Nothing is written. Without a mark
 // no Handler inquires, so another stream does not meet a message that fails.
+
+// methodPrefix is what the methods that a Handler serves begin with.
+const methodPrefix = "terminal/"
 
 // streamMark is the member that a request is marked with.
 const streamMark = "acpterm.stream"

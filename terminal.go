@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"sync"
@@ -63,7 +62,7 @@ func (by EndedBy) state() State {
 
 // meta is what the agent is told of it.
 func (by EndedBy) meta() Meta {
-	return Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, string(by)))}
+	return Meta{"acpterm": json.RawMessage(`{"endedBy":"` + string(by) + `"}`)}
 }
 
 var stateNames = [...]string{"starting", "running", "finished", "killed", "timed out", "failed"}
@@ -104,6 +103,7 @@ type Terminal struct {
 	journal   journal         // Options.Journal
 	starter   *starter        // the manager's
 	trees     *trees          // the manager's
+	wide      *widePipes      // the manager's
 	inherited *inherited      // the manager's
 	events    *events         // the manager's
 	busy      *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
@@ -230,6 +230,7 @@ func (t *Terminal) exitStatusIfEnded() *TerminalExitStatus {
 // much it missed, to the byte; the last piece may be such a report with no text.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
+		defer t.ring.follow()()
 		at := max(offset, 0)
 		for ctx.Err() == nil {
 			g := t.ring.look(at, followSize)
@@ -306,20 +307,37 @@ func (t *Terminal) awaitKill(ctx context.Context, e *ending) error {
 	}
 }
 
-// beginRelease begins to end the tree, if it is not gone, and the capture. It returns at once; the manager
-// calls it with its lock held. after is called when everything has ended, before anybody is told.
-func (t *Terminal) beginRelease(by EndedBy, after func(*Terminal)) {
+// prepareRelease is called by the manager, with its lock held. What it returns, to be called without, begins to end the
+// tree, if it is not gone, and the capture; it waits for nothing. after is called when everything has ended, before anybody
+// is told.
+func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
+	begin = func() {}
 	t.retireOnce.Do(func() {
 		e, begun := t.prepareEnd(by)
-		t.busy.Go(func() {
+		t.busy.Add(1)
+		work := func() {
+			defer t.busy.Done()
 			if begun {
 				t.runEnding(e)
 			}
 			t.retire(e)
 			after(t)
 			t.retired.happen()
-		})
+		}
+		begin = func() {
+			if begun && t.isOver() {
+				work()
+			} else {
+				go work()
+			}
+		}
 	})
+	return begin
+}
+
+// isOver reports whether a release has nothing to wait for.
+func (t *Terminal) isOver() bool {
+	return t.ended.happened() && t.journal == "" && t.tree != nil && t.source.over() && t.tree.isGone()
 }
 
 // awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
@@ -389,7 +407,7 @@ func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 	if t.ending != nil && (t.released || !t.ending.failed()) {
 		return t.ending, false
 	}
-	e = &ending{by: by, done: newMoment()}
+	e = &ending{by: by}
 	e.forced, e.force = context.WithCancel(context.Background())
 	t.ending = e
 	return e, true
@@ -501,7 +519,8 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options) err
 	t.mu.Unlock()
 	t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
 	t.busy.Go(t.source.run)
-	t.busy.Go(t.watch)
+	t.busy.Add(1)
+	t.tree.onExit(t.busy, t.exited)
 	return t.journal.recordStart(t, t.tree.leader())
 }
 
@@ -534,7 +553,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		})
 	})
 	if err == nil {
-		t.tree, t.source = group, newCapture(group.output, t.ring)
+		t.tree, t.source = group, newCapture(group.output, t.ring, t.wide)
 	}
 	return err
 }
@@ -565,10 +584,16 @@ func (t *Terminal) fail(err error) {
 	t.ended.happen()
 }
 
-// watch is the goroutine that sees the command end.
-func (t *Terminal) watch() {
-	e, err := t.tree.awaitExit()
-	t.source.drain()
+// exited is told that the command has exited, and ends it when its output is whole.
+func (t *Terminal) exited(e exit, err error) {
+	t.source.drain(func() {
+		defer t.busy.Done()
+		t.finish(e, err)
+	})
+}
+
+// finish makes the terminal one whose command has ended. It waits for nothing.
+func (t *Terminal) finish(e exit, err error) {
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
 	ending, reported := t.ending, false

@@ -72,11 +72,11 @@ func ExampleRecord() {
 	fmt.Fprint(os.Stdout, transcript)
 	// Output:
 	// agent: {"id":"terminal-1","jsonrpc":"2.0","method":"terminal/create","params":{"sessionId":"s1","command":"date"}}
-	// client: {"id":"terminal-1","result":{"terminalId":"term_1"},"jsonrpc":"2.0"}
+	// client: {"jsonrpc":"2.0","id":"terminal-1","result":{"terminalId":"term_1"}}
 	// agent: {"id":"terminal-2","jsonrpc":"2.0","method":"terminal/wait_for_exit","params":{"sessionId":"s1","terminalId":"term_1"}}
-	// client: {"id":"terminal-2","result":{"exitCode":0,"signal":null,"_meta":{"acpterm":{"endedBy":"finished"}}},"jsonrpc":"2.0"}
+	// client: {"jsonrpc":"2.0","id":"terminal-2","result":{"exitCode":0,"signal":null,"_meta":{"acpterm":{"endedBy":"finished"}}}}
 	// agent: {"id":"terminal-3","jsonrpc":"2.0","method":"terminal/output","params":{"sessionId":"s1","terminalId":"term_1"}}
 	// client: {"jsonrpc":"2.0","id":"terminal-3","result":{"output":"today\n","truncated":false,"exitStatus":{"exitCode":0,"signal":null,"_meta":{"acpterm":{"endedBy":"finished"}}}}}
 	// agent: {"id":"terminal-4","jsonrpc":"2.0","method":"terminal/release","params":{"sessionId":"s1","terminalId":"term_1"}}
-	// client: {"id":"terminal-4","result":{},"jsonrpc":"2.0"}
+	// client: {"jsonrpc":"2.0","id":"terminal-4","result":{}}
 }

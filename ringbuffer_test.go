@@ -199,3 +199,29 @@ func FuzzRingBuffer(f *testing.F) {
 		checkAgainstModel(t, raw, int(limit%700), 1+int(piece), 1+int(reserve))
 	})
 }
+
+// Followers share what they find, each from where it is, and nothing is kept for them when they are gone.
+func TestFollowersShare(t *testing.T) {
+	r := newRingBuffer(100)
+	write := func(text string) {
+		copy(r.reserve(len(text)), text)
+		r.commit(len(text))
+	}
+	write("0123456789")
+	one, two := r.follow(), r.follow()
+	require.Equal(t, "0123456789", r.look(0, 100).text)
+	require.Equal(t, "56789", r.look(5, 100).text)
+	require.Equal(t, "01234567", r.look(0, 8).text)
+	write("abc")
+	require.Equal(t, "0123456789", r.look(0, 100).text, "what was found before is good enough")
+	require.Equal(t, "abc", r.look(10, 100).text, "and the rest comes next")
+	for from := range int64(20) {
+		r.look(from%13, 100)
+	}
+	require.Len(t, r.shared, sharedGlances)
+	one()
+	require.Empty(t, r.shared)
+	require.Equal(t, "0123456789abc", r.look(0, 100).text)
+	require.Empty(t, r.shared, "there is nobody to share with")
+	two()
+}

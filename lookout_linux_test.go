@@ -1,0 +1,75 @@
+package acpterm
+
+// What is known of process numbers without a look at who has them, and of pidfds that nobody watches any more.
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestNumbersOfOtherLeaders(t *testing.T) {
+	var all trees
+	first := all.enter(10)
+	second := all.enter(11)
+	require.False(t, all.others(pidRange{10, 10}, first))
+	require.False(t, all.others(pidRange{10, 11}, first), "11 is a leader that came later")
+	require.True(t, all.others(pidRange{10, 12}, first), "12 is anybody")
+	all.leave(11)
+	require.False(t, all.others(pidRange{10, 11}, first), "11 was a leader, whoever is gone now")
+	third := all.enter(9) // the numbers have come round
+	require.True(t, all.others(pidRange{9, 10}, third), "10 was given out before, and may be again")
+	require.True(t, all.others(pidRange{9, 11}, third))
+
+	for n := range recentLeaders {
+		all.enter(1000 + n)
+	}
+	require.True(t, all.others(pidRange{10, 11}, first), "what is long ago is forgotten")
+	require.Len(t, all.known, recentLeaders)
+	require.False(t, all.others(pidRange{1000, 1000 + recentLeaders - 1}, second+2))
+	require.True(t, all.others(pidRange{1, 10 * recentLeaders}, first), "so many are not looked at")
+}
+
+func TestNumbersComeRound(t *testing.T) {
+	now := numbering{at: time.Now(), forks: forks(), limit: 1 << 22}
+	require.NotZero(t, now.forks)
+	require.False(t, now.comeRound())
+	few := now
+	few.limit = 300
+	require.True(t, few.comeRound(), "there may be fewer numbers than forks under way")
+	old := now
+	old.at = old.at.Add(-time.Hour)
+	require.False(t, old.comeRound(), "the forks themselves are counted then")
+	old.forks -= 1 << 22
+	require.True(t, old.comeRound())
+	require.True(t, numbering{}.comeRound(), "nothing is known")
+}
+
+// A pidfd that is forgotten is not asked about again, and its number may be another's.
+func TestForgottenPidfd(t *testing.T) {
+	var x exits
+	var ends [2]int
+	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+	called := make(chan struct{}, 10)
+	require.NoError(t, x.watch(ends[0], func() bool { called <- struct{}{}; return true }))
+	x.forget(ends[0])
+	require.Empty(t, x.watched)
+	unix.Close(ends[0])
+	unix.Close(ends[1])
+
+	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+	answers := make(chan bool)
+	require.NoError(t, x.watch(ends[0], func() bool { called <- struct{}{}; return <-answers }))
+	unix.Write(ends[1], []byte("x"))
+	<-called
+	answers <- false // it is asked again
+	<-called
+	answers <- true
+	unix.Close(ends[0])
+	unix.Close(ends[1])
+	x.close()
+	require.Empty(t, called)
+	require.Empty(t, x.watched)
+}

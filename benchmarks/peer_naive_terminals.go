@@ -1,0 +1,112 @@
+package main
+
+// Terminals as one writes them in an hour: os/exec, a buffer that is trimmed, a goroutine that waits. The naive client and
+// the one on the Go SDK have these.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+type naiveTerminals struct {
+	mu        sync.Mutex
+	next      int
+	terminals map[string]*naiveTerminal
+}
+
+func newNaiveTerminals() *naiveTerminals {
+	return &naiveTerminals{terminals: make(map[string]*naiveTerminal)}
+}
+
+type naiveTerminal struct {
+	cmd  *exec.Cmd
+	out  trimBuffer
+	done chan struct{} // closed when the command has ended, and all that holds its output
+}
+
+func (ts *naiveTerminals) create(command string, args, env []string, cwd string, limit int) (string, error) {
+	cmd := exec.Command(command, args...)
+	t := &naiveTerminal{cmd: cmd, out: trimBuffer{limit: limit}, done: make(chan struct{})}
+	cmd.Dir = cwd
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = &t.out, &t.out
+	cmd.SysProcAttr = ownGroup()
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	go func() {
+		cmd.Wait()
+		close(t.done)
+	}()
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.next++
+	id := fmt.Sprintf("term_%d", ts.next)
+	ts.terminals[id] = t
+	return id, nil
+}
+
+var errNoTerminal = errors.New("no such terminal")
+
+func (ts *naiveTerminals) get(id string) (*naiveTerminal, error) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if t := ts.terminals[id]; t != nil {
+		return t, nil
+	}
+	return nil, errNoTerminal
+}
+
+// release kills the command if it runs, and forgets the terminal.
+func (ts *naiveTerminals) release(id string) error {
+	t, err := ts.get(id)
+	if err != nil {
+		return err
+	}
+	ts.mu.Lock()
+	delete(ts.terminals, id)
+	ts.mu.Unlock()
+	t.kill()
+	return nil
+}
+
+// releaseAll releases the terminals side by side.
+func (ts *naiveTerminals) releaseAll() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	var all sync.WaitGroup
+	for _, t := range ts.terminals {
+		all.Go(t.kill)
+	}
+	all.Wait()
+	clear(ts.terminals)
+}
+
+func (t *naiveTerminal) ended() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill returns when the command has ended.
+func (t *naiveTerminal) kill() {
+	if !t.ended() {
+		killGroup(t.cmd.Process)
+		<-t.done
+	}
+}
+
+// status is the exit code, or else the signal, of a command that has ended.
+func (t *naiveTerminal) status() (code *int, signal *string) {
+	if n := t.cmd.ProcessState.ExitCode(); n >= 0 {
+		return &n, nil
+	}
+	name := t.cmd.ProcessState.String()
+	return nil, &name
+}

@@ -1,0 +1,38 @@
+package main
+
+// The peer that is a Node program: testdata/node/client.mjs, on the official TypeScript SDK.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// nodeCommand is the Node client. Where it cannot run, the error says so; it is a failure where the environment's
+// ACPTERM_REQUIRE_TYPESCRIPT is 1.
+func nodeCommand() (command, error) {
+	missing := func(what string) (command, error) {
+		if os.Getenv("ACPTERM_REQUIRE_TYPESCRIPT") == "1" {
+			return command{}, errors.New(what)
+		}
+		return command{}, fmt.Errorf("%w: %s", errMissing, what)
+	}
+	node, err := exec.LookPath("node")
+	if err != nil {
+		return missing("there is no node")
+	}
+	// From the repository's root, and from this module's directory.
+	for _, dir := range []string{"benchmarks/testdata/node", "testdata/node"} {
+		script := filepath.Join(filepath.FromSlash(dir), "client.mjs")
+		if _, err := os.Stat(script); err != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "node_modules", "@agentclientprotocol", "sdk")); err != nil {
+			return missing("npm ci --prefix " + dir + " has not been run")
+		}
+		return system(node, script), nil
+	}
+	return missing("testdata/node is not here; run it in the repository's root")
+}

@@ -28,7 +28,7 @@ type trees struct {
 }
 
 // recentLeaders are so many that are remembered when they are gone.
-const recentLeaders = 1 << 10
+const recentLeaders = 1 << 12
 
 // enter says that a process is a leader from now on, and which entry it is.
 func (t *trees) enter(leader int) (entry uint64) {
@@ -36,14 +36,17 @@ func (t *trees) enter(leader int) (entry uint64) {
 	defer t.mu.Unlock()
 	if t.leaders == nil {
 		t.leaders, t.known = make(map[int]uint64), make(map[int]uint64)
-		t.recent = make([]int, recentLeaders)
+	}
+	if len(t.recent) < recentLeaders {
+		t.recent = append(t.recent, leader)
+	} else {
+		oldest := &t.recent[t.entries%recentLeaders]
+		if t.known[*oldest]+recentLeaders <= t.entries+1 { // and the number has not been another leader's since
+			delete(t.known, *oldest)
+		}
+		*oldest = leader
 	}
 	t.entries++
-	oldest := &t.recent[t.entries%recentLeaders]
-	if t.known[*oldest]+recentLeaders <= t.entries {
-		delete(t.known, *oldest)
-	}
-	*oldest = leader
 	t.leaders[leader], t.known[leader] = t.entries, t.entries
 	return t.entries
 }
@@ -77,10 +80,10 @@ func (t *trees) skip(entry uint64, round bool) func(number int) bool {
 	}
 }
 
-// others reports whether a range, which begins with a leader and does not come round, has numbers that were not given to
-// later leaders. If it has none, the leader has never started anybody.
+// others reports whether a range that begins with a leader has numbers that were not given to later leaders. If it has
+// none, the leader has never started anybody. Of a range that comes round, or is long, it is not known.
 func (t *trees) others(in pidRange, entry uint64) bool {
-	if in.last-in.first > recentLeaders {
+	if in.first == 0 || in.last < in.first || in.last-in.first > recentLeaders {
 		return true
 	}
 	t.mu.Lock()

@@ -175,6 +175,9 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 	strangers := make(map[identity]bool) // who was seen to carry no mark
 	sealed := false                      // none of the group can fork
 	for first := true; ctx.Err() == nil; first = false {
+		if g.isGone() {
+			return true, nil
+		}
 		members := g.members(strangers)
 		for _, p := range members {
 			if p.group != g.pid {
@@ -220,8 +223,7 @@ func (g *procGroup) isGone() bool {
 	if !g.hasExited() || g.cgroup != nil {
 		return false
 	}
-	since := g.trees.pidsSince(g.pid, g.watch.before)
-	return since.first == g.pid && since.last >= g.pid && !g.trees.others(since, g.entry)
+	return !g.trees.others(g.trees.pidsSince(g.pid, g.watch.before), g.entry)
 }
 
 // hasExited reports whether the leader was seen to.
@@ -286,7 +288,10 @@ func (m member) unknown() bool { return m.started == 0 }
 func (g *procGroup) members(strangers map[identity]bool) []member {
 	exited := g.hasExited() // before the look: whom it has started is there then, or was
 	since := g.trees.pidsSince(g.pid, g.watch.before)
-	table := g.trees.lookout.processes(since, g.trees.skip(g.entry, since == pidRange{}))
+	var table []process
+	if g.trees.others(since, g.entry) {
+		table = g.trees.lookout.processes(since, g.trees.skip(g.entry, since == pidRange{}))
+	}
 	leader, ok := g.readLeader(exited)
 	if !ok {
 		g.mu.Lock()

@@ -1,0 +1,340 @@
+// <acp-terminal src="/<token>/terminals/<id>">: one terminal and nothing else.
+//
+// Attributes: src. Properties: row (the terminal's status, see row.go), text (the output that is held, without colours),
+// missed (how many bytes were skipped), following. Methods: stop(), copy(), find(text). Events: "status", with the row as
+// its detail, whenever that changes. Its height is 24rem unless the page says otherwise.
+
+import { Terminal } from './xterm/xterm.mjs'
+import { SearchAddon } from './xterm/addon-search.mjs'
+import { follow } from './stream.js'
+import { bytes, duration, element, outcome, tone } from './text.js'
+import { makeInert } from './inert.js'
+import { openStyled } from './styles.js'
+import { themes, searchColors } from './themes.js'
+
+// What writes to a pipe cannot know how wide the screen is, and takes it for this wide: a narrower one scrolls.
+const minColumns = 80
+const scrollbarWidth = 14
+
+const dark = matchMedia('(prefers-color-scheme: dark)')
+
+class AcpTerminal extends HTMLElement {
+  static observedAttributes = ['src']
+
+  row = null
+  missed = 0
+  #parts = null
+  #xterm = null
+  #search = null
+  #connection = null // of the src
+  #clockOffset = 0 // the server's clock, less ours
+  #ready = null // when the styles are there and xterm.js is open
+
+  get following() {
+    const buffer = this.#xterm?.buffer.active
+    return !buffer || buffer.viewportY >= buffer.baseY
+  }
+
+  get text() {
+    if (!this.#xterm) return ''
+    const buffer = this.#xterm.buffer.active
+    const lines = []
+    for (let i = 0; i < buffer.length; i++) {
+      const line = buffer.getLine(i)
+      const next = buffer.getLine(i + 1)
+      const text = line.translateToString(!next?.isWrapped)
+      if (line.isWrapped && lines.length) lines[lines.length - 1] += text
+      else lines.push(text)
+    }
+    return lines.join('\n').replace(/\n+$/, '\n')
+  }
+
+  connectedCallback() {
+    this.#ready = this.#open()
+    this.#connect()
+  }
+
+  disconnectedCallback() {
+    this.#connection?.abort()
+    this.#connection = null
+    this.#parts?.stopped.abort()
+    this.#xterm?.dispose()
+    this.#xterm = this.#parts = null
+    this.shadowRoot.replaceChildren()
+    this.shadowRoot.adoptedStyleSheets = []
+  }
+
+  attributeChangedCallback() {
+    if (this.isConnected && this.#parts) this.#connect()
+  }
+
+  // stop has the command ended; called again while it is being ended, by force.
+  async stop() {
+    const response = await fetch(`${this.getAttribute('src')}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
+    if (!response.ok) this.#say(`Not stopped: ${await response.text()}`)
+  }
+
+  // copy puts what is selected, or else all the output that is held, into the clipboard.
+  async copy() {
+    const text = this.#xterm.getSelection() || this.text
+    try {
+      await navigator.clipboard.writeText(text)
+      this.#say('Copied')
+    } catch {
+      this.#say('The browser does not allow copying')
+    }
+  }
+
+  // find goes to the next place of a text, or the one before, and reports whether there is one.
+  find(text, backwards = false, incremental = false) {
+    const options = { decorations: searchColors(dark.matches), incremental }
+    return backwards ? this.#search.findPrevious(text, options) : this.#search.findNext(text, options)
+  }
+
+  async #open() {
+    const root = this.shadowRoot ?? this.attachShadow({ mode: 'open' })
+    const p = this.#parts = build(root)
+    const stopped = p.stopped = new AbortController()
+    const on = (target, type, handler) => target.addEventListener(type, handler, { signal: stopped.signal })
+    await Promise.all(p.styles.map(link => new Promise(resolve => {
+      link.onload = link.onerror = resolve
+    })))
+    if (stopped.signal.aborted) return
+
+    const xterm = this.#xterm = new Terminal({
+      allowProposedApi: true, // the search's decorations are
+      convertEol: true, // the output is a pipe's: no terminal has added returns
+      cols: 80, rows: 24, cursorInactiveStyle: 'none', disableStdin: true,
+      fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: matchMedia('(max-width: 600px)').matches ? 12 : 13,
+      lineHeight: 1.3, linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, scrollback: 10000,
+      theme: themes(dark.matches), windowOptions: {},
+    })
+    makeInert(xterm)
+    xterm.loadAddon(this.#search = new SearchAddon())
+    openStyled(xterm, p.screen, root)
+    xterm.textarea.setAttribute('aria-label', 'Output, for reading only. Arrow and page keys scroll, Control F finds.')
+    xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
+    this.#fit()
+
+    const resized = new ResizeObserver(() => this.#fit())
+    resized.observe(p.screen)
+    on(stopped.signal, 'abort', () => resized.disconnect())
+    let touched = 0
+    on(p.screen, 'touchstart', event => { touched = event.touches[0].clientY })
+    on(p.screen, 'touchmove', event => {
+      const lines = Math.trunc((touched - event.touches[0].clientY) / 17)
+      xterm.scrollLines(lines)
+      touched -= lines * 17
+    })
+    on(dark, 'change', () => { xterm.options.theme = themes(dark.matches) })
+    xterm.onRender(() => { p.toEnd.hidden = this.following })
+    on(p.toEnd, 'click', () => { xterm.scrollToBottom(); xterm.focus() })
+    on(p.stop, 'click', () => this.stop())
+    on(p.copy, 'click', () => this.copy())
+    on(p.reader, 'click', () => {
+      xterm.options.screenReaderMode = !xterm.options.screenReaderMode
+      p.reader.setAttribute('aria-pressed', xterm.options.screenReaderMode)
+    })
+    on(p.findButton, 'click', () => this.#toggleFind(p.findBar.hidden))
+    on(p.findText, 'input', () => this.find(p.findText.value, false, true))
+    on(p.findText, 'keydown', event => {
+      if (event.key === 'Enter') this.find(p.findText.value, event.shiftKey)
+    })
+    on(p.findNext, 'click', () => this.find(p.findText.value))
+    on(p.findPrevious, 'click', () => this.find(p.findText.value, true))
+    on(p.findClose, 'click', () => this.#toggleFind(false))
+    on(root, 'keydown', event => {
+      if (event.key === 'Escape' && !p.findBar.hidden) this.#toggleFind(false)
+      else if (event.key === 'f' && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault()
+        this.#toggleFind(true)
+      }
+    })
+    this.#search.onDidChangeResults(({ resultIndex, resultCount }) => {
+      p.findCount.textContent = !p.findText.value ? '' : resultCount ? `${resultIndex + 1} of ${resultCount}` : 'none'
+    })
+    const clock = setInterval(() => this.#showNumbers(), 200)
+    on(stopped.signal, 'abort', () => clearInterval(clock))
+  }
+
+  // fit makes the screen as large as there is room.
+  #fit() {
+    const screen = this.#xterm?.element?.querySelector('.xterm-screen')
+    const { clientWidth, clientHeight } = this.#parts?.screen ?? {}
+    if (!screen?.offsetWidth || !clientHeight) return
+    const width = screen.offsetWidth / this.#xterm.cols
+    const height = screen.offsetHeight / this.#xterm.rows
+    const columns = Math.floor((clientWidth - scrollbarWidth) / width)
+    this.#xterm.resize(Math.max(minColumns, columns), Math.max(2, Math.floor(clientHeight / height)))
+    this.#parts.screen.firstChild.style.width = columns < minColumns ? `${minColumns * width + scrollbarWidth}px` : ''
+  }
+
+  // onKey scrolls; xterm.js itself sees no key, so that Tab leaves.
+  #onKey(event) {
+    if (event.type !== 'keydown') return false
+    const xterm = this.#xterm
+    const scroll = {
+      ArrowUp: () => xterm.scrollLines(-1), ArrowDown: () => xterm.scrollLines(1),
+      PageUp: () => xterm.scrollPages(-1), PageDown: () => xterm.scrollPages(1),
+      Home: () => xterm.scrollToTop(), End: () => xterm.scrollToBottom(),
+    }[event.key]
+    if (scroll && !event.altKey && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault()
+      scroll()
+    }
+    return false
+  }
+
+  #toggleFind(show) {
+    const p = this.#parts
+    p.findBar.hidden = !show
+    p.findButton.setAttribute('aria-expanded', show)
+    if (show) {
+      p.findText.select()
+      p.findText.focus()
+    } else {
+      this.#search.clearDecorations()
+      p.findButton.focus()
+    }
+  }
+
+  async #connect() {
+    this.#connection?.abort()
+    const connection = this.#connection = new AbortController()
+    const signal = connection.signal
+    await this.#ready
+    if (signal.aborted) return
+    this.row = null
+    this.missed = 0
+    this.#xterm.reset()
+    this.#xterm.clear()
+    const p = this.#parts
+    p.message.textContent = p.command.textContent = p.state.textContent = p.numbers.textContent = p.note.textContent = ''
+    if (!this.hasAttribute('src')) return
+    const src = this.getAttribute('src')
+    await follow(`${src}/output`, {
+      signal,
+      onEvent: event => {
+        if (signal.aborted) return
+        return event.type === 'status' ? this.#showStatus(event.data) : this.#write(event.data, signal)
+      },
+      onConnection: state => this.#say({
+        lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
+        gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
+      }[state] ?? ''),
+    })
+    if (!signal.aborted && this.row && !this.row.bytes && !p.message.textContent && this.row.state !== 'denied') {
+      p.message.textContent = 'No output.'
+    }
+  }
+
+  // write shows a piece of output, and is done when xterm.js is: that is the brake.
+  #write({ missed, text }, signal) {
+    if (missed) {
+      this.missed += missed
+      // Whatever sequence or colour the output was in, it is not any more.
+      const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
+      text = `\x18\x1b\\\x1b[0m${bol}\x1b[7m ${bytes(missed)} not shown: the output was faster than this page. \x1b[0m\r\n${text}`
+    }
+    return new Promise(resolve => {
+      signal.addEventListener('abort', resolve, { once: true })
+      this.#xterm.write(text, () => {
+        signal.removeEventListener('abort', resolve)
+        resolve()
+      })
+    })
+  }
+
+  #showStatus({ now, row }) {
+    const p = this.#parts
+    const before = this.row
+    this.#clockOffset = now - Date.now()
+    this.row = row
+    this.dataset.state = row.state
+    p.box.dataset.tone = tone(row)
+    p.command.textContent = row.command
+    p.command.title = [row.program, row.pid && `process ${row.pid}`].filter(Boolean).join(', ')
+    if (!before || outcome(before) !== outcome(row) || before.status !== row.status || before.survivors !== row.survivors) {
+      p.state.textContent = stateText(row)
+    }
+    p.message.textContent = row.state === 'denied' || row.state === 'failed' ? notRun(row) : ''
+    p.screen.classList.toggle('unused', row.state === 'denied' || row.state === 'failed')
+    const focused = this.shadowRoot.activeElement === p.stop
+    p.stop.hidden = !row.canStop
+    p.stop.textContent = row.stopping ? 'Force stop' : 'Stop'
+    if (focused && p.stop.hidden) p.copy.focus()
+    this.#showNumbers()
+    this.dispatchEvent(new CustomEvent('status', { detail: row }))
+  }
+
+  #showNumbers() {
+    const row = this.row
+    if (!row) return
+    const ended = row.ended || Date.now() + this.#clockOffset
+    const numbers = [row.dir, row.session]
+    if (row.state !== 'denied' && row.state !== 'failed') {
+      numbers.push(duration(ended - row.started), bytes(row.bytes))
+      if (row.dropped) numbers.push(`${bytes(row.dropped)} dropped`)
+    }
+    const shown = this.#parts.numbers
+    while (shown.childElementCount > numbers.length) shown.lastChild.remove()
+    numbers.forEach((text, i) => {
+      const item = shown.children[i] ?? shown.appendChild(element('li'))
+      if (item.textContent !== text) item.textContent = text
+    })
+  }
+
+  #say(text) {
+    if (this.#parts && this.#parts.note.textContent !== text) this.#parts.note.textContent = text
+  }
+}
+
+// stateText is what a screen reader hears when it changes.
+function stateText(row) {
+  let text = outcome(row)
+  if (row.state === 'killed' || row.state === 'timed out') text += row.status ? `, ${row.status}` : ''
+  if (row.survivors) text += `; still running: ${row.survivors}`
+  return text
+}
+
+function notRun(row) {
+  const start = row.state === 'denied' ? 'This command was denied and did not run.' : 'This command could not be started.'
+  return [start, row.status, row.rule && `Rule: ${row.rule}`].filter(Boolean).join('\n')
+}
+
+// build makes the element's parts.
+function build(root) {
+  const p = {}
+  const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })
+  const link = href => element('link', { rel: 'stylesheet', href: new URL(href, import.meta.url).href })
+  p.styles = [link('./xterm/xterm.css'), link('./acp-terminal.css')]
+  p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
+  p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
+  p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
+  p.note = element('p', { class: 'note', role: 'status' })
+  p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
+  p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
+  p.copy = button('Copy')
+  p.stop = button('Stop', { class: 'stop', hidden: true })
+  p.findText = element('input', { type: 'search', 'aria-label': 'Find in the output', placeholder: 'Find', spellcheck: false, autocomplete: 'off' })
+  p.findCount = element('span', { class: 'count', role: 'status' })
+  p.findPrevious = button('↑', { 'aria-label': 'Previous' })
+  p.findNext = button('↓', { 'aria-label': 'Next' })
+  p.findClose = button('✕', { 'aria-label': 'Close' })
+  p.findBar = element('div', { class: 'find', id: 'find', role: 'search', hidden: true },
+    p.findText, p.findCount, p.findPrevious, p.findNext, p.findClose)
+  p.screen = element('div', { class: 'screen' })
+  p.message = element('p', { class: 'message' })
+  p.toEnd = button('↓ Follow', { class: 'to-end', hidden: true, title: 'Go to the end and follow the output' })
+  p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
+    element('header', {},
+      element('div', { class: 'title' }, p.state, p.command),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.copy, p.stop),
+      p.numbers, p.note),
+    p.findBar,
+    element('div', { class: 'body' }, p.screen, p.message, p.toEnd))
+  root.replaceChildren(...p.styles, p.box)
+  return p
+}
+
+customElements.define('acp-terminal', AcpTerminal)

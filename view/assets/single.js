@@ -1,0 +1,7 @@
+// The page of one terminal: its address is the terminal's.
+import './acp-terminal.js'
+
+const terminal = document.createElement('acp-terminal')
+terminal.setAttribute('src', location.pathname)
+terminal.addEventListener('status', event => { document.title = event.detail.command })
+document.querySelector('main').append(terminal)

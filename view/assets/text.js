@@ -1,0 +1,43 @@
+// Numbers for people.
+
+const units = ['B', 'kB', 'MB', 'GB', 'TB']
+
+export function bytes(n) {
+  let unit = 0
+  for (; n >= 1000 && unit < units.length - 1; unit++) n /= 1000
+  return `${unit && n < 100 ? n.toFixed(1) : Math.round(n)} ${units[unit]}`
+}
+
+export function duration(ms) {
+  const s = ms / 1000
+  if (ms >= 0 && ms < 100) return `${Math.round(ms)} ms`
+  if (s < 10) return `${Math.max(0, s).toFixed(1)} s`
+  if (s < 60) return `${Math.floor(s)} s`
+  if (s < 3600) return `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`
+  return `${Math.floor(s / 3600)} h ${Math.floor(s / 60 % 60)} min`
+}
+
+// outcome is a row's state in a word or two.
+export function outcome(row) {
+  if (row.state === 'finished') return row.good ? 'done' : row.status || 'ended'
+  return row.state
+}
+
+// tone is the class of its colour.
+export function tone(row) {
+  if (row.state === 'running' || row.state === 'starting') return 'running'
+  if (row.state === 'stopping') return 'stopping'
+  if (row.state === 'finished') return row.good ? 'good' : 'bad'
+  return row.state === 'denied' ? 'denied' : row.state === 'failed' ? 'bad' : 'stopped'
+}
+
+// element makes one: element('p', { class: 'x', textContent: 'y' }, ...children). Text is never HTML.
+export function element(name, properties = {}, ...children) {
+  const made = document.createElement(name)
+  for (const [key, value] of Object.entries(properties)) {
+    if (key in made && key !== 'role') made[key] = value
+    else made.setAttribute(key, value)
+  }
+  made.append(...children)
+  return made
+}

@@ -1,0 +1,242 @@
+package browsertest
+
+// Chromium, and pages in it: the means of the tests.
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/view"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long something on a page may take that should be there soon. No test measures it.
+const patience = 20 * time.Second
+
+// findChromium returns the browser's file. Without one the test is skipped, or fails where it must not be.
+func findChromium(t testing.TB) string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("ACPTERM_REQUIRE_CHROMIUM") != "" {
+		t.Fatal("ACPTERM_REQUIRE_CHROMIUM is set, and there is no Chromium in PATH")
+	}
+	t.Skip("there is no Chromium in PATH")
+	return ""
+}
+
+// browser is a running Chromium.
+type browser struct{ ctx context.Context }
+
+// startBrowser starts one for a test. When that ends the browser is gone, and so is all that it started or wrote.
+func startBrowser(t testing.TB) *browser {
+	dir, err := os.MkdirTemp("", "acpterm-browser-")
+	require.NoError(t, err)
+	profile := filepath.Join(dir, "profile")
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(findChromium(t)), chromedp.NoSandbox, chromedp.UserDataDir(profile),
+		chromedp.Flag("crash-dumps-dir", dir), chromedp.Env("HOME="+dir, "TMPDIR="+dir, "XDG_CONFIG_HOME="+dir,
+			"XDG_CACHE_HOME="+dir),
+		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.WSURLReadTimeout(time.Minute))
+	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	require.NoError(t, chromedp.Do(ctx), "start Chromium")
+	t.Cleanup(func() {
+		require.NoError(t, chromedp.Cancel(ctx), "end Chromium")
+		cancel()
+		endAllocator()
+		require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, patience, 10*time.Millisecond,
+			"processes of the browser are left")
+		require.NoError(t, os.RemoveAll(dir))
+	})
+	return &browser{ctx}
+}
+
+// processesWith are the command lines of processes that have a text in them; none where there is no /proc.
+func processesWith(text string) (found []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), text) {
+			found = append(found, string(line))
+		}
+	}
+	return found
+}
+
+// page is a tab.
+type page struct {
+	t     testing.TB
+	ctx   context.Context
+	close context.CancelFunc
+
+	mu       sync.Mutex
+	problems []string // what the browser complained of
+}
+
+// open opens a tab.
+func (b *browser) open(t testing.TB, url string, before ...chromedp.Action[chromedp.Void]) *page {
+	p := &page{t: t}
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithListener(p.listen))
+	t.Cleanup(cancel)
+	p.ctx, p.close = ctx, cancel
+	p.run()
+	_, err := chromedp.Call(ctx, log.Enable, cdp.Empty{})
+	require.NoError(t, err)
+	p.run(append(before, chromedp.Navigate(url))...)
+	return p
+}
+
+// listen keeps what the browser complains of.
+func (p *page) listen(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.complain(fmt.Sprintf("exception: %+v", e.ExceptionDetails.Exception.Description))
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError {
+			p.complain("log: " + e.Entry.Text + " " + e.Entry.URL)
+		}
+	}
+}
+
+func (p *page) complain(problem string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.problems) < 5 {
+		p.problems = append(p.problems, problem)
+	}
+}
+
+// requireQuiet fails if the browser has complained of the page.
+func (p *page) requireQuiet() {
+	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.Empty(p.t, p.problems)
+}
+
+func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	if chromedp.FromContext(p.ctx).Target == nil {
+		ctx = p.ctx // the first one makes the tab, which lives as long as its context
+	}
+	defer cancel()
+	require.NoError(p.t, chromedp.Do(ctx, actions...))
+}
+
+// library is what tests say on the page: el is the terminal, part(selector) is in it.
+const library = `
+	const el = document.querySelector('acp-terminal')
+	const part = selector => el?.shadowRoot?.querySelector(selector)
+	const visible = node => !!node && node.checkVisibility({ visibilityProperty: true })
+`
+
+// eval returns the value of an expression on the page.
+func eval[T any](p *page, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T]("(() => {"+library+"return ("+expression+")})()",
+		chromedp.EvalAwaitPromise))
+	require.NoError(p.t, err, expression)
+	return value
+}
+
+// until returns when an expression on the page is true.
+func (p *page) until(expression string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); !eval[bool](p,
+		"(() => { try { return !!("+expression+") } catch { return false } })()"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.t.Fatalf("the page has not come to %s\nthe text is %.600q\nthe state is %s\nproblems: %q", expression,
+				eval[string](p, "el?.text ?? ''"), eval[string](p, "JSON.stringify(el?.row ?? null)"), p.problems)
+		}
+	}
+}
+
+// click clicks a part of the terminal where it is seen, as a person would.
+func (p *page) click(selector string) {
+	p.t.Helper()
+	at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
+		const box = part(%q).getBoundingClientRect()
+		return { X: box.x + box.width / 2, Y: box.y + box.height / 2 }
+	})()`, selector))
+	p.run(chromedp.MouseClickXY(at.X, at.Y))
+}
+
+// press presses keys.
+func (p *page) press(keys string, options ...chromedp.KeyOption) {
+	p.t.Helper()
+	p.run(chromedp.KeyEvent(keys, options...))
+}
+
+// focused is the name of what has the focus: the deepest, and for readers.
+func (p *page) focused() string {
+	p.t.Helper()
+	return eval[string](p, `(() => {
+		let node = document.activeElement
+		while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement
+		return node?.getAttribute('aria-label') ?? node?.textContent ?? ''
+	})()`)
+}
+
+// viewer is a manager, its view and the server of that.
+type viewer struct {
+	*acpterm.Manager
+	view   *view.View
+	server *httptest.Server
+	url    string
+}
+
+func serve(t testing.TB, m *acpterm.Manager, options *view.Options) *viewer {
+	v := view.Handler(m, options)
+	server := httptest.NewServer(v)
+	t.Cleanup(func() {
+		v.Close()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return &viewer{m, v, server, v.URL(server.Listener.Addr())}
+}
+
+// create starts a command.
+func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.Terminal {
+	t.Helper()
+	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{
+		SessionID: "session-1", Command: command, Args: args, Cwd: "/home/me/shop",
+	})
+	require.NoError(t, err)
+	return terminal
+}
+
+// only is the address of the page with one terminal alone.
+func (v *viewer) only(terminal *acpterm.Terminal) string {
+	return v.server.URL + v.view.TerminalPath(terminal.ID())
+}
+
+// wheel turns the mouse's wheel at a place.
+func wheel(p *page, x, y, by float64) {
+	p.t.Helper()
+	_, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+		Type: input.DispatchMouseEventTypeMouseWheel, X: x, Y: y, DeltaX: 1e-6, DeltaY: by,
+	})
+	require.NoError(p.t, err)
+}

@@ -1,0 +1,24 @@
+module github.com/acpterm/acpterm/view/browsertest
+
+go 1.26.0
+
+require (
+	github.com/acpterm/acpterm v0.0.0
+	github.com/acpterm/acpterm/view v0.0.0
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
+	github.com/stretchr/testify v1.12.1
+)
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+	github.com/oklog/ulid/v2 v2.1.2 // indirect
+	github.com/sourcegraph/jsonrpc2 v0.2.3 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
+
+replace (
+	github.com/acpterm/acpterm => ../..
+	github.com/acpterm/acpterm/view => ..
+)

@@ -1,0 +1,57 @@
+package browsertest
+
+// The commands that tests run: made up, or the test binary itself.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/acptermtest"
+)
+
+// TestMain also makes the test binary a command.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "child" {
+		child(os.Args[2])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func child(which string) {
+	switch which {
+	case "family": // starts another process, which does not end when it is asked to
+		other := exec.Command(os.Args[0], "child", "stubborn")
+		other.Stdout = os.Stdout
+		if err := other.Start(); err != nil {
+			panic(err)
+		}
+		time.Sleep(time.Hour)
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Printf("ready %d\n", os.Getpid())
+		time.Sleep(time.Hour)
+	}
+}
+
+// steps is a command that prints one text for each that it is sent, and ends when there are no more.
+func steps(texts <-chan string) acptermtest.Script {
+	return func(p *acptermtest.Process) int {
+		for {
+			select {
+			case text, more := <-texts:
+				if !more {
+					return 0
+				}
+				p.Write([]byte(text))
+			case <-p.Context().Done():
+				return 1
+			}
+		}
+	}
+}

@@ -1,0 +1,550 @@
+package browsertest
+
+// What people see and do, in a browser.
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// made is a manager of made-up commands.
+func made(t testing.TB, commands acptermtest.Commands) *acpterm.Manager {
+	return acptermtest.NewManager(t, &acpterm.Options{Runner: commands})
+}
+
+// TestInTheBrowser has one browser for all, which is most of the time that each would take.
+func TestInTheBrowser(t *testing.T) {
+	b := startBrowser(t)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *browser)
+	}{
+		{"output is live, the status changes, and both stay", testLive},
+		{"colors and progress bars look as they should", testRendering},
+		{"a reload and a lost connection leave no gap and no repeat", testResuming},
+		{"Stop ends the tree, and by force when pressed twice", testStop},
+		{"without leave there is no Stop", testReadOnly},
+		{"a page that is too slow sees what it missed", testSlow},
+		{"50 MB of output leave the page usable", testFlood},
+		{"output and commands are text", testText},
+		{"escape sequences do no harm", testInert},
+		{"who has no token, or another name or origin, is refused", testRefusals},
+		{"two pages watch at once", testTwoPages},
+		{"the keyboard reaches everything", testKeyboard},
+		{"following lets go when one scrolls up", testFollowing},
+		{"everything has a name and a role", testNames},
+		{"on a phone there is the list or the terminal", testPhone},
+		{"the element is at home in somebody's own page", testOwnPage},
+		{"a command that was denied says why", testDenied},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
+	}
+}
+
+func testLive(t *testing.T, b *browser) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	p := b.open(t, v.url)
+	p.until(`document.getElementById('nothing').checkVisibility()`)
+	terminal := v.create(t, "make")
+	p.until(`el.row.state === 'running' && part('.state').textContent === 'running'`)
+	texts <- "one\n"
+	p.until(`el.text === 'one\n'`)
+	texts <- "two\n"
+	p.until(`el.text === 'one\ntwo\n'`)
+	require.Equal(t, acpterm.StateRunning, terminal.State())
+	require.Equal(t, "1 running, 0 past", eval[string](p, `document.getElementById('counts').textContent`))
+	close(texts)
+	p.until(`part('.state').textContent === 'done'`)
+	p.until(`document.querySelector('nav b').textContent === 'done'`)
+	require.NoError(t, v.Release(t.Context(), "session-1", terminal.ID()))
+	p.run(chromedp.Reload())
+	p.until(`el.text === 'one\ntwo\n' && part('.state').textContent === 'done'`)
+	numbers := eval[string](p, `part('.numbers').innerText`)
+	require.Contains(t, numbers, "/home/me/shop")
+	require.Contains(t, numbers, "session-1")
+	require.Contains(t, numbers, "8 B")
+	p.requireQuiet()
+}
+
+func testRendering(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"build": acptermtest.Print(
+		"\x1b[31mred\x1b[0m \x1b[38;2;10;120;200mexact\x1b[0m \x1b[1mbold\x1b[0m plain\n"+
+			"  0%\r 50%\r100%\x1b[K done\nspinning |\b/\b-\b\\\b \n", 0)}), nil)
+	terminal := v.create(t, "build")
+	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
+	p.until(`el.text === 'red exact bold plain\n100% done\nspinning  \n'`)
+	p.until(`part('.xterm-rows span')`)
+	style := func(text, property string) string {
+		return eval[string](p, fmt.Sprintf(`getComputedStyle([...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(
+			span => span.textContent.includes(%q)))[%q]`, text, property))
+	}
+	require.Equal(t, "rgb(255, 123, 114)", style("red", "color"), "the theme's red")
+	require.NotEqual(t, style("plain", "color"), style("exact", "color"), "a style attribute, in spite of the policy")
+	require.Equal(t, "700", style("bold", "fontWeight"))
+	p.run(look("light", 1000, 600, 1))
+	p.until(`getComputedStyle([...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(
+		span => span.textContent.includes('red'))).color === 'rgb(193, 33, 43)'`)
+	p.requireQuiet()
+}
+
+func testResuming(t *testing.T, b *browser) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), &view.Options{MaxStreams: 2})
+	terminal := v.create(t, "count")
+	p := b.open(t, v.url)
+	var want strings.Builder
+	print := func(from, to int) {
+		for i := from; i < to; i++ {
+			line := fmt.Sprintf("line %d é\n", i)
+			want.WriteString(line)
+			texts <- line
+		}
+	}
+	shown := func() { p.until("el.text === " + strconv.Quote(want.String())) }
+	print(0, 20)
+	shown()
+	p.run(chromedp.Reload())
+	print(20, 40)
+	shown()
+	for i := 40; i < 100; i += 20 {
+		v.server.CloseClientConnections()
+		print(i, i+20)
+		shown()
+	}
+	// While it is hidden a page has no connection.
+	setHidden := func(hidden bool) {
+		eval[bool](p, fmt.Sprintf(`(Object.defineProperty(document, 'hidden', { configurable: true, value: %t }),
+			document.dispatchEvent(new Event('visibilitychange')))`, hidden))
+	}
+	setHidden(true)
+	for range 2 {
+		require.Eventually(t, func() bool {
+			response, err := http.Get(v.url + "events")
+			require.NoError(t, err)
+			t.Cleanup(func() { response.Body.Close() })
+			return response.StatusCode == http.StatusOK
+		}, patience, 10*time.Millisecond, "the page has had both")
+	}
+	before := eval[string](p, "el.text")
+	print(100, 120)
+	require.Equal(t, before, eval[string](p, "el.text"))
+	v.server.CloseClientConnections() // those two
+	setHidden(false)
+	shown()
+	require.Zero(t, eval[int](p, "el.missed"))
+	close(texts)
+	<-terminal.Done()
+	p.until(`part('.state').textContent === 'done'`)
+	shown()
+}
+
+func testStop(t *testing.T, b *browser) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
+		Wait: 15 * time.Second}}})
+	v := serve(t, m, &view.Options{AllowStop: true})
+	self, err := os.Executable()
+	require.NoError(t, err)
+	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: self,
+		Args: []string{"child", "family"}})
+	require.NoError(t, err)
+	p := b.open(t, v.url)
+	p.until(`/ready \d+/.test(el.text) && visible(part('.stop'))`)
+	child, err := strconv.Atoi(regexp.MustCompile(`ready (\d+)`).FindStringSubmatch(eval[string](p, "el.text"))[1])
+	require.NoError(t, err)
+	p.click(".stop")
+	p.until(`part('.stop').textContent === 'Force stop' && part('.state').textContent === 'stopping'`)
+	require.True(t, alive(child), "it does not end when it is asked to")
+	p.click(".stop")
+	p.until(`part('.state').textContent.startsWith('killed') && !visible(part('.stop'))`)
+	<-terminal.Done()
+	require.False(t, alive(child))
+	p.requireQuiet()
+}
+
+// alive reports whether a process runs, where there is a /proc to say so.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func testReadOnly(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
+	terminal := v.create(t, "serve")
+	p := b.open(t, v.url)
+	p.until(`part('.state').textContent === 'running'`)
+	require.False(t, eval[bool](p, `visible(part('.stop'))`))
+	eval[bool](p, `el.stop().then(() => true)`)
+	p.until(`part('.note').textContent.includes('for reading only')`)
+	require.Equal(t, acpterm.StateRunning, terminal.State())
+}
+
+// flood is a command that writes lines as fast as it can once it may, until there are so many bytes or it is stopped.
+func flood(start <-chan struct{}, bytes int) acptermtest.Script {
+	return func(p *acptermtest.Process) int {
+		fmt.Fprintln(p, "begin")
+		select {
+		case <-start:
+		case <-p.Context().Done():
+		}
+		block := []byte(strings.Repeat("\x1b[32mok\x1b[0m  shop.example/cart  0.031s  coverage: 81.2% of statements\n",
+			1000))
+		for written := 0; written < bytes; written += len(block) {
+			if _, err := p.Write(block); err != nil {
+				return 1
+			}
+		}
+		fmt.Fprintln(p, "\nthe end")
+		return 0
+	}
+}
+
+func testSlow(t *testing.T, b *browser) {
+	start := make(chan struct{})
+	v := serve(t, made(t, acptermtest.Commands{"flood": flood(start, 20e6)}), nil)
+	limit := uint64(64 << 10)
+	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "flood",
+		OutputByteLimit: &limit})
+	require.NoError(t, err)
+	p := b.open(t, v.only(terminal))
+	p.until(`el.text === 'begin\n'`)
+	close(start)
+	<-terminal.Done()
+	p.until(`el.text.endsWith('the end\n')`)
+	require.Positive(t, eval[int](p, "el.missed"))
+	require.Contains(t, eval[string](p, "el.text"), " not shown: the output was faster than this page.")
+	p.run(chromedp.Reload())
+	p.until(`el.text.endsWith('the end\n')`)
+	require.InDelta(t, terminal.OutputTotal()-64<<10, eval[int64](p, "el.missed"), 10, "all but what is kept")
+	require.Regexp(t, `^\s*\d+\.\d MB not shown`, eval[string](p, "el.text"))
+	p.requireQuiet()
+}
+
+func testFlood(t *testing.T, b *browser) {
+	start := make(chan struct{})
+	v := serve(t, made(t, acptermtest.Commands{"flood": flood(start, 50e6)}), nil)
+	terminal := v.create(t, "flood")
+	p := b.open(t, v.url)
+	p.until(`el.text === 'begin\n'`)
+	close(start)
+	p.click("button[aria-controls=find]")
+	p.until(`visible(part('.find'))`)
+	<-terminal.Done()
+	p.until(`el.text.endsWith('the end\n') && part('.state').textContent === 'done'`)
+	p.click("button[aria-controls=find]")
+	p.until(`!visible(part('.find'))`)
+	require.LessOrEqual(t, eval[int](p, `el.text.split('\n').length`), 10_100, "what the page holds is bounded")
+	p.requireQuiet()
+}
+
+func testText(t *testing.T, b *browser) {
+	script := `<script>window.hurt = 1</script><img src=x onerror="window.hurt = 1">`
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Runner: acptermtest.Commands{"sh": acptermtest.Print(script+"\n", 0)}, Shell: acpterm.ShellAlways})
+	v := serve(t, m, nil)
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: acpterm.SessionID(script), Command: script})
+	require.NoError(t, err)
+	p := b.open(t, v.url)
+	p.until("el.text === " + strconv.Quote(script+"\n"))
+	require.Equal(t, script, eval[string](p, `part('.command').textContent`))
+	require.Equal(t, script, eval[string](p, `document.querySelector('nav .command').textContent`))
+	require.Equal(t, script, eval[string](p, `document.querySelector('nav h2').textContent`))
+	require.True(t, eval[bool](p, `window.hurt === undefined && !document.querySelector('img') && !part('img, script')`))
+	p.requireQuiet()
+}
+
+func testInert(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"hurt": acptermtest.Print(
+		"\x1b]0;owned\x07\x1b]1;owned\x07\x1b]2;owned\x1b\\"+ // titles
+			"\x1b]52;c;b3duZWQ=\x07"+ // the clipboard
+			"\x1b]8;;javascript:window.hurt=1\x07link\x1b]8;;\x07 "+
+			"\x1b]4;1;rgb:00/00/00\x07\x1b]10;#000000\x07\x1b]11;?\x07"+ // colors
+			"\x1b[c\x1b[>c\x1b[5n\x1b[6n\x1b[?6n\x1bP$qm\x1b\\\x1b[?25$p\x1b[>q\x1b[18t\x1b[14t\x05"+ // questions
+			"\x1b[8;3;3t\x1b[2t"+ // windows
+			"\x1b[?1049h\x1b[?1000h\x1b[?1003;1006h\x1b[?2004h"+ // the other screen, the mouse
+			"\x1b[31mred\x1b[0m still here\n", 0)}), nil)
+	terminal := v.create(t, "hurt")
+	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
+	p.until(`el.text === 'link red still here\n'`)
+	require.Equal(t, "hurt", eval[string](p, "document.title"), "the command")
+	require.Equal(t, "rgb(255, 123, 114)", eval[string](p, `getComputedStyle([...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(
+		span => span.textContent.includes('red'))).color`))
+	p.click(".screen") // in the middle
+	at := eval[struct{ X, Y float64 }](p, `(() => {
+		const box = part('.xterm-screen').getBoundingClientRect()
+		return { X: box.x + 10, Y: box.y + 8 }
+	})()`)
+	p.run(chromedp.MouseClickXY(at.X, at.Y))
+	require.False(t, eval[bool](p, `!!part('.enable-mouse-events, .xterm-cursor-pointer, a[href], .xterm-underline-5') || window.hurt !== undefined`))
+	require.Equal(t, "", eval[string](p, `part('textarea').value`))
+	p.requireQuiet()
+}
+
+func testRefusals(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), &view.Options{AllowStop: true})
+	terminal := v.create(t, "serve")
+	body := func(url string) string {
+		p := b.open(t, url)
+		defer p.close()
+		return eval[string](p, "document.body.textContent")
+	}
+	require.Contains(t, body(v.server.URL+"/"), "not without the token")
+	require.Contains(t, body(v.server.URL+"/wrong-token-of-some-length/"), "not without the token")
+	port := v.server.URL[strings.LastIndexByte(v.server.URL, ':'):]
+	require.Contains(t, body("http://evil.example"+port+v.view.Path()), "not under this name")
+
+	// A page of another origin that knows the token, even.
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<!doctype html><title>other</title><link rel=icon href=data:,>")
+	}))
+	t.Cleanup(other.Close)
+	p := b.open(t, other.URL)
+	address := v.server.URL + v.view.TerminalPath(terminal.ID())
+	try := func(path, options string) string {
+		return eval[string](p, fmt.Sprintf(`fetch(%q, %s).then(r => r.type + ' ' + r.status, e => e.name)`, address+path,
+			options))
+	}
+	require.Equal(t, "TypeError", try("/output", "{}"), "it cannot read")
+	require.Equal(t, "TypeError", try("/stop", "{ method: 'POST', headers: { 'Acp-Terminal': 'stop' } }"),
+		"nor set the header")
+	try("/stop", "{ method: 'POST', mode: 'no-cors' }")
+	require.True(t, eval[bool](p, fmt.Sprintf(`new Promise(done => {
+		const frame = document.createElement('iframe')
+		frame.onload = () => { try { frame.contentDocument; done(frame.contentDocument === null) } catch { done(true) } }
+		frame.src = %q
+		document.body.append(frame)
+	})`, v.url)), "nor frame it")
+	require.Equal(t, acpterm.StateRunning, terminal.State())
+	p.close()
+}
+
+func testTwoPages(t *testing.T, b *browser) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), &view.Options{AllowStop: true})
+	v.create(t, "make")
+	one, other := b.open(t, v.url), b.open(t, v.url)
+	for _, text := range []string{"one\n", "two\n", "three\n"} {
+		texts <- text
+		one.until("el.text.endsWith(" + strconv.Quote(text) + ")")
+		other.until("el.text.endsWith(" + strconv.Quote(text) + ")")
+	}
+	one.click(".stop")
+	for _, p := range []*page{one, other} {
+		p.until(`part('.state').textContent.startsWith('killed')`)
+		require.Equal(t, "one\ntwo\nthree\n", eval[string](p, "el.text"))
+		p.requireQuiet()
+	}
+}
+
+func testKeyboard(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"serve": func(p *acptermtest.Process) int {
+		fmt.Fprint(p, "a needle\n", strings.Repeat("hay\n", 200), "a needle\n")
+		return acptermtest.Block(p)
+	}}), &view.Options{AllowStop: true})
+	terminal := v.create(t, "serve")
+	p := b.open(t, v.url)
+	p.until(`el.text.endsWith('needle\n') && visible(part('.stop'))`)
+	var order []string
+	for range 7 {
+		p.press(kb.Tab)
+		order = append(order, strings.SplitN(p.focused(), ",", 2)[0])
+	}
+	require.Equal(t, []string{"Skip to the terminal", "serverunning", "Screen reader", "Find", "Copy", "Stop", "Output"},
+		append([]string{order[0], strings.SplitN(order[1], " ", 2)[0]}, order[2:]...))
+	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body')).boxShadow`), "the focus is seen")
+	require.True(t, eval[bool](p, "el.following"))
+	p.press(kb.PageUp)
+	p.until("!el.following && visible(part('.to-end'))")
+	p.press(kb.End)
+	p.until("el.following && !visible(part('.to-end'))")
+	p.press(kb.Home)
+	p.until("!el.following")
+	p.press("f", chromedp.KeyModifiers(kb.ModifierCtrl))
+	p.until(`visible(part('.find'))`)
+	require.Equal(t, "Find in the output", p.focused())
+	require.Equal(t, "auto", eval[string](p, `getComputedStyle(part('.find input')).outlineStyle === 'none' ? 'none' : 'auto'`), "the focus is seen")
+	p.press("needle")
+	p.until(`part('.count').textContent === '1 of 2'`)
+	p.press(kb.Enter)
+	p.until(`part('.count').textContent === '2 of 2' && el.following`)
+	p.press(kb.Enter, chromedp.KeyModifiers(kb.ModifierShift))
+	p.until(`part('.count').textContent === '1 of 2'`)
+	p.press("x")
+	p.until(`part('.count').textContent === 'none'`)
+	p.press(kb.Escape)
+	p.until(`!visible(part('.find'))`)
+	require.Equal(t, "Find", p.focused())
+	p.press(kb.Tab)
+	p.press(kb.Tab)
+	require.Equal(t, "Stop", p.focused())
+	p.press(kb.Enter)
+	<-terminal.Done()
+	p.until(`!visible(part('.stop'))`)
+	require.Equal(t, "Copy", p.focused(), "the focus is not lost")
+	p.requireQuiet()
+}
+
+func testFollowing(t *testing.T, b *browser) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
+	v.create(t, "make")
+	p := b.open(t, v.url)
+	texts <- strings.Repeat("line\n", 300) + "a\n"
+	p.until(`el.text.endsWith('a\n') && el.following`)
+	at := eval[struct{ X, Y float64 }](p, `(() => { const r = part('.screen').getBoundingClientRect(); return { X: r.x + 50, Y: r.y + 50 } })()`)
+	wheel(p, at.X, at.Y, -400)
+	p.until(`!el.following && visible(part('.to-end'))`)
+	texts <- strings.Repeat("more\n", 50) + "b\n"
+	p.until(`el.text.endsWith('b\n')`)
+	require.False(t, eval[bool](p, "el.following"), "what is being read stays where it is")
+	for range 30 { // three lines each
+		wheel(p, at.X, at.Y, 400)
+	}
+	p.until(`el.following && !visible(part('.to-end'))`)
+	texts <- strings.Repeat("more\n", 50) + "c\n"
+	p.until(`el.text.endsWith('c\n') && el.following`)
+	wheel(p, at.X, at.Y, -400)
+	p.until(`visible(part('.to-end'))`)
+	p.click(".to-end")
+	p.until(`el.following`)
+	close(texts)
+	p.requireQuiet()
+}
+
+func testNames(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), &view.Options{AllowStop: true})
+	v.create(t, "serve")
+	p := b.open(t, v.url, look("light", 1000, 700, 1))
+	p.until(`part('.state').textContent === 'running'`)
+	require.Equal(t, []string{}, eval[[]string](p, `(() => {
+		const problems = []
+		const name = node => node.getAttribute('aria-label') || node.textContent.trim()
+		const all = selector => [...document.querySelectorAll(selector), ...el.shadowRoot.querySelectorAll(selector)]
+		for (const node of all('button, a, input, textarea, nav, section, [role]'))
+			if (!name(node) && !node.matches('[role=status], [role=presentation], section, .command, [role=search]')) problems.push('no name: ' + node.outerHTML.slice(0, 99))
+		for (const node of all('[tabindex]'))
+			if (node.tabIndex > 0) problems.push('tabindex: ' + node.outerHTML.slice(0, 99))
+		for (const node of all('[aria-controls], [aria-labelledby]')) {
+			const id = node.getAttribute('aria-controls') ?? node.getAttribute('aria-labelledby')
+			if (!node.getRootNode().getElementById(id)) problems.push('names nothing: ' + id)
+		}
+		if (!document.documentElement.lang) problems.push('no language')
+		if (!document.title) problems.push('no title')
+		if (document.querySelectorAll('h1').length !== 1 || document.querySelectorAll('main').length !== 1) problems.push('no landmark')
+		if (!document.querySelector('meta[name=viewport]')) problems.push('no viewport')
+		if (part('.state').getAttribute('aria-live') !== 'polite') problems.push('the status is not live')
+		if (part('.numbers').closest('[aria-live]')) problems.push('numbers that change all the time are live')
+		if (getComputedStyle(part('.state'), '::before').animationName !== 'none') problems.push('moves, although nobody wants that')
+		for (const node of all('button, a, .numbers, .state, .meta, h1, h2')) {
+			if (!node.checkVisibility() || !node.textContent.trim() || node.matches('.reader, .skip')) continue
+			const ratio = contrast(getComputedStyle(node).color, background(node))
+			if (ratio < 4.5) problems.push('contrast ' + ratio.toFixed(1) + ': ' + node.outerHTML.slice(0, 99))
+		}
+		function background(node) {
+			for (; node; node = node.parentElement ?? node.getRootNode().host) {
+				const color = getComputedStyle(node).backgroundColor
+				if (!/, 0\)$|transparent/.test(color)) return color
+			}
+			return 'rgb(255, 255, 255)'
+		}
+		function contrast(a, b) {
+			const light = color => {
+				const [r, g, b] = color.match(/[\d.]+/g).map(n => n / 255).map(c => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+				return .2126 * r + .7152 * g + .0722 * b
+			}
+			const [high, low] = [light(a), light(b)].sort((x, y) => y - x)
+			return (high + .05) / (low + .05)
+		}
+		return problems
+	})()`))
+	p.click(".tools button:nth-child(1)") // which is only seen when it has the focus
+	eval[bool](p, `(part('.reader').click(), true)`)
+	p.until(`part('.xterm-accessibility-tree') && part('.reader').getAttribute('aria-pressed') === 'true'`)
+	p.requireQuiet()
+}
+
+func testPhone(t *testing.T, b *browser) {
+	m := made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 79)+"\nend\n", 0)})
+	v := serve(t, m, &view.Options{AllowStop: true})
+	v.create(t, "make")
+	p := b.open(t, v.url, look("light", 390, 844, 1))
+	p.until(`visible(document.querySelector('nav a'))`)
+	require.False(t, eval[bool](p, "visible(document.querySelector('main'))"))
+	eval[bool](p, "(document.querySelector('nav a').click(), true)")
+	p.until(`visible(el) && el.text.endsWith('end\n')`)
+	require.False(t, eval[bool](p, "visible(document.querySelector('nav'))"))
+	require.Equal(t, 390, eval[int](p, "document.documentElement.scrollWidth"), "nothing sticks out")
+	require.Equal(t, 2, eval[int](p, `part('.xterm-rows').innerText.trimEnd().split('\n').length`),
+		"a line of 79 is one line: it scrolls sideways")
+	eval[bool](p, "(document.querySelector('#back').click(), true)")
+	p.until(`visible(document.querySelector('nav a')) && !visible(document.querySelector('main'))`)
+	p.requireQuiet()
+}
+
+func testOwnPage(t *testing.T, b *browser) {
+	m := made(t, acptermtest.Commands{"make": acptermtest.Print("\x1b[38;2;1;2;3mhello\x1b[0m\n", 0),
+		"serve": acptermtest.Block})
+	v := view.Handler(m, &view.Options{AllowStop: true})
+	mux := http.NewServeMux()
+	mux.Handle("/view/", http.StripPrefix("/view", v))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Security-Policy",
+			"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:")
+		fmt.Fprintf(w, `<!doctype html><title>mine</title><link rel="icon" href="data:,">`+
+			`<script type="module" src="/view%s"></script>`, v.ScriptPath())
+		for _, terminal := range m.Terminals() {
+			fmt.Fprintf(w, `<acp-terminal src="/view%s"></acp-terminal>`, v.TerminalPath(terminal.ID()))
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		v.Close()
+		server.Close()
+	})
+	w := &viewer{Manager: m}
+	w.create(t, "make").Wait(t.Context())
+	serving := w.create(t, "serve")
+	p := b.open(t, server.URL)
+	p.until(`el.text === 'hello\n' && part('.state').textContent === 'done'`)
+	const other = `document.querySelectorAll('acp-terminal')[1]`
+	p.until(other + `.shadowRoot.querySelector('.state').textContent === 'running'`)
+	eval[bool](p, other+`.stop().then(() => true)`)
+	<-serving.Done()
+	p.until(other + `.shadowRoot.querySelector('.state').textContent.startsWith('killed')`)
+	eval[bool](p, `(() => { const parent = el.parentNode; el.remove(); parent.append(el); return true })()`) // moved
+	p.until(`[...document.querySelectorAll('acp-terminal')].some(x => x.text === 'hello\n')`)
+	eval[bool](p, `(el.setAttribute('src', document.querySelectorAll('acp-terminal')[1].getAttribute('src')), true)`)
+	p.until(`el.text === 'hello\n'`)
+	require.Equal(t, "mine", eval[string](p, "document.title"))
+	p.requireQuiet()
+}
+
+func testDenied(t *testing.T, b *browser) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"rm": acptermtest.Block},
+		Policy: policyFunc(denyRemovals)})
+	v := serve(t, m, nil)
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm", Args: []string{"-rf",
+		"/"}})
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	p := b.open(t, v.url)
+	p.until(`part('.state').textContent === 'denied' && part('.message').textContent.includes('Files are removed by people only.')`)
+	require.Contains(t, eval[string](p, `part('.message').textContent`), "no-removals")
+	p.requireQuiet()
+}

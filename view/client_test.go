@@ -1,0 +1,244 @@
+package view_test
+
+// What a browser does, done by the tests: requests, and streams of events.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+	"github.com/stretchr/testify/require"
+)
+
+const token = "a-token-for-tests-only"
+
+// TestMain also makes the test binary a command.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "child" {
+		child(os.Args[2], os.Args[3:])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func child(which string, args []string) {
+	switch which {
+	case "family": // starts another process, which outlives it
+		other := exec.Command(os.Args[0], "child", "stubborn")
+		other.Stdout = os.Stdout
+		if err := other.Start(); err != nil {
+			panic(err)
+		}
+		time.Sleep(time.Hour)
+	case "flood": // FILE LINES: once the file is there, writes that many lines, a pipe's worth at a time
+		fmt.Println("ready")
+		for {
+			if _, err := os.Stat(args[0]); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		lines, _ := strconv.Atoi(args[1])
+		for ; lines > 0; lines -= 1024 {
+			os.Stdout.WriteString(strings.Repeat("a line of sixty-five bytes, as a compiler or a test may print it\n",
+				1024))
+		}
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Printf("ready %d\n", os.Getpid())
+		time.Sleep(time.Hour)
+	}
+}
+
+// viewer is a manager with a view at a server.
+type viewer struct {
+	t testing.TB
+	*acpterm.Manager
+	view   *view.View
+	server *httptest.Server
+}
+
+// newViewer serves a view of a manager. Everything ends with the test.
+func newViewer(t testing.TB, m *acpterm.Manager, options view.Options) *viewer {
+	options.Token = token
+	v := view.Handler(m, &options)
+	server := httptest.NewServer(v)
+	t.Cleanup(func() {
+		require.NoError(t, v.Close())
+		server.Close()
+	})
+	return &viewer{t, m, v, server}
+}
+
+// made is a manager of made-up commands.
+func made(t testing.TB, commands acptermtest.Commands, options acpterm.Options) *acpterm.Manager {
+	options.Runner = commands
+	return acptermtest.NewManager(t, &options)
+}
+
+func (v *viewer) create(session acpterm.SessionID, command string, args ...string) *acpterm.Terminal {
+	v.t.Helper()
+	terminal, err := v.Create(v.t.Context(), acpterm.CreateTerminalRequest{SessionID: session, Command: command,
+		Args: args})
+	require.NoError(v.t, err)
+	return terminal
+}
+
+// request sends one for a path below the token. edit may change it.
+func (v *viewer) request(method, path string, edit func(*http.Request)) *http.Response {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), method, v.server.URL+v.view.Path()+path, nil)
+	require.NoError(v.t, err)
+	if edit != nil {
+		edit(r)
+	}
+	response, err := v.server.Client().Do(r)
+	require.NoError(v.t, err)
+	v.t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// stream is a stream of events that is being read.
+type stream struct {
+	t      testing.TB
+	lines  *bufio.Reader
+	close  func()
+	lastID string
+}
+
+type event struct {
+	kind string
+	data []byte
+}
+
+// open begins to read a stream, on from an id if it is not empty.
+func (v *viewer) open(path, lastID string) *stream {
+	v.t.Helper()
+	ctx, cancel := context.WithCancel(v.t.Context())
+	response := v.request("GET", path, func(r *http.Request) {
+		*r = *r.WithContext(ctx)
+		if lastID != "" {
+			r.Header.Set("Last-Event-ID", lastID)
+		}
+	})
+	require.Equal(v.t, http.StatusOK, response.StatusCode)
+	require.Equal(v.t, "text/event-stream", response.Header.Get("Content-Type"))
+	v.t.Cleanup(cancel)
+	return &stream{v.t, bufio.NewReaderSize(response.Body, 1<<10), cancel, lastID}
+}
+
+// output is the path of a terminal's stream.
+func output(terminal *acpterm.Terminal) string {
+	return "terminals/" + string(terminal.ID()) + "/output"
+}
+
+// next is the next event; ok is false when the stream has ended.
+func (s *stream) next() (e event, ok bool) {
+	s.t.Helper()
+	e.kind = "message"
+	for {
+		line, err := s.lines.ReadString('\n')
+		if err != nil {
+			return e, false
+		}
+		line = strings.TrimSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, ": ")
+		switch {
+		case line == "" && e.data != nil:
+			return e, true
+		case name == "event":
+			e.kind = value
+		case name == "id":
+			s.lastID = value
+		case name == "data":
+			e.data = []byte(value)
+		}
+	}
+}
+
+type piece struct {
+	Offset, Missed int64
+	Text           string
+}
+
+type tableRow struct {
+	ID, Session, Command, Program, Dir, State, Status, Rule, Survivors string
+	Good, Shell, CanStop, Stopping                                     bool
+	Bytes, Dropped, Started, Ended                                     int64
+}
+
+// text reads output until enough says so, or to the end. It counts what was missed.
+func (s *stream) text(enough func(text string) bool) (text string, missed int64, ended bool) {
+	s.t.Helper()
+	var b strings.Builder
+	for {
+		e, ok := s.next()
+		if !ok {
+			return b.String(), missed, false
+		}
+		switch e.kind {
+		case "end":
+			return b.String(), missed, true
+		case "message":
+			p := decode[piece](s.t, e.data)
+			missed += p.Missed
+			b.WriteString(p.Text)
+			if enough != nil && enough(b.String()) {
+				return b.String(), missed, false
+			}
+		}
+	}
+}
+
+func decode[T any](t testing.TB, data []byte) (value T) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(data, &value), string(data))
+	return value
+}
+
+// table reads /events until enough says so of the rows, by command.
+func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow) bool) {
+	s.t.Helper()
+	for !enough(rows) {
+		e, ok := s.next()
+		require.True(s.t, ok, "the stream has ended; the rows are %+v", rows)
+		message := decode[struct {
+			Rows []tableRow
+			Gone []string
+		}](s.t, e.data)
+		for _, row := range message.Rows {
+			rows[row.Command] = row
+		}
+		for _, id := range message.Gone {
+			for command, row := range rows {
+				if row.ID == id {
+					delete(rows, command)
+				}
+			}
+		}
+	}
+}
+
+// serverTimeout is how long newTimeoutServer lets a request and its answer take.
+const serverTimeout = 50 * time.Millisecond
+
+func newTimeoutServer(h http.Handler) *httptest.Server {
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ReadTimeout, server.Config.WriteTimeout = serverTimeout, serverTimeout
+	server.Start()
+	return server
+}

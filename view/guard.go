@@ -1,0 +1,131 @@
+package view
+
+// Who gets in: the token, the names and addresses that requests may come to and from, and what browsers are told to
+// keep out. Nothing here knows terminals.
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// changeHeader is on every request that changes something. A page of another origin cannot set it without asking first,
+// which is never allowed.
+const changeHeader = "Acp-Terminal"
+
+// goodToken reports whether it is long enough, and a path's part as it is.
+func goodToken(token string) bool {
+	return len(token) >= 16 && strings.Trim(token,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// admit returns the path below the token that is asked for, empty if that does not even begin, or why nothing is
+// answered.
+func (v *View) admit(r *http.Request) (path, refusal string) {
+	switch {
+	case !v.options.AllowRemote && !local(r.RemoteAddr):
+		return "", "not from this machine"
+	case !v.knownHost(r):
+		return "", "not under this name"
+	}
+	given, rest, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	switch {
+	case !sameSecret(given, v.options.Token):
+		return "", "not without the token: use the whole URL"
+	case !found:
+		return "", ""
+	}
+	return "/" + rest, ""
+}
+
+// admitChange returns why a request that changes something may not.
+func (v *View) admitChange(r *http.Request) (refusal string) {
+	switch {
+	case !v.options.AllowStop:
+		return "for reading only"
+	case r.Header.Get(changeHeader) == "":
+		return "not without the header " + changeHeader
+	case !sameOrigin(r):
+		return "not from another origin"
+	}
+	return ""
+}
+
+// sameSecret compares in a time that tells nothing of where they differ, or how long one is.
+func sameSecret(given, secret string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// sameOrigin reports whether a browser says so, or says nothing at all because it is none.
+func sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		return false
+	}
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return true
+	}
+	origin, err := url.Parse(origins[0])
+	return err == nil && len(origins) == 1 && strings.EqualFold(origin.Host, r.Host)
+}
+
+// local reports whether a request's remote address is on this machine. A Unix socket's is no address.
+func local(remote string) bool {
+	addr, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		host, _, splitErr := net.SplitHostPort(remote)
+		return splitErr != nil || host == ""
+	}
+	return addr.Addr().Unmap().IsLoopback()
+}
+
+// knownHost reports whether the request is for a name that is the view's, on any port: a page of another site whose name
+// was made to point here still says that site's.
+func (v *View) knownHost(r *http.Request) bool {
+	host := hostname(r.Host)
+	own := func(name string) bool { return strings.EqualFold(name, host) }
+	if host == "localhost" || slices.ContainsFunc(v.options.Hosts, own) {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return false
+	}
+	if addr = addr.Unmap(); addr.IsLoopback() {
+		return true
+	}
+	served, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return served != nil && served.AddrPort().Addr().Unmap().WithZone("") == addr
+}
+
+// hostname is a Host header without its port, in lower case.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// setHeaders says what browsers may do with any answer, be it a refusal.
+func (v *View) setHeaders(h http.Header) {
+	ancestors := "'none'"
+	if len(v.options.FrameAncestors) > 0 {
+		ancestors = strings.Join(v.options.FrameAncestors, " ")
+	}
+	// Nothing inline, not even styles: acp-terminal.js sees to those that xterm.js makes. Trusted types have no policy, so
+	// that no script, xterm.js's too, can turn text into HTML.
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
+		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "+ancestors+"; "+
+		"require-trusted-types-for 'script'; trusted-types 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+}

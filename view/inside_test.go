@@ -1,0 +1,72 @@
+package view
+
+// What cannot be brought about from outside in a short time.
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// deadWriter is a connection whose browser takes nothing: a write lasts until its deadline.
+type deadWriter struct {
+	http.ResponseWriter
+	deadline time.Time
+	writes   int
+}
+
+func (w *deadWriter) SetWriteDeadline(deadline time.Time) error {
+	w.deadline = deadline
+	return nil
+}
+
+func (w *deadWriter) Write([]byte) (int, error) {
+	w.writes++
+	if w.deadline.IsZero() {
+		panic("it would last for ever")
+	}
+	return 0, errors.New("deadline exceeded")
+}
+
+func (w *deadWriter) FlushError() error { return nil }
+
+func TestBrowserThatTakesNothingIsGivenUp(t *testing.T) {
+	w := &deadWriter{ResponseWriter: httptest.NewRecorder()}
+	s := &sse{w: w, control: http.NewResponseController(w)}
+	s.write("data: %s\n\n", "x")
+	s.flush()
+	require.Error(t, s.err)
+	require.WithinDuration(t, time.Now().Add(writeTimeout), w.deadline, writeTimeout/2)
+	s.write("data: %s\n\n", "y")
+	require.Equal(t, 1, w.writes, "nothing is written after that")
+}
+
+func TestSurvivorsAreShown(t *testing.T) {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+	v := Handler(m, &Options{AllowStop: true})
+	defer v.Close()
+	subject := acpterm.Subject{TerminalID: "term_1", SessionID: "s", Args: []string{"make"}}
+	v.table.observe(&acpterm.EndEvent{Subject: subject, Err: errors.New("not started")})
+	v.table.observe(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12, 34}})
+	v.table.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_forgotten"}, Survivors: []int{1}})
+	require.Len(t, v.table.order, 1, "what was forgotten does not come back")
+	data, _, _, _ := v.table.rowOf(v.table.find("term_1"))
+	require.Contains(t, string(data), `"survivors":"12, 34"`)
+}
+
+func TestRowHasWhatThePageReads(t *testing.T) {
+	e := &entry{subject: acpterm.Subject{TerminalID: "term_1", Args: []string{"rm", "a b"}}, denied: true, rule: "r",
+		why: "w"}
+	var row map[string]any
+	require.NoError(t, json.Unmarshal(e.makeRow(true).json(), &row))
+	require.Equal(t, "denied", row["state"])
+	require.Equal(t, `rm "a b"`, row["command"])
+	require.Equal(t, false, row["canStop"])
+}

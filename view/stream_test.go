@@ -1,0 +1,267 @@
+package view_test
+
+// Streams of output: live, from any offset on, complete or honest about it, and in nobody's way.
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+	"github.com/stretchr/testify/require"
+)
+
+func self(t testing.TB) string {
+	path, err := os.Executable()
+	require.NoError(t, err)
+	return path
+}
+
+// stop presses Stop.
+func (v *viewer) stop(terminal *acpterm.Terminal) int {
+	return v.request("POST", "terminals/"+string(terminal.ID())+"/stop", func(r *http.Request) {
+		r.Header.Set("Acp-Terminal", "stop")
+	}).StatusCode
+}
+
+// steps is a command that prints one text for each that it is sent.
+func steps(texts <-chan string) acptermtest.Script {
+	return func(p *acptermtest.Process) int {
+		for {
+			select {
+			case text, more := <-texts:
+				if !more {
+					return 0
+				}
+				p.Write([]byte(text))
+			case <-p.Context().Done():
+				return 1
+			}
+		}
+	}
+}
+
+func TestOutputIsLiveAndStaysAfterTheRelease(t *testing.T) {
+	texts := make(chan string)
+	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
+	terminal := v.create("s", "make")
+	s := v.open(output(terminal), "")
+	texts <- "one\n"
+	text, _, _ := s.text(func(text string) bool { return text == "one\n" })
+	require.Equal(t, "one\n", text, "while it runs")
+	require.Equal(t, acpterm.StateRunning, terminal.State())
+	texts <- "two\xe2\x82"
+	texts <- "\xac\n"
+	close(texts)
+	text, missed, ended := s.text(nil)
+	require.Equal(t, "two€\n", text)
+	require.Zero(t, missed)
+	require.True(t, ended)
+
+	require.NoError(t, v.Release(t.Context(), "s", terminal.ID()))
+	text, missed, ended = v.open(output(terminal), "").text(nil)
+	require.Equal(t, "one\ntwo€\n", text)
+	require.Zero(t, missed)
+	require.True(t, ended)
+}
+
+func TestStreamGoesOnWhereItWas(t *testing.T) {
+	texts := make(chan string)
+	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
+	terminal := v.create("s", "make")
+	var whole strings.Builder
+	lastID := ""
+	for i := range 8 { // each time the connection is lost
+		line := fmt.Sprintf("line %d é\n", i)
+		texts <- line
+		s := v.open(output(terminal), lastID)
+		text, missed, _ := s.text(func(text string) bool { return strings.HasSuffix(text, line) })
+		require.Zero(t, missed)
+		whole.WriteString(text)
+		s.close()
+		lastID = s.lastID
+	}
+	close(texts)
+	var want strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&want, "line %d é\n", i)
+	}
+	require.Equal(t, want.String(), whole.String(), "without a gap or a repeat")
+	text, _, _ := v.open(output(terminal)+"?offset=7", "").text(nil)
+	require.Equal(t, want.String()[7:], text)
+	text, _, ended := v.open(output(terminal), "999999").text(nil)
+	require.Empty(t, text)
+	require.True(t, ended, "an offset beyond the end")
+	for _, bad := range []string{"-1", "x", "1e3"} {
+		require.Equal(t, http.StatusBadRequest, v.request("GET", output(terminal)+"?offset="+bad, nil).StatusCode)
+	}
+	require.Equal(t, http.StatusNotFound, v.request("GET", "terminals/term_none/output", nil).StatusCode)
+}
+
+func TestDeniedCommandHasAStatusAndNoOutput(t *testing.T) {
+	v := newViewer(t, made(t, acptermtest.Commands{"rm": acptermtest.Block}, acpterm.Options{Policy: denyRemovals}),
+		view.Options{AllowStop: true})
+	v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm"})
+	rows := make(map[string]tableRow)
+	v.open("events", "").table(rows, all(map[string]string{"rm": "denied"}))
+	s := v.open("terminals/"+rows["rm"].ID+"/output", "")
+	e, ok := s.next()
+	require.True(t, ok)
+	require.Equal(t, "status", e.kind)
+	e, _ = s.next()
+	require.Equal(t, "end", e.kind)
+	require.Equal(t, http.StatusNotFound, v.request("POST", "terminals/"+rows["rm"].ID+"/stop", func(r *http.Request) {
+		r.Header.Set("Acp-Terminal", "stop")
+	}).StatusCode)
+}
+
+func TestSlowReaderIsToldWhatItMissedAndHoldsUpNobody(t *testing.T) {
+	const lines, line = 1 << 20, "0123456789012345678901234567890\n" // 32 MiB, and 1 MiB is kept
+	start := make(chan struct{})
+	v := newViewer(t, made(t, acptermtest.Commands{"flood": func(p *acptermtest.Process) int {
+		p.Write([]byte("first\n"))
+		<-start
+		for range lines / 1024 {
+			p.Write([]byte(strings.Repeat(line, 1024)))
+		}
+		p.Write([]byte("last\n"))
+		return 0
+	}}, acpterm.Options{}), view.Options{})
+	terminal := v.create("s", "flood")
+	s := v.open(output(terminal), "")
+	first, _, _ := s.text(func(text string) bool { return text == "first\n" })
+	close(start)
+	<-terminal.Done() // although the page reads nothing
+	text, missed, ended := s.text(nil)
+	require.True(t, ended)
+	require.Positive(t, missed)
+	require.Equal(t, terminal.OutputTotal(), missed+int64(len(first)+len(text)), "every byte is shown or counted")
+	require.True(t, strings.HasSuffix(text, line+"last\n"), "the end is the end")
+	require.GreaterOrEqual(t, len(text), 1<<20-len(line), "all that is kept")
+}
+
+func TestPageThatComesLateSeesTheEndOfALongOutput(t *testing.T) {
+	v := newViewer(t, made(t, acptermtest.Commands{"flood": func(p *acptermtest.Process) int {
+		p.Write([]byte(strings.Repeat("0123456789abcde\n", 8<<20/16)))
+		return acptermtest.Block(p)
+	}}, acpterm.Options{OutputByteLimit: 16 << 20}), view.Options{})
+	terminal := v.create("s", "flood")
+	for terminal.OutputTotal() < 8<<20 {
+		time.Sleep(time.Millisecond)
+	}
+	seen := int64(0)
+	text, missed, _ := v.open(output(terminal),
+		"").text(func(text string) bool { seen = int64(len(text)); return seen == 1<<20 })
+	require.EqualValues(t, 7<<20, missed)
+	require.EqualValues(t, 1<<20, len(text))
+}
+
+func TestStreamOfACommandThatClosedItsOutputGoesOnUntilItsEnd(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{})
+	v := newViewer(t, m, view.Options{AllowStop: true})
+	terminal := v.create("s", "sh", "-c", "echo bye; exec >&- 2>&-; exec sleep 1000")
+	s := v.open(output(terminal), "")
+	s.text(func(text string) bool { return text == "bye\n" })
+	require.Equal(t, http.StatusAccepted, v.stop(terminal))
+	var last tableRow
+	for {
+		e, ok := s.next()
+		require.True(t, ok, "it has ended without saying so")
+		if e.kind == "end" {
+			break
+		}
+		if e.kind == "status" {
+			last = decode[struct{ Row tableRow }](t, e.data).Row
+		}
+	}
+	require.Equal(t, "killed", last.State)
+	require.False(t, last.Stopping)
+	require.Equal(t, "signal SIGTERM", last.Status)
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	v := newViewer(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{}),
+		view.Options{MaxStreams: 2})
+	terminal := v.create("s", "serve")
+	events, one := v.open("events", ""), v.open(output(terminal), "")
+	one.next()
+	events.next()
+	for _, path := range []string{"events", output(terminal)} {
+		refused := v.request("GET", path, nil)
+		require.Equal(t, http.StatusServiceUnavailable, refused.StatusCode)
+		require.NotEmpty(t, refused.Header.Get("Retry-After"))
+	}
+	require.Equal(t, http.StatusOK, v.request("GET", "", nil).StatusCode, "the page is no stream")
+	one.close()
+	require.Eventually(t, func() bool {
+		response := v.request("GET", "events", nil)
+		return response.StatusCode == http.StatusOK
+	}, 10*time.Second, 5*time.Millisecond)
+}
+
+func TestCloseEndsPagesAndNotCommands(t *testing.T) {
+	v := newViewer(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{}), view.Options{})
+	terminal := v.create("s", "serve")
+	streams := []*stream{v.open("events", ""), v.open(output(terminal), ""), v.open(output(terminal), "")}
+	for _, s := range streams {
+		s.next()
+	}
+	require.NoError(t, v.view.Close())
+	for _, s := range streams {
+		for ok := true; ok; _, ok = s.next() {
+		}
+	}
+	require.Equal(t, acpterm.StateRunning, terminal.State())
+	require.Equal(t, http.StatusServiceUnavailable, v.request("GET", "events", nil).StatusCode)
+	require.NoError(t, v.view.Close())
+}
+
+func TestServersTimeoutsDoNotEndStreams(t *testing.T) {
+	texts := make(chan string)
+	m := made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{})
+	v := view.Handler(m, &view.Options{Token: token})
+	server := newTimeoutServer(v)
+	t.Cleanup(func() {
+		v.Close()
+		server.Close()
+	})
+	w := &viewer{t, m, v, server}
+	terminal := w.create("s", "make")
+	s := w.open(output(terminal), "")
+	texts <- "one"
+	s.text(func(text string) bool { return text == "one" })
+	<-time.After(3 * serverTimeout)
+	texts <- "two"
+	text, _, _ := s.text(func(text string) bool { return text == "two" })
+	require.Equal(t, "two", text)
+	close(texts)
+}
+
+func TestManyPagesWatchAtOnce(t *testing.T) {
+	texts := make(chan string)
+	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
+	terminal := v.create("s", "make")
+	var pages sync.WaitGroup
+	got := make([]string, 10)
+	for i := range got {
+		s := v.open(output(terminal), "")
+		pages.Go(func() { got[i], _, _ = s.text(nil) })
+	}
+	var want strings.Builder
+	for i := range 200 {
+		line := fmt.Sprintf("line %d\n", i)
+		want.WriteString(line)
+		texts <- line
+	}
+	close(texts)
+	pages.Wait()
+	for _, text := range got {
+		require.Equal(t, want.String(), text)
+	}
+}

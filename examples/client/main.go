@@ -6,7 +6,7 @@
 // It allows whatever the agent asks permission for; what commands may do is for flags to say, which -h lists: rules
 // for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Without -prompt it reads the prompt
 // from standard input. Without AGENT it runs the example agent with go run, for which it has to be started inside this
-// module.
+// repository.
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive
 // it. It exits with 0 when the turn ended with end_turn, with 2 when it was called wrongly, and else with 1.
@@ -53,6 +53,13 @@ func run(opts options) error {
 	if err != nil {
 		return err
 	}
+	var page *livePage
+	if opts.view != "" {
+		if page, err = listenForPage(opts.view); err != nil {
+			return err
+		}
+		defer page.close()
+	}
 	agent, err := startAgent(opts.agent)
 	if err != nil {
 		return err
@@ -73,6 +80,7 @@ func run(opts options) error {
 	}
 	manager := acpterm.NewManager(options)
 	session.manager = manager
+	page.serve(manager, os.Stderr)
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{Next: session, Created: screen.follow})
 	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agent), handler, jsonrpc2.OnRecv(session.received))
 	go obey(signals, session, leave)

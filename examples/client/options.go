@@ -29,6 +29,7 @@ type options struct {
 	audit   string
 	sandbox bool
 	network bool
+	view    string
 }
 
 const usage = `usage: client [FLAG...] [-- AGENT ARG...]
@@ -40,6 +41,7 @@ Commands run in the roots and below, and else as they like. Each flag takes some
 
   client -allow go -allow 'git log ...' -prompt 'go vet'   only what these rules allow
   client -allow go -ask -prompt 'git push'                 what they do not allow is asked on the terminal
+  client -view 127.0.0.1:0 -prompt 'npm test'              watch it, and stop it, in a browser
   client -sandbox -timeout 5m -audit audit.json            no network, no writing elsewhere; all of it on record
 
 `
@@ -69,6 +71,7 @@ func readOptions() (options, error) {
 	flags.BoolVar(&opts.sandbox, "sandbox", false, "run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
 		"for instance being a -root too; see no processes but their own; and have no network")
 	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
+	flags.StringVar(&opts.view, "view", "", "an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at")
 	switch err := flags.Parse(os.Args[1:]); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(usage)

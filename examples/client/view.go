@@ -1,0 +1,53 @@
+package main
+
+// The live page that -view serves.
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/view"
+)
+
+// livePage is the page, from before the agent starts until the client has ended. Nil: there is none.
+type livePage struct {
+	listener net.Listener
+	view     *view.View
+	server   *http.Server
+}
+
+// listenForPage fails if the page cannot be had, before anything is started.
+func listenForPage(address string) (*livePage, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("-view: %w", err)
+	}
+	return &livePage{listener: listener}, nil
+}
+
+// serve shows a manager's terminals, and says where. Who has the address may stop them: it is the person who runs this.
+func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) {
+	if p == nil {
+		return
+	}
+	p.view = view.Handler(m, &view.Options{AllowStop: true})
+	p.server = &http.Server{Handler: p.view, ReadHeaderTimeout: 10 * time.Second}
+	go p.server.Serve(p.listener)
+	fmt.Fprintln(tell, "client: watch at", p.view.URL(p.listener.Addr()))
+}
+
+// close ends the page, with what it still sends.
+func (p *livePage) close() {
+	if p == nil {
+		return
+	}
+	p.listener.Close()
+	if p.server != nil {
+		p.view.Close()
+		p.server.Close()
+	}
+}

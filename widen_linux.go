@@ -12,7 +12,7 @@ import (
 
 const (
 	wideSize = 512 << 10 // bytes; more than that and the ring buffer is not in a processor's cache together
-	mostWide = 16        // pipes at once, for a user has an allowance of them (man 7 pipe, pipe-user-pages-soft)
+	mostWide = 8         // pipes at once, for a user has an allowance of them (man 7 pipe, pipe-user-pages-soft)
 )
 
 // widePipes counts those of one manager. The zero value is ready. Its methods may be called concurrently.

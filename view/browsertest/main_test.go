@@ -16,15 +16,17 @@ import (
 
 // TestMain also makes the test binary a command.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "child" {
-		child(os.Args[2])
+	if len(os.Args) >= 3 && os.Args[1] == "child" {
+		child(os.Args[2], os.Args[3:]...)
 		return
 	}
 	os.Exit(m.Run())
 }
 
-func child(which string) {
+func child(which string, args ...string) {
 	switch which {
+	case "paced":
+		paced(args[0])
 	case "family": // starts another process, which does not end when it is asked to
 		other := exec.Command(os.Args[0], "child", "stubborn")
 		other.Stdout = os.Stdout

@@ -204,7 +204,9 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 			signalled[p.identity] = true
 		}
 		for _, p := range members {
-			p.awaitExit(ctx)
+			if p.pid != g.pid { // whose exit is seen by another
+				p.awaitExit(ctx)
+			}
 		}
 		select {
 		case <-g.exited:

@@ -75,7 +75,7 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 			require.NoError(t, unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED, nil))
 			require.NoError(t, unix.Kill(pid, unix.SIGCONT))
 		}
-		e, exited, err := waitNoReap(unix.P_PID, pid, 0)
+		e, exited, err := waitNoReap(pid, 0)
 		require.NoError(t, err)
 		require.True(t, exited)
 		(&procGroup{pid: pid}).reap()

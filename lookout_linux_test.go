@@ -1,8 +1,10 @@
 package acpterm
 
-// What is known of process numbers without a look at who has them, and of pidfds that nobody watches any more.
+// What is known of process numbers without a look at who has them, and of pidfds that nobody watches.
 
 import (
+	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,4 +74,28 @@ func TestForgottenPidfd(t *testing.T) {
 	x.close()
 	require.Empty(t, called)
 	require.Empty(t, x.watched)
+}
+
+// Where a pidfd cannot be watched, a thread waits for the exit.
+func TestPidfdThatCannotBeWatched(t *testing.T) {
+	child, err := os.StartProcess("/bin/sh", []string{"sh", "-c", "exit 3"}, &os.ProcAttr{Env: []string{}})
+	require.NoError(t, err)
+	var all trees
+	defer all.close()
+	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // which epoll refuses
+	require.NoError(t, err)
+	w := exitWatch{trees: &all, fd: fd}
+	require.NoError(t, w.open(child.Pid))
+	require.Equal(t, -1, w.fd)
+	var busy sync.WaitGroup
+	codes := make(chan uint32, 1)
+	w.onExit(child.Pid, &busy, func(e exit, err error) {
+		require.NoError(t, err)
+		codes <- e.code
+	})
+	require.EqualValues(t, 3, <-codes)
+	busy.Wait()
+	w.close()
+	_, err = child.Wait()
+	require.NoError(t, err, "the zombie was left for others")
 }

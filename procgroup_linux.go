@@ -31,9 +31,10 @@ type exitWatch struct {
 	trees  *trees
 	before numbering // from before the child began
 	leader process   // the child's line of the table when it was read last; for end alone
+	pid    int
 
 	mu   sync.Mutex
-	fd   int               // of the pidfd, as fork gave it; -1 on a kernel without (before 5.2), and when it is closed
+	fd   int               // of the pidfd, as fork gave it; -1 on a kernel without, and when it is closed
 	seen *seenExit         // nil before
 	tell func(exit, error) // whom to tell; nil before that is known
 }
@@ -52,16 +53,14 @@ func (w *exitWatch) prepare(attr *syscall.SysProcAttr, t *trees) {
 	attr.Pdeathsig = unix.SIGKILL // the host's end is the command's (starter_linux.go)
 }
 
-// open begins to watch.
-func (w *exitWatch) open(int) error {
-	if w.fd < 0 {
-		return nil
-	}
-	err := w.trees.exits.watch(w.fd, w.look)
-	if err != nil {
+// open begins to watch. A pidfd that cannot be watched, as before Linux 5.3, is as good as none: a thread waits then.
+func (w *exitWatch) open(pid int) error {
+	w.pid = pid
+	if w.fd >= 0 && w.trees.exits.watch(w.fd, w.look) != nil {
 		unix.Close(w.fd)
+		w.fd = -1
 	}
-	return err
+	return nil
 }
 
 // look sees whether the child has exited, and leaves it a zombie (WNOWAIT).
@@ -71,7 +70,7 @@ func (w *exitWatch) look() (done bool) {
 		w.mu.Unlock()
 		return true
 	}
-	e, exited, err := waitNoReap(unix.P_PIDFD, w.fd, unix.WNOHANG)
+	e, exited, err := waitNoReap(w.pid, unix.WNOHANG) // the number is the child's until its exit was seen
 	w.mu.Unlock()
 	if exited || err != nil {
 		w.settle(seenExit{e, err})
@@ -106,7 +105,7 @@ func (w *exitWatch) onExit(pid int, busy *sync.WaitGroup, f func(exit, error)) {
 		f(seen.exit, seen.err)
 	case !watched:
 		busy.Go(func() {
-			e, _, err := waitNoReap(unix.P_PID, pid, 0)
+			e, _, err := waitNoReap(pid, 0)
 			w.settle(seenExit{e, err})
 		})
 	}
@@ -138,12 +137,12 @@ const (
 	allExitsOnly = unix.WEXITED | unix.WNOWAIT
 )
 
-// waitNoReap is waitid for exits, leaving the zombie.
-func waitNoReap(idType, id, options int) (e exit, exited bool, err error) {
+// waitNoReap is waitid for a child's exit, leaving the zombie.
+func waitNoReap(pid, options int) (e exit, exited bool, err error) {
 	var info unix.Siginfo
 	var used unix.Rusage
 	for {
-		err = unix.Waitid(idType, id, &info, allExitsOnly|options, &used)
+		err = unix.Waitid(unix.P_PID, pid, &info, allExitsOnly|options, &used)
 		if !errors.Is(err, unix.EINTR) {
 			break
 		}

@@ -95,11 +95,7 @@ func (h *Handler) letCancel(c *call, cancel func()) {
 // answer replies with a result that is there, unless the call was cancelled.
 func (h *Handler) answer(c *call, result func() (any, error)) {
 	defer h.leave()
-	var answer any
-	err := h.settle(c)
-	if err == nil {
-		answer, err = result()
-	}
+	answer, err := h.outcome(c, result)
 	h.reply(c, answer, err)
 }
 
@@ -107,17 +103,29 @@ func (h *Handler) answer(c *call, result func() (any, error)) {
 func (h *Handler) answerNow(c *call, result func() (any, error)) {
 	h.mu.Lock()
 	stream := h.stream
-	cancelled := c.cancelled != nil
 	h.mu.Unlock()
-	if stream != nil && !cancelled {
-		value, err := result()
-		if stream.tryWrite(h.responseLine(c, value, err)) {
-			h.settle(c)
-			h.leave()
-			return
-		}
+	if stream == nil {
+		go h.answer(c, result)
+		return
 	}
-	go h.answer(c, result)
+	answer, err := h.outcome(c, result)
+	if stream.tryWrite(h.responseLine(c, answer, err)) {
+		h.leave()
+		return
+	}
+	go func() {
+		defer h.leave()
+		h.reply(c, answer, err)
+	}()
+}
+
+// outcome settles a call, and is what to answer. It comes before the answer, so that an agent which has read that finds
+// its place among those pending free.
+func (h *Handler) outcome(c *call, result func() (any, error)) (any, error) {
+	if err := h.settle(c); err != nil {
+		return nil, err
+	}
+	return result()
 }
 
 // answerCreate is answer for a create, which leaves nothing if it was cancelled.

@@ -280,3 +280,20 @@ func TestCancelledPollsKeepTheirPlace(t *testing.T) {
 	}
 	t.Logf("%d of %d were cancelled in time", cancelled, polls)
 }
+
+// Who has read an answer has a place again, however few there are.
+func TestAPlaceIsFreeBeforeTheAnswer(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, &acpterm.HandlerOptions{MaxPending: 1})
+	for i := range 100 {
+		p.write(request(fmt.Sprint(i), acpterm.MethodCreate, childRequest("print", "x")))
+		created := p.read()
+		require.Nil(t, created.Error)
+		var answer acpterm.CreateTerminalResponse
+		require.NoError(t, json.Unmarshal(created.Result, &answer))
+		for _, method := range []string{acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodOutput, acpterm.MethodRelease} {
+			p.write(request(`"`+method+`"`, method, of(answer.TerminalID)))
+			require.Nil(t, p.read().Error, method)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"sync"
 
 	"github.com/acpterm/acpterm"
 	acp "github.com/coder/acp-go-sdk"
@@ -16,8 +15,8 @@ import (
 // Options configure Terminals. The zero value, and nil in its place, is good.
 type Options struct {
 	// Created is told of each terminal that the agent creates, before the agent is: the place from which to show
-	// live output, with Terminal.Follow in a goroutine. It is called side by side for several; only that create, and
-	// CloseTerminals, wait for it to return. Nil: nobody is told.
+	// live output, with Terminal.Follow in a goroutine. It is called side by side for several; only that create waits for
+	// it to return. Nil: nobody is told.
 	Created func(*acpterm.Terminal)
 
 	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it keeps connections that share a manager out of each
@@ -47,13 +46,6 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, longestLine
 type Terminals struct {
 	handler *acpterm.Handler // nil: no terminals
 	maxLine int
-
-	closing context.Context // ends with the first CloseTerminals
-	close   context.CancelCauseFunc
-
-	mu      sync.Mutex
-	closed  bool
-	creates sync.WaitGroup // those under way; it grows no more once closed
 }
 
 // New returns the terminals of one connection, which m makes; nil options mean all defaults. A manager may serve many
@@ -62,12 +54,10 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
 	}
-	t := &Terminals{
+	return &Terminals{
 		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: options.Created, SessionPrefix: options.SessionPrefix}),
 		maxLine: options.maxLineBytes(),
 	}
-	t.closing, t.close = context.WithCancelCause(context.Background())
-	return t
 }
 
 // TerminalCapability is what to tell the agent as ClientCapabilities.Terminal in the InitializeRequest: whether there
@@ -82,11 +72,6 @@ func (t *Terminals) CloseTerminals() error {
 	if !t.TerminalCapability() {
 		return nil
 	}
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-	t.close(acpterm.ErrClosing)
-	t.creates.Wait()
 	return t.handler.Close()
 }
 
@@ -100,16 +85,6 @@ func (t *Terminals) CreateTerminal(ctx context.Context, req acp.CreateTerminalRe
 }
 
 func (t *Terminals) create(ctx context.Context, req acp.CreateTerminalRequest) (created acpterm.CreateTerminalResponse, err error) {
-	if t.TerminalCapability() {
-		if !t.beginCreate() {
-			return created, t.requestError(&acpterm.Error{Op: "create", Kind: acpterm.ErrClosing})
-		}
-		defer t.creates.Done()
-		var cancel context.CancelCauseFunc
-		ctx, cancel = context.WithCancelCause(ctx)
-		defer cancel(nil)
-		defer context.AfterFunc(t.closing, func() { cancel(acpterm.ErrClosing) })()
-	}
 	created, err = dispatch[acpterm.CreateTerminalResponse](ctx, t, acpterm.MethodCreate, req.SessionId, req)
 	if err != nil || ctx.Err() == nil {
 		return created, err
@@ -119,16 +94,6 @@ func (t *Terminals) create(ctx context.Context, req acp.CreateTerminalRequest) (
 	dispatch[acpterm.ReleaseTerminalResponse](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
 		acp.ReleaseTerminalRequest{SessionId: req.SessionId, TerminalId: string(created.TerminalID)})
 	return created, cancelled
-}
-
-// beginCreate counts a create, unless there are to be no more.
-func (t *Terminals) beginCreate() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closed {
-		t.creates.Add(1)
-	}
-	return !t.closed
 }
 
 // TerminalOutput returns the output so far and, once the command has ended, how it ended. Its encoding fits the line

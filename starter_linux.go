@@ -8,13 +8,18 @@ package acpterm
 import (
 	"runtime"
 	"sync"
+	"time"
 )
 
-// starter runs functions on its thread. The zero value is ready; the thread is there from the first run on. Both
+// starter runs functions on its thread. The zero value is ready; the thread is there from the first run on. All
 // methods may be called concurrently, but no run after close.
 type starter struct {
 	once sync.Once
 	jobs chan func()
+
+	mu     sync.Mutex
+	busy   bool     // a job is being run
+	queued []func() // what to call when it has been
 }
 
 // run calls f on the thread and returns when f has.
@@ -31,11 +36,40 @@ func (s *starter) run(f func()) {
 	<-done
 }
 
+// longStart is longer than a start takes, unless the program is on a file system that does not answer.
+const longStart = 10 * time.Millisecond
+
+// after has f called, which must not wait, when the run that is under way is through, or takes too long. It reports false,
+// and does nothing, if none is.
+func (s *starter) after(f func()) (later bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.busy {
+		patience := time.AfterFunc(longStart, f)
+		s.queued = append(s.queued, func() {
+			if patience.Stop() {
+				f()
+			}
+		})
+	}
+	return s.busy
+}
+
 func (s *starter) serve() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for job := range s.jobs {
+		s.mu.Lock()
+		s.busy = true
+		s.mu.Unlock()
 		job()
+		s.mu.Lock()
+		queued := s.queued
+		s.busy, s.queued = false, nil
+		s.mu.Unlock()
+		for _, f := range queued {
+			f()
+		}
 	}
 }
 

@@ -5,5 +5,6 @@ package acpterm
 // starter is for Linux, where it matters which thread starts a command.
 type starter struct{}
 
-func (*starter) run(f func()) { f() }
-func (*starter) close()       {}
+func (*starter) run(f func())      { f() }
+func (*starter) after(func()) bool { return false }
+func (*starter) close()            {}

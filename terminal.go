@@ -325,9 +325,20 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 			t.retired.happen()
 		}
 		begin = func() {
-			if begun && t.isOver() {
+			switch {
+			case !begun || !t.ended.happened():
+				go work()
+			case t.isOver():
 				work()
-			} else {
+			// Whose child has the numbers that are given out to a start is known when that is through, and takes a close
+			// look before.
+			case !t.starter.after(func() {
+				if t.isOver() {
+					work()
+				} else {
+					go work()
+				}
+			}):
 				go work()
 			}
 		}

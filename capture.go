@@ -10,9 +10,11 @@ import (
 	"time"
 )
 
-// source is what a terminal knows of where its output comes from: a capture, or a Runner (runner.go).
+// source is what a terminal knows of where its output comes from: a capture, what comes before one (quiet_linux.go), or a
+// Runner (runner.go).
 type source interface {
-	run()           // the goroutine: returns when there can be no more output
+	// begin has the output moved into the ring buffer from now on. A goroutine that this takes is in busy.
+	begin(busy *sync.WaitGroup)
 	drain(f func()) // calls f, which must not wait, when every byte that was written before is in the ring buffer
 	stop()          // drains, and returns when nothing more comes, whoever still could write
 	over() bool     // whether nothing more comes
@@ -41,6 +43,8 @@ func newCapture(pipe *os.File, ring *ringBuffer, wide *widePipes) *capture {
 // hotAfter is how many times a read has to fill all the room that it had, a megabyte in all, for the pipe to be worth
 // widening.
 const hotAfter = 24
+
+func (c *capture) begin(busy *sync.WaitGroup) { busy.Go(c.run) }
 
 // run is the goroutine.
 func (c *capture) run() {

@@ -28,7 +28,14 @@ func (*cgroup) remove()                      {}
 // isGone leaves it to end.
 func (g *procGroup) isGone() bool { return false }
 
-func outputPipe() (output, w *os.File, err error) { return os.Pipe() }
+// outputEnd is the reading end of a command's output.
+type outputEnd = os.File
+
+func outputPipe() (output *outputEnd, w *os.File, err error) { return os.Pipe() }
+
+func (g *procGroup) source(ring *ringBuffer, wide *widePipes) source {
+	return newCapture(g.output, ring, wide)
+}
 
 // trees is Linux's; elsewhere each tree is ended on its own.
 type trees struct{}

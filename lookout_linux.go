@@ -15,7 +15,7 @@ import (
 // it need not be looked at closely: a session is left for a new one only. The zero value is ready. Its methods may be
 // called concurrently.
 type trees struct {
-	exits   exits
+	watcher watcher
 	lookout lookout
 	load    loadFile
 
@@ -53,7 +53,7 @@ func (t *trees) enter(leader int) (entry uint64) {
 
 // close gives back what it holds. There are no trees any more.
 func (t *trees) close() {
-	t.exits.close()
+	t.watcher.close()
 	t.load.close()
 }
 

@@ -49,31 +49,38 @@ func TestNumbersComeRound(t *testing.T) {
 	require.True(t, numbering{}.comeRound(), "nothing is known")
 }
 
-// A pidfd that is forgotten is not asked about again, and its number may be another's.
-func TestForgottenPidfd(t *testing.T) {
-	var x exits
-	var ends [2]int
-	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+// A descriptor that is forgotten is not asked about again, and its number may be another's.
+func TestForgottenDescriptor(t *testing.T) {
+	var w watcher
 	called := make(chan struct{}, 10)
-	require.NoError(t, x.watch(ends[0], func() bool { called <- struct{}{}; return true }))
-	x.forget(ends[0])
-	require.Empty(t, x.watched)
-	unix.Close(ends[0])
-	unix.Close(ends[1])
+	pipe := func() (ends [2]int) {
+		require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+		require.NoError(t, w.watch(ends[0], func() { called <- struct{}{} }))
+		return ends
+	}
+	shut := func(ends [2]int) {
+		unix.Close(ends[0])
+		unix.Close(ends[1])
+	}
+	ends := pipe()
+	w.forget(ends[0])
+	require.Empty(t, w.watched)
+	shut(ends)
 
-	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
-	answers := make(chan bool)
-	require.NoError(t, x.watch(ends[0], func() bool { called <- struct{}{}; return <-answers }))
-	unix.Write(ends[1], []byte("x"))
-	<-called
-	answers <- false // it is asked again
-	<-called
-	answers <- true
-	unix.Close(ends[0])
-	unix.Close(ends[1])
-	x.close()
+	left := pipe()
+	w.leave(left[0])
+	unix.Write(left[1], []byte("x"))
+	ends = pipe()
+	for range 2 { // each time that there is something new
+		unix.Write(ends[1], []byte("x"))
+		<-called
+	}
+	w.forget(ends[0])
+	shut(ends)
+	shut(left)
+	w.close()
 	require.Empty(t, called)
-	require.Empty(t, x.watched)
+	require.Empty(t, w.watched)
 }
 
 // Where a pidfd cannot be watched, a thread waits for the exit.

@@ -1,6 +1,6 @@
 package acpterm
 
-// Linux: the leader's exit is seen on a pidfd (exits_linux.go): no thread waits, however many terminals there are. The other processes of its tree are found in /proc, or are those of its
+// Linux: the leader's exit is seen on a pidfd (watcher_linux.go): no thread waits, however many terminals there are. The other processes of its tree are found in /proc, or are those of its
 // cgroup where the embedder gave one (cgroup_linux.go).
 //
 // How a signal reaches no stranger: the leader's number, which is also its group's and its session's, cannot be
@@ -56,7 +56,7 @@ func (w *exitWatch) prepare(attr *syscall.SysProcAttr, t *trees) {
 // open begins to watch. A pidfd that cannot be watched, as before Linux 5.3, is as good as none: a thread waits then.
 func (w *exitWatch) open(pid int) error {
 	w.pid = pid
-	if w.fd >= 0 && w.trees.exits.watch(w.fd, w.look) != nil {
+	if w.fd >= 0 && w.trees.watcher.watch(w.fd, w.look) != nil {
 		unix.Close(w.fd)
 		w.fd = -1
 	}
@@ -64,19 +64,17 @@ func (w *exitWatch) open(pid int) error {
 }
 
 // look sees whether the child has exited, and leaves it a zombie (WNOWAIT).
-func (w *exitWatch) look() (done bool) {
+func (w *exitWatch) look() {
 	w.mu.Lock()
-	if w.fd < 0 {
+	if w.fd < 0 || w.seen != nil {
 		w.mu.Unlock()
-		return true
+		return
 	}
 	e, exited, err := waitNoReap(w.pid, unix.WNOHANG) // the number is the child's until its exit was seen
 	w.mu.Unlock()
 	if exited || err != nil {
 		w.settle(seenExit{e, err})
-		return true
 	}
-	return false
 }
 
 // settle tells of an exit, the first time that it is called.
@@ -118,7 +116,7 @@ func (w *exitWatch) close() {
 	w.fd = -1
 	w.mu.Unlock()
 	if fd >= 0 {
-		w.trees.exits.forget(fd)
+		w.trees.watcher.forget(fd)
 		unix.Close(fd)
 		w.settle(seenExit{err: os.ErrClosed})
 	}
@@ -237,21 +235,6 @@ func (g *procGroup) hasExited() bool {
 	}
 }
 
-// outputPipe is os.Pipe with a writing end that Go's poller does not have: it is for a command alone, which wants it
-// blocking.
-func outputPipe() (output, w *os.File, err error) {
-	var ends [2]int
-	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
-		return nil, nil, os.NewSyscallError("pipe2", err)
-	}
-	if err := unix.SetNonblock(ends[0], true); err != nil {
-		unix.Close(ends[0])
-		unix.Close(ends[1])
-		return nil, nil, err
-	}
-	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), nil
-}
-
 // blindPause is how long it takes until the next look at a table that could not be read.
 const blindPause = 10 * time.Millisecond
 
@@ -304,7 +287,7 @@ func (g *procGroup) members(strangers map[identity]bool) []member {
 		// nothing is known of anybody.
 		return []member{{process: process{identity: identity{pid: g.pid}}}}
 	}
-	self, pipe := os.Getpid(), pipeNumber(g.output)
+	self, pipe := os.Getpid(), g.output.number()
 	table = append(slices.DeleteFunc(slices.Clone(table), func(p process) bool {
 		return p.started < leader.started || p.pid == self || p.pid == g.pid
 	}), leader)
@@ -391,7 +374,7 @@ func (g *procGroup) open(found member) (int, error) {
 	// The same parent, group, session and start: in the tree if what was found was, unless that was an escapee,
 	// whose relations say nothing.
 	now, _ := readProcess(found.pid)
-	if now != found.process || found.escaped && !g.hasMark(now, pipeNumber(g.output)) {
+	if now != found.process || found.escaped && !g.hasMark(now, g.output.number()) {
 		unix.Close(pidfd)
 		return -1, unix.ESRCH
 	}

@@ -21,7 +21,7 @@ type procGroup struct {
 	pid    int           // the leader's, its group's and its session's number
 	watch  exitWatch     // how the leader's exit is seen
 	exited chan struct{} // closed when it has exited
-	output *os.File      // the reading end of its output; closed when nobody else has it open
+	output *outputEnd    // of its output; closed when nobody else has it open
 	mark   string        // what terminalVariable has, among others, in the environment of its tree
 	cgroup *cgroup       // what its tree cannot leave; nil if there is none
 	strays strays        // who was found to have left the group

@@ -399,6 +399,10 @@ func (g *procGroup) close() {
 // isGone leaves it to end.
 func (g *procGroup) isGone() bool { return false }
 
+func (g *procGroup) source(ring *ringBuffer, wide *widePipes) source {
+	return newCapture(g.output, ring, wide)
+}
+
 // trees is Linux's; a job needs to know of no other.
 type trees struct{}
 

@@ -115,10 +115,10 @@ func (t *runnerTree) limits() []EnforcedLimit { return nil }
 func (t *runnerTree) close()                  {}
 
 // What a capture does by reading a pipe, the Runner has done by writing.
-func (t *runnerTree) run()           {}
-func (t *runnerTree) drain(f func()) { f() }
-func (t *runnerTree) stop()          { t.output.Close() }
-func (t *runnerTree) over() bool     { return t.output.over() }
+func (t *runnerTree) begin(*sync.WaitGroup) {}
+func (t *runnerTree) drain(f func())        { f() }
+func (t *runnerTree) stop()                 { t.output.Close() }
+func (t *runnerTree) over() bool            { return t.output.over() }
 
 // runnerOutput is Launch.Output. Its methods may be called concurrently.
 type runnerOutput struct {

@@ -529,7 +529,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options) err
 	started := t.startedAt
 	t.mu.Unlock()
 	t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
-	t.busy.Go(t.source.run)
+	t.source.begin(t.busy)
 	t.busy.Add(1)
 	t.tree.onExit(t.busy, t.exited)
 	return t.journal.recordStart(t, t.tree.leader())
@@ -564,7 +564,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		})
 	})
 	if err == nil {
-		t.tree, t.source = group, newCapture(group.output, t.ring, t.wide)
+		t.tree, t.source = group, group.source(t.ring, t.wide)
 	}
 	return err
 }

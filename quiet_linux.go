@@ -1,0 +1,190 @@
+package acpterm
+
+// The output of a command that writes little, which most do, or nothing: it is read where it is seen, by the watcher and
+// by whoever has to know that all is read. What turns out to be more gets a capture with a goroutine of its own. It knows
+// descriptors and bytes, nothing of processes.
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// quiet is a source. Its methods may be called concurrently.
+type quiet struct {
+	pipe    *outputEnd
+	ring    *ringBuffer
+	wide    *widePipes // the manager's
+	watcher *watcher   // the manager's
+	busy    *sync.WaitGroup
+
+	mu      sync.Mutex // held over reads, none of which waits
+	pieces  int        // that were read
+	ended   bool       // the ring is closed, and so is the pipe
+	capture *capture   // who reads from now on; nil while nobody does
+}
+
+const (
+	quietPieces = 16       // are read so at the most
+	quietSize   = 16 << 10 // bytes at once; what had more to say will go on
+)
+
+func (g *procGroup) source(ring *ringBuffer, wide *widePipes) source {
+	return &quiet{pipe: g.output, ring: ring, wide: wide, watcher: &g.trees.watcher}
+}
+
+func (q *quiet) begin(busy *sync.WaitGroup) {
+	busy.Add(1) // until it has ended
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy = busy
+	if q.watcher.watch(q.pipe.fd, func() { q.read() }) != nil {
+		q.startCaptureLocked()
+	}
+}
+
+// read moves what lies in the pipe into the ring, unless there is a capture for that, which it returns.
+func (q *quiet) read() *capture {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.ended && q.capture == nil {
+		q.readLocked()
+	}
+	return q.capture
+}
+
+func (q *quiet) readLocked() {
+	for size := minReserve; ; size *= 2 {
+		room := q.ring.reserve(size)
+		n, err := retry(func() (int, error) { return unix.Read(q.pipe.fd, room) })
+		q.ring.commit(max(n, 0))
+		switch {
+		case errors.Is(err, unix.EAGAIN):
+			return
+		case err != nil || n == 0: // all who could write have closed it
+			q.endLocked()
+			return
+		case q.pieces > quietPieces || size > quietSize:
+			q.startCaptureLocked()
+			return
+		case n < len(room): // there was no more
+			q.pieces++
+			return
+		}
+	}
+}
+
+func (q *quiet) endLocked() {
+	q.ended = true
+	q.watcher.forget(q.pipe.fd)
+	q.pipe.Close()
+	q.ring.close()
+	q.busy.Done()
+}
+
+// startCaptureLocked has a capture go on.
+func (q *quiet) startCaptureLocked() {
+	q.watcher.leave(q.pipe.fd)
+	q.capture = newCapture(q.pipe.file(), q.ring, q.wide)
+	go func() {
+		defer q.busy.Done()
+		q.capture.run()
+	}()
+}
+
+// drain is exact: what a process wrote before it exited lies in the pipe when its exit is seen.
+func (q *quiet) drain(f func()) {
+	if c := q.read(); c != nil {
+		c.drain(f)
+		return
+	}
+	f()
+}
+
+func (q *quiet) stop() {
+	c := q.read()
+	if c == nil {
+		c = q.end()
+	}
+	if c != nil {
+		c.stop()
+	}
+}
+
+// end ends it, whoever still holds the pipe, unless there is a capture, which it returns.
+func (q *quiet) end() *capture {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.ended && q.capture == nil {
+		q.endLocked()
+	}
+	return q.capture
+}
+
+func (q *quiet) over() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.capture != nil {
+		return q.capture.over()
+	}
+	return q.ended
+}
+
+// outputEnd is the reading end of a command's output.
+type outputEnd struct {
+	fd int
+
+	mu     sync.Mutex // held over system calls, none of which waits
+	opened *os.File   // the same for Go's poller; nil before it is wanted
+	closed bool
+}
+
+// outputPipe is a pipe whose ends Go's poller does not have: the one for the command must block.
+func outputPipe() (*outputEnd, *os.File, error) {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe2", err)
+	}
+	if err := unix.SetNonblock(ends[0], true); err != nil {
+		unix.Close(ends[0])
+		unix.Close(ends[1])
+		return nil, nil, err
+	}
+	return &outputEnd{fd: ends[0]}, os.NewFile(uintptr(ends[1]), "output"), nil
+}
+
+// file is the same in Go's poller. It is to be closed in the place of this.
+func (e *outputEnd) file() *os.File {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.opened = os.NewFile(uintptr(e.fd), "output")
+	return e.opened
+}
+
+// number is what /proc calls the pipe; 0 when it is closed.
+func (e *outputEnd) number() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var status unix.Stat_t
+	switch {
+	case e.closed:
+		return 0
+	case e.opened != nil:
+		return pipeNumber(e.opened)
+	case unix.Fstat(e.fd, &status) != nil:
+		return 0
+	}
+	return status.Ino
+}
+
+func (e *outputEnd) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return os.ErrClosed
+	}
+	e.closed = true
+	return unix.Close(e.fd)
+}

@@ -4,18 +4,23 @@ package acpterm
 // order matters, cancelled or not, and an agent that does not read holds up nothing but itself.
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
 
 // call is a request that has not been answered.
 type call struct {
-	conn *jsonrpc2.Conn
-	req  *jsonrpc2.Request
-	poll *Terminal // of a terminal/output that waits for its turn
+	method string
+	id     jsonrpc2.ID       // as jsonrpc2 has it, or would have
+	wireID []byte            // as it came
+	conn   *jsonrpc2.Conn    // nil if jsonrpc2 has not seen it
+	req    *jsonrpc2.Request // likewise
+	poll   *Terminal         // of a terminal/output that waits for its turn
 
 	// Under Handler.mu.
 	cancelled error  // why; nil if it is not
@@ -29,20 +34,30 @@ const spareAnswers = 64
 // errCancelRequest is why a request was cancelled by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
 
+// serveMessage is Handle for a message that jsonrpc2 has not seen. It reports false if it is for jsonrpc2.
+func (h *Handler) serveMessage(ctx context.Context, m message) bool {
+	switch {
+	case m.method == MethodCancelRequest:
+		return h.cancelPending(m.params)
+	case !slices.Contains(methods, m.method):
+		return false
+	case m.id != nil:
+		id, _ := requestID(m.id)
+		wireID := bytes.ToValidUTF8(m.id, []byte(string(utf8.RuneError))) // a copy: the line is good until this returns
+		h.serve(ctx, &call{method: m.method, id: id, wireID: wireID}, m.params)
+	}
+	return true
+}
+
 // serve begins to answer a request. What order matters to is done before it returns: the request is pending, so that a
 // cancel which follows it on the wire finds it, and it has its terminal, so that a release which follows it does not
 // take that away.
-func (h *Handler) serve(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	c := &call{conn: conn, req: req}
+func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	if err := h.enter(c); err != nil {
 		h.reply(c, nil, err) // here, where it holds up the next one, and not in yet another goroutine
 		return
 	}
-	var params json.RawMessage
-	if req.Params != nil {
-		params = *req.Params
-	}
-	switch w := h.admit(req.Method, params).(type) {
+	switch w := h.admit(c.method, params).(type) {
 	case refusal:
 		go h.answer(c, func() (any, error) { return nil, w.err })
 	case start:
@@ -72,12 +87,12 @@ func (h *Handler) enter(c *call) error {
 	limit := h.options.maxPending()
 	switch {
 	case h.closed: // this handler, and not the connection
-		return &Error{Op: c.req.Method, Kind: ErrClosing}
+		return &Error{Op: c.method, Kind: ErrClosing}
 	case h.unanswered >= limit, h.unwritten >= limit+spareAnswers:
-		return &Error{Op: c.req.Method, Kind: ErrQuota, Quota: QuotaPendingRequests, Limit: int64(limit)}
+		return &Error{Op: c.method, Kind: ErrQuota, Quota: QuotaPendingRequests, Limit: int64(limit)}
 	}
 	h.unanswered++
-	h.pending[c.req.ID] = c
+	h.pending[c.id] = c
 	return nil
 }
 
@@ -153,11 +168,11 @@ func (h *Handler) settle(c *call) error {
 	defer h.mu.Unlock()
 	h.unanswered--
 	h.unwritten++
-	if h.pending[c.req.ID] == c { // an agent may have used the id again, against the rules
-		delete(h.pending, c.req.ID)
+	if h.pending[c.id] == c { // an agent may have used the id again, against the rules
+		delete(h.pending, c.id)
 	}
 	if c.cancelled != nil {
-		return &Error{Op: c.req.Method, Kind: ErrCancelled, Err: c.cancelled}
+		return &Error{Op: c.method, Kind: ErrCancelled, Err: c.cancelled}
 	}
 	return nil
 }
@@ -185,17 +200,14 @@ func (h *Handler) reply(c *call, result any, err error) {
 // responseLine is an answer as it goes on the wire.
 func (h *Handler) responseLine(c *call, result any, err error) []byte {
 	if err != nil {
-		return appendResponse(nil, wireID(c.req.ID), "error", ResponseError(h.outward(err)))
+		return appendResponse(nil, c.wireID, "error", ResponseError(h.outward(err)))
 	}
-	return appendResponse(nil, wireID(c.req.ID), "result", result)
+	return appendResponse(nil, c.wireID, "result", result)
 }
 
-// cancelPending cancels the request that a $/cancel_request names and reports whether it is one of ours.
-func (h *Handler) cancelPending(req *jsonrpc2.Request) bool {
-	if req.Params == nil {
-		return false
-	}
-	id, ok := requestID(readObject("", *req.Params).get("requestId"))
+// cancelPending cancels the request that a $/cancel_request with these params names, and reports whether it is one of ours.
+func (h *Handler) cancelPending(params []byte) bool {
+	id, ok := requestID(readObject("", params).get("requestId"))
 	if !ok {
 		return false
 	}
@@ -241,7 +253,7 @@ func (h *Handler) servePoll(c *call, t *Terminal) {
 	stream, first := h.stream, len(h.polls) == 0
 	h.mu.Unlock()
 	if first && stream != nil {
-		if line := shortReply(t, wireID(c.req.ID)); line != nil && stream.tryWrite(line) {
+		if line := shortReply(t, c.wireID); line != nil && stream.tryWrite(line) {
 			h.settle(c)
 			h.leave()
 			return
@@ -286,7 +298,7 @@ func (h *Handler) answerPoll(c *call) {
 		return
 	}
 	stream.writePieces(func(write func([]byte) error) error {
-		return h.outputs.reply(c.poll, wireID(c.req.ID), write)
+		return h.outputs.reply(c.poll, c.wireID, write)
 	})
 	if _, err := h.manager.Terminal(c.poll.session, c.poll.id); err != nil {
 		h.outputs.forget(c.poll) // it was released meanwhile

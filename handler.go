@@ -128,12 +128,41 @@ func (h *Handler) Capabilities() ClientCapabilities {
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.connected.Do(func() { context.AfterFunc(ctx, func() { h.Close() }) })
 	switch {
-	case req.Method == MethodCancelRequest && h.cancelPending(req):
+	case req.Method == MethodCancelRequest && h.cancelPending(paramsOf(req)):
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
-		h.serve(ctx, conn, req)
+		h.serve(ctx, &call{method: req.Method, id: req.ID, wireID: wireID(req.ID), conn: conn, req: req}, paramsOf(req))
 	}
+}
+
+func paramsOf(req *jsonrpc2.Request) []byte {
+	if req.Params == nil {
+		return nil
+	}
+	return *req.Params
+}
+
+// Connect is jsonrpc2.NewConn with this handler, and faster: terminal/* requests are served where the stream reads them, and
+// jsonrpc2, which decodes each line three times, never has them. So neither its OnRecv nor its OnSend is told of those,
+// and a handler around this one would not be asked; who wants that calls NewConn. All else is as it is there: Next gets
+// what is not terminal/*, in its order among what is, and the end of the connection, or of ctx, is the handler's.
+//
+// It takes the stream, which must be new, and is called once.
+func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {
+	ctx, cancel := context.WithCancel(ctx)
+	h.mu.Lock()
+	h.stream = s
+	h.mu.Unlock()
+	s.met.Store(true)
+	s.serve = func(m message) bool { return h.serveMessage(ctx, m) }
+	conn := jsonrpc2.NewConn(ctx, s, h, options...)
+	go func() {
+		<-conn.DisconnectNotify()
+		cancel()
+		h.Close()
+	}()
+	return conn
 }
 
 // methods are those that Dispatch serves.

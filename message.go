@@ -45,12 +45,59 @@ func (f *fault) answer(id []byte) []byte {
 
 // appendResponse appends a response's line: its id as it goes on the wire, empty for null, and its result or error.
 func appendResponse(to, id []byte, member string, value any) []byte {
+	to = append(append(append(appendResponseID(to, id), '"'), member...), `":`...)
+	return append(appendValue(to, value), "}\n"...)
+}
+
+// appendValue appends a value as json.Marshal makes it of this package's types; of those that most answers are, without
+// reflection.
+func appendValue(to []byte, value any) []byte {
+	switch v := value.(type) {
+	case KillTerminalResponse:
+		if v.Meta == nil {
+			return append(to, "{}"...)
+		}
+	case ReleaseTerminalResponse:
+		if v.Meta == nil {
+			return append(to, "{}"...)
+		}
+	case CreateTerminalResponse:
+		if v.Meta == nil { // an id of ours has nothing to escape
+			return append(append(append(to, `{"terminalId":"`...), v.TerminalID...), `"}`...)
+		}
+	case WaitForTerminalExitResponse:
+		return appendStatus(to, TerminalExitStatus(v))
+	}
 	encoded, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // it is of one of this package's types, and those can be encoded
 	}
-	to = append(append(append(appendResponseID(to, id), '"'), member...), `":`...)
-	return append(append(to, encoded...), "}\n"...)
+	return append(to, encoded...)
+}
+
+// appendStatus appends an exit status.
+func appendStatus(to []byte, s TerminalExitStatus) []byte {
+	to = append(to, `{"exitCode":`...)
+	if s.ExitCode != nil {
+		to = strconv.AppendUint(to, uint64(*s.ExitCode), 10)
+	} else {
+		to = append(to, "null"...)
+	}
+	to = append(to, `,"signal":`...)
+	if s.Signal != nil {
+		to = append(appendEscaped(append(to, '"'), []byte(*s.Signal)), '"')
+	} else {
+		to = append(to, "null"...)
+	}
+	if len(s.Meta) > 0 {
+		to = append(to, `,"_meta":`...)
+		if endedBy := s.Meta["acpterm"]; len(s.Meta) == 1 && endedBy != nil { // ours, as it always is
+			to = append(append(append(to, `{"acpterm":`...), endedBy...), '}')
+		} else {
+			to = appendValue(to, s.Meta)
+		}
+	}
+	return append(to, '}')
 }
 
 // appendResponseID appends what a response's line begins with.
@@ -65,6 +112,8 @@ func appendResponseID(to, id []byte) []byte {
 type message struct {
 	line   []byte // with an id that jsonrpc2 would not give back as it came in a form that it does
 	method string // empty: a response
+	id     []byte // a request's as it came; nil: a notification
+	params []byte // likewise; nil: there are none
 }
 
 // The members of messages, as jsonrpc2 and encoding/json see them: in any case of letters.
@@ -73,6 +122,7 @@ var memberNames = [...]string{"jsonrpc", "id", "method", "params", "result", "er
 const (
 	memberID     = 1
 	memberMethod = 2
+	memberParams = 3
 	memberResult = 4
 	memberError  = 5
 )
@@ -129,7 +179,7 @@ func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
 	if !isString {
 		return m, id, faultMethod
 	}
-	return message{taken, method}, nil, nil
+	return message{taken, method, id, value(memberParams)}, nil, nil
 }
 
 // parseResponse is parseMessage for a response. If it answers a request of ours and cannot be read, it becomes one that
@@ -191,10 +241,16 @@ func requestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 		return id, false
 	}
 	taken, ok := takenID(raw)
-	if taken == nil {
-		taken = raw
+	switch {
+	case taken != nil:
+		return id, ok && json.Unmarshal(taken, &id) == nil
+	case raw[0] == '"':
+		id.Str, id.IsString = stringOf(raw)
+		return id, id.IsString
 	}
-	return id, ok && json.Unmarshal(taken, &id) == nil
+	var err error
+	id.Num, err = strconv.ParseUint(string(raw), 10, 64)
+	return id, ok && err == nil
 }
 
 // wireID is an id of jsonrpc2's as it goes on the wire.

@@ -5,11 +5,11 @@ package acpterm
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math/bits"
 	"slices"
 	"sort"
+	"strconv"
 	"sync"
 	"unicode/utf8"
 )
@@ -45,11 +45,11 @@ func replyHead(id []byte) []byte {
 
 // replyTail is what stands after the text. shape is the result without it.
 func replyTail(shape TerminalOutputResponse) []byte {
-	result, err := json.Marshal(shape)
-	if err != nil {
-		panic(err) // it is made of numbers, names and text
+	tail := strconv.AppendBool([]byte(`","truncated":`), shape.Truncated)
+	if shape.ExitStatus != nil {
+		tail = appendStatus(append(tail, `,"exitStatus":`...), *shape.ExitStatus)
 	}
-	return append(result[len(outputMember):], "}\n"...)
+	return append(tail, "}}\n"...)
 }
 
 // outputMember is what a result begins with: the first field of its type.

@@ -39,6 +39,8 @@ type Stream struct {
 	limit   int
 	skipped func(SkippedLine)
 
+	serve func(message) bool // takes what jsonrpc2 is not to have; nil: nothing
+
 	line []byte      // ReadObject's: a line that is longer than the reader's buffer
 	met  atomic.Bool // by a Handler
 
@@ -127,7 +129,11 @@ func (s *Stream) ReadObject(v any) error {
 			}
 			s.skipped(SkippedLine{Text: text, Bytes: size, Reason: wrong.reason, Code: wrong.code})
 		}
-		if m.line != nil {
+		switch {
+		case m.line == nil:
+		case s.serve != nil && m.method != "" && s.serve(m):
+			continue
+		default:
 			if !s.met.Load() && strings.HasPrefix(m.method, methodPrefix) {
 				m.line = slices.Concat([]byte(`{"`+streamMark+`":true,`), m.line[1:])
 			}

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/acpterm/acpterm"
-	"github.com/sourcegraph/jsonrpc2"
 )
 
 // runner runs a command to its end, keeping the last bytes of its output, and says how many bytes there were.
@@ -37,5 +36,5 @@ func (s *stage) manager(options *acpterm.Options) *acpterm.Manager {
 
 func serveAcpterm(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	h := acpterm.NewHandler(acpterm.NewManager(nil), nil)
-	return jsonrpc2.NewConn(context.Background(), acpterm.NewStream(conn), h).DisconnectNotify(), nil
+	return h.Connect(context.Background(), acpterm.NewStream(conn)).DisconnectNotify(), nil
 }

@@ -61,11 +61,11 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	case refusal:
 		go h.answer(c, func() (any, error) { return nil, w.err })
 	case start:
-		ctx, cancel := context.WithCancel(ctx)
-		h.letCancel(c, cancel)
+		ctx, cancel := context.WithCancelCause(ctx)
+		h.letCancel(c, func() { cancel(nil) })
 		go func() {
-			defer cancel()
-			created, err := h.create(ctx, w.request)
+			defer cancel(nil)
+			created, err := h.create(ctx, cancel, w.request)
 			h.answerCreate(c, created, err)
 		}()
 	case poll:

@@ -5,9 +5,7 @@ package acpterm
 // What differs between systems when a command is looked up: here, the Unixes.
 
 import (
-	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -31,13 +29,14 @@ func joinPath(dir, path string) string {
 
 // findExecutable returns path if it is a file that this process may execute.
 func findExecutable(path string, _ []string) (string, error) {
-	info, err := os.Stat(path)
+	var status unix.Stat_t
+	_, err := retry(func() (int, error) { return 0, unix.Stat(path, &status) })
 	switch {
-	case errors.Is(err, syscall.ENOTDIR): // a file where PATH or the command has a directory
+	case err == unix.ENOTDIR: // a file where PATH or the command has a directory
 		return "", fs.ErrNotExist
 	case err != nil:
 		return "", err
-	case info.IsDir():
+	case status.Mode&unix.S_IFMT == unix.S_IFDIR:
 		return "", syscall.EISDIR
 	}
 	return path, unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)

@@ -186,7 +186,9 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 	case refusal:
 		return nil, w.err
 	case start:
-		t, err := h.create(ctx, w.request)
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		t, err := h.create(ctx, cancel, w.request)
 		if err != nil {
 			return nil, err
 		}
@@ -290,8 +292,9 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
 }
 
-func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
-	t, err := h.createAndKeep(ctx, req)
+// create creates a terminal, unless this handler is closed or ctx, whose cancel comes with it, ends.
+func (h *Handler) create(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest) (*Terminal, error) {
+	t, err := h.createAndKeep(ctx, cancel, req)
 	if err == nil && h.options.Created != nil {
 		h.options.Created(t)
 	}
@@ -299,13 +302,11 @@ func (h *Handler) create(ctx context.Context, req CreateTerminalRequest) (*Termi
 }
 
 // createAndKeep creates a terminal that is released with the handler at the latest. Close waits for it.
-func (h *Handler) createAndKeep(ctx context.Context, req CreateTerminalRequest) (*Terminal, error) {
+func (h *Handler) createAndKeep(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest) (*Terminal, error) {
 	if !h.beginCreate() {
 		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
 	}
 	defer h.creates.Done()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	defer h.closing.then(func() { cancel(ErrClosing) })()
 	t, err := h.manager.Create(ctx, req)
 	switch {

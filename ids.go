@@ -10,7 +10,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,6 +30,7 @@ const (
 // idMint makes the ids of one manager. All its methods may be called concurrently.
 type idMint struct {
 	key      []byte
+	macs     sync.Pool // of hash.Hash
 	now      func() time.Time
 	sequence atomic.Uint32
 }
@@ -35,7 +38,9 @@ type idMint struct {
 func newIDMint() *idMint {
 	key := make([]byte, sha256.Size)
 	rand.Read(key) // never fails
-	return &idMint{key: key, now: time.Now}
+	m := &idMint{key: key, now: time.Now}
+	m.macs.New = func() any { return hmac.New(sha256.New, m.key) }
+	return m
 }
 
 // next makes an id for a session, unlike any that this mint made before.
@@ -57,7 +62,9 @@ func (m *idMint) issued(session SessionID, id TerminalID) bool {
 
 // code is what ends an id of that session which begins as id does.
 func (m *idMint) code(session SessionID, id ulid.ULID) []byte {
-	mac := hmac.New(sha256.New, m.key)
+	mac := m.macs.Get().(hash.Hash)
+	defer m.macs.Put(mac)
+	mac.Reset()
 	mac.Write(id[:idCodeAt])
 	mac.Write([]byte(session))
 	return mac.Sum(nil)[:len(id)-idCodeAt]

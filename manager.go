@@ -98,9 +98,12 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	if err := m.events.room(ctx); err != nil {
 		return fail(err)
 	}
-	// Whoever is asked is asked no longer when there would be nothing to run the command in.
-	asking, stop := s.whileOpen(ctx, &m.closing)
-	defer stop()
+	asking := ctx
+	if s.policy != nil { // whoever is asked is asked no longer when there would be nothing to run the command in
+		var stop func()
+		asking, stop = s.whileOpen(ctx, &m.closing)
+		defer stop()
+	}
 	id := m.ids.next(req.SessionID)
 	allowed, err := m.authorize(asking, s, id, req, command)
 	if over, ok := context.Cause(asking).(Kind); ok && err != nil {
@@ -532,6 +535,6 @@ func (m *Manager) hurry() {
 	m.mu.Unlock()
 	for _, t := range all {
 		e, _ := t.end(EndedByClose)
-		e.force()
+		e.forced.happen()
 	}
 }

@@ -55,7 +55,7 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	}
 	defer undo(func() { output.Close() })
 	defer w.Close()
-	files, err := o.inherited.table(w.Fd(), o.files) // Fd makes it blocking, as commands expect
+	files, err := o.inherited.table(w.Fd(), o.files) // where it is a file of Go's, Fd makes it blocking, as commands expect
 	if err != nil {
 		return nil, err
 	}

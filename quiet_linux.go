@@ -142,18 +142,24 @@ type outputEnd struct {
 }
 
 // outputPipe is a pipe whose ends Go's poller does not have: the one for the command must block.
-func outputPipe() (*outputEnd, *os.File, error) {
+func outputPipe() (*outputEnd, descriptor, error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
-		return nil, nil, os.NewSyscallError("pipe2", err)
+		return nil, -1, os.NewSyscallError("pipe2", err)
 	}
-	if err := unix.SetNonblock(ends[0], true); err != nil {
+	if _, err := unix.FcntlInt(uintptr(ends[0]), unix.F_SETFL, unix.O_NONBLOCK); err != nil {
 		unix.Close(ends[0])
 		unix.Close(ends[1])
-		return nil, nil, err
+		return nil, -1, os.NewSyscallError("fcntl", err)
 	}
-	return &outputEnd{fd: ends[0]}, os.NewFile(uintptr(ends[1]), "output"), nil
+	return &outputEnd{fd: ends[0]}, descriptor(ends[1]), nil
 }
+
+// descriptor is what an os.File is, and less: to make one of those takes longer than a system call.
+type descriptor int
+
+func (d descriptor) Fd() uintptr  { return uintptr(d) }
+func (d descriptor) Close() error { return unix.Close(int(d)) }
 
 // file is the same in Go's poller. It is to be closed in the place of this.
 func (e *outputEnd) file() *os.File {

@@ -292,7 +292,7 @@ func (t *Terminal) Kill(ctx context.Context) error {
 func (t *Terminal) beginKill() *ending {
 	e, begun := t.end(EndedByKill)
 	if !begun {
-		e.force()
+		e.forced.happen()
 	}
 	return e
 }
@@ -325,17 +325,20 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 			t.retired.happen()
 		}
 		begin = func() {
+			workNow := func() bool {
+				if e.gone = t.isOver(); e.gone {
+					work()
+				}
+				return e.gone
+			}
 			switch {
 			case !begun || !t.ended.happened():
 				go work()
-			case t.isOver():
-				work()
+			case workNow():
 			// Whose child has the numbers that are given out to a start is known when that is through, and takes a close
 			// look before.
 			case !t.starter.after(func() {
-				if t.isOver() {
-					work()
-				} else {
+				if !workNow() {
 					go work()
 				}
 			}):
@@ -384,17 +387,17 @@ func (t *Terminal) retire(e *ending) {
 // hurryRelease makes a release that was begun do without grace, and returns when it is complete.
 func (t *Terminal) hurryRelease() {
 	e, _ := t.end(EndedByRelease)
-	e.force()
+	e.forced.happen()
 	<-t.retired.Done()
 }
 
 // ending is a tree being ended: one run through the escalation table.
 type ending struct {
 	by     EndedBy // if the command still runs when it begins
-	forced context.Context
-	force  context.CancelFunc // skips what is left of the table; may be called at any time
-	done   moment             // the tree is gone, or given up
-	err    error              // once done
+	gone   bool    // the tree was, when it began
+	forced moment  // what is left of the table is to be skipped
+	done   moment  // the tree is gone, or given up
+	err    error   // once done
 
 	// Under Terminal.mu.
 	over    bool // the tree is gone, or given up
@@ -419,16 +422,14 @@ func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 		return t.ending, false
 	}
 	e = &ending{by: by}
-	e.forced, e.force = context.WithCancel(context.Background())
 	t.ending = e
 	return e, true
 }
 
 // runEnding is the work of an ending that was prepared.
 func (t *Terminal) runEnding(e *ending) {
-	defer e.force() // frees the context
 	defer e.done.happen()
-	e.err = t.endTree(e.forced)
+	e.err = t.endTree(e)
 	t.mu.Lock()
 	e.over = true
 	reports := e.reports
@@ -454,30 +455,38 @@ func (e *ending) failed() bool {
 	return e.done.happened() && e.err != nil
 }
 
-// endTree goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone.
-func (t *Terminal) endTree(forced context.Context) error {
+// endTree ends the tree, if it is not gone.
+func (t *Terminal) endTree(e *ending) error {
 	<-t.started.Done()
 	if t.tree == nil {
 		return nil // it never ran
 	}
-	steps, last := splitEscalation(t.escalation)
-	gone, survivors := t.tree.isGone(), []int(nil)
-	for _, step := range steps {
-		if gone || forced.Err() != nil {
-			break
+	if !e.gone && !t.tree.isGone() {
+		if gone, survivors := t.escalate(e); !gone {
+			return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 		}
-		gone, _ = t.takeStep(forced, step)
-	}
-	if !gone {
-		gone, survivors = t.takeStep(context.Background(), last)
-	}
-	if !gone {
-		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 	}
 	<-t.ended.Done() // the command is gone, so this is near
 	t.tree.close()
 	t.journal.forget(t) // should that fail, the release says so
 	return nil
+}
+
+// escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone.
+func (t *Terminal) escalate(e *ending) (gone bool, survivors []int) {
+	forced, force := context.WithCancel(context.Background())
+	defer force()
+	defer e.forced.then(force)()
+	steps, last := splitEscalation(t.escalation)
+	for _, step := range steps {
+		if forced.Err() != nil {
+			break
+		}
+		if gone, _ = t.takeStep(forced, step); gone {
+			return true, nil
+		}
+	}
+	return t.takeStep(context.Background(), last)
 }
 
 // splitEscalation returns the steps before the last, which is SIGKILL whether the table says so or not.

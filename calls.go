@@ -63,11 +63,16 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	case start:
 		ctx, cancel := context.WithCancelCause(ctx)
 		h.letCancel(c, func() { cancel(nil) })
-		go func() {
+		create := func(fork runFunc) {
 			defer cancel(nil)
-			created, err := h.create(ctx, cancel, w.request)
+			created, err := h.create(ctx, cancel, w.request, fork)
 			h.answerCreate(c, created, err)
-		}()
+		}
+		if h.options.Created == nil && h.manager.asksNobody(w.request.SessionID) {
+			h.manager.starter.post(func() { create(runHere) })
+		} else {
+			go create(h.manager.starter.run)
+		}
 	case poll:
 		h.servePoll(c, w.terminal)
 	case await: // without a goroutine, so that many cost little
@@ -116,21 +121,22 @@ func (h *Handler) answer(c *call, result func() (any, error)) {
 
 // answerNow is answer without a wait: what cannot be written at once is written by a goroutine.
 func (h *Handler) answerNow(c *call, result func() (any, error)) {
+	answer, err := h.outcome(c, result)
+	h.replyNow(c, answer, err)
+}
+
+// replyNow is reply for a call that is settled, and its leave, without a wait.
+func (h *Handler) replyNow(c *call, result any, err error) {
 	h.mu.Lock()
 	stream := h.stream
 	h.mu.Unlock()
-	if stream == nil {
-		go h.answer(c, result)
-		return
-	}
-	answer, err := h.outcome(c, result)
-	if stream.tryWrite(h.responseLine(c, answer, err)) {
+	if stream != nil && stream.tryWrite(h.responseLine(c, result, err)) {
 		h.leave()
 		return
 	}
 	go func() {
 		defer h.leave()
-		h.reply(c, answer, err)
+		h.reply(c, result, err)
 	}()
 }
 
@@ -143,22 +149,24 @@ func (h *Handler) outcome(c *call, result func() (any, error)) (any, error) {
 	return result()
 }
 
-// answerCreate is answer for a create, which leaves nothing if it was cancelled.
+// answerCreate is answerNow for a create, which leaves nothing if it was cancelled.
 func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
-	defer h.leave()
-	if cancelled := h.settle(c); cancelled != nil {
-		if t != nil {
+	cancelled := h.settle(c)
+	switch {
+	case cancelled != nil && t != nil:
+		go func() {
+			defer h.leave()
 			h.forget(t)
 			h.manager.discard(t)
-		}
-		h.reply(c, nil, cancelled)
-		return
+			h.reply(c, nil, cancelled)
+		}()
+	case cancelled != nil:
+		h.replyNow(c, nil, cancelled)
+	case err != nil:
+		h.replyNow(c, nil, err)
+	default:
+		h.replyNow(c, CreateTerminalResponse{TerminalID: t.id}, nil)
 	}
-	if err != nil {
-		h.reply(c, nil, err)
-		return
-	}
-	h.reply(c, CreateTerminalResponse{TerminalID: t.id}, nil)
 }
 
 // settle makes a call one that is about to be answered and can be cancelled no more. It fails if it was cancelled

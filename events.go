@@ -120,6 +120,13 @@ func (e *events) observe(hook func(Event)) (stop func()) {
 	}
 }
 
+// heard reports whether there is a hook.
+func (e *events) heard() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.hooks) > 0
+}
+
 // emit hands an event to the hooks' goroutine, which there is only while events wait.
 func (e *events) emit(event Event) {
 	e.mu.Lock()

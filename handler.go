@@ -188,7 +188,7 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 	case start:
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		t, err := h.create(ctx, cancel, w.request)
+		t, err := h.create(ctx, cancel, w.request, h.manager.starter.run)
 		if err != nil {
 			return nil, err
 		}
@@ -293,8 +293,8 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 }
 
 // create creates a terminal, unless this handler is closed or ctx, whose cancel comes with it, ends.
-func (h *Handler) create(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest) (*Terminal, error) {
-	t, err := h.createAndKeep(ctx, cancel, req)
+func (h *Handler) create(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest, fork runFunc) (*Terminal, error) {
+	t, err := h.createAndKeep(ctx, cancel, req, fork)
 	if err == nil && h.options.Created != nil {
 		h.options.Created(t)
 	}
@@ -302,13 +302,13 @@ func (h *Handler) create(ctx context.Context, cancel context.CancelCauseFunc, re
 }
 
 // createAndKeep creates a terminal that is released with the handler at the latest. Close waits for it.
-func (h *Handler) createAndKeep(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest) (*Terminal, error) {
+func (h *Handler) createAndKeep(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest, fork runFunc) (*Terminal, error) {
 	if !h.beginCreate() {
 		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
 	}
 	defer h.creates.Done()
 	defer h.closing.then(func() { cancel(ErrClosing) })()
-	t, err := h.manager.Create(ctx, req)
+	t, err := h.manager.create(ctx, req, nil, fork)
 	switch {
 	case err == nil:
 		h.keep(t)

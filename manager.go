@@ -79,6 +79,16 @@ func NewManager(options *Options) *Manager {
 // with the request, ErrQuota, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the system
 // refuses.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options ...TerminalOption) (*Terminal, error) {
+	return m.create(ctx, req, options, m.starter.run)
+}
+
+// runFunc calls a function on the starter's thread and returns when that has: starter.run, or runHere on that thread.
+type runFunc func(f func())
+
+func runHere(f func()) { f() }
+
+// create is Create, on the starter's thread or not.
+func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options []TerminalOption, fork runFunc) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
@@ -114,13 +124,26 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	}
 	defer allowed.held.release()
 	m.events.emit(allowed.decision)
-	t, err := m.run(ctx, s, id, allowed, options)
+	t, err := m.run(ctx, s, id, allowed, options, fork)
 	if err != nil {
 		err = inOperation("create", req.SessionID, err)
 		m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Err: err})
 		return nil, err
 	}
 	return t, nil
+}
+
+// asksNobody reports whether a create in this session waits for nothing but the system: then the whole of it may be done on
+// the starter's thread, which spares two changes of threads.
+func (m *Manager) asksNobody(id SessionID) bool {
+	o := &m.options
+	if o.Policy != nil || o.Wrap != nil || o.Runner != nil || o.Journal != "" || o.TimeoutFor != nil || m.events.heard() {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[id]
+	return s == nil || s.options.Policy == nil && s.options.Wrap == nil && s.roots == nil
 }
 
 // beginCreate counts a create, unless the manager is closing.
@@ -134,7 +157,7 @@ func (m *Manager) beginCreate() bool {
 }
 
 // run is the rest of Create: it makes a terminal of a command that may run.
-func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption) (*Terminal, error) {
+func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption, fork runFunc) (*Terminal, error) {
 	req, command := allowed.proposal.Requested, allowed.proposal.Command
 	limit := m.options.outputLimit(req.OutputByteLimit)
 	t := &Terminal{
@@ -162,7 +185,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 	if err := m.register(t, s); err != nil {
 		return nil, err
 	}
-	if err := t.start(ctx, allowed, s.options); err != nil {
+	if err := t.start(ctx, allowed, s.options, fork); err != nil {
 		m.discard(t)
 		return nil, err
 	}

@@ -3,7 +3,8 @@ package acpterm
 // The thread that commands are started on. A child that asked for it is sent a signal when its parent dies
 // (man 2 prctl, PR_SET_PDEATHSIG), and its parent is the thread that forked it, not the process. Go's threads may
 // end early: that of a goroutine which locked itself to it and returned does. So all forks are made by one
-// goroutine, on a thread of its own, which ends when nothing that it started is left.
+// goroutine, on a thread of its own, which ends when nothing that it started is left. Should something hang on it, such
+// as a file system that does not answer, another such thread takes its place.
 
 import (
 	"runtime"
@@ -11,70 +12,146 @@ import (
 	"time"
 )
 
-// starter runs functions on its thread. The zero value is ready; the thread is there from the first run on. All
-// methods may be called concurrently, but no run after close.
+// starter runs functions on its thread. The zero value is ready; the thread is there from the first job on. All methods
+// may be called concurrently, but no post or run after close.
 type starter struct {
-	once sync.Once
-	jobs chan func()
+	mu      sync.Mutex
+	changed sync.Cond // there is a job, another thread takes them, or there will be none any more
+	jobs    []func()
+	taken   uint64 // how many were
+	threads []*startThread
+	taker   *startThread // of the threads, the one that takes jobs
+	after   []func()     // to be called when a job is through
+	watched bool         // a timer will see whether jobs are taken
+	closed  bool
+}
 
-	mu     sync.Mutex
-	busy   bool     // a job is being run
-	queued []func() // what to call when it has been
+// startThread is one thread.
+type startThread struct {
+	busy bool // under starter.mu: it has a job
+}
+
+// longStart is longer than a start takes, unless something hangs.
+const longStart = 10 * time.Millisecond
+
+// post has f run on the thread, after those that were posted before.
+func (s *starter) post(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed.L = &s.mu
+	s.jobs = append(s.jobs, f)
+	switch {
+	case s.taker == nil:
+		s.changeTakerLocked()
+	case !s.taker.busy:
+		s.changed.Broadcast()
+	case !s.watched:
+		s.watchLocked()
+	}
 }
 
 // run calls f on the thread and returns when f has.
 func (s *starter) run(f func()) {
-	s.once.Do(func() {
-		s.jobs = make(chan func())
-		go s.serve()
-	})
 	done := make(chan struct{})
-	s.jobs <- func() {
+	s.post(func() {
 		defer close(done)
 		f()
-	}
+	})
 	<-done
 }
 
-// longStart is longer than a start takes, unless the program is on a file system that does not answer.
-const longStart = 10 * time.Millisecond
-
-// after has f called, which must not wait, when the run that is under way is through, or takes too long. It reports false,
+// afterJob has f called, which must not wait, when a job that is running is through, or takes too long. It reports false,
 // and does nothing, if none is.
-func (s *starter) after(f func()) (later bool) {
+func (s *starter) afterJob(f func()) (later bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.busy {
-		patience := time.AfterFunc(longStart, f)
-		s.queued = append(s.queued, func() {
-			if patience.Stop() {
-				f()
-			}
-		})
+	if s.taker == nil || !s.taker.busy {
+		return false
 	}
-	return s.busy
+	patience := time.AfterFunc(longStart, f)
+	s.after = append(s.after, func() {
+		if patience.Stop() {
+			f()
+		}
+	})
+	return true
 }
 
-func (s *starter) serve() {
+// changeTakerLocked has a thread take jobs that has none.
+func (s *starter) changeTakerLocked() {
+	s.taker = nil
+	for _, t := range s.threads {
+		if !t.busy {
+			s.taker = t
+			s.changed.Broadcast()
+		}
+	}
+	if s.taker == nil {
+		s.taker = new(startThread)
+		s.threads = append(s.threads, s.taker)
+		go s.serve(s.taker)
+	}
+}
+
+// watchLocked has another thread take jobs when none is taken for long.
+func (s *starter) watchLocked() {
+	s.watched = true
+	taken := s.taken
+	time.AfterFunc(longStart, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watched = false
+		if len(s.jobs) == 0 {
+			return
+		}
+		if s.taken == taken {
+			s.changeTakerLocked()
+		}
+		s.watchLocked()
+	})
+}
+
+// serve is a thread's goroutine.
+func (s *starter) serve(t *startThread) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for job := range s.jobs {
-		s.mu.Lock()
-		s.busy = true
-		s.mu.Unlock()
+	for job := s.take(t); job != nil; job = s.take(t) {
 		job()
-		s.mu.Lock()
-		queued := s.queued
-		s.busy, s.queued = false, nil
-		s.mu.Unlock()
-		for _, f := range queued {
+		for _, f := range s.through(t) {
 			f()
 		}
 	}
 }
 
-// close ends the thread's work.
+// take waits for a job; nil when there will be none any more.
+func (s *starter) take(t *startThread) (job func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.jobs) == 0 || s.taker != t {
+		if s.closed {
+			return nil
+		}
+		s.changed.Wait()
+	}
+	job, s.jobs = s.jobs[0], s.jobs[1:]
+	s.taken++
+	t.busy = true
+	return job
+}
+
+// through says that a thread's job is, and returns what is to be called then.
+func (s *starter) through(t *startThread) (after []func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.busy = false
+	after, s.after = s.after, nil
+	return after
+}
+
+// close ends the threads' work.
 func (s *starter) close() {
-	s.once.Do(func() { s.jobs = make(chan func()) })
-	close(s.jobs)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.changed.Broadcast()
 }

@@ -1,10 +1,11 @@
 package acpterm
 
-// What a start that is under way means for the others.
+// What a start that hangs means for the others.
 
 import (
 	"context"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,21 +20,49 @@ func TestAStartThatHangsHoldsUpNoRelease(t *testing.T) {
 	require.NoError(t, err)
 	<-ended.Done()
 
-	took, goOn, through := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(through)
-		m.starter.run(func() {
-			defer close(took)
-			someone := exec.Command("true")
-			if someone.Start() == nil {
-				defer someone.Wait()
-			}
-			took <- struct{}{}
-			<-goOn
-		})
-	}()
-	<-took // a number
+	goOn := hang(m, func() {
+		someone := exec.Command("true")
+		require.NoError(t, someone.Start())
+		someone.Wait()
+	})
 	require.NoError(t, m.Release(context.Background(), "s", ended.ID()))
-	close(goOn)
-	<-through
+	goOn()
+}
+
+// A second one that hangs neither.
+func TestAStartThatHangsHoldsUpNoOther(t *testing.T) {
+	m := NewManager(nil)
+	defer m.Close()
+	first := hang(m, func() {})
+	second := hang(m, func() {})
+	for range 20 {
+		_, err := m.Create(context.Background(), CreateTerminalRequest{SessionID: "s", Command: "true"})
+		require.NoError(t, err)
+	}
+	require.Len(t, m.starter.threads, 3)
+	first()
+	second()
+	third := hang(m, func() {})
+	fourth := hang(m, func() {})
+	require.Len(t, m.starter.threads, 3, "one that hung before helps")
+	third()
+	fourth()
+}
+
+// hang has something hang where commands are started, once it has begun with something else, until goOn is called.
+func hang(m *Manager, begin func()) (goOn func()) {
+	begun, end := make(chan struct{}), make(chan struct{})
+	var job sync.WaitGroup
+	job.Go(func() {
+		m.starter.run(func() {
+			begin()
+			close(begun)
+			<-end
+		})
+	})
+	<-begun
+	return func() {
+		close(end)
+		job.Wait()
+	}
 }

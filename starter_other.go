@@ -5,6 +5,7 @@ package acpterm
 // starter is for Linux, where it matters which thread starts a command.
 type starter struct{}
 
-func (*starter) run(f func())      { f() }
-func (*starter) after(func()) bool { return false }
-func (*starter) close()            {}
+func (*starter) post(f func())        { go f() }
+func (*starter) run(f func())         { f() }
+func (*starter) afterJob(func()) bool { return false }
+func (*starter) close()               {}

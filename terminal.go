@@ -337,7 +337,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 			case workNow():
 			// Whose child has the numbers that are given out to a start is known when that is through, and takes a close
 			// look before.
-			case !t.starter.after(func() {
+			case !t.starter.afterJob(func() {
 				if !workNow() {
 					go work()
 				}
@@ -514,8 +514,8 @@ func (t *Terminal) expire() {
 	}
 }
 
-// start runs the command. The caller has made the terminal known already.
-func (t *Terminal) start(ctx context.Context, allowed authorized, o Options) error {
+// start runs the command. The caller has made the terminal known already. fork calls a function on the starter's thread.
+func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, fork runFunc) error {
 	defer t.started.happen()
 	t.command = allowed.proposal.Command
 	t.command.Env = markEnv(t.command.Env, t.id)
@@ -523,7 +523,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options) err
 	if o.Runner != nil {
 		err = t.startElsewhere(ctx, o)
 	} else {
-		err = t.startHere(ctx, allowed, o.Wrap)
+		err = t.startHere(ctx, allowed, o.Wrap, fork)
 	}
 	if err != nil {
 		err = inOperation("create", t.session, err)
@@ -545,7 +545,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options) err
 }
 
 // startHere has this system run the command.
-func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper) (err error) {
+func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper, fork runFunc) (err error) {
 	wrapped := Wrapped{Command: t.command}
 	if wrap != nil {
 		wrapped, err = wrap.Wrap(ctx, allowed.proposal)
@@ -563,7 +563,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		return err
 	}
 	var group *procGroup
-	t.starter.run(func() {
+	fork(func() {
 		if wrapped.Command, err = allowed.held.start(wrapped.Command); err != nil {
 			return
 		}

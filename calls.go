@@ -68,10 +68,10 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 			created, err := h.create(ctx, cancel, w.request, fork)
 			h.answerCreate(c, created, err)
 		}
-		if h.options.Created == nil && h.manager.asksNobody(w.request.SessionID) {
-			h.manager.starter.post(func() { create(runHere) })
-		} else {
-			go create(h.manager.starter.run)
+		starter := &h.manager.starter
+		onThread := h.options.Created == nil && h.manager.asksNobody(w.request.SessionID)
+		if !onThread || !starter.post(func() { create(runHere) }) {
+			go create(starter.run)
 		}
 	case poll:
 		h.servePoll(c, w.terminal)

@@ -9,10 +9,11 @@
 // # In a jsonrpc2 server
 //
 // An agent asks for terminals over JSON-RPC. Give your connection ACP's framing, [NewStream], and a [Handler];
-// what is not terminal/* goes on to the handler that you have already.
+// what is not terminal/* goes on to the handler that you have already. [Handler.Connect] makes a jsonrpc2.Conn of them;
+// jsonrpc2.NewConn does too, for who wants its hooks to see every message.
 //
 //	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next})
-//	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentStdio), h)
+//	conn := h.Connect(ctx, acpterm.NewStream(agentStdio))
 //	conn.Call(ctx, "initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, &reply)
 //
 // When the connection ends, the handler releases what came through it. With another JSON-RPC library, call

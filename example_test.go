@@ -42,7 +42,7 @@ func ExampleNewHandler() {
 
 	clientEnd, agentEnd := net.Pipe()
 	h := acpterm.NewHandler(m, nil)
-	client := jsonrpc2.NewConn(ctx, acpterm.NewStream(clientEnd), h)
+	client := h.Connect(ctx, acpterm.NewStream(clientEnd))
 	defer client.Close()
 
 	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), nil)

@@ -57,7 +57,7 @@ func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) 
 	t.Helper()
 	client, agentEnd := pipePair(t)
 	h := acpterm.NewHandler(m, options)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(client), h)
+	conn := connection(context.Background(), acpterm.NewStream(client), h)
 	a := &agent{t: t, handler: h}
 	a.Conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), noHandler{})
 	t.Cleanup(func() {
@@ -66,6 +66,14 @@ func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) 
 		require.NoError(t, h.Close())
 	})
 	return a
+}
+
+// connection is Handler.Connect, or jsonrpc2.NewConn when the tests are run for that.
+func connection(ctx context.Context, s *acpterm.Stream, h *acpterm.Handler, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {
+	if os.Getenv("ACPTERM_TEST_NEWCONN") != "" {
+		return jsonrpc2.NewConn(ctx, s, h, options...)
+	}
+	return h.Connect(ctx, s, options...)
 }
 
 type noHandler struct{}

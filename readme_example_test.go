@@ -24,7 +24,7 @@ func serve(ctx context.Context, agentStdio io.ReadWriteCloser, next jsonrpc2.Han
 	defer m.Close()
 
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}) // one for each connection
-	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentStdio), h) // acpterm.JoinStdio makes agentStdio of two pipes
+	conn := h.Connect(ctx, acpterm.NewStream(agentStdio))           // acpterm.JoinStdio makes agentStdio of two pipes
 
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {

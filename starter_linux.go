@@ -13,7 +13,7 @@ import (
 )
 
 // starter runs functions on its thread. The zero value is ready; the thread is there from the first job on. All methods
-// may be called concurrently, but no post or run after close.
+// may be called concurrently, but no run after close.
 type starter struct {
 	mu      sync.Mutex
 	changed sync.Cond // there is a job, another thread takes them, or there will be none any more
@@ -34,10 +34,13 @@ type startThread struct {
 // longStart is longer than a start takes, unless something hangs.
 const longStart = 10 * time.Millisecond
 
-// post has f run on the thread, after those that were posted before.
-func (s *starter) post(f func()) {
+// post has f run on the thread, after those that were posted before. After close it does nothing, and reports false.
+func (s *starter) post(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
 	s.changed.L = &s.mu
 	s.jobs = append(s.jobs, f)
 	switch {
@@ -48,6 +51,7 @@ func (s *starter) post(f func()) {
 	case !s.watched:
 		s.watchLocked()
 	}
+	return true
 }
 
 // run calls f on the thread and returns when f has.

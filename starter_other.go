@@ -5,7 +5,7 @@ package acpterm
 // starter is for Linux, where it matters which thread starts a command.
 type starter struct{}
 
-func (*starter) post(f func())        { go f() }
+func (*starter) post(func()) bool     { return false }
 func (*starter) run(f func())         { f() }
 func (*starter) afterJob(func()) bool { return false }
 func (*starter) close()               {}

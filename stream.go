@@ -28,8 +28,9 @@ import (
 // where JSON-RPC has an answer for it (-32700 or -32600), and skipped. Requests are answered with the id that they came
 // with, also where jsonrpc2 has no room for it; a handler then sees a string in its place.
 //
-// Together with a Handler it writes the replies to terminal/* without jsonrpc2, which would copy output four times.
-// jsonrpc2's OnSend is not told of those; what goes over the connection can be seen by who wraps it.
+// Together with a Handler it writes the replies to terminal/* without jsonrpc2, which would copy output four times, and by
+// Handler.Connect reads the requests without it, too. jsonrpc2's OnSend and OnRecv are not told of those; what goes over the
+// connection can be seen by who wraps it.
 //
 // ReadObject is for one goroutine; WriteObject and Close may be called concurrently with everything.
 type Stream struct {
@@ -98,7 +99,7 @@ type SkippedLine struct {
 }
 
 // NewStream returns a stream over a connection, such as JoinStdio makes of an agent's standard input and output.
-// It is for a jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not restore ids.
+// It is for Handler.Connect, or any jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not restore ids.
 func NewStream(conn io.ReadWriteCloser, options ...StreamOption) *Stream {
 	s := &Stream{
 		conn: conn, try: newTryWriter(conn), reader: bufio.NewReaderSize(conn, readerSize),

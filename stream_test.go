@@ -39,7 +39,7 @@ func connectPeer(t testing.TB, m *acpterm.Manager, h *acpterm.HandlerOptions, op
 	fromClient, toAgent, err := os.Pipe()
 	require.NoError(t, err)
 	handler := acpterm.NewHandler(m, h)
-	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), options...), handler)
+	conn := connection(t.Context(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), options...), handler)
 	p := &peer{t, conn, bufio.NewReaderSize(fromClient, 1<<20), toClient, fromClient}
 	t.Cleanup(func() {
 		p.close()

@@ -184,7 +184,7 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 // of what a Handler's options do. The connection is closed when the test ends.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
-	serving := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(client), h)
+	serving := h.Connect(context.Background(), acpterm.NewStream(client))
 	calling := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(own), nil)
 	t.Cleanup(func() {
 		calling.Close()

@@ -45,7 +45,7 @@ type view struct {
 func open(ctx context.Context, terminals *acpterm.Manager, agentStdio io.ReadWriteCloser, dir string) (*editor, error) {
 	e := &editor{terminals: terminals}
 	h := acpterm.NewHandler(terminals, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(e.handle), Created: e.show})
-	e.conn = jsonrpc2.NewConn(ctx, acpterm.NewStream(agentStdio), h)
+	e.conn = h.Connect(ctx, acpterm.NewStream(agentStdio))
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	var session struct{ SessionID acpterm.SessionID }
 	err := errors.Join(

@@ -62,7 +62,7 @@ func ExampleRecord() {
 	ctx := context.Background()
 	clientEnd, agentEnd := net.Pipe()
 	transcript := acptermtest.Record(clientEnd)
-	client := jsonrpc2.NewConn(ctx, acpterm.NewStream(transcript), acpterm.NewHandler(m, nil))
+	client := acpterm.NewHandler(m, nil).Connect(ctx, acpterm.NewStream(transcript))
 	defer client.Close()
 	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), nil)
 	defer conn.Close()

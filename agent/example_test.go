@@ -23,7 +23,7 @@ import (
 func dial() (conn *jsonrpc2.Conn, hangUp func()) {
 	clientEnd, agentEnd := net.Pipe()
 	m := acpterm.NewManager(nil)
-	jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd), acpterm.NewHandler(m, nil))
+	acpterm.NewHandler(m, nil).Connect(context.Background(), acpterm.NewStream(clientEnd))
 	conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), nil)
 	return conn, func() {
 		conn.Close()

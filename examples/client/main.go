@@ -82,7 +82,7 @@ func run(opts options) error {
 	session.manager = manager
 	page.serve(manager, os.Stderr)
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{Next: session, Created: screen.follow})
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agent), handler, jsonrpc2.OnRecv(session.received))
+	conn := handler.Connect(context.Background(), acpterm.NewStream(agent), jsonrpc2.OnRecv(session.received))
 	go obey(signals, session, leave)
 	go func() {
 		agent.awaitLastWord()

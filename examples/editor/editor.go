@@ -57,7 +57,7 @@ func New(ui UI, rules acpterm.Rules) (*Editor, error) {
 // The agent's terminals are released when its connection ends.
 func (e *Editor) Connect(ctx context.Context, agentStdio io.ReadWriteCloser, next jsonrpc2.Handler) (*jsonrpc2.Conn, error) {
 	h := acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: next, Created: e.show})
-	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentStdio), h, jsonrpc2.OnRecv(e.openNewSession))
+	conn := h.Connect(ctx, acpterm.NewStream(agentStdio), jsonrpc2.OnRecv(e.openNewSession))
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
 		conn.Close()

@@ -75,7 +75,7 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 	})
 	stream := acpterm.NewStream(acpterm.JoinStdio(stdout, stdin), acpterm.WithLineLimit(8<<20))
 	// The session is open before anything is read that the agent sends after its answer to session/new.
-	conn := jsonrpc2.NewConn(ctx, stream, handler, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
+	conn := handler.Connect(ctx, stream, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		if req != nil && req.Method == "session/new" && answer != nil && answer.Result != nil {
 			session, notOpened = sessionIn(*answer.Result)
 			if notOpened == nil {

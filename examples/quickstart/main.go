@@ -57,7 +57,7 @@ func run(out io.Writer) error {
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Created: func(t *acpterm.Terminal) { created <- t },
 	})
-	client := jsonrpc2.NewConn(ctx, acpterm.NewStream(clientEnd), handler)
+	client := handler.Connect(ctx, acpterm.NewStream(clientEnd))
 	defer client.Close()
 
 	// The agent's side. From initialize it learns whether it may call terminal/* at all.

@@ -28,7 +28,7 @@ func run(ctx context.Context, prompt string, agent *exec.Cmd) error {
 	}
 	m := acpterm.NewManager(nil)
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(next)}) // all but terminal/*
-	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(acpterm.JoinStdio(stdout, stdin)), h)
+	conn := h.Connect(ctx, acpterm.NewStream(acpterm.JoinStdio(stdout, stdin)))
 	defer func() { conn.Close(); agent.Wait(); m.Close() }() // the agent ends with its input
 	var answer struct{ SessionID, StopReason string }
 	err1 = conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, nil)

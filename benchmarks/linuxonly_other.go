@@ -14,3 +14,5 @@ func crowdRows() []row  { return []row{{name: "1,000 terminals writing at once",
 
 // linuxChildren are the children that are for Linux alone.
 func linuxChildren() map[string]func(args []string) error { return nil }
+
+func keepDescriptors() {}

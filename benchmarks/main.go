@@ -33,6 +33,7 @@ func main() {
 }
 
 func run() error {
+	keepDescriptors()
 	var s settings
 	var plots string
 	var profiles profiles

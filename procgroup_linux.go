@@ -172,10 +172,11 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 	strangers := make(map[identity]bool) // who was seen to carry no mark
 	sealed := false                      // none of the group can fork
 	for first := true; ctx.Err() == nil; first = false {
-		if g.isGone() {
+		exited, since := g.numbersSince()
+		if g.neverForked(exited, since) {
 			return true, nil
 		}
-		members := g.members(strangers)
+		members := g.members(exited, since, strangers)
 		for _, p := range members {
 			if p.group != g.pid {
 				g.strays.hold(p, g)
@@ -213,16 +214,24 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 			sleep(ctx, blindPause)
 		}
 	}
-	return false, pids(g.members(strangers))
+	exited, since := g.numbersSince()
+	return false, pids(g.members(exited, since, strangers))
 }
 
 // isGone reports whether the leader has exited and has never started anybody: then there is no tree to end. Whoever it
 // had started, and they in turn, would have a number that was given out after its own.
-func (g *procGroup) isGone() bool {
-	if !g.hasExited() || g.cgroup != nil {
-		return false
-	}
-	return !g.trees.others(g.trees.pidsSince(g.pid, g.watch.before), g.entry)
+func (g *procGroup) isGone() bool { return g.hasExited() && g.neverForked(g.numbersSince()) }
+
+// numbersSince are the numbers that the tree has its own among, as far as it was there when the leader was seen to have
+// exited, or not.
+func (g *procGroup) numbersSince() (exited bool, since pidRange) {
+	exited = g.hasExited() // before the numbers: whom it has started has one of them then
+	return exited, g.trees.pidsSince(g.pid, g.watch.before)
+}
+
+// neverForked reports whether the leader has exited and is all there ever was of its tree.
+func (g *procGroup) neverForked(exited bool, since pidRange) bool {
+	return exited && g.cgroup == nil && !g.trees.others(since, g.entry)
 }
 
 // hasExited reports whether the leader was seen to.
@@ -269,9 +278,7 @@ func (m member) unknown() bool { return m.started == 0 }
 //
 // A process that began before the leader is none of its tree, nor is this one. Strangers are those who were seen to carry
 // no mark when they were looked at before; those who are now are added.
-func (g *procGroup) members(strangers map[identity]bool) []member {
-	exited := g.hasExited() // before the look: whom it has started is there then, or was
-	since := g.trees.pidsSince(g.pid, g.watch.before)
+func (g *procGroup) members(exited bool, since pidRange, strangers map[identity]bool) []member {
 	var table []process
 	if g.trees.others(since, g.entry) {
 		table = g.trees.lookout.processes(since, g.trees.skip(g.entry, since == pidRange{}))
@@ -414,10 +421,21 @@ func pollable(fd int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "pidfd"), nil
 }
 
+// isReadable reports whether a descriptor is: a pidfd, whether its process has exited.
+func isReadable(fd int) bool {
+	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := retry(func() (int, error) { return unix.Poll(poll, 0) })
+	return err == nil && n > 0
+}
+
 // awaitExit returns when the process has exited, or the context has ended.
 func (p process) awaitExit(ctx context.Context) {
 	fd, err := unix.PidfdOpen(p.pid, 0)
 	if errors.Is(err, unix.ESRCH) {
+		return
+	}
+	if err == nil && isReadable(fd) { // as most are who were just sent a signal
+		unix.Close(fd)
 		return
 	}
 	var pidfd *os.File

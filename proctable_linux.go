@@ -71,14 +71,20 @@ func union(ranges []pidRange) pidRange {
 	return all
 }
 
-// fewNumbers are so many that to ask the kernel for each is quicker than to list all processes.
-const fewNumbers = 1000
+const (
+	veryFewNumbers = 16   // are so many that to read the line of each is quicker than to ask the kernel for it before
+	fewNumbers     = 1000 // are so many that to ask the kernel for each is quicker than to list all processes
+)
 
-// used are the numbers in the range that processes have, but for those to be skipped.
+// used are the numbers in the range that processes have, or may have, but for those to be skipped.
 func (n pidRange) used(skip func(number int) bool) (pids []int, err error) {
 	if size := n.last - n.first; n.first > 0 && 0 <= size && size < fewNumbers {
 		for pid := n.first; pid <= n.last; pid++ {
 			if skip(pid) {
+				continue
+			}
+			if size < veryFewNumbers {
+				pids = append(pids, pid)
 				continue
 			}
 			fd, err := unix.PidfdOpen(pid, 0) // not for the number of a thread
@@ -187,15 +193,24 @@ func readProc(path string) ([]byte, error) {
 	}
 }
 
-// readProcess reads one line of the table; false if there is no such process.
+// readProcess reads one line of the table; false if there is no such process. The kernel gives a line at once.
 func readProcess(pid int) (process, bool) {
-	stat, err := readProc("/proc/" + strconv.Itoa(pid) + "/stat")
+	fd, err := retry(func() (int, error) {
+		return unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	})
 	if err != nil {
 		return process{}, false
 	}
+	defer unix.Close(fd)
+	var line [2 << 10]byte
+	n, err := retry(func() (int, error) { return unix.Read(fd, line[:]) })
+	if err != nil {
+		return process{}, false
+	}
+	stat := line[:n]
 	// "pid (name) state parent group session …": the name may hold anything, ")" too (man 5 proc_pid_stat).
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 20 {
+	if len(fields) < 36 || fields[35] == "-1" { // exit_signal: it is the number of a thread
 		return process{}, false
 	}
 	var relations [3]int

@@ -285,7 +285,23 @@ func (t *Terminal) cancelled(op string, ctx context.Context) error {
 // It fails with ErrCancelled when ctx ends first, and the ending goes on; with ErrSurvivors when something
 // withstood.
 func (t *Terminal) Kill(ctx context.Context) error {
-	return t.awaitKill(ctx, t.beginKill())
+	e, begun := t.prepareEnd(EndedByKill)
+	switch {
+	case !begun:
+		e.forced.happen()
+	case ctx.Done() == nil: // it is waited for to its end, so it can be done here
+		t.busy.Add(1)
+		t.runEnding(e)
+		t.busy.Done()
+	default:
+		t.busy.Go(func() { t.runEnding(e) })
+	}
+	select {
+	case <-e.done.Done():
+		return e.err
+	case <-ctx.Done():
+		return t.cancelled("kill", ctx)
+	}
 }
 
 // beginKill is the part of Kill that waits for nothing.
@@ -295,16 +311,6 @@ func (t *Terminal) beginKill() *ending {
 		e.forced.happen()
 	}
 	return e
-}
-
-// awaitKill is the rest of Kill.
-func (t *Terminal) awaitKill(ctx context.Context, e *ending) error {
-	select {
-	case <-e.done.Done():
-		return e.err
-	case <-ctx.Done():
-		return t.cancelled("kill", ctx)
-	}
 }
 
 // prepareRelease is called by the manager, with its lock held. What it returns, to be called without, begins to end the

@@ -21,6 +21,8 @@ type trees struct {
 
 	mu      sync.Mutex
 	entries uint64         // how many leaders there ever were
+	last    int            // the number of the last one
+	gaps    uint64         // how many numbers there were between each leader's and the next one's
 	leaders map[int]uint64 // their numbers while these are their own, and which entry each is
 	known   map[int]uint64 // the same of the last leaders, those that are gone too
 	recent  []int          // the numbers in known, in a ring by entry
@@ -30,8 +32,14 @@ type trees struct {
 // recentLeaders are so many that are remembered when they are gone.
 const recentLeaders = 1 << 12
 
+// entry is which of the leaders one is.
+type entry struct {
+	number uint64 // of those that ever were
+	gaps   uint64 // there had been
+}
+
 // enter says that a process is a leader from now on, and which entry it is.
-func (t *trees) enter(leader int) (entry uint64) {
+func (t *trees) enter(leader int) entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.leaders == nil {
@@ -46,9 +54,17 @@ func (t *trees) enter(leader int) (entry uint64) {
 		}
 		*oldest = leader
 	}
+	switch {
+	case t.entries == 0:
+	case leader > t.last:
+		t.gaps += uint64(leader - t.last - 1)
+	default: // the numbers have come round
+		t.gaps++
+	}
+	t.last = leader
 	t.entries++
 	t.leaders[leader], t.known[leader] = t.entries, t.entries
-	return t.entries
+	return entry{t.entries, t.gaps}
 }
 
 // close gives back what it holds. There are no trees any more.
@@ -72,28 +88,23 @@ func (t *trees) has(number int) bool {
 
 // skip returns what reports the numbers that are of no process of a leader's tree but the leader itself. round says that
 // numbers may have come round since.
-func (t *trees) skip(entry uint64, round bool) func(number int) bool {
+func (t *trees) skip(e entry, round bool) func(number int) bool {
 	return func(number int) bool {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		return t.leaders[number] != 0 || !round && t.known[number] > entry
+		return t.leaders[number] != 0 || !round && t.known[number] > e.number
 	}
 }
 
-// others reports whether a range that begins with a leader has numbers that were not given to later leaders. If it has
-// none, the leader has never started anybody. Of a range that comes round, or is long, it is not known.
-func (t *trees) others(in pidRange, entry uint64) bool {
-	if in.first == 0 || in.last < in.first || in.last-in.first > recentLeaders {
+// others reports whether a range that begins with a leader may have numbers that were not given to later leaders. If it has
+// none, the leader has never started anybody. Of a range that comes round it is not known.
+func (t *trees) others(in pidRange, leader entry) bool {
+	if in.first == 0 || in.last < in.first {
 		return true
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for number := in.first + 1; number <= in.last; number++ {
-		if t.known[number] <= entry {
-			return true
-		}
-	}
-	return false
+	return t.gaps != leader.gaps || in.last > t.last
 }
 
 // numbering is how process numbers were given out at one moment. They are given out in order, from 1 to limit, and come

@@ -15,7 +15,7 @@ import (
 func TestNumbersOfOtherLeaders(t *testing.T) {
 	var all trees
 	first := all.enter(10)
-	second := all.enter(11)
+	all.enter(11)
 	require.False(t, all.others(pidRange{10, 10}, first))
 	require.False(t, all.others(pidRange{10, 11}, first), "11 is a leader that came later")
 	require.True(t, all.others(pidRange{10, 12}, first), "12 is anybody")
@@ -28,10 +28,13 @@ func TestNumbersOfOtherLeaders(t *testing.T) {
 	for n := range recentLeaders {
 		all.enter(1000 + n)
 	}
-	require.True(t, all.others(pidRange{10, 11}, first), "what is long ago is forgotten")
-	require.Len(t, all.known, recentLeaders)
-	require.False(t, all.others(pidRange{1000, 1000 + recentLeaders - 1}, second+2))
-	require.True(t, all.others(pidRange{1, 10 * recentLeaders}, first), "so many are not looked at")
+	require.True(t, all.others(pidRange{10, 11}, first), "the numbers have come round, and not everybody's is known")
+	require.Len(t, all.known, recentLeaders, "what is long ago is forgotten")
+	last := all.enter(1000 + recentLeaders)
+	require.False(t, all.others(pidRange{1000 + recentLeaders, 1000 + recentLeaders}, last))
+	later := all.enter(1000 + recentLeaders + 3)
+	require.True(t, all.others(pidRange{1000 + recentLeaders, 1000 + recentLeaders + 3}, last), "two are anybody's")
+	require.False(t, all.others(pidRange{1000 + recentLeaders + 3, 1000 + recentLeaders + 3}, later))
 }
 
 func TestNumbersComeRound(t *testing.T) {

@@ -26,7 +26,7 @@ type procGroup struct {
 	cgroup *cgroup       // what its tree cannot leave; nil if there is none
 	strays strays        // who was found to have left the group
 	trees  *trees        // of the manager
-	entry  uint64        // which of them it is
+	entry  entry         // which of them it is
 
 	enforced []EnforcedLimit // the limits that hold
 

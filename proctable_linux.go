@@ -78,27 +78,40 @@ const (
 
 // used are the numbers in the range that processes have, or may have, but for those to be skipped.
 func (n pidRange) used(skip func(number int) bool) (pids []int, err error) {
-	if size := n.last - n.first; n.first > 0 && 0 <= size && size < fewNumbers {
-		for pid := n.first; pid <= n.last; pid++ {
-			if skip(pid) {
-				continue
-			}
-			if size < veryFewNumbers {
-				pids = append(pids, pid)
-				continue
-			}
-			fd, err := unix.PidfdOpen(pid, 0) // not for the number of a thread
-			if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-				return n.listed(skip)
-			}
-			if err == nil {
-				unix.Close(fd)
-				pids = append(pids, pid)
-			}
-		}
-		return pids, nil
+	candidates, all := n.unskipped(skip)
+	if !all {
+		return n.listed(skip)
 	}
-	return n.listed(skip)
+	if len(candidates) <= veryFewNumbers {
+		return candidates, nil
+	}
+	for _, pid := range candidates {
+		fd, err := unix.PidfdOpen(pid, 0) // not for the number of a thread
+		if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+			return n.listed(skip)
+		}
+		if err == nil {
+			unix.Close(fd)
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// unskipped are the numbers in the range that are not to be skipped, if they are few.
+func (n pidRange) unskipped(skip func(number int) bool) (numbers []int, all bool) {
+	if n.first <= 0 || n.last < n.first || n.last-n.first >= fewNumbers+recentLeaders {
+		return nil, false
+	}
+	for number := n.first; number <= n.last; number++ {
+		if skip(number) {
+			continue
+		}
+		if numbers = append(numbers, number); len(numbers) > fewNumbers {
+			return nil, false
+		}
+	}
+	return numbers, true
 }
 
 // listed are the same, from a list of all.

@@ -6,6 +6,7 @@ package acpterm
 import (
 	"errors"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -44,6 +45,11 @@ func newCapture(pipe *os.File, ring *ringBuffer, wide *widePipes) *capture {
 // widening.
 const hotAfter = 24
 
+// fairAfter is how many such reads, a megabyte in all, one capture makes before others have their turn. Go would interrupt
+// it after 10 ms, in which it reads fifty: with a thousand of them the last would wait for seconds. Fewer would be fairer
+// and slower, since each turn begins with a buffer that has left the processor's caches.
+const fairAfter = 16
+
 func (c *capture) begin(busy *sync.WaitGroup) { busy.Go(c.run) }
 
 // run is the goroutine.
@@ -70,6 +76,9 @@ func (c *capture) run() {
 			size = min(2*size, maxReserve)
 			if full++; full == hotAfter {
 				narrow = c.wide.widen(c.pipe)
+			}
+			if full%fairAfter == 0 {
+				runtime.Gosched()
 			}
 		}
 	}

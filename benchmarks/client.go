@@ -29,10 +29,10 @@ func (s settings) client(name string) (command, error) {
 	if name == "Node" {
 		return nodeCommand()
 	}
-	return self("client", name, s.profiles.cpu, s.profiles.allocs), nil
+	return self("client", name, s.profiles.cpu, s.profiles.allocs, s.profiles.blocking), nil
 }
 
-// serveClient NAME CPUPROFILES ALLOCPROFILES: one of the Go clients, until its standard input ends.
+// serveClient NAME CPUPROFILES ALLOCPROFILES BLOCKPROFILES: one of the Go clients, until its standard input ends.
 func serveClient(args []string) error {
 	stop, err := profilesOf(args[1:]).begin("client-" + args[0])
 	if err != nil {

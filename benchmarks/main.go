@@ -6,8 +6,8 @@
 // The speed of a shared machine drifts, so nothing here is compared with another run: in each round every subject has
 // its turn, one after the other, and what counts is the ratio of their minima or medians over all rounds.
 //
-// The rows are in files of their own, row_*.go; so are the peers and the floors. With -cpuprofile or -allocs DIR there are
-// profiles of what ran, of each process one. In them, a subject is the value of the label "subject":
+// The rows are in files of their own, row_*.go; so are the peers and the floors. With -cpuprofile, -allocs or -blocking DIR
+// there are profiles of what ran, of each process one. In those of processors a subject is the value of the label "subject":
 //
 //	go run ./benchmarks -only 'create' -cpuprofile DIR
 //	go tool pprof -tagfocus subject=acpterm DIR/benchmarks-*.cpu
@@ -44,6 +44,7 @@ func run() error {
 	flag.StringVar(&plots, "plots", "", "write plots, as SVG, into this directory")
 	flag.StringVar(&profiles.cpu, "cpuprofile", "", "write CPU profiles into this directory")
 	flag.StringVar(&profiles.allocs, "allocs", "", "write profiles of every allocation into this directory")
+	flag.StringVar(&profiles.blocking, "blocking", "", "write profiles of what goroutines wait for into this directory")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))
@@ -58,7 +59,7 @@ func run() error {
 	if s.subjects, err = regexp.Compile(*subjects); err != nil {
 		return err
 	}
-	for _, dir := range []string{plots, profiles.cpu, profiles.allocs} {
+	for _, dir := range []string{plots, profiles.cpu, profiles.allocs, profiles.blocking} {
 		if dir == "" {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // profiles are the directories for profiles; empty: none of that kind.
-type profiles struct{ cpu, allocs string }
+type profiles struct{ cpu, allocs, blocking string }
 
 // begin begins the profiles of this process, which are written when stop is called.
 func (p profiles) begin(name string) (stop func() error, err error) {
@@ -36,6 +36,16 @@ func (p profiles) begin(name string) (stop func() error, err error) {
 		runtime.MemProfileRate = 1
 		stops = append(stops, func() error { return errors.Join(pprof.Lookup("allocs").WriteTo(file, 0), file.Close()) })
 	}
+	if p.blocking != "" {
+		file, err := os.Create(filepath.Join(p.blocking, name+".blocking"))
+		if err != nil {
+			return nil, err
+		}
+		runtime.SetBlockProfileRate(1)
+		stops = append(stops, func() error {
+			return errors.Join(pprof.Lookup("block").WriteTo(file, 0), file.Close())
+		})
+	}
 	return func() error {
 		var errs []error
 		for _, stop := range stops {
@@ -46,4 +56,4 @@ func (p profiles) begin(name string) (stop func() error, err error) {
 }
 
 // profilesOf reads the directories from a child's arguments.
-func profilesOf(args []string) profiles { return profiles{args[0], args[1]} }
+func profilesOf(args []string) profiles { return profiles{args[0], args[1], args[2]} }

@@ -54,10 +54,13 @@ type custom struct{ io.ReadWriteCloser }
 
 var answerers = []answerer{
 	{"acpterm", func(ctx context.Context, conn io.ReadWriteCloser, m *Manager, _ *Terminal) {
+		NewHandler(m, nil).Connect(ctx, NewStream(conn))
+	}},
+	{"acpterm-by-newconn", func(ctx context.Context, conn io.ReadWriteCloser, m *Manager, _ *Terminal) {
 		jsonrpc2.NewConn(ctx, NewStream(conn), NewHandler(m, nil))
 	}},
 	{"acpterm-custom-connection", func(ctx context.Context, conn io.ReadWriteCloser, m *Manager, _ *Terminal) {
-		jsonrpc2.NewConn(ctx, NewStream(custom{conn}), NewHandler(m, nil))
+		NewHandler(m, nil).Connect(ctx, NewStream(custom{conn}))
 	}},
 	{"stock", func(ctx context.Context, conn io.ReadWriteCloser, m *Manager, _ *Terminal) {
 		jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(conn), jsonrpc2.AsyncHandler(naive{m}),

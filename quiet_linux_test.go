@@ -1,0 +1,69 @@
+package acpterm
+
+// When a command's output is read by whom.
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// quietPipe is a source that nobody watches, and the writing end of its pipe.
+func quietPipe(t *testing.T) (*quiet, descriptor) {
+	end, w, err := outputPipe()
+	require.NoError(t, err)
+	q := &quiet{pipe: end, ring: newRingBuffer(1 << 20), wide: new(widePipes), watcher: new(watcher), busy: new(sync.WaitGroup)}
+	q.busy.Add(1)
+	t.Cleanup(func() {
+		w.Close()
+		q.stop()
+		q.busy.Wait()
+		q.watcher.close()
+	})
+	return q, w
+}
+
+func (q *quiet) text() string {
+	text, _ := q.ring.last(1 << 20)
+	return text
+}
+
+// Whoever has to know that all was read reads it, and need not wait for the watcher.
+func TestWhatLiesInAQuietPipeIsDrained(t *testing.T) {
+	q, w := quietPipe(t)
+	unix.Write(int(w), []byte("one "))
+	drained := false
+	q.drain(func() { drained = true })
+	require.True(t, drained)
+	require.Equal(t, "one ", q.text())
+	unix.Write(int(w), []byte("two"))
+	q.stop()
+	require.Equal(t, "one two", q.text())
+	require.True(t, q.over())
+}
+
+// One who writes more than a little at once, or often, does not keep the watcher from the others.
+func TestWhoWritesMuchGetsACapture(t *testing.T) {
+	for name, pieces := range map[string][]string{
+		"at once": {strings.Repeat("x", 60<<10)},
+		"often":   strings.SplitAfter(strings.Repeat("x\n", 2*quietPieces), "\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, w := quietPipe(t)
+			for _, piece := range pieces {
+				require.Nil(t, q.capture)
+				unix.Write(int(w), []byte(piece))
+				if q.read() != nil {
+					break
+				}
+			}
+			require.NotNil(t, q.capture)
+			unix.Write(int(w), []byte("the end"))
+			q.stop()
+			require.True(t, strings.HasSuffix(q.text(), "the end"))
+		})
+	}
+}

@@ -54,12 +54,8 @@ func (t *trees) enter(leader int) entry {
 		}
 		*oldest = leader
 	}
-	switch {
-	case t.entries == 0:
-	case leader > t.last:
+	if t.entries > 0 && leader > t.last {
 		t.gaps += uint64(leader - t.last - 1)
-	default: // the numbers have come round
-		t.gaps++
 	}
 	t.last = leader
 	t.entries++

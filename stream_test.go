@@ -463,3 +463,42 @@ func TestNothingOfTheMeetingIsSent(t *testing.T) {
 	p.works()
 	require.Zero(t, p.reader.Buffered())
 }
+
+// The end of a connection's context ends it and what came through it; policies see the context's values.
+func TestConnectHasItsContext(t *testing.T) {
+	type key struct{}
+	seen := make(chan any, 1)
+	m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
+		seen <- ctx.Value(key{})
+		return acpterm.Decision{Verdict: acpterm.Allow}
+	})})
+	ours, theirs := pipePair(t)
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+	h := acpterm.NewHandler(m, nil)
+	conn := h.Connect(ctx, acpterm.NewStream(ours))
+	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
+	defer agent.Close()
+	var created acpterm.CreateTerminalResponse
+	require.NoError(t, agent.Call(t.Context(), acpterm.MethodCreate, childRequest("sleep"), &created))
+	require.Equal(t, "value", <-seen)
+	term, err := m.Terminal("s", created.TerminalID)
+	require.NoError(t, err)
+	cancel()
+	<-conn.DisconnectNotify()
+	<-term.Done()
+	require.NoError(t, h.Close())
+	require.Empty(t, m.Terminals())
+}
+
+// Nobody could be told what came of them.
+func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil, quietly())
+	params, err := json.Marshal(childRequest("sleep"))
+	require.NoError(t, err)
+	p.write(`{"jsonrpc":"2.0","method":"terminal/create","params":` + string(params) + `}`)
+	p.write(`{"jsonrpc":"2.0","method":"terminal/output"}`)
+	p.works()
+	require.Zero(t, p.reader.Buffered())
+	require.Empty(t, m.Terminals())
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,7 +29,7 @@ type source interface {
 type capture struct {
 	pipe  *os.File
 	ring  *ringBuffer
-	wide  *widePipes    // the manager's
+	hot   *hotPipes     // the manager's
 	ended chan struct{} // closed when run has returned: the ring is closed, and so is the pipe
 
 	mu       sync.Mutex
@@ -37,17 +38,34 @@ type capture struct {
 	finished bool // drainers are called by who comes with them
 }
 
-func newCapture(pipe *os.File, ring *ringBuffer, wide *widePipes) *capture {
-	return &capture{pipe: pipe, ring: ring, wide: wide, ended: make(chan struct{})}
+func newCapture(pipe *os.File, ring *ringBuffer, hot *hotPipes) *capture {
+	return &capture{pipe: pipe, ring: ring, hot: hot, ended: make(chan struct{})}
 }
 
-// hotAfter is how many times a read has to fill all the room that it had, a megabyte in all, for the pipe to be worth
-// widening.
+// hotAfter is how many times a read has to fill all the room that it had, a megabyte in all, for a pipe to be hot: its
+// command writes without end.
 const hotAfter = 24
 
-// fairAfter is how many such reads, a megabyte in all, one capture makes before others have their turn. Go would interrupt
-// it after 10 ms, in which it reads fifty: with a thousand of them the last would wait for seconds. Fewer would be fairer
-// and slower, since each turn begins with a buffer that has left the processor's caches.
+// hotPipes counts those of one manager. The zero value is ready. Its methods may be called concurrently.
+type hotPipes struct{ n atomic.Int32 }
+
+// fewHot are so many that are made wider. A user has an allowance of wide pipes (man 7 pipe, pipe-user-pages-soft).
+const fewHot = 8
+
+// enter says that a pipe is hot, until leave is called.
+func (h *hotPipes) enter(pipe *os.File) (leave func()) {
+	if h.n.Add(1) <= fewHot {
+		widen(pipe)
+	}
+	return func() { h.n.Add(-1) }
+}
+
+// many reports whether there are more than a few.
+func (h *hotPipes) many() bool { return h.n.Load() > fewHot }
+
+// fairAfter is how many such reads, a megabyte in all, one capture makes before others have their turn, if many pipes are
+// hot. Go would interrupt it after 10 ms, in which it reads fifty: with a thousand of them the last would wait for seconds.
+// Fewer would be fairer and slower, since each turn begins with a buffer that has left the processor's caches.
 const fairAfter = 16
 
 func (c *capture) begin(busy *sync.WaitGroup) { busy.Go(c.run) }
@@ -59,8 +77,8 @@ func (c *capture) run() {
 	defer c.pipe.Close()
 	defer c.ring.close()
 	size, full := minReserve, 0
-	narrow := func() {}
-	defer func() { narrow() }()
+	leave := func() {}
+	defer func() { leave() }()
 	for {
 		room := c.ring.reserve(size)
 		n, err := readPipe(c.pipe, room)
@@ -75,9 +93,9 @@ func (c *capture) run() {
 		case n == len(room):
 			size = min(2*size, maxReserve)
 			if full++; full == hotAfter {
-				narrow = c.wide.widen(c.pipe)
+				leave = c.hot.enter(c.pipe)
 			}
-			if full%fairAfter == 0 {
+			if full%fairAfter == 0 && c.hot.many() {
 				runtime.Gosched()
 			}
 		}

@@ -33,8 +33,8 @@ type outputEnd = os.File
 
 func outputPipe() (output *outputEnd, w *os.File, err error) { return os.Pipe() }
 
-func (g *procGroup) source(ring *ringBuffer, wide *widePipes) source {
-	return newCapture(g.output, ring, wide)
+func (g *procGroup) source(ring *ringBuffer, hot *hotPipes) source {
+	return newCapture(g.output, ring, hot)
 }
 
 // trees is Linux's; elsewhere each tree is ended on its own.

@@ -29,7 +29,7 @@ type Manager struct {
 	starter   starter
 	trees     trees
 	inherited inherited
-	wide      widePipes
+	hot       hotPipes
 	events    events
 	closing   moment // Close has begun
 
@@ -175,7 +175,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		starter:    &m.starter,
 		trees:      &m.trees,
 		inherited:  &m.inherited,
-		wide:       &m.wide,
+		hot:        &m.hot,
 		events:     &m.events,
 		busy:       &m.busy,
 	}

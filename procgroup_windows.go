@@ -399,8 +399,8 @@ func (g *procGroup) close() {
 // isGone leaves it to end.
 func (g *procGroup) isGone() bool { return false }
 
-func (g *procGroup) source(ring *ringBuffer, wide *widePipes) source {
-	return newCapture(g.output, ring, wide)
+func (g *procGroup) source(ring *ringBuffer, hot *hotPipes) source {
+	return newCapture(g.output, ring, hot)
 }
 
 // trees is Linux's; a job needs to know of no other.

@@ -16,8 +16,8 @@ import (
 type quiet struct {
 	pipe    *outputEnd
 	ring    *ringBuffer
-	wide    *widePipes // the manager's
-	watcher *watcher   // the manager's
+	hot     *hotPipes // the manager's
+	watcher *watcher  // the manager's
 	busy    *sync.WaitGroup
 
 	mu      sync.Mutex // held over reads, none of which waits
@@ -31,8 +31,8 @@ const (
 	quietSize   = 16 << 10 // bytes at once; what had more to say will go on
 )
 
-func (g *procGroup) source(ring *ringBuffer, wide *widePipes) source {
-	return &quiet{pipe: g.output, ring: ring, wide: wide, watcher: &g.trees.watcher}
+func (g *procGroup) source(ring *ringBuffer, hot *hotPipes) source {
+	return &quiet{pipe: g.output, ring: ring, hot: hot, watcher: &g.trees.watcher}
 }
 
 func (q *quiet) begin(busy *sync.WaitGroup) {
@@ -87,7 +87,7 @@ func (q *quiet) endLocked() {
 // startCaptureLocked has a capture go on.
 func (q *quiet) startCaptureLocked() {
 	q.watcher.leave(q.pipe.fd)
-	q.capture = newCapture(q.pipe.file(), q.ring, q.wide)
+	q.capture = newCapture(q.pipe.file(), q.ring, q.hot)
 	go func() {
 		defer q.busy.Done()
 		q.capture.run()

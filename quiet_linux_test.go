@@ -15,7 +15,7 @@ import (
 func quietPipe(t *testing.T) (*quiet, descriptor) {
 	end, w, err := outputPipe()
 	require.NoError(t, err)
-	q := &quiet{pipe: end, ring: newRingBuffer(1 << 20), wide: new(widePipes), watcher: new(watcher), busy: new(sync.WaitGroup)}
+	q := &quiet{pipe: end, ring: newRingBuffer(1 << 20), hot: new(hotPipes), watcher: new(watcher), busy: new(sync.WaitGroup)}
 	q.busy.Add(1)
 	t.Cleanup(func() {
 		w.Close()

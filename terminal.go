@@ -103,7 +103,7 @@ type Terminal struct {
 	journal   journal         // Options.Journal
 	starter   *starter        // the manager's
 	trees     *trees          // the manager's
-	wide      *widePipes      // the manager's
+	hot       *hotPipes       // the manager's
 	inherited *inherited      // the manager's
 	events    *events         // the manager's
 	busy      *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
@@ -579,7 +579,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		})
 	})
 	if err == nil {
-		t.tree, t.source = group, group.source(t.ring, t.wide)
+		t.tree, t.source = group, group.source(t.ring, t.hot)
 	}
 	return err
 }

@@ -45,15 +45,19 @@ func (q *quiet) begin(busy *sync.WaitGroup) {
 	}
 }
 
-// read moves what lies in the pipe into the ring, unless there is a capture for that, which it returns.
-func (q *quiet) read() *capture {
+// unlessCaptured calls f with the lock held, unless it has ended or there is a capture. It returns the capture that there is
+// then.
+func (q *quiet) unlessCaptured(f func()) *capture {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.ended && q.capture == nil {
-		q.readLocked()
+		f()
 	}
 	return q.capture
 }
+
+// read moves what lies in the pipe into the ring, unless there is a capture for that, which it returns.
+func (q *quiet) read() *capture { return q.unlessCaptured(q.readLocked) }
 
 func (q *quiet) readLocked() {
 	for size := minReserve; ; size *= 2 {
@@ -104,23 +108,10 @@ func (q *quiet) drain(f func()) {
 }
 
 func (q *quiet) stop() {
-	c := q.read()
-	if c == nil {
-		c = q.end()
-	}
-	if c != nil {
+	q.read()
+	if c := q.unlessCaptured(q.endLocked); c != nil {
 		c.stop()
 	}
-}
-
-// end ends it, whoever still holds the pipe, unless there is a capture, which it returns.
-func (q *quiet) end() *capture {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if !q.ended && q.capture == nil {
-		q.endLocked()
-	}
-	return q.capture
 }
 
 func (q *quiet) over() bool {

@@ -22,7 +22,7 @@ type starter struct {
 	threads []*startThread
 	taker   *startThread // of the threads, the one that takes jobs
 	after   []func()     // to be called when a job is through
-	watched bool         // a timer will see whether jobs are taken
+	watch   *time.Timer  // will see whether jobs are taken; nil while none wait
 	closed  bool
 }
 
@@ -48,7 +48,7 @@ func (s *starter) post(f func()) bool {
 		s.changeTakerLocked()
 	case !s.taker.busy:
 		s.changed.Broadcast()
-	case !s.watched:
+	case s.watch == nil:
 		s.watchLocked()
 	}
 	return true
@@ -99,12 +99,11 @@ func (s *starter) changeTakerLocked() {
 
 // watchLocked has another thread take jobs when none is taken for long.
 func (s *starter) watchLocked() {
-	s.watched = true
 	taken := s.taken
-	time.AfterFunc(longStart, func() {
+	s.watch = time.AfterFunc(longStart, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.watched = false
+		s.watch = nil
 		if len(s.jobs) == 0 {
 			return
 		}
@@ -157,5 +156,8 @@ func (s *starter) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	if s.watch != nil && len(s.jobs) == 0 {
+		s.watch.Stop()
+	}
 	s.changed.Broadcast()
 }

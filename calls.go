@@ -34,28 +34,29 @@ const spareAnswers = 64
 // errCancelRequest is why a request was cancelled by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
 
-// serveMessage is Handle for a message that jsonrpc2 has not seen. It reports false if it is for jsonrpc2.
-func (h *Handler) serveMessage(ctx context.Context, m message) bool {
+// serveMessage is Handle for a message that jsonrpc2 has not seen, without a wait: what may take one is left to the caller. It
+// reports false if the message is for jsonrpc2.
+func (h *Handler) serveMessage(ctx context.Context, m message) (taken bool, rest func()) {
 	switch {
 	case m.method == MethodCancelRequest:
-		return h.cancelPending(m.params)
+		return h.cancelPending(m.params), nil
 	case !slices.Contains(methods, m.method):
-		return false
+		return false, nil
 	case m.id != nil:
 		id, _ := requestID(m.id)
 		wireID := bytes.ToValidUTF8(m.id, []byte(string(utf8.RuneError))) // a copy: the line is good until this returns
-		h.serve(ctx, &call{method: m.method, id: id, wireID: wireID}, m.params)
+		rest = h.serve(ctx, &call{method: m.method, id: id, wireID: wireID}, m.params)
 	}
-	return true
+	return true, rest
 }
 
 // serve begins to answer a request. What order matters to is done before it returns: the request is pending, so that a
 // cancel which follows it on the wire finds it, and it has its terminal, so that a release which follows it does not
-// take that away.
-func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
+// take that away. What is left to do, and may wait, it returns: that is for who reads, whom it holds up, and not for yet
+// another goroutine.
+func (h *Handler) serve(ctx context.Context, c *call, params []byte) (rest func()) {
 	if err := h.enter(c); err != nil {
-		h.reply(c, nil, err) // here, where it holds up the next one, and not in yet another goroutine
-		return
+		return func() { h.reply(c, nil, err) }
 	}
 	switch w := h.admit(c.method, params).(type) {
 	case refusal:
@@ -68,10 +69,10 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 			created, err := h.create(ctx, cancel, w.request, fork)
 			h.answerCreate(c, created, err)
 		}
-		starter := &h.manager.starter
+		loop := &h.manager.loop
 		onThread := h.options.Created == nil && h.manager.asksNobody(w.request.SessionID)
-		if !onThread || !starter.post(func() { create(runHere) }) {
-			go create(starter.run)
+		if !onThread || !loop.post(func() { create(runHere) }) {
+			go create(loop.run)
 		}
 	case poll:
 		h.servePoll(c, w.terminal)
@@ -83,6 +84,7 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 			}
 		})
 	}
+	return nil
 }
 
 // enter makes a call one of those that are pending, unless there are too many.

@@ -132,7 +132,9 @@ func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
-		h.serve(ctx, &call{method: req.Method, id: req.ID, wireID: wireID(req.ID), conn: conn, req: req}, paramsOf(req))
+		if rest := h.serve(ctx, &call{method: req.Method, id: req.ID, wireID: wireID(req.ID), conn: conn, req: req}, paramsOf(req)); rest != nil {
+			rest()
+		}
 	}
 }
 
@@ -148,6 +150,9 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 // and a handler around this one would not be asked; who wants that calls NewConn. All else is as it is there: Next gets
 // what is not terminal/*, in its order among what is, and the end of the connection, or of ctx, is the handler's.
 //
+// On Linux, over JoinStdio of two pipes as os/exec makes them, requests that follow one another are read by the manager's
+// own thread; a deadline for reading that is set on the pipe does not hold then.
+//
 // It takes the stream, which must be new, and is called once.
 func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {
 	ctx, cancel := context.WithCancel(ctx)
@@ -155,10 +160,15 @@ func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.Co
 	h.stream = s
 	h.mu.Unlock()
 	s.met.Store(true)
-	s.serve = func(m message) bool { return h.serveMessage(ctx, m) }
+	s.serve = func(m message) (bool, func()) { return h.serveMessage(ctx, m) }
+	stop := func() bool { return true }
+	if s.requests = newRequests(s.conn, &h.manager.loop, s.serveThere); s.requests != nil {
+		stop = h.manager.closing.then(s.requests.end)
+	}
 	conn := jsonrpc2.NewConn(ctx, s, h, options...)
 	go func() {
 		<-conn.DisconnectNotify()
+		stop()
 		cancel()
 		h.Close()
 	}()
@@ -188,7 +198,7 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 	case start:
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		t, err := h.create(ctx, cancel, w.request, h.manager.starter.run)
+		t, err := h.create(ctx, cancel, w.request, h.manager.loop.run)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,7 @@ package acpterm
 // All else are properties of a process that its children inherit. Nothing sets them in a child that Go forks, so the
 // child is stopped right after it has become its program: it asks to be traced (man 2 ptrace, PTRACE_TRACEME), a
 // traced process stops when execve succeeds, before the program's first instruction, and there it gets its limits and
-// is let go. Who traces is the thread that forked, so all of this is for the starter's.
+// is let go. Who traces is the thread that forked, so all of this is for the manager's thread.
 //
 // Until execve the thread waits for the child, whose memory is its own (CLONE_VFORK), and a traced child stops at any
 // signal and waits for the thread: a SIGTERM to all processes at that moment would have both wait for ever. So the

@@ -30,10 +30,11 @@ func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
 	}
 	before := descriptors()
 	for range 20 {
-		inherits, all := new(inherited), new(trees)
+		inherits := new(inherited)
+		all, closeAll := someTrees()
 		g, err := startGroup(command, groupOptions{limits: Limits{OpenFiles: 50}, inherited: inherits, trees: all})
 		inherits.close()
-		all.close()
+		closeAll()
 		require.Nil(t, g)
 		require.EqualError(t, err, "acpterm: Limits.OpenFiles: cannot be enforced: invalid argument")
 	}

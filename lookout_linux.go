@@ -12,10 +12,10 @@ import (
 )
 
 // trees are those of one manager, by their leaders' numbers. A process in another tree's session is not of this one, and
-// it need not be looked at closely: a session is left for a new one only. The zero value is ready. Its methods may be
+// it need not be looked at closely: a session is left for a new one only. Its methods may be
 // called concurrently.
 type trees struct {
-	watcher watcher
+	loop    *loop // the manager's
 	lookout lookout
 	load    loadFile
 
@@ -63,9 +63,11 @@ func (t *trees) enter(leader int) entry {
 	return entry{t.entries, t.gaps}
 }
 
+// open says which loop the trees are seen by. It comes before all else.
+func (t *trees) open(l *loop) { t.loop = l }
+
 // close gives back what it holds. There are no trees any more.
 func (t *trees) close() {
-	t.watcher.close()
 	t.load.close()
 }
 

@@ -52,9 +52,19 @@ func TestNumbersComeRound(t *testing.T) {
 	require.True(t, numbering{}.comeRound(), "nothing is known")
 }
 
+// someTrees are of no manager.
+func someTrees() (all *trees, closeAll func()) {
+	all, l := new(trees), new(loop)
+	all.open(l)
+	return all, func() {
+		l.close()
+		all.close()
+	}
+}
+
 // A descriptor that is forgotten is not asked about again, and its number may be another's.
 func TestForgottenDescriptor(t *testing.T) {
-	var w watcher
+	var w loop
 	called := make(chan struct{}, 10)
 	pipe := func() (ends [2]int) {
 		require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
@@ -67,7 +77,7 @@ func TestForgottenDescriptor(t *testing.T) {
 	}
 	ends := pipe()
 	w.forget(ends[0])
-	require.Empty(t, w.watched)
+	require.NotContains(t, w.watcher.watched, int32(ends[0]))
 	shut(ends)
 
 	left := pipe()
@@ -83,18 +93,18 @@ func TestForgottenDescriptor(t *testing.T) {
 	shut(left)
 	w.close()
 	require.Empty(t, called)
-	require.Empty(t, w.watched)
+	require.Len(t, w.watcher.watched, 1, "what it is woken by")
 }
 
 // Where a pidfd cannot be watched, a thread waits for the exit.
 func TestPidfdThatCannotBeWatched(t *testing.T) {
 	child, err := os.StartProcess("/bin/sh", []string{"sh", "-c", "exit 3"}, &os.ProcAttr{Env: []string{}})
 	require.NoError(t, err)
-	var all trees
-	defer all.close()
+	all, closeAll := someTrees()
+	defer closeAll()
 	fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // which epoll refuses
 	require.NoError(t, err)
-	w := exitWatch{trees: &all, fd: fd}
+	w := exitWatch{trees: all, fd: fd}
 	require.NoError(t, w.open(child.Pid))
 	require.Equal(t, -1, w.fd)
 	var busy sync.WaitGroup

@@ -26,7 +26,7 @@ type Manager struct {
 
 	creates sync.WaitGroup // calls of Create; none is added once closed is set
 
-	starter   starter
+	loop      loop
 	trees     trees
 	inherited inherited
 	hot       hotPipes
@@ -61,6 +61,7 @@ func NewManager(options *Options) *Manager {
 		releasing: make(map[*Terminal]bool),
 		approvals: make(map[approvalKey]Answer),
 	}
+	m.trees.open(&m.loop)
 	if options != nil {
 		m.options = *options
 		m.options.Env = slices.Clone(options.Env)
@@ -79,15 +80,15 @@ func NewManager(options *Options) *Manager {
 // with the request, ErrQuota, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the system
 // refuses.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options ...TerminalOption) (*Terminal, error) {
-	return m.create(ctx, req, options, m.starter.run)
+	return m.create(ctx, req, options, m.loop.run)
 }
 
-// runFunc calls a function on the starter's thread and returns when that has: starter.run, or runHere on that thread.
+// runFunc calls a function on the manager's thread and returns when that has: loop.run, or runHere on that thread.
 type runFunc func(f func())
 
 func runHere(f func()) { f() }
 
-// create is Create, on the starter's thread or not.
+// create is Create, on the manager's thread or not.
 func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options []TerminalOption, fork runFunc) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
 	if ctx.Err() != nil {
@@ -134,7 +135,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 }
 
 // asksNobody reports whether a create in this session waits for nothing but the system: then the whole of it may be done on
-// the starter's thread, which spares two changes of threads.
+// the manager's thread, which spares two changes of threads.
 func (m *Manager) asksNobody(id SessionID) bool {
 	o := &m.options
 	if o.Policy != nil || o.Wrap != nil || o.Runner != nil || o.Journal != "" || o.TimeoutFor != nil || m.events.heard() {
@@ -172,7 +173,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		ring:       newRingBuffer(m.options.keep(limit)),
 		cgroup:     m.options.Cgroup,
 		journal:    m.options.journal(),
-		starter:    &m.starter,
+		loop:       &m.loop,
 		trees:      &m.trees,
 		inherited:  &m.inherited,
 		hot:        &m.hot,
@@ -542,7 +543,7 @@ func (m *Manager) leave() {
 	m.creates.Wait()
 	m.busy.Wait()
 	m.events.wait()
-	m.starter.close()
+	m.loop.close()
 	m.inherited.close()
 	m.trees.close()
 }

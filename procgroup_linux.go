@@ -1,6 +1,6 @@
 package acpterm
 
-// Linux: the leader's exit is seen on a pidfd (watcher_linux.go): no thread waits, however many terminals there are. The other processes of its tree are found in /proc, or are those of its
+// Linux: the leader's exit is seen on a pidfd (loop_linux.go): no thread waits, however many terminals there are. The other processes of its tree are found in /proc, or are those of its
 // cgroup where the embedder gave one (cgroup_linux.go).
 //
 // How a signal reaches no stranger: the leader's number, which is also its group's and its session's, cannot be
@@ -50,13 +50,13 @@ func (w *exitWatch) prepare(attr *syscall.SysProcAttr, t *trees) {
 	w.trees, w.before = t, t.numberingBefore()
 	w.fd = -1
 	attr.PidFD = &w.fd
-	attr.Pdeathsig = unix.SIGKILL // the host's end is the command's (starter_linux.go)
+	attr.Pdeathsig = unix.SIGKILL // the host's end is the command's (loop_linux.go)
 }
 
 // open begins to watch. A pidfd that cannot be watched, as before Linux 5.3, is as good as none: a thread waits then.
 func (w *exitWatch) open(pid int) error {
 	w.pid = pid
-	if w.fd >= 0 && w.trees.watcher.watch(w.fd, w.look) != nil {
+	if w.fd >= 0 && w.trees.loop.watch(w.fd, w.look) != nil {
 		unix.Close(w.fd)
 		w.fd = -1
 	}
@@ -116,7 +116,7 @@ func (w *exitWatch) close() {
 	w.fd = -1
 	w.mu.Unlock()
 	if fd >= 0 {
-		w.trees.watcher.forget(fd)
+		w.trees.loop.forget(fd)
 		unix.Close(fd)
 		w.settle(seenExit{err: os.ErrClosed})
 	}

@@ -406,7 +406,8 @@ func (g *procGroup) source(ring *ringBuffer, hot *hotPipes) source {
 // trees is Linux's; a job needs to know of no other.
 type trees struct{}
 
-func (*trees) close() {}
+func (*trees) open(*loop) {}
+func (*trees) close()     {}
 
 // inherited is the Unixes'; here a command's handles are listed when it is started.
 type inherited struct{}

@@ -1,6 +1,6 @@
 package acpterm
 
-// The output of a command that writes little, which most do, or nothing: it is read where it is seen, by the watcher and
+// The output of a command that writes little, which most do, or nothing: it is read where it is seen, on the manager's thread, and
 // by whoever has to know that all is read. What turns out to be more gets a capture with a goroutine of its own. It knows
 // descriptors and bytes, nothing of processes.
 
@@ -14,11 +14,11 @@ import (
 
 // quiet is a source. Its methods may be called concurrently.
 type quiet struct {
-	pipe    *outputEnd
-	ring    *ringBuffer
-	hot     *hotPipes // the manager's
-	watcher *watcher  // the manager's
-	busy    *sync.WaitGroup
+	pipe *outputEnd
+	ring *ringBuffer
+	hot  *hotPipes // the manager's
+	loop *loop     // the manager's
+	busy *sync.WaitGroup
 
 	mu      sync.Mutex // held over reads, none of which waits
 	pieces  int        // that were read
@@ -32,7 +32,7 @@ const (
 )
 
 func (g *procGroup) source(ring *ringBuffer, hot *hotPipes) source {
-	return &quiet{pipe: g.output, ring: ring, hot: hot, watcher: &g.trees.watcher}
+	return &quiet{pipe: g.output, ring: ring, hot: hot, loop: g.trees.loop}
 }
 
 func (q *quiet) begin(busy *sync.WaitGroup) {
@@ -40,7 +40,7 @@ func (q *quiet) begin(busy *sync.WaitGroup) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.busy = busy
-	if q.watcher.watch(q.pipe.fd, func() { q.read() }) != nil {
+	if q.loop.watch(q.pipe.fd, func() { q.read() }) != nil {
 		q.startCaptureLocked()
 	}
 }
@@ -82,7 +82,7 @@ func (q *quiet) readLocked() {
 
 func (q *quiet) endLocked() {
 	q.ended = true
-	q.watcher.forget(q.pipe.fd)
+	q.loop.forget(q.pipe.fd)
 	q.pipe.Close()
 	q.ring.close()
 	q.busy.Done()
@@ -90,7 +90,7 @@ func (q *quiet) endLocked() {
 
 // startCaptureLocked has a capture go on.
 func (q *quiet) startCaptureLocked() {
-	q.watcher.leave(q.pipe.fd)
+	q.loop.leave(q.pipe.fd)
 	q.capture = newCapture(q.pipe.file(), q.ring, q.hot)
 	go func() {
 		defer q.busy.Done()

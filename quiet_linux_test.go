@@ -15,13 +15,13 @@ import (
 func quietPipe(t *testing.T) (*quiet, descriptor) {
 	end, w, err := outputPipe()
 	require.NoError(t, err)
-	q := &quiet{pipe: end, ring: newRingBuffer(1 << 20), hot: new(hotPipes), watcher: new(watcher), busy: new(sync.WaitGroup)}
+	q := &quiet{pipe: end, ring: newRingBuffer(1 << 20), hot: new(hotPipes), loop: new(loop), busy: new(sync.WaitGroup)}
 	q.busy.Add(1)
 	t.Cleanup(func() {
 		w.Close()
 		q.stop()
 		q.busy.Wait()
-		q.watcher.close()
+		q.loop.close()
 	})
 	return q, w
 }
@@ -31,7 +31,7 @@ func (q *quiet) text() string {
 	return text
 }
 
-// Whoever has to know that all was read reads it, and need not wait for the watcher.
+// Whoever has to know that all was read reads it, and need not wait for the thread that watches.
 func TestWhatLiesInAQuietPipeIsDrained(t *testing.T) {
 	q, w := quietPipe(t)
 	unix.Write(int(w), []byte("one "))
@@ -45,7 +45,7 @@ func TestWhatLiesInAQuietPipeIsDrained(t *testing.T) {
 	require.True(t, q.over())
 }
 
-// One who writes more than a little at once, or often, does not keep the watcher from the others.
+// One who writes more than a little at once, or often, does not keep that thread from the others.
 func TestWhoWritesMuchGetsACapture(t *testing.T) {
 	for name, pieces := range map[string][]string{
 		"at once": {strings.Repeat("x", 60<<10)},

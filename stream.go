@@ -36,14 +36,23 @@ import (
 type Stream struct {
 	conn    io.ReadWriteCloser
 	try     tryWriter // nil: every write may wait
-	reader  *bufio.Reader
 	limit   int
 	skipped func(SkippedLine)
 
-	serve func(message) bool // takes what jsonrpc2 is not to have; nil: nothing
+	// serve takes what jsonrpc2 is not to have, and returns what is left to do of it, which may wait; nil: there is nothing.
+	// Without it jsonrpc2 has all.
+	serve    func(message) (taken bool, rest func())
+	requests *requests   // serves some elsewhere; nil: none
+	met      atomic.Bool // by a Handler
 
-	line []byte      // ReadObject's: a line that is longer than the reader's buffer
-	met  atomic.Bool // by a Handler
+	// Whose turn it is to read: ReadObject's, or, while that waits for it, that of serveThere.
+	reader *bufio.Reader // of from
+	from   intake
+	line   []byte // the beginning of a line that is longer than the reader's buffer, or not there yet
+	size   int64  // how much of such a line there was
+	kept   *line  // one that was read, and is next
+	rest   func() // what is left to do before that
+	served bool   // the last line was taken
 
 	writing sync.Mutex // held over a write, so that lines do not mix
 	broken  error      // under writing: a line was written in part
@@ -55,6 +64,29 @@ type Stream struct {
 }
 
 var _ jsonrpc2.ObjectStream = (*Stream)(nil)
+
+// line is what readLine returns.
+type line struct {
+	text []byte
+	size int64
+	err  error
+}
+
+// intake is what lines are read from.
+type intake struct {
+	conn  io.Reader
+	other func([]byte) (int, error) // in its place, while it is not nil
+}
+
+func (i *intake) Read(p []byte) (int, error) {
+	if i.other != nil {
+		return i.other(p)
+	}
+	return i.conn.Read(p)
+}
+
+// errNotYet says that there is nothing to read at the moment.
+var errNotYet = errors.New("nothing to read yet")
 
 // maxOwedIDs bounds the answers that wait for a peer which does not read. Those beyond have a null id, and need no more
 // room than a number.
@@ -102,9 +134,10 @@ type SkippedLine struct {
 // It is for Handler.Connect, or any jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not restore ids.
 func NewStream(conn io.ReadWriteCloser, options ...StreamOption) *Stream {
 	s := &Stream{
-		conn: conn, try: newTryWriter(conn), reader: bufio.NewReaderSize(conn, readerSize),
+		conn: conn, try: newTryWriter(conn), from: intake{conn: conn},
 		limit: defaultLineLimit, skipped: logSkippedLine, owed: make(map[*fault]int),
 	}
+	s.reader = bufio.NewReaderSize(&s.from, readerSize)
 	for _, option := range options {
 		option(s)
 	}
@@ -118,7 +151,7 @@ func logSkippedLine(l SkippedLine) {
 // ReadObject reads the next line that is a JSON-RPC message into v. When the connection is at its end it returns io.EOF.
 func (s *Stream) ReadObject(v any) error {
 	for {
-		text, size, err := s.readLine()
+		text, size, err := s.nextLine()
 		text = bytes.TrimSpace(text)
 		m, id, wrong := message{}, []byte(nil), faultTooLong
 		if size <= int64(s.limit) {
@@ -130,11 +163,18 @@ func (s *Stream) ReadObject(v any) error {
 			}
 			s.skipped(SkippedLine{Text: text, Bytes: size, Reason: wrong.reason, Code: wrong.code})
 		}
+		var rest func()
+		s.served = false
+		if s.serve != nil && m.method != "" {
+			s.served, rest = s.serve(m)
+		}
 		switch {
-		case m.line == nil:
-		case s.serve != nil && m.method != "" && s.serve(m):
+		case s.served && rest != nil:
+			rest()
 			continue
-		default:
+		case s.served:
+			continue
+		case m.line != nil:
 			if !s.met.Load() && strings.HasPrefix(m.method, methodPrefix) {
 				m.line = slices.Concat([]byte(`{"`+streamMark+`":true,`), m.line[1:])
 			}
@@ -149,18 +189,65 @@ func (s *Stream) ReadObject(v any) error {
 	}
 }
 
-// readLine returns the next line, valid until the next call, and its size without its end. Of a line that is longer than
-// the limit it returns the beginning.
-func (s *Stream) readLine() (line []byte, size int64, err error) {
-	if cap(s.line) > 1<<20 {
-		s.line = nil // one long line is no reason to keep that much for ever
+// nextLine is readLine, but for what is served elsewhere.
+func (s *Stream) nextLine() (text []byte, size int64, err error) {
+	if s.served && s.requests != nil && s.reader.Buffered() == 0 {
+		s.requests.await()
 	}
-	s.line = s.line[:0]
+	if s.rest != nil {
+		s.rest()
+		s.rest = nil
+	}
+	if next := s.kept; next != nil {
+		s.kept = nil
+		return next.text, next.size, next.err
+	}
+	return s.readLine()
+}
+
+// serveThere serves requests that are there, and waits for nothing. It reports false when it comes to something else, which
+// it keeps, as it does with a long line: to read that takes a while.
+func (s *Stream) serveThere(read func([]byte) (int, error)) (all bool) {
+	s.from.other = read
+	defer func() { s.from.other = nil }()
+	for {
+		text, size, err := s.readLine()
+		if err == errNotYet {
+			return true
+		}
+		if err == nil && size < readerSize {
+			if m, _, wrong := parseMessage(bytes.TrimSpace(text)); wrong == nil && m.method != "" {
+				taken, rest := s.serve(m)
+				if taken && rest == nil {
+					continue
+				}
+				if taken {
+					s.rest = rest
+					return false
+				}
+			}
+		}
+		s.kept = &line{text, size, err}
+		return false
+	}
+}
+
+// readLine returns the next line, valid until the next call, and its size without its end. Of a line that is longer than
+// the limit it returns the beginning. After errNotYet it goes on where it was.
+func (s *Stream) readLine() (text []byte, size int64, err error) {
+	if s.size == 0 {
+		if cap(s.line) > 1<<20 {
+			s.line = nil // one long line is no reason to keep that much for ever
+		}
+		s.line = s.line[:0]
+	}
 	for {
 		piece, err := s.reader.ReadSlice('\n')
-		size += int64(len(piece))
+		size := s.size + int64(len(piece))
+		s.size = size
 		if err == nil {
 			size--
+			s.size = 0
 		}
 		switch {
 		case size > int64(s.limit):
@@ -173,6 +260,10 @@ func (s *Stream) readLine() (line []byte, size int64, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
+		if err == errNotYet {
+			return nil, 0, err
+		}
+		s.size = 0
 		// The peer is gone, and left unread what it was sent; or this end was closed. Both are the end, and no error
 		// to report.
 		for _, end := range []error{syscall.ECONNRESET, os.ErrClosed, net.ErrClosed, io.ErrClosedPipe} {

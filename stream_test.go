@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"runtime"
@@ -501,4 +502,84 @@ func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
 	p.works()
 	require.Zero(t, p.reader.Buffered())
 	require.Empty(t, m.Terminals())
+}
+
+// Requests for terminals and all others may come in any order and in pieces; each is answered, and Next has its own in order.
+func TestRequestsOfAllKindsInPieces(t *testing.T) {
+	var others []string
+	next := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+		others = append(others, req.ID.Str)
+		return "other", nil
+	})
+	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{Next: next}, quietly())
+	const lines = 120
+	long := strings.Repeat("long ", 20<<10)
+	kinds := []func(id string) string{
+		func(id string) string { return request(id, acpterm.MethodOutput, of("none")) },
+		func(id string) string { return request(id, acpterm.MethodOutput, of("none")) },
+		func(id string) string { return request(id, "other", nil) },
+		func(id string) string { return request(id, acpterm.MethodWaitForExit, of("none")) },
+		func(id string) string { return request(id, acpterm.MethodOutput, of(acpterm.TerminalID(long))) },
+		func(id string) string { return request(id, "other", long) },
+	}
+	answers := make(chan response, lines)
+	go func() {
+		defer close(answers)
+		for decoder := json.NewDecoder(p.reader); ; {
+			var r response
+			if decoder.Decode(&r) != nil {
+				return
+			}
+			answers <- r
+		}
+	}()
+	random := rand.New(rand.NewPCG(1, 2))
+	waiting := make(map[string]bool)
+	var wantOthers []string
+	for n := range lines {
+		kind, id := random.IntN(len(kinds)), fmt.Sprintf("%q", fmt.Sprint(n))
+		waiting[id] = kind == 2 || kind == 5
+		if waiting[id] {
+			wantOthers = append(wantOthers, fmt.Sprint(n))
+		}
+		for line := kinds[kind](id) + "\n"; len(line) > 0; {
+			piece := min(len(line), 1+random.IntN(40<<10))
+			_, err := io.WriteString(p.writer, line[:piece])
+			require.NoError(t, err)
+			line = line[piece:]
+		}
+		for n == lines-1 && len(waiting) > 0 || len(waiting) > random.IntN(6) { // after the last, whoever reads has nothing left to read
+			r := <-answers
+			other, ok := waiting[string(r.ID)]
+			require.True(t, ok, "%s", r.ID)
+			delete(waiting, string(r.ID))
+			if other {
+				require.Equal(t, `"other"`, string(r.Result))
+			} else {
+				require.EqualValues(t, -32002, r.Error.Code)
+			}
+		}
+	}
+	p.close()
+	<-p.conn.DisconnectNotify()
+	for range answers {
+		t.Error("an answer to no request")
+	}
+	require.Equal(t, wantOthers, others)
+}
+
+// A connection goes on when its manager is closed.
+func TestAConnectionOutlivesItsManager(t *testing.T) {
+	next := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) { return "other", nil })
+	m := newManager(t, nil)
+	p := connectPeer(t, m, &acpterm.HandlerOptions{Next: next})
+	p.works()
+	require.NoError(t, m.Close())
+	for range 3 {
+		p.write(request("1", acpterm.MethodCreate, childRequest("cat")))
+		require.EqualValues(t, -32800, p.read().Error.Code)
+		p.works()
+		p.write(request("2", "other", nil))
+		require.Equal(t, `"other"`, string(p.read().Result))
+	}
 }

@@ -101,7 +101,7 @@ type Terminal struct {
 	ring      *ringBuffer
 	cgroup    string          // Options.Cgroup
 	journal   journal         // Options.Journal
-	starter   *starter        // the manager's
+	loop      *loop           // the manager's
 	trees     *trees          // the manager's
 	hot       *hotPipes       // the manager's
 	inherited *inherited      // the manager's
@@ -343,7 +343,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 			case workNow():
 			// Whose child has the numbers that are given out to a start is known when that is through, and takes a close
 			// look before.
-			case !t.starter.afterJob(func() {
+			case !t.loop.afterJob(func() {
 				if !workNow() {
 					go work()
 				}
@@ -520,7 +520,7 @@ func (t *Terminal) expire() {
 	}
 }
 
-// start runs the command. The caller has made the terminal known already. fork calls a function on the starter's thread.
+// start runs the command. The caller has made the terminal known already. fork calls a function on the manager's thread.
 func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, fork runFunc) error {
 	defer t.started.happen()
 	t.command = allowed.proposal.Command

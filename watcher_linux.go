@@ -1,84 +1,113 @@
 package acpterm
 
-// How the commands of a manager are seen to exit and to write, without a thread or a goroutine for each: their pidfds and
-// their pipes are in one epoll instance, which Go's poller watches in turn. It knows descriptors, and neither processes
-// nor output.
+// What a manager's thread waits for when it has nothing to do: the descriptors of its commands and connections, all in one
+// epoll instance, together with one by which it is woken. It knows descriptors, and neither processes nor output.
 
 import (
-	"errors"
-	"os"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// watcher calls functions when descriptors become readable, from one goroutine. The zero value is ready; the goroutine is
-// there from the first watch on. Its methods may be called concurrently, but no watch after close.
+// watcher calls functions when descriptors become readable. The zero value is ready, and has nothing open before the first
+// watch. Its methods may be called concurrently, but round only by one at a time, and none after close.
 type watcher struct {
-	busy sync.WaitGroup
+	events [16]unix.EpollEvent // round's
 
-	mu      sync.Mutex
-	queue   *os.File // the epoll instance; nil before the first watch
+	mu      sync.Mutex // held over system calls, none of which waits
 	watched map[int32]func()
+	opened  bool
+	queue   int // the epoll instance
+	bell    int // an eventfd in it
 }
 
-// watch has a function called each time that there is something new to be read from a descriptor, or its end (EPOLLET): if
-// there is already, too. Now and then it is called without a reason, for what happened to an earlier descriptor with that
-// number. It must not wait.
+// watch has a function called by round each time that there is something new to be read from a descriptor (EPOLLET).
 func (w *watcher) watch(fd int, f func()) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.queue == nil {
-		if err := w.openLocked(); err != nil {
-			return err
-		}
-	}
-	raw, err := w.queue.SyscallConn()
-	if err != nil {
+	if err := w.openLocked(); err != nil {
 		return err
 	}
+	return w.addLocked(fd, unix.EPOLL_CTL_ADD, unix.EPOLLET&(1<<32-1), f)
+}
+
+// watchOnce has a function called by round once, when there is something to be read.
+func (w *watcher) watchOnce(fd int, f func()) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.openLocked(); err != nil {
+		return err
+	}
+	err := w.addLocked(fd, unix.EPOLL_CTL_MOD, unix.EPOLLONESHOT, f)
+	if err == unix.ENOENT {
+		err = w.addLocked(fd, unix.EPOLL_CTL_ADD, unix.EPOLLONESHOT, f)
+	}
+	return err
+}
+
+func (w *watcher) addLocked(fd, operation int, mode uint32, f func()) error {
 	w.watched[int32(fd)] = f
-	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET&(1<<32-1), Fd: int32(fd)}
-	controlErr := raw.Control(func(queue uintptr) { err = unix.EpollCtl(int(queue), unix.EPOLL_CTL_ADD, fd, &event) })
-	if err = errors.Join(controlErr, err); err != nil {
+	err := unix.EpollCtl(w.queue, operation, fd, &unix.EpollEvent{Events: unix.EPOLLIN | mode, Fd: int32(fd)})
+	if err != nil {
 		delete(w.watched, int32(fd))
 	}
 	return err
 }
 
+// openLocked opens what is needed, unless it is open.
 func (w *watcher) openLocked() error {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if w.opened {
+		return nil
+	}
+	queue, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return err
 	}
-	if err := unix.SetNonblock(fd, true); err != nil { // which says that Go's poller can have it
-		unix.Close(fd)
-		return err
-	}
-	w.queue = os.NewFile(uintptr(fd), "watcher")
-	w.watched = make(map[int32]func())
-	raw, err := w.queue.SyscallConn()
+	bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
+		unix.Close(queue)
 		return err
 	}
-	w.busy.Go(func() {
-		raw.Read(func(fd uintptr) (done bool) {
-			for w.round(int(fd)) {
-			}
-			return false // until the file is closed
-		})
-	})
+	w.queue, w.bell, w.watched = queue, bell, make(map[int32]func())
+	if err := w.addLocked(bell, unix.EPOLL_CTL_ADD, unix.EPOLLET&(1<<32-1), func() {}); err != nil {
+		unix.Close(bell)
+		unix.Close(queue)
+		return err
+	}
+	w.opened = true
 	return nil
 }
 
-// round calls what is to be called now, and reports whether there may be more.
-func (w *watcher) round(queue int) bool {
-	var events [16]unix.EpollEvent
-	n, err := retry(func() (int, error) { return unix.EpollWait(queue, events[:], 0) })
-	if err != nil || n == 0 {
-		return false
+// open reports whether there may be something to watch.
+func (w *watcher) open() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opened
+}
+
+// ready reports whether a round would call something.
+func (w *watcher) ready() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.opened && isReadable(w.queue)
+}
+
+// wake has a round that waits return.
+func (w *watcher) wake() {
+	one := [8]byte{1} // whatever the order of bytes; that a count is full takes longer than a machine lasts
+	unix.Write(w.bell, one[:])
+}
+
+// round calls what is to be called, after it has waited for that if it is to wait, and has said that it waits no more. It
+// may be called while a watch is added, and the watcher is open.
+func (w *watcher) round(wait bool, awake func()) {
+	timeout := 0
+	if wait {
+		timeout = -1
 	}
-	for _, event := range events[:n] {
+	n, _ := retry(func() (int, error) { return unix.EpollWait(w.queue, w.events[:], timeout) })
+	awake()
+	for _, event := range w.events[:max(n, 0)] {
 		w.mu.Lock()
 		f := w.watched[event.Fd]
 		w.mu.Unlock()
@@ -86,7 +115,6 @@ func (w *watcher) round(queue int) bool {
 			f()
 		}
 	}
-	return n == len(events)
 }
 
 // leave ends the watch of a descriptor that stays open.
@@ -94,9 +122,7 @@ func (w *watcher) leave(fd int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.watched, int32(fd))
-	if raw, err := w.queue.SyscallConn(); err == nil {
-		raw.Control(func(queue uintptr) { unix.EpollCtl(int(queue), unix.EPOLL_CTL_DEL, fd, nil) })
-	}
+	unix.EpollCtl(w.queue, unix.EPOLL_CTL_DEL, fd, nil)
 }
 
 // forget ends the watch of a descriptor that is about to be closed.
@@ -106,10 +132,13 @@ func (w *watcher) forget(fd int) {
 	delete(w.watched, int32(fd))
 }
 
-// close ends the goroutine, and gives back what it holds.
+// close gives back what is held.
 func (w *watcher) close() {
-	if w.queue != nil {
-		w.queue.Close()
-		w.busy.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.opened {
+		w.opened = false
+		unix.Close(w.bell)
+		unix.Close(w.queue)
 	}
 }

@@ -39,12 +39,12 @@ func TestAStartThatHangsHoldsUpNoOther(t *testing.T) {
 		_, err := m.Create(context.Background(), CreateTerminalRequest{SessionID: "s", Command: "true"})
 		require.NoError(t, err)
 	}
-	require.Len(t, m.starter.threads, 3)
+	require.Len(t, m.loop.threads, 3)
 	first()
 	second()
 	third := hang(m, func() {})
 	fourth := hang(m, func() {})
-	require.Len(t, m.starter.threads, 3, "one that hung before helps")
+	require.Len(t, m.loop.threads, 3, "one that hung before helps")
 	third()
 	fourth()
 }
@@ -54,7 +54,7 @@ func hang(m *Manager, begin func()) (goOn func()) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	var job sync.WaitGroup
 	job.Go(func() {
-		m.starter.run(func() {
+		m.loop.run(func() {
 			begin()
 			close(begun)
 			<-end

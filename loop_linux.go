@@ -1,0 +1,249 @@
+package acpterm
+
+// A manager's one thread: commands are started on it, their exits and what little they write are seen on it
+// (watcher_linux.go), and requests that come over a connection are read on it (requests_linux.go), so that a command which an
+// agent runs takes no change of threads at all.
+//
+// Why a thread: a child that asked for it is sent a signal when its parent dies (man 2 prctl, PR_SET_PDEATHSIG), and its
+// parent is the thread that forked it, not the process. Go's threads may end early: that of a goroutine which locked
+// itself to it and returned does. So all forks are made by one goroutine, on a thread of its own, which ends when
+// nothing that it started is left. Should a start hang, as on a file system that does not answer, another such thread
+// takes its place.
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// loop runs jobs, and calls functions when descriptors become readable, one after the other on its thread. Jobs are starts:
+// they may take a while. Whatever else it calls must not wait. The zero value is ready; the thread is there from the
+// first job or descriptor on. All methods may be called concurrently, but no run, and none of the descriptors', after close.
+type loop struct {
+	watcher watcher
+	busy    sync.WaitGroup // the threads' goroutines
+
+	mu      sync.Mutex
+	jobs    []func()
+	begun   uint64 // jobs that ever were
+	threads []*loopThread
+	taker   *loopThread // of the threads, the one that takes jobs, and watches
+	waiting bool        // the taker is in the watcher, and is to be woken there
+	after   []func()    // to be called when a job is through
+	relief  *time.Timer // will see whether a job takes too long; nil while none is begun
+	closed  bool
+}
+
+// loopThread is one thread. Its fields are under loop.mu.
+type loopThread struct {
+	busy    bool      // it has a job
+	changed sync.Cond // there is a job, something to watch, or it is the taker now; or there will be nothing any more
+}
+
+// longStart is longer than a start takes, unless something hangs.
+const longStart = 10 * time.Millisecond
+
+// post has f run on the thread, after those that were posted before. After close it does nothing, and reports false.
+func (l *loop) post(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.jobs = append(l.jobs, f)
+	l.wakeLocked()
+	return true
+}
+
+// run calls f on the thread and returns when f has.
+func (l *loop) run(f func()) {
+	done := make(chan struct{})
+	l.post(func() {
+		defer close(done)
+		f()
+	})
+	<-done
+}
+
+// afterJob has f called, which must not wait, when a job that is running is through, or takes too long. It reports false,
+// and does nothing, if none is.
+func (l *loop) afterJob(f func()) (later bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.taker == nil || !l.taker.busy {
+		return false
+	}
+	patience := time.AfterFunc(longStart, f)
+	l.after = append(l.after, func() {
+		if patience.Stop() {
+			f()
+		}
+	})
+	return true
+}
+
+// watch has f called each time that there is something new to be read from a descriptor, or its end: if there is already,
+// too. Now and then it is called without a reason, for what happened to an earlier descriptor with that number.
+func (l *loop) watch(fd int, f func()) error { return l.watched(l.watcher.watch(fd, f)) }
+
+// watchOnce has f called once, when there is something to be read from a descriptor, or its end, until the next watchOnce.
+func (l *loop) watchOnce(fd int, f func()) error { return l.watched(l.watcher.watchOnce(fd, f)) }
+
+// watched has the thread look if it is not there yet, or has had nothing to watch so far.
+func (l *loop) watched(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil && !l.waiting {
+		l.wakeLocked()
+	}
+	return err
+}
+
+// forget ends the watch of a descriptor that is about to be closed.
+func (l *loop) forget(fd int) { l.watcher.forget(fd) }
+
+// leave ends the watch of a descriptor that stays open.
+func (l *loop) leave(fd int) { l.watcher.leave(fd) }
+
+// wakeLocked has the taker look what there is.
+func (l *loop) wakeLocked() {
+	switch {
+	case l.taker == nil:
+		l.changeTakerLocked()
+	case l.waiting:
+		l.waiting = false
+		l.watcher.wake()
+	default:
+		l.taker.changed.Signal()
+	}
+}
+
+// changeTakerLocked has a thread take jobs that has none.
+func (l *loop) changeTakerLocked() {
+	l.taker = nil
+	for _, t := range l.threads {
+		if !t.busy {
+			l.taker = t
+		}
+	}
+	if l.taker == nil {
+		t := &loopThread{changed: sync.Cond{L: &l.mu}}
+		l.taker, l.threads = t, append(l.threads, t)
+		l.busy.Go(func() { l.serve(t) })
+	}
+	l.taker.changed.Signal()
+}
+
+// serve is a thread's goroutine.
+func (l *loop) serve(t *loopThread) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for l.await(t) {
+		if job := l.begin(t); job != nil {
+			job()
+			for _, f := range l.through(t) {
+				f()
+			}
+		}
+		if look, wait := l.beginLook(t); look {
+			l.watcher.round(wait, l.endLook)
+		}
+	}
+}
+
+// await returns when there is something to do for a thread, which is to say that it is the taker, or false when there will
+// be nothing any more.
+func (l *loop) await(t *loopThread) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		switch {
+		case l.taker == t && len(l.jobs) > 0:
+			return true
+		case l.closed:
+			return false
+		case l.taker == t && l.watcher.open():
+			return true
+		}
+		t.changed.Wait()
+	}
+}
+
+// begin takes a job, if there is one.
+func (l *loop) begin(t *loopThread) (job func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.jobs) == 0 {
+		return nil
+	}
+	job, l.jobs = l.jobs[0], l.jobs[1:]
+	l.begun++
+	t.busy = true
+	if l.relief == nil && !l.closed {
+		l.relieveLocked()
+	}
+	return job
+}
+
+// through says that a thread's job is, and returns what is to be called then.
+func (l *loop) through(t *loopThread) (after []func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.busy = false
+	after, l.after = l.after, nil
+	return after
+}
+
+// beginLook says whether a thread is to look what became readable, and whether it is to wait for that.
+func (l *loop) beginLook(t *loopThread) (look, wait bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.taker != t || !l.watcher.open() {
+		return false, false
+	}
+	l.waiting = len(l.jobs) == 0 && !l.closed
+	return true, l.waiting
+}
+
+// endLook says that the wait is over.
+func (l *loop) endLook() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = false
+}
+
+// relieveLocked has another thread take over when a job takes long and there is something else to do. The timer goes on
+// for as long as there are jobs, so that none of them has to set one.
+func (l *loop) relieveLocked() {
+	begun := l.begun
+	l.relief = time.AfterFunc(longStart, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.relief = nil
+		switch {
+		case l.closed || l.begun == begun && !l.taker.busy:
+			return
+		case l.begun == begun && (len(l.jobs) > 0 || l.watcher.ready()):
+			l.changeTakerLocked()
+		}
+		l.relieveLocked()
+	})
+}
+
+// close ends the threads, when what was posted is done, and gives back what is held.
+func (l *loop) close() {
+	l.mu.Lock()
+	l.closed = true
+	if l.relief != nil {
+		l.relief.Stop()
+	}
+	if l.taker != nil {
+		l.wakeLocked()
+	}
+	for _, t := range l.threads {
+		t.changed.Signal()
+	}
+	l.mu.Unlock()
+	l.busy.Wait()
+	l.watcher.close()
+}

@@ -13,7 +13,7 @@ import (
 
 // linuxChildren are the children that are for Linux alone.
 func linuxChildren() map[string]func(args []string) error {
-	return map[string]func([]string) error{"idle": reportIdle, "stamp": stamp}
+	return map[string]func([]string) error{"idle": reportIdle, "stamp": stamp, "bare": serveBare}
 }
 
 // procField is a number behind a name in one of a process's files, such as VmHWM in status. Sizes come in bytes.

@@ -36,7 +36,7 @@ func servingClients(atOnce int) []subject {
 		return serving(name, role, func(s *stage) (*process, error) { return s.startClient(name) },
 			func(p *process, times int) error { return p.runMany(trueCommand(), times, atOnce) })
 	}
-	return []subject{
+	return append([]subject{
 		client("acpterm", ours),
 		serving("start and wait", floor, func(s *stage) (*process, error) { return s.start(self("starts", 0)) },
 			func(p *process, times int) error {
@@ -46,7 +46,7 @@ func servingClients(atOnce int) []subject {
 		client("naive", peer),
 		client("Go SDK", peer),
 		client("Node", peer),
-	}
+	}, wireFloors(atOnce)...)
 }
 
 func wireRows() []row {

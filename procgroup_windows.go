@@ -358,7 +358,7 @@ func (g *procGroup) membersLocked() []int {
 	}
 	// JOBOBJECT_BASIC_PROCESS_ID_LIST: how many there are, how many are listed here, and those.
 	const header = 8
-	for size := uintptr(64); ; size *= 2 {
+	for size := uintptr(firstLook); ; size *= 2 {
 		buffer := make([]uintptr, header/unsafe.Sizeof(uintptr(0))+size)
 		var pin runtime.Pinner
 		pin.Pin(&buffer[0])
@@ -379,6 +379,9 @@ func (g *procGroup) membersLocked() []int {
 		return pids
 	}
 }
+
+// firstLook is how many processes a first look at a job has room for.
+const firstLook = 16
 
 // close gives up the job, and with it whatever still runs in it. The leader's number is its own until then.
 func (g *procGroup) close() {

@@ -206,11 +206,11 @@ func (s *Stream) nextLine() (text []byte, size int64, err error) {
 }
 
 // serveThere serves requests that are there, and waits for nothing. It reports false when it comes to something else, which
-// it keeps, as it does with a long line: to read that takes a while.
+// it keeps: a long line, too, since to read that takes a while, and what comes after many requests, which take one together.
 func (s *Stream) serveThere(read func([]byte) (int, error)) (all bool) {
 	s.from.other = read
 	defer func() { s.from.other = nil }()
-	for {
+	for range manyRequests {
 		text, size, err := s.readLine()
 		if err == errNotYet {
 			return true
@@ -230,7 +230,11 @@ func (s *Stream) serveThere(read func([]byte) (int, error)) (all bool) {
 		s.kept = &line{text, size, err}
 		return false
 	}
+	return false
 }
+
+// manyRequests are more than an agent makes at once that does not mean to hold up others.
+const manyRequests = 32
 
 // readLine returns the next line, valid until the next call, and its size without its end. Of a line that is longer than
 // the limit it returns the beginning. After errNotYet it goes on where it was.

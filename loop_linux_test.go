@@ -7,8 +7,10 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // While a command is being started there is a number that may be of any tree's, and a release waits for the start to tell;
@@ -47,6 +49,57 @@ func TestAStartThatHangsHoldsUpNoOther(t *testing.T) {
 	require.Len(t, m.loop.threads, 3, "one that hung before helps")
 	third()
 	fourth()
+}
+
+// Jobs need no descriptors: there may be none left.
+func TestJobsAreRunWithNothingToWatch(t *testing.T) {
+	var l loop
+	for range 3 {
+		ran := false
+		l.run(func() { ran = true })
+		require.True(t, ran)
+	}
+	require.False(t, l.watcher.open())
+	l.close()
+	require.False(t, l.post(func() {}))
+}
+
+// Whoever waits for descriptors has them between one job and the next, however many there are.
+func TestJobsLeaveRoomForDescriptors(t *testing.T) {
+	var l loop
+	defer l.close()
+	var ends [2]int
+	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+	defer unix.Close(ends[0])
+	defer unix.Close(ends[1])
+	called := make(chan struct{}, 10)
+	require.NoError(t, l.watch(ends[0], func() { called <- struct{}{} }))
+	var job func()
+	job = func() { l.post(job) } // there is always another one
+	l.post(job)
+	unix.Write(ends[1], []byte("x"))
+	<-called
+	l.forget(ends[0])
+}
+
+// The timer that looks whether a job hangs is there while there are jobs.
+func TestNoTimerWithoutJobs(t *testing.T) {
+	var l loop
+	timer := func() *time.Timer {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.relief
+	}
+	for range 2 {
+		l.run(func() { require.NotNil(t, timer()) })
+		require.Eventually(t, func() bool { return timer() == nil }, 10*time.Second, time.Millisecond)
+	}
+	require.Len(t, l.threads, 1)
+	l.run(func() {})
+	l.close()
+	if left := timer(); left != nil {
+		require.False(t, left.Stop())
+	}
 }
 
 // hang has something hang where commands are started, once it has begun with something else, until goOn is called.

@@ -79,6 +79,8 @@ func TestTheThreadReadsWhatIsForIt(t *testing.T) {
 		require.Equal(t, "!", <-ts.read)
 		<-ts.back
 		ts.write("waits for its turn")
+		ts.readable() // is called now and then without a reason
+		require.False(t, ts.loop.watcher.ready(), "it would be called again and again")
 	}
 	ts.leave()
 	require.Equal(t, "waits for its turn", <-ts.read)
@@ -117,6 +119,8 @@ func TestTheEndOfTurns(t *testing.T) {
 					return ts.serving
 				}, 10*time.Second, time.Millisecond)
 				ts.end()
+				_, err := unix.FcntlInt(uintptr(ts.fd), unix.F_GETFD, 0)
+				require.NoError(t, err, "it reads from that")
 				<-ts.read
 			}
 			<-ts.back
@@ -161,8 +165,37 @@ func TestWhatIsNotReadByTurns(t *testing.T) {
 	require.Nil(t, newRequests(JoinStdio(a, w), new(loop), nil))
 	require.Nil(t, newRequests(JoinStdio(file, w), new(loop), nil))
 	require.Nil(t, newRequests(r, new(loop), nil), "it might be written to as well")
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer unix.Close(pair[1])
+	socket := os.NewFile(uintptr(pair[0]), "socket")
+	defer socket.Close()
+	require.Nil(t, newRequests(JoinStdio(socket, w), new(loop), nil))
 	r.Fd() // which makes it a file that blocks
 	require.Nil(t, newRequests(JoinStdio(r, w), new(loop), nil))
 	r.Close()
 	require.Nil(t, newRequests(JoinStdio(r, w), new(loop), nil), "it is closed")
+}
+
+// A manager may see many connections come and go.
+func TestNothingIsLeftOfAConnection(t *testing.T) {
+	m := NewManager(nil)
+	defer m.Close()
+	left := func() int {
+		m.closing.mu.Lock()
+		defer m.closing.mu.Unlock()
+		return len(m.closing.reactions)
+	}
+	for range 3 {
+		fromAgent, toClient, err := os.Pipe()
+		require.NoError(t, err)
+		fromClient, toAgent, err := os.Pipe()
+		require.NoError(t, err)
+		conn := NewHandler(m, nil).Connect(t.Context(), NewStream(JoinStdio(fromAgent, toAgent)))
+		require.Equal(t, 1, left())
+		toClient.Close()
+		<-conn.DisconnectNotify()
+		fromClient.Close()
+		require.Eventually(t, func() bool { return left() == 0 }, 10*time.Second, time.Millisecond)
+	}
 }

@@ -90,3 +90,22 @@ func TestWhatIsServedThere(t *testing.T) {
 		})
 	}
 }
+
+// A refusal waits for an agent that does not read, and that is left to who reads from it.
+func TestARefusalIsNotWrittenThere(t *testing.T) {
+	theirs, ours := net.Pipe()
+	defer ours.Close()
+	m := NewManager(nil)
+	defer m.Close()
+	h := NewHandler(m, &HandlerOptions{MaxPending: 1})
+	h.stream = NewStream(ours)
+	require.NoError(t, h.enter(&call{}))
+	taken, rest := h.serveMessage(t.Context(), message{method: MethodOutput, id: []byte("1")})
+	require.True(t, taken)
+	require.NotNil(t, rest)
+	go rest()
+	answer := make([]byte, 1)
+	_, err := theirs.Read(answer)
+	require.NoError(t, err)
+	theirs.Close()
+}

@@ -16,9 +16,10 @@ import (
 // The manager's thread is everybody's: it leaves to who reads a connection what is no request for it, and what takes long; and
 // nothing is lost in between.
 func TestWhatIsServedThere(t *testing.T) {
-	const request, other = `{"jsonrpc":"2.0","id":1,"method":"terminal/output"}`, `{"jsonrpc":"2.0","id":1,"method":"other"}`
-	const slow = `{"jsonrpc":"2.0","id":"slow","method":"terminal/output"}`
-	long := `{"jsonrpc":"2.0","id":1,"method":"terminal/output","params":"` + strings.Repeat("x", readerSize) + `"}`
+	const request, other = `{"jsonrpc":"2.0","id":1,"method":"terminal/kill"}`, `{"jsonrpc":"2.0","id":1,"method":"other"}`
+	const poll = `{"jsonrpc":"2.0","id":1,"method":"terminal/output"}`
+	const slow = `{"jsonrpc":"2.0","id":"slow","method":"terminal/kill"}`
+	long := `{"jsonrpc":"2.0","id":1,"method":"terminal/kill","params":"` + strings.Repeat("x", readerSize) + `"}`
 	lines := func(lines ...string) string { return strings.Join(append(lines, ""), "\n") }
 	many := slices.Repeat([]string{request}, 3*manyRequests)
 	for name, c := range map[string]struct {
@@ -37,6 +38,7 @@ func TestWhatIsServedThere(t *testing.T) {
 		"half a line at it": {pieces: []string{request, ""}, served: 1},
 		"a long one":        {pieces: []string{long[:readerSize], long[readerSize:] + "\n"}, later: lines(request), served: 2},
 		"many at once":      {pieces: []string{lines(many...)}, there: manyRequests, served: 3 * manyRequests},
+		"a poll":            {pieces: []string{lines(request, poll, request)}, there: 1, served: 3},
 		"one that waits":    {pieces: []string{lines(request, slow, request)}, there: 1, served: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -44,6 +46,7 @@ func TestWhatIsServedThere(t *testing.T) {
 			defer ours.Close()
 			served, begun, skipped := 0, 0, 0
 			s := NewStream(ours, WithSkippedLines(func(SkippedLine) { skipped++ }))
+			s.there = func(m message) bool { return m.method != MethodOutput }
 			s.serve = func(m message) (taken bool, rest func()) {
 				switch {
 				case m.method == "other":
@@ -100,7 +103,7 @@ func TestARefusalIsNotWrittenThere(t *testing.T) {
 	h := NewHandler(m, &HandlerOptions{MaxPending: 1})
 	h.stream = NewStream(ours)
 	require.NoError(t, h.enter(&call{}))
-	taken, rest := h.serveMessage(t.Context(), message{method: MethodOutput, id: []byte("1")})
+	taken, rest := h.serveMessage(t.Context(), message{method: MethodKill, id: []byte("1")})
 	require.True(t, taken)
 	require.NotNil(t, rest)
 	go rest()

@@ -42,8 +42,9 @@ type Stream struct {
 	// serve takes what jsonrpc2 is not to have, and returns what is left to do of it, which may wait; nil: there is nothing.
 	// Without it jsonrpc2 has all.
 	serve    func(message) (taken bool, rest func())
-	requests *requests   // serves some elsewhere; nil: none
-	met      atomic.Bool // by a Handler
+	requests *requests          // serves some elsewhere; nil: none
+	there    func(message) bool // whether it may be one of those, and others are likely to follow
+	met      atomic.Bool        // by a Handler
 
 	// Whose turn it is to read: ReadObject's, or, while that waits for it, that of serveThere.
 	reader *bufio.Reader // of from
@@ -52,7 +53,7 @@ type Stream struct {
 	size   int64  // how much of such a line there was
 	kept   *line  // one that was read, and is next
 	rest   func() // what is left to do before that
-	served bool   // the last line was taken
+	leave  bool   // the last line was taken, and the next may be served there
 
 	writing sync.Mutex // held over a write, so that lines do not mix
 	broken  error      // under writing: a line was written in part
@@ -163,16 +164,17 @@ func (s *Stream) ReadObject(v any) error {
 			}
 			s.skipped(SkippedLine{Text: text, Bytes: size, Reason: wrong.reason, Code: wrong.code})
 		}
+		var taken bool
 		var rest func()
-		s.served = false
 		if s.serve != nil && m.method != "" {
-			s.served, rest = s.serve(m)
+			taken, rest = s.serve(m)
 		}
+		s.leave = taken && s.requests != nil && s.there(m)
 		switch {
-		case s.served && rest != nil:
+		case taken && rest != nil:
 			rest()
 			continue
-		case s.served:
+		case taken:
 			continue
 		case m.line != nil:
 			if !s.met.Load() && strings.HasPrefix(m.method, methodPrefix) {
@@ -191,7 +193,7 @@ func (s *Stream) ReadObject(v any) error {
 
 // nextLine is readLine, but for what is served elsewhere.
 func (s *Stream) nextLine() (text []byte, size int64, err error) {
-	if s.served && s.requests != nil && s.reader.Buffered() == 0 {
+	if s.leave && s.reader.Buffered() == 0 {
 		s.requests.await()
 	}
 	if s.rest != nil {
@@ -216,7 +218,7 @@ func (s *Stream) serveThere(read func([]byte) (int, error)) (all bool) {
 			return true
 		}
 		if err == nil && size < readerSize {
-			if m, _, wrong := parseMessage(bytes.TrimSpace(text)); wrong == nil && m.method != "" {
+			if m, _, wrong := parseMessage(bytes.TrimSpace(text)); wrong == nil && m.method != "" && s.there(m) {
 				taken, rest := s.serve(m)
 				if taken && rest == nil {
 					continue

@@ -55,7 +55,7 @@ func wireRows() []row {
 		{"client's CPU a command", seconds, minimum, target{0.85, "naive", ratioAtMost}},
 	}
 	return []row{
-		{name: "true over a connection, one at a time", rounds: amounts{20, 8, 1}, subjects: servingClients(1), metrics: metrics},
-		{name: "true over a connection, 16 at once", rounds: amounts{20, 8, 1}, subjects: servingClients(16), metrics: metrics},
+		{name: "true over a connection, one at a time", rounds: amounts{40, 20, 1}, subjects: servingClients(1), metrics: metrics},
+		{name: "true over a connection, 16 at once", rounds: amounts{40, 20, 1}, subjects: servingClients(16), metrics: metrics},
 	}
 }

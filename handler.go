@@ -161,7 +161,12 @@ func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.Co
 	h.mu.Unlock()
 	s.met.Store(true)
 	s.serve = func(m message) (bool, func()) { return h.serveMessage(ctx, m) }
-	s.there = func(m message) bool { return m.method != MethodOutput } // to answer those may take a while
+	polls := false
+	s.there = func(m message) bool { // an agent that polls twice will go on to, and a thread of its own does that better
+		again := polls
+		polls = m.method == MethodOutput
+		return !(again && polls)
+	}
 	stop := func() bool { return true }
 	if s.requests = newRequests(s.conn, &h.manager.loop, s.serveThere); s.requests != nil {
 		stop = h.manager.closing.then(s.requests.end)

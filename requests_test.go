@@ -112,3 +112,23 @@ func TestARefusalIsNotWrittenThere(t *testing.T) {
 	require.NoError(t, err)
 	theirs.Close()
 }
+
+// One poll among other requests is one of them; polls that follow one another are not, for their answers may take a while.
+func TestWhoPollsIsNotServedThere(t *testing.T) {
+	theirs, ours := net.Pipe()
+	m := NewManager(nil)
+	defer m.Close()
+	s := NewStream(ours)
+	conn := NewHandler(m, nil).Connect(t.Context(), s)
+	for _, c := range []struct {
+		method string
+		there  bool
+	}{
+		{MethodCreate, true}, {MethodOutput, true}, {MethodRelease, true}, {MethodOutput, true}, {MethodOutput, false},
+		{MethodOutput, false}, {MethodKill, true}, {MethodOutput, true}, {MethodCancelRequest, true},
+	} {
+		require.Equal(t, c.there, s.there(message{method: c.method}))
+	}
+	theirs.Close()
+	<-conn.DisconnectNotify()
+}

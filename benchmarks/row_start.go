@@ -28,6 +28,7 @@ func startRows() []row {
 		subjects: []subject{
 			starting("acpterm", ours, ownAcpterm),
 			starting("start and wait", floor, always(startAndWait)),
+			starting("os/exec on one thread", floor, ownExecOnThread),
 			starting("os/exec", peer, always(runExec)),
 			starting("go-cmd", peer, always(runGoCmd)),
 		},

@@ -35,9 +35,6 @@ func openDescriptors() int {
 // canAsk reports whether a command can be asked to end.
 func canAsk() bool { return true }
 
-// failedByWine reports whether an error is of a Wine that has too much to do.
-func failedByWine(error) bool { return false }
-
 // needsAsking is for tests of commands that are asked to end.
 func needsAsking(testing.TB) {}
 

@@ -3,7 +3,6 @@ package acpterm_test
 // What the tests ask Windows: which processes there are, and whether this is Windows.
 
 import (
-	"errors"
 	"path/filepath"
 	"testing"
 	"unsafe"
@@ -31,10 +30,6 @@ func needsAsking(t testing.TB) {
 		t.Skip("CTRL_BREAK cannot be sent: this is Wine, or there is no console")
 	}
 }
-
-// failedByWine reports whether an error is of a Wine that has too much to do: on a busy machine Wine 8's CreateProcess fails
-// with this now and then.
-func failedByWine(err error) bool { return underWine() && errors.Is(err, windows.ERROR_INTERNAL_ERROR) }
 
 // watched is a process that stays the one it is while it is watched.
 type watched struct {

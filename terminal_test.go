@@ -19,17 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// create starts a child and fails the test if it does not start. Wine's own failures are not the test's.
+// create starts a child and fails the test if it does not start.
 func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, options ...acpterm.TerminalOption) *acpterm.Terminal {
 	t.Helper()
 	term, err := m.Create(t.Context(), req, options...)
-	for range 3 {
-		if !failedByWine(err) {
-			break
-		}
-		t.Log(err)
-		term, err = m.Create(t.Context(), req, options...)
-	}
 	require.NoError(t, err)
 	return term
 }

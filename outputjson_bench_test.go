@@ -94,6 +94,10 @@ func BenchmarkPoll(b *testing.B) {
 		for _, way := range answerers {
 			b.Run(output.name+"/"+way.name, func(b *testing.B) {
 				m := NewManager(nil)
+				b.Cleanup(func() { // not Close: the terminal was never started
+					m.closing.happen()
+					m.loop.close()
+				})
 				t := outputOf(1 << 20)
 				t.id, t.session = m.ids.next("s"), "s"
 				require.NoError(b, m.register(t, settings{}))

@@ -5,6 +5,7 @@ package acpterm
 import (
 	"context"
 	"os/exec"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -99,6 +100,28 @@ func TestNoTimerWithoutJobs(t *testing.T) {
 	l.close()
 	if left := timer(); left != nil {
 		require.False(t, left.Stop())
+	}
+}
+
+// Nobody else gets the thread, who might end it.
+func TestTheThreadIsNobodyElses(t *testing.T) {
+	var l loop
+	defer l.close()
+	thread := 0
+	l.run(func() { thread = unix.Gettid() })
+	const others = 20
+	threads, end := make(chan int), make(chan struct{})
+	defer close(end)
+	for range others {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			threads <- unix.Gettid()
+			<-end
+		}()
+	}
+	for range others {
+		require.NotEqual(t, thread, <-threads)
 	}
 }
 

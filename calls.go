@@ -116,7 +116,7 @@ func (h *Handler) letCancel(c *call, cancel func()) {
 
 // answer replies with a result that is there, unless the call was cancelled.
 func (h *Handler) answer(c *call, result func() (any, error)) {
-	defer h.leave()
+	defer h.leave(1)
 	answer, err := h.outcome(c, result)
 	h.reply(c, answer, err)
 }
@@ -132,13 +132,49 @@ func (h *Handler) replyNow(c *call, result any, err error) {
 	h.mu.Lock()
 	stream := h.stream
 	h.mu.Unlock()
-	if stream != nil && stream.tryWrite(h.responseLine(c, result, err)) {
-		h.leave()
+	if stream == nil {
+		go func() {
+			defer h.leave(1)
+			h.reply(c, result, err)
+		}()
+		return
+	}
+	if line := h.responseLine(c, result, err); !h.gather(line) {
+		h.writeNow(stream, line, 1)
+	}
+}
+
+// gather has an answer written together with others, if this is the manager's thread, or that has some: it is about to
+// write them. The agent is woken once for all.
+func (h *Handler) gather(line []byte) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.gathered == 0 && !h.manager.loop.soon(h.writeGathered) {
+		return false
+	}
+	h.gathered++
+	h.lines = append(h.lines, line...)
+	return true
+}
+
+// writeGathered writes what was gathered.
+func (h *Handler) writeGathered() {
+	h.mu.Lock()
+	stream, lines, answers := h.stream, h.lines, h.gathered
+	h.lines, h.gathered = nil, 0
+	h.mu.Unlock()
+	h.writeNow(stream, lines, answers)
+}
+
+// writeNow writes so many answers without a wait: what cannot be written at once is written by a goroutine.
+func (h *Handler) writeNow(s *Stream, lines []byte, answers int) {
+	if s.tryWrite(lines) {
+		h.leave(answers)
 		return
 	}
 	go func() {
-		defer h.leave()
-		h.reply(c, result, err)
+		defer h.leave(answers)
+		s.write(lines)
 	}()
 }
 
@@ -157,7 +193,7 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	switch {
 	case cancelled != nil && t != nil:
 		go func() {
-			defer h.leave()
+			defer h.leave(1)
 			h.forget(t)
 			h.manager.discard(t)
 			h.reply(c, nil, cancelled)
@@ -187,11 +223,11 @@ func (h *Handler) settle(c *call) error {
 	return nil
 }
 
-// leave says that a call's answer is written.
-func (h *Handler) leave() {
+// leave says that so many answers are written.
+func (h *Handler) leave(answers int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.unwritten--
+	h.unwritten -= answers
 }
 
 // reply writes an answer. Should that fail, the connection is at its end, and whoever reads from it sees that.
@@ -265,7 +301,7 @@ func (h *Handler) servePoll(c *call, t *Terminal) {
 	if first && stream != nil {
 		if line := shortReply(t, c.wireID); line != nil && stream.tryWrite(line) {
 			h.settle(c)
-			h.leave()
+			h.leave(1)
 			return
 		}
 	}
@@ -297,7 +333,7 @@ func (h *Handler) answerPolls() {
 }
 
 func (h *Handler) answerPoll(c *call) {
-	defer h.leave()
+	defer h.leave(1)
 	if err := h.settle(c); err != nil {
 		h.reply(c, nil, err)
 		return

@@ -96,6 +96,8 @@ type Handler struct {
 	terminals  map[TerminalID]*Terminal // created here and not released here
 	polls      []*call                  // terminal/output requests, answered in the order in which they came
 	stream     *Stream                  // the connection's, once a poll has met it; nil if it is another kind
+	gathered   int                      // answers that are about to be written together
+	lines      []byte                   // those
 }
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied.

@@ -9,11 +9,17 @@ package acpterm
 // itself to it and returned does. So all forks are made by one goroutine, on a thread of its own, which ends when
 // nothing that it started is left. Should a start hang, as on a file system that does not answer, another such thread
 // takes its place.
+//
+// By turns it makes the starts that there are, for as long as one may take (longStart), and looks at the descriptors; and
+// then does what all that left to do, such as to write answers, at once.
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // loop runs jobs, and calls functions when descriptors become readable, one after the other on its thread. Jobs are starts:
@@ -30,17 +36,20 @@ type loop struct {
 	taker   *loopThread // of the threads, the one that takes jobs, and watches
 	waiting bool        // the taker is in the watcher, and is to be woken there
 	after   []func()    // to be called when a job is through
+	later   []func()    // to be called when the taker is through with what it does
 	relief  *time.Timer // will see whether a job takes too long; nil while none is begun
 	closed  bool
 }
 
 // loopThread is one thread. Its fields are under loop.mu.
 type loopThread struct {
+	id      int       // the system's; 0 before it has begun, and when it is over
 	busy    bool      // it has a job
 	changed sync.Cond // there is a job, something to watch, or it is the taker now; or there will be nothing any more
 }
 
-// longStart is longer than a start takes, unless something hangs.
+// longStart is longer than a start takes, unless something hangs. Nothing else waits for longer than this: neither for one
+// start, nor for many.
 const longStart = 10 * time.Millisecond
 
 // post has f run on the thread, after those that were posted before. After close it does nothing, and reports false.
@@ -80,6 +89,19 @@ func (l *loop) afterJob(f func()) (later bool) {
 		}
 	})
 	return true
+}
+
+// soon has f called, which must not wait, when the thread is through with what it is at: with the starts that are to be made now,
+// and what has become readable. It is for what is called on the thread; elsewhere it does nothing, and reports false.
+func (l *loop) soon(f func()) bool {
+	id := unix.Gettid()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	here := slices.ContainsFunc(l.threads, func(t *loopThread) bool { return t.id == id })
+	if here {
+		l.later = append(l.later, f)
+	}
+	return here
 }
 
 // watch has f called each time that there is something new to be read from a descriptor, or its end: if there is already,
@@ -138,16 +160,49 @@ func (l *loop) changeTakerLocked() {
 func (l *loop) serve(t *loopThread) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	l.identify(t, unix.Gettid())
+	defer l.identify(t, 0)
 	for l.await(t) {
-		if job := l.begin(t); job != nil {
-			job()
-			for _, f := range l.through(t) {
-				f()
-			}
+		l.runJobs(t)
+		look, wait := l.beginLook(t)
+		if wait {
+			l.callLater()
 		}
-		if look, wait := l.beginLook(t); look {
+		if look {
 			l.watcher.round(wait, l.endLook)
 		}
+		l.callLater()
+	}
+}
+
+func (l *loop) identify(t *loopThread, id int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.id = id
+}
+
+// runJobs runs what jobs there are, but for no longer than one may take.
+func (l *loop) runJobs(t *loopThread) {
+	for began := time.Now(); time.Since(began) < longStart; {
+		job := l.begin(t)
+		if job == nil {
+			return
+		}
+		job()
+		for _, f := range l.through(t) {
+			f()
+		}
+	}
+}
+
+// callLater calls what soon was given.
+func (l *loop) callLater() {
+	l.mu.Lock()
+	later := l.later
+	l.later = nil
+	l.mu.Unlock()
+	for _, f := range later {
+		f()
 	}
 }
 
@@ -158,7 +213,7 @@ func (l *loop) await(t *loopThread) bool {
 	defer l.mu.Unlock()
 	for {
 		switch {
-		case l.taker == t && len(l.jobs) > 0:
+		case l.taker == t && len(l.jobs)+len(l.later) > 0:
 			return true
 		case l.closed:
 			return false
@@ -169,11 +224,11 @@ func (l *loop) await(t *loopThread) bool {
 	}
 }
 
-// begin takes a job, if there is one.
+// begin takes a job, if there is one, and it is for this thread to take.
 func (l *loop) begin(t *loopThread) (job func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.jobs) == 0 {
+	if l.taker != t || len(l.jobs) == 0 {
 		return nil
 	}
 	job, l.jobs = l.jobs[0], l.jobs[1:]
@@ -223,7 +278,7 @@ func (l *loop) relieveLocked() {
 		switch {
 		case l.closed || l.begun == begun && !l.taker.busy:
 			return
-		case l.begun == begun && (len(l.jobs) > 0 || l.watcher.ready()):
+		case l.begun == begun && (len(l.jobs)+len(l.later) > 0 || l.watcher.ready()):
 			l.changeTakerLocked()
 		}
 		l.relieveLocked()

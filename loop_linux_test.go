@@ -83,6 +83,69 @@ func TestJobsLeaveRoomForDescriptors(t *testing.T) {
 	l.forget(ends[0])
 }
 
+// What is to be done soon, such as writing answers, is not left undone because of a start that hangs.
+func TestAStartThatHangsHoldsUpNothingThatIsToBeDoneSoon(t *testing.T) {
+	var l loop
+	defer l.close()
+	done, goOn := make(chan struct{}), make(chan struct{})
+	l.run(func() {
+		l.post(func() { require.True(t, l.soon(func() { close(done) })) })
+		l.post(func() { <-goOn })
+	})
+	<-done
+	close(goOn)
+}
+
+// And it is done when there is nothing to do but that, nothing to watch, or no loop any more.
+func TestWhatIsToBeDoneSoonIsDone(t *testing.T) {
+	var l loop
+	done := make(chan struct{}, 1)
+	do := func() { require.True(t, l.soon(func() { done <- struct{}{} })) }
+	l.run(do)
+	<-done
+
+	var ends [2]int
+	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+	defer unix.Close(ends[0])
+	defer unix.Close(ends[1])
+	require.NoError(t, l.watch(ends[0], do))
+	unix.Write(ends[1], []byte("x"))
+	<-done
+	l.run(do)
+	<-done
+
+	l.forget(ends[0])
+	var closing sync.WaitGroup
+	l.run(func() {
+		l.post(do)
+		closing.Go(l.close)
+	})
+	<-done
+	closing.Wait()
+}
+
+// Elsewhere than on the thread it is not known when that would be.
+func TestOnlyTheThreadDoesSomethingSoon(t *testing.T) {
+	var l loop
+	require.False(t, l.soon(nil))
+	var thread int
+	l.run(func() { thread = unix.Gettid() })
+	require.False(t, l.soon(nil))
+	l.close()
+	for range 100 { // the thread may be another goroutine's now
+		here := make(chan bool)
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			require.False(t, l.soon(nil))
+			here <- unix.Gettid() == thread
+		}()
+		if <-here {
+			break
+		}
+	}
+}
+
 // The timer that looks whether a job hangs is there while there are jobs.
 func TestNoTimerWithoutJobs(t *testing.T) {
 	var l loop

@@ -8,4 +8,5 @@ type loop struct{}
 func (*loop) post(func()) bool     { return false }
 func (*loop) run(f func())         { f() }
 func (*loop) afterJob(func()) bool { return false }
+func (*loop) soon(func()) bool     { return false }
 func (*loop) close()               {}

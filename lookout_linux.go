@@ -26,7 +26,7 @@ type trees struct {
 	leaders map[int]uint64 // their numbers while these are their own, and which entry each is
 	known   map[int]uint64 // the same of the last leaders, those that are gone too
 	recent  []int          // the numbers in known, in a ring by entry
-	numbers numbering      // as it was a moment ago
+	numbers numbering      // that was read last
 }
 
 // recentLeaders are so many that are remembered when they are gone.
@@ -119,14 +119,21 @@ const numberingAge = 10 * time.Millisecond
 
 // numberingBefore is a numbering of now or of a moment ago.
 func (t *trees) numberingBefore() numbering {
-	now := time.Now()
-	t.mu.Lock()
-	n := t.numbers
-	t.mu.Unlock()
-	if now.Sub(n.at) < numberingAge {
-		return n
+	if last := t.lastNumbering(); time.Since(last.at) < numberingAge {
+		return last
 	}
-	n = numbering{at: now, forks: forks()}
+	return t.readNumbering()
+}
+
+// lastNumbering is the one that was read last; the zero value if none was.
+func (t *trees) lastNumbering() numbering {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.numbers
+}
+
+func (t *trees) readNumbering() numbering {
+	n := numbering{at: time.Now(), forks: forks()}
 	if most, err := readProc("/proc/sys/kernel/pid_max"); err == nil {
 		n.limit, _ = strconv.ParseUint(strings.TrimSpace(string(most)), 10, 64)
 	}
@@ -136,20 +143,23 @@ func (t *trees) numberingBefore() numbering {
 	return n
 }
 
+// comeRound reports whether so many processes may have begun since a numbering was read that the number of one from then
+// was passed again. Most often that is known without another reading.
+func (t *trees) comeRound(n numbering) bool {
+	return n.comeRoundBy(n) && n.comeRoundBy(t.lastNumbering()) && n.comeRoundBy(t.readNumbering())
+}
+
 // forksPerSecond is more than any machine makes.
 const forksPerSecond = 1e6
 
-// comeRound reports whether so many processes may have begun since that the number of one from then was passed again.
-func (n numbering) comeRound() bool {
+// comeRoundBy reports the same by what a later numbering says, and by the time since.
+func (n numbering) comeRoundBy(later numbering) bool {
 	const reserved = 1000 // more than the numbers that are never given out, and the forks under way
-	if n.forks == 0 || n.limit == 0 {
+	if n.forks == 0 || n.limit == 0 || later.forks < n.forks {
 		return true
 	}
-	if time.Since(n.at).Seconds()*forksPerSecond+reserved < float64(n.limit) {
-		return false
-	}
-	now := forks()
-	return now < n.forks || now-n.forks+reserved > n.limit
+	begun := float64(later.forks-n.forks) + time.Since(later.at).Seconds()*forksPerSecond
+	return begun+reserved >= float64(n.limit)
 }
 
 // lookout reads the process table for several at once. The zero value is ready. processes may be called concurrently.

@@ -38,18 +38,36 @@ func TestNumbersOfOtherLeaders(t *testing.T) {
 }
 
 func TestNumbersComeRound(t *testing.T) {
+	var all trees
 	now := numbering{at: time.Now(), forks: forks(), limit: 1 << 22}
 	require.NotZero(t, now.forks)
-	require.False(t, now.comeRound())
+	require.False(t, all.comeRound(now))
+	require.Zero(t, all.lastNumbering(), "it takes longer than a few milliseconds to begin so many processes")
 	few := now
 	few.limit = 300
-	require.True(t, few.comeRound(), "there may be fewer numbers than forks under way")
+	require.True(t, all.comeRound(few), "there may be fewer numbers than forks under way")
 	old := now
 	old.at = old.at.Add(-time.Hour)
-	require.False(t, old.comeRound(), "the forks themselves are counted then")
+	require.False(t, all.comeRound(old), "the forks themselves are counted then")
 	old.forks -= 1 << 22
-	require.True(t, old.comeRound())
-	require.True(t, numbering{}.comeRound(), "nothing is known")
+	require.True(t, all.comeRound(old))
+	require.True(t, all.comeRound(numbering{}), "nothing is known")
+}
+
+// A count of the machine's forks does for all who want one soon after it, and for nobody long after.
+func TestForksAreCountedForAll(t *testing.T) {
+	var all trees
+	old := numbering{at: time.Now().Add(-time.Hour), forks: forks(), limit: 1 << 30}
+	require.False(t, all.comeRound(old))
+	counted := all.lastNumbering()
+	require.NotZero(t, counted.forks)
+	require.NotZero(t, counted.limit)
+	require.False(t, all.comeRound(old))
+	require.Equal(t, counted, all.lastNumbering())
+
+	all.numbers = old // with what may have been forked in an hour, it says nothing
+	require.False(t, all.comeRound(old))
+	require.Less(t, time.Since(all.lastNumbering().at), time.Hour)
 }
 
 // someTrees are of no manager.

@@ -135,7 +135,7 @@ func (n pidRange) listed(skip func(number int) bool) (pids []int, err error) {
 // since, it is all.
 func (t *trees) pidsSince(pid int, before numbering) pidRange {
 	last, err := t.load.lastPID()
-	if err != nil || before.comeRound() {
+	if err != nil || t.comeRound(before) {
 		return pidRange{}
 	}
 	return pidRange{pid, last}

@@ -27,6 +27,7 @@ type trees struct {
 	known   map[int]uint64 // the same of the last leaders, those that are gone too
 	recent  []int          // the numbers in known, in a ring by entry
 	numbers numbering      // that was read last
+	counted numbering      // the same, but for the limit, and perhaps later
 }
 
 // recentLeaders are so many that are remembered when they are gone.
@@ -119,21 +120,13 @@ const numberingAge = 10 * time.Millisecond
 
 // numberingBefore is a numbering of now or of a moment ago.
 func (t *trees) numberingBefore() numbering {
-	if last := t.lastNumbering(); time.Since(last.at) < numberingAge {
-		return last
-	}
-	return t.readNumbering()
-}
-
-// lastNumbering is the one that was read last; the zero value if none was.
-func (t *trees) lastNumbering() numbering {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.numbers
-}
-
-func (t *trees) readNumbering() numbering {
-	n := numbering{at: time.Now(), forks: forks()}
+	n := t.numbers
+	t.mu.Unlock()
+	if time.Since(n.at) < numberingAge {
+		return n
+	}
+	n = t.countForks()
 	if most, err := readProc("/proc/sys/kernel/pid_max"); err == nil {
 		n.limit, _ = strconv.ParseUint(strings.TrimSpace(string(most)), 10, 64)
 	}
@@ -143,16 +136,32 @@ func (t *trees) readNumbering() numbering {
 	return n
 }
 
+// countForks is a numbering of now, but for the limit.
+func (t *trees) countForks() numbering {
+	n := numbering{at: time.Now(), forks: forks()}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counted = n
+	return n
+}
+
+// lastCount is what countForks returned last; the zero value if nobody called it.
+func (t *trees) lastCount() numbering {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counted
+}
+
 // comeRound reports whether so many processes may have begun since a numbering was read that the number of one from then
-// was passed again. Most often that is known without another reading.
+// was passed again. Most often that is known without another count.
 func (t *trees) comeRound(n numbering) bool {
-	return n.comeRoundBy(n) && n.comeRoundBy(t.lastNumbering()) && n.comeRoundBy(t.readNumbering())
+	return n.comeRoundBy(n) && n.comeRoundBy(t.lastCount()) && n.comeRoundBy(t.countForks())
 }
 
 // forksPerSecond is more than any machine makes.
 const forksPerSecond = 1e6
 
-// comeRoundBy reports the same by what a later numbering says, and by the time since.
+// comeRoundBy reports the same by a later count, and by the time since.
 func (n numbering) comeRoundBy(later numbering) bool {
 	const reserved = 1000 // more than the numbers that are never given out, and the forks under way
 	if n.forks == 0 || n.limit == 0 || later.forks < n.forks {

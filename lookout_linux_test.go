@@ -42,7 +42,7 @@ func TestNumbersComeRound(t *testing.T) {
 	now := numbering{at: time.Now(), forks: forks(), limit: 1 << 22}
 	require.NotZero(t, now.forks)
 	require.False(t, all.comeRound(now))
-	require.Zero(t, all.lastNumbering(), "it takes longer than a few milliseconds to begin so many processes")
+	require.Zero(t, all.lastCount(), "it takes longer than a few milliseconds to begin so many processes")
 	few := now
 	few.limit = 300
 	require.True(t, all.comeRound(few), "there may be fewer numbers than forks under way")
@@ -57,17 +57,19 @@ func TestNumbersComeRound(t *testing.T) {
 // A count of the machine's forks does for all who want one soon after it, and for nobody long after.
 func TestForksAreCountedForAll(t *testing.T) {
 	var all trees
+	start := all.numberingBefore()
+	require.NotZero(t, start.limit)
+	require.Equal(t, start.forks, all.lastCount().forks)
 	old := numbering{at: time.Now().Add(-time.Hour), forks: forks(), limit: 1 << 30}
 	require.False(t, all.comeRound(old))
-	counted := all.lastNumbering()
+	counted := all.lastCount()
 	require.NotZero(t, counted.forks)
-	require.NotZero(t, counted.limit)
 	require.False(t, all.comeRound(old))
-	require.Equal(t, counted, all.lastNumbering())
+	require.Equal(t, counted, all.lastCount())
 
-	all.numbers = old // with what may have been forked in an hour, it says nothing
+	all.counted = old // with what may have been forked in an hour, it says nothing
 	require.False(t, all.comeRound(old))
-	require.Less(t, time.Since(all.lastNumbering().at), time.Hour)
+	require.Less(t, time.Since(all.lastCount().at), time.Hour)
 }
 
 // someTrees are of no manager.

@@ -196,7 +196,7 @@ func readProc(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer unix.Close(fd)
-	data := make([]byte, 0, 1<<10)
+	data := make([]byte, 0, 4<<10)
 	for {
 		n, err := retry(func() (int, error) { return unix.Read(fd, data[len(data):cap(data)]) })
 		if err != nil || n == 0 {

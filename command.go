@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Command is what a terminal runs, as it runs: nothing of it is looked up again.
@@ -129,7 +130,7 @@ func resolveDir(cwd, fallback string) (string, error) {
 		cwd = fallback
 	}
 	if cwd == "" {
-		host, err := os.Getwd()
+		host, err := hostDir()
 		if err != nil {
 			return "", &Error{Kind: ErrInternal, Reason: "the host has no working directory", Err: err}
 		}
@@ -146,6 +147,15 @@ func resolveDir(cwd, fallback string) (string, error) {
 		return "", invalidField("cwd", "not a directory")
 	}
 	return cwd, nil
+}
+
+// hostDir is os.Getwd, which looks at two directories to find whether PWD names the one that this process is in. Most
+// often its name says so.
+func hostDir() (string, error) {
+	if dir, err := syscall.Getwd(); err == nil && dir == os.Getenv("PWD") {
+		return dir, nil
+	}
+	return os.Getwd()
 }
 
 // mergeEnv puts variables over a base environment; the last of a name wins. PWD follows the directory

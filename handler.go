@@ -96,8 +96,8 @@ type Handler struct {
 	terminals  map[TerminalID]*Terminal // created here and not released here
 	polls      []*call                  // terminal/output requests, answered in the order in which they came
 	stream     *Stream                  // the connection's, once a poll has met it; nil if it is another kind
-	gathered   int                      // answers that are about to be written together
-	lines      []byte                   // those
+	lines      []byte                   // answers that are about to be written together
+	gathered   int                      // how many those are
 }
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied.
@@ -153,7 +153,8 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 // what is not terminal/*, in its order among what is, and the end of the connection, or of ctx, is the handler's.
 //
 // On Linux, over JoinStdio of two pipes as os/exec makes them, requests that follow one another are read by the manager's
-// own thread; a deadline for reading that is set on the pipe does not hold then.
+// own thread; a deadline for reading that is set on the pipe does not hold then. While several creates wait, the other requests
+// and the answers wait for them, some 10 ms at most, so that the agent is woken once for many.
 //
 // It takes the stream, which must be new, and is called once.
 func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {

@@ -48,8 +48,8 @@ type loopThread struct {
 	changed sync.Cond // there is a job, something to watch, or it is the taker now; or there will be nothing any more
 }
 
-// longStart is longer than a start takes, unless something hangs. Nothing else waits for longer than this: neither for one
-// start, nor for many.
+// longStart is longer than a start takes, unless something hangs. For about so long all else waits for starts: for one that
+// hangs, or for many.
 const longStart = 10 * time.Millisecond
 
 // post has f run on the thread, after those that were posted before. After close it does nothing, and reports false.

@@ -72,6 +72,16 @@ func TestForksAreCountedForAll(t *testing.T) {
 	require.Less(t, time.Since(all.lastCount().at), time.Hour)
 }
 
+// When the numbers may have come round, whoever a tree has started may have any.
+func TestNumbersSinceAStart(t *testing.T) {
+	all, closeAll := someTrees()
+	defer closeAll()
+	since := all.pidsSince(1, all.numberingBefore())
+	require.Equal(t, 1, since.first)
+	require.Positive(t, since.last)
+	require.Zero(t, all.pidsSince(1, numbering{}))
+}
+
 // someTrees are of no manager.
 func someTrees() (all *trees, closeAll func()) {
 	all, l := new(trees), new(loop)

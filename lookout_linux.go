@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type trees struct {
 	loop    *loop // the manager's
 	lookout lookout
 	load    loadFile
+
+	attending atomic.Bool // somebody waits for a leader's exit with a thread (procgroup_linux.go)
 
 	mu      sync.Mutex
 	entries uint64         // how many leaders there ever were

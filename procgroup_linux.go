@@ -13,8 +13,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -33,10 +31,11 @@ type exitWatch struct {
 	leader process   // the child's line of the table when it was read last; for end alone
 	pid    int
 
-	mu   sync.Mutex
-	fd   int               // of the pidfd, as fork gave it; -1 on a kernel without, and when it is closed
-	seen *seenExit         // nil before
-	tell func(exit, error) // whom to tell; nil before that is known
+	mu       sync.Mutex
+	fd       int               // of the pidfd, as fork gave it; -1 on a kernel without, and when it is closed
+	attended bool              // somebody waits for the exit and will look: nobody else need
+	seen     *seenExit         // nil before
+	tell     func(exit, error) // whom to tell; nil before that is known
 }
 
 // seenExit is an exit, or why it will not be seen.
@@ -66,7 +65,7 @@ func (w *exitWatch) open(pid int) error {
 // look sees whether the child has exited, and leaves it a zombie (WNOWAIT).
 func (w *exitWatch) look() {
 	w.mu.Lock()
-	if w.fd < 0 || w.seen != nil {
+	if w.fd < 0 || w.seen != nil || w.attended {
 		w.mu.Unlock()
 		return
 	}
@@ -75,6 +74,23 @@ func (w *exitWatch) look() {
 	if exited || err != nil {
 		w.settle(seenExit{e, err})
 	}
+}
+
+// attend waits for the exit, but not for long, and looks then. It is not for concurrent use, nor after close.
+func (w *exitWatch) attend() {
+	w.mu.Lock()
+	fd := w.fd
+	w.attended = fd >= 0 && w.seen == nil
+	attended := w.attended
+	w.mu.Unlock()
+	if !attended {
+		return
+	}
+	readableWithin(fd, soon)
+	w.mu.Lock()
+	w.attended = false
+	w.mu.Unlock()
+	w.look()
 }
 
 // settle tells of an exit, the first time that it is called.
@@ -164,9 +180,9 @@ func waitNoReap(pid, options int) (e exit, exited bool, err error) {
 // end sends a signal to the whole tree, and to those that join it later. It returns when none of it runs any more,
 // or, with those who do, when the context ends first.
 //
-// A look at /proc is not one moment: a process that forks and exits while it goes on may be missed, and so may its
-// child. So a look that finds nobody counts only after SIGKILL was sent to the group, which is one moment, and
-// after which none of the group can fork.
+// A look at who runs is not one moment: a process that forks and exits while it goes on may be missed, and so may its
+// child. So a look that finds nobody counts only if nothing on the machine was forked meanwhile, or after SIGKILL was sent
+// to the group, which is one moment, and after which none of the group can fork.
 func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, left []int) {
 	signalled := make(map[identity]bool)
 	strangers := make(map[identity]bool) // who was seen to carry no mark
@@ -183,7 +199,7 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 			}
 		}
 		switch {
-		case len(members) == 0 && sealed:
+		case len(members) == 0 && (sealed || g.trees.noneSince(since)):
 			return true, nil
 		case first && !(len(members) == 0 && g.hasExited()): // all of it in one moment, before one can see another go
 			g.signalGroup(sig)
@@ -201,22 +217,38 @@ func (g *procGroup) end(ctx context.Context, sig syscall.Signal) (gone bool, lef
 			}
 			signalled[p.identity] = true
 		}
-		for _, p := range members {
-			if p.pid != g.pid { // whose exit is seen by another
+		switch {
+		case !exited: // most often all have when the leader has, so the next look is at whom it leaves
+			g.awaitLeader(ctx)
+		case len(members) == 1 && members[0].unknown:
+			sleep(ctx, blindPause)
+		default:
+			for _, p := range members {
 				p.awaitExit(ctx)
 			}
-		}
-		select {
-		case <-g.exited:
-		case <-ctx.Done():
-		}
-		if len(members) == 1 && members[0].unknown() {
-			sleep(ctx, blindPause)
 		}
 	}
 	exited, since := g.numbersSince()
 	return false, pids(g.members(exited, since, strangers))
 }
+
+// awaitLeader returns when the leader was seen to have exited, or the context has ended.
+//
+// Who is parked by Go is woken by another thread, which takes as long as most processes take to end. So one at a time, of
+// those who end trees of this manager, waits in the kernel for a moment, and looks himself.
+func (g *procGroup) awaitLeader(ctx context.Context) {
+	if g.trees.attending.CompareAndSwap(false, true) {
+		g.watch.attend()
+		g.trees.attending.Store(false)
+	}
+	select {
+	case <-g.exited:
+	case <-ctx.Done():
+	}
+}
+
+// soon is how long most processes take to end, and more.
+const soon = 2 * time.Millisecond
 
 // isGone reports whether the leader has exited and has never started anybody: then there is no tree to end. Whoever it
 // had started, and they in turn, would have a number that was given out after its own.
@@ -262,156 +294,6 @@ func pids(members []member) (pids []int) {
 	return pids
 }
 
-// member is a running process of the tree.
-type member struct {
-	process
-	escaped bool // it has left the session, and so has its parent or it has none in the tree
-}
-
-// unknown reports whether it stands for a tree that cannot be seen.
-func (m member) unknown() bool { return m.started == 0 }
-
-// members are the running processes of the tree: those of the terminal's cgroup, if it has one; the group and
-// the session of the leader; whoever has the terminal's mark in its environment or its output open for writing,
-// which outlive a new session, a double fork and each other; and all their children. What has left all of that
-// cannot be told from a stranger; only a cgroup holds it.
-//
-// A process that began before the leader is none of its tree, nor is this one. Strangers are those who were seen to carry
-// no mark when they were looked at before; those who are now are added.
-func (g *procGroup) members(exited bool, since pidRange, strangers map[identity]bool) []member {
-	var table []process
-	if g.trees.others(since, g.entry) {
-		table = g.trees.lookout.processes(since, g.trees.skip(g.entry, since == pidRange{}))
-	}
-	leader, ok := g.readLeader(exited)
-	if !ok {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		if g.reaped {
-			return nil // it was ended before
-		}
-		// The zombie at least must be there. There may be no descriptors left to read the table with, and then
-		// nothing is known of anybody.
-		return []member{{process: process{identity: identity{pid: g.pid}}}}
-	}
-	self, pipe := os.Getpid(), g.output.number()
-	table = append(slices.DeleteFunc(slices.Clone(table), func(p process) bool {
-		return p.started < leader.started || p.pid == self || p.pid == g.pid
-	}), leader)
-	in := make(map[int]bool)
-	for _, pid := range g.cgroup.pids() {
-		in[pid] = true
-	}
-	for _, p := range table {
-		if _, held := g.strays[p.identity]; held {
-			in[p.pid] = true
-		}
-	}
-	var escaped []int
-	for grown, first := true, true; grown; first = false {
-		grown = false
-		for _, p := range table {
-			switch {
-			case in[p.pid]:
-				continue
-			case p.group == g.pid, p.session == g.pid, in[p.parent]:
-			case first && !strangers[p.identity] && !g.trees.has(p.session) && g.hasMark(p, pipe):
-				escaped = append(escaped, p.pid)
-			default:
-				strangers[p.identity] = true
-				continue
-			}
-			in[p.pid], grown = true, true
-		}
-	}
-	var members []member
-	for _, p := range table {
-		if in[p.pid] && !p.zombie {
-			members = append(members, member{p, slices.Contains(escaped, p.pid)})
-		}
-	}
-	return members
-}
-
-// readLeader is the leader's line of the table. What it says of a zombie is known from when it was not.
-func (g *procGroup) readLeader(exited bool) (leader process, ok bool) {
-	if !exited || g.watch.leader.started == 0 {
-		g.watch.leader, ok = readProcess(g.pid)
-		if !ok {
-			return process{}, false
-		}
-	}
-	g.watch.leader.zombie = g.watch.leader.zombie || exited
-	return g.watch.leader, true
-}
-
-// hasMark reports whether a process carries the terminal's mark, or can write to its output.
-func (g *procGroup) hasMark(p process, pipe uint64) bool {
-	if g.cgroup != nil || p.zombie {
-		return false // nothing leaves a cgroup, so there is no need to look
-	}
-	if slices.Contains(strings.Split(p.environ(terminalVariable), ":"), g.mark) {
-		return true
-	}
-	// A child of this process that has not become its program yet has all our files open for a moment.
-	return pipe != 0 && p.canWriteTo(pipe) && !(p.parent == os.Getpid() && p.executesSameAs(os.Getpid()))
-}
-
-// signalMember sends to a process that was found in the tree. Without pidfds, before Linux 5.3, it sends nothing.
-func (g *procGroup) signalMember(p member, sig syscall.Signal) {
-	pidfd, held := g.strays[p.identity]
-	if !held {
-		var err error
-		if pidfd, err = g.open(p); err != nil {
-			return
-		}
-		defer unix.Close(pidfd)
-	}
-	if unix.PidfdSendSignal(pidfd, sig, nil, 0) == nil && sig != unix.SIGKILL {
-		unix.PidfdSendSignal(pidfd, unix.SIGCONT, nil, 0)
-	}
-}
-
-// open returns a pidfd of a process that was found in the tree, if it still is what was found.
-func (g *procGroup) open(found member) (int, error) {
-	pidfd, err := unix.PidfdOpen(found.pid, 0)
-	if err != nil {
-		return -1, err
-	}
-	// The same parent, group, session and start: in the tree if what was found was, unless that was an escapee,
-	// whose relations say nothing.
-	now, _ := readProcess(found.pid)
-	if now != found.process || found.escaped && !g.hasMark(now, g.output.number()) {
-		unix.Close(pidfd)
-		return -1, unix.ESRCH
-	}
-	return pidfd, nil
-}
-
-// strays are pidfds of processes that were found outside of the group. What was found once is of the tree for
-// good, though what showed it may be gone next time: its parent, for one. It is used by end and close alone.
-type strays map[identity]int
-
-// hold remembers a process.
-func (s *strays) hold(p member, g *procGroup) {
-	if _, held := (*s)[p.identity]; held {
-		return
-	}
-	if pidfd, err := g.open(p); err == nil {
-		if *s == nil {
-			*s = make(strays)
-		}
-		(*s)[p.identity] = pidfd
-	}
-}
-
-func (s strays) close() {
-	for _, pidfd := range s {
-		unix.Close(pidfd)
-	}
-	clear(s)
-}
-
 // pollable hands a descriptor to Go's poller.
 func pollable(fd int) (*os.File, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
@@ -422,10 +304,17 @@ func pollable(fd int) (*os.File, error) {
 }
 
 // isReadable reports whether a descriptor is: a pidfd, whether its process has exited.
-func isReadable(fd int) bool {
+func isReadable(fd int) bool { return readableWithin(fd, 0) }
+
+// readableWithin reports whether a descriptor is readable, or becomes so within a time. It takes a thread for as long.
+func readableWithin(fd int, patience time.Duration) bool {
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := retry(func() (int, error) { return unix.Poll(poll, 0) })
-	return err == nil && n > 0
+	for end := time.Now().Add(patience); ; patience = max(time.Until(end), 0) {
+		n, err := unix.Poll(poll, int(patience.Milliseconds()))
+		if err != unix.EINTR {
+			return err == nil && n > 0
+		}
+	}
 }
 
 // awaitExit returns when the process has exited, or the context has ended.

@@ -21,7 +21,7 @@ import (
 // identity names a process for as long as the machine is up, but for numbers that come round within one tick.
 type identity struct {
 	pid     int
-	started uint64 // clock ticks after the machine's start
+	started uint64 // clock ticks after the machine's start; 0 if it is known by its session alone (members_linux.go)
 }
 
 // process is one line of the table.
@@ -141,6 +141,12 @@ func (t *trees) pidsSince(pid int, before numbering) pidRange {
 	return pidRange{pid, last}
 }
 
+// noneSince reports whether no process has begun since a range was read. Of one that is all numbers it is not known.
+func (t *trees) noneSince(since pidRange) bool {
+	last, err := t.load.lastPID()
+	return err == nil && last == since.last
+}
+
 // loadFile is /proc/loadavg, which says what number was given out last. It stays open, so that to read it takes one
 // system call and not four. The zero value is ready; lastPID may be called concurrently, but not after close.
 type loadFile struct {
@@ -238,8 +244,12 @@ func readProcess(pid int) (process, bool) {
 	}, true
 }
 
-// isStill reports whether the process is there and no zombie.
+// isStill reports whether the process is there and no zombie; of one that is known by its session, whether it is there.
 func (p process) isStill() bool {
+	if p.started == 0 {
+		session, err := unix.Getsid(p.pid)
+		return err == nil && session == p.session
+	}
 	now, ok := readProcess(p.pid)
 	return ok && !now.zombie && now.started == p.started
 }

@@ -1,0 +1,106 @@
+package acpterm
+
+// Who has a number, and whether anybody has begun since it was asked.
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// A session is told by its numbers alone; what is not of it has to be looked at closely.
+func TestWhoHasANumber(t *testing.T) {
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	leader := exec.Command("/bin/sh", "-c", `"$0" acpterm-test-child sleep-silently & echo $!; read line`, executable)
+	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdin, err := leader.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := leader.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, leader.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	child, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	all, closeAll := someTrees()
+	defer closeAll()
+	g := procGroup{pid: leader.Process.Pid, trees: all}
+	glance := func(number int) (runs, known bool) {
+		p, runs, known := g.glance(number)
+		require.True(t, !runs || p == process{identity: identity{pid: number}, group: g.pid, session: g.pid})
+		return runs, known
+	}
+
+	runs, known := glance(child)
+	require.True(t, runs && known)
+	var threads []string
+	for len(threads) < 2 { // a Go program has some
+		threads, err = threadsOf(child)
+		require.NoError(t, err)
+	}
+	for _, thread := range threads {
+		if number, _ := strconv.Atoi(thread); number != child {
+			runs, known = glance(number)
+			require.True(t, !runs && known, "it is a thread's")
+		}
+	}
+	_, known = glance(os.Getpid())
+	require.False(t, known, "it is of another session")
+	const nobodys = 1 << 30
+	runs, known = glance(nobodys)
+	require.True(t, !runs && known)
+
+	var files unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &files))
+	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: files.Max}, nil))
+	_, known = glance(child)
+	seen := g.members(false, pidRange{}, nil)
+	assert.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &files, nil))
+	require.False(t, known, "no descriptor could be had")
+	require.Equal(t, []member{{process: process{identity: identity{pid: g.pid}}, unknown: true}}, seen)
+
+	pidfd, err := unix.PidfdOpen(child, 0)
+	require.NoError(t, err)
+	defer unix.Close(pidfd)
+	require.NoError(t, unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0))
+	require.True(t, readableWithin(pidfd, time.Minute))
+	runs, known = glance(child)
+	require.True(t, !runs && known, "it has exited, whether it was reaped or not")
+	stdin.Close()
+	leader.Wait()
+}
+
+// threadsOf are the numbers of a process's threads.
+func threadsOf(pid int) (numbers []string, err error) {
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	for _, entry := range entries {
+		numbers = append(numbers, entry.Name())
+	}
+	return numbers, err
+}
+
+func TestNobodyHasBegunSince(t *testing.T) {
+	all, closeAll := someTrees()
+	defer closeAll()
+	require.False(t, all.noneSince(pidRange{}), "nothing is known")
+	for { // others on this machine may begin something at any time
+		since := all.pidsSince(1, all.numberingBefore())
+		if all.noneSince(since) {
+			break
+		}
+	}
+	since := all.pidsSince(1, all.numberingBefore())
+	require.NoError(t, exec.Command("/bin/true").Run())
+	require.False(t, all.noneSince(since))
+}

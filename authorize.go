@@ -202,7 +202,7 @@ func (a *authorized) hold() error {
 		return invalidField("cwd", systemReason(err))
 	}
 	if !setsVariable(a.proposal.Requested.Env, "PWD") && getenv(c.Env, "PWD") == c.Dir {
-		c.Env = mergeEnv(c.Env, dir, nil)
+		c.Env = mergeEnv(onceEach(c.Env), dir, nil) // a policy may have set it
 	}
 	c.Path, c.Dir = path, dir
 	a.held, err = holdFast(path, dir)

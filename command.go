@@ -158,32 +158,59 @@ func hostDir() (string, error) {
 	return os.Getwd()
 }
 
-// mergeEnv puts variables over a base environment; the last of a name wins. PWD follows the directory
-// unless the request sets it: programs believe it when it names the directory they are in.
+// mergeEnv puts variables over a base environment that has each name once; the last of a name wins. PWD follows the
+// directory unless the request sets it: programs believe it when it names the directory they are in.
 func mergeEnv(base []string, dir string, set []EnvVariable) []string {
-	merged := make([]string, 0, len(base)+len(set)+1)
-	at := make(map[string]int, cap(merged)) // by name as the system compares names
-	put := func(name, variable string) {
-		key := envKey(name)
-		if i, ok := at[key]; ok {
-			merged[i] = variable
-			return
-		}
-		at[key] = len(merged)
-		merged = append(merged, variable)
-	}
-	for _, variable := range base {
-		if name, _, ok := cutVariable(variable); ok {
-			put(name, variable)
-		}
-	}
+	over := make([]string, 0, len(set)+1)
 	if runtime.GOOS != "windows" {
-		put("PWD", "PWD="+dir)
+		over = append(over, "PWD="+dir)
 	}
 	for _, v := range set {
-		put(v.Name, v.Name+"="+v.Value)
+		over = append(over, v.Name+"="+v.Value)
+	}
+	over = onceEach(over)
+	at := make(map[string]int, len(over)) // by name as the system compares names
+	for i, variable := range over {
+		name, _, _ := cutVariable(variable)
+		at[envKey(name)] = i
+	}
+	merged := make([]string, 0, len(base)+len(over))
+	for _, variable := range base {
+		name, _, ok := cutVariable(variable)
+		if !ok {
+			continue
+		}
+		if i, set := at[envKey(name)]; set {
+			variable, over[i] = over[i], ""
+		}
+		merged = append(merged, variable)
+	}
+	for _, variable := range over {
+		if variable != "" {
+			merged = append(merged, variable)
+		}
 	}
 	return merged
+}
+
+// onceEach is an environment with each name once, where it was first: the last of a name wins. It drops what is no variable.
+func onceEach(env []string) []string {
+	once := make([]string, 0, len(env))
+	at := make(map[string]int, len(env)) // by name as the system compares names
+	for _, variable := range env {
+		name, _, ok := cutVariable(variable)
+		if !ok {
+			continue
+		}
+		key := envKey(name)
+		if i, there := at[key]; there {
+			once[i] = variable
+			continue
+		}
+		at[key] = len(once)
+		once = append(once, variable)
+	}
+	return once
 }
 
 // terminalVariable is in every command's environment. It lists the terminals that a process runs in, separated

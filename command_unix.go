@@ -6,6 +6,7 @@ package acpterm
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,6 +16,9 @@ import (
 
 // envKey is what makes two names of variables the same.
 func envKey(name string) string { return name }
+
+// hostEnviron is this process's environment, each name once. Go sees to that (syscall.Environ).
+func hostEnviron() []string { return os.Environ() }
 
 // namesPath reports whether a command is a path and so is not looked up in PATH.
 func namesPath(command string) bool { return strings.Contains(command, "/") }

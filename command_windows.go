@@ -30,6 +30,9 @@ func withSystemRoot(env []string) []string {
 	return append(slices.Clip(env), "SYSTEMROOT="+os.Getenv("SYSTEMROOT"))
 }
 
+// hostEnviron is this process's environment, each name once.
+func hostEnviron() []string { return onceEach(os.Environ()) }
+
 // namesPath reports whether a command is a path and so is not looked up in PATH.
 func namesPath(command string) bool { return strings.ContainsAny(command, `:\/`) }
 

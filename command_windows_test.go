@@ -71,7 +71,7 @@ func TestLookUpOnWindows(t *testing.T) {
 }
 
 func TestNamesOfVariablesHaveNoCase(t *testing.T) {
-	merged := mergeEnv([]string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t"}, `C:\dir`,
+	merged := mergeEnv(onceEach([]string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t"}), `C:\dir`,
 		[]EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}})
 	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "New=n"}, merged)
 	require.Equal(t, "c", getenv(merged, "PATH"))

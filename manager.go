@@ -64,13 +64,21 @@ func NewManager(options *Options) *Manager {
 	m.trees.open(&m.loop)
 	if options != nil {
 		m.options = *options
-		m.options.Env = slices.Clone(options.Env)
+		m.options.Env = copyEnv(options.Env)
 		m.options.Escalation = slices.Clone(options.Escalation)
 		if options.Events != nil {
 			m.events.observe(options.Events)
 		}
 	}
 	return m
+}
+
+// copyEnv is an environment with each name once; nil stays nil.
+func copyEnv(env []string) []string {
+	if env == nil {
+		return nil
+	}
+	return onceEach(env)
 }
 
 // Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the
@@ -451,7 +459,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	if options != nil {
 		own = *options
 	}
-	own.Env, own.Roots = slices.Clone(own.Env), slices.Clone(own.Roots)
+	own.Env, own.Roots = copyEnv(own.Env), slices.Clone(own.Roots)
 	roots, err := lookups{m.options.Runner}.roots(own.Roots)
 	if err != nil {
 		return fail(err)

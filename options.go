@@ -6,7 +6,6 @@ package acpterm
 import (
 	"cmp"
 	"context"
-	"os"
 	"syscall"
 	"time"
 )
@@ -108,11 +107,12 @@ type Options struct {
 	Events func(Event)
 }
 
+// env is the environment that requests add to, each name once.
 func (o *Options) env() []string {
 	if o.Env != nil {
-		return o.Env
+		return o.Env // which the manager has copied so
 	}
-	return os.Environ()
+	return hostEnviron()
 }
 
 // journal is where commands are recorded that this system runs.

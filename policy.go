@@ -143,7 +143,7 @@ func within(path, root string) bool {
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
-	inner.Command.Env = mergeEnv(p.Command.Env, p.Command.Dir, set)
+	inner.Command.Env = mergeEnv(onceEach(p.Command.Env), p.Command.Dir, set)
 	inner.Command.Args = slices.Concat([]string{name}, args)
 	inner.Command.ShellLine = ""
 	looked := inner.Command

@@ -245,10 +245,11 @@ func (h *Handler) reply(c *call, result any, err error) {
 
 // responseLine is an answer as it goes on the wire.
 func (h *Handler) responseLine(c *call, result any, err error) []byte {
+	line := make([]byte, 0, 128) // which is room for most
 	if err != nil {
-		return appendResponse(nil, c.wireID, "error", ResponseError(h.outward(err)))
+		return appendResponse(line, c.wireID, "error", ResponseError(h.outward(err)))
 	}
-	return appendResponse(nil, c.wireID, "result", result)
+	return appendResponse(line, c.wireID, "result", result)
 }
 
 // cancelPending cancels the request that a $/cancel_request with these params names, and reports whether it is one of ours.

@@ -185,19 +185,22 @@ func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
 // parseResponse is parseMessage for a response. If it answers a request of ours and cannot be read, it becomes one that
 // says so; else whoever made that request would wait for ever.
 func parseResponse(line, id, result, failure []byte) (message, []byte, *fault) {
-	var decodedID jsonrpc2.ID
-	if len(id) == 0 || string(id) == "null" || json.Unmarshal(id, &decodedID) != nil {
+	if len(id) == 0 || string(id) == "null" {
+		return message{}, nil, faultStrayResponse
+	}
+	decoded, ok := decodedID(id)
+	if !ok {
 		return message{}, nil, faultStrayResponse
 	}
 	// jsonrpc2 decodes both into any, which has no room for every number, and the error into its own type.
 	var e *jsonrpc2.Error
 	for _, value := range [][]byte{result, failure} {
 		if len(value) > 0 && json.Unmarshal(value, new(any)) != nil {
-			return unreadableResponse(decodedID), nil, faultResponse
+			return unreadableResponse(decoded), nil, faultResponse
 		}
 	}
 	if len(failure) > 0 && json.Unmarshal(failure, &e) != nil || len(result) == 0 && e == nil {
-		return unreadableResponse(decodedID), nil, faultResponse
+		return unreadableResponse(decoded), nil, faultResponse
 	}
 	return message{line: line}, nil, nil
 }
@@ -243,7 +246,7 @@ func requestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	taken, ok := takenID(raw)
 	switch {
 	case taken != nil:
-		return id, ok && json.Unmarshal(taken, &id) == nil
+		return decodedID(taken)
 	case raw[0] == '"':
 		id.Str, id.IsString = stringOf(raw)
 		return id, id.IsString
@@ -251,6 +254,12 @@ func requestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	var err error
 	id.Num, err = strconv.ParseUint(string(raw), 10, 64)
 	return id, ok && err == nil
+}
+
+// decodedID is an id as jsonrpc2 reads it.
+func decodedID(encoded []byte) (id jsonrpc2.ID, ok bool) {
+	err := json.Unmarshal(encoded, &id)
+	return id, err == nil
 }
 
 // wireID is an id of jsonrpc2's as it goes on the wire.
@@ -311,7 +320,9 @@ func stringOf(value []byte) (text string, ok bool) {
 	if inside := value[1 : len(value)-1]; bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
 		return string(inside), true
 	}
-	return text, json.Unmarshal(value, &text) == nil
+	var decoded string // not text, which would be put on the heap for those above too
+	err := json.Unmarshal(value, &decoded)
+	return decoded, err == nil
 }
 
 // The skip functions return how long what valid JSON begins with is.

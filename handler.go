@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -351,10 +350,9 @@ func (h *Handler) beginCreate() bool {
 // keep puts a terminal on the list of those to release in the end.
 func (h *Handler) keep(t *Terminal) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	// Those that the embedder released are not ours to keep.
-	maps.DeleteFunc(h.terminals, func(_ TerminalID, old *Terminal) bool { return old.retired.happened() })
 	h.terminals[t.id] = t
+	h.mu.Unlock()
+	t.retired.then(func() { h.forget(t) }) // by whomever it is released
 }
 
 // forget takes a terminal off the list of those to release in the end.

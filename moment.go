@@ -2,7 +2,10 @@ package acpterm
 
 // Something that happens once.
 
-import "sync"
+import (
+	"container/list"
+	"sync"
+)
 
 // moment is something that happens once: there is a channel that is closed then, and there are functions that are called
 // then, so that nobody needs a goroutine to wait for it. The zero value has not happened. It must not be copied. Its
@@ -11,13 +14,10 @@ type moment struct {
 	mu        sync.Mutex
 	over      bool
 	done      chan struct{} // nil until somebody asks for it
-	reactions map[*reaction]bool
+	reactions list.List     // of func(), in the order in which they are to be called; nobody changes it when it is over
 }
 
-// reaction is a function to call, by its identity.
-type reaction struct{ f func() }
-
-// happen has it happen, and calls what was to be called then. A second time does nothing.
+// happen has it happen, and calls what was to be called then, in order. A second time does nothing.
 func (m *moment) happen() {
 	m.mu.Lock()
 	if m.over {
@@ -25,14 +25,12 @@ func (m *moment) happen() {
 		return
 	}
 	m.over = true
-	reactions := m.reactions
-	m.reactions = nil
 	if m.done != nil {
 		close(m.done)
 	}
 	m.mu.Unlock()
-	for r := range reactions {
-		r.f()
+	for r := m.reactions.Front(); r != nil; r = r.Next() {
+		r.Value.(func())()
 	}
 }
 
@@ -59,24 +57,22 @@ func (m *moment) Done() <-chan struct{} {
 // then has a function called when it happens, by whoever makes it happen, or at once by the caller if it has: the function
 // must not wait. stop prevents that, and reports whether it has.
 func (m *moment) then(f func()) (stop func() bool) {
-	r := &reaction{f}
 	m.mu.Lock()
-	over := m.over
-	if !over {
-		if m.reactions == nil {
-			m.reactions = make(map[*reaction]bool)
-		}
-		m.reactions[r] = true
-	}
-	m.mu.Unlock()
-	if over {
+	if m.over {
+		m.mu.Unlock()
 		f()
+		return func() bool { return false }
 	}
+	defer m.mu.Unlock()
+	r := m.reactions.PushBack(f)
 	return func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		waiting := m.reactions[r]
-		delete(m.reactions, r)
+		waiting := !m.over && r.Value != nil
+		if waiting {
+			m.reactions.Remove(r)
+			r.Value = nil
+		}
 		return waiting
 	}
 }

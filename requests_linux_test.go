@@ -184,7 +184,7 @@ func TestNothingIsLeftOfAConnection(t *testing.T) {
 	left := func() int {
 		m.closing.mu.Lock()
 		defer m.closing.mu.Unlock()
-		return len(m.closing.reactions)
+		return m.closing.reactions.Len()
 	}
 	for range 3 {
 		fromAgent, toClient, err := os.Pipe()

@@ -543,7 +543,9 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, for
 	}
 	started := t.startedAt
 	t.mu.Unlock()
-	t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
+	if t.events.heard() {
+		t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
+	}
 	t.source.begin(t.busy)
 	t.busy.Add(1)
 	t.tree.onExit(t.busy, t.exited)
@@ -650,6 +652,9 @@ func (t *Terminal) finish(e exit, err error) {
 
 // report tells of the command's end.
 func (t *Terminal) report(survivors []int) {
+	if !t.events.heard() {
+		return
+	}
 	event := &EndEvent{
 		Subject: t.subject(), EndedBy: t.EndedBy(), Status: t.exitStatusIfEnded(), Survivors: survivors,
 		CPUTime: t.used.cpu, PeakMemory: t.used.memory,

@@ -138,6 +138,20 @@ func (g *procGroup) glance(number int) (p process, runs, known bool) {
 	return p, false, false
 }
 
+// noneLeft reports whether nobody but other leaders has a number in a range, if it is a short one.
+func (g *procGroup) noneLeft(in pidRange) bool {
+	const short = 64
+	if in == (pidRange{}) || in.last-in.first > short {
+		return false
+	}
+	numbers, few := in.unskipped(g.trees.skip(g.entry, false))
+	used := slices.ContainsFunc(numbers, func(number int) bool {
+		_, err := unix.Getsid(number)
+		return err != unix.ESRCH
+	})
+	return few && !used && g.trees.noneSince(in)
+}
+
 // ofSession is a process of which no more is known than that it is of the leader's session.
 func (g *procGroup) ofSession(number, group int) process {
 	return process{identity: identity{pid: number}, group: group, session: g.pid}

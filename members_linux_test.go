@@ -104,3 +104,20 @@ func TestNobodyHasBegunSince(t *testing.T) {
 	require.NoError(t, exec.Command("/bin/true").Run())
 	require.False(t, all.noneSince(since))
 }
+
+// One that has started others, who have all exited, is gone without a closer look.
+func TestGoneWithAllItStarted(t *testing.T) {
+	m := NewManager(nil)
+	defer m.Close()
+	run := func(line string) *procGroup {
+		term, err := m.Create(t.Context(), CreateTerminalRequest{SessionID: "s", Command: "/bin/sh", Args: []string{"-c", line}})
+		require.NoError(t, err)
+		_, err = term.Wait(t.Context())
+		require.NoError(t, err)
+		return term.tree.(*procGroup)
+	}
+	for !run("/bin/true; /bin/true; exit 3").isGone() { // others on this machine may begin something at any time
+	}
+	require.False(t, run("/bin/sleep 3600 & exit 3").isGone())
+	require.False(t, run("setsid /bin/sleep 3600 & exit 3").isGone())
+}

@@ -250,9 +250,12 @@ func (g *procGroup) awaitLeader(ctx context.Context) {
 // soon is how long most processes take to end, and more.
 const soon = 2 * time.Millisecond
 
-// isGone reports whether the leader has exited and has never started anybody: then there is no tree to end. Whoever it
-// had started, and they in turn, would have a number that was given out after its own.
-func (g *procGroup) isGone() bool { return g.hasExited() && g.neverForked(g.numbersSince()) }
+// isGone reports whether the leader has exited, and whoever it had started, and they in turn, who would have numbers that were
+// given out after its own: then there is no tree to end.
+func (g *procGroup) isGone() bool {
+	exited, since := g.numbersSince()
+	return g.neverForked(exited, since) || exited && g.cgroup == nil && g.noneLeft(since)
+}
 
 // numbersSince are the numbers that the tree has its own among, as far as it was there when the leader was seen to have
 // exited, or not.

@@ -25,8 +25,8 @@ type inherited struct {
 }
 
 // lookShare is the part of the time that may go into looking: with thousands of descriptors a look takes longer than a
-// start.
-const lookShare = 100
+// start, and with dozens a quarter as long.
+const lookShare = 400
 
 // table is the descriptor table of a command: nothing to read, its output twice, those that it is given, and every other
 // one closed that it would inherit. (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they

@@ -117,16 +117,23 @@ type numbering struct {
 	limit uint64 // 0 likewise
 }
 
-// numberingAge is how old a numbering may be where an older one will do: to read it takes longer than anything else
-// about a start but the fork.
+// numberingAge is how old a numbering may be where an older one will do, at the least: to read it takes longer than anything
+// else about a start but the fork.
 const numberingAge = 10 * time.Millisecond
+
+// fresh reports whether it will do for a start. For as long as less than half of the numbers can have been given out since, it
+// leaves as long until they may have come round.
+func (n numbering) fresh() bool {
+	age := time.Since(n.at)
+	return age < numberingAge || age.Seconds()*forksPerSecond < float64(n.limit)/2
+}
 
 // numberingBefore is a numbering of now or of a moment ago.
 func (t *trees) numberingBefore() numbering {
 	t.mu.Lock()
 	n := t.numbers
 	t.mu.Unlock()
-	if time.Since(n.at) < numberingAge {
+	if n.fresh() {
 		return n
 	}
 	n = t.countForks()

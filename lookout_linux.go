@@ -5,6 +5,8 @@ package acpterm
 // leaders need no look, else each would read the lines of all the others and the work would grow with the square.
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,6 +28,7 @@ type trees struct {
 	entries uint64         // how many leaders there ever were
 	last    int            // the number of the last one
 	gaps    uint64         // how many numbers there were between each leader's and the next one's
+	between []gap          // the last of those numbers
 	leaders map[int]uint64 // their numbers while these are their own, and which entry each is
 	known   map[int]uint64 // the same of the last leaders, those that are gone too
 	recent  []int          // the numbers in known, in a ring by entry
@@ -35,6 +38,15 @@ type trees struct {
 
 // recentLeaders are so many that are remembered when they are gone.
 const recentLeaders = 1 << 12
+
+// gap is a range of numbers between those of two leaders that came one after the other.
+type gap struct {
+	pidRange
+	before uint64 // how many such numbers there had been
+}
+
+// recentGaps are so many that are remembered, and up to twice as many.
+const recentGaps = 1 << 10
 
 // entry is which of the leaders one is.
 type entry struct {
@@ -58,8 +70,12 @@ func (t *trees) enter(leader int) entry {
 		}
 		*oldest = leader
 	}
-	if t.entries > 0 && leader > t.last {
-		t.gaps += uint64(leader - t.last - 1)
+	if n := leader - t.last - 1; t.entries > 0 && n > 0 {
+		if len(t.between) == 2*recentGaps {
+			t.between = append(t.between[:0], t.between[recentGaps:]...)
+		}
+		t.between = append(t.between, gap{pidRange{t.last + 1, leader - 1}, t.gaps})
+		t.gaps += uint64(n)
 	}
 	t.last = leader
 	t.entries++
@@ -107,6 +123,29 @@ func (t *trees) others(in pidRange, leader entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gaps != leader.gaps || in.last > t.last
+}
+
+// unknown are the numbers that others reports, if they are few.
+func (t *trees) unknown(in pidRange, leader entry) (numbers []int, few bool) {
+	if in.first == 0 || in.last < in.first {
+		return nil, false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from, known := slices.BinarySearchFunc(t.between, leader.gaps, func(g gap, gaps uint64) int { return cmp.Compare(g.before, gaps) })
+	since := t.gaps - leader.gaps
+	if since > 0 && !known || since > fewNumbers || in.last-t.last > fewNumbers {
+		return nil, false
+	}
+	later := append(slices.Clone(t.between[from:]), gap{pidRange: pidRange{t.last + 1, in.last}})
+	for _, g := range later {
+		for number := g.first; number <= g.last; number++ {
+			if number != in.first && t.known[number] <= leader.number { // else a leader's whose start was overtaken by another's
+				numbers = append(numbers, number)
+			}
+		}
+	}
+	return numbers, true
 }
 
 // numbering is how process numbers were given out at one moment. They are given out in order, from 1 to limit, and come

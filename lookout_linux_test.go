@@ -37,6 +37,52 @@ func TestNumbersOfOtherLeaders(t *testing.T) {
 	require.False(t, all.others(pidRange{1000 + recentLeaders + 3, 1000 + recentLeaders + 3}, later))
 }
 
+func TestNumbersOfNoLeader(t *testing.T) {
+	var all trees
+	unknown := func(first, last int, e entry) []int {
+		numbers, few := all.unknown(pidRange{first, last}, e)
+		require.True(t, few)
+		return numbers
+	}
+	first := all.enter(10)
+	require.Empty(t, unknown(10, 10, first))
+	require.Equal(t, []int{11, 12}, unknown(10, 12, first))
+	second := all.enter(13)
+	require.Equal(t, []int{11, 12}, unknown(10, 13, first))
+	require.Equal(t, []int{14}, unknown(13, 14, second))
+	all.enter(14)
+	all.enter(17)
+	require.Equal(t, []int{11, 12, 15, 16, 18}, unknown(10, 18, first))
+	require.Equal(t, []int{15, 16, 18}, unknown(13, 18, second))
+
+	overtaking := all.enter(19)
+	overtaken := all.enter(18)
+	require.Equal(t, []int{11, 12, 15, 16}, unknown(10, 19, first))
+	require.Equal(t, []int{19}, unknown(18, 19, overtaken), "it is a leader's that came before")
+	require.Empty(t, unknown(19, 19, overtaking))
+	all.enter(20)
+	require.Empty(t, unknown(19, 20, overtaking))
+
+	_, few := all.unknown(pidRange{}, first)
+	require.False(t, few)
+	_, few = all.unknown(pidRange{10, 9}, first)
+	require.False(t, few, "they come round")
+	_, few = all.unknown(pidRange{10, 20 + fewNumbers + 1}, first)
+	require.False(t, few)
+	number := 20
+	for range 3 * recentGaps {
+		number += 2
+		all.enter(number)
+	}
+	require.LessOrEqual(t, len(all.between), 2*recentGaps)
+	_, few = all.unknown(pidRange{10, number}, first)
+	require.False(t, few, "what is long ago is forgotten")
+	last := all.enter(number + 2)
+	require.Empty(t, unknown(number+2, number+2, last))
+	all.enter(number + 4)
+	require.Equal(t, []int{number + 3}, unknown(number+2, number+4, last))
+}
+
 func TestNumbersComeRound(t *testing.T) {
 	var all trees
 	now := numbering{at: time.Now(), forks: forks(), limit: 1 << 22}

@@ -93,14 +93,14 @@ func (g *procGroup) unseen() []member {
 	return []member{{process: process{identity: identity{pid: g.pid}}, unknown: true}}
 }
 
-// crew are those of the leader's session but itself, as far as that can be told from the numbers in a range that are not to
-// be skipped: to ask the kernel for the session of one takes a fraction of the time that it takes to read its line of the
-// table. skipToo reports those as well of which no more need be known; all says that there are no others.
+// crew are those of the leader's session but itself, as far as that can be told from the numbers in a range: to ask the
+// kernel for the session of one takes a fraction of the time that it takes to read its line of the table. skipToo reports
+// those as well of which no more need be known; all says that there are no others.
 //
 // Whoever is in the session is of the tree, since its number, which is the leader's, is given to nobody else before the
 // leader is reaped.
 func (g *procGroup) crew(in pidRange, skip func(number int) bool) (crew []process, skipToo func(number int) bool, all bool) {
-	numbers, few := in.unskipped(skip)
+	numbers, few := g.trees.unknown(in, g.entry)
 	if !few {
 		return nil, skip, false
 	}
@@ -117,39 +117,45 @@ func (g *procGroup) crew(in pidRange, skip func(number int) bool) (crew []proces
 	return crew, func(number int) bool { return settled[number] || skip(number) }, all
 }
 
-// glance looks who has a number. It is known if that is nobody, a thread, or one of the leader's session, which may run.
+// glance looks who has a number. It is known if nobody runs who has: it may be a thread's, which is of no account; and it is
+// known if one of the leader's session runs.
 func (g *procGroup) glance(number int) (p process, runs, known bool) {
 	session, err := unix.Getsid(number)
-	if err == unix.ESRCH {
-		return p, false, true
+	if err != nil {
+		return p, false, err == unix.ESRCH
 	}
-	if err != nil || session != g.pid {
+	pidfd, err := unix.PidfdOpen(number, 0)
+	switch err {
+	case nil:
+		defer unix.Close(pidfd)
+	case unix.ESRCH, unix.EINVAL, unix.ENOENT: // the last two are a thread's
+		return p, false, true
+	default:
+		return p, false, false
+	}
+	switch {
+	case isReadable(pidfd):
+		return p, false, true
+	case session != g.pid:
 		return p, false, false
 	}
 	group, _ := unix.Getpgid(number) // which may fail if it is gone by now
-	pidfd, err := unix.PidfdOpen(number, 0)
-	switch err {
-	case unix.ESRCH, unix.EINVAL, unix.ENOENT: // the last two are a thread's
-		return p, false, true
-	case nil:
-		defer unix.Close(pidfd)
-		return g.ofSession(number, group), !isReadable(pidfd), true
-	}
-	return p, false, false
+	return g.ofSession(number, group), true, true
 }
 
-// noneLeft reports whether nobody but other leaders has a number in a range, if it is a short one.
+// noneLeft reports whether nobody but other leaders runs who has a number in a range, unless there are too many for a quick
+// look.
 func (g *procGroup) noneLeft(in pidRange) bool {
-	const short = 64
-	if in == (pidRange{}) || in.last-in.first > short {
+	const many = 64
+	numbers, few := g.trees.unknown(in, g.entry)
+	if !few || len(numbers) > many {
 		return false
 	}
-	numbers, few := in.unskipped(g.trees.skip(g.entry, false))
-	used := slices.ContainsFunc(numbers, func(number int) bool {
-		_, err := unix.Getsid(number)
-		return err != unix.ESRCH
+	left := slices.ContainsFunc(numbers, func(number int) bool {
+		_, runs, known := g.glance(number)
+		return runs || !known
 	})
-	return few && !used && g.trees.noneSince(in)
+	return !left && g.trees.noneSince(in)
 }
 
 // ofSession is a process of which no more is known than that it is of the leader's session.

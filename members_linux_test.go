@@ -57,6 +57,14 @@ func TestWhoHasANumber(t *testing.T) {
 	}
 	_, known = glance(os.Getpid())
 	require.False(t, known, "it is of another session")
+	own, err := threadsOf(os.Getpid())
+	require.NoError(t, err)
+	for _, thread := range own {
+		if number, _ := strconv.Atoi(thread); number != os.Getpid() {
+			_, known = glance(number)
+			require.True(t, known, "it is a thread's")
+		}
+	}
 	const nobodys = 1 << 30
 	runs, known = glance(nobodys)
 	require.True(t, !runs && known)

@@ -5,6 +5,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"time"
@@ -20,8 +23,15 @@ type growth struct {
 	rounds amounts
 	sizes  [3]amounts
 	ours   func(s *stage) func(n int, f findings) error
-	peer   func(s *stage) func(n int, f findings) error // nil: none
+	beside series
 	also   []metric
+}
+
+// series is who does the same.
+type series struct {
+	name string
+	role role
+	open func(s *stage) func(n int, f findings) error
 }
 
 const perUnit = "time for each"
@@ -43,10 +53,8 @@ func (g growth) row() row {
 	for i, role := range []role{floor, floor, ours} {
 		add("acpterm", role, g.sizes[i], g.ours)
 	}
-	if g.peer != nil {
-		for _, n := range g.sizes {
-			add("naive", peer, n, g.peer)
-		}
+	for _, n := range g.sizes {
+		add(g.beside.name, g.beside.role, n, g.beside.open)
 	}
 	first := r.subjects[0].name
 	r.metrics = append(r.metrics, metric{perUnit, seconds, minimum, target{linear, first, ratioAtMost}})
@@ -175,25 +183,65 @@ func sessionGrowth(s *stage) func(n int, f findings) error {
 	}
 }
 
+// reapGrowth has n children that have exited and a pipe for each, and takes the children's zombies away and closes the pipes:
+// what is left to do of a terminal whose command has ended cannot be less.
+func reapGrowth(*stage) func(n int, f findings) error {
+	path, pathErr := exec.LookPath(trueCommand().path)
+	return func(n int, f findings) error {
+		if pathErr != nil {
+			return pathErr
+		}
+		began := time.Now()
+		processes, pipes := make([]*os.Process, n), make([]*os.File, n)
+		for i := range n {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return err
+			}
+			pipes[i] = r
+			processes[i], err = os.StartProcess(path, append([]string{path}, trueCommand().args...), &os.ProcAttr{Files: []*os.File{nil, w, w}})
+			w.Close()
+			if err != nil {
+				return err
+			}
+			if _, err := io.Copy(io.Discard, r); err != nil { // until it has exited, or is about to
+				return err
+			}
+		}
+		ended := time.Now()
+		for i := range n {
+			if _, err := processes[i].Wait(); err != nil {
+				return err
+			}
+			if err := pipes[i].Close(); err != nil {
+				return err
+			}
+		}
+		f.add(perUnit, time.Since(began).Seconds()/float64(n))
+		f.add("of which the close", time.Since(ended).Seconds()/float64(n))
+		return nil
+	}
+}
+
 func growthRows() []row {
 	all := []growth{
 		{
 			name: "MiB of output, 1 to 100", plot: "output", rounds: amounts{5, 2, 1}, unit: "MiB",
 			sizes: [3]amounts{{1, 1, 1}, {10, 10, 2}, {100, 100, 4}},
-			ours:  outputGrowth, peer: naiveOutputGrowth,
+			ours:  outputGrowth, beside: series{"naive", peer, naiveOutputGrowth},
 			also: []metric{{name: "of which the reading", unit: seconds, summary: minimum}},
 		},
 		{
 			name: "running terminals, 10 to 1,000", plot: "terminals", rounds: amounts{3, 1, 1}, unit: "terminal",
 			sizes: [3]amounts{{10, 10, 1}, {100, 100, 2}, {1000, 1000, 4}},
-			ours:  terminalGrowth, peer: naiveTerminalGrowth,
+			ours:  terminalGrowth, beside: series{"naive", peer, naiveTerminalGrowth},
 			also: []metric{{name: "of which the release", unit: seconds, summary: minimum}},
 		},
 		{
 			name: "sessions, 10 to 1,000", plot: "sessions", rounds: amounts{2, 1, 1}, unit: "session",
 			sizes: [3]amounts{{10, 10, 1}, {100, 100, 2}, {1000, 1000, 4}},
-			ours:  sessionGrowth,
-			also:  []metric{{name: "of which the close", unit: seconds, summary: minimum}},
+			ours:  sessionGrowth, beside: series{"reap and close", floor, reapGrowth},
+			also: []metric{{name: "of which the close", unit: seconds, summary: minimum}},
 		},
 	}
 	var rows []row

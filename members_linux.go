@@ -98,7 +98,8 @@ func (g *procGroup) unseen() []member {
 // those as well of which no more need be known; all says that there are no others.
 //
 // Whoever is in the session is of the tree, since its number, which is the leader's, is given to nobody else before the
-// leader is reaped.
+// leader is reaped. A number is given out before anybody is seen to have it, while his parent forks. So nobody has one only if
+// whoever may be his parent, who has a lower one, was known before.
 func (g *procGroup) crew(in pidRange, skip func(number int) bool) (crew []process, skipToo func(number int) bool, all bool) {
 	numbers, few := g.trees.unknown(in, g.entry)
 	if !few {
@@ -107,10 +108,10 @@ func (g *procGroup) crew(in pidRange, skip func(number int) bool) (crew []proces
 	all = true
 	settled := make(map[int]bool, len(numbers))
 	for _, number := range numbers {
-		p, runs, ok := g.glance(number)
-		settled[number] = ok
-		all = all && ok
-		if ok && runs {
+		p, runs, known := g.glance(number)
+		all = all && known
+		settled[number] = known && (runs || all)
+		if runs {
 			crew = append(crew, p)
 		}
 	}
@@ -146,7 +147,7 @@ func (g *procGroup) glance(number int) (p process, runs, known bool) {
 // noneLeft reports whether nobody but other leaders runs who has a number in a range, unless there are too many for a quick
 // look.
 func (g *procGroup) noneLeft(in pidRange) bool {
-	const many = 64
+	const many = 200
 	numbers, few := g.trees.unknown(in, g.entry)
 	if !few || len(numbers) > many {
 		return false

@@ -28,7 +28,8 @@ type trees struct {
 	entries uint64         // how many leaders there ever were
 	last    int            // the number of the last one
 	gaps    uint64         // how many numbers there were between each leader's and the next one's
-	between []gap          // the last of those numbers
+	lost    uint64         // so many of the first of them are not remembered
+	between []loose        // the others, but those that nobody can have any more
 	leaders map[int]uint64 // their numbers while these are their own, and which entry each is
 	known   map[int]uint64 // the same of the last leaders, those that are gone too
 	recent  []int          // the numbers in known, in a ring by entry
@@ -39,14 +40,14 @@ type trees struct {
 // recentLeaders are so many that are remembered when they are gone.
 const recentLeaders = 1 << 12
 
-// gap is a range of numbers between those of two leaders that came one after the other.
-type gap struct {
-	pidRange
+// loose is a number between those of two leaders that came one after the other.
+type loose struct {
+	number int
 	before uint64 // how many such numbers there had been
 }
 
-// recentGaps are so many that are remembered, and up to twice as many.
-const recentGaps = 1 << 10
+// recentLoose are so many that are remembered, and up to twice as many.
+const recentLoose = 1 << 10
 
 // entry is which of the leaders one is.
 type entry struct {
@@ -70,17 +71,39 @@ func (t *trees) enter(leader int) entry {
 		}
 		*oldest = leader
 	}
-	if n := leader - t.last - 1; t.entries > 0 && n > 0 {
-		if len(t.between) == 2*recentGaps {
-			t.between = append(t.between[:0], t.between[recentGaps:]...)
-		}
-		t.between = append(t.between, gap{pidRange{t.last + 1, leader - 1}, t.gaps})
-		t.gaps += uint64(n)
+	if t.entries > 0 && leader > t.last {
+		t.skipLocked(t.last+1, leader)
 	}
 	t.last = leader
 	t.entries++
 	t.leaders[leader], t.known[leader] = t.entries, t.entries
 	return entry{t.entries, t.gaps}
+}
+
+// skipLocked says that the numbers from one to before another were between leaders'.
+func (t *trees) skipLocked(first, end int) {
+	if keep := end - recentLoose; first < keep {
+		t.gaps += uint64(keep - first)
+		t.lost, t.between, first = t.gaps, nil, keep
+	}
+	for number := first; number < end; number++ {
+		if len(t.between) == 2*recentLoose {
+			t.between = slices.Delete(t.between, 0, recentLoose)
+			t.lost = t.between[0].before
+		}
+		t.between = append(t.between, loose{number, t.gaps})
+		t.gaps++
+	}
+}
+
+// settle says that nobody can have these numbers any more, until they come round.
+func (t *trees) settle(numbers []int) {
+	if len(numbers) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.between = slices.DeleteFunc(t.between, func(l loose) bool { return slices.Contains(numbers, l.number) })
 }
 
 // open says which loop the trees are seen by. It comes before all else.
@@ -125,26 +148,30 @@ func (t *trees) others(in pidRange, leader entry) bool {
 	return t.gaps != leader.gaps || in.last > t.last
 }
 
-// unknown are the numbers that others reports, if they are few.
+// unknown are the numbers that others reports, if they are few, the lowest first.
 func (t *trees) unknown(in pidRange, leader entry) (numbers []int, few bool) {
 	if in.first == 0 || in.last < in.first {
 		return nil, false
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	from, known := slices.BinarySearchFunc(t.between, leader.gaps, func(g gap, gaps uint64) int { return cmp.Compare(g.before, gaps) })
-	since := t.gaps - leader.gaps
-	if since > 0 && !known || since > fewNumbers || in.last-t.last > fewNumbers {
+	from, _ := slices.BinarySearchFunc(t.between, leader.gaps, func(l loose, gaps uint64) int { return cmp.Compare(l.before, gaps) })
+	since := t.between[from:]
+	if leader.gaps < t.lost || len(since) > fewNumbers || in.last-t.last > fewNumbers {
 		return nil, false
 	}
-	later := append(slices.Clone(t.between[from:]), gap{pidRange: pidRange{t.last + 1, in.last}})
-	for _, g := range later {
-		for number := g.first; number <= g.last; number++ {
-			if number != in.first && t.known[number] <= leader.number { // else a leader's whose start was overtaken by another's
-				numbers = append(numbers, number)
-			}
+	add := func(number int) {
+		if number != in.first && t.known[number] <= leader.number { // else a leader's whose start was overtaken by another's
+			numbers = append(numbers, number)
 		}
 	}
+	for _, l := range since {
+		add(l.number)
+	}
+	for number := t.last + 1; number <= in.last; number++ {
+		add(number)
+	}
+	slices.Sort(numbers) // they are, unless starts have overtaken each other
 	return numbers, true
 }
 

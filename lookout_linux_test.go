@@ -70,17 +70,25 @@ func TestNumbersOfNoLeader(t *testing.T) {
 	_, few = all.unknown(pidRange{10, 20 + fewNumbers + 1}, first)
 	require.False(t, few)
 	number := 20
-	for range 3 * recentGaps {
+	for range 3 * recentLoose {
 		number += 2
 		all.enter(number)
 	}
-	require.LessOrEqual(t, len(all.between), 2*recentGaps)
+	require.LessOrEqual(t, len(all.between), 2*recentLoose)
 	_, few = all.unknown(pidRange{10, number}, first)
 	require.False(t, few, "what is long ago is forgotten")
 	last := all.enter(number + 2)
 	require.Empty(t, unknown(number+2, number+2, last))
 	all.enter(number + 4)
 	require.Equal(t, []int{number + 3}, unknown(number+2, number+4, last))
+	all.enter(number + 6)
+	all.settle([]int{number + 3})
+	require.Equal(t, []int{number + 5}, unknown(number+2, number+6, last))
+	far := all.enter(number + 6 + 10*recentLoose)
+	require.Len(t, all.between, recentLoose)
+	_, few = all.unknown(pidRange{number + 2, number + 6 + 10*recentLoose}, last)
+	require.False(t, few)
+	require.Empty(t, unknown(number+6+10*recentLoose, number+6+10*recentLoose, far))
 }
 
 func TestNumbersComeRound(t *testing.T) {

@@ -107,41 +107,61 @@ func (g *procGroup) crew(in pidRange, skip func(number int) bool) (crew []proces
 	}
 	all = true
 	settled := make(map[int]bool, len(numbers))
+	var free []int
 	for _, number := range numbers {
-		p, runs, known := g.glance(number)
-		all = all && known
-		settled[number] = known && (runs || all)
-		if runs {
+		p, who := g.glance(number)
+		switch who {
+		case someone:
+			all = false
+			continue
+		case ofCrew:
 			crew = append(crew, p)
+		case noOne:
+			free = append(free, number)
 		}
+		settled[number] = all || who != noOneYet
 	}
+	g.trees.settle(free)
 	return crew, func(number int) bool { return settled[number] || skip(number) }, all
 }
 
-// glance looks who has a number. It is known if nobody runs who has: it may be a thread's, which is of no account; and it is
-// known if one of the leader's session runs.
-func (g *procGroup) glance(number int) (p process, runs, known bool) {
+// holder is who has a number.
+type holder int
+
+const (
+	someone  holder = iota // perhaps
+	ofCrew                 // a process of the leader's session, which runs
+	noOne                  // nor will anybody before the numbers come round: it is a thread's, or an exited process's
+	noOneYet               // but it may have been given out, to a process that is just being made
+)
+
+// glance looks who has a number.
+func (g *procGroup) glance(number int) (process, holder) {
 	session, err := unix.Getsid(number)
-	if err != nil {
-		return p, false, err == unix.ESRCH
+	switch err {
+	case nil:
+	case unix.ESRCH:
+		return process{}, noOneYet
+	default:
+		return process{}, someone
 	}
 	pidfd, err := unix.PidfdOpen(number, 0)
 	switch err {
 	case nil:
 		defer unix.Close(pidfd)
 	case unix.ESRCH, unix.EINVAL, unix.ENOENT: // the last two are a thread's
-		return p, false, true
+		return process{}, noOne
 	default:
-		return p, false, false
+		return process{}, someone
 	}
 	switch {
 	case isReadable(pidfd):
-		return p, false, true
+		return process{}, noOne
 	case session != g.pid:
-		return p, false, false
+		return process{}, someone
 	}
 	group, _ := unix.Getpgid(number) // which may fail if it is gone by now
-	return g.ofSession(number, group), true, true
+	return g.ofSession(number, group), ofCrew
 }
 
 // noneLeft reports whether nobody but other leaders runs who has a number in a range, unless there are too many for a quick
@@ -152,11 +172,17 @@ func (g *procGroup) noneLeft(in pidRange) bool {
 	if !few || len(numbers) > many {
 		return false
 	}
-	left := slices.ContainsFunc(numbers, func(number int) bool {
-		_, runs, known := g.glance(number)
-		return runs || !known
-	})
-	return !left && g.trees.noneSince(in)
+	var free []int
+	for _, number := range numbers {
+		switch _, who := g.glance(number); who {
+		case someone, ofCrew:
+			return false
+		case noOne:
+			free = append(free, number)
+		}
+	}
+	g.trees.settle(free)
+	return g.trees.noneSince(in)
 }
 
 // ofSession is a process of which no more is known than that it is of the leader's session.

@@ -36,46 +36,36 @@ func TestWhoHasANumber(t *testing.T) {
 	all, closeAll := someTrees()
 	defer closeAll()
 	g := procGroup{pid: leader.Process.Pid, trees: all}
-	glance := func(number int) (runs, known bool) {
-		p, runs, known := g.glance(number)
-		require.True(t, !runs || p == process{identity: identity{pid: number}, group: g.pid, session: g.pid})
-		return runs, known
+	glance := func(number int) holder {
+		p, who := g.glance(number)
+		require.True(t, who != ofCrew || p == process{identity: identity{pid: number}, group: g.pid, session: g.pid})
+		return who
 	}
 
-	runs, known := glance(child)
-	require.True(t, runs && known)
+	require.Equal(t, ofCrew, glance(child))
 	var threads []string
 	for len(threads) < 2 { // a Go program has some
 		threads, err = threadsOf(child)
 		require.NoError(t, err)
 	}
-	for _, thread := range threads {
-		if number, _ := strconv.Atoi(thread); number != child {
-			runs, known = glance(number)
-			require.True(t, !runs && known, "it is a thread's")
-		}
-	}
-	_, known = glance(os.Getpid())
-	require.False(t, known, "it is of another session")
 	own, err := threadsOf(os.Getpid())
 	require.NoError(t, err)
-	for _, thread := range own {
-		if number, _ := strconv.Atoi(thread); number != os.Getpid() {
-			_, known = glance(number)
-			require.True(t, known, "it is a thread's")
+	for _, thread := range append(threads, own...) {
+		if number, _ := strconv.Atoi(thread); number != child && number != os.Getpid() {
+			require.Equal(t, noOne, glance(number), "it is a thread's")
 		}
 	}
+	require.Equal(t, someone, glance(os.Getpid()), "it is of another session")
 	const nobodys = 1 << 30
-	runs, known = glance(nobodys)
-	require.True(t, !runs && known)
+	require.Equal(t, noOneYet, glance(nobodys))
 
 	var files unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &files))
 	require.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: files.Max}, nil))
-	_, known = glance(child)
+	_, who := g.glance(child)
 	seen := g.members(false, pidRange{}, nil)
 	assert.NoError(t, unix.Prlimit(0, unix.RLIMIT_NOFILE, &files, nil))
-	require.False(t, known, "no descriptor could be had")
+	require.Equal(t, someone, who, "no descriptor could be had")
 	require.Equal(t, []member{{process: process{identity: identity{pid: g.pid}}, unknown: true}}, seen)
 
 	pidfd, err := unix.PidfdOpen(child, 0)
@@ -83,8 +73,7 @@ func TestWhoHasANumber(t *testing.T) {
 	defer unix.Close(pidfd)
 	require.NoError(t, unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0))
 	require.True(t, readableWithin(pidfd, time.Minute))
-	runs, known = glance(child)
-	require.True(t, !runs && known, "it has exited, whether it was reaped or not")
+	require.Contains(t, []holder{noOne, noOneYet}, glance(child), "it has exited, whether it was reaped or not")
 	stdin.Close()
 	leader.Wait()
 }

@@ -246,7 +246,7 @@ func readProcess(pid int) (process, bool) {
 
 // isStill reports whether the process is there and no zombie; of one that is known by its session, whether it is there.
 func (p process) isStill() bool {
-	if p.started == 0 {
+	if p.started == 0 && p.session != 0 {
 		session, err := unix.Getsid(p.pid)
 		return err == nil && session == p.session
 	}

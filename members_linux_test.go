@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -97,6 +98,9 @@ func TestNobodyHasBegunSince(t *testing.T) {
 			break
 		}
 	}
+	last, err := all.load.lastPID()
+	require.NoError(t, err)
+	require.False(t, all.noneSince(pidRange{last + 1, last}), "what is said to be last is not")
 	since := all.pidsSince(1, all.numberingBefore())
 	require.NoError(t, exec.Command("/bin/true").Run())
 	require.False(t, all.noneSince(since))
@@ -117,4 +121,17 @@ func TestGoneWithAllItStarted(t *testing.T) {
 	}
 	require.False(t, run("/bin/sleep 3600 & exit 3").isGone())
 	require.False(t, run("setsid /bin/sleep 3600 & exit 3").isGone())
+}
+
+// What stands in for the kernel's file may be old, and a process that is missing from it would be left to run.
+func TestOnlyTheKernelSaysWhoWasLast(t *testing.T) {
+	fd, err := openKernels("/proc/loadavg")
+	require.NoError(t, err)
+	unix.Close(fd)
+	old := filepath.Join(t.TempDir(), "loadavg")
+	require.NoError(t, os.WriteFile(old, []byte("0.00 0.00 0.00 1/100 1000\n"), 0o600))
+	_, err = openKernels(old)
+	require.Error(t, err)
+	_, err = openKernels(filepath.Join(t.TempDir(), "missing"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -141,10 +141,11 @@ func (t *trees) pidsSince(pid int, before numbering) pidRange {
 	return pidRange{pid, last}
 }
 
-// noneSince reports whether no process has begun since a range was read. Of one that is all numbers it is not known.
+// noneSince reports whether no process has begun since a range was read. Of one that is all numbers it is not known, nor
+// where the system does not say what number was last.
 func (t *trees) noneSince(since pidRange) bool {
 	last, err := t.load.lastPID()
-	return err == nil && last == since.last
+	return err == nil && 0 < since.first && since.first <= since.last && last == since.last
 }
 
 // loadFile is /proc/loadavg, which says what number was given out last. It stays open, so that to read it takes one
@@ -157,9 +158,7 @@ type loadFile struct {
 
 // lastPID is the number given out last in this pid namespace (man 5 proc_loadavg).
 func (l *loadFile) lastPID() (int, error) {
-	l.once.Do(func() {
-		l.fd, l.err = retry(func() (int, error) { return unix.Open("/proc/loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0) })
-	})
+	l.once.Do(func() { l.fd, l.err = openKernels("/proc/loadavg") })
 	if l.err != nil {
 		return 0, l.err
 	}
@@ -170,6 +169,25 @@ func (l *loadFile) lastPID() (int, error) {
 	}
 	text := bytes.TrimSpace(line[:n])
 	return strconv.Atoi(string(text[bytes.LastIndexByte(text, ' ')+1:]))
+}
+
+// openKernels opens a file of /proc that is the kernel's own. In a container another one may be mounted over it, such as
+// lxcfs's, which is up to five seconds old.
+func openKernels(path string) (int, error) {
+	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0) })
+	if err != nil {
+		return -1, err
+	}
+	var system unix.Statfs_t
+	_, err = retry(func() (int, error) { return 0, unix.Fstatfs(fd, &system) })
+	if err == nil && system.Type != unix.PROC_SUPER_MAGIC {
+		err = fmt.Errorf("%s is not the kernel's", path)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // close closes the file, if it is open.

@@ -4,6 +4,7 @@ package acpterm
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -77,6 +78,31 @@ func TestWhoHasANumber(t *testing.T) {
 	require.Contains(t, []holder{noOne, noOneYet}, glance(child), "it has exited, whether it was reaped or not")
 	stdin.Close()
 	leader.Wait()
+}
+
+// An exit that Go's poller was told of before anybody waits for it is seen all the same.
+func TestAnExitBeforeTheWaitForIt(t *testing.T) {
+	child := exec.Command("/bin/true")
+	require.NoError(t, child.Start())
+	fd, err := unix.PidfdOpen(child.Process.Pid, 0)
+	require.NoError(t, err)
+	require.True(t, readableWithin(fd, time.Minute))
+	pidfd, err := pollable(fd)
+	require.NoError(t, err)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	for range 3 { // the poller has told of all that came before
+		time.AfterFunc(time.Millisecond, func() { w.Write([]byte("x")) })
+		_, err = r.Read(make([]byte, 1))
+		require.NoError(t, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	awaitReadable(ctx, pidfd)
+	require.NoError(t, ctx.Err())
+	require.NoError(t, child.Wait())
 }
 
 // threadsOf are the numbers of a process's threads.

@@ -326,7 +326,7 @@ func (p process) awaitExit(ctx context.Context) {
 	if errors.Is(err, unix.ESRCH) {
 		return
 	}
-	if err == nil && isReadable(fd) { // as most are who were just sent a signal
+	if err == nil && (isReadable(fd) || !p.isStill()) { // as most are who were just sent a signal
 		unix.Close(fd)
 		return
 	}
@@ -341,18 +341,15 @@ func (p process) awaitExit(ctx context.Context) {
 		}
 		return
 	}
+	awaitReadable(ctx, pidfd)
+}
+
+// awaitReadable returns when a pidfd is readable, or the context has ended, and closes it.
+func awaitReadable(ctx context.Context, pidfd *os.File) {
 	defer pidfd.Close()
 	defer context.AfterFunc(ctx, func() { pidfd.SetReadDeadline(time.Unix(1, 0)) })()
-	raw, err := pidfd.SyscallConn()
-	if err != nil {
-		return
+	if raw, err := pidfd.SyscallConn(); err == nil {
+		// The poller tells of an exit once, and what it told of before is forgotten now: so it is asked for each time.
+		raw.Read(func(fd uintptr) (done bool) { return isReadable(int(fd)) })
 	}
-	opened := false
-	raw.Read(func(uintptr) (done bool) {
-		if opened {
-			return true // the poller says that it is readable: it has exited
-		}
-		opened = true
-		return !p.isStill()
-	})
 }

@@ -14,7 +14,7 @@ type moment struct {
 	mu        sync.Mutex
 	over      bool
 	done      chan struct{} // nil until somebody asks for it
-	reactions list.List     // of func(), in the order in which they are to be called; nobody changes it when it is over
+	reactions list.List     // of func(), in the order in which they are to be called; happen's own once it is over
 }
 
 // happen has it happen, and calls what was to be called then, in order. A second time does nothing.
@@ -29,8 +29,8 @@ func (m *moment) happen() {
 		close(m.done)
 	}
 	m.mu.Unlock()
-	for r := m.reactions.Front(); r != nil; r = r.Next() {
-		r.Value.(func())()
+	for r := m.reactions.Front(); r != nil; r = m.reactions.Front() {
+		m.reactions.Remove(r).(func())() // and whoever keeps the moment keeps nothing of theirs
 	}
 }
 

@@ -22,6 +22,7 @@ func TestMoment(t *testing.T) {
 	m.happen()
 	require.Equal(t, []int{1, 3}, called, "in their order")
 	require.True(t, m.happened())
+	require.Zero(t, m.reactions.Len(), "a terminal that is kept keeps no connection that it was of")
 	<-done
 	<-m.Done()
 	require.False(t, stopLate(), "it was called")

@@ -96,14 +96,17 @@ func (t *trees) skipLocked(first, end int) {
 	}
 }
 
-// settle says that nobody can have these numbers any more, until they come round.
+// settle says that nobody can have these numbers any more, the lowest first, until they come round.
 func (t *trees) settle(numbers []int) {
 	if len(numbers) == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.between = slices.DeleteFunc(t.between, func(l loose) bool { return slices.Contains(numbers, l.number) })
+	t.between = slices.DeleteFunc(t.between, func(l loose) bool {
+		_, found := slices.BinarySearch(numbers, l.number)
+		return found
+	})
 }
 
 // open says which loop the trees are seen by. It comes before all else.

@@ -1,7 +1,7 @@
 package acpterm
 
-// Linux: the leader's exit is seen on a pidfd (loop_linux.go): no thread waits, however many terminals there are. The other processes of its tree are found in /proc, or are those of its
-// cgroup where the embedder gave one (cgroup_linux.go).
+// Linux: the leader's exit is seen on a pidfd (loop_linux.go): no thread waits, however many terminals there are. Who else
+// is in its tree members_linux.go says, or its cgroup where the embedder gave one (cgroup_linux.go).
 //
 // How a signal reaches no stranger: the leader's number, which is also its group's and its session's, cannot be
 // given away before it is reaped (procgroup.go). Any other process is signalled through a pidfd. The pidfd is

@@ -14,6 +14,7 @@ func systemChildren() map[string]func(args []string) {
 	all["untouchable"] = untouchable
 	all["namespace-init"] = namespaceInit
 	all["namespace-runner"] = namespaceRunner
+	all["host-that-forks"] = hostThatForks
 	maps.Copy(all, limitChildren())
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,15 +23,15 @@ type inherited struct {
 	found   []int     // every descriptor that was ever seen to stay open over an exec
 	next    time.Time // not to be looked for again before
 	nothing *os.File  // the system's null device; nil until it is needed
+
+	own ownFork
 }
 
 // lookShare is the part of the time that may go into looking: with thousands of descriptors a look takes longer than a
 // start, and with dozens a quarter as long.
 const lookShare = 400
 
-// table is the descriptor table of a command: nothing to read, its output twice, those that it is given, and every other
-// one closed that it would inherit. (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they
-// stay open.)
+// table is the descriptor table of a command: nothing to read, its output twice, and those that it is given.
 func (i *inherited) table(output uintptr, given []*os.File) ([]uintptr, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -44,6 +45,28 @@ func (i *inherited) table(output uintptr, given []*os.File) ([]uintptr, error) {
 	for _, file := range given {
 		files = append(files, file.Fd())
 	}
+	return files, nil
+}
+
+// fork starts a command, which inherits the descriptors in attr and no other.
+func (i *inherited) fork(c Command, attr *syscall.ProcAttr) (pid int, err error) {
+	if pid, done, err := i.own.fork(c.Path, c.Args, attr); done {
+		return pid, err
+	}
+	return i.forkExec(c.Path, c.Args, attr)
+}
+
+// forkExec is syscall.ForkExec, for a program that inherits the descriptors in attr and no other.
+func (i *inherited) forkExec(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
+	attr.Files = i.closingOthers(attr.Files)
+	return syscall.ForkExec(path, args, attr)
+}
+
+// closingOthers is a descriptor table with every other descriptor closed that a child would inherit. (Where /dev/fd does
+// not list a process's descriptors, as on FreeBSD by default, they stay open.)
+func (i *inherited) closingOthers(files []uintptr) []uintptr {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	if began := time.Now(); !began.Before(i.next) {
 		i.look()
 		i.next = time.Now().Add(lookShare * time.Since(began))
@@ -53,7 +76,7 @@ func (i *inherited) table(output uintptr, given []*os.File) ([]uintptr, error) {
 			files = append(files, closed)
 		}
 	}
-	return files, nil
+	return files
 }
 
 // closed, in the place of a descriptor, has it closed in the child. For one that is not open that does nothing, and one

@@ -59,10 +59,23 @@ func exemptFromProcesses() bool {
 }
 
 // start starts the command. If it is to have limits, it stops before its first instruction.
-func (l *limiter) start(c Command, attr *syscall.ProcAttr) (pid int, err error) {
+func (l *limiter) start(c Command, attr *syscall.ProcAttr, i *inherited) (pid int, err error) {
 	if len(l.limits) == 0 {
-		return syscall.ForkExec(c.Path, c.Args, attr)
+		return i.fork(c, attr)
 	}
+	fork := func(path string) (int, error) { return l.forkStopped(path, c.Args, attr, i) }
+	pid, err = fork(c.Path)
+	if errors.Is(err, unix.EPERM) {
+		// Of the program, or of ptrace? A program that does not exist tells.
+		if _, err := fork(""); errors.Is(err, unix.EPERM) {
+			return 0, limitError(l.limits[0].Name, "takes ptrace, which this host may not use", err)
+		}
+	}
+	return pid, err
+}
+
+// forkStopped starts a program that stops before its first instruction.
+func (l *limiter) forkStopped(path string, args []string, attr *syscall.ProcAttr, i *inherited) (pid int, err error) {
 	var blocked unix.Sigset_t
 	for i := range blocked.Val {
 		blocked.Val[i] = ^blocked.Val[i]
@@ -73,14 +86,28 @@ func (l *limiter) start(c Command, attr *syscall.ProcAttr) (pid int, err error) 
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &l.signals, nil)
 	attr.Sys.Ptrace = true
-	pid, err = syscall.ForkExec(c.Path, c.Args, attr)
-	if errors.Is(err, unix.EPERM) {
-		// Of the program, or of ptrace? A program that does not exist tells.
-		if _, err := syscall.ForkExec("", c.Args, attr); errors.Is(err, unix.EPERM) {
-			return 0, limitError(l.limits[0].Name, "takes ptrace, which this host may not use", err)
-		}
+	return i.forkExec(path, args, attr)
+}
+
+// inheritedLimit is a limit that a child has which package syscall starts. The child is this very program, and is ended
+// before its first instruction.
+func inheritedLimit(resource int) (limit unix.Rlimit, err error) {
+	var l limiter
+	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}}
+	pid, err := l.forkStopped("/proc/self/exe", []string{"/proc/self/exe"}, attr, new(inherited))
+	if err != nil {
+		return limit, err
 	}
-	return pid, err
+	defer reap(pid)
+	defer unix.Kill(pid, unix.SIGKILL)
+	stopped, err := awaitExecStop(pid)
+	if err == nil && !stopped {
+		err = unix.ESRCH
+	}
+	if err == nil {
+		err = unix.Prlimit(pid, resource, nil, &limit)
+	}
+	return limit, err
 }
 
 // impose gives a process that start has started its limits, and lets it go. One that was killed before it came to

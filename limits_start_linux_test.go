@@ -61,7 +61,7 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 	} {
 		l, err := newLimiter([]EnforcedLimit{{Name: "OpenFiles", Value: 50}, {Name: "Nice", Value: 1}})
 		require.NoError(t, err)
-		pid, err := l.start(Command{Path: "/bin/sh", Args: []string{"sh", "-c", "exit 3"}}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}})
+		pid, err := l.start(Command{Path: "/bin/sh", Args: []string{"sh", "-c", "exit 3"}}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}, new(inherited))
 		require.NoError(t, err)
 		stopped, err := awaitExecStop(pid)
 		require.NoError(t, err)
@@ -79,7 +79,7 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 		e, exited, err := waitNoReap(pid, 0)
 		require.NoError(t, err)
 		require.True(t, exited)
-		(&procGroup{pid: pid}).reap()
+		reap(pid)
 		require.Equal(t, c.code, e.code)
 		require.Equal(t, c.ends, e.signal)
 	}
@@ -95,8 +95,7 @@ func TestKilledBeforeTheLimits(t *testing.T) {
 	enforced, err := l.impose(pid)
 	require.NoError(t, err)
 	require.Empty(t, enforced)
-	g := &procGroup{pid: pid}
-	g.reap()
+	reap(pid)
 	require.ErrorIs(t, unix.Kill(pid, 0), unix.ESRCH)
 }
 
@@ -106,13 +105,12 @@ func TestReapOfOneThatIsToGetLimits(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	l, err := newLimiter([]EnforcedLimit{{Name: "OpenFiles", Value: 50}})
 	require.NoError(t, err)
-	pid, err := l.start(Command{Path: "/bin/sleep", Args: []string{"sleep", "300"}}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}})
+	pid, err := l.start(Command{Path: "/bin/sleep", Args: []string{"sleep", "300"}}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}, new(inherited))
 	require.NoError(t, err)
 	_, err = awaitExecStop(pid)
 	require.NoError(t, err)
 	time.AfterFunc(100*time.Millisecond, func() { unix.Kill(pid, unix.SIGKILL) })
-	g := &procGroup{pid: pid}
-	g.reap() // sees the stop, then the end
+	reap(pid) // sees the stop, then the end
 	require.ErrorIs(t, unix.Kill(pid, 0), unix.ESRCH)
 }
 

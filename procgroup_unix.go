@@ -82,7 +82,7 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 		Env:   c.Env,
 		Files: files,
 		Sys:   attr,
-	})
+	}, o.inherited)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	}
 	if err != nil {
 		unix.Kill(-g.pid, unix.SIGKILL)
-		g.reap()
+		reap(g.pid)
 		return nil, err
 	}
 	g.enforced = append(ofTree, g.enforced...)
@@ -146,18 +146,18 @@ func (g *procGroup) closeAndReap() bool {
 	select {
 	case <-g.exited:
 		g.trees.leave(g.pid)
-		g.reap()
+		reap(g.pid)
 		g.reaped = true
 	default:
 	}
 	return true
 }
 
-// reap takes the leader's zombie away.
-func (g *procGroup) reap() {
+// reap takes a child's zombie away.
+func reap(pid int) {
 	for {
 		var status unix.WaitStatus
-		_, err := unix.Wait4(g.pid, &status, 0, nil)
+		_, err := unix.Wait4(pid, &status, 0, nil)
 		if !errors.Is(err, unix.EINTR) && (err != nil || !status.Stopped()) { // one that was to get limits may be seen to stop
 			return
 		}

@@ -1,0 +1,12 @@
+//go:build unix && !(linux && (amd64 || arm64))
+
+package acpterm
+
+import "syscall"
+
+// ownFork is Linux's (fork_linux.go).
+type ownFork struct{}
+
+func (*ownFork) fork(string, []string, *syscall.ProcAttr) (pid int, done bool, err error) {
+	return 0, false, nil
+}

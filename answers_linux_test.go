@@ -37,14 +37,14 @@ func TestAnswersOfOneTurnAreWrittenTogether(t *testing.T) {
 			}
 			h := NewHandler(m, nil)
 			h.stream = NewStream(JoinStdio(theirs, ours))
-			m.loop.run(func() {
+			m.loop.run(func(pauseFunc) {
 				for range answers {
 					c := &call{wireID: []byte("1")}
 					assert.NoError(t, h.enter(c))
 					h.answerNow(c, func() (any, error) { return KillTerminalResponse{}, nil })
 				}
 			})
-			m.loop.run(func() {}) // the thread does not wait
+			m.loop.run(func(pauseFunc) {}) // the thread does not wait
 			read := make([]byte, before+1<<10)
 			n := 0
 			for n <= before {

@@ -71,7 +71,7 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) (rest func(
 		}
 		loop := &h.manager.loop
 		onThread := h.options.Created == nil && h.manager.asksNobody(w.request.SessionID)
-		if !onThread || !loop.post(func() { create(runHere) }) {
+		if !onThread || !loop.post(func(pause pauseFunc) { create(runHere(pause)) }) {
 			go create(loop.run)
 		}
 	case poll:

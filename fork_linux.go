@@ -3,15 +3,16 @@
 package acpterm
 
 // How a command is forked on Linux, on the architectures that there is a fork_linux_*.s for. What a child does between its
-// fork and its program is a table of system calls here, which it makes with nothing but its registers: it borrows this
-// process's memory (CLONE_VM) while the thread that forked it waits (CLONE_VFORK), and so could not touch any.
+// fork and its program is a table of system calls here, which it makes with nothing but its registers. It runs in this
+// process's memory (CLONE_VM) and even on the stack of the thread that forked it, and touches neither. So that thread need not wait
+// until the child has its program (CLONE_VFORK), as all have to whose child runs a function: it goes on, and hears when that
+// is so (loan_linux.go).
 //
-// Why not syscall.ForkExec, which is used elsewhere: that learns by a pipe whether there is a program now, and so its
-// thread sleeps a second time, until execve is through with all it does and has closed the pipe, though it could not
-// fail any more when the thread was woken first. And its child resets sixty signal handlers one by one, where one flag
-// has the kernel do that (CLONE_CLEAR_SIGHAND). With a table a command costs the host a tenth less of its processor,
-// and with many under way there are a tenth more of them a second (BENCHMARKS.md has the bare loop with both). It
-// also closes every descriptor that the command is not to have, not only those that were there at a last look.
+// Why not syscall.ForkExec, which is used elsewhere: while execve is at work, its thread waits, with a processor of
+// Go's that nobody else has, not even to collect garbage. Then the thread waits again, for a pipe's end, which says that there
+// is a program, and comes when execve is through with all it does. And the child resets sixty signal handlers one by one, where
+// one flag has the kernel do that (CLONE_CLEAR_SIGHAND). BENCHMARKS.md says what comes of it. With a table every
+// descriptor is closed that the command is not to have, and not only those that were there at a last look.
 //
 // It takes Linux 5.11, and clone3, which seccomp filters such as Docker's may refuse. Without it is syscall.ForkExec.
 
@@ -29,7 +30,11 @@ import (
 
 // cloneArgs is struct clone_args (man 2 clone).
 type cloneArgs struct {
-	flags, pidFD, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
+	flags, pidFD, childTID uint64
+	_                      uint64 // where the parent is to find the child's number
+	exitSignal             uint64
+	_                      [5]uint64 // a stack, none of its own; thread-local storage; a number that is asked for
+	cgroup                 uint64
 }
 
 // forkStep is one system call of a child's.
@@ -41,13 +46,15 @@ type forkStep struct {
 }
 
 // forkSteps forks a child that makes the system calls one after the other, up to the last, execve, and exits if one fails.
-// It returns when the child has its program or has exited, with its number, or with an error's, negative. All signals are
-// to be blocked: the child could not handle any. It is in fork_linux_*.s.
+// It returns the child's number, at once, or an error's, negative. All signals are to be blocked: the child could not handle any.
+// It is in fork_linux_*.s.
 func forkSteps(clone *cloneArgs, size uintptr, steps *forkStep) (pid int)
 
-// forking is one fork, with all that the kernel is given the addresses of. It must be on the heap: stacks move.
+// forking is one fork, with all that the kernel is given the addresses of, for as long as the loan lasts. It must be on the
+// heap: stacks move.
 type forking struct {
 	clone   cloneArgs
+	memory  loan
 	steps   []forkStep
 	pidFD   int32
 	blocked unix.Sigset_t // while it is forked
@@ -68,43 +75,53 @@ type ownFork struct {
 }
 
 // fork is syscall.ForkExec for a command that leads a session and inherits attr.Files, which are open, and no other
-// descriptor. Of attr.Sys it heeds Pdeathsig, PidFD, UseCgroupFD and CgroupFD. It reports false, and has done nothing, where
-// it is not possible.
-func (o *ownFork) fork(path string, args []string, attr *syscall.ProcAttr) (pid int, done bool, err error) {
+// descriptor. Of attr.Sys it heeds Pdeathsig, PidFD, UseCgroupFD and CgroupFD. It reports false, with nothing left of what was done,
+// where it is not possible.
+func (o *ownFork) fork(path string, args []string, attr *syscall.ProcAttr, how forkCalls) (done bool, err error) {
 	if o.impossible.Load() {
-		return 0, false, nil
+		return false, nil
 	}
 	f := new(forking)
 	if f.program, err = syscall.BytePtrFromString(path); err != nil {
-		return 0, true, err
+		return true, err
 	}
 	if f.args, err = syscall.SlicePtrFromStrings(args); err != nil {
-		return 0, true, err
+		return true, err
 	}
 	if f.environ, err = syscall.SlicePtrFromStrings(attr.Env); err != nil {
-		return 0, true, err
+		return true, err
 	}
 	if attr.Dir != "" {
 		if f.dir, err = syscall.BytePtrFromString(attr.Dir); err != nil {
-			return 0, true, err
+			return true, err
 		}
 	}
 	var possible bool
 	if f.limit, possible = o.childrensOpenFiles(); !possible || !f.prepare(attr) {
-		return 0, false, nil
+		return false, nil
 	}
-	if pid, err = f.run(); err != nil {
+	pid, err := f.run()
+	if err != nil {
+		return o.failed(err)
+	}
+	how.begun(pid)
+	how.pause(&f.memory)
+	runtime.KeepAlive(f)
+	if err := f.outcome(); err != nil {
+		unix.Close(int(f.pidFD))
+		how.failed(pid)
 		return o.failed(err)
 	}
 	*attr.Sys.PidFD = int(f.pidFD)
-	return pid, true, nil
+	return true, nil
 }
 
 // prepare puts the steps together. It reports false if the descriptors cannot be had by moving each just once.
 func (f *forking) prepare(attr *syscall.ProcAttr) bool {
 	f.clone = cloneArgs{
-		flags:      unix.CLONE_VM | unix.CLONE_VFORK | unix.CLONE_CLEAR_SIGHAND | unix.CLONE_PIDFD,
+		flags:      unix.CLONE_VM | unix.CLONE_CHILD_CLEARTID | unix.CLONE_CLEAR_SIGHAND | unix.CLONE_PIDFD,
 		pidFD:      uint64(address(&f.pidFD)),
+		childTID:   uint64(address(&f.memory.word)),
 		exitSignal: uint64(unix.SIGCHLD),
 	}
 	if attr.Sys.UseCgroupFD {
@@ -145,12 +162,12 @@ func (f *forking) then(number uintptr, arguments ...uintptr) {
 
 func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
-// run forks the child.
+// run forks the child, whose loan begins.
 func (f *forking) run() (pid int, err error) {
-	defer runtime.KeepAlive(f)
 	for i := range f.blocked.Val {
 		f.blocked.Val[i] = math.MaxUint64
 	}
+	f.memory.begin()
 	runtime.LockOSThread() // whose signals are blocked
 	defer runtime.UnlockOSThread()
 	syscall.ForkLock.Lock() // nobody is about to have a descriptor that is not to be inherited
@@ -163,14 +180,17 @@ func (f *forking) run() (pid int, err error) {
 	if pid < 0 {
 		return 0, stepError{errno: syscall.Errno(-pid)}
 	}
+	return pid, nil
+}
+
+// outcome is nil if the child has its program. It is for after the loan.
+func (f *forking) outcome() error {
 	for _, s := range f.steps {
 		if s.result != 0 {
-			unix.Close(int(f.pidFD))
-			reap(pid)
-			return 0, stepError{s.number, -s.result}
+			return stepError{s.number, -s.result}
 		}
 	}
-	return pid, nil
+	return nil
 }
 
 // stepError says at which step a child failed, or that there was none.
@@ -182,15 +202,15 @@ type stepError struct {
 func (e stepError) Error() string { return e.errno.Error() }
 
 // failed tells what is wrong with the program or its directory from what syscall.ForkExec can do better, or has to say.
-func (o *ownFork) failed(err error) (pid int, done bool, _ error) {
+func (o *ownFork) failed(err error) (done bool, _ error) {
 	e, _ := errors.AsType[stepError](err)
 	switch {
 	case e.number == unix.SYS_CHDIR || e.number == unix.SYS_EXECVE:
-		return 0, true, e.errno
+		return true, e.errno
 	case e.errno == unix.ENOSYS || e.errno == unix.EINVAL || e.errno == unix.EPERM:
 		o.impossible.Store(true)
 	}
-	return 0, false, nil
+	return false, nil
 }
 
 // childrensOpenFiles is the limit of open files that commands are to have, zero for this process's own. Go raises the soft

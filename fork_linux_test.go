@@ -13,18 +13,29 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
 
-// forkedByGo is what ownFork.fork is to be like.
-func forkedByGo(path string, args []string, attr *syscall.ProcAttr) (pid int, done bool, err error) {
-	pid, err = new(inherited).forkExec(path, args, attr)
-	return pid, true, err
+// forkFunc starts a command and returns when it has its program.
+type forkFunc func(path string, args []string, attr *syscall.ProcAttr) (pid int, done bool, err error)
+
+func (o *ownFork) now(path string, args []string, attr *syscall.ProcAttr) (pid int, done bool, err error) {
+	done, err = o.fork(path, args, attr, forkCalls{
+		begun:  func(child int) { pid = child },
+		pause:  func(until *loan) { until.await(0) },
+		failed: func(child int) { pid = 0; reap(child) },
+	})
+	return pid, done, err
 }
 
-type forkFunc func(path string, args []string, attr *syscall.ProcAttr) (pid int, done bool, err error)
+// forkedByGo is what ownFork.fork is to be like.
+func forkedByGo(path string, args []string, attr *syscall.ProcAttr) (pid int, done bool, err error) {
+	err = new(inherited).forkExec(path, args, attr, forkCalls{begun: func(child int) { pid = child }})
+	return pid, true, err
+}
 
 // aChild is what a command is started with, with the other ends of its input and its output.
 func aChild(t *testing.T) (attr *syscall.ProcAttr, input, output *os.File) {
@@ -51,7 +62,7 @@ func newOwnFork(t *testing.T) *ownFork {
 	t.Helper()
 	o := new(ownFork)
 	attr, _, _ := aChild(t)
-	pid, done, err := o.fork("/bin/sh", []string{"sh", "-c", "exit"}, attr)
+	pid, done, err := o.now("/bin/sh", []string{"sh", "-c", "exit"}, attr)
 	require.NoError(t, err)
 	if done {
 		reap(pid)
@@ -123,7 +134,7 @@ func TestForkIsLikeGos(t *testing.T) {
 
 	dir := t.TempDir()
 	var found []map[string]string
-	for _, fork := range []forkFunc{newOwnFork(t).fork, forkedByGo} {
+	for _, fork := range []forkFunc{newOwnFork(t).now, forkedByGo} {
 		attr, input, output := aChild(t)
 		attr.Dir = dir
 		pid, done, err := fork("/bin/cat", []string{"cat", "-"}, attr)
@@ -175,7 +186,7 @@ func TestForkFailsLikeGos(t *testing.T) {
 		"NUL in the directory": {path: "/bin/cat", dir: "\x00"},
 	} {
 		var errs []error
-		for _, fork := range []forkFunc{own.fork, forkedByGo} {
+		for _, fork := range []forkFunc{own.now, forkedByGo} {
 			attr, _, _ := aChild(t)
 			attr.Dir, attr.Env = c.dir, c.env
 			pid, done, err := fork(c.path, append([]string{"cat"}, c.args...), attr)
@@ -214,7 +225,11 @@ func TestForkStopsAtTheStepThatFails(t *testing.T) {
 		require.EqualValues(t, unix.SYS_GETPPID, f.steps[2].number)
 		change(f)
 		pid, err := f.run()
-		require.Zero(t, pid)
+		require.NoError(t, err)
+		f.memory.await(0)
+		err = f.outcome()
+		reap(pid)
+		require.NoError(t, unix.Close(int(f.pidFD)))
 		want := map[string]syscall.Errno{"an error": unix.ENOSYS, "another outcome": unix.ESRCH}[name]
 		require.Equal(t, want, err.(stepError).errno, name)
 		require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
@@ -240,7 +255,7 @@ func TestForkThatIsNotPossible(t *testing.T) {
 		{err: errors.New("other")},
 	} {
 		var o ownFork
-		_, done, err := o.failed(c.err)
+		done, err := o.failed(c.err)
 		require.Equal(t, c.done, done, c.err)
 		require.Equal(t, c.done, err != nil, c.err)
 		require.Equal(t, c.impossible, o.impossible.Load(), c.err)
@@ -250,8 +265,8 @@ func TestForkThatIsNotPossible(t *testing.T) {
 // A descriptor that another would overwrite on its way is for package syscall to move out of it.
 func TestForkLeavesTangledDescriptors(t *testing.T) {
 	attr, _, _ := aChild(t)
-	attr.Files = append(attr.Files, 3)
-	_, done, err := new(ownFork).fork("/bin/cat", []string{"cat"}, attr)
+	attr.Files = append(attr.Files, 0) // as descriptor 3, when another is 0 already
+	_, done, err := new(ownFork).now("/bin/cat", []string{"cat"}, attr)
 	require.NoError(t, err)
 	require.False(t, done)
 }
@@ -289,7 +304,7 @@ func TestForksSideBySide(t *testing.T) {
 				}
 				fd := -1
 				text := fmt.Sprintf("%d %d", n, i)
-				pid, _, err := own.fork("/bin/sh", []string{"sh", "-c", `echo "$TEXT"`}, &syscall.ProcAttr{
+				pid, _, err := own.now("/bin/sh", []string{"sh", "-c", `echo "$TEXT"`}, &syscall.ProcAttr{
 					Env:   []string{"TEXT=" + text},
 					Files: []uintptr{r.Fd(), w.Fd(), w.Fd()},
 					Sys:   &syscall.SysProcAttr{PidFD: &fd},
@@ -343,7 +358,7 @@ func TestForkWithTheLimitThatGoRaises(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, want, limit)
 	own.openFiles.Store(&unix.Rlimit{Cur: 77, Max: before.Max}) // so it is not asked for again, and is what a child has
-	pid, done, err := own.fork("/bin/cat", []string{"cat"}, attr)
+	pid, done, err := own.now("/bin/cat", []string{"cat"}, attr)
 	require.NoError(t, err)
 	require.True(t, done)
 	require.NoError(t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &has))
@@ -376,4 +391,176 @@ func TestCommandInheritsNothingOpenedSince(t *testing.T) {
 		defer syscall.Close(careless)
 		require.Equal(t, "0\n1\n2\n", list())
 	}
+}
+
+// heldBack is a child that has no program before release is called.
+func heldBack(t *testing.T) (f *forking, release func()) {
+	t.Helper()
+	var ends [2]int
+	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
+	t.Cleanup(func() { unix.Close(ends[0]); unix.Close(ends[1]) })
+	attr, _, _ := aChild(t)
+	f = new(forking)
+	f.program, _ = syscall.BytePtrFromString("/bin/sh")
+	f.args, _ = syscall.SlicePtrFromStrings([]string{"sh", "-c", "exit 3"})
+	f.environ, _ = syscall.SlicePtrFromStrings(nil)
+	require.True(t, f.prepare(attr))
+	into := new([1]byte)
+	f.then(unix.SYS_READ, uintptr(ends[0]), address(into), 1)
+	last := len(f.steps) - 1
+	f.steps[last-1], f.steps[last] = f.steps[last], f.steps[last-1] // before execve
+	return f, sync.OnceFunc(func() { unix.Write(ends[1], []byte("x")) })
+}
+
+// start forks it in a job of the loop, and returns its exit code.
+func (f *forking) start(t *testing.T, l *loop, begun chan<- struct{}) (code uint32) {
+	l.run(func(pause pauseFunc) {
+		pid, err := f.run()
+		close(begun)
+		if !assertNoError(t, err) {
+			return
+		}
+		pause(&f.memory)
+		runtime.KeepAlive(f)
+		assertNoError(t, f.outcome())
+		e, _, err := waitNoReap(pid, 0)
+		assertNoError(t, err)
+		reap(pid)
+		unix.Close(int(f.pidFD))
+		code = e.code
+	})
+	return code
+}
+
+// A child that takes its time to become its program holds up neither other commands, nor the collection of garbage, nor the
+// thread that it was forked on: there is no other one.
+func TestAChildWithoutItsProgramHoldsUpNobody(t *testing.T) {
+	newOwnFork(t)
+	m := NewManager(nil)
+	defer m.Close()
+	f, release := heldBack(t)
+	defer release()
+	begun, code := make(chan struct{}), make(chan uint32)
+	go func() { code <- f.start(t, &m.loop, begun) }()
+	<-begun
+	runs := func() {
+		term, err := m.Create(t.Context(), CreateTerminalRequest{SessionID: "s", Command: "true"})
+		require.NoError(t, err)
+		_, err = term.Wait(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+	attended := false
+	for !attended { // until a goroutine waits for it in the thread's place
+		runs()
+		runtime.GC()
+		m.loop.run(func(pauseFunc) {
+			require.Len(t, m.loop.threads[0].paused, 1)
+			attended = m.loop.threads[0].paused[0].attended
+		})
+	}
+	for range 3 {
+		runs()
+	}
+	require.Len(t, m.loop.threads, 1)
+	release()
+	require.EqualValues(t, 3, <-code)
+	m.loop.run(func(pauseFunc) { require.Empty(t, m.loop.threads[0].paused) })
+}
+
+// Nor is it forgotten when there is nothing but it, and nothing to watch.
+func TestCloseWaitsForAChildWithoutItsProgram(t *testing.T) {
+	newOwnFork(t)
+	for _, late := range []bool{false, true} { // when the thread waits for it, and when a goroutine does
+		var l loop
+		f, release := heldBack(t)
+		begun, code := make(chan struct{}), make(chan uint32, 1)
+		go func() { code <- f.start(t, &l, begun) }()
+		<-begun
+		for attended := !late; !attended; {
+			l.run(func(pauseFunc) { attended = l.threads[0].paused[0].attended })
+		}
+		closed := make(chan struct{})
+		go func() { l.close(); close(closed) }()
+		require.Eventually(t, func() bool { return !l.post(func(pauseFunc) {}) }, 10*time.Second, time.Millisecond)
+		select {
+		case <-closed:
+			t.Fatal("it is closed, and a start is under way")
+		default:
+		}
+		release()
+		<-closed
+		require.EqualValues(t, 3, <-code)
+	}
+}
+
+// A thread that is relieved goes on with what it had begun.
+func TestARelievedThreadGoesOnWithItsChildren(t *testing.T) {
+	newOwnFork(t)
+	m := NewManager(nil)
+	defer m.Close()
+	f, release := heldBack(t)
+	defer release()
+	begun, code := make(chan struct{}), make(chan uint32)
+	go func() { code <- f.start(t, &m.loop, begun) }()
+	<-begun
+	goOn := hang(m, func() {})
+	_, err := m.Create(t.Context(), CreateTerminalRequest{SessionID: "s", Command: "true"}) // on another thread
+	require.NoError(t, err)
+	goOn()
+	release()
+	require.EqualValues(t, 3, <-code)
+}
+
+// Of a child that has no program yet, everybody's looks know that it is nobody else's.
+func TestAChildWithoutItsProgramIsALeader(t *testing.T) {
+	newOwnFork(t)
+	entered := make(map[int]bool)
+	all, closeAll := someTrees()
+	defer closeAll()
+	inherits := new(inherited)
+	defer inherits.close()
+	g, err := startGroup(Command{Path: "/bin/sh", Args: []string{"sh", "-c", "exit"}, Dir: "/", Env: os.Environ()}, groupOptions{
+		inherited: inherits, trees: all, pause: func(until *loan) {
+			for pid := range all.leaders {
+				entered[pid] = true
+			}
+			until.await(0)
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[int]bool{g.pid: true}, entered)
+	_, _, err = waitNoReap(g.pid, 0)
+	require.NoError(t, err)
+	close(g.exited)
+	g.output.Close()
+	g.close()
+	require.Empty(t, all.leaders)
+
+	_, err = startGroup(Command{Path: "/bin/missing", Args: []string{"missing"}, Dir: "/"}, groupOptions{
+		inherited: inherits, trees: all, pause: func(until *loan) { until.await(0) },
+	})
+	require.ErrorIs(t, err, unix.ENOENT)
+	require.Empty(t, all.leaders)
+	require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
+}
+
+// A signal that comes before its program does to a child what it would do to that: the host's handlers are not the child's.
+func TestASignalBeforeTheProgram(t *testing.T) {
+	newOwnFork(t)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGUSR1)
+	defer signal.Stop(signals)
+	f, release := heldBack(t)
+	defer release()
+	pid, err := f.run()
+	require.NoError(t, err)
+	defer unix.Close(int(f.pidFD))
+	defer reap(pid)
+	require.NoError(t, unix.Kill(pid, unix.SIGUSR1))
+	e, _, err := waitNoReap(pid, 0)
+	require.NoError(t, err)
+	require.Equal(t, "SIGUSR1", e.signal)
+	require.True(t, f.memory.over())
+	require.Empty(t, signals)
 }

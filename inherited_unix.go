@@ -48,18 +48,29 @@ func (i *inherited) table(output uintptr, given []*os.File) ([]uintptr, error) {
 	return files, nil
 }
 
+// forkCalls are what a fork calls, on its thread.
+type forkCalls struct {
+	begun  func(pid int) // there is a child; they come in the order of the forks
+	pause  pauseFunc     // and it has to become its program
+	failed func(pid int) // which it could not: it is to be reaped
+}
+
 // fork starts a command, which inherits the descriptors in attr and no other.
-func (i *inherited) fork(c Command, attr *syscall.ProcAttr) (pid int, err error) {
-	if pid, done, err := i.own.fork(c.Path, c.Args, attr); done {
-		return pid, err
+func (i *inherited) fork(c Command, attr *syscall.ProcAttr, calls forkCalls) error {
+	if done, err := i.own.fork(c.Path, c.Args, attr, calls); done {
+		return err
 	}
-	return i.forkExec(c.Path, c.Args, attr)
+	return i.forkExec(c.Path, c.Args, attr, calls)
 }
 
 // forkExec is syscall.ForkExec, for a program that inherits the descriptors in attr and no other.
-func (i *inherited) forkExec(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
+func (i *inherited) forkExec(path string, args []string, attr *syscall.ProcAttr, calls forkCalls) error {
 	attr.Files = i.closingOthers(attr.Files)
-	return syscall.ForkExec(path, args, attr)
+	pid, err := syscall.ForkExec(path, args, attr)
+	if err == nil {
+		calls.begun(pid)
+	}
+	return err
 }
 
 // closingOthers is a descriptor table with every other descriptor closed that a child would inherit. (Where /dev/fd does

@@ -59,34 +59,34 @@ func exemptFromProcesses() bool {
 }
 
 // start starts the command. If it is to have limits, it stops before its first instruction.
-func (l *limiter) start(c Command, attr *syscall.ProcAttr, i *inherited) (pid int, err error) {
+func (l *limiter) start(c Command, attr *syscall.ProcAttr, i *inherited, calls forkCalls) error {
 	if len(l.limits) == 0 {
-		return i.fork(c, attr)
+		return i.fork(c, attr, calls)
 	}
-	fork := func(path string) (int, error) { return l.forkStopped(path, c.Args, attr, i) }
-	pid, err = fork(c.Path)
+	fork := func(path string) error { return l.forkStopped(path, c.Args, attr, i, calls) }
+	err := fork(c.Path)
 	if errors.Is(err, unix.EPERM) {
 		// Of the program, or of ptrace? A program that does not exist tells.
-		if _, err := fork(""); errors.Is(err, unix.EPERM) {
-			return 0, limitError(l.limits[0].Name, "takes ptrace, which this host may not use", err)
+		if err := fork(""); errors.Is(err, unix.EPERM) {
+			return limitError(l.limits[0].Name, "takes ptrace, which this host may not use", err)
 		}
 	}
-	return pid, err
+	return err
 }
 
 // forkStopped starts a program that stops before its first instruction.
-func (l *limiter) forkStopped(path string, args []string, attr *syscall.ProcAttr, i *inherited) (pid int, err error) {
+func (l *limiter) forkStopped(path string, args []string, attr *syscall.ProcAttr, i *inherited, calls forkCalls) error {
 	var blocked unix.Sigset_t
 	for i := range blocked.Val {
 		blocked.Val[i] = ^blocked.Val[i]
 	}
 	blocked.Val[0] &^= 1 << (unix.SIGTRAP - 1)
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &blocked, &l.signals); err != nil {
-		return 0, err
+		return err
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &l.signals, nil)
 	attr.Sys.Ptrace = true
-	return i.forkExec(path, args, attr)
+	return i.forkExec(path, args, attr, calls)
 }
 
 // inheritedLimit is a limit that a child has which package syscall starts. The child is this very program, and is ended
@@ -94,7 +94,8 @@ func (l *limiter) forkStopped(path string, args []string, attr *syscall.ProcAttr
 func inheritedLimit(resource int) (limit unix.Rlimit, err error) {
 	var l limiter
 	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}}
-	pid, err := l.forkStopped("/proc/self/exe", []string{"/proc/self/exe"}, attr, new(inherited))
+	var pid int
+	err = l.forkStopped("/proc/self/exe", []string{"/proc/self/exe"}, attr, new(inherited), forkCalls{begun: func(child int) { pid = child }})
 	if err != nil {
 		return limit, err
 	}

@@ -92,15 +92,15 @@ func newLimiter(limits []EnforcedLimit) (l limiter, err error) {
 }
 
 // start starts the command, under the limits.
-func (l *limiter) start(c Command, attr *syscall.ProcAttr, i *inherited) (pid int, err error) {
+func (l *limiter) start(c Command, attr *syscall.ProcAttr, i *inherited, calls forkCalls) error {
 	if len(l.enforced) == 0 {
-		return i.fork(c, attr)
+		return i.fork(c, attr, calls)
 	}
 	args := append([]string{"sh", "-c", l.script, c.Path}, c.Args[1:]...)
 	if runtime.GOOS == "darwin" {
 		args = append([]string{"sh", "-p"}, args[1:]...) // else bash has functions from the environment: one named ulimit
 	}
-	return i.forkExec("/bin/sh", args, attr)
+	return i.forkExec("/bin/sh", args, attr, calls)
 }
 
 // impose has nothing left to do.

@@ -43,6 +43,11 @@ func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
 	require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
 }
 
+func startLimited(l limiter, c Command) (pid int, err error) {
+	err = l.start(c, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}, new(inherited), forkCalls{begun: func(child int) { pid = child }})
+	return pid, err
+}
+
 // Signals that come while a process waits for its limits do to it what they do to any other, and the zombie is left for
 // who waits for its exit.
 func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
@@ -61,7 +66,7 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 	} {
 		l, err := newLimiter([]EnforcedLimit{{Name: "OpenFiles", Value: 50}, {Name: "Nice", Value: 1}})
 		require.NoError(t, err)
-		pid, err := l.start(Command{Path: "/bin/sh", Args: []string{"sh", "-c", "exit 3"}}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}, new(inherited))
+		pid, err := startLimited(l, Command{Path: "/bin/sh", Args: []string{"sh", "-c", "exit 3"}})
 		require.NoError(t, err)
 		stopped, err := awaitExecStop(pid)
 		require.NoError(t, err)
@@ -105,7 +110,7 @@ func TestReapOfOneThatIsToGetLimits(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	l, err := newLimiter([]EnforcedLimit{{Name: "OpenFiles", Value: 50}})
 	require.NoError(t, err)
-	pid, err := l.start(Command{Path: "/bin/sleep", Args: []string{"sleep", "300"}}, &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}, new(inherited))
+	pid, err := startLimited(l, Command{Path: "/bin/sleep", Args: []string{"sleep", "300"}})
 	require.NoError(t, err)
 	_, err = awaitExecStop(pid)
 	require.NoError(t, err)

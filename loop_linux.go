@@ -11,9 +11,11 @@ package acpterm
 // takes its place.
 //
 // By turns it makes the starts that there are, for as long as one may take (longStart), and looks at the descriptors; and
-// then does what all that left to do, such as to write answers, at once.
+// then does what all that left to do, such as to write answers, at once. A start that waits for its child to have its program is
+// paused meanwhile: jobs are coroutines (iter.Pull), which is why one reads as if there were no others.
 
 import (
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,14 +25,14 @@ import (
 )
 
 // loop runs jobs, and calls functions when descriptors become readable, one after the other on its thread. Jobs are starts:
-// they may take a while. Whatever else it calls must not wait. The zero value is ready; the thread is there from the
+// they may take a while, and pause. Whatever else it calls must not wait. The zero value is ready; the thread is there from the
 // first job or descriptor on. All methods may be called concurrently, but no run, and none of the descriptors', after close.
 type loop struct {
 	watcher watcher
 	busy    sync.WaitGroup // the threads' goroutines
 
 	mu      sync.Mutex
-	jobs    []func()
+	jobs    []func(pauseFunc)
 	begun   uint64 // jobs that ever were
 	threads []*loopThread
 	taker   *loopThread // of the threads, the one that takes jobs, and watches
@@ -41,19 +43,33 @@ type loop struct {
 	closed  bool
 }
 
-// loopThread is one thread. Its fields are under loop.mu.
+// loopThread is one thread.
 type loopThread struct {
+	paused []*pausedJob // for this thread alone
+
+	// Under loop.mu.
 	id      int       // the system's; 0 before it has begun, and when it is over
-	busy    bool      // it has a job
+	busy    bool      // it has a job that is not paused
 	changed sync.Cond // there is a job, something to watch, or it is the taker now; or there will be nothing any more
+}
+
+// pausedJob is a job that waits for a loan to be over. It goes on on the thread that it began on.
+type pausedJob struct {
+	goOn     func() (until *loan, paused bool)
+	until    *loan
+	since    time.Time
+	attended bool // a goroutine waits for that and will say so
 }
 
 // longStart is longer than a start takes, unless something hangs. For about so long all else waits for starts: for one that
 // hangs, or for many.
 const longStart = 10 * time.Millisecond
 
-// post has f run on the thread, after those that were posted before. After close it does nothing, and reports false.
-func (l *loop) post(f func()) bool {
+// patience is for how long the thread waits for a child, and does not see what else there may be.
+const patience = time.Millisecond
+
+// post has f run on the thread; it begins after those that were posted before. After close it does nothing, and reports false.
+func (l *loop) post(f func(pauseFunc)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -65,16 +81,16 @@ func (l *loop) post(f func()) bool {
 }
 
 // run calls f on the thread and returns when f has.
-func (l *loop) run(f func()) {
+func (l *loop) run(f func(pauseFunc)) {
 	done := make(chan struct{})
-	l.post(func() {
+	l.post(func(pause pauseFunc) {
 		defer close(done)
-		f()
+		f(pause)
 	})
 	<-done
 }
 
-// afterJob has f called, which must not wait, when a job that is running is through, or takes too long. It reports false,
+// afterJob has f called, which must not wait, when a job that is running is through, or pauses, or takes too long. It reports false,
 // and does nothing, if none is.
 func (l *loop) afterJob(f func()) (later bool) {
 	l.mu.Lock()
@@ -164,14 +180,19 @@ func (l *loop) serve(t *loopThread) {
 	defer l.identify(t, 0)
 	for l.await(t) {
 		l.runJobs(t)
+		l.resumeJobs(t)
 		look, wait := l.beginLook(t)
 		if wait {
 			l.callLater()
 		}
+		seen := false
 		if look {
-			l.watcher.round(wait, l.endLook)
+			seen = l.watcher.round(wait, l.endLook)
 		}
 		l.callLater()
+		if !seen {
+			l.awaitLoan(t)
+		}
 	}
 }
 
@@ -188,11 +209,56 @@ func (l *loop) runJobs(t *loopThread) {
 		if job == nil {
 			return
 		}
-		job()
-		for _, f := range l.through(t) {
-			f()
-		}
+		goOn, _ := iter.Pull(func(yield func(*loan) bool) { job(func(until *loan) { yield(until) }) })
+		l.proceed(t, &pausedJob{goOn: goOn})
 	}
+}
+
+// proceed runs a job until it pauses or is through.
+func (l *loop) proceed(t *loopThread, j *pausedJob) {
+	until, paused := j.goOn()
+	if paused {
+		j.until, j.since, j.attended = until, time.Now(), false
+		t.paused = append(t.paused, j)
+	}
+	for _, f := range l.through(t) {
+		f()
+	}
+}
+
+// resumeJobs goes on with the jobs that need not wait any more.
+func (l *loop) resumeJobs(t *loopThread) {
+	paused := t.paused
+	t.paused = nil
+	for _, j := range paused {
+		if !j.until.over() {
+			t.paused = append(t.paused, j)
+			continue
+		}
+		l.setBusy(t)
+		l.proceed(t, j)
+	}
+}
+
+// awaitLoan waits for one of the thread's children if there is nothing else to do. One that takes long is left to a goroutine.
+func (l *loop) awaitLoan(t *loopThread) {
+	i := slices.IndexFunc(t.paused, func(j *pausedJob) bool { return !j.attended })
+	if i < 0 || l.hasWork(t) {
+		return
+	}
+	j := t.paused[i]
+	if time.Since(j.since) < longStart {
+		j.until.await(patience)
+		return
+	}
+	j.attended = true
+	l.busy.Go(func() {
+		j.until.await(0)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		t.changed.Signal()
+		l.wakeLocked()
+	})
 }
 
 // callLater calls what soon was given.
@@ -213,19 +279,43 @@ func (l *loop) await(t *loopThread) bool {
 	defer l.mu.Unlock()
 	for {
 		switch {
-		case l.taker == t && len(l.jobs)+len(l.later) > 0:
+		case l.taker == t && len(l.jobs)+len(l.later) > 0 || slices.ContainsFunc(t.paused, (*pausedJob).wantsThread):
 			return true
-		case l.closed:
+		case l.closed && len(t.paused) == 0:
 			return false
-		case l.taker == t && l.watcher.open():
+		case !l.closed && l.taker == t && l.watcher.open():
 			return true
 		}
 		t.changed.Wait()
 	}
 }
 
+// wantsThread reports whether there is something to do for a job's thread: to go on, or to wait.
+func (j *pausedJob) wantsThread() bool { return !j.attended || j.until.over() }
+
+// hasWork reports whether there are jobs that a thread is to begin.
+func (l *loop) hasWork(t *loopThread) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.taker == t && len(l.jobs) > 0
+}
+
+// setBusy says that a thread goes on with a job.
+func (l *loop) setBusy(t *loopThread) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.setBusyLocked(t)
+}
+
+func (l *loop) setBusyLocked(t *loopThread) {
+	t.busy = true
+	if l.relief == nil && !l.closed {
+		l.relieveLocked()
+	}
+}
+
 // begin takes a job, if there is one, and it is for this thread to take.
-func (l *loop) begin(t *loopThread) (job func()) {
+func (l *loop) begin(t *loopThread) (job func(pauseFunc)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.taker != t || len(l.jobs) == 0 {
@@ -233,14 +323,11 @@ func (l *loop) begin(t *loopThread) (job func()) {
 	}
 	job, l.jobs = l.jobs[0], l.jobs[1:]
 	l.begun++
-	t.busy = true
-	if l.relief == nil && !l.closed {
-		l.relieveLocked()
-	}
+	l.setBusyLocked(t)
 	return job
 }
 
-// through says that a thread's job is, and returns what is to be called then.
+// through says that a thread's job is, or pauses, and returns what is to be called then.
 func (l *loop) through(t *loopThread) (after []func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -256,7 +343,7 @@ func (l *loop) beginLook(t *loopThread) (look, wait bool) {
 	if l.taker != t || !l.watcher.open() {
 		return false, false
 	}
-	l.waiting = len(l.jobs) == 0 && !l.closed
+	l.waiting = len(l.jobs) == 0 && !l.closed && !slices.ContainsFunc(t.paused, (*pausedJob).wantsThread)
 	return true, l.waiting
 }
 

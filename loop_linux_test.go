@@ -60,17 +60,38 @@ func TestAStartThatHangsHoldsUpNoOther(t *testing.T) {
 	require.Equal(t, n, last, "one that hung before helps")
 }
 
+// Nor one that hangs after it has paused.
+func TestAStartThatHangsInTheEndHoldsUpNoOther(t *testing.T) {
+	m := NewManager(nil)
+	defer m.Close()
+	begun, end := make(chan struct{}), make(chan struct{})
+	var job sync.WaitGroup
+	job.Go(func() {
+		m.loop.run(func(pause pauseFunc) {
+			pause(new(loan)) // which is over
+			time.Sleep(2 * longStart)
+			close(begun)
+			<-end
+		})
+	})
+	<-begun
+	_, err := m.Create(context.Background(), CreateTerminalRequest{SessionID: "s", Command: "true"})
+	require.NoError(t, err)
+	close(end)
+	job.Wait()
+}
+
 // Jobs need no descriptors: there may be none left.
 func TestJobsAreRunWithNothingToWatch(t *testing.T) {
 	var l loop
 	for range 3 {
 		ran := false
-		l.run(func() { ran = true })
+		l.run(func(pauseFunc) { ran = true })
 		require.True(t, ran)
 	}
 	require.False(t, l.watcher.open())
 	l.close()
-	require.False(t, l.post(func() {}))
+	require.False(t, l.post(func(pauseFunc) {}))
 }
 
 // Whoever waits for descriptors has them between one job and the next, however many there are.
@@ -83,8 +104,8 @@ func TestJobsLeaveRoomForDescriptors(t *testing.T) {
 	defer unix.Close(ends[1])
 	called := make(chan struct{}, 10)
 	require.NoError(t, l.watch(ends[0], func() { called <- struct{}{} }))
-	var job func()
-	job = func() { l.post(job) } // there is always another one
+	var job func(pauseFunc)
+	job = func(pauseFunc) { l.post(job) } // there is always another one
 	l.post(job)
 	unix.Write(ends[1], []byte("x"))
 	<-called
@@ -96,9 +117,9 @@ func TestAStartThatHangsHoldsUpNothingThatIsToBeDoneSoon(t *testing.T) {
 	var l loop
 	defer l.close()
 	done, goOn := make(chan struct{}), make(chan struct{})
-	l.run(func() {
-		l.post(func() { assert.True(t, l.soon(func() { close(done) })) })
-		l.post(func() { <-goOn })
+	l.run(func(pauseFunc) {
+		l.post(func(pauseFunc) { assert.True(t, l.soon(func() { close(done) })) })
+		l.post(func(pauseFunc) { <-goOn })
 	})
 	<-done
 	close(goOn)
@@ -108,7 +129,7 @@ func TestAStartThatHangsHoldsUpNothingThatIsToBeDoneSoon(t *testing.T) {
 func TestWhatIsToBeDoneSoonIsDone(t *testing.T) {
 	var l loop
 	done := make(chan struct{}, 1)
-	do := func() { assert.True(t, l.soon(func() { done <- struct{}{} })) }
+	do := func(pauseFunc) { assert.True(t, l.soon(func() { done <- struct{}{} })) }
 	l.run(do)
 	<-done
 
@@ -116,7 +137,7 @@ func TestWhatIsToBeDoneSoonIsDone(t *testing.T) {
 	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC))
 	defer unix.Close(ends[0])
 	defer unix.Close(ends[1])
-	require.NoError(t, l.watch(ends[0], do))
+	require.NoError(t, l.watch(ends[0], func() { do(nil) }))
 	unix.Write(ends[1], []byte("x"))
 	<-done
 	l.run(do)
@@ -124,7 +145,7 @@ func TestWhatIsToBeDoneSoonIsDone(t *testing.T) {
 
 	l.forget(ends[0])
 	var closing sync.WaitGroup
-	l.run(func() {
+	l.run(func(pauseFunc) {
 		l.post(do)
 		closing.Go(l.close)
 	})
@@ -136,7 +157,7 @@ func TestWhatIsToBeDoneSoonIsDone(t *testing.T) {
 func TestOnlyTheThreadDoesSomethingSoon(t *testing.T) {
 	var l loop
 	require.False(t, l.soon(nil))
-	l.run(func() {})
+	l.run(func(pauseFunc) {})
 	require.False(t, l.soon(nil))
 	l.close()
 	for _, thread := range l.threads { // which may be others' now
@@ -153,11 +174,11 @@ func TestNoTimerWithoutJobs(t *testing.T) {
 		return l.relief
 	}
 	for range 2 {
-		l.run(func() { require.NotNil(t, timer()) })
+		l.run(func(pauseFunc) { require.NotNil(t, timer()) })
 		require.Eventually(t, func() bool { return timer() == nil }, 10*time.Second, time.Millisecond)
 	}
 	require.Len(t, l.threads, 1)
-	l.run(func() {})
+	l.run(func(pauseFunc) {})
 	l.close()
 	if left := timer(); left != nil {
 		require.False(t, left.Stop())
@@ -169,7 +190,7 @@ func TestTheThreadIsNobodyElses(t *testing.T) {
 	var l loop
 	defer l.close()
 	thread := 0
-	l.run(func() { thread = unix.Gettid() })
+	l.run(func(pauseFunc) { thread = unix.Gettid() })
 	const others = 20
 	threads, end := make(chan int), make(chan struct{})
 	defer close(end)
@@ -191,7 +212,7 @@ func hang(m *Manager, begin func()) (goOn func()) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	var job sync.WaitGroup
 	job.Go(func() {
-		m.loop.run(func() {
+		m.loop.run(func(pauseFunc) {
 			begin()
 			close(begun)
 			<-end

@@ -5,8 +5,11 @@ package acpterm
 // loop is for Linux, where it matters which thread starts a command.
 type loop struct{}
 
-func (*loop) post(func()) bool     { return false }
-func (*loop) run(f func())         { f() }
-func (*loop) afterJob(func()) bool { return false }
-func (*loop) soon(func()) bool     { return false }
-func (*loop) close()               {}
+func (*loop) post(func(pauseFunc)) bool { return false }
+func (*loop) run(f func(pauseFunc))     { f(nil) }
+func (*loop) afterJob(func()) bool      { return false }
+func (*loop) soon(func()) bool          { return false }
+func (*loop) close()                    {}
+
+// loan is for Linux, too.
+type loan struct{}

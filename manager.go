@@ -91,10 +91,13 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	return m.create(ctx, req, options, m.loop.run)
 }
 
-// runFunc calls a function on the manager's thread and returns when that has: loop.run, or runHere on that thread.
-type runFunc func(f func())
+// runFunc calls a function on the manager's thread and returns when that has: loop.run, or what runHere returns on that thread.
+type runFunc func(f func(pauseFunc))
 
-func runHere(f func()) { f() }
+func runHere(pause pauseFunc) runFunc { return func(f func(pauseFunc)) { f(pause) } }
+
+// pauseFunc has a job of the manager's thread wait until a child has its program, while the thread goes on with others.
+type pauseFunc func(*loan)
 
 // create is Create, on the manager's thread or not.
 func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options []TerminalOption, fork runFunc) (*Terminal, error) {

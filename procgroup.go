@@ -57,6 +57,7 @@ type groupOptions struct {
 	files     []*os.File // what it inherits besides its three, as descriptor 3 and so on; none on Windows
 	inherited *inherited // of the manager
 	trees     *trees     // where it is entered for as long as its leader's number is its own
+	pause     pauseFunc  // how a start waits on the manager's thread; not on Windows
 }
 
 // exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.

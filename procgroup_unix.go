@@ -77,12 +77,20 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	g.watch.prepare(attr, o.trees)
 	cgroup.prepare(attr)
-	g.pid, err = limiter.start(c, &syscall.ProcAttr{
+	drop := func(pid int) {
+		g.trees.leave(pid)
+		reap(pid)
+	}
+	err = limiter.start(c, &syscall.ProcAttr{
 		Dir:   c.Dir,
 		Env:   c.Env,
 		Files: files,
 		Sys:   attr,
-	}, o.inherited)
+	}, o.inherited, forkCalls{
+		begun:  func(pid int) { g.pid, g.entry = pid, g.trees.enter(pid) },
+		pause:  o.pause,
+		failed: drop,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +101,10 @@ func startGroup(c Command, o groupOptions) (_ *procGroup, err error) {
 	}
 	if err != nil {
 		unix.Kill(-g.pid, unix.SIGKILL)
-		reap(g.pid)
+		drop(g.pid)
 		return nil, err
 	}
 	g.enforced = append(ofTree, g.enforced...)
-	g.entry = g.trees.enter(g.pid)
 	return g, nil
 }
 

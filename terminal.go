@@ -571,13 +571,13 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		return err
 	}
 	var group *procGroup
-	fork(func() {
+	fork(func(pause pauseFunc) {
 		if wrapped.Command, err = allowed.held.start(wrapped.Command); err != nil {
 			return
 		}
 		group, err = startGroup(wrapped.Command, groupOptions{
 			mark: string(t.id), cgroup: t.cgroup, limits: t.limits, files: wrapped.Files,
-			inherited: t.inherited, trees: t.trees,
+			inherited: t.inherited, trees: t.trees, pause: pause,
 		})
 	})
 	if err == nil {

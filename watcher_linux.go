@@ -99,8 +99,8 @@ func (w *watcher) wake() {
 }
 
 // round calls what is to be called, after it has waited for that if it is to wait, and has said that it waits no more. It
-// may be called while a watch is added, and the watcher is open.
-func (w *watcher) round(wait bool, awake func()) {
+// may be called while a watch is added, and the watcher is open. It reports whether there was anything.
+func (w *watcher) round(wait bool, awake func()) bool {
 	timeout := 0
 	if wait {
 		timeout = -1
@@ -115,6 +115,7 @@ func (w *watcher) round(wait bool, awake func()) {
 			f()
 		}
 	}
+	return n > 0
 }
 
 // leave ends the watch of a descriptor that stays open.

@@ -30,7 +30,7 @@ type procGroup struct {
 
 	enforced []EnforcedLimit // the limits that hold
 
-	mu     sync.Mutex // held over kill and wait4 of a zombie, neither of which blocks
+	mu     sync.Mutex // held over kill, the close of what watches and wait4 of a zombie, none of which blocks
 	reaped bool
 }
 
@@ -153,6 +153,7 @@ func (g *procGroup) closeAndReap() bool {
 	select {
 	case <-g.exited:
 		g.trees.leave(g.pid)
+		g.watch.close() // before the zombie goes, of which a pidfd tells as well
 		reap(g.pid)
 		g.reaped = true
 	default:

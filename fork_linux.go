@@ -10,7 +10,7 @@ package acpterm
 //
 // Why not syscall.ForkExec, which is used elsewhere: while execve is at work, its thread waits, with a processor of
 // Go's that nobody else has, not even to collect garbage. Then the thread waits again, for a pipe's end, which says that there
-// is a program, and comes when execve is through with all it does. And the child resets sixty signal handlers one by one, where
+// is a program, and comes when execve is through with all it does. And the child resets 56 signal handlers one by one, where
 // one flag has the kernel do that (CLONE_CLEAR_SIGHAND). BENCHMARKS.md says what comes of it. With a table every
 // descriptor is closed that the command is not to have, and not only those that were there at a last look.
 //

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -57,7 +59,8 @@ func TestSurvivorsAreShown(t *testing.T) {
 	v.table.observe(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12, 34}})
 	v.table.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_forgotten"}, Survivors: []int{1}})
 	require.Len(t, v.table.order, 1, "what was forgotten does not come back")
-	data, _, _, _ := v.table.rowOf(v.table.find("term_1"))
+	e, _ := v.table.find("term_1")
+	data, _, _, _ := v.table.rowOf(e)
 	require.Contains(t, string(data), `"survivors":"12, 34"`)
 }
 
@@ -69,4 +72,23 @@ func TestRowHasWhatThePageReads(t *testing.T) {
 	require.Equal(t, "denied", row["state"])
 	require.Equal(t, `rm "a b"`, row["command"])
 	require.Equal(t, false, row["canStop"])
+}
+
+// A page may read a terminal's output before the event of its start has come: the two are for the race detector.
+func TestAPageThatComesBeforeTheEventOfTheStart(t *testing.T) {
+	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("made", 0)}})
+	defer m.Close()
+	v := Handler(m, nil)
+	defer v.Close()
+	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"})
+	require.NoError(t, err)
+	subject := acpterm.Subject{TerminalID: terminal.ID(), SessionID: "s"}
+	var both sync.WaitGroup
+	both.Go(func() {
+		page := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		page.SetPathValue("id", string(terminal.ID()))
+		v.serveOutput(httptest.NewRecorder(), page)
+	})
+	both.Go(func() { v.table.observe(&acpterm.StartEvent{Subject: subject, Time: time.Now(), Terminal: terminal}) })
+	both.Wait()
 }

@@ -15,25 +15,25 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, refusal, http.StatusForbidden)
 		return
 	}
-	e := v.find(r)
-	if e == nil || e.terminal == nil {
+	e, terminal := v.find(r)
+	if terminal == nil {
 		http.NotFound(w, r)
 		return
 	}
-	v.stopEntry(e)
+	v.stopEntry(e, terminal)
 	w.WriteHeader(http.StatusAccepted)
 }
 
 // stopEntry begins to end a command's tree; if that has begun already, it forces it. What comes of it is seen on the
 // page. A third one would change nothing.
-func (v *View) stopEntry(e *entry) {
+func (v *View) stopEntry(e *entry, terminal *acpterm.Terminal) {
 	if !v.table.beginStop(e) || !v.begin() {
 		return
 	}
 	go func() {
 		defer v.busy.Done()
 		var survivors []int
-		if failure, ok := errors.AsType[*acpterm.Error](e.terminal.Kill(v.ctx)); ok {
+		if failure, ok := errors.AsType[*acpterm.Error](terminal.Kill(v.ctx)); ok {
 			survivors = failure.PIDs
 		}
 		v.table.endStop(e, survivors)

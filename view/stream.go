@@ -164,7 +164,7 @@ type statusMessage struct {
 
 // serveOutput sends a terminal's output from an offset on, and its row whenever that changes.
 func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
-	e := v.find(r)
+	e, terminal := v.find(r)
 	if e == nil {
 		http.NotFound(w, r)
 		return
@@ -181,7 +181,7 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 	defer closeStream()
 	ctx, cancel := v.streamContext(r)
 	defer cancel()
-	o := &outputStream{sse: s, table: v.table, entry: e, at: offset}
+	o := &outputStream{sse: s, table: v.table, entry: e, terminal: terminal, at: offset}
 	o.run(ctx)
 }
 
@@ -204,9 +204,10 @@ func offsetOf(r *http.Request) (int64, error) {
 // outputStream is one browser's way through one terminal's output.
 type outputStream struct {
 	*sse
-	table *table
-	entry *entry
-	at    int64 // where it is
+	table    *table
+	entry    *entry            // of the table, whose lock guards it
+	terminal *acpterm.Terminal // nil if it never ran
+	at       int64             // where it is
 
 	version  int64           // of the row that was sent
 	changed  <-chan struct{} // closed when there may be another
@@ -220,7 +221,7 @@ type outputStream struct {
 
 // run sends until there can be no more output.
 func (o *outputStream) run(ctx context.Context) {
-	t := o.entry.terminal
+	t := o.terminal
 	o.over = t == nil
 	o.sendStatus()
 	if t == nil {
@@ -333,7 +334,7 @@ func (o *outputStream) sendStatus() {
 		o.finish()
 		return
 	}
-	if t := o.entry.terminal; t != nil && !o.ended {
+	if t := o.terminal; t != nil && !o.ended {
 		select {
 		case <-t.Done():
 			o.ended, o.catchUp = true, t.OutputTotal()

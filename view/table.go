@@ -156,11 +156,14 @@ func (t *table) wakeLocked() {
 	t.refreshed = time.Time{}
 }
 
-// find returns a command's entry; nil if it is not shown.
-func (t *table) find(id acpterm.TerminalID) *entry {
+// find returns a command's entry, nil if it is not shown, and its terminal, nil if it never ran.
+func (t *table) find(id acpterm.TerminalID) (e *entry, terminal *acpterm.Terminal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.entries[id]
+	if e = t.entries[id]; e != nil {
+		terminal = e.terminal
+	}
+	return e, terminal
 }
 
 // beginStop counts a stop, unless there are two already: the second has forced the first.

@@ -204,12 +204,12 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.mux.ServeHTTP(w, inner)
 }
 
-// find returns a command that is shown; nil if there is none. A terminal that the manager has is one even before the event
+// find returns a command that is shown, nil if there is none, and its terminal. One that the manager has is shown even before the event
 // of its start has come.
-func (v *View) find(r *http.Request) *entry {
+func (v *View) find(r *http.Request) (e *entry, terminal *acpterm.Terminal) {
 	id := acpterm.TerminalID(r.PathValue("id"))
-	if e := v.table.find(id); e != nil {
-		return e
+	if e, terminal = v.table.find(id); e != nil {
+		return e, terminal
 	}
 	for _, terminal := range v.manager.Terminals() {
 		if terminal.ID() == id {

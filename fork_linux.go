@@ -1,4 +1,4 @@
-//go:build amd64 || arm64
+//go:build (amd64 || arm64) && !android
 
 package acpterm
 
@@ -14,7 +14,8 @@ package acpterm
 // one flag has the kernel do that (CLONE_CLEAR_SIGHAND). BENCHMARKS.md says what comes of it. With a table every
 // descriptor is closed that the command is not to have, and not only those that were there at a last look.
 //
-// It takes Linux 5.11, and clone3, which seccomp filters such as Docker's may refuse. Without it is syscall.ForkExec.
+// It takes Linux 5.11, and clone3, which seccomp filters such as Docker's may refuse. Without it is syscall.ForkExec; on Android,
+// whose filters end who asks for what they do not know, always.
 
 import (
 	"errors"

@@ -1,3 +1,5 @@
+//go:build !android
+
 #include "textflag.h"
 
 // func forkSteps(clone *cloneArgs, size uintptr, steps *forkStep) (pid int)

@@ -539,6 +539,7 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	if m.closed == nil {
 		m.closed = make(chan struct{})
 		m.closing.happen()
+		m.busy.Add(1) // until all releases are through, so that none of what hurry begins is the first
 		go m.leave()
 	}
 	m.mu.Unlock()
@@ -552,6 +553,7 @@ func (m *Manager) leave() {
 	defer close(m.closed)
 	m.closeErr = m.releaseAll(context.Background(), m.Terminals(), EndedByClose)
 	m.creates.Wait()
+	m.busy.Done()
 	m.busy.Wait()
 	m.events.wait()
 	m.loop.close()

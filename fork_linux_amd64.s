@@ -4,8 +4,8 @@
 
 // func forkSteps(clone *cloneArgs, size uintptr, steps *forkStep) (pid int)
 //
-// The child shares the stack with the thread that waits for it here, and never touches it. In a forkStep, of 72 bytes, the
-// number is at 0, the arguments from 8 on, what it is to return at 56, and what it has returned goes to 64.
+// The child has the stack of the thread that forks it, which goes on with that, and never touches it. In a forkStep, of 72 bytes,
+// the number is at 0, the arguments from 8 on, what it is to return at 56, and what it has returned goes to 64.
 TEXT ·forkSteps(SB), NOSPLIT, $0-32
 	MOVQ clone+0(FP), DI
 	MOVQ size+8(FP), SI

@@ -412,9 +412,12 @@ func heldBack(t *testing.T) (f *forking, release func()) {
 	return f, sync.OnceFunc(func() { unix.Write(ends[1], []byte("x")) })
 }
 
-// start forks it in a job of the loop, and returns its exit code.
-func (f *forking) start(t *testing.T, l *loop, begun chan<- struct{}) (code uint32) {
-	l.run(func(pause pauseFunc) {
+// start forks it in a job of the loop. The exit code comes when the job is through.
+func (f *forking) start(t *testing.T, l *loop) <-chan uint32 {
+	begun, ended := make(chan struct{}), make(chan uint32, 1)
+	go l.run(func(pause pauseFunc) {
+		var code uint32
+		defer func() { ended <- code }()
 		pid, err := f.run()
 		close(begun)
 		if !assertNoError(t, err) {
@@ -429,7 +432,8 @@ func (f *forking) start(t *testing.T, l *loop, begun chan<- struct{}) (code uint
 		unix.Close(int(f.pidFD))
 		code = e.code
 	})
-	return code
+	<-begun
+	return ended
 }
 
 // A child that takes its time to become its program holds up neither other commands, nor the collection of garbage, nor the
@@ -440,9 +444,7 @@ func TestAChildWithoutItsProgramHoldsUpNobody(t *testing.T) {
 	defer m.Close()
 	f, release := heldBack(t)
 	defer release()
-	begun, code := make(chan struct{}), make(chan uint32)
-	go func() { code <- f.start(t, &m.loop, begun) }()
-	<-begun
+	code := f.start(t, &m.loop)
 	runs := func() {
 		term, err := m.Create(t.Context(), CreateTerminalRequest{SessionID: "s", Command: "true"})
 		require.NoError(t, err)
@@ -474,9 +476,7 @@ func TestCloseWaitsForAChildWithoutItsProgram(t *testing.T) {
 	for _, late := range []bool{false, true} { // when the thread waits for it, and when a goroutine does
 		var l loop
 		f, release := heldBack(t)
-		begun, code := make(chan struct{}), make(chan uint32, 1)
-		go func() { code <- f.start(t, &l, begun) }()
-		<-begun
+		code := f.start(t, &l)
 		for attended := !late; !attended; {
 			l.run(func(pauseFunc) { attended = l.threads[0].paused[0].attended })
 		}
@@ -501,9 +501,7 @@ func TestARelievedThreadGoesOnWithItsChildren(t *testing.T) {
 	defer m.Close()
 	f, release := heldBack(t)
 	defer release()
-	begun, code := make(chan struct{}), make(chan uint32)
-	go func() { code <- f.start(t, &m.loop, begun) }()
-	<-begun
+	code := f.start(t, &m.loop)
 	goOn := hang(m, func() {})
 	_, err := m.Create(t.Context(), CreateTerminalRequest{SessionID: "s", Command: "true"}) // on another thread
 	require.NoError(t, err)

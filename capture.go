@@ -8,7 +8,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -29,8 +28,10 @@ type source interface {
 type capture struct {
 	pipe  *os.File
 	ring  *ringBuffer
-	hot   *hotPipes     // the manager's
+	hot   *hotPipes     // the manager's; nil: this one is not to be hot
 	ended chan struct{} // closed when run has returned: the ring is closed, and so is the pipe
+
+	moderate bool // for run: the pipe is no hot one, though it may look like it; commands seldom write another way than before
 
 	mu       sync.Mutex
 	drainers []func() // each called when what lay in the pipe is in the ring
@@ -42,31 +43,13 @@ func newCapture(pipe *os.File, ring *ringBuffer, hot *hotPipes) *capture {
 	return &capture{pipe: pipe, ring: ring, hot: hot, ended: make(chan struct{})}
 }
 
-// hotAfter is how many times a read has to fill all the room that it had, a megabyte in all, for a pipe to be hot: its
-// command writes without end.
-const hotAfter = 24
-
-// hotPipes counts those of one manager. The zero value is ready. Its methods may be called concurrently.
-type hotPipes struct{ n atomic.Int32 }
-
-// fewHot are so many that are made wider. A user has an allowance of wide pipes (man 7 pipe, pipe-user-pages-soft).
-const fewHot = 8
-
-// enter says that a pipe is hot, until leave is called.
-func (h *hotPipes) enter(pipe *os.File) (leave func()) {
-	if h.n.Add(1) <= fewHot {
-		widen(pipe)
-	}
-	return func() { h.n.Add(-1) }
-}
-
-// many reports whether there are more than a few.
-func (h *hotPipes) many() bool { return h.n.Load() > fewHot }
-
-// fairAfter is how many such reads, a megabyte in all, one capture makes before others have their turn, if many pipes are
-// hot. Go would interrupt it after 10 ms, in which it reads fifty: with a thousand of them the last would wait for seconds.
+// fairAfter is how many reads that fill all the room they had, a megabyte in all, one capture makes before others have their
+// turn. Go would interrupt it after 10 ms, in which it reads fifty: with a thousand of them the last would wait for seconds.
 // Fewer would be fairer and slower, since each turn begins with a buffer that has left the processor's caches.
 const fairAfter = 16
+
+// wideAfter is how many such reads there are until the pipe is made wider.
+const wideAfter = 24
 
 func (c *capture) begin(busy *sync.WaitGroup) { busy.Go(c.run) }
 
@@ -76,13 +59,25 @@ func (c *capture) run() {
 	defer c.finish()
 	defer c.pipe.Close()
 	defer c.ring.close()
-	size, full := minReserve, 0
 	leave := func() {}
 	defer func() { leave() }()
-	for {
+	var pace pace
+	for size, full := minReserve, 0; ; {
 		room := c.ring.reserve(size)
 		n, err := readPipe(c.pipe, room)
 		c.ring.commit(n)
+		if n == len(room) {
+			size = min(2*size, maxReserve)
+			if full++; full == wideAfter {
+				leave = c.hot.widen(c.pipe)
+			}
+			if full%fairAfter == 0 {
+				runtime.Gosched()
+			}
+		}
+		if err == nil {
+			err = c.readHot(pace.read(n))
+		}
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			if !c.interrupted() {
@@ -90,16 +85,28 @@ func (c *capture) run() {
 			}
 		case err != nil: // io.EOF: all who could write have closed it
 			return
-		case n == len(room):
-			size = min(2*size, maxReserve)
-			if full++; full == hotAfter {
-				leave = c.hot.enter(c.pipe)
-			}
-			if full%fairAfter == 0 && c.hot.many() {
-				runtime.Gosched()
-			}
 		}
 	}
+}
+
+// rawReader is what a syscall.RawConn has of it. Its errors are readPipe's.
+type rawReader interface {
+	Control(f func(fd uintptr)) error
+	Read(f func(fd uintptr) (done bool)) error
+}
+
+func (c *capture) readHot(speed speed) error {
+	if speed == moderate || c.moderate {
+		return nil
+	}
+	raw, err := c.pipe.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	if err = c.hot.read(speed, raw, c.ring); err == errWrongManner {
+		c.moderate, err = true, nil
+	}
+	return err
 }
 
 // drain calls f when every byte that was in the pipe when it was called is in the ring. It is exact:

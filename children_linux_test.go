@@ -15,6 +15,7 @@ func systemChildren() map[string]func(args []string) {
 	all["namespace-init"] = namespaceInit
 	all["namespace-runner"] = namespaceRunner
 	all["host-that-forks"] = hostThatForks
+	all["host-that-is-flooded"] = hostThatIsFlooded
 	maps.Copy(all, limitChildren())
 	return all
 }

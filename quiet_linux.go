@@ -1,8 +1,9 @@
 package acpterm
 
 // The output of a command that writes little, which most do, or nothing: it is read where it is seen, on the manager's thread, and
-// by whoever has to know that all is read. What turns out to be more gets a capture with a goroutine of its own. It knows
-// descriptors and bytes, nothing of processes.
+// by whoever has to know that all is read. What turns out to be more gets a goroutine of its own: for a hot pipe, which no
+// poller watches, since that would hear of each write; and else for a capture. It knows descriptors and bytes, nothing of
+// processes.
 
 import (
 	"errors"
@@ -22,8 +23,10 @@ type quiet struct {
 
 	mu      sync.Mutex // held over reads, none of which waits
 	pieces  int        // that were read
-	ended   bool       // the ring is closed, and so is the pipe
-	capture *capture   // who reads from now on; nil while nobody does
+	pace    pace
+	much    bool     // there is a goroutine, run
+	ended   bool     // the ring is closed, and so is the pipe
+	capture *capture // who reads from now on; nil while nobody does
 }
 
 const (
@@ -41,7 +44,7 @@ func (q *quiet) begin(busy *sync.WaitGroup) {
 	defer q.mu.Unlock()
 	q.busy = busy
 	if q.loop.watch(q.pipe.fd, func() { q.read() }) != nil {
-		q.startCaptureLocked()
+		q.muchLocked(moderate)
 	}
 }
 
@@ -60,6 +63,10 @@ func (q *quiet) unlessCaptured(f func()) *capture {
 func (q *quiet) read() *capture { return q.unlessCaptured(q.readLocked) }
 
 func (q *quiet) readLocked() {
+	if q.much {
+		q.readExactlyLocked()
+		return
+	}
 	for size := minReserve; ; size *= 2 {
 		room := q.ring.reserve(size)
 		n, err := retry(func() (int, error) { return unix.Read(q.pipe.fd, room) })
@@ -70,11 +77,31 @@ func (q *quiet) readLocked() {
 		case err != nil || n == 0: // all who could write have closed it
 			q.endLocked()
 			return
+		case q.pace.read(n) == often:
+			q.muchLocked(often)
+			return
 		case q.pieces > quietPieces || size > quietSize:
-			q.startCaptureLocked()
+			q.muchLocked(moderate)
 			return
 		case n < len(room): // there was no more
 			q.pieces++
+			return
+		}
+	}
+}
+
+// readExactlyLocked reads what lies in the pipe now, and little of what comes meanwhile.
+func (q *quiet) readExactlyLocked() {
+	for left, err := unix.IoctlGetInt(q.pipe.fd, fionread); err == nil; {
+		room := q.ring.reserve(min(max(left, minReserve), maxReserve))
+		var n int
+		n, err = retry(func() (int, error) { return unix.Read(q.pipe.fd, room) })
+		q.ring.commit(max(n, 0))
+		switch left -= n; {
+		case err == nil && n == 0: // all who could write have closed it
+			q.endLocked()
+			return
+		case left < 0:
 			return
 		}
 	}
@@ -88,14 +115,44 @@ func (q *quiet) endLocked() {
 	q.busy.Done()
 }
 
-// startCaptureLocked has a capture go on.
-func (q *quiet) startCaptureLocked() {
+// muchLocked has a goroutine go on.
+func (q *quiet) muchLocked(speed speed) {
 	q.loop.leave(q.pipe.fd)
-	q.capture = newCapture(q.pipe.file(), q.ring, q.hot)
-	go func() {
+	q.much = true
+	q.busy.Go(func() { q.run(speed) })
+}
+
+// run is the goroutine.
+func (q *quiet) run(speed speed) {
+	err := q.hot.read(speed, unwatched{q}, q.ring)
+	c := q.unlessCaptured(func() {
+		if err != nil && err != errWrongManner {
+			q.endLocked()
+			return
+		}
+		q.capture = newCapture(q.pipe.file(), q.ring, q.hot)
+	})
+	if c != nil {
 		defer q.busy.Done()
-		q.capture.run()
-	}()
+		c.run()
+	}
+}
+
+// unwatched is a quiet's rawReader. What it calls excludes all other reads.
+type unwatched struct{ *quiet }
+
+func (u unwatched) Control(f func(fd uintptr)) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.ended {
+		return os.ErrClosed
+	}
+	f(uintptr(u.pipe.fd))
+	return nil
+}
+
+func (u unwatched) Read(f func(fd uintptr) (done bool)) error {
+	return u.Control(func(fd uintptr) { f(fd) })
 }
 
 // drain is exact: what a process wrote before it exited lies in the pipe when its exit is seen.

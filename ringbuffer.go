@@ -17,7 +17,7 @@ const (
 	contextBytes = 3
 
 	minReserve = 512      // bytes that the writer asks for at first: for a command that says nothing, in vain
-	maxReserve = 64 << 10 // and at most: a pipe holds no more, unless it was widened
+	maxReserve = 64 << 10 // and at most: a pipe holds no more, unless it is hot
 )
 
 // ringBuffer keeps the last keep bytes that were written, and the total that ever was. It grows by
@@ -32,6 +32,7 @@ type ringBuffer struct {
 	mu        sync.Mutex
 	buf       []byte         // byte at offset o is buf[o % len(buf)]
 	end       int64          // offset after the last byte written: the total
+	parked    parkedOutput   // its newest bytes, which buf does not have yet; nil: it has all
 	closed    bool           // nothing will be written any more
 	followers int            // who look one after the other
 	shared    []sharedGlance // what they have found last, if they are several
@@ -46,11 +47,64 @@ func newRingBuffer(limit int64) *ringBuffer {
 // room is how many bytes it was made to show.
 func (r *ringBuffer) room() int64 { return r.keep - 2*contextBytes }
 
+// parkedOutput is output that its writer keeps elsewhere until somebody wants to see it (parking_linux.go). Its methods are
+// called with the ring's lock held, and do not wait.
+type parkedOutput interface {
+	add(n int)            // counts n bytes more
+	size() int64          // how many bytes there are
+	trim(keep int64) bool // drops the oldest but for the last keep, unless it has no room; then they have to be fetched
+	fetch(p []byte)       // fills p with the oldest ones, which it has no more
+}
+
+// full reports whether the buffer has its size for good, so that what is parked has room in it.
+func (r *ringBuffer) full() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(len(r.buf)) >= r.keep && r.end >= r.keep
+}
+
+// park is commit for n bytes that p has, and not the buffer, which is to be full.
+func (r *ringBuffer) park(p parkedOutput, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.add(n)
+	r.end += int64(n)
+	r.parked = p
+	if !p.trim(r.keep) {
+		r.fetchLocked()
+		p.trim(r.keep)
+	}
+	if n > 0 {
+		r.wakeLocked()
+	}
+}
+
+// fetch has all bytes in the buffer.
+func (r *ringBuffer) fetch() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fetchLocked()
+}
+
+// fetchLocked is called before bytes are looked at, or written.
+func (r *ringBuffer) fetchLocked() {
+	if r.parked == nil {
+		return
+	}
+	for from := r.end - r.parked.size(); from < r.end; {
+		piece := r.spanLocked(from, r.end)
+		r.parked.fetch(piece)
+		from += int64(len(piece))
+	}
+	r.parked = nil
+}
+
 // reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
 // commit then says how many there were.
 func (r *ringBuffer) reserve(size int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.fetchLocked()
 	kept := r.keptLocked()
 	if room := int64(len(r.buf)) - kept; room < int64(size) {
 		r.growLocked(kept + int64(size))
@@ -139,6 +193,7 @@ func (r *ringBuffer) appendLocked(to []byte, from, until int64) []byte {
 // with, and whether that is less than all of it. limit is at most the one that the buffer was made for.
 func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 	r.mu.Lock()
+	r.fetchLocked()
 	from := r.end - min(r.end, limit+2*contextBytes)
 	raw := r.rawLocked(from, r.end)
 	closed := r.closed
@@ -166,6 +221,7 @@ type edges struct {
 func (r *ringBuffer) edges(raw []byte, limit, size, known int64) edges {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.fetchLocked()
 	e := edges{end: r.end, closed: r.closed}
 	e.headAt = r.end - min(r.end, limit+2*contextBytes)
 	e.tailAt = max(e.headAt, known)
@@ -234,6 +290,7 @@ func (r *ringBuffer) look(from int64, size int) glance {
 
 func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	r.mu.Lock()
+	r.fetchLocked()
 	oldest := r.end - r.keptLocked()
 	g := glance{begin: from, end: from, total: r.end}
 	if oldest > 0 {

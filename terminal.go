@@ -581,7 +581,11 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		})
 	})
 	if err == nil {
-		t.tree, t.source = group, group.source(t.ring, t.hot)
+		hot := t.hot
+		if t.limits.Memory != 0 {
+			hot = nil // the kernel counts what lies in pipes as memory of who has written it
+		}
+		t.tree, t.source = group, group.source(t.ring, hot)
 	}
 	return err
 }

@@ -1,0 +1,232 @@
+package acpterm
+
+// The output of commands that write without end: hot pipes. Whoever reads as soon as there is something has a command that
+// writes little at a time wake its reader with each write, and one that writes much wait for the pipe's lock. So a hot pipe is
+// read when more has come together, after short naps; and what comes in large pieces is not copied but parked (parking_linux.go).
+// In between, some kilobytes at a time, nothing is faster than to read at once. It knows pipes and the ring buffer, nothing of
+// processes.
+
+import (
+	"errors"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// nap is for how long a command is left to write. The kernel makes some 75 µs of it, in which it may write 300 KiB.
+	nap = 20 * time.Microsecond
+
+	// patientNaps, one after the other, were worth nothing, and the pipe is not hot any more: about five milliseconds, in which
+	// a command that has no processor gets one.
+	patientNaps = 64
+
+	// fewNapping pipes are read so at once: each has a thread while it naps.
+	fewNapping = 4
+
+	// fewWide pipes are made wider for good. A user has an allowance of wide pipes, 64 MiB in all (man 7 pipe,
+	// pipe-user-pages-soft).
+	fewWide = 8
+
+	// wideSize is how many bytes a pipe holds that was made wider for good. Were it more, the command's pages and the ring
+	// buffer would not fit into the processor's nearer caches. hotSize is for one whose reader naps.
+	wideSize = 128 << 10
+	hotSize  = 1 << 20
+)
+
+// manner is how a hot pipe is read. Numbers are bytes at once.
+type manner struct {
+	worth  int // less, and a nap was in vain
+	enough int // it is read again without a nap
+	most   int // more than that on average, or
+	least  int // smaller writes than that tell against this manner
+}
+
+var (
+	copying     = manner{worth: 1, enough: maxReserve, most: maxReserve / 2}
+	parkingMuch = manner{worth: maxReserve / 2, enough: hotSize / 2, most: math.MaxInt, least: amplyLeast}
+)
+
+// errWrongManner says that a pipe is better read another way.
+var errWrongManner = errors.New("the command does not write in this manner")
+
+// hotPipes counts those of one manager. The zero value is ready, and nil has none. Its methods may be called concurrently.
+type hotPipes struct {
+	napping, wide atomic.Int32
+	copied        atomic.Bool // all output is to be: the system refuses what parking takes
+}
+
+// widen makes a pipe wider that is read at once: its command then goes on writing while its output is taken, and neither
+// waits for the other each time. leave is to be called when it is closed. Where the system refuses, the pipe stays as it is.
+func (h *hotPipes) widen(pipe *os.File) (leave func()) {
+	if h == nil {
+		return func() {}
+	}
+	if raw, err := pipe.SyscallConn(); err == nil && h.wide.Add(1) <= fewWide {
+		raw.Control(func(fd uintptr) { resize(fd, wideSize) })
+	}
+	return func() { h.wide.Add(-1) }
+}
+
+// read moves a pipe's output into a ring buffer as long as its command goes on as it did. It returns nil when it does not, or
+// enough others are hot; errWrongManner if that should not be tried again; and else why nothing more can be read, as readPipe does.
+func (h *hotPipes) read(speed speed, pipe rawReader, ring *ringBuffer) error {
+	if h == nil || speed == moderate {
+		return nil
+	}
+	defer h.napping.Add(-1)
+	if h.napping.Add(1) > fewNapping {
+		return nil
+	}
+	if speed == often {
+		return copying.read(pipe, func(fd int) (int, int, error) { return copyOutput(fd, ring) })
+	}
+	return h.readParking(pipe, ring)
+}
+
+// readParking is read for output in large pieces.
+func (h *hotPipes) readParking(pipe rawReader, ring *ringBuffer) error {
+	if h.copied.Load() || !ring.full() { // what is parked has to have room in the buffer
+		return nil
+	}
+	parking, err := newParking(ring.keep)
+	if err != nil {
+		return nil
+	}
+	defer parking.close()
+	defer ring.fetch()
+	err = parkingMuch.read(pipe, func(fd int) (int, int, error) { return parkOutput(fd, parking, ring) })
+	if err == errNoParking {
+		h.copied.Store(true)
+		return nil
+	}
+	return err
+}
+
+// takeFunc moves what lies in a pipe without waiting. It returns how many bytes it was, which is 0 at the end of the output, and
+// how many there was room for. Its error is EAGAIN if there is nothing.
+type takeFunc func(fd int) (n, room int, err error)
+
+// read takes output, and naps, as long as something comes of it. Its errors are errWrongManner, and those for which nothing more
+// can be read.
+func (m manner) read(pipe rawReader, take takeFunc) error {
+	var n, room, size int
+	var err error
+	once := func(fd uintptr) (done bool) { // made once: it takes memory each time
+		if size == 0 {
+			size, _ = unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
+			resize(fd, hotSize)
+		}
+		n, room, err = take(int(fd))
+		return true
+	}
+	defer pipe.Control(func(fd uintptr) { resize(fd, size) }) // the system refuses it if more is in there
+
+	var watch watch
+	for naps := 0; naps < patientNaps; {
+		if closed := pipe.Read(once); closed != nil {
+			return closed
+		}
+		switch {
+		case err == unix.EAGAIN:
+		case err != nil:
+			return err
+		case n == 0:
+			return io.EOF
+		case watch.wrong(m, n, n < room):
+			return errWrongManner
+		}
+		if naps++; n >= m.worth {
+			naps = 0
+		}
+		if n < m.enough && n < room {
+			takeNap()
+		}
+		runtime.Gosched() // a thread that waits in the system may keep others from running Go code: now it is their turn
+	}
+	return nil
+}
+
+// watch sees whether a command writes as was thought, by the pieces that come between two moments when nothing was left in
+// the pipe: whole writes.
+type watch struct {
+	begun   bool // there was such a moment
+	piece   int  // bytes since
+	pieces  int
+	bytes   int // in them
+	divisor int // of them all: the size of the command's writes, if they are alike
+	against int // how often in a row they told against the manner
+}
+
+const (
+	watchedPieces = 4 // are looked at together
+	mostAgainst   = 3 // since a command that was held up looks like another one
+)
+
+// wrong counts a read, which may have left nothing in the pipe, and reports whether the manner is wrong.
+func (w *watch) wrong(m manner, n int, whole bool) bool {
+	w.piece += n
+	if !whole {
+		return false
+	}
+	if w.begun {
+		w.pieces++
+		w.bytes += w.piece
+		w.divisor = commonDivisor(w.piece, w.divisor)
+	}
+	w.begun, w.piece = true, 0
+	if w.pieces < watchedPieces {
+		return false
+	}
+	w.against++
+	if w.bytes/w.pieces <= m.most && w.divisor >= m.least {
+		w.against = 0
+	}
+	w.pieces, w.bytes, w.divisor = 0, 0, 0
+	return w.against == mostAgainst
+}
+
+func commonDivisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// copyOutput is a takeFunc.
+func copyOutput(fd int, ring *ringBuffer) (n, room int, err error) {
+	memory := ring.reserve(maxReserve)
+	n, err = retry(func() (int, error) { return unix.Read(fd, memory) })
+	n = max(n, 0)
+	ring.commit(n)
+	return n, len(memory), err
+}
+
+// parkOutput is a takeFunc, whose error may be errNoParking too.
+func parkOutput(fd int, parking *parking, ring *ringBuffer) (n, room int, err error) {
+	room = parking.room()
+	n, err = parking.take(fd)
+	if err == errParkingFull {
+		ring.park(parking, 0)
+		room = parking.room()
+		if n, err = parking.take(fd); err == errParkingFull {
+			err = errNoParking
+		}
+	}
+	if n > 0 {
+		ring.park(parking, n)
+	}
+	return n, room, err
+}
+
+func takeNap() {
+	spec := unix.NsecToTimespec(int64(nap))
+	unix.Nanosleep(&spec, nil)
+}
+
+func resize(fd uintptr, size int) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, size) }

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package acpterm
+
+import (
+	"errors"
+	"os"
+)
+
+var errWrongManner = errors.New("the command does not write in this manner")
+
+// hotPipes are Linux's: elsewhere output is read as soon as there is some, and copied.
+type hotPipes struct{}
+
+func (*hotPipes) read(speed, rawReader, *ringBuffer) error { return nil }
+func (*hotPipes) widen(*os.File) (leave func())            { return func() {} }

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package acpterm
-
-import "os"
-
-// widen is Linux's; elsewhere pipes have the size that they have.
-func widen(*os.File) {}

@@ -112,8 +112,9 @@ func naiveCrowd(*stage) crowd {
 	}
 }
 
-// discardingCrowd reads what a crowd writes, a pipe and a goroutine each, and keeps nothing: what the system takes for it.
-func discardingCrowd(*stage) crowd {
+// readCrowd reads what a crowd writes, a pipe, a goroutine and so many bytes of memory each, round and round: what the system
+// takes for it, and the caches for keeping it.
+func readCrowd(size int) crowd {
 	var commands []*exec.Cmd
 	var written []*atomic.Int64
 	return crowd{
@@ -129,9 +130,10 @@ func discardingCrowd(*stage) crowd {
 			total := new(atomic.Int64)
 			commands, written = append(commands, cmd), append(written, total)
 			go func() {
-				memory := make([]byte, readSize)
-				for {
-					n, err := out.Read(memory)
+				memory := make([]byte, size)
+				for at := 0; ; {
+					n, err := out.Read(memory[at:min(at+readSize, size)])
+					at = (at + n) % size
 					total.Add(int64(n))
 					if err != nil {
 						return
@@ -167,7 +169,8 @@ func crowdRows() []row {
 		subjects: []subject{
 			writingAtOnce("acpterm", ours, thousand, acptermCrowd),
 			writingAtOnce("one writer", floor, one, acptermCrowd),
-			writingAtOnce("1,000 read and discarded", floor, thousand, discardingCrowd),
+			writingAtOnce("1,000 read and discarded", floor, thousand, func(*stage) crowd { return readCrowd(readSize) }),
+			writingAtOnce("1,000 read around 1 MiB", floor, thousand, func(*stage) crowd { return readCrowd(captureLimit) }),
 			writingAtOnce("naive", peer, thousand, naiveCrowd),
 		},
 		metrics: []metric{

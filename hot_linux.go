@@ -84,7 +84,7 @@ func (h *hotPipes) read(speed speed, pipe rawReader, ring *ringBuffer) error {
 		return nil
 	}
 	if speed == often {
-		return copying.read(pipe, func(fd int) (int, int, error) { return copyOutput(fd, ring) })
+		return copying.read(pipe, func(fd int) (int, int, error) { return copyOutput(fd, ring, maxReserve) })
 	}
 	return h.readParking(pipe, ring)
 }
@@ -196,15 +196,6 @@ func commonDivisor(a, b int) int {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// copyOutput is a takeFunc.
-func copyOutput(fd int, ring *ringBuffer) (n, room int, err error) {
-	memory := ring.reserve(maxReserve)
-	n, err = retry(func() (int, error) { return unix.Read(fd, memory) })
-	n = max(n, 0)
-	ring.commit(n)
-	return n, len(memory), err
 }
 
 // parkOutput is a takeFunc, whose error may be errNoParking too.

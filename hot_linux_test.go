@@ -188,6 +188,59 @@ func TestAWrongMannerIsNoticed(t *testing.T) {
 	}
 }
 
+// One who writes some kilobytes at a time is not taken for one who writes much for long, and then never again.
+func TestAWrongMannerIsNotTriedAgain(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	c := newCapture(r, newRingBuffer(1000), new(hotPipes))
+	c.ring.write(numbered(0, 2000), 2000)
+	f := flood(w, 4<<10, endless)
+	for !c.moderate {
+		require.NoError(t, c.readHot(amply))
+	}
+	at := c.ring.total()
+	require.NoError(t, c.readHot(amply))
+	require.Equal(t, at, c.ring.total(), "nothing was read")
+	r.Close()
+	f.stop()
+	w.Close()
+}
+
+// One who goes over from little to much at a time loses nothing.
+func TestAHotPipeThatGetsHotter(t *testing.T) {
+	q, end := quietPipe(t)
+	w := os.NewFile(uintptr(end), "w")
+	f := flood(w, 64, endless)
+	for !q.much {
+		q.read()
+	}
+	f.stop()
+	little := f.written.Load()
+	const much = 64 << 20
+	f = flood(w, 64<<10, much)
+	f.over.Wait()
+	drained := make(chan int64, 1)
+	q.drain(func() { drained <- q.ring.total() })
+	require.Equal(t, little+much, <-drained)
+	w.Close()
+	q.stop()
+}
+
+// What is parked comes into the ring buffer's place for it. A buffer that still grows may have none.
+func TestNothingIsParkedBeforeTheBufferIsFull(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	raw, err := r.SyscallConn()
+	require.NoError(t, err)
+	ring := newRingBuffer(1 << 20)
+	ring.write(numbered(0, 1<<19), maxReserve)
+	w.Write(numbered(1<<19, 60<<10))
+	require.NoError(t, new(hotPipes).read(amply, raw, ring))
+	require.Equal(t, int64(1<<19), ring.total())
+}
+
 // A few pipes are read with naps. The others' readers do as ever.
 func TestFewNap(t *testing.T) {
 	h := new(hotPipes)

@@ -79,7 +79,7 @@ func TestParkedOutputIsAsIfCopied(t *testing.T) {
 					n, _, err = parkOutput(from, parking, ring)
 					parked += max(n, 0)
 				} else {
-					n, _, err = copyOutput(from, ring)
+					n, _, err = copyOutput(from, ring, maxReserve)
 				}
 				if err == unix.EAGAIN {
 					return
@@ -129,7 +129,7 @@ func TestParkingOfSmallPieces(t *testing.T) {
 	for i := range total {
 		put(t, to, numbered(i, 1), nil)
 		if !ring.full() {
-			copyOutput(from, ring)
+			copyOutput(from, ring, maxReserve)
 			continue
 		}
 		n, _, err := parkOutput(from, parking, ring)
@@ -153,7 +153,7 @@ func TestParkingDropsWhatIsTooOld(t *testing.T) {
 	for at := 0; at < 20<<20; at += 64 << 10 {
 		put(t, to, numbered(at, 64<<10), nil)
 		if !ring.full() {
-			copyOutput(from, ring)
+			copyOutput(from, ring, maxReserve)
 			continue
 		}
 		_, _, err := parkOutput(from, parking, ring)
@@ -192,7 +192,7 @@ func TestParkedOutputIsLookedAtWhileMoreComes(t *testing.T) {
 		if ring.full() {
 			parkOutput(from, parking, ring)
 		} else {
-			copyOutput(from, ring)
+			copyOutput(from, ring, maxReserve)
 		}
 	}
 	close(done)
@@ -219,7 +219,7 @@ func TestParkedOutputThatIsLost(t *testing.T) {
 	const before = 200_000 // so that there is older output in the buffer where the new one goes
 	put(t, to, numbered(0, before), nil)
 	for ring.total() < before {
-		copyOutput(from, ring)
+		copyOutput(from, ring, maxReserve)
 	}
 	put(t, to, numbered(before, 500), nil)
 	_, _, err = parkOutput(from, p, ring)

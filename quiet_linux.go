@@ -68,9 +68,7 @@ func (q *quiet) readLocked() {
 		return
 	}
 	for size := minReserve; ; size *= 2 {
-		room := q.ring.reserve(size)
-		n, err := retry(func() (int, error) { return unix.Read(q.pipe.fd, room) })
-		q.ring.commit(max(n, 0))
+		n, room, err := copyOutput(q.pipe.fd, q.ring, size)
 		switch {
 		case errors.Is(err, unix.EAGAIN):
 			return
@@ -83,20 +81,28 @@ func (q *quiet) readLocked() {
 		case q.pieces > quietPieces || size > quietSize:
 			q.muchLocked(moderate)
 			return
-		case n < len(room): // there was no more
+		case n < room: // there was no more
 			q.pieces++
 			return
 		}
 	}
 }
 
+// copyOutput moves up to size bytes from a pipe into a ring buffer, without waiting. It returns how many it were, which is 0 at the
+// end of the output, and how many there was room for. Its error is EAGAIN if there is nothing.
+func copyOutput(fd int, ring *ringBuffer, size int) (n, room int, err error) {
+	memory := ring.reserve(size)
+	n, err = retry(func() (int, error) { return unix.Read(fd, memory) })
+	n = max(n, 0)
+	ring.commit(n)
+	return n, len(memory), err
+}
+
 // readExactlyLocked reads what lies in the pipe now, and little of what comes meanwhile.
 func (q *quiet) readExactlyLocked() {
 	for left, err := unix.IoctlGetInt(q.pipe.fd, fionread); err == nil; {
-		room := q.ring.reserve(min(max(left, minReserve), maxReserve))
 		var n int
-		n, err = retry(func() (int, error) { return unix.Read(q.pipe.fd, room) })
-		q.ring.commit(max(n, 0))
+		n, _, err = copyOutput(q.pipe.fd, q.ring, min(max(left, minReserve), maxReserve))
 		switch left -= n; {
 		case err == nil && n == 0: // all who could write have closed it
 			q.endLocked()

@@ -56,36 +56,6 @@ type parkedOutput interface {
 	fetch(p []byte)       // fills p with the oldest ones, which it has no more
 }
 
-// full reports whether the buffer has its size for good, so that what is parked has room in it.
-func (r *ringBuffer) full() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return int64(len(r.buf)) >= r.keep && r.end >= r.keep
-}
-
-// park is commit for n bytes that p has, and not the buffer, which is to be full.
-func (r *ringBuffer) park(p parkedOutput, n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p.add(n)
-	r.end += int64(n)
-	r.parked = p
-	if !p.trim(r.keep) {
-		r.fetchLocked()
-		p.trim(r.keep)
-	}
-	if n > 0 {
-		r.wakeLocked()
-	}
-}
-
-// fetch has all bytes in the buffer.
-func (r *ringBuffer) fetch() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fetchLocked()
-}
-
 // fetchLocked is called before bytes are looked at, or written.
 func (r *ringBuffer) fetchLocked() {
 	if r.parked == nil {

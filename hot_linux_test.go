@@ -50,14 +50,16 @@ func (r *ringBuffer) isParked() bool {
 
 const endless = int64(1) << 60
 
-// hotRead has a pipe read in a manner, and returns the ring buffer, the writing end and what will come of it.
-func hotRead(t *testing.T, h *hotPipes, s speed) (*ringBuffer, *os.File, <-chan error) {
+// hotRead has a pipe read in a manner after something was done with its writing end, and returns the ring buffer, that end and what
+// will come of it.
+func hotRead(t *testing.T, h *hotPipes, s speed, before func(w *os.File)) (*ringBuffer, *os.File, <-chan error) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	raw, err := r.SyscallConn()
 	require.NoError(t, err)
 	ring := newRingBuffer(1 << 20)
 	ring.write(numbered(period-(2<<20)%period, 2<<20), maxReserve) // as if the rest came after it
+	before(w)
 	came := make(chan error, 1)
 	var over sync.WaitGroup
 	over.Go(func() { came <- h.read(s, raw, ring) })
@@ -144,9 +146,10 @@ func TestOutputInSmallPiecesIsCopied(t *testing.T) {
 
 func TestTheEndOfAHotPipe(t *testing.T) {
 	for _, s := range []speed{often, amply} {
-		ring, w, came := hotRead(t, new(hotPipes), s)
-		w.Write(numbered(0, 60<<10))
-		w.Close()
+		ring, _, came := hotRead(t, new(hotPipes), s, func(w *os.File) {
+			w.Write(numbered(0, 60<<10))
+			w.Close()
+		})
 		require.ErrorIs(t, <-came, io.EOF)
 		requireAll(t, ring, 60<<10)
 	}
@@ -245,8 +248,7 @@ func TestNothingIsParkedBeforeTheBufferIsFull(t *testing.T) {
 func TestFewNap(t *testing.T) {
 	h := new(hotPipes)
 	h.napping.Store(fewNapping)
-	ring, w, came := hotRead(t, h, often)
-	w.Write(numbered(0, 100))
+	ring, _, came := hotRead(t, h, often, func(w *os.File) { w.Write(numbered(0, 100)) })
 	require.NoError(t, <-came)
 	requireAll(t, ring, 0)
 	require.Equal(t, int32(fewNapping), h.napping.Load())
@@ -258,7 +260,7 @@ func TestFewNap(t *testing.T) {
 
 // A pipe that is not hot any more has the size that it had: wide ones are counted.
 func TestAHotPipeGetsItsSizeBack(t *testing.T) {
-	_, w, came := hotRead(t, new(hotPipes), amply)
+	_, w, came := hotRead(t, new(hotPipes), amply, func(*os.File) {})
 	size := func() int {
 		n, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
 		require.NoError(t, err)

@@ -30,8 +30,8 @@ type quiet struct {
 }
 
 const (
-	quietPieces = 16       // are read so at the most
-	quietSize   = 16 << 10 // bytes at once; what had more to say will go on
+	quietPieces = 3 * speedReads // are read so at the most
+	quietSize   = 16 << 10       // bytes at once; what had more to say will go on
 )
 
 func (g *procGroup) source(ring *ringBuffer, hot *hotPipes) source {

@@ -55,14 +55,14 @@ func always(run runner) func(*stage) runner { return func(*stage) runner { retur
 func ownAcpterm(s *stage) runner { return runAcpterm(s.manager(nil)) }
 
 func captureSubjects(total amounts, chunk int) []subject {
-	return []subject{
+	return append([]subject{
 		capturing("acpterm", ours, total, chunk, ownAcpterm),
 		capturing("read and discard", floor, total, chunk, always(readAndDiscard)),
 		capturing("read around 1 MiB", floor, total, chunk, always(readAround)),
 		capturing("append and trim", peer, total, chunk, always(runExecTrimming)),
 		capturing("circbuf", peer, total, chunk, always(runCircbuf)),
 		capturingNode(total, chunk),
-	}
+	}, nappingSubjects(total, chunk)...)
 }
 
 func captureRows() []row {

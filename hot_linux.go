@@ -7,7 +7,6 @@ package acpterm
 // processes.
 
 import (
-	"errors"
 	"io"
 	"math"
 	"os"
@@ -51,9 +50,6 @@ var (
 	copying     = manner{worth: 1, enough: maxReserve, most: maxReserve / 2}
 	parkingMuch = manner{worth: maxReserve / 2, enough: hotSize / 2, most: math.MaxInt, least: amplyLeast}
 )
-
-// errWrongManner says that a pipe is better read another way.
-var errWrongManner = errors.New("the command does not write in this manner")
 
 // hotPipes counts those of one manager. The zero value is ready, and nil has none. Its methods may be called concurrently.
 type hotPipes struct {

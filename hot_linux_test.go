@@ -94,6 +94,16 @@ func captured(t *testing.T) (*capture, *os.File) {
 	return c, w
 }
 
+// requireDrained stops a flood, and fails unless a drain has all of it in the ring buffer.
+func requireDrained(t *testing.T, c *capture, f *flooding) {
+	f.stop()
+	drained := make(chan int64, 1)
+	c.drain(func() { drained <- c.ring.total() })
+	require.Equal(t, f.written.Load(), <-drained)
+	text, _ := c.ring.last(1 << 20)
+	requireNumbered(t, text)
+}
+
 func TestOutputInLargePiecesIsParked(t *testing.T) {
 	c, w := captured(t)
 	f := flood(w, 64<<10, endless)
@@ -105,12 +115,7 @@ func TestOutputInLargePiecesIsParked(t *testing.T) {
 		require.Len(t, text, 1<<20)
 		requireNumbered(t, text)
 	}
-	f.stop()
-	drained := make(chan int64, 1)
-	c.drain(func() { drained <- c.ring.total() })
-	require.Equal(t, f.written.Load(), <-drained)
-	text, _ := c.ring.last(1 << 20)
-	requireNumbered(t, text)
+	requireDrained(t, c, f)
 }
 
 // What comes slowly is not kept from where it belongs, and holds no thread.
@@ -136,12 +141,7 @@ func TestOutputInSmallPiecesIsCopied(t *testing.T) {
 	for at := c.ring.total(); c.ring.total() < at+1<<20; {
 		require.False(t, c.ring.isParked())
 	}
-	f.stop()
-	drained := make(chan int64, 1)
-	c.drain(func() { drained <- c.ring.total() })
-	require.Equal(t, f.written.Load(), <-drained)
-	text, _ := c.ring.last(1 << 20)
-	requireNumbered(t, text)
+	requireDrained(t, c, f)
 }
 
 func TestTheEndOfAHotPipe(t *testing.T) {

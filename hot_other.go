@@ -2,12 +2,7 @@
 
 package acpterm
 
-import (
-	"errors"
-	"os"
-)
-
-var errWrongManner = errors.New("the command does not write in this manner")
+import "os"
 
 // hotPipes are Linux's: elsewhere output is read as soon as there is some, and copied.
 type hotPipes struct{}

@@ -2,7 +2,10 @@ package acpterm
 
 // How a command writes, as its reader sees it. It knows numbers and the time.
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // speed is one of these. Which is which was measured: see BENCHMARKS.md.
 type speed int
@@ -47,3 +50,6 @@ func (p *pace) read(n int) speed {
 	}
 	return moderate
 }
+
+// errWrongManner says that a pipe is better read otherwise than its speed let think.
+var errWrongManner = errors.New("the command does not write in this manner")

@@ -103,8 +103,12 @@ func (c *capture) readHot(speed speed) error {
 	if err != nil {
 		return nil
 	}
-	if err = c.hot.read(speed, raw, c.ring); err == errWrongManner {
-		c.moderate, err = true, nil
+	switch err = c.hot.read(speed, raw, c.ring); err {
+	case errPause:
+		return nil
+	case errWrongManner:
+		c.moderate = true
+		return nil
 	}
 	return err
 }

@@ -69,8 +69,9 @@ func (h *hotPipes) widen(pipe *os.File) (leave func()) {
 	return func() { h.wide.Add(-1) }
 }
 
-// read moves a pipe's output into a ring buffer as long as its command goes on as it did. It returns nil when it does not, or
-// enough others are hot; errWrongManner if that should not be tried again; and else why nothing more can be read, as readPipe does.
+// read moves a pipe's output into a ring buffer as long as its command goes on as it did. It returns errPause when that pauses;
+// errWrongManner when this should not be tried again; nil if it is not tried, as when enough others are hot; and else why nothing more
+// can be read, as readPipe does.
 func (h *hotPipes) read(speed speed, pipe rawReader, ring *ringBuffer) error {
 	if h == nil || speed == moderate {
 		return nil
@@ -108,8 +109,8 @@ func (h *hotPipes) readParking(pipe rawReader, ring *ringBuffer) error {
 // how many there was room for. Its error is EAGAIN if there is nothing.
 type takeFunc func(fd int) (n, room int, err error)
 
-// read takes output, and naps, as long as something comes of it. Its errors are errWrongManner, and those for which nothing more
-// can be read.
+// read takes output, and naps, as long as something comes of it. It returns errPause, errWrongManner, or why nothing more can be
+// read.
 func (m manner) read(pipe rawReader, take takeFunc) error {
 	var n, room, size int
 	var err error
@@ -145,7 +146,7 @@ func (m manner) read(pipe rawReader, take takeFunc) error {
 		}
 		runtime.Gosched() // a thread that waits in the system may keep others from running Go code: now it is their turn
 	}
-	return nil
+	return errPause
 }
 
 // watch sees whether a command writes as was thought, by the pieces that come between two moments when nothing was left in

@@ -130,6 +130,10 @@ func TestAPipeCoolsDown(t *testing.T) {
 		runtime.Gosched()
 	}
 	require.False(t, c.ring.isParked())
+	w.WriteString("more")
+	for c.ring.total() < f.written.Load()+4 {
+		runtime.Gosched()
+	}
 }
 
 func TestOutputInSmallPiecesIsCopied(t *testing.T) {
@@ -266,7 +270,7 @@ func TestAHotPipeGetsItsSizeBack(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	require.NoError(t, <-came)
+	require.ErrorIs(t, <-came, errPause)
 	require.Equal(t, 64<<10, size())
 }
 

@@ -43,6 +43,12 @@ func (q *quiet) begin(busy *sync.WaitGroup) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.busy = busy
+	q.watchLocked()
+}
+
+// watchLocked has what little comes read where it is seen.
+func (q *quiet) watchLocked() {
+	q.pieces, q.much = 0, false
 	if q.loop.watch(q.pipe.fd, func() { q.read() }) != nil {
 		q.muchLocked(moderate)
 	}
@@ -132,11 +138,14 @@ func (q *quiet) muchLocked(speed speed) {
 func (q *quiet) run(speed speed) {
 	err := q.hot.read(speed, unwatched{q}, q.ring)
 	c := q.unlessCaptured(func() {
-		if err != nil && err != errWrongManner {
+		switch err {
+		case errPause: // a command that waits for a processor looks so, too, and is not worse off when it goes on
+			q.watchLocked()
+		case nil, errWrongManner:
+			q.capture = newCapture(q.pipe.file(), q.ring, q.hot)
+		default:
 			q.endLocked()
-			return
 		}
-		q.capture = newCapture(q.pipe.file(), q.ring, q.hot)
 	})
 	if c != nil {
 		defer q.busy.Done()

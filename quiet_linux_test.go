@@ -3,6 +3,7 @@ package acpterm
 // When a command's output is read by whom.
 
 import (
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,33 @@ func TestWhatLiesInAQuietPipeIsDrained(t *testing.T) {
 	q.stop()
 	require.Equal(t, "one two", q.text())
 	require.True(t, q.over())
+}
+
+func (q *quiet) isMuch() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.much
+}
+
+// One who wrote much, little at a time, and pauses is read where it is seen again; and with naps when it goes on.
+func TestWhoPausesIsQuietAgain(t *testing.T) {
+	q, w := quietPipe(t)
+	for range 3 {
+		for !q.isMuch() {
+			unix.Write(int(w), []byte("little\n"))
+			q.read()
+		}
+		for q.isMuch() {
+			runtime.Gosched()
+		}
+		require.Nil(t, q.capture)
+		require.Zero(t, q.hot.napping.Load())
+		at := q.ring.total()
+		unix.Write(int(w), []byte("more"))
+		for q.ring.total() < at+4 { // nobody else reads
+			runtime.Gosched()
+		}
+	}
 }
 
 // One who writes more than a little at once, or often, does not keep that thread from the others.

@@ -51,5 +51,8 @@ func (p *pace) read(n int) speed {
 	return moderate
 }
 
-// errWrongManner says that a pipe is better read otherwise than its speed let think.
-var errWrongManner = errors.New("the command does not write in this manner")
+// Why a hot pipe is not read as one any more, though more may come.
+var (
+	errWrongManner = errors.New("the command does not write in this manner") // it is better read otherwise than its speed let think
+	errPause       = errors.New("the command pauses")
+)

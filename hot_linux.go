@@ -18,13 +18,6 @@ import (
 )
 
 const (
-	// nap is for how long a command is left to write. The kernel makes some 75 µs of it, in which it may write 300 KiB.
-	nap = 20 * time.Microsecond
-
-	// patientNaps, one after the other, were worth nothing, and the pipe is not hot any more: about five milliseconds, in which
-	// a command that has no processor gets one.
-	patientNaps = 64
-
 	// fewNapping pipes are read so at once: each has a thread while it naps.
 	fewNapping = 4
 
@@ -38,17 +31,25 @@ const (
 	hotSize  = 1 << 20
 )
 
-// manner is how a hot pipe is read. Numbers are bytes at once.
+// manner is how a hot pipe is read. The sizes are bytes at once.
 type manner struct {
-	worth  int // less, and a nap was in vain
-	enough int // it is read again without a nap
-	most   int // more than that on average, or
-	least  int // smaller writes than that tell against this manner
+	nap    time.Duration // for so long the command is left to write, and for some 55 µs more, since the kernel gathers timers
+	vain   int           // after so many in vain the pipe is not hot any more: five milliseconds, in which who has no processor gets one
+	worth  int           // less, and a nap was in vain
+	enough int           // it is read again without a nap
+	most   int           // more than that on average, or
+	least  int           // smaller writes than that tell against this manner
 }
 
 var (
-	copying     = manner{worth: 1, enough: maxReserve, most: maxReserve / 2}
-	parkingMuch = manner{worth: maxReserve / 2, enough: hotSize / 2, most: math.MaxInt, least: amplyLeast}
+	copying = manner{
+		nap: 100 * time.Microsecond, vain: 32,
+		worth: 1, enough: maxReserve, most: hotSize / 4,
+	}
+	parkingMuch = manner{
+		nap: 20 * time.Microsecond, vain: 64,
+		worth: maxReserve / 2, enough: hotSize / 2, most: math.MaxInt, least: amplyLeast,
+	}
 )
 
 // hotPipes counts those of one manager. The zero value is ready, and nil has none. Its methods may be called concurrently.
@@ -125,7 +126,7 @@ func (m manner) read(pipe rawReader, take takeFunc) error {
 	defer pipe.Control(func(fd uintptr) { resize(fd, size) }) // the system refuses it if more is in there
 
 	var watch watch
-	for naps := 0; naps < patientNaps; {
+	for naps := 0; naps < m.vain; {
 		if closed := pipe.Read(once); closed != nil {
 			return closed
 		}
@@ -142,7 +143,7 @@ func (m manner) read(pipe rawReader, take takeFunc) error {
 			naps = 0
 		}
 		if n < m.enough && n < room {
-			takeNap()
+			m.takeNap()
 		}
 		runtime.Gosched() // a thread that waits in the system may keep others from running Go code: now it is their turn
 	}
@@ -212,8 +213,8 @@ func parkOutput(fd int, parking *parking, ring *ringBuffer) (n, room int, err er
 	return n, room, err
 }
 
-func takeNap() {
-	spec := unix.NsecToTimespec(int64(nap))
+func (m manner) takeNap() {
+	spec := unix.NsecToTimespec(int64(m.nap))
 	unix.Nanosleep(&spec, nil)
 }
 

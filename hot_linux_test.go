@@ -171,7 +171,8 @@ func TestAWrongMannerIsNoticed(t *testing.T) {
 		"writes of 8 KiB":            {parkingMuch, []int{64 << 10, 72 << 10, 80 << 10}, true},
 		"lines":                      {parkingMuch, []int{100_003, 90_001, 80_000}, true},
 		"little":                     {copying, []int{64, 640, 3000}, false},
-		"as much as a pipe can hold": {copying, []int{40 << 10, 64 << 10}, true},
+		"little, but fast":           {copying, []int{80 << 10, 160 << 10}, false},
+		"as much as a pipe can hold": {copying, []int{400 << 10, 700 << 10}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w watch

@@ -131,7 +131,7 @@ type holder int
 const (
 	someone  holder = iota // perhaps
 	ofCrew                 // a process of the leader's session, which runs
-	noOne                  // nor will anybody before the numbers come round: it is a thread's, or an exited process's
+	noOne                  // nor will anybody before the numbers come round: it is a thread's, the kernel's, or an exited process's
 	noOneYet               // but it may have been given out, to a process that is just being made
 )
 
@@ -155,7 +155,7 @@ func (g *procGroup) glance(number int) (process, holder) {
 		return process{}, someone
 	}
 	switch {
-	case isReadable(pidfd):
+	case isReadable(pidfd), session == 0 && isKernels(number): // the kernel's have no session
 		return process{}, noOne
 	case session != g.pid:
 		return process{}, someone

@@ -58,6 +58,10 @@ func TestWhoHasANumber(t *testing.T) {
 		}
 	}
 	require.Equal(t, someone, glance(os.Getpid()), "it is of another session")
+	require.Equal(t, someone, glance(1), "it may be of none, and is a process")
+	if name, _ := os.ReadFile("/proc/2/comm"); string(name) == "kthreadd\n" { // in a pid namespace none are seen
+		require.Equal(t, noOne, glance(2), "it is the kernel's")
+	}
 	const nobodys = 1 << 30
 	require.Equal(t, noOneYet, glance(nobodys))
 

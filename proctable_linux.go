@@ -230,24 +230,45 @@ func readProc(path string) ([]byte, error) {
 	}
 }
 
-// readProcess reads one line of the table; false if there is no such process. The kernel gives a line at once.
-func readProcess(pid int) (process, bool) {
+// readLine reads one line of the table from the third field on, the state; nil if there is no such process. The kernel gives a
+// line at once.
+func readLine(pid int) (fields []string) {
 	fd, err := retry(func() (int, error) {
 		return unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {
-		return process{}, false
+		return nil
 	}
 	defer unix.Close(fd)
 	var line [2 << 10]byte
 	n, err := retry(func() (int, error) { return unix.Read(fd, line[:]) })
 	if err != nil {
-		return process{}, false
+		return nil
 	}
 	stat := line[:n]
 	// "pid (name) state parent group session …": the name may hold anything, ")" too (man 5 proc_pid_stat).
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 36 || fields[35] == "-1" { // exit_signal: it is the number of a thread
+	fields = strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 36 {
+		return nil
+	}
+	return fields
+}
+
+// isKernels reports whether a number is that of one of the kernel's own threads, which it starts now and then.
+func isKernels(pid int) bool {
+	const kernelThread = 0x200000 // PF_KTHREAD
+	fields := readLine(pid)
+	if fields == nil {
+		return false
+	}
+	flags, _ := strconv.ParseUint(fields[6], 10, 64)
+	return flags&kernelThread != 0
+}
+
+// readProcess reads one line of the table; false if there is no such process.
+func readProcess(pid int) (process, bool) {
+	fields := readLine(pid)
+	if fields == nil || fields[35] == "-1" { // exit_signal: it is the number of a thread
 		return process{}, false
 	}
 	var relations [3]int

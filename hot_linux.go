@@ -34,7 +34,7 @@ const (
 // manner is how a hot pipe is read. The sizes are bytes at once.
 type manner struct {
 	nap    time.Duration // for so long the command is left to write, and for some 55 µs more, since the kernel gathers timers
-	vain   int           // after so many in vain the pipe is not hot any more: five milliseconds, in which who has no processor gets one
+	vain   int           // after so many in vain the pipe is not hot any more: milliseconds, in which who has no processor gets one
 	worth  int           // less, and a nap was in vain
 	enough int           // it is read again without a nap
 	most   int           // more than that on average, or
@@ -113,17 +113,22 @@ type takeFunc func(fd int) (n, room int, err error)
 // read takes output, and naps, as long as something comes of it. It returns errPause, errWrongManner, or why nothing more can be
 // read.
 func (m manner) read(pipe rawReader, take takeFunc) error {
-	var n, room, size int
+	var size int
+	closed := pipe.Control(func(fd uintptr) {
+		size, _ = unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
+		resize(fd, hotSize)
+	})
+	if closed != nil {
+		return closed
+	}
+	defer pipe.Control(func(fd uintptr) { resize(fd, size) }) // the system refuses it if more is in there
+
+	var n, room int
 	var err error
 	once := func(fd uintptr) (done bool) { // made once: it takes memory each time
-		if size == 0 {
-			size, _ = unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
-			resize(fd, hotSize)
-		}
 		n, room, err = take(int(fd))
 		return true
 	}
-	defer pipe.Control(func(fd uintptr) { resize(fd, size) }) // the system refuses it if more is in there
 
 	var watch watch
 	for naps := 0; naps < m.vain; {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -273,6 +274,21 @@ func TestAHotPipeGetsItsSizeBack(t *testing.T) {
 	}
 	require.ErrorIs(t, <-came, errPause)
 	require.Equal(t, 64<<10, size())
+}
+
+// Whoever is interrupted before the first read leaves the pipe as it was, too.
+func TestAnInterruptedHotPipeKeepsItsSize(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	defer w.Close()
+	raw, err := r.SyscallConn()
+	require.NoError(t, err)
+	r.SetReadDeadline(time.Unix(1, 0))
+	require.ErrorIs(t, new(hotPipes).read(often, raw, newRingBuffer(1000)), os.ErrDeadlineExceeded)
+	size, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
+	require.NoError(t, err)
+	require.Equal(t, 64<<10, size)
 }
 
 // Law 2, for those who write without end: what was written before is there, though the pipe stays open.

@@ -21,6 +21,10 @@ const (
 	// fewNapping pipes are read so at once: each has a thread while it naps.
 	fewNapping = 4
 
+	// fairReads are made until other goroutines have their turn: a thread that naps may keep them from running. It wakes another
+	// thread each time.
+	fairReads = 8
+
 	// fewWide pipes are made wider for good. A user has an allowance of wide pipes, 64 MiB in all (man 7 pipe,
 	// pipe-user-pages-soft).
 	fewWide = 8
@@ -82,7 +86,7 @@ func (h *hotPipes) read(speed speed, pipe rawReader, ring *ringBuffer) error {
 		return nil
 	}
 	if speed == often {
-		return copying.read(pipe, func(fd int) (int, int, error) { return copyOutput(fd, ring, maxReserve) })
+		return copying.read(h, pipe, func(fd int) (int, int, error) { return copyOutput(fd, ring, maxReserve) })
 	}
 	return h.readParking(pipe, ring)
 }
@@ -98,7 +102,7 @@ func (h *hotPipes) readParking(pipe rawReader, ring *ringBuffer) error {
 	}
 	defer parking.close()
 	defer ring.fetch()
-	err = parkingMuch.read(pipe, func(fd int) (int, int, error) { return parkOutput(fd, parking, ring) })
+	err = parkingMuch.read(h, pipe, func(fd int) (int, int, error) { return parkOutput(fd, parking, ring) })
 	if err == errNoParking {
 		h.copied.Store(true)
 		return nil
@@ -112,7 +116,7 @@ type takeFunc func(fd int) (n, room int, err error)
 
 // read takes output, and naps, as long as something comes of it. It returns errPause, errWrongManner, or why nothing more can be
 // read.
-func (m manner) read(pipe rawReader, take takeFunc) error {
+func (m manner) read(h *hotPipes, pipe rawReader, take takeFunc) error {
 	var size int
 	closed := pipe.Control(func(fd uintptr) {
 		size, _ = unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
@@ -131,7 +135,7 @@ func (m manner) read(pipe rawReader, take takeFunc) error {
 	}
 
 	var watch watch
-	for naps := 0; naps < m.vain; {
+	for naps, reads := 0, 0; naps < m.vain; {
 		if closed := pipe.Read(once); closed != nil {
 			return closed
 		}
@@ -150,7 +154,9 @@ func (m manner) read(pipe rawReader, take takeFunc) error {
 		if n < m.enough && n < room {
 			m.takeNap()
 		}
-		runtime.Gosched() // a thread that waits in the system may keep others from running Go code: now it is their turn
+		if reads++; reads%fairReads == 0 || h.crowd() {
+			runtime.Gosched()
+		}
 	}
 	return errPause
 }
@@ -217,6 +223,9 @@ func parkOutput(fd int, parking *parking, ring *ringBuffer) (n, room int, err er
 	}
 	return n, room, err
 }
+
+// crowd reports whether so many nap that nobody may be left to run Go code.
+func (h *hotPipes) crowd() bool { return int(h.napping.Load()) >= runtime.GOMAXPROCS(0) }
 
 func (m manner) takeNap() {
 	spec := unix.NsecToTimespec(int64(m.nap))

@@ -19,7 +19,7 @@ import (
 
 const (
 	// fewNapping pipes are read so at once: each has a thread while it naps.
-	fewNapping = 4
+	fewNapping = 2
 
 	// fairReads are made until other goroutines have their turn: a thread that naps may keep them from running. It wakes another
 	// thread each time.

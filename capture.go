@@ -43,10 +43,10 @@ func newCapture(pipe *os.File, ring *ringBuffer, hot *hotPipes) *capture {
 	return &capture{pipe: pipe, ring: ring, hot: hot, ended: make(chan struct{})}
 }
 
-// fairAfter is how many reads that fill all the room they had, a megabyte in all, one capture makes before others have their
+// fairAfter is how many reads that fill all the room they had, 1.5 MiB in all, one capture makes before others have their
 // turn. Go would interrupt it after 10 ms, in which it reads fifty: with a thousand of them the last would wait for seconds.
 // Fewer would be fairer and slower, since each turn begins with a buffer that has left the processor's caches.
-const fairAfter = 16
+const fairAfter = 24
 
 // wideAfter is how many such reads there are until the pipe is made wider.
 const wideAfter = 24

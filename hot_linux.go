@@ -42,17 +42,22 @@ type manner struct {
 	worth  int           // less, and a nap was in vain
 	enough int           // it is read again without a nap
 	most   int           // more than that on average, or
-	least  int           // smaller writes than that tell against this manner
+	least  int           // smaller writes than that tell against this manner:
+	doubts int           // so often in a row, since a command that was held up looks like another one, and it is wrong
 }
 
 var (
 	copying = manner{
 		nap: 100 * time.Microsecond, vain: 32,
-		worth: 1, enough: maxReserve, most: hotSize / 4,
+		worth: 1, enough: maxReserve, most: hotSize / 4, doubts: 3,
+	}
+	tryingToCopy = manner{
+		nap: copying.nap, vain: 8,
+		worth: 1, enough: maxReserve, most: hotSize / 4, doubts: 1,
 	}
 	parkingMuch = manner{
 		nap: 20 * time.Microsecond, vain: 64,
-		worth: maxReserve / 2, enough: hotSize / 2, most: math.MaxInt, least: amplyLeast,
+		worth: maxReserve / 2, enough: hotSize / 2, most: math.MaxInt, least: amplyLeast, doubts: 3,
 	}
 )
 
@@ -85,8 +90,12 @@ func (h *hotPipes) read(speed speed, pipe rawReader, ring *ringBuffer) error {
 	if h.napping.Add(1) > fewNapping {
 		return nil
 	}
-	if speed == often {
-		return copying.read(h, pipe, func(fd int) (int, int, error) { return copyOutput(fd, ring, maxReserve) })
+	copied := func(fd int) (n, room int, err error) { return copyOutput(fd, ring, maxReserve) }
+	switch speed {
+	case often:
+		return copying.read(h, pipe, copied)
+	case unknown:
+		return tryingToCopy.read(h, pipe, copied)
 	}
 	return h.readParking(pipe, ring)
 }
@@ -172,10 +181,7 @@ type watch struct {
 	against int // how often in a row they told against the manner
 }
 
-const (
-	watchedPieces = 4 // are looked at together
-	mostAgainst   = 3 // since a command that was held up looks like another one
-)
+const watchedPieces = 4 // are looked at together
 
 // wrong counts a read, which may have left nothing in the pipe, and reports whether the manner is wrong.
 func (w *watch) wrong(m manner, n int, whole bool) bool {
@@ -197,7 +203,7 @@ func (w *watch) wrong(m manner, n int, whole bool) bool {
 		w.against = 0
 	}
 	w.pieces, w.bytes, w.divisor = 0, 0, 0
-	return w.against == mostAgainst
+	return w.against == m.doubts
 }
 
 func commonDivisor(a, b int) int {

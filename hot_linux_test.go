@@ -178,7 +178,7 @@ func TestAWrongMannerIsNoticed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var w watch
 			wrong := false
-			for i := range 1 + 2*watchedPieces*mostAgainst {
+			for i := range 1 + 2*watchedPieces*test.manner.doubts {
 				n := test.pieces[i%len(test.pieces)]
 				wrong = wrong || w.wrong(test.manner, n-min(n/2, 4096), false) || w.wrong(test.manner, min(n/2, 4096), true)
 			}
@@ -188,7 +188,7 @@ func TestAWrongMannerIsNoticed(t *testing.T) {
 	var w watch
 	w.wrong(parkingMuch, 1, true) // the first one may have begun before
 	for range 1000 {
-		for range watchedPieces * (mostAgainst - 1) {
+		for range watchedPieces * (parkingMuch.doubts - 1) {
 			require.False(t, w.wrong(parkingMuch, 1000, true), "it was held up")
 		}
 		for range watchedPieces {

@@ -24,6 +24,7 @@ type quiet struct {
 	mu      sync.Mutex // held over reads, none of which waits
 	pieces  int        // that were read
 	pace    pace
+	large   bool     // there was a large piece
 	much    bool     // there is a goroutine, run
 	ended   bool     // the ring is closed, and so is the pipe
 	capture *capture // who reads from now on; nil while nobody does
@@ -83,6 +84,10 @@ func (q *quiet) readLocked() {
 			return
 		case q.pace.read(n) == often:
 			q.muchLocked(often)
+			return
+		case size > quietSize && !q.large: // it may have been written little at a time, and is seen late
+			q.large = true
+			q.muchLocked(unknown)
 			return
 		case q.pieces > quietPieces || size > quietSize:
 			q.muchLocked(moderate)

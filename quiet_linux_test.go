@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -71,6 +72,23 @@ func TestWhoPausesIsQuietAgain(t *testing.T) {
 			runtime.Gosched()
 		}
 	}
+}
+
+// What comes late, and so at once, may have been written little at a time: it is not taken for what needs Go's poller, the
+// first time.
+func TestALargePieceIsNotHeldAgainstTheCommand(t *testing.T) {
+	q, w := quietPipe(t)
+	large := []byte(strings.Repeat("little\n", 5000))
+	unix.Write(int(w), large)
+	q.read()
+	for q.isMuch() {
+		runtime.Gosched()
+	}
+	require.Nil(t, q.capture)
+	require.Equal(t, int64(len(large)), q.ring.total())
+	unix.Write(int(w), large)
+	q.read()
+	require.Eventually(t, func() bool { return q.unlessCaptured(func() {}) != nil }, time.Minute, time.Millisecond)
 }
 
 // One who writes more than a little at once, or often, does not keep that thread from the others.

@@ -14,6 +14,7 @@ const (
 	moderate speed = iota // it pauses, or writes some kilobytes at a time
 	often                 // without end, and little at a time
 	amply                 // without end, and much at a time
+	unknown               // much came at once, and how it was written is to be seen
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// fewNapping pipes are read so at once: each has a thread while it naps.
+	// fewNapping pipes are read so at once: each has a thread while it naps, and wakes it some thousand times a second.
 	fewNapping = 2
 
 	// fairReads are made until other goroutines have their turn: a thread that naps may keep them from running. It wakes another
@@ -51,15 +51,18 @@ var (
 		nap: 100 * time.Microsecond, vain: 32,
 		worth: 1, enough: maxReserve, most: hotSize / 4, doubts: 3,
 	}
-	tryingToCopy = manner{
-		nap: copying.nap, vain: 8,
-		worth: 1, enough: maxReserve, most: hotSize / 4, doubts: 1,
-	}
-	parkingMuch = manner{
+	tryingToCopy = copying.given(8, 1)
+	parkingMuch  = manner{
 		nap: 20 * time.Microsecond, vain: 64,
 		worth: maxReserve / 2, enough: hotSize / 2, most: math.MaxInt, least: amplyLeast, doubts: 3,
 	}
 )
+
+// given is the same with another patience.
+func (m manner) given(vain, doubts int) manner {
+	m.vain, m.doubts = vain, doubts
+	return m
+}
 
 // hotPipes counts those of one manager. The zero value is ready, and nil has none. Its methods may be called concurrently.
 type hotPipes struct {
@@ -78,6 +81,9 @@ func (h *hotPipes) widen(pipe *os.File) (leave func()) {
 	}
 	return func() { h.wide.Add(-1) }
 }
+
+// crowd reports whether so many nap that nobody may be left to run Go code.
+func (h *hotPipes) crowd() bool { return int(h.napping.Load()) >= runtime.GOMAXPROCS(0) }
 
 // read moves a pipe's output into a ring buffer as long as its command goes on as it did. It returns errPause when that pauses;
 // errWrongManner when this should not be tried again; nil if it is not tried, as when enough others are hot; and else why nothing more
@@ -229,9 +235,6 @@ func parkOutput(fd int, parking *parking, ring *ringBuffer) (n, room int, err er
 	}
 	return n, room, err
 }
-
-// crowd reports whether so many nap that nobody may be left to run Go code.
-func (h *hotPipes) crowd() bool { return int(h.napping.Load()) >= runtime.GOMAXPROCS(0) }
 
 func (m manner) takeNap() {
 	spec := unix.NsecToTimespec(int64(m.nap))

@@ -51,13 +51,29 @@ func (r *ringBuffer) isParked() bool {
 
 const endless = int64(1) << 60
 
+// rawPipe is a pipe, which is closed when the test is over.
+func rawPipe(t *testing.T) (r, w *os.File, raw rawReader) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		w.Close()
+		r.Close()
+	})
+	raw, err = r.SyscallConn()
+	require.NoError(t, err)
+	return r, w, raw
+}
+
+func pipeSize(t *testing.T, w *os.File) int {
+	size, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
+	require.NoError(t, err)
+	return size
+}
+
 // hotRead has a pipe read in a manner after something was done with its writing end, and returns the ring buffer, that end and what
 // will come of it.
 func hotRead(t *testing.T, h *hotPipes, s speed, before func(w *os.File)) (*ringBuffer, *os.File, <-chan error) {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	raw, err := r.SyscallConn()
-	require.NoError(t, err)
+	_, w, raw := rawPipe(t)
 	ring := newRingBuffer(1 << 20)
 	ring.write(numbered(period-(2<<20)%period, 2<<20), maxReserve) // as if the rest came after it
 	before(w)
@@ -67,7 +83,6 @@ func hotRead(t *testing.T, h *hotPipes, s speed, before func(w *os.File)) (*ring
 	t.Cleanup(func() {
 		w.Close()
 		over.Wait()
-		r.Close()
 	})
 	return ring, w, came
 }
@@ -237,12 +252,7 @@ func TestAHotPipeThatGetsHotter(t *testing.T) {
 
 // What is parked comes into the ring buffer's place for it. A buffer that still grows may have none.
 func TestNothingIsParkedBeforeTheBufferIsFull(t *testing.T) {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	defer r.Close()
-	defer w.Close()
-	raw, err := r.SyscallConn()
-	require.NoError(t, err)
+	_, w, raw := rawPipe(t)
 	ring := newRingBuffer(1 << 20)
 	ring.write(numbered(0, 1<<19), maxReserve)
 	w.Write(numbered(1<<19, 60<<10))
@@ -267,28 +277,16 @@ func TestFewNap(t *testing.T) {
 // A pipe that is not hot any more has the size that it had: wide ones are counted.
 func TestAHotPipeGetsItsSizeBack(t *testing.T) {
 	_, w, came := hotRead(t, new(hotPipes), amply, func(*os.File) {})
-	size := func() int {
-		n, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
-		require.NoError(t, err)
-		return n
-	}
 	require.ErrorIs(t, <-came, errPause)
-	require.Equal(t, 64<<10, size())
+	require.Equal(t, 64<<10, pipeSize(t, w))
 }
 
 // Whoever is interrupted before the first read leaves the pipe as it was, too.
 func TestAnInterruptedHotPipeKeepsItsSize(t *testing.T) {
-	r, w, err := os.Pipe()
-	require.NoError(t, err)
-	defer r.Close()
-	defer w.Close()
-	raw, err := r.SyscallConn()
-	require.NoError(t, err)
+	r, w, raw := rawPipe(t)
 	r.SetReadDeadline(time.Unix(1, 0))
 	require.ErrorIs(t, new(hotPipes).read(often, raw, newRingBuffer(1000)), os.ErrDeadlineExceeded)
-	size, err := unix.FcntlInt(w.Fd(), unix.F_GETPIPE_SZ, 0)
-	require.NoError(t, err)
-	require.Equal(t, 64<<10, size)
+	require.Equal(t, 64<<10, pipeSize(t, w))
 }
 
 // Law 2, for those who write without end: what was written before is there, though the pipe stays open.

@@ -65,8 +65,8 @@ func (g growth) row() row {
 	return r
 }
 
-// averaged is a turn that does something so many times, and finds the means: the least of many short times would be less than the
-// least of a few long ones, whatever they are of.
+// averaged is a turn that does something so many times, and finds the means, so that few take as long to measure as many, and
+// are disturbed as much.
 func averaged(times int, do turn) turn {
 	return func(f findings) error {
 		each := make(findings)

@@ -235,7 +235,7 @@ func TestAHotPipeThatGetsHotter(t *testing.T) {
 	q, end := quietPipe(t)
 	w := os.NewFile(uintptr(end), "w")
 	f := flood(w, 64, endless)
-	for !q.much {
+	for !q.isMuch() {
 		q.read()
 	}
 	f.stop()
@@ -301,7 +301,7 @@ func TestHotOutputIsDrained(t *testing.T) {
 				w := os.NewFile(uintptr(end), "w")
 				chunk, total := test.chunk, test.total
 				f := flood(w, chunk, total)
-				for !q.much && f.written.Load() < total {
+				for !q.isMuch() && f.written.Load() < total {
 					q.read()
 				}
 				f.over.Wait()
@@ -323,7 +323,7 @@ func TestAHotPipeIsStopped(t *testing.T) {
 			q, end := quietPipe(t)
 			w := os.NewFile(uintptr(end), "w")
 			f := flood(w, chunk, endless)
-			for !q.much {
+			for !q.isMuch() {
 				q.read()
 			}
 			for q.ring.total() < 2<<20 {

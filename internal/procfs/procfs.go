@@ -1,0 +1,20 @@
+// Package procfs reads the system's process table: /proc on Linux, sysctl kern.proc on macOS and FreeBSD, nothing elsewhere. It
+// only reads, and on Linux it signals one process at a time, through a handle that can mean no other. It imports the standard
+// library and x/sys, and knows nothing of process trees.
+package procfs
+
+// ID tells a process from every other one of this boot of the machine, unless its number comes round within a tick.
+type ID struct {
+	PID     int
+	Started uint64 // on Linux clock ticks after the machine's start, elsewhere microseconds since 1970
+}
+
+// Process is one line of the table.
+type Process struct {
+	ID
+	Parent, Group, Session int
+	Exited                 bool // it is a zombie, and so are all its threads
+	Stopped                bool // by a signal; known on Linux alone, as are the fields below
+	Executing              bool // it is becoming another program or about to exit: its environment may be missing
+	Environ                int  // bytes of its environment, where it may be seen
+}

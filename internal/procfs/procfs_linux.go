@@ -1,0 +1,293 @@
+package procfs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Handle is one process, opened: whatever happens to its number, the handle means no other process. It is a descriptor
+// of the process's directory in /proc, which works where seccomp filters refuse pidfd_open. It may not be used
+// concurrently with Close.
+type Handle struct{ dir int }
+
+// Open opens the process with a number. The caller looks at it through the handle to know which one that is. It fails with
+// an error that is fs.ErrNotExist when there is none.
+func Open(pid int) (Handle, error) {
+	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
+	if err == unix.ESRCH {
+		err = unix.ENOENT
+	}
+	return Handle{dir}, err
+}
+
+// Close frees the handle.
+func (h Handle) Close() { unix.Close(h.dir) }
+
+// Signal sends a signal to the process.
+func (h Handle) Signal(sig syscall.Signal) error {
+	return os.NewSyscallError("pidfd_send_signal", unix.PidfdSendSignal(h.dir, sig, nil, 0))
+}
+
+// Process is the process's line of the table. It fails when the process has exited and was reaped, and for a thread that
+// is no process.
+func (h Handle) Process() (Process, error) {
+	var line [2 << 10]byte // longer than any line; the kernel gives a line at once
+	n, err := h.read("stat", line[:])
+	if err != nil {
+		return Process{}, err
+	}
+	return parseStat(line[:n])
+}
+
+// Variable is a variable of the environment that the process's program was started with, empty if there is none, and the
+// bytes of the environment that could be read: fewer than Process has when the process becomes another program,
+// and none for a moment then. It fails when this process may not see it.
+func (h Handle) Variable(name string) (value string, size int, err error) {
+	fd, err := open(h.dir, "environ", 0)
+	if err != nil {
+		return "", 0, err
+	}
+	defer unix.Close(fd)
+	environ, err := readAll(fd)
+	for variable := range bytes.SplitSeq(environ, []byte{0}) {
+		if value, ok := bytes.CutPrefix(variable, []byte(name+"=")); ok {
+			return string(value), len(environ), nil
+		}
+	}
+	return "", len(environ), err
+}
+
+// CanWriteTo reports whether the process has a pipe open for writing, as far as this process may see that.
+func (h Handle) CanWriteTo(pipe uint64) bool {
+	fd, err := open(h.dir, "fd", unix.O_DIRECTORY)
+	if err != nil {
+		return false
+	}
+	entries := os.NewFile(uintptr(fd), "fd")
+	defer entries.Close()
+	names, _ := entries.Readdirnames(-1)
+	target := fmt.Sprintf("pipe:[%d]", pipe)
+	var link [64]byte
+	for _, name := range names {
+		n, err := unix.Readlinkat(fd, name, link[:])
+		if err != nil || string(link[:n]) != target {
+			continue
+		}
+		var status unix.Stat_t
+		if unix.Fstatat(fd, name, &status, unix.AT_SYMLINK_NOFOLLOW) == nil && status.Mode&0o200 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Owner is the user that the process runs as, or root when it may not be looked at.
+func (h Handle) Owner() (uid int) {
+	var status unix.Stat_t
+	if unix.Fstat(h.dir, &status) != nil {
+		return -1
+	}
+	return int(status.Uid)
+}
+
+// Executes is the file that the process runs, as a device and an inode; false if that cannot be seen.
+func (h Handle) Executes() (file [2]uint64, ok bool) {
+	var status unix.Stat_t
+	err := unix.Fstatat(h.dir, "exe", &status, 0)
+	return [2]uint64{uint64(status.Dev), status.Ino}, err == nil
+}
+
+func (h Handle) read(name string, p []byte) (int, error) {
+	fd, err := open(h.dir, name, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(fd)
+	return retry(func() (int, error) { return unix.Read(fd, p) })
+}
+
+// Read is the line of the process with a number. It fails with an error that is fs.ErrNotExist or syscall.ESRCH when
+// there is none.
+func Read(pid int) (Process, error) {
+	h, err := Open(pid)
+	if err != nil {
+		return Process{}, err
+	}
+	defer h.Close()
+	return h.Process()
+}
+
+// The fields of a line after the name, from the state on.
+const (
+	fieldState      = 0
+	fieldParent     = 1
+	fieldGroup      = 2
+	fieldSession    = 3
+	fieldThreads    = 17
+	fieldStarted    = 19
+	fieldStartCode  = 23 // 0 until a new program has all of its environment; 1 where it may not be seen
+	fieldExitSignal = 35 // -1 of a thread that is no process
+	fieldEnvStart   = 47
+	fieldEnvEnd     = 48 // both are 0 where they may not be seen
+)
+
+func parseStat(line []byte) (p Process, err error) {
+	// "pid (name) state parent …": the name may hold anything, ")" too.
+	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if open < 0 || end < 0 {
+		return p, errors.New("procfs: a line of the process table has no name")
+	}
+	fields := strings.Fields(string(line[end+1:]))
+	if len(fields) <= fieldEnvEnd {
+		return p, errors.New("procfs: a line of the process table is too short")
+	}
+	if fields[fieldExitSignal] == "-1" {
+		return p, unix.ESRCH
+	}
+	number := func(field int) int {
+		n, _ := strconv.Atoi(fields[field])
+		return n
+	}
+	p.PID, _ = strconv.Atoi(string(bytes.TrimSpace(line[:open])))
+	p.Started, err = strconv.ParseUint(fields[fieldStarted], 10, 64)
+	p.Parent, p.Group, p.Session = number(fieldParent), number(fieldGroup), number(fieldSession)
+	state := fields[fieldState]
+	p.Exited = state == "X" || state == "Z" && number(fieldThreads) <= 1
+	p.Stopped = state == "T"
+	p.Executing = fields[fieldStartCode] == "0"
+	p.Environ = number(fieldEnvEnd) - number(fieldEnvStart)
+	return p, err
+}
+
+// PIDs are the numbers of all processes, the lowest first. One that begins during the call may be missing; one whose
+// number is above the last that was given out before the call is not needed by callers that ask for LastPID first.
+func PIDs() (pids []int, err error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	if !slices.Contains(pids, os.Getpid()) {
+		return nil, errors.New("procfs: this process is not in /proc, so other processes are missing as well")
+	}
+	return pids, nil
+}
+
+// Counters says how process numbers were given out. The zero value is ready. Its methods may be called concurrently, but
+// not with or after Close.
+type Counters struct {
+	once sync.Once
+	fd   int // of /proc/loadavg, open, so that a call takes one system call
+	err  error
+}
+
+// LastPID is the number that was given out last to a process or thread (the last field in man 5 proc_loadavg).
+func (c *Counters) LastPID() (int, error) {
+	c.once.Do(func() { c.fd, c.err = openKernelFile("/proc/loadavg") })
+	if c.err != nil {
+		return 0, c.err
+	}
+	var line [128]byte
+	n, err := retry(func() (int, error) { return unix.Pread(c.fd, line[:], 0) })
+	if err != nil {
+		return 0, err
+	}
+	text := bytes.TrimSpace(line[:n])
+	return strconv.Atoi(string(text[bytes.LastIndexByte(text, ' ')+1:]))
+}
+
+// Close closes the file.
+func (c *Counters) Close() {
+	c.once.Do(func() { c.err = os.ErrClosed })
+	if c.err == nil {
+		unix.Close(c.fd)
+	}
+}
+
+// openKernelFile opens a file of /proc, and fails if another file is mounted over it, such as lxcfs's in a container, which
+// is up to five seconds old.
+func openKernelFile(path string) (int, error) {
+	fd, err := open(unix.AT_FDCWD, path, 0)
+	if err != nil {
+		return -1, err
+	}
+	var system unix.Statfs_t
+	_, err = retry(func() (int, error) { return 0, unix.Fstatfs(fd, &system) })
+	if err == nil && system.Type != unix.PROC_SUPER_MAGIC {
+		err = fmt.Errorf("procfs: %s is not the kernel's", path)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// Forks is how many processes and threads the machine has ever begun ("processes" in man 5 proc_stat), and Limit is the
+// highest process number and one more; 0 where that is not known.
+func Forks() uint64 {
+	stat, _ := readFile("/proc/stat")
+	_, rest, _ := bytes.Cut(stat, []byte("\nprocesses "))
+	text, _, _ := bytes.Cut(rest, []byte("\n"))
+	n, _ := strconv.ParseUint(string(text), 10, 64)
+	return n
+}
+
+// Limit is one more than the highest process number that the system gives out; 0 where that is not known.
+func Limit() uint64 {
+	text, _ := readFile("/proc/sys/kernel/pid_max")
+	n, _ := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
+	return n
+}
+
+func readFile(path string) ([]byte, error) {
+	fd, err := open(unix.AT_FDCWD, path, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	return readAll(fd)
+}
+
+// readAll reads a descriptor to its end. It spares the calls by which os.ReadFile offers a file to Go's poller.
+func readAll(fd int) ([]byte, error) {
+	data := make([]byte, 0, 4<<10)
+	for {
+		n, err := retry(func() (int, error) { return unix.Read(fd, data[len(data):cap(data)]) })
+		if err != nil || n == 0 {
+			return data, err
+		}
+		data = slices.Grow(data[:len(data)+n], 1<<9)
+	}
+}
+
+func open(dir int, path string, flags int) (int, error) {
+	return retry(func() (int, error) { return unix.Openat(dir, path, unix.O_RDONLY|unix.O_CLOEXEC|flags, 0) })
+}
+
+// retry makes a system call again for as long as signals interrupt it.
+func retry(call func() (int, error)) (n int, err error) {
+	for n, err = call(); err == unix.EINTR; {
+		n, err = call()
+	}
+	return n, err
+}

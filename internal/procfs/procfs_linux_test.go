@@ -1,0 +1,167 @@
+package procfs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// statLine is a line of the table with a name.
+func statLine(pid int, name, state string, rest ...int) []byte {
+	fields := make([]int, 49)
+	copy(fields, rest)
+	line := fmt.Sprintf("%d (%s) %s", pid, name, state)
+	for _, field := range fields {
+		line += fmt.Sprint(" ", field)
+	}
+	return []byte(line + "\n")
+}
+
+func TestNamesInTheTable(t *testing.T) {
+	for _, name := range []string{"sh", "", "a b", ") Z 1 (", "((", "))", "\n", "1 (x) R 2 3 4", "\xff", strings.Repeat(")", 15)} {
+		p, err := parseStat(statLine(7, name, "S", 3, 4, 5))
+		require.NoError(t, err, "%q", name)
+		require.Equal(t, 7, p.PID)
+		require.Equal(t, []int{3, 4, 5}, []int{p.Parent, p.Group, p.Session}, "%q", name)
+		require.False(t, p.Exited)
+	}
+	for _, line := range []string{"", "7", "7 (sh", "7 sh) S", "7 (sh) S 1 2 3", ")("} {
+		_, err := parseStat([]byte(line))
+		require.Error(t, err, "%q", line)
+	}
+}
+
+// A name cannot change what a line says.
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("sh"), []byte("7 (sh) S 1 2 3"))
+	f.Add([]byte(") Z 1 ("), []byte(")("))
+	f.Add([]byte("\x00)"), []byte("7 () S"))
+	f.Fuzz(func(t *testing.T, name, line []byte) {
+		parseStat(line) // does not panic
+		p, err := parseStat(statLine(7, string(name), "T", 3, 4, 5))
+		if err != nil || p.PID != 7 || p.Parent != 3 || p.Group != 4 || p.Session != 5 || p.Exited || !p.Stopped {
+			t.Fatalf("%q: %+v, %v", name, p, err)
+		}
+	})
+}
+
+// A thread may give itself any name. The main thread's is the process's.
+func TestAProcessWithAnOddName(t *testing.T) {
+	name := append([]byte(") Z 0 0 0 ("), 0)
+	done := make(chan struct{})
+	defer close(done)
+	named := make(chan int)
+	go func() {
+		runtime.LockOSThread() // which ends with the goroutine
+		unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0)
+		named <- unix.Gettid()
+		<-done
+	}()
+	thread := <-named
+	if thread == os.Getpid() {
+		t.Skip("the goroutine has the first thread")
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/stat", thread))
+	require.NoError(t, err)
+	require.Contains(t, string(text), string(name[:len(name)-1]))
+	_, err = Read(thread)
+	require.ErrorIs(t, err, unix.ESRCH, "a thread is no process")
+	p, err := Read(os.Getpid())
+	require.NoError(t, err)
+	require.Equal(t, os.Getppid(), p.Parent)
+}
+
+// A new program's environment seems to be empty while it is being put in place. Where its code begins is set after that.
+func TestAProgramThatIsBeingPutInPlace(t *testing.T) {
+	fields := make([]int, 48)
+	fields[fieldStartCode-1], fields[fieldEnvStart-1], fields[fieldEnvEnd-1] = 0, 1000, 1000
+	p, err := parseStat(statLine(7, "sh", "R", fields...))
+	require.NoError(t, err)
+	require.True(t, p.Executing)
+	fields[fieldStartCode-1], fields[fieldEnvEnd-1] = 500, 1070
+	p, err = parseStat(statLine(7, "sh", "R", fields...))
+	require.NoError(t, err)
+	require.False(t, p.Executing)
+	require.Equal(t, 70, p.Environ)
+}
+
+const lastPID = "/proc/sys/kernel/ns_last_pid"
+
+// A handle means the process that it was opened for, whatever becomes of the number.
+func TestAHandleDoesNotMeanALaterProcess(t *testing.T) {
+	text, err := os.ReadFile(lastPID)
+	if err == nil {
+		err = os.WriteFile(lastPID, []byte(strings.TrimSpace(string(text))), 0)
+	}
+	if err != nil {
+		t.Skipf("this needs to choose process numbers: %v", err)
+	}
+	for range 50 {
+		first := exec.Command("sleep", "300")
+		require.NoError(t, first.Start())
+		handle, err := Open(first.Process.Pid)
+		require.NoError(t, err)
+		require.NoError(t, handle.Signal(syscall.SIGKILL))
+		first.Wait()
+		require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, first.Process.Pid-1), 0))
+		second := exec.Command("sleep", "300")
+		require.NoError(t, second.Start())
+		same := second.Process.Pid == first.Process.Pid
+		_, err = handle.Process()
+		require.Error(t, err)
+		require.ErrorIs(t, handle.Signal(syscall.SIGKILL), unix.ESRCH)
+		require.False(t, handle.CanWriteTo(1))
+		_, size, err := handle.Variable("PATH")
+		require.Zero(t, size)
+		require.Error(t, err)
+		handle.Close()
+		now, err := Read(second.Process.Pid)
+		require.NoError(t, err)
+		require.False(t, now.Exited)
+		second.Process.Kill()
+		status, err := second.Process.Wait()
+		require.NoError(t, err)
+		require.Equal(t, "signal: killed", status.String())
+		if same {
+			return
+		}
+	}
+	t.Fatal("no process got the number of another")
+}
+
+func TestTheTable(t *testing.T) {
+	pids, err := PIDs()
+	require.NoError(t, err)
+	require.Contains(t, pids, os.Getpid())
+	require.IsIncreasing(t, pids)
+	var c Counters
+	defer c.Close()
+	_, err = c.LastPID()
+	require.NoError(t, err)
+	require.Positive(t, Forks())
+	require.Greater(t, Limit(), uint64(os.Getpid()))
+	_, err = Open(1 << 30)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestWhoCanWriteToAPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	var status unix.Stat_t
+	require.NoError(t, unix.Fstat(int(w.Fd()), &status))
+	self, err := Open(os.Getpid())
+	require.NoError(t, err)
+	defer self.Close()
+	require.True(t, self.CanWriteTo(status.Ino))
+	w.Close()
+	require.False(t, self.CanWriteTo(status.Ino), "the reading end is no use")
+}

@@ -1,0 +1,225 @@
+// Package capture copies a command's output from a pipe into a sink: one goroutine a command, parked in Go's poller
+// while the pipe is empty. It knows files and bytes, and nothing of processes. It imports the standard library and
+// x/sys.
+package capture
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+)
+
+// Sink receives the output. Reserve returns room for up to n bytes, at least one; Commit says how many of them hold
+// output now; Close says that no more will come. A Reader calls them from one goroutine at a time.
+type Sink interface {
+	Reserve(n int) []byte
+	Commit(n int)
+	Close()
+}
+
+const (
+	minRead = 512      // bytes of room for the first read: most commands write little
+	maxRead = 64 << 10 // and at most, which is what a pipe holds unless it was resized
+)
+
+// A Reader copies what arrives in a pipe into a Sink, until the last process that has the pipe open for writing has
+// closed it, or until Stop. Its methods may be called concurrently. None of them waits, except Stop.
+type Reader struct {
+	pipe  *os.File
+	sink  Sink
+	ended chan struct{}                        // closed when the pipe and the sink are closed
+	wake  chan struct{}                        // interrupts a pause; has room for one
+	after func(time.Duration) <-chan time.Time // time.After; a test replaces it
+
+	mu       sync.Mutex
+	drains   []func() // called when what was in the pipe is in the sink
+	stopping bool
+	over     bool // the sink is closed, and drains are called at once
+}
+
+// Start begins to copy, in a goroutine that it adds to busy. The pipe must support deadlines; the Reader closes it.
+func Start(pipe *os.File, to Sink, busy *sync.WaitGroup) *Reader {
+	r := newReader(pipe, to)
+	busy.Go(r.run)
+	return r
+}
+
+func newReader(pipe *os.File, to Sink) *Reader {
+	return &Reader{pipe: pipe, sink: to, ended: make(chan struct{}), wake: make(chan struct{}, 1), after: time.After}
+}
+
+// Drain calls done, which must not wait, when every byte that was written to the pipe before the call is in the sink.
+// It is exact, and needs no timer: what a process wrote before its exit was seen lies in the pipe, and the pipe says
+// how much that is.
+func (r *Reader) Drain(done func()) {
+	r.mu.Lock()
+	over := r.over
+	if !over {
+		r.drains = append(r.drains, done)
+	}
+	r.mu.Unlock()
+	if over {
+		done()
+		return
+	}
+	r.interrupt()
+}
+
+// Stop drains the pipe, closes it and the sink, and returns when that is done, even while a process has the pipe open
+// for writing.
+func (r *Reader) Stop() {
+	r.mu.Lock()
+	r.stopping = true
+	r.mu.Unlock()
+	r.interrupt()
+	<-r.ended
+}
+
+// Over reports whether nothing more will be read.
+func (r *Reader) Over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.over
+}
+
+// interrupt makes the current read return, or the next one, by a deadline in the past.
+func (r *Reader) interrupt() {
+	r.pipe.SetReadDeadline(time.Unix(1, 0))
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run is the goroutine.
+func (r *Reader) run() {
+	defer close(r.ended)
+	defer r.finish()
+	var pace backOff
+	for size := minRead; ; {
+		room := r.sink.Reserve(size)
+		n, err := readPipe(r.pipe, room)
+		r.sink.Commit(n)
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			if !r.serve() {
+				return
+			}
+		case err != nil: // io.EOF: every writer has closed the pipe
+			return
+		default:
+			if n == len(room) {
+				size = min(2*size, maxRead)
+			}
+			if pace.read(n) {
+				r.pause()
+			}
+		}
+	}
+}
+
+// finish closes the pipe and the sink, and calls the drains that came too late to be served.
+func (r *Reader) finish() {
+	r.pipe.Close()
+	r.sink.Close()
+	r.mu.Lock()
+	r.over = true
+	drains := r.drains
+	r.drains = nil
+	r.mu.Unlock()
+	call(drains)
+}
+
+func call(functions []func()) {
+	for _, f := range functions {
+		f()
+	}
+}
+
+// serve does what interrupts asked for, and reports whether to go on reading.
+func (r *Reader) serve() bool {
+	for {
+		// In this order: an interrupt that follows is seen by the next read, and one that came before has left its
+		// drain in the list.
+		r.pipe.SetReadDeadline(time.Time{})
+		r.mu.Lock()
+		drains := r.drains
+		r.drains = nil
+		r.mu.Unlock()
+		interrupted, err := r.readPresent()
+		if err != nil { // the end: finish closes the sink, so that an unfinished character is shown before the drains
+			r.mu.Lock()
+			r.drains = append(drains, r.drains...)
+			r.mu.Unlock()
+			return false
+		}
+		call(drains)
+		if interrupted {
+			continue
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return !r.stopping
+	}
+}
+
+// readPresent reads the bytes that lie in the pipe now, so that no read waits, and reports whether an interrupt came.
+// Its error is io.EOF when every writer has closed the pipe and nothing is left in it.
+func (r *Reader) readPresent() (interrupted bool, err error) {
+	left, err := unread(r.pipe)
+	for left > 0 && err == nil {
+		var n int
+		n, err = readPipe(r.pipe, r.sink.Reserve(min(left, maxRead)))
+		r.sink.Commit(n)
+		left -= n
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			r.pipe.SetReadDeadline(time.Time{})
+			interrupted, err = true, nil
+		}
+	}
+	if err == nil {
+		_, err = unread(r.pipe)
+	}
+	return interrupted, err
+}
+
+const (
+	littleReads = 8                      // so many reads in a row
+	littleBytes = 1 << 10                // of less than this on average
+	littleTime  = time.Millisecond       // within this time are a command that writes little at a time, without end;
+	pauseTime   = 100 * time.Microsecond // before each of its reads there is a pause
+)
+
+// backOff tells commands that write little at a time without end. Each of their writes would wake the Reader; a pause
+// before each read lets many of them come together, for an eighth of the processor time.
+type backOff struct {
+	pausing      bool
+	reads, bytes int
+	since        time.Time
+}
+
+// read counts a read of n bytes, and reports whether to pause before the next.
+func (b *backOff) read(n int) (pause bool) {
+	if b.pausing && littleBytes <= n && n < maxRead {
+		return true // that much came together in one pause
+	}
+	if b.pausing || b.reads == 0 {
+		*b = backOff{since: time.Now()}
+	}
+	b.reads++
+	b.bytes += n
+	if b.reads == littleReads {
+		b.reads = 0
+		b.pausing = b.bytes < littleReads*littleBytes && time.Since(b.since) < littleTime
+	}
+	return b.pausing
+}
+
+// pause waits for pauseTime, or until an interrupt.
+func (r *Reader) pause() {
+	select {
+	case <-r.after(pauseTime):
+	case <-r.wake:
+	}
+}

@@ -1,0 +1,15 @@
+package proc
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// noteExitStatus makes kqueue's exit event carry the wait status; FreeBSD does so without being asked.
+const noteExitStatus = 0
+
+// seesEarlyExits is that awaitEarly can do it. FreeBSD does not need it: its kqueue reports zombies.
+const seesEarlyExits = false
+
+func awaitEarly(int) (unix.WaitStatus, error) { return 0, errors.ErrUnsupported }

@@ -1,0 +1,77 @@
+//go:build linux || darwin || freebsd
+
+package proc
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inherit knows the descriptors of this process that stay open over an exec, which commands are not to have. Go opens
+// none of those, but the host may have been started with some, or have C code that opens them. The zero value is ready. Its
+// methods may be called concurrently.
+type inherit struct {
+	mu    sync.Mutex
+	found []int     // every descriptor that was ever seen to stay open over an exec
+	next  time.Time // not to be looked for again before
+}
+
+// lookShare bounds the time that goes into looking, to a share of one in so many: with thousands of descriptors, a look takes
+// longer than a start.
+const lookShare = 400
+
+// closingOthers are the files that a child inherits as descriptors from 3 on, with a nil for every other descriptor that it
+// would inherit: those are closed in the child. One that is not open any more does no harm, so descriptors that were found once
+// are remembered. (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay open.)
+func (i *inherit) closingOthers(files []*os.File) []*os.File {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if began := time.Now(); !began.Before(i.next) {
+		i.look()
+		i.next = time.Now().Add(lookShare * time.Since(began))
+	}
+	files = slices.Clone(files)
+	most := i.highest()
+	for _, fd := range i.found {
+		for fd <= most && fd >= 3+len(files) {
+			files = append(files, nil)
+		}
+	}
+	return files
+}
+
+// highest is the highest descriptor that can be closed in a child: package syscall needs some higher ones for itself. A
+// higher one, opened before the limit was lowered, stays open.
+func (i *inherit) highest() int {
+	const spare = 16
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return int(min(uint64(limit.Cur), math.MaxInt32)) - spare
+}
+
+// look finds descriptors that stay open over an exec.
+func (i *inherit) look() {
+	dir, err := os.Open("/dev/fd")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		fd, err := strconv.Atoi(name)
+		if err != nil || fd <= 2 || slices.Contains(i.found, fd) {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			i.found = append(i.found, fd)
+		}
+	}
+}

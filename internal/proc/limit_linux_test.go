@@ -1,0 +1,131 @@
+package proc
+
+// Limits: a start that cannot give a process its limits leaves nothing of it, signals before the program's first
+// instruction do what they do to any program, and what is written to a cgroup's files.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
+	resource := rlimits["OpenFiles"]
+	rlimits["OpenFiles"] = 99 // there is no such
+	defer func() { rlimits["OpenFiles"] = resource }()
+	s := newSupervisor(t)
+	start(t, s, line("true")).end()
+	before := descriptors(t)
+	file := filepath.Join(t.TempDir(), "ran")
+	spec := line("echo >" + file)
+	spec.Limits = []Limit{{Name: "OpenFiles", Value: 50}}
+	for range 20 {
+		_, err := s.Start(t.Context(), spec)
+		require.EqualError(t, err, "limit OpenFiles: cannot be enforced: invalid argument")
+		requireNothingLeft(t, before)
+	}
+	require.NoFileExists(t, file)
+}
+
+func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
+	for _, c := range []struct {
+		signal syscall.Signal
+		ends   Exit
+		stops  bool
+	}{
+		{signal: unix.SIGTERM, ends: Exit{Signal: "SIGTERM"}},
+		{signal: unix.SIGKILL, ends: Exit{Signal: "SIGKILL"}},
+		{signal: unix.SIGCONT, ends: Exit{Code: 3}},
+		{signal: unix.SIGSTOP, ends: Exit{Code: 3}, stops: true},
+	} {
+		t.Run(unix.SignalName(c.signal), func(t *testing.T) {
+			runtime.LockOSThread() // the tracer is a thread
+			defer runtime.UnlockOSThread()
+			cmd := exec.Command("/bin/sh", "-c", "exit 3")
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+			l, err := startLimited(cmd, []Limit{{Name: "OpenFiles", Value: 50}, {Name: "Nice", Value: 1}})
+			require.NoError(t, err)
+			pid := cmd.Process.Pid
+			for setSignalMask(pid, &l.signals) != nil {
+				runtime.Gosched()
+			}
+			status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+			require.NoError(t, err)
+			require.Regexp(t, "TracerPid:\t[1-9]", string(status))
+			require.NoError(t, unix.Kill(pid, c.signal))
+			_, err = l.imposeStopped(pid)
+			if c.signal != unix.SIGKILL { // which may have ended it already
+				require.NoError(t, err)
+			}
+			if c.stops {
+				require.NoError(t, unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED, nil))
+				require.NoError(t, unix.Kill(pid, unix.SIGCONT))
+			}
+			exit, _, err := waitUnreaped(unix.P_PID, pid, 0)
+			require.NoError(t, err)
+			require.NoError(t, reap(unix.P_PID, pid))
+			require.Equal(t, c.ends.Code, exit.Code)
+			require.Equal(t, c.ends.Signal, exit.Signal)
+		})
+	}
+}
+
+func TestWhatIsWrittenToACgroup(t *testing.T) {
+	asked := []Limit{{Name: "CPUTime", Value: 5}, {Name: "Memory", Value: 1 << 20}, {Name: "Processes", Value: 7}}
+	for _, c := range []struct {
+		has, becomes   map[string]string // the files
+		enforced, rest []Limit
+	}{
+		{
+			has:     map[string]string{"memory.max": "max", "memory.swap.max": "max", "memory.oom.group": "0", "pids.max": "max"},
+			becomes: map[string]string{"memory.max": "1048576", "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": "7"},
+			enforced: []Limit{
+				{Name: "Memory", Value: 1 << 20, By: "cgroup", Tree: true}, {Name: "Processes", Value: 7, By: "cgroup", Tree: true},
+			},
+			rest: asked[:1],
+		},
+		{
+			has:      map[string]string{"pids.max": "max"},
+			becomes:  map[string]string{"pids.max": "7"},
+			enforced: []Limit{{Name: "Processes", Value: 7, By: "cgroup", Tree: true}},
+			rest:     asked[:2],
+		},
+		{rest: asked},
+	} {
+		dir := t.TempDir()
+		for name, text := range c.has {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		opened, err := os.Open(dir)
+		require.NoError(t, err)
+		defer opened.Close()
+		enforced, rest, err := (&cgroup{opened}).limit(asked)
+		require.NoError(t, err)
+		require.Equal(t, c.enforced, enforced)
+		require.Equal(t, c.rest, rest)
+		now := make(map[string]string)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, entry := range entries {
+			text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
+			require.NoError(t, err)
+			now[entry.Name()] = string(text)
+		}
+		require.Len(t, now, len(c.becomes))
+		for name, text := range c.becomes {
+			require.Equal(t, text, now[name], name)
+		}
+	}
+	var none *cgroup
+	enforced, rest, err := none.limit(asked)
+	require.NoError(t, err)
+	require.Empty(t, enforced)
+	require.Equal(t, asked, rest)
+}

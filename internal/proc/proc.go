@@ -1,0 +1,103 @@
+// Package proc runs process trees: it starts a command, sees it exit without reaping it, limits what it may use, finds the
+// processes that it started, and ends all of them. Each operating system has its own file behind the same face:
+// proc_linux.go, proc_kqueue.go (macOS and FreeBSD), proc_windows.go, and proc_other.go, which fails with
+// errors.ErrUnsupported. It imports procfs, and knows nothing of terminals or of the Agent Client Protocol.
+//
+// # No signal reaches another process
+//
+// The leader's number is also that of its group and its session. The system gives it to no other process while the leader
+// runs, and while it is a zombie that was not reaped; a Tree reaps it in Close, and not before. On Linux the group is
+// signalled through the leader's pidfd, which means no other group whatever became of the number (before Linux 6.9:
+// by the number, while the leader is known to be unreaped). Every other process is signalled through a handle that was
+// opened before the process was seen to be of the tree.
+//
+// # What a host must leave alone
+//
+// A host that reaps children that are not its own, by wait4(-1) or by ignoring SIGCHLD, takes the leader's zombie away,
+// and with it the number. That is detected: see ErrReaped.
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Spec is a command to start.
+type Spec struct {
+	Path string   // the program's file
+	Args []string // with the program's name
+	Env  []string // "NAME=value"; not nil
+	Dir  string
+
+	// CommandLine is the command line on Windows, where programs take their arguments apart themselves.
+	CommandLine string
+
+	// Mark is a variable in Env, "NAME=value", by which processes that left the session are found.
+	Mark Mark
+
+	// Cgroup is a cgroup v2 directory to make one for the tree in. Empty: none. Linux only.
+	Cgroup string
+
+	// Files are inherited besides the standard ones, as descriptor 3 and so on. Not on Windows.
+	Files []*os.File
+
+	// Limits are what the command may use. A start fails with a *LimitError when one cannot be enforced.
+	Limits []Limit
+
+	// Contained says that all of the tree ends with the leader's children, as in a pid namespace: processes that are
+	// not the leader's descendants are not looked for by what they have open.
+	Contained bool
+}
+
+// Mark is a variable and a value: a process whose variable has the value, alone or in a list with colons, is of the tree.
+type Mark struct{ Name, Value string }
+
+// Limit is something that the system bounds.
+type Limit struct {
+	Name  string // the field of acpterm.Limits
+	Value uint64 // in the field's unit, seconds for CPUTime
+	By    string // what enforces it, once something does
+	Tree  bool   // for the whole tree together
+}
+
+// LimitError is a limit that cannot be enforced.
+type LimitError struct {
+	Name   string // the limit's
+	Reason string
+	Err    error // the cause, where there is one
+}
+
+func (e *LimitError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("limit %s: %s: %v", e.Name, e.Reason, e.Err)
+	}
+	return fmt.Sprintf("limit %s: %s", e.Name, e.Reason)
+}
+
+func (e *LimitError) Unwrap() error { return e.Err }
+
+// ErrReaped is a leader whose exit status is gone: another part of the host's program reaped it, or has the system do so.
+var ErrReaped = errors.New("another part of this program reaped the command's process, so how it ended is not known")
+
+// Exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.
+type Exit struct {
+	Code   uint32
+	Signal string
+
+	// CPUTime and PeakMemory (bytes) are what the leader and the children that it waited for used; zero where the
+	// system does not tell before the leader is reaped.
+	CPUTime    time.Duration
+	PeakMemory int64
+
+	// Reaped says that another part of the host's program reaped the leader. How it ended is known all the same.
+	Reaped bool
+}
+
+// stepPause is how long End waits at first before it looks again for processes that have not ended, and maxPause is the
+// longest that this grows to.
+const (
+	stepPause = 100 * time.Microsecond
+	maxPause  = 20 * time.Millisecond
+)

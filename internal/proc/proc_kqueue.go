@@ -1,0 +1,434 @@
+//go:build darwin || freebsd
+
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm/internal/procfs"
+)
+
+// On macOS and FreeBSD the leader's exit is seen by kqueue, which leaves the zombie, and the rest of the tree is found in the
+// process table. This file is compiled and vetted; it has never run.
+//
+// While the leader runs or is a zombie, no process, group or session is given its number (XNU forkproc and FreeBSD fork_findpid
+// try those before they give a number away), so a signal to its group reaches no other. For a process outside of the group
+// there is no pidfd. It is known by its number together with the microsecond of its start, and both are looked at again
+// right before kill(2). For that signal to reach another process, in the microseconds between, the process has to exit, its
+// parent has to reap it, and tens of thousands of numbers have to be given out, since they are given out in turn (with
+// FreeBSD's kern.randompid: one number, by chance).
+
+// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every Tree is
+// closed, and nothing after it.
+type Supervisor struct {
+	// HostReaps has no effect here: kqueue says how a leader ended, whatever reaps it.
+	HostReaps bool
+
+	busy    sync.WaitGroup // the goroutines of trees
+	inherit inherit
+}
+
+// Reaped has nothing to do here.
+func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
+
+// Close returns when the Supervisor's goroutines have ended.
+func (s *Supervisor) Close() { s.busy.Wait() }
+
+// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one goroutine at
+// a time, and none but Close after Close.
+type Tree struct {
+	pid    int // the number of the leader, of its group and of its session
+	queue  exitQueue
+	early  bool // the leader was exiting before the queue was told of it
+	output *os.File
+	exited chan struct{} // closed when its exit was seen, or given up
+
+	escaped map[procfs.ID]bool // members found outside of the group: of the tree for good; for End alone
+
+	mu      sync.Mutex // held over kill, and wait4 of a zombie, none of which blocks
+	settled bool       // exit and exitErr are known
+	exit    Exit
+	exitErr error
+	tell    func(Exit, error) // OnExit's
+	closed  bool
+}
+
+// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its errors are
+// those of os/exec, and *LimitError: no limit can be enforced here.
+func (s *Supervisor) Start(_ context.Context, spec Spec) (_ *Tree, err error) {
+	if len(spec.Limits) > 0 {
+		return nil, &LimitError{spec.Limits[0].Name, "cannot be enforced on this system", errors.ErrUnsupported}
+	}
+	if spec.Cgroup != "" {
+		return nil, fmt.Errorf("cgroups: %w", errors.ErrUnsupported)
+	}
+	output, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	cmd := &exec.Cmd{
+		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Stdout: w, Stderr: w,
+		ExtraFiles:  s.inherit.closingOthers(spec.Files),
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		output.Close()
+		return nil, err
+	}
+	t := &Tree{
+		pid: cmd.Process.Pid, output: output, exited: make(chan struct{}), escaped: make(map[procfs.ID]bool),
+	}
+	cmd.Process.Release() // Close reaps it
+	if err := t.openQueue(); err != nil {
+		unix.Kill(-t.pid, unix.SIGKILL)
+		reap(t.pid)
+		output.Close()
+		return nil, err
+	}
+	s.busy.Go(func() { t.settle(t.awaitExit()) })
+	return t, nil
+}
+
+// openQueue begins to watch the leader, which may have exited already. FreeBSD reports that at once (filt_procattach: zpfind).
+// macOS says ESRCH from when the leader exits on (XNU filt_procattach: proc_find), and has another way to learn how it ended
+// (awaitEarly). A leader that XNU does find cannot exit past the watch: its proc_exit waits for what has found it
+// (proc_refdrain) before it posts the event.
+func (t *Tree) openQueue() error {
+	if err := t.queue.open(); err != nil {
+		return err
+	}
+	err := t.queue.add(t.pid, unix.NOTE_EXIT|noteExitStatus)
+	if errors.Is(err, unix.ESRCH) && seesEarlyExits {
+		t.early = true
+		return nil
+	}
+	if err != nil {
+		t.queue.close()
+	}
+	return err
+}
+
+// awaitExit returns when the leader has exited and is a zombie, or becomes one: the event may come a moment before (XNU
+// proc_exit posts NOTE_EXIT, then sets SZOMB), so that to reap it may mean to wait for that. All files of the leader are
+// closed by then (fdt_invalidate comes first).
+func (t *Tree) awaitExit() (Exit, error) {
+	var status unix.WaitStatus
+	var err error
+	if t.early {
+		status, err = awaitEarly(t.pid)
+	} else {
+		var event unix.Kevent_t
+		event, err = t.queue.next()
+		status = unix.WaitStatus(event.Data) // as wait4 would say (man 2 kqueue, NOTE_EXIT)
+	}
+	switch {
+	case err != nil:
+		return Exit{}, err
+	case status.Signaled():
+		return Exit{Signal: unix.SignalName(status.Signal())}, nil
+	}
+	return Exit{Code: uint32(status.ExitStatus())}, nil
+}
+
+// PID is the leader's process number.
+func (t *Tree) PID() int { return t.pid }
+
+// Output is the reading end of the pipe that the command has as its output. The caller closes it.
+func (t *Tree) Output() *os.File { return t.output }
+
+// Limits are none.
+func (t *Tree) Limits() []Limit { return nil }
+
+// OnExit has f called once: when the leader has exited, which leaves it a zombie, or when Close gives that up, with an
+// error that is os.ErrClosed. f must not wait.
+func (t *Tree) OnExit(f func(Exit, error)) {
+	t.mu.Lock()
+	t.tell = f
+	settled := t.settled
+	t.mu.Unlock()
+	if settled {
+		f(t.exit, t.exitErr)
+	}
+}
+
+// settle says how the leader ended. Only the first call counts.
+func (t *Tree) settle(exit Exit, err error) {
+	t.mu.Lock()
+	if t.settled {
+		t.mu.Unlock()
+		return
+	}
+	t.settled, t.exit, t.exitErr = true, exit, err
+	tell := t.tell
+	t.mu.Unlock()
+	close(t.exited)
+	if tell != nil {
+		tell(exit, err)
+	}
+}
+
+// signalGroup sends to the group, whether its leader runs or not. SIGCONT follows what asks a process to end, so that a stopped
+// one receives it. Errors say nothing that a look at what still runs does not: ESRCH that the group is empty, EPERM that it
+// has zombies only (on macOS) or processes of another user.
+func (t *Tree) signalGroup(sig syscall.Signal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed && unix.Kill(-t.pid, sig) == nil && sig != unix.SIGKILL {
+		unix.Kill(-t.pid, unix.SIGCONT)
+	}
+}
+
+// Close reaps the leader if it has exited. One that has not is left to run.
+func (t *Tree) Close() {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return
+	}
+	t.closed = true
+	if t.settled && t.exitErr == nil {
+		reap(t.pid)
+	}
+	t.mu.Unlock()
+	t.queue.close() // without the lock: it waits for awaitExit, which then settles
+	t.settle(Exit{}, os.ErrClosed)
+}
+
+// reap takes a child's zombie away.
+func reap(pid int) {
+	for {
+		if _, err := unix.Wait4(pid, nil, 0, nil); err != unix.EINTR {
+			return
+		}
+	}
+}
+
+// End sends a signal to the whole tree, and to processes that join it later, and returns when none of it runs any more,
+// or when ctx ends: then with the numbers of those that still run.
+//
+// A look at the process table is not one moment, and neither is a signal to the group: XNU makes a list of numbers first and
+// visits them after, and passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). Its
+// parent is in the list then, and is missed only if it has exited when it is visited; the child can be seen by then. So
+// the tree is gone when a look finds nothing, SIGKILL was sent to the group after it, which reaches that child, and another
+// look finds nothing.
+func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
+	signalled := make(map[procfs.ID]bool)
+	sealed := false // the last look found nothing, and then SIGKILL was sent to the group
+	pause := stepPause
+	for first := true; ; first = false {
+		members, err := t.members()
+		if err != nil {
+			return t.endGroup(ctx, sig)
+		}
+		empty := len(members) == 0
+		if empty && sealed {
+			return nil
+		}
+		if !first && ctx.Err() != nil {
+			for _, p := range members {
+				left = append(left, p.PID)
+			}
+			return left
+		}
+		toGroup := sig
+		if empty && !first {
+			toGroup = unix.SIGKILL
+		}
+		if first || empty {
+			t.signalGroup(toGroup)
+		}
+		sealed = empty && toGroup == unix.SIGKILL
+		for _, p := range members {
+			switch {
+			case first && p.Group == t.pid || signalled[p.ID]:
+			case p.Group == t.pid && sig == unix.SIGKILL:
+				t.signalGroup(sig) // twice does no harm, and for the group there is no window
+			case !t.signalMember(p, sig):
+				continue // it has changed: the next look sees how
+			}
+			signalled[p.ID] = true
+		}
+		t.pause(ctx, pause)
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// endGroup is End where the process table cannot be read: it signals the group, waits for the leader's exit, and then kills
+// what is left of the group, whose number the zombie still holds.
+func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
+	t.signalGroup(sig)
+	select {
+	case <-t.exited:
+		t.signalGroup(unix.SIGKILL)
+		return nil
+	case <-ctx.Done():
+		return []int{t.pid}
+	}
+}
+
+// pause waits for the leader's exit, but not longer than some time, nor beyond the end of ctx.
+func (t *Tree) pause(ctx context.Context, atMost time.Duration) {
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	exited := t.exited
+	select {
+	case <-t.exited:
+		exited = nil
+	default:
+	}
+	select {
+	case <-exited:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// members are the running processes of the tree: those in the group or the session of the leader, all their children, and
+// those that were found before. What leaves the session and loses its parent before a look (setsid after a double fork: a
+// daemon) cannot be told from any other process.
+//
+// A parent that is a number is good enough here: a process with a parent in the tree is its child, or was when the kernel wrote
+// the line, since an orphan's parent becomes process 1.
+func (t *Tree) members() ([]procfs.Process, error) {
+	t.mu.Lock()
+	closed := t.closed
+	t.mu.Unlock()
+	if closed {
+		return nil, nil
+	}
+	table, err := procfs.List()
+	if err != nil {
+		return nil, err
+	}
+	self, in := os.Getpid(), make(map[int]bool)
+	for grown := true; grown; {
+		grown = false
+		for _, p := range table {
+			if in[p.PID] || p.PID == self {
+				continue
+			}
+			if p.Group == t.pid || p.Session == t.pid || in[p.Parent] || t.escaped[p.ID] {
+				in[p.PID], grown = true, true
+			}
+		}
+	}
+	var members []procfs.Process
+	for _, p := range table {
+		if in[p.PID] && !p.Exited {
+			members = append(members, p)
+			if p.Group != t.pid {
+				t.hold(p)
+			}
+		}
+	}
+	return members, nil
+}
+
+// hold remembers a process outside of the group if what made it one of the tree is seen again, or if its parent has gone
+// since, which makes it an orphan of the tree.
+func (t *Tree) hold(p procfs.Process) {
+	if now, _ := procfs.Read(p.PID); now == p || now.ID == p.ID && now.Parent != p.Parent {
+		t.escaped[p.ID] = true
+	}
+}
+
+// signalMember sends to a process that was found in the tree and still is what was found; false if that cannot be said.
+func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
+	signals := []syscall.Signal{sig, unix.SIGCONT}
+	if sig == unix.SIGKILL {
+		signals = signals[:1]
+	}
+	for i, s := range signals {
+		now, ok := procfs.Read(p.PID)
+		if !ok || now.Exited || now.ID != p.ID || now.Group != t.pid && !t.escaped[p.ID] {
+			return i > 0
+		}
+		unix.Kill(p.PID, s) // one of another user stays, and is reported in the end
+	}
+	return true
+}
+
+// exitQueue is a kqueue of processes' exits, whose wait can be ended. A child does not inherit it (man 2 kqueue).
+//
+// To close a kqueue that a thread waits on wakes that thread on macOS (kqueue_drain) but not on FreeBSD, where the
+// waiting thread keeps it open; and on either the descriptor may be another file's before the thread is back. So close wakes
+// the thread that waits, and waits until it has left.
+type exitQueue struct {
+	waiting sync.Mutex // held by the goroutine that waits
+	fd      int        // -1 once it is closed
+}
+
+func (q *exitQueue) open() (err error) {
+	if q.fd, err = unix.Kqueue(); err == nil {
+		unix.CloseOnExec(q.fd) // else commands would have it closed
+	}
+	return err
+}
+
+// add asks for a process's exit. ESRCH is that it is not there or, on macOS, exiting.
+func (q *exitQueue) add(pid int, notes uint32) error {
+	var change unix.Kevent_t
+	unix.SetKevent(&change, pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
+	change.Fflags = notes
+	return q.change(change)
+}
+
+// wake makes next return, now and from now on: a timer rings every millisecond.
+func (q *exitQueue) wake() {
+	var change unix.Kevent_t
+	unix.SetKevent(&change, 0, unix.EVFILT_TIMER, unix.EV_ADD)
+	change.Data = 1
+	q.change(change)
+}
+
+func (q *exitQueue) change(change unix.Kevent_t) error {
+	for {
+		_, err := unix.Kevent(q.fd, []unix.Kevent_t{change}, nil, nil)
+		if !errors.Is(err, unix.EINTR) { // the change was made all the same, and may be made twice
+			return err
+		}
+	}
+}
+
+// next returns the next exit, or os.ErrClosed when it was woken or closed.
+func (q *exitQueue) next() (unix.Kevent_t, error) {
+	q.waiting.Lock()
+	defer q.waiting.Unlock()
+	events := make([]unix.Kevent_t, 1)
+	for q.fd >= 0 {
+		n, err := unix.Kevent(q.fd, nil, events, nil)
+		switch {
+		case errors.Is(err, unix.EINTR) || err == nil && n == 0:
+		case err != nil:
+			return events[0], err
+		case events[0].Filter == unix.EVFILT_TIMER:
+			return events[0], os.ErrClosed
+		default:
+			return events[0], nil
+		}
+	}
+	return events[0], os.ErrClosed
+}
+
+// close is for one caller, and not concurrent with wake or add.
+func (q *exitQueue) close() {
+	if !q.waiting.TryLock() {
+		q.wake()
+		q.waiting.Lock()
+	}
+	defer q.waiting.Unlock()
+	if q.fd >= 0 {
+		unix.Close(q.fd)
+		q.fd = -1
+	}
+}

@@ -1,0 +1,511 @@
+package proc
+
+// Trees at the face of the package, with real processes.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm/internal/procfs"
+)
+
+// hostMark, as the first argument, makes the test binary a host with one command, which it says the number of.
+const hostMark = "proc-test-host"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == hostMark {
+		tree, err := new(Supervisor).Start(context.Background(), line("exec sleep 300"))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(tree.PID())
+		time.Sleep(5 * time.Minute)
+	}
+	os.Exit(m.Run())
+}
+
+var testMark = Mark{"PROC_TEST_MARK", fmt.Sprint(os.Getpid())}
+
+// line is a shell line as a command.
+func line(text string) Spec {
+	return Spec{
+		Path: "/bin/sh", Args: []string{"sh", "-c", text}, Dir: "/", Mark: testMark,
+		Env: append(os.Environ(), testMark.Name+"="+testMark.Value),
+	}
+}
+
+// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters are
+// left then.
+func newSupervisor(t *testing.T) *Supervisor {
+	t.Helper()
+	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
+		r.Close()
+		w.Close()
+	}
+	before := descriptors(t)
+	s := new(Supervisor)
+	t.Cleanup(func() {
+		s.Close()
+		requireNothingLeft(t, before)
+		require.Zero(t, starters())
+	})
+	return s
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+func requireNothingLeft(t *testing.T, descriptorsBefore int) {
+	t.Helper()
+	require.LessOrEqual(t, descriptors(t), descriptorsBefore, "descriptors are left")
+	require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
+}
+
+// starters is how many goroutines start trees. To count them stops the world, so no start may hang.
+func starters() int {
+	stacks := make([]byte, 1<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "proc.(*Supervisor).run(")
+}
+
+// tree is one of a test.
+type tree struct {
+	*Tree
+	t      *testing.T
+	output *bufio.Reader
+	ended  chan struct{}
+	exit   Exit
+	err    error
+}
+
+func start(t *testing.T, s *Supervisor, spec Spec) *tree {
+	t.Helper()
+	started, err := s.Start(t.Context(), spec)
+	require.NoError(t, err)
+	tree := &tree{Tree: started, t: t, output: bufio.NewReader(started.Output()), ended: make(chan struct{})}
+	started.OnExit(func(e Exit, err error) {
+		tree.exit, tree.err = e, err
+		close(tree.ended)
+	})
+	return tree
+}
+
+// word is the next line of the output.
+func (t *tree) word() string {
+	t.t.Helper()
+	text, err := t.output.ReadString('\n')
+	require.NoError(t.t, err)
+	return strings.TrimSpace(text)
+}
+
+func (t *tree) number() int {
+	t.t.Helper()
+	n, err := strconv.Atoi(t.word())
+	require.NoError(t.t, err)
+	return n
+}
+
+// end ends the tree by SIGKILL and closes it.
+func (t *tree) end() {
+	t.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.Empty(t.t, t.End(ctx, syscall.SIGKILL))
+	t.close()
+}
+
+func (t *tree) close() {
+	t.Output().Close()
+	t.Close()
+}
+
+func runs(pid int) bool {
+	p, err := procfs.Read(pid)
+	return err == nil && !p.Exited
+}
+
+func TestExit(t *testing.T) {
+	s := newSupervisor(t)
+	for text, want := range map[string]Exit{
+		"exit 3": {Code: 3}, "true": {}, "kill -TERM $$": {Signal: "SIGTERM"}, "kill -40 $$": {Signal: "SIG40"},
+	} {
+		tree := start(t, s, line(text))
+		<-tree.ended
+		require.NoError(t, tree.err)
+		require.Equal(t, want.Code, tree.exit.Code)
+		require.Equal(t, want.Signal, tree.exit.Signal)
+		require.False(t, tree.exit.Reaped)
+		tree.close()
+	}
+}
+
+func TestStartErrorsLeaveNothing(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), mode))
+		return path
+	}
+	s := newSupervisor(t)
+	start(t, s, line("true")).end() // the first start opens what is kept until Close
+	before := descriptors(t)
+	for name, change := range map[string]func(*Spec){
+		"no program":           func(c *Spec) { c.Path = dir + "/missing" },
+		"no interpreter":       func(c *Spec) { c.Path = file("script", "#!"+dir+"/missing\n", 0o700) },
+		"a directory":          func(c *Spec) { c.Path = dir },
+		"not executable":       func(c *Spec) { c.Path = file("plain", "text", 0o600) },
+		"no format":            func(c *Spec) { c.Path = file("text", "\x00text", 0o700) },
+		"no directory":         func(c *Spec) { c.Dir = dir + "/missing" },
+		"a file for directory": func(c *Spec) { c.Dir = file("nodir", "", 0o600) },
+		"too long":             func(c *Spec) { c.Args = append(c.Args, strings.Repeat("x", 1<<20)) },
+		"NUL in the path":      func(c *Spec) { c.Path = "/bin/s\x00h" },
+		"NUL in arguments":     func(c *Spec) { c.Args = append(c.Args, "\x00") },
+		"no cgroup":            func(c *Spec) { c.Cgroup = dir + "/missing" },
+		"an unknown limit":     func(c *Spec) { c.Limits = []Limit{{Name: "CPUTime", Value: 1}, {Name: "Processes"}} },
+	} {
+		if name == "an unknown limit" && !exemptFromProcesses() {
+			continue
+		}
+		for _, limits := range [][]Limit{nil, {{Name: "OpenFiles", Value: 50}}} {
+			spec := line("true")
+			spec.Limits = limits
+			change(&spec)
+			_, err := s.Start(t.Context(), spec)
+			require.Error(t, err, name)
+			requireNothingLeft(t, before)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("cause")
+	cancel(cause)
+	_, err := s.Start(ctx, line("true"))
+	require.ErrorIs(t, err, cause)
+	requireNothingLeft(t, before)
+}
+
+// hangingProgram is one that hangs in execve until release: this process has a lease on it (F_SETLEASE in man 2 fcntl). The
+// kernel breaks the lease after 45 seconds.
+func hangingProgram(t *testing.T) (path string, release func()) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 300\n"), 0o700))
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+	require.NoError(t, err)
+	release = sync.OnceFunc(func() { file.Close() })
+	t.Cleanup(release)
+	return path, release
+}
+
+// A hanging start holds up no other one, and the goroutines that it takes end with the trees that they started.
+func TestHangingStarts(t *testing.T) {
+	// Go cannot stop a thread that forks, as for a collection of garbage, and needs a processor for each.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	s := newSupervisor(t)
+	before := start(t, s, line("exec sleep 300")) // has the first starter stay
+	type result struct {
+		tree *Tree
+		err  error
+	}
+	var hanging []chan result
+	var release []func()
+	for range 3 {
+		path, goOn := hangingProgram(t)
+		spec := line("")
+		spec.Path, spec.Args = path, []string{path}
+		done := make(chan result, 1)
+		go func() {
+			tree, err := s.Start(context.Background(), spec)
+			done <- result{tree, err}
+		}()
+		hanging, release = append(hanging, done), append(release, goOn)
+		start(t, s, line("true")).end() // while that hangs
+	}
+	for _, done := range hanging {
+		require.Empty(t, done, "it has not begun to hang")
+	}
+	s.mu.Lock()
+	require.Greater(t, len(s.starters), 1)
+	s.mu.Unlock()
+	for i, goOn := range release {
+		goOn()
+		r := <-hanging[i]
+		require.NoError(t, r.err)
+		(&tree{Tree: r.tree, t: t}).end()
+	}
+	start(t, s, line("true")).end()
+	before.end()
+	require.Eventually(t, func() bool { return starters() == 1 }, time.Minute, time.Millisecond)
+}
+
+// A start that goes on when its context has ended is given up after ten seconds, and then ends nothing but itself.
+func TestAHangingStartIsGivenUp(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	s := newSupervisor(t)
+	path, release := hangingProgram(t)
+	spec := line("")
+	spec.Path, spec.Args = path, []string{path}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := s.Start(ctx, spec)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	release() // newSupervisor finds what it leaves
+}
+
+// A command ends with its host, and not with the thread that asked for it: Go ends that of a goroutine which has locked
+// itself to it and returns.
+func TestACommandOutlivesTheThreadThatCreatedIt(t *testing.T) {
+	s := newSupervisor(t)
+	created, threads := make(chan *Tree), make(chan int, 1)
+	var create func()
+	create = func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() { // the first thread, which Go does not end
+			go create()
+			runtime.UnlockOSThread()
+			return
+		}
+		threads <- unix.Gettid()
+		tree, err := s.Start(context.Background(), line("trap 'exit 7' TERM; echo ready; while :; do sleep 0.01; done"))
+		if err != nil {
+			t.Error(err)
+		}
+		created <- tree
+	}
+	go create()
+	tree := &tree{Tree: <-created, t: t}
+	tree.output = bufio.NewReader(tree.Output())
+	require.Equal(t, "ready", tree.word())
+	thread := fmt.Sprintf("/proc/self/task/%d", <-threads)
+	require.Eventually(t, func() bool { _, err := os.Stat(thread); return os.IsNotExist(err) }, time.Minute, time.Millisecond)
+	require.True(t, runs(tree.PID()))
+	ended := make(chan Exit, 1)
+	tree.OnExit(func(e Exit, _ error) { ended <- e })
+	require.NoError(t, unix.Kill(tree.PID(), unix.SIGTERM))
+	require.EqualValues(t, 7, (<-ended).Code)
+	tree.end()
+}
+
+func TestACommandDiesWithItsHost(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	host := exec.Command(program, hostMark)
+	stdout, err := host.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, host.Start())
+	text, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(text))
+	require.NoError(t, err)
+	command, err := procfs.Open(pid)
+	require.NoError(t, err)
+	defer command.Close()
+	require.NoError(t, host.Process.Kill())
+	host.Wait()
+	require.Eventually(t, func() bool { p, err := command.Process(); return err != nil || p.Exited }, time.Minute, time.Millisecond)
+}
+
+// listDescriptors says which descriptors below 100 a command has.
+const listDescriptors = `i=0; while [ $i -lt 100 ]; do if [ -e /dev/fd/$i ]; then printf "$i "; fi; i=$((i+1)); done; echo`
+
+func TestCommandsInheritNothing(t *testing.T) {
+	s := newSupervisor(t)
+	list := func(files ...*os.File) string {
+		spec := line(listDescriptors)
+		spec.Files = files
+		tree := start(t, s, spec)
+		defer tree.end()
+		return tree.word()
+	}
+	careless := func() int {
+		fd, err := syscall.Dup(0) // stays open over an exec, as C code may have it
+		require.NoError(t, err)
+		return fd
+	}
+	first := careless()
+	defer syscall.Close(first)
+	require.Equal(t, "0 1 2", list())
+	second := careless()
+	defer syscall.Close(second)
+	// To look for them takes no more than a share of the time.
+	require.Eventually(t, func() bool { return list() == "0 1 2" }, time.Minute, 20*time.Millisecond)
+	file, err := os.Open(os.DevNull)
+	require.NoError(t, err)
+	defer file.Close()
+	require.Equal(t, "0 1 2 3", list(file))
+}
+
+// found are processes that a look finds, by what shows that they are of the tree: each line says its number.
+var found = map[string]string{
+	"the session":            `sleep 300 & echo $!; wait`,
+	"the session, no leader": `sleep 300 & echo $!`,
+	"the mark":               `setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & sleep 0.01`,
+	"the output":             `env -i setsid sh -c 'echo $$; exec sleep 300' &`,
+	"the parent":             `setsid sh -c 'env -i setsid sh -c "echo \$\$; exec sleep 300 >/dev/null 2>&1" & wait' & wait`,
+	"the session it began":   `setsid sh -c 'echo $$; env -i sh -c "exec sleep 300 >/dev/null 2>&1" & exec sleep 300' &`,
+}
+
+func TestEndFindsTheTree(t *testing.T) {
+	for name, text := range found {
+		t.Run(name, func(t *testing.T) {
+			s := newSupervisor(t)
+			tree := start(t, s, line(text))
+			pid := tree.number()
+			require.True(t, runs(pid))
+			tree.end()
+			require.False(t, runs(pid))
+		})
+	}
+}
+
+// In a pid namespace all that the command started ends with it, and what else has its output is not the tree's.
+func TestContainedTreesAreNotFoundByTheirOutput(t *testing.T) {
+	s := newSupervisor(t)
+	for _, contained := range []bool{false, true} {
+		spec := line(found["the output"])
+		spec.Contained = contained
+		tree := start(t, s, spec)
+		pid := tree.number()
+		handle, err := procfs.Open(pid)
+		require.NoError(t, err)
+		<-tree.ended
+		tree.end()
+		require.Equal(t, contained, runs(pid))
+		if contained {
+			require.NoError(t, handle.Signal(unix.SIGKILL))
+		}
+		handle.Close()
+	}
+}
+
+// The signal is sent also when the context has ended, and what still runs is named.
+func TestEndWithAnEndedContext(t *testing.T) {
+	s := newSupervisor(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	tree := start(t, s, line("trap '' TERM; echo ready; while :; do sleep 300; done"))
+	require.Equal(t, "ready", tree.word())
+	require.Contains(t, tree.End(ctx, unix.SIGTERM), tree.PID())
+	tree.End(ctx, unix.SIGKILL)
+	<-tree.ended
+	require.Equal(t, "SIGKILL", tree.exit.Signal)
+	tree.end()
+}
+
+const lastPID = "/proc/sys/kernel/ns_last_pid"
+
+// needsNumbers is for tests that choose process numbers, which takes CAP_SYS_ADMIN.
+func needsNumbers(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(lastPID)
+	if err == nil {
+		err = os.WriteFile(lastPID, []byte(strings.TrimSpace(string(text))), 0)
+	}
+	if err != nil {
+		t.Skipf("this needs to choose process numbers: %v", err)
+	}
+}
+
+// Process numbers come round while a tree grows: children have lower numbers than their parents.
+func TestNumbersThatComeRound(t *testing.T) {
+	needsNumbers(t)
+	s := newSupervisor(t)
+	s.counts = forkCount{} // as if no start had been a moment ago
+	for range 5 {
+		require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, procfs.Limit()-4), 0))
+		tree := start(t, s, line(`for i in 1 2 3 4 5 6; do setsid sh -c 'exec sleep 300 >/dev/null 2>&1' & sleep 300 & echo $!; done; wait`))
+		var pids []int
+		for range 6 {
+			pids = append(pids, tree.number())
+		}
+		tree.end()
+		for _, pid := range pids {
+			require.False(t, runs(pid))
+		}
+		if slices.Min(pids) < tree.PID() {
+			return
+		}
+	}
+	t.Fatal("numbers did not come round")
+}
+
+// With a cgroup the tree is what is in it, whatever the processes have let go of.
+func TestATreeInACgroup(t *testing.T) {
+	parent := cgroupDir(t)
+	s := newSupervisor(t)
+	spec := line(`env -i setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & exit 3`)
+	spec.Cgroup = parent
+	tree := start(t, s, spec)
+	pid := tree.number()
+	<-tree.ended
+	require.EqualValues(t, 3, tree.exit.Code)
+	require.True(t, runs(pid))
+	tree.end()
+	require.False(t, runs(pid))
+	require.NoDirExists(t, filepath.Join(parent, testMark.Value))
+}
+
+// cgroupDir makes a cgroup v2 directory, which takes the right to do so.
+func cgroupDir(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	require.NoError(t, err)
+	for mount := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(mount); fields[2] == "cgroup2" {
+			dir, err := os.MkdirTemp(fields[1], "acpterm-test-")
+			if err != nil {
+				t.Skipf("no cgroup can be made here: %v", err)
+			}
+			t.Cleanup(func() { require.NoError(t, os.Remove(dir)) })
+			return dir
+		}
+	}
+	t.Skip("no cgroup v2 is mounted here")
+	return ""
+}
+
+// A leader that another part of the program reaped still tells how it ended, and Close gives up what is not known.
+func TestAReapedLeader(t *testing.T) {
+	s := newSupervisor(t)
+	tree := start(t, s, line("read word; exit 7"))
+	for {
+		var status syscall.WaitStatus
+		if _, err := syscall.Wait4(tree.PID(), &status, 0, nil); err != syscall.EINTR {
+			require.NoError(t, err)
+			break
+		}
+	}
+	<-tree.ended
+	if tree.err != nil {
+		require.ErrorIs(t, tree.err, ErrReaped) // before Linux 6.15
+	} else {
+		require.EqualValues(t, 7, tree.exit.Code|7) // seen before it was reaped, or told by its pidfd
+	}
+	require.Empty(t, tree.End(t.Context(), unix.SIGTERM))
+	tree.close()
+	io.Copy(io.Discard, tree.output)
+}

@@ -1,0 +1,445 @@
+package proc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// On Windows the command is started suspended, put into a Job Object of its own, and then resumed. So all that it
+// starts is in the job too, in every process group and console, and cannot leave it: the job allows no breakaway. A
+// Tree has the job's only handle, and the system ends what is in a job when its last handle is closed; so the tree
+// outlives neither Close nor the host. What a command has the task scheduler, a service or WMI start is not in the job.
+//
+// SIGKILL terminates the job. Every other signal is CTRL_BREAK for the leader's process group, the only thing like a
+// signal that a process on Windows can be sent by its number; it goes through the console that host and command share.
+// A host without a console cannot send it, and then End does not wait. A process keeps its number as long as a handle
+// of it is open, so the group's number, which is the leader's, is its own until Close.
+
+var (
+	procIsProcessInJob = windows.NewLazySystemDLL("kernel32.dll").NewProc("IsProcessInJob")
+	procResumeProcess  = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
+)
+
+// pipeSize is how many bytes the output's pipe holds.
+const pipeSize = 64 << 10
+
+// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
+// Tree is closed, and none after it.
+type Supervisor struct {
+	// HostReaps has no effect here: a process's exit status stays as long as a handle of it is open.
+	HostReaps bool
+
+	busy sync.WaitGroup // the goroutines of trees
+}
+
+// Reaped returns false: no other part of the program can take a process's exit status away.
+func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
+
+// Close returns when the Supervisor's goroutines have ended.
+func (s *Supervisor) Close() { s.busy.Wait() }
+
+// killedCode is the exit code of what this package terminates. It is none of the system's own codes, which do not have
+// bit 29, and programs have no reason to choose it; the 9 is SIGKILL's.
+const killedCode = 0xE0000009
+
+// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one
+// goroutine at a time, and none but Close after Close.
+type Tree struct {
+	pid     int            // the leader's number, and its process group's
+	process windows.Handle // the leader; closed when settled and after Close
+	output  *os.File       // the reading end of its output
+	limits  []Limit
+
+	mu      sync.Mutex     // held over system calls that do not block
+	job     windows.Handle // 0 after Close
+	asked   string         // the signal that CTRL_BREAK stood for last; empty if none was sent
+	killed  bool           // the job was terminated
+	settled bool           // exit and exitErr are known
+	exit    Exit
+	exitErr error
+	tell    func(Exit, error) // OnExit's
+}
+
+// Start starts a command: with standard input at end of file, one pipe for both outputs, in a job of its own. It fails
+// with a syscall.Errno when the program cannot be started, a *LimitError, errors.ErrUnsupported for a Spec with Cgroup
+// or Files, or another error of the system.
+func (s *Supervisor) Start(_ context.Context, spec Spec) (*Tree, error) {
+	t, err := systemCalls().startTree(spec)
+	if err != nil {
+		return nil, err
+	}
+	s.busy.Go(func() { t.settle(t.awaitExit()) })
+	return t, nil
+}
+
+func systemCalls() startCalls {
+	return startCalls{
+		openNull:     func() (*os.File, error) { return os.Open(os.DevNull) },
+		outputPipe:   OutputPipe,
+		newJob:       func() (windows.Handle, error) { return windows.CreateJobObject(nil, nil) },
+		limitJob:     limitJob,
+		startProcess: syscall.StartProcess,
+		assign:       windows.AssignProcessToJobObject,
+		resume:       resumeProcess,
+	}
+}
+
+// startCalls are a start's steps, in their order. A test makes each fail.
+type startCalls struct {
+	openNull     func() (*os.File, error)
+	outputPipe   func() (r *os.File, w windows.Handle, err error)
+	newJob       func() (windows.Handle, error)
+	limitJob     func(job windows.Handle, info *jobInfo) error
+	startProcess func(path string, args []string, attr *syscall.ProcAttr) (pid int, process uintptr, err error)
+	assign       func(job, process windows.Handle) error
+	resume       func(process windows.Handle) error
+}
+
+// startTree starts a tree, or leaves nothing of it.
+func (s startCalls) startTree(spec Spec) (*Tree, error) {
+	if spec.Cgroup != "" {
+		return nil, fmt.Errorf("cgroups: %w", errors.ErrUnsupported)
+	}
+	if len(spec.Files) > 0 {
+		return nil, fmt.Errorf("inherited files: %w", errors.ErrUnsupported)
+	}
+	info, enforced, err := jobInfoFor(spec.Limits)
+	if err != nil {
+		return nil, err
+	}
+	stdin, err := s.openNull()
+	if err != nil {
+		return nil, err
+	}
+	defer stdin.Close()
+	output, w, err := s.outputPipe()
+	if err != nil {
+		return nil, err
+	}
+	defer windows.CloseHandle(w)
+
+	t := &Tree{output: output, limits: enforced}
+	if err := s.start(t, info, spec, &syscall.ProcAttr{
+		Dir:   spec.Dir,
+		Env:   spec.Env,
+		Files: []uintptr{stdin.Fd(), uintptr(w), uintptr(w)}, // no other handle is inherited
+		Sys:   &syscall.SysProcAttr{CmdLine: spec.CommandLine, CreationFlags: creationFlags()},
+	}); err != nil {
+		t.undo()
+		return nil, err
+	}
+	return t, nil
+}
+
+// start makes the job and, in it, the process. The error of startProcess is returned as it is: a syscall.Errno is about
+// the program. Another step's is wrapped, so that its "access denied" is not taken for the program's.
+func (s startCalls) start(t *Tree, info *jobInfo, spec Spec, attr *syscall.ProcAttr) (err error) {
+	if t.job, err = s.newJob(); err != nil {
+		return fmt.Errorf("making a job: %w", err)
+	}
+	if err = s.limitJob(t.job, info); err != nil {
+		return fmt.Errorf("limiting the job: %w", err)
+	}
+	pid, process, err := s.startProcess(spec.Path, spec.Args, attr)
+	if err != nil {
+		return err
+	}
+	t.pid, t.process = pid, windows.Handle(process)
+	if err = s.assign(t.job, t.process); err != nil {
+		return fmt.Errorf("putting the process into its job: %w", err)
+	}
+	if err = s.resume(t.process); err != nil {
+		return fmt.Errorf("resuming the process: %w", err)
+	}
+	return nil
+}
+
+// undo ends the process that a failed start left, in the job or not yet, returns when it is gone, and closes every
+// handle.
+func (t *Tree) undo() {
+	if t.process != 0 {
+		windows.TerminateProcess(t.process, killedCode)
+		windows.WaitForSingleObject(t.process, windows.INFINITE)
+		windows.CloseHandle(t.process)
+	}
+	if t.job != 0 {
+		windows.CloseHandle(t.job)
+	}
+	t.output.Close()
+}
+
+// creationFlags are those of CreateProcess: suspended until it is in its job, and a process group for CTRL_BREAK. For a
+// host without a console, the system would make one for the command, with a window, unless told not to.
+func creationFlags() uint32 {
+	flags := uint32(windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP)
+	if _, err := windows.GetConsoleCP(); err != nil {
+		flags |= windows.CREATE_NO_WINDOW
+	}
+	return flags
+}
+
+// resumeProcess resumes the threads of a suspended process.
+func resumeProcess(process windows.Handle) error {
+	if status, _, _ := procResumeProcess.Call(uintptr(process)); status != 0 {
+		return windows.NTStatus(status)
+	}
+	return nil
+}
+
+// OutputPipe returns a pipe whose reading end supports deadlines, which only a named one does. The name cannot
+// be guessed, and no other process can connect: there is one instance, and it is taken here.
+func OutputPipe() (r *os.File, w windows.Handle, err error) {
+	name, err := windows.UTF16PtrFromString(`\\.\pipe\acpterm-` + rand.Text())
+	if err != nil {
+		return nil, 0, err
+	}
+	reading, err := windows.CreateNamedPipe(name,
+		windows.PIPE_ACCESS_INBOUND|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
+		windows.PIPE_TYPE_BYTE|windows.PIPE_REJECT_REMOTE_CLIENTS, 1, pipeSize, pipeSize, 0, nil)
+	if err != nil {
+		return nil, 0, fmt.Errorf("making a pipe: %w", err)
+	}
+	// Programs ask what their output is: FILE_READ_ATTRIBUTES lets them, as an anonymous pipe would.
+	w, err = windows.CreateFile(name, windows.GENERIC_WRITE|windows.FILE_READ_ATTRIBUTES, 0, nil,
+		windows.OPEN_EXISTING, 0, 0)
+	if err != nil {
+		windows.CloseHandle(reading)
+		return nil, 0, fmt.Errorf("opening a pipe: %w", err)
+	}
+	return os.NewFile(uintptr(reading), "output"), w, nil
+}
+
+// PID is the leader's process number.
+func (t *Tree) PID() int { return t.pid }
+
+// Output is the reading end of the pipe that the command has as its output. The caller closes it.
+func (t *Tree) Output() *os.File { return t.output }
+
+// Limits are those that the system enforces.
+func (t *Tree) Limits() []Limit { return t.limits }
+
+// OnExit has f called once: when the leader has exited, also when Close terminates it, or with an error when that
+// cannot be seen. f must not wait.
+func (t *Tree) OnExit(f func(Exit, error)) {
+	t.mu.Lock()
+	t.tell = f
+	settled := t.settled
+	t.mu.Unlock()
+	if settled {
+		f(t.exit, t.exitErr)
+	}
+}
+
+// settle says how the leader ended. It is called once.
+func (t *Tree) settle(exit Exit, err error) {
+	t.mu.Lock()
+	t.settled, t.exit, t.exitErr = true, exit, err
+	if t.job == 0 {
+		windows.CloseHandle(t.process)
+	}
+	tell := t.tell
+	t.mu.Unlock()
+	if tell != nil {
+		tell(exit, err)
+	}
+}
+
+// awaitExit returns when the leader has exited. It blocks a thread.
+func (t *Tree) awaitExit() (Exit, error) {
+	var code uint32
+	_, err := windows.WaitForSingleObject(t.process, windows.INFINITE)
+	if err == nil {
+		err = windows.GetExitCodeProcess(t.process, &code)
+	}
+	if err != nil {
+		return Exit{}, fmt.Errorf("waiting for process %d: %w", t.pid, err)
+	}
+	return t.exitOf(code), nil
+}
+
+// exitOf is how a leader ended whose exit code is this. Windows has no exits by a signal; what stands for a signal
+// here has an exit code of its own, which counts as that signal when this package caused it. A code that the command
+// chose, in answer to CTRL_BREAK or not, is reported as it is.
+func (t *Tree) exitOf(code uint32) Exit {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.killed && code == killedCode:
+		return Exit{Signal: "SIGKILL"}
+	case t.asked != "" && code == uint32(windows.STATUS_CONTROL_C_EXIT):
+		return Exit{Signal: t.asked}
+	}
+	return Exit{Code: code}
+}
+
+// End sends a signal to the whole tree, and returns when none of it runs any more, or when ctx ends, then with the
+// numbers of those that still run. It does not wait for a signal that no process can have received.
+//
+// It waits for one process of the job after the other until the job is empty, and so also for what those have started.
+func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
+	err := t.signal(sig)
+	for {
+		members := t.members()
+		if len(members) == 0 {
+			return nil
+		}
+		if err != nil || ctx.Err() != nil {
+			return members
+		}
+		t.awaitMember(ctx, members[0])
+	}
+}
+
+// signal fails when no process can have received it.
+func (t *Tree) signal(sig syscall.Signal) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.job == 0 {
+		return nil
+	}
+	if sig == syscall.SIGKILL {
+		t.killed = true
+		return os.NewSyscallError("TerminateJobObject", windows.TerminateJobObject(t.job, killedCode))
+	}
+	if len(t.membersLocked()) == 0 {
+		return nil
+	}
+	if err := windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(t.pid)); err != nil {
+		return os.NewSyscallError("GenerateConsoleCtrlEvent", err)
+	}
+	t.asked = signalName(sig)
+	return nil
+}
+
+// signalName is the POSIX name of a signal. Those that are not listed stand for SIGTERM: all that is sent is
+// CTRL_BREAK.
+func signalName(sig syscall.Signal) string {
+	switch sig {
+	case syscall.SIGINT:
+		return "SIGINT"
+	case syscall.SIGHUP:
+		return "SIGHUP"
+	case syscall.SIGQUIT:
+		return "SIGQUIT"
+	}
+	return "SIGTERM"
+}
+
+// awaitMember returns when a process is not a running member of the job, or ctx has ended.
+func (t *Tree) awaitMember(ctx context.Context, pid int) {
+	const access = windows.SYNCHRONIZE | windows.PROCESS_QUERY_LIMITED_INFORMATION
+	process, err := windows.OpenProcess(access, false, uint32(pid))
+	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
+		return // it is gone
+	}
+	if err == nil {
+		defer windows.CloseHandle(process)
+		if !t.isMember(process) { // another process has its number now
+			return
+		}
+		err = waitFor(ctx, process)
+	}
+	if err != nil { // it cannot be opened or waited for: End asks the job again after a pause
+		select {
+		case <-time.After(maxPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// waitFor returns when a process has exited or ctx has ended.
+func waitFor(ctx context.Context, process windows.Handle) error {
+	cancelled, err := windows.CreateEvent(nil, 1, 0, nil)
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(cancelled)
+	set := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		windows.SetEvent(cancelled)
+		close(set)
+	})
+	_, err = windows.WaitForMultipleObjects([]windows.Handle{process, cancelled}, false, windows.INFINITE)
+	if !stop() {
+		<-set // until then the function uses the handle
+	}
+	return err
+}
+
+// isMember reports whether a process is in the job.
+func (t *Tree) isMember(process windows.Handle) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.job == 0 {
+		return false
+	}
+	var is int32
+	procIsProcessInJob.Call(uintptr(process), uintptr(t.job), uintptr(unsafe.Pointer(&is)))
+	return is != 0
+}
+
+// members are the running processes of the job.
+func (t *Tree) members() []int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.membersLocked()
+}
+
+func (t *Tree) membersLocked() []int {
+	if t.job == 0 {
+		return nil
+	}
+	// JOBOBJECT_BASIC_PROCESS_ID_LIST: how many there are, how many are listed here, and those.
+	const header = 8
+	for size := uintptr(firstLook); ; size *= 2 {
+		buffer := make([]uintptr, header/unsafe.Sizeof(uintptr(0))+size)
+		var pin runtime.Pinner
+		pin.Pin(&buffer[0])
+		err := windows.QueryInformationJobObject(t.job, windows.JobObjectBasicProcessIdList,
+			uintptr(unsafe.Pointer(&buffer[0])), uint32(uintptr(len(buffer))*unsafe.Sizeof(uintptr(0))), nil)
+		pin.Unpin()
+		if errors.Is(err, windows.ERROR_MORE_DATA) {
+			continue
+		}
+		if err != nil { // not known; the tree must not count as gone
+			return []int{t.pid}
+		}
+		listed := (*[2]uint32)(unsafe.Pointer(&buffer[0]))[1]
+		var pids []int
+		for _, pid := range buffer[header/unsafe.Sizeof(uintptr(0)):][:listed] {
+			pids = append(pids, int(pid))
+		}
+		return pids
+	}
+}
+
+// firstLook is how many members of a job the first query has room for.
+const firstLook = 16
+
+// Close terminates what still runs in the job, and frees what the Tree holds. It does not wait.
+func (t *Tree) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.job == 0 {
+		return
+	}
+	// The system would end the job by itself, with exit code 0, which is that of a success.
+	if !t.settled && windows.TerminateJobObject(t.job, killedCode) == nil {
+		t.killed = true
+	}
+	windows.CloseHandle(t.job)
+	t.job = 0
+	if t.settled {
+		windows.CloseHandle(t.process)
+	}
+}

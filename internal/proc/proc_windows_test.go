@@ -1,0 +1,279 @@
+package proc
+
+// A start on Windows with each of its steps failing in turn, and a Tree's job, signals and pipe.
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+
+	"github.com/acpterm/acpterm/internal/wintest"
+)
+
+// childVariable makes the test binary a command that sleeps, and does nothing else, until it is ended.
+const childVariable = "ACPTERM_TEST_SLEEP"
+
+func init() {
+	if os.Getenv(childVariable) != "" {
+		time.Sleep(5 * time.Minute)
+		os.Exit(0)
+	}
+}
+
+// sleeper is a command that does not end by itself.
+func sleeper(t *testing.T) Spec {
+	t.Helper()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	return Spec{Path: path, Args: []string{path}, Dir: os.TempDir(), Env: append(os.Environ(), childVariable+"=1")}
+}
+
+// shellLine is the command that runs a line with cmd.exe.
+func shellLine(t *testing.T, line string) Spec {
+	t.Helper()
+	system, err := windows.GetSystemDirectory()
+	require.NoError(t, err)
+	return Spec{
+		Path: filepath.Join(system, "cmd.exe"), Args: []string{"cmd.exe"},
+		CommandLine: `cmd.exe /d /s /c "` + line + `"`, Dir: os.TempDir(), Env: os.Environ(),
+	}
+}
+
+// ended is how a leader ended.
+type ended struct {
+	exit Exit
+	err  error
+}
+
+// started is a tree, and the channel on which OnExit's function sends how it ended.
+type started struct {
+	*Tree
+	exits chan ended
+}
+
+// start starts a tree. When the test ends, the tree is closed, and every handle of it too.
+func start(t *testing.T, spec Spec) started {
+	t.Helper()
+	before := wintest.OpenHandles()
+	sup := new(Supervisor)
+	tree, err := sup.Start(t.Context(), spec)
+	require.NoError(t, err)
+	s := started{tree, make(chan ended, 2)}
+	tree.OnExit(func(exit Exit, err error) { s.exits <- ended{exit, err} })
+	t.Cleanup(func() {
+		tree.Close()
+		tree.Output().Close()
+		sup.Close()
+		require.Equal(t, before, wintest.OpenHandles())
+	})
+	return s
+}
+
+// warmUp starts and ends a command, so that the handles that only a first start opens are open.
+func warmUp(t *testing.T) {
+	t.Helper()
+	sup := new(Supervisor)
+	tree, err := sup.Start(t.Context(), shellLine(t, "exit 0"))
+	require.NoError(t, err)
+	tree.Close()
+	sup.Close()
+	tree.Output().Close()
+}
+
+func TestStartAndExit(t *testing.T) {
+	warmUp(t)
+	s := start(t, shellLine(t, "echo text& exit 7"))
+	require.NotZero(t, s.PID())
+	require.Equal(t, ended{exit: Exit{Code: 7}}, <-s.exits)
+	output, err := io.ReadAll(s.Output())
+	require.NoError(t, err)
+	require.Equal(t, "text\r\n", string(output))
+	require.Empty(t, s.End(t.Context(), syscall.SIGKILL))
+	s.OnExit(func(exit Exit, err error) { s.exits <- ended{exit, err} })
+	require.Equal(t, ended{exit: Exit{Code: 7}}, <-s.exits, "the end is known already")
+	require.Empty(t, s.Limits())
+}
+
+// Whichever step of a start fails: no process runs, the program has not run, and no handle is open.
+func TestStartThatFailsLeavesNothing(t *testing.T) {
+	refused := windows.ERROR_ACCESS_DENIED // which is about the program if it is startProcess's, and only then
+	steps := map[string]func(*startCalls){
+		"openNull": func(s *startCalls) {
+			s.openNull = func() (*os.File, error) { return nil, errors.New("injected") }
+		},
+		"outputPipe": func(s *startCalls) {
+			s.outputPipe = func() (*os.File, windows.Handle, error) { return nil, 0, errors.New("injected") }
+		},
+		"newJob":   func(s *startCalls) { s.newJob = func() (windows.Handle, error) { return 0, refused } },
+		"limitJob": func(s *startCalls) { s.limitJob = func(windows.Handle, *jobInfo) error { return refused } },
+		"startProcess": func(s *startCalls) {
+			s.startProcess = func(string, []string, *syscall.ProcAttr) (int, uintptr, error) { return 0, 0, refused }
+		},
+		"assign": func(s *startCalls) { s.assign = func(windows.Handle, windows.Handle) error { return refused } },
+		"resume": func(s *startCalls) { s.resume = func(windows.Handle) error { return refused } },
+	}
+	warmUp(t)
+	for step, fail := range steps {
+		t.Run(step, func(t *testing.T) {
+			file := filepath.Join(os.TempDir(), "acpterm-test-"+rand.Text())
+			defer os.Remove(file)
+			spec := shellLine(t, `echo x>"`+file+`"`)
+			calls, process := systemCalls(), windows.Handle(0)
+			calls.startProcess = func(path string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
+				pid, handle, err := syscall.StartProcess(path, args, attr)
+				require.NoError(t, err)
+				self := windows.CurrentProcess()
+				err = windows.DuplicateHandle(self, windows.Handle(handle), self, &process, windows.SYNCHRONIZE, false, 0)
+				require.NoError(t, err)
+				return pid, handle, nil
+			}
+			fail(&calls)
+
+			before := wintest.OpenHandles()
+			tree, err := calls.startTree(spec)
+			require.Nil(t, tree)
+			require.Error(t, err)
+			_, bare := err.(syscall.Errno)
+			require.Equal(t, step == "startProcess", bare, "%v", err)
+			require.Equal(t, step == "assign" || step == "resume", process != 0)
+			if process != 0 {
+				event, err := windows.WaitForSingleObject(process, 0)
+				require.NoError(t, err)
+				require.Equal(t, uint32(windows.WAIT_OBJECT_0), event, "the process still runs")
+				windows.CloseHandle(process)
+			}
+			require.Equal(t, before, wintest.OpenHandles())
+			require.NoFileExists(t, file)
+		})
+	}
+}
+
+// The command is in the job at its first instruction.
+func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
+	var steps []string
+	calls := systemCalls()
+	calls.startProcess = func(path string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
+		require.NotZero(t, attr.Sys.CreationFlags&windows.CREATE_SUSPENDED)
+		steps = append(steps, "start")
+		return syscall.StartProcess(path, args, attr)
+	}
+	calls.assign = func(job, process windows.Handle) error {
+		steps = append(steps, "assign")
+		return windows.AssignProcessToJobObject(job, process)
+	}
+	calls.resume = func(process windows.Handle) error {
+		steps = append(steps, "resume")
+		return resumeProcess(process)
+	}
+	tree, err := calls.startTree(sleeper(t))
+	require.NoError(t, err)
+	defer tree.Output().Close()
+	require.Equal(t, []string{"start", "assign", "resume"}, steps)
+	require.True(t, tree.isMember(tree.process))
+	require.False(t, tree.isMember(windows.CurrentProcess()))
+	tree.Close()
+	tree.settle(tree.awaitExit())
+}
+
+func TestSpecsThatAreUnsupported(t *testing.T) {
+	inCgroup, withFiles := shellLine(t, "exit 0"), shellLine(t, "exit 0")
+	inCgroup.Cgroup = "x"
+	withFiles.Files = []*os.File{os.Stdin}
+	for want, spec := range map[string]Spec{"cgroups": inCgroup, "inherited files": withFiles} {
+		tree, err := new(Supervisor).Start(t.Context(), spec)
+		require.Nil(t, tree)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// An exit code stands for a signal only if this package can have caused it.
+func TestExitOf(t *testing.T) {
+	const controlC = uint32(windows.STATUS_CONTROL_C_EXIT)
+	for _, c := range []struct {
+		tree *Tree
+		code uint32
+		want Exit
+	}{
+		{&Tree{}, 0, Exit{Code: 0}},
+		{&Tree{}, 0xC0000005, Exit{Code: 0xC0000005}},
+		{&Tree{}, killedCode, Exit{Code: killedCode}},
+		{&Tree{}, controlC, Exit{Code: controlC}},
+		{&Tree{killed: true}, killedCode, Exit{Signal: "SIGKILL"}},
+		{&Tree{killed: true}, controlC, Exit{Code: controlC}},
+		{&Tree{killed: true}, 7, Exit{Code: 7}},
+		{&Tree{asked: "SIGTERM"}, controlC, Exit{Signal: "SIGTERM"}},
+		{&Tree{asked: "SIGINT"}, controlC, Exit{Signal: "SIGINT"}},
+		{&Tree{asked: "SIGTERM"}, 7, Exit{Code: 7}},
+		{&Tree{asked: "SIGTERM", killed: true}, killedCode, Exit{Signal: "SIGKILL"}},
+	} {
+		require.Equal(t, c.want, c.tree.exitOf(c.code))
+	}
+	require.Equal(t, "SIGTERM", signalName(syscall.SIGTERM))
+	require.Equal(t, "SIGINT", signalName(syscall.SIGINT))
+}
+
+// End returns what still runs when its context ends first; a closed tree has no processes, and sends no signals.
+func TestEndReturnsWhatStillRuns(t *testing.T) {
+	warmUp(t)
+	s := start(t, sleeper(t))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Contains(t, s.End(cancelled, syscall.SIGTERM), s.PID())
+	require.Empty(t, s.End(t.Context(), syscall.SIGKILL))
+	require.Equal(t, ended{exit: Exit{Signal: "SIGKILL"}}, <-s.exits)
+	s.Close()
+	require.Empty(t, s.End(t.Context(), syscall.SIGKILL))
+	s.Close()
+}
+
+// Close terminates what still runs, and that does not pass for an exit of its own.
+func TestCloseEndsTheTree(t *testing.T) {
+	warmUp(t)
+	s := start(t, sleeper(t))
+	s.Close()
+	require.Equal(t, ended{exit: Exit{Signal: "SIGKILL"}}, <-s.exits)
+}
+
+// What capture needs of a pipe: a read that waits is interrupted by a deadline, loses nothing by it, continues
+// after it, and ends when the last writer has closed the pipe.
+func TestOutputPipe(t *testing.T) {
+	r, w, err := OutputPipe()
+	require.NoError(t, err)
+	defer r.Close()
+	write := func(text string) {
+		var n uint32
+		require.NoError(t, windows.WriteFile(w, []byte(text), &n, nil))
+		require.Equal(t, len(text), int(n))
+	}
+	buffer := make([]byte, 100)
+	for range 100 {
+		read := make(chan error)
+		go func() { _, err := r.Read(buffer); read <- err }()
+		require.NoError(t, r.SetReadDeadline(time.Unix(1, 0)))
+		require.ErrorIs(t, <-read, os.ErrDeadlineExceeded)
+		require.NoError(t, r.SetReadDeadline(time.Time{}))
+	}
+	write("one")
+	n, err := r.Read(buffer)
+	require.NoError(t, err)
+	require.Equal(t, "one", string(buffer[:n]))
+	write("two")
+	require.True(t, wintest.HasWriter(r))
+	require.NoError(t, windows.CloseHandle(w))
+	n, err = r.Read(buffer)
+	require.NoError(t, err)
+	require.Equal(t, "two", string(buffer[:n]))
+	_, err = r.Read(buffer)
+	require.ErrorIs(t, err, io.EOF)
+	require.False(t, wintest.HasWriter(r))
+}

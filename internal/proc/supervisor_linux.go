@@ -1,0 +1,283 @@
+package proc
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/procfs"
+)
+
+// Supervisor starts trees and knows what they have in common. The zero value is ready, and takes nothing before the
+// first Start. Its methods may be called concurrently, but Close only when every Tree is closed, and nothing after it.
+//
+// Every start is made by one goroutine that has locked its thread: the system kills a leader when the thread that forked
+// it ends (PR_SET_PDEATHSIG in man 2 prctl), which is to happen when the host dies, and only then. When a start hangs, as
+// on a network file system that does not answer, a second goroutine takes over; the first ends when no leader that it
+// forked is left.
+type Supervisor struct {
+	// HostReaps says that the host reaps every child of its process, and hands over how each ended (Reaped).
+	HostReaps bool
+
+	busy     sync.WaitGroup // the goroutines of starts and of trees
+	inherit  inherit
+	counters procfs.Counters
+
+	mu       sync.Mutex
+	jobs     []func(*starter) // starts that have not begun
+	taker    *starter         // begins the next one; nil before the first
+	starters []*starter       // that run
+	closed   bool
+	trees    map[int]*Tree              // by the leader's number, until it is reaped
+	counts   forkCount                  // as it was read last
+	starting int                        // starts whose tree is not registered
+	early    map[int]syscall.WaitStatus // what Reaped was called with during those, by number
+}
+
+// starter is a goroutine that starts trees on its thread.
+type starter struct {
+	changed sync.Cond // with Supervisor.mu: there is a job, or it is not the taker any more, or a leader is gone
+	idle    bool      // it waits for changed; under Supervisor.mu, as is leaders
+	leaders int       // that it forked and that are not reaped
+}
+
+const (
+	slowStart = 100 * time.Millisecond // how long a start may take before another goroutine takes over
+	hungStart = 10 * time.Second       // and how long Start waits for it once its context has ended
+)
+
+// started is what a start has come to.
+type started struct {
+	tree *Tree
+	err  error
+}
+
+// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. When ctx
+// ends before that is done, Start fails with ctx's cause, or returns the tree if it runs by then. A start that hangs is given up
+// ten seconds later, and what it still starts is ended. Other errors are those of os/exec, and *LimitError.
+func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
+	result := make(chan started, 1)
+	s.post(func(st *starter) {
+		if ctx.Err() != nil {
+			result <- started{err: context.Cause(ctx)}
+			return
+		}
+		tree, err := s.start(ctx, st, spec)
+		result <- started{tree, err}
+	})
+	select {
+	case r := <-result:
+		return r.tree, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-result:
+		return r.tree, r.err
+	case <-time.After(hungStart):
+	}
+	s.busy.Go(func() {
+		if r := <-result; r.err == nil {
+			r.tree.End(context.Background(), syscall.SIGKILL)
+			r.tree.Close()
+			r.tree.output.Close()
+		}
+	})
+	return nil, context.Cause(ctx)
+}
+
+// post has a starter call f.
+func (s *Supervisor) post(f func(*starter)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.jobs = append(s.jobs, f)
+	if s.taker == nil {
+		s.addStarterLocked()
+		return
+	}
+	s.taker.changed.Signal()
+}
+
+func (s *Supervisor) addStarterLocked() {
+	st := &starter{changed: sync.Cond{L: &s.mu}}
+	s.taker = st
+	s.starters = append(s.starters, st)
+	s.busy.Go(func() { s.run(st) })
+}
+
+// run is a starter's goroutine. It ends with its thread.
+func (s *Supervisor) run(st *starter) {
+	runtime.LockOSThread()
+	for {
+		job := s.next(st)
+		if job == nil {
+			return
+		}
+		slow := time.AfterFunc(slowStart, func() { s.replace(st) })
+		job(st)
+		slow.Stop()
+	}
+}
+
+// next waits for a job; nil when the starter is to end.
+func (s *Supervisor) next(st *starter) func(*starter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		switch {
+		case s.taker == st && len(s.jobs) > 0:
+			job := s.jobs[0]
+			s.jobs = s.jobs[1:]
+			return job
+		case s.closed, s.taker != st && st.leaders == 0:
+			s.starters = slices.DeleteFunc(s.starters, func(other *starter) bool { return other == st })
+			return nil
+		}
+		st.idle = true
+		st.changed.Wait()
+		st.idle = false
+	}
+}
+
+// replace has another starter begin the next starts, if this one still does: one that has nothing to do, or a new one.
+func (s *Supervisor) replace(slow *starter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taker != slow {
+		return
+	}
+	for _, st := range s.starters {
+		if st.idle {
+			s.taker = st
+			st.changed.Signal()
+			return
+		}
+	}
+	s.addStarterLocked()
+}
+
+// beginStart and endStart surround a start.
+func (s *Supervisor) beginStart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.starting++
+}
+
+func (s *Supervisor) endStart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting--; s.starting == 0 {
+		s.early = nil
+	}
+}
+
+// enter registers a tree, and leave takes it off again when its leader is reaped. A leader may have been reaped before.
+func (s *Supervisor) enter(t *Tree) {
+	s.mu.Lock()
+	if s.trees == nil {
+		s.trees = make(map[int]*Tree)
+	}
+	s.trees[t.pid] = t
+	t.starter.leaders++
+	status, reaped := s.early[t.pid]
+	s.mu.Unlock()
+	if reaped {
+		t.reaped(status)
+	}
+}
+
+func (s *Supervisor) leave(t *Tree) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trees[t.pid] == t {
+		delete(s.trees, t.pid)
+	}
+	t.starter.leaders--
+	t.starter.changed.Signal()
+}
+
+// leads reports whether a session is that of a registered tree.
+func (s *Supervisor) leads(session int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trees[session] != nil
+}
+
+// Reaped hands over how a child of this process ended that the host has reaped. It reports whether that was the leader of
+// a tree that has been started.
+func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
+	s.mu.Lock()
+	t := s.trees[pid]
+	if s.starting > 0 {
+		if s.early == nil {
+			s.early = make(map[int]syscall.WaitStatus)
+		}
+		s.early[pid] = status
+	}
+	s.mu.Unlock()
+	return t != nil && t.reaped(status)
+}
+
+// reaped settles a tree whose leader the host has reaped. It reports false when the leader is there: the status is that of
+// an earlier process with its number.
+func (t *Tree) reaped(status syscall.WaitStatus) bool {
+	if t.unreaped() {
+		return false
+	}
+	t.markLost()
+	t.settle(exitOf(status), nil)
+	return true
+}
+
+// Close ends the Supervisor's goroutines, and returns when they have ended.
+func (s *Supervisor) Close() {
+	s.mu.Lock()
+	s.closed = true
+	for _, st := range s.starters {
+		st.changed.Signal()
+	}
+	s.mu.Unlock()
+	s.busy.Wait()
+	s.counters.Close()
+}
+
+// forkCount says how many process numbers had been given out at a moment.
+type forkCount struct {
+	at    time.Time
+	forks uint64 // processes and threads that the machine ever began; 0 if that is not known
+}
+
+// forkCountAge is how old a count may be that a start uses: to read it takes longer than anything else about a start but
+// the fork.
+const forkCountAge = time.Second
+
+// forksBefore is a count from now or from a moment ago. An older one errs on the safe side: more numbers seem to have been
+// given out since.
+func (s *Supervisor) forksBefore() forkCount {
+	s.mu.Lock()
+	n := s.counts
+	s.mu.Unlock()
+	if !n.at.IsZero() && time.Since(n.at) < forkCountAge {
+		return n
+	}
+	n = forkCount{time.Now(), procfs.Forks()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts = n
+	return n
+}
+
+// mayHaveComeRound reports whether so many processes may have begun since that numbers from before were given out again.
+func (n forkCount) mayHaveComeRound() bool {
+	const (
+		reserved = 1000                   // more than the numbers that are never given out again
+		tooSoon  = 100 * time.Millisecond // no machine begins thirty thousand processes in this time
+	)
+	if time.Since(n.at) < tooSoon {
+		return false
+	}
+	forks, limit := procfs.Forks(), procfs.Limit()
+	return n.forks == 0 || limit == 0 || forks < n.forks || forks-n.forks+reserved >= limit
+}

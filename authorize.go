@@ -18,6 +18,11 @@ import (
 type Question struct {
 	Proposal
 	Rule, Reason string // the Decision's
+
+	// Unverified are the program's files whose contents cannot be compared before the start with what they were when
+	// the question was asked: they are larger than MaxVerifiedSize, or cannot be read. The program's files are its own,
+	// and of a script also its interpreter's. Show them: whoever can write to such a file can change what runs.
+	Unverified []string
 }
 
 // Answer is what somebody says to a Question. The zero value says no, this time.
@@ -29,9 +34,9 @@ type Answer struct {
 	By string
 }
 
-// Approval is how far an answer goes. What is remembered is remembered of this program, with these arguments or this
-// shell line, in this directory, with these variables set by the agent, and for this rule; nothing else is taken for
-// the same.
+// Approval is how far an answer goes. One that is none of the constants denies, this time. What is remembered is
+// remembered of this program, with these arguments or this shell line, in this directory, with these variables set by
+// the agent, and for this rule; nothing else is taken for the same.
 type Approval int
 
 // The approvals.
@@ -50,15 +55,18 @@ const (
 
 var approvalNames = [...]string{"no", "once", "session", "always", "never"}
 
-// String is "no", "once", "session", "always" or "never".
-func (a Approval) String() string { return approvalNames[a] }
+// String is "no", "once", "session", "always" or "never", or of an unknown approval "Approval(9)".
+func (a Approval) String() string { return nameOf("Approval", approvalNames[:], int(a)) }
 
-// verdict is what an answer decides.
-func (a Approval) verdict() Verdict {
-	if a == No || a == Never {
-		return Deny
+// allows reports whether an answer is a yes. An unknown one is not.
+func (a Approval) allows() bool { return a == Once || a == ForSession || a == Always }
+
+// refusal is the reason for a denial by an answer.
+func (a Answer) refusal() string {
+	if a.Approval < No || a.Approval > Never {
+		return "the answer is unknown: " + a.Approval.String()
 	}
-	return Allow
+	return cmp.Or(a.Reason, "it was not approved")
 }
 
 // approvalKey is what an approval is remembered by. The session is empty for those that go for all.
@@ -84,7 +92,8 @@ func newApprovalKey(session SessionID, q Question) approvalKey {
 // authorized is a command that may run, and nothing else in its place.
 type authorized struct {
 	proposal Proposal
-	held     *held // nil where no policy looked at it
+	held     *held       // nil where no policy looked at it
+	examined examination // nil where no person was asked
 	decision *DecisionEvent
 }
 
@@ -92,7 +101,7 @@ type authorized struct {
 const maxChanges = 8
 
 // authorize asks the policies, and whoever approves, until nothing changes the command any more. It fails with ErrDenied,
-// or with ErrCancelled when ctx ends.
+// with ErrCancelled when ctx ends, or with ErrInternal when a function of the embedder's panics.
 func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c Command) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
@@ -117,7 +126,6 @@ func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req 
 	if err != nil {
 		a.held.release()
 		a.decision.Err = err
-		m.events.emit(a.decision)
 	}
 	return a, err
 }
@@ -128,9 +136,13 @@ func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Dec
 		if err := a.hold(); err != nil {
 			return Decision{}, nil, err
 		}
-		d := policy.Decide(ctx, a.proposal)
+		var d Decision
+		err := callHook("Policy", func() { d = policy.Decide(ctx, a.proposal) })
 		if ctx.Err() != nil {
-			return d, nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+			err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+		}
+		if err != nil {
+			return d, nil, err
 		}
 		if d.Change != nil && d.Verdict != Deny {
 			a.proposal.Command = *d.Change
@@ -140,14 +152,14 @@ func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Dec
 		if d.Verdict != Ask {
 			return d, nil, nil
 		}
-		answer, err := m.approve(ctx, Question{a.proposal, d.Rule, d.Reason})
+		answer, err := m.approve(ctx, a, Question{Proposal: a.proposal, Rule: d.Rule, Reason: d.Reason})
 		switch {
 		case err != nil:
 			return d, nil, err
 		case answer == nil:
 			return Decision{Rule: d.Rule, Reason: "it takes an approval, and there is nobody to ask"}, nil, nil
-		case answer.Approval.verdict() == Deny:
-			return Decision{Rule: d.Rule, Reason: cmp.Or(answer.Reason, "it was not approved")}, answer, nil
+		case !answer.Approval.allows():
+			return Decision{Rule: d.Rule, Reason: answer.refusal()}, answer, nil
 		}
 		d.Verdict = Allow
 		return d, answer, nil
@@ -155,8 +167,9 @@ func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Dec
 	return Decision{Reason: "the policies go on changing the command"}, nil, nil
 }
 
-// approve asks somebody, unless the answer is known; nil if there is nobody.
-func (m *Manager) approve(ctx context.Context, q Question) (*Answer, error) {
+// approve asks somebody, unless the answer is known; nil if there is nobody. It leaves in a what the program's files
+// were when it asked.
+func (m *Manager) approve(ctx context.Context, a *authorized, q Question) (*Answer, error) {
 	inSession, always := newApprovalKey(q.SessionID, q), newApprovalKey("", q)
 	m.mu.Lock()
 	answer, known := m.approvals[always]
@@ -170,9 +183,18 @@ func (m *Manager) approve(ctx context.Context, q Question) (*Answer, error) {
 	case m.options.Approve == nil:
 		return nil, nil
 	}
-	answer = m.options.Approve(ctx, q)
+	var err error
+	if m.options.Runner == nil {
+		if a.examined, q.Unverified, err = m.examine(ctx, q.Command.Path, q.Command.Dir); err != nil {
+			return nil, err
+		}
+	}
+	err = callHook("Approve", func() { answer = m.options.Approve(ctx, q) })
 	if ctx.Err() != nil { // whatever was answered came too late
-		return nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	}
+	if err != nil {
+		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -199,7 +221,7 @@ func (a *authorized) hold() error {
 	}
 	dir, err := filepath.EvalSymlinks(c.Dir)
 	if err != nil {
-		return invalidField("cwd", systemReason(err))
+		return fieldError("cwd", err)
 	}
 	if !setsVariable(a.proposal.Requested.Env, "PWD") && getenv(c.Env, "PWD") == c.Dir {
 		c.Env = mergeEnv(onceEach(c.Env), dir, nil) // a policy may have set it
@@ -224,23 +246,23 @@ type held struct {
 func holdFast(program, dir string) (*held, error) {
 	programInfo, err := os.Stat(program)
 	if err != nil {
-		return nil, invalidField("command", systemReason(err))
+		return nil, fieldError("command", err)
 	}
 	open, err := openDir(dir)
 	if err != nil {
-		return nil, invalidField("cwd", systemReason(err))
+		return nil, fieldError("cwd", err)
 	}
 	h := &held{program: program, dir: dir, programInfo: programInfo, open: open}
 	if h.dirInfo, err = os.Stat(open.path(dir)); err != nil {
 		h.release()
-		return nil, invalidField("cwd", systemReason(err))
+		return nil, fieldError("cwd", err)
 	}
 	return h, nil
 }
 
 // errChanged is why a command does not run that is not what was decided on any more.
 var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
-	Reason: "the program or the directory has been replaced since it was looked at"}
+	Reason: "the program or the directory has been replaced or changed since it was looked at"}
 
 // unchanged reports whether both names still lead to the same: no link on the way, the same file, not written to.
 func (h *held) unchanged() bool {
@@ -250,8 +272,7 @@ func (h *held) unchanged() bool {
 			return false
 		}
 		info, err := os.Stat(path)
-		return err == nil && os.SameFile(was, info) &&
-			(info.IsDir() || info.Size() == was.Size() && info.ModTime().Equal(was.ModTime()) && changeTime(info) == changeTime(was))
+		return err == nil && sameFile(was, info)
 	}
 	return h == nil || same(h.program, h.programInfo) && same(h.dir, h.dirInfo)
 }

@@ -16,11 +16,11 @@ import (
 // call is a request that has not been answered.
 type call struct {
 	method string
-	id     jsonrpc2.ID       // as jsonrpc2 has it, or would have
-	wireID []byte            // as it came
-	conn   *jsonrpc2.Conn    // nil if jsonrpc2 has not seen it
-	req    *jsonrpc2.Request // likewise
-	poll   *Terminal         // of a terminal/output that waits for its turn
+	id     jsonrpc2.ID    // as jsonrpc2 has it, or would have
+	wireID []byte         // as it came
+	conn   *jsonrpc2.Conn // nil if jsonrpc2 has not seen it
+	poll   *Terminal      // of a terminal/output that waits for its turn
+	bytes  int            // that a create holds until it is answered
 
 	// Under Handler.mu.
 	cancelled error  // why; nil if it is not
@@ -34,29 +34,28 @@ const spareAnswers = 64
 // errCancelRequest is why a request was cancelled by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
 
-// serveMessage is Handle for a message that jsonrpc2 has not seen, without a wait: what may take one is left to the caller. It
-// reports false if the message is for jsonrpc2.
-func (h *Handler) serveMessage(ctx context.Context, m message) (taken bool, rest func()) {
+// serveMessage is Handle for a message that jsonrpc2 has not seen. It reports false if the message is for jsonrpc2.
+func (h *Handler) serveMessage(ctx context.Context, m message) (taken bool) {
 	switch {
 	case m.method == MethodCancelRequest:
-		return h.cancelPending(m.params), nil
+		return h.cancelPending(m.params)
 	case !slices.Contains(methods, m.method):
-		return false, nil
+		return false
 	case m.id != nil:
 		id, _ := requestID(m.id)
 		wireID := bytes.ToValidUTF8(m.id, []byte(string(utf8.RuneError))) // a copy: the line is good until this returns
-		rest = h.serve(ctx, &call{method: m.method, id: id, wireID: wireID}, m.params)
+		h.serve(ctx, &call{method: m.method, id: id, wireID: wireID}, m.params)
 	}
-	return true, rest
+	return true
 }
 
 // serve begins to answer a request. What order matters to is done before it returns: the request is pending, so that a
 // cancel which follows it on the wire finds it, and it has its terminal, so that a release which follows it does not
-// take that away. What is left to do, and may wait, it returns: that is for who reads, whom it holds up, and not for yet
-// another goroutine.
-func (h *Handler) serve(ctx context.Context, c *call, params []byte) (rest func()) {
+// take that away. It waits only to refuse a request beyond MaxPending: that takes no further goroutine.
+func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	if err := h.enter(c); err != nil {
-		return func() { h.reply(c, nil, err) }
+		h.reply(c, nil, err)
+		return
 	}
 	switch w := h.admit(c.method, params).(type) {
 	case refusal:
@@ -64,16 +63,12 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) (rest func(
 	case start:
 		ctx, cancel := context.WithCancelCause(ctx)
 		h.letCancel(c, func() { cancel(nil) })
-		create := func(fork runFunc) {
+		c.bytes = w.bytes
+		go func() {
 			defer cancel(nil)
-			created, err := h.create(ctx, cancel, w.request, fork)
+			created, err := h.create(ctx, cancel, w.request)
 			h.answerCreate(c, created, err)
-		}
-		loop := &h.manager.loop
-		onThread := h.options.Created == nil && h.manager.asksNobody(w.request.SessionID)
-		if !onThread || !loop.post(func(pause pauseFunc) { create(runHere(pause)) }) {
-			go create(loop.run)
-		}
+		}()
 	case poll:
 		h.servePoll(c, w.terminal)
 	case await: // without a goroutine, so that many cost little
@@ -84,7 +79,6 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) (rest func(
 			}
 		})
 	}
-	return nil
 }
 
 // enter makes a call one of those that are pending, unless there are too many.
@@ -116,7 +110,7 @@ func (h *Handler) letCancel(c *call, cancel func()) {
 
 // answer replies with a result that is there, unless the call was cancelled.
 func (h *Handler) answer(c *call, result func() (any, error)) {
-	defer h.leave(1)
+	defer h.leave(c)
 	answer, err := h.outcome(c, result)
 	h.reply(c, answer, err)
 }
@@ -129,52 +123,13 @@ func (h *Handler) answerNow(c *call, result func() (any, error)) {
 
 // replyNow is reply for a call that is settled, and its leave, without a wait.
 func (h *Handler) replyNow(c *call, result any, err error) {
-	h.mu.Lock()
-	stream := h.stream
-	h.mu.Unlock()
-	if stream == nil {
-		go func() {
-			defer h.leave(1)
-			h.reply(c, result, err)
-		}()
-		return
-	}
-	if line := h.responseLine(c, result, err); !h.gather(line) {
-		h.writeNow(stream, line, 1)
-	}
-}
-
-// gather has an answer written together with others, if this is the manager's thread, or that has some: it is about to
-// write them. The agent is woken once for all.
-func (h *Handler) gather(line []byte) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.gathered == 0 && !h.manager.loop.soon(h.writeGathered) {
-		return false
-	}
-	h.gathered++
-	h.lines = append(h.lines, line...)
-	return true
-}
-
-// writeGathered writes what was gathered.
-func (h *Handler) writeGathered() {
-	h.mu.Lock()
-	stream, lines, answers := h.stream, h.lines, h.gathered
-	h.lines, h.gathered = nil, 0
-	h.mu.Unlock()
-	h.writeNow(stream, lines, answers)
-}
-
-// writeNow writes so many answers without a wait: what cannot be written at once is written by a goroutine.
-func (h *Handler) writeNow(s *Stream, lines []byte, answers int) {
-	if s.tryWrite(lines) {
-		h.leave(answers)
+	if h.stream != nil && h.stream.tryWrite(h.responseLine(c, result, err)) {
+		h.leave(c)
 		return
 	}
 	go func() {
-		defer h.leave(answers)
-		s.write(lines)
+		defer h.leave(c)
+		h.reply(c, result, err)
 	}()
 }
 
@@ -193,7 +148,7 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	switch {
 	case cancelled != nil && t != nil:
 		go func() {
-			defer h.leave(1)
+			defer h.leave(c)
 			h.forget(t)
 			h.manager.discard(t)
 			h.reply(c, nil, cancelled)
@@ -223,24 +178,25 @@ func (h *Handler) settle(c *call) error {
 	return nil
 }
 
-// leave says that so many answers are written.
-func (h *Handler) leave(answers int) {
+// leave says that a call's answer is written.
+func (h *Handler) leave(c *call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.unwritten -= answers
+	h.unwritten--
+	h.createBytes -= c.bytes
 }
 
-// reply writes an answer. Should that fail, the connection is at its end, and whoever reads from it sees that.
+// reply writes an answer, by jsonrpc2 if no Stream is known. An error of the write is the connection's end, which its
+// reader sees as well.
 func (h *Handler) reply(c *call, result any, err error) {
-	if stream := h.meetStream(c); stream != nil {
-		stream.write(h.responseLine(c, result, err))
-		return
+	switch {
+	case h.stream != nil:
+		h.stream.write(h.responseLine(c, result, err))
+	case err != nil:
+		c.conn.ReplyWithError(context.Background(), c.id, ResponseError(h.outward(err)))
+	default:
+		c.conn.Reply(context.Background(), c.id, result)
 	}
-	if err != nil {
-		c.conn.ReplyWithError(context.Background(), c.req.ID, ResponseError(h.outward(err)))
-		return
-	}
-	c.conn.Reply(context.Background(), c.req.ID, result)
 }
 
 // responseLine is an answer as it goes on the wire.
@@ -297,12 +253,12 @@ func (h *Handler) cancelCall(c *call, why error) {
 // a goroutine, one for all polls, that writes them in their order.
 func (h *Handler) servePoll(c *call, t *Terminal) {
 	h.mu.Lock()
-	stream, first := h.stream, len(h.polls) == 0
+	first := len(h.polls) == 0
 	h.mu.Unlock()
-	if first && stream != nil {
-		if line := shortReply(t, c.wireID); line != nil && stream.tryWrite(line) {
+	if first && h.stream != nil {
+		if line := shortReply(t, c.wireID); line != nil && h.stream.tryWrite(line) {
 			h.settle(c)
-			h.leave(1)
+			h.leave(c)
 			return
 		}
 	}
@@ -334,35 +290,19 @@ func (h *Handler) answerPolls() {
 }
 
 func (h *Handler) answerPoll(c *call) {
-	defer h.leave(1)
+	defer h.leave(c)
 	if err := h.settle(c); err != nil {
 		h.reply(c, nil, err)
 		return
 	}
-	stream := h.meetStream(c)
-	if stream == nil {
+	if h.stream == nil {
 		h.reply(c, c.poll.Output(), nil)
 		return
 	}
-	stream.writePieces(func(write func([]byte) error) error {
+	h.stream.writePieces(func(write func([]byte) error) error {
 		return h.outputs.reply(c.poll, c.wireID, write)
 	})
 	if _, err := h.manager.Terminal(c.poll.session, c.poll.id); err != nil {
 		h.outputs.forget(c.poll) // it was released meanwhile
 	}
-}
-
-// meetStream returns the connection's Stream, nil if it is another kind. It asks until it has found one; that takes a
-// write, which may wait.
-func (h *Handler) meetStream(c *call) *Stream {
-	h.mu.Lock()
-	stream := h.stream
-	h.mu.Unlock()
-	if stream == nil {
-		stream = meetStream(c.conn, c.req)
-		h.mu.Lock()
-		h.stream = stream
-		h.mu.Unlock()
-	}
-	return stream
 }

@@ -4,6 +4,7 @@ package acpterm_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -215,6 +216,81 @@ func TestPendingRequestsAreBounded(t *testing.T) {
 	for range limit - 1 {
 		require.Nil(t, p.read().Error)
 	}
+}
+
+// waitingPolicy is options with a policy that says what comes from a channel.
+func waitingPolicy() (*acpterm.Options, chan acpterm.Verdict) {
+	verdicts := make(chan acpterm.Verdict)
+	policy := func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
+		select {
+		case verdict := <-verdicts:
+			return acpterm.Decision{Verdict: verdict}
+		case <-ctx.Done():
+			return acpterm.Decision{Verdict: acpterm.Deny}
+		}
+	}
+	return &acpterm.Options{Policy: acpterm.PolicyFunc(policy)}, verdicts
+}
+
+// sized is a create whose params are so many bytes.
+func sized(bytes int) acpterm.CreateTerminalRequest {
+	req := childRequest("print", "")
+	encoded, err := json.Marshal(req)
+	if err != nil {
+		panic(err)
+	}
+	req.Args[2] = strings.Repeat("x", bytes-len(encoded))
+	return req
+}
+
+// Creates without an answer are bounded by the bytes that they hold together.
+func TestPendingCreatesAreBounded(t *testing.T) {
+	const limit, size = 10_000, 3000
+	options, verdicts := waitingPolicy()
+	p := connectPeer(t, newManager(t, options), &acpterm.HandlerOptions{MaxPendingCreateBytes: limit})
+	for i := range limit / size {
+		p.write(request(fmt.Sprint(i), acpterm.MethodCreate, sized(size)))
+	}
+	for range 3 {
+		p.write(request(`"beyond"`, acpterm.MethodCreate, sized(size)))
+		p.refused(acpterm.QuotaPendingCreateBytes, limit)
+	}
+	p.works()
+	verdicts <- acpterm.Deny
+	require.EqualValues(t, -32602, p.read().Error.Code)
+	for range 3 {
+		p.write(request(`"room again"`, acpterm.MethodCreate, sized(size)))
+		p.write(request(`"beyond"`, acpterm.MethodCreate, sized(size)))
+		p.refused(acpterm.QuotaPendingCreateBytes, limit)
+		p.write(cancel(`"room again"`))
+		require.EqualValues(t, -32800, p.read().Error.Code)
+	}
+	p.works()
+}
+
+// With another JSON-RPC library, too. An argument counts, however short it is.
+func TestDispatchedCreatesAreBounded(t *testing.T) {
+	options, verdicts := waitingPolicy()
+	m := newManager(t, options)
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
+	dispatch := func(req acpterm.CreateTerminalRequest) error {
+		params, err := json.Marshal(req)
+		require.NoError(t, err)
+		_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, params)
+		return err
+	}
+	many := childRequest("print", make([]string, 1000)...)
+	require.ErrorIs(t, dispatch(many), acpterm.ErrQuota)
+	for range 2 {
+		failed := make(chan error, 2)
+		for range 2 {
+			go func() { failed <- dispatch(sized(6000)) }()
+		}
+		require.ErrorIs(t, <-failed, acpterm.ErrQuota)
+		verdicts <- acpterm.Deny
+		require.ErrorIs(t, <-failed, acpterm.ErrDenied)
+	}
+	require.NoError(t, h.Close())
 }
 
 // An agent that reads nothing delays its own answers only.

@@ -5,6 +5,7 @@ import "maps"
 // systemChildren are the children for this system's tests: the nasty ones, and those that only Linux has tests for.
 func systemChildren() map[string]func(args []string) {
 	all := nastyChildren()
+	all["busy"] = busyChild
 	all["journal-host"] = journalHost
 	all["behind"] = behind
 	all["half-naked"] = halfNaked
@@ -14,8 +15,11 @@ func systemChildren() map[string]func(args []string) {
 	all["untouchable"] = untouchable
 	all["namespace-init"] = namespaceInit
 	all["namespace-runner"] = namespaceRunner
-	all["host-that-forks"] = hostThatForks
-	all["host-that-is-flooded"] = hostThatIsFlooded
+	all["host-of-failures"] = hostOfFailures
 	maps.Copy(all, limitChildren())
+	maps.Copy(all, outputChildren())
+	all["host-that-reaps"] = hostThatReaps
+	all["host-of-trees"] = hostOfTrees
+	all["tree-host"] = treeHost
 	return all
 }

@@ -23,7 +23,7 @@ type Command struct {
 	Path string
 	// Args are the arguments with the program's name first, as in exec.Cmd.
 	Args []string
-	// Dir is the working directory, absolute.
+	// Dir is the working directory, absolute. Empty: the one that Options.Runner chooses.
 	Dir string
 	// Env is the whole environment, "NAME=value", each name once. It may hold secrets.
 	Env []string
@@ -31,7 +31,14 @@ type Command struct {
 	ShellLine string
 }
 
-// String is the command for people: the shell line, or the program and its arguments, quoted where needed.
+// clone returns a copy that shares nothing with c.
+func (c Command) clone() Command {
+	c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
+	return c
+}
+
+// String is the command for people: the shell line, or the program and its arguments, quoted where needed. The agent
+// chose it: Visible makes it safe to print.
 func (c Command) String() string {
 	if c.ShellLine != "" {
 		return c.ShellLine
@@ -55,7 +62,7 @@ const (
 	ShellAuto ShellMode = iota
 	// ShellNever runs programs only.
 	ShellNever
-	// ShellAlways gives every command without arguments to the shell.
+	// ShellAlways gives every command without arguments to the shell. Any other value is as ShellNever.
 	ShellAlways
 )
 
@@ -71,6 +78,9 @@ func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (Comma
 	}
 	look := lookups{o.Runner}
 	dir, err := look.dir(req.Cwd, o.Dir)
+	if e, ok := err.(*Error); ok && req.Cwd == "" && e.Kind == ErrInvalidParams {
+		err = &Error{Kind: ErrInternal, Reason: "the directory for requests without cwd: " + e.Reason}
+	}
 	if err != nil {
 		return Command{}, err
 	}
@@ -142,9 +152,12 @@ func resolveDir(cwd, fallback string) (string, error) {
 	info, err := os.Stat(cwd)
 	switch {
 	case err != nil:
-		return "", invalidField("cwd", systemReason(err))
+		return "", fieldError("cwd", err)
 	case !info.IsDir():
 		return "", invalidField("cwd", "not a directory")
+	}
+	if err := mayEnter(cwd); err != nil {
+		return "", fieldError("cwd", err)
 	}
 	return cwd, nil
 }
@@ -162,7 +175,7 @@ func hostDir() (string, error) {
 // directory unless the request sets it: programs believe it when it names the directory they are in.
 func mergeEnv(base []string, dir string, set []EnvVariable) []string {
 	over := make([]string, 0, len(set)+1)
-	if runtime.GOOS != "windows" {
+	if runtime.GOOS != "windows" && dir != "" {
 		over = append(over, "PWD="+dir)
 	}
 	for _, v := range set {

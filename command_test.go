@@ -51,7 +51,7 @@ func TestLookUp(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err, "%+v", look)
-		require.Equal(t, look.want, c.Path, "%+v", look)
+		require.Equal(t, look.want, filepath.Clean(c.Path), "%+v", look)
 		require.Equal(t, []string{look.command}, c.Args)
 		require.Equal(t, work, c.Dir)
 	}
@@ -79,6 +79,8 @@ func TestShellLines(t *testing.T) {
 		{ShellAuto, "no-such-tool", nil, false, true},           // no syntax
 		{ShellAuto, "no such tool", []string{"x"}, false, true}, // arguments
 		{ShellNever, "tool -v", nil, false, true},
+		{ShellMode(9), "tool -v", nil, false, true},
+		{ShellMode(-1), "tool", nil, false, false},
 		{ShellAlways, "tool", nil, true, false},
 		{ShellAlways, "tool", []string{"-v"}, false, false},
 	} {

@@ -23,12 +23,16 @@ func hostEnviron() []string { return os.Environ() }
 // namesPath reports whether a command is a path and so is not looked up in PATH.
 func namesPath(command string) bool { return strings.Contains(command, "/") }
 
-// joinPath is path as it is if it is absolute, and else path in dir.
+// joinPath is path as it is if it is absolute, and else path in dir. ".." stays: behind a link it is the parent of what
+// the link leads to.
 func joinPath(dir, path string) string {
-	if filepath.IsAbs(path) {
+	switch {
+	case filepath.IsAbs(path):
 		return path
+	case path == "" || path == ".":
+		return dir
 	}
-	return filepath.Join(dir, path)
+	return strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(path, "./")
 }
 
 // findExecutable returns path if it is a file that this process may execute.
@@ -44,6 +48,11 @@ func findExecutable(path string, _ []string) (string, error) {
 		return "", syscall.EISDIR
 	}
 	return path, unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+// mayEnter fails if this process may not use a directory as its working directory.
+func mayEnter(dir string) error {
+	return unix.Faccessat(unix.AT_FDCWD, dir, unix.X_OK, unix.AT_EACCESS)
 }
 
 // systemShell is how the system runs a line.

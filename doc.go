@@ -10,7 +10,7 @@
 //
 // An agent asks for terminals over JSON-RPC. Give your connection ACP's framing, [NewStream], and a [Handler];
 // what is not terminal/* goes on to the handler that you have already. [Handler.Connect] makes a jsonrpc2.Conn of them;
-// jsonrpc2.NewConn does too, for who wants its hooks to see every message.
+// jsonrpc2.NewConn does too, and then its hooks see every message, or all but the replies with [HandlerOptions].Stream.
 //
 //	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next})
 //	conn := h.Connect(ctx, acpterm.NewStream(agentStdio))
@@ -19,9 +19,10 @@
 // When the connection ends, the handler releases what came through it. With another JSON-RPC library, call
 // [Handler.Dispatch] yourself. [JoinStdio] makes the connection of the agent's standard input and output.
 //
-// The agent is not trusted. A [Stream] lets no line end the connection, be it log text, a number or longer than its limit, and
-// answers every id as it came. Requests are bounded ([HandlerOptions]), and so are terminals and the memory for their
-// output ([Options]); beyond that they are refused with [ErrQuota]. An agent that does not read delays its own answers.
+// The agent is not trusted. A [Stream] lets no line end the connection, be it log text, a number or longer than its
+// limit, and answers every id as it came. Requests are bounded ([HandlerOptions]), and so are terminals and the memory
+// for their output ([Options]); beyond that they are refused with [ErrQuota]. An agent that does not read delays its
+// own answers.
 //
 // # From Go
 //
@@ -50,14 +51,14 @@
 // [Terminal.Wait] returns when the command has ended, not when the last process that holds its pipe has, and by
 // then all that the command itself wrote can be read.
 //
-// [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at
-// once. It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names what withstood. [Options] and
+// [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at once.
+// It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names what withstood. [Options] and
 // [WithEscalation] change the steps; [WithTimeout], [Options] and [SessionOptions] end a command that takes too long.
 // [Terminal.EndedBy] says what it was in the end, and so does the _meta of the exit status that the agent gets.
 //
 // [Manager.Release] does the same and forgets the terminal's id. Whoever holds the [Terminal] can still read its
-// output and status. [Manager.Close] releases all, side by side, and when it returns nothing of the manager's is
-// left; [Manager.Shutdown] does so with a limit to its patience.
+// output and status. [Manager.Close] releases all, concurrently, and when it returns nothing of the manager's is
+// left; [Manager.Shutdown] does so with a timeout.
 //
 //	err = t.Kill(ctx)
 //	err = m.Release(ctx, "s1", t.ID())
@@ -66,18 +67,19 @@
 // # What may run
 //
 // [Options].Policy sees each command as it will run and allows it, denies it, changes it or has somebody asked
-// ([Options].Approve). [Rules] are a policy written down as data; [ConfineDir], [DenyVariables], [NoShell] and others are
-// ready-made; [Policies] joins them, and the strictest wins. [Manager.OpenSession] gives a session a policy of its own, and
-// directories that it may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox such as
-// [NewBubblewrap]'s, and [Options].Events is told of every decision and every end.
+// ([Options].Approve). [Rules] are a policy written down as data; [ConfineDir], [AllowVariables], [NoShell] and others
+// are ready-made; [Policies] joins them, and the strictest wins. [Manager.OpenSession] gives a session a policy of its
+// own, and directories that it may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox
+// such as [NewBubblewrap]'s, and [Options].Record puts every decision on record before its command runs, in a file by
+// [OpenAudit].
 //
-//	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Events: acpterm.LogEvents(logger)})
+//	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Record: audit.Record})
 //
 // # In tests, and elsewhere
 //
-// [Options].Runner runs commands in this system's place. The package acptermtest has one whose commands a test makes up:
-// there are no processes, and in a bubble of testing/synctest no time passes. A Runner of your own can start them in a
-// container or on another machine.
+// [Options].Runner runs commands in this system's place. The package acptermtest has one whose commands a test makes
+// up: there are no processes, and in a bubble of testing/synctest no time passes. A Runner of your own can start them
+// in a container or on another machine; of this system's directory and environment it gets nothing.
 //
 //	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
 //		"go test ./...": acptermtest.Print("ok\n", 0),
@@ -85,20 +87,35 @@
 //
 // # Errors
 //
-// Every error is an [*Error]: its [Kind] says what is wrong, its fields what it concerns, and errors.Is and
-// errors.As find both. [ResponseError] is the same for the wire.
+// A method of a [Manager], a [Terminal] or a [Handler] that fails returns an [*Error], or several, joined, where it
+// ends several terminals. Its [Kind] says what is wrong, its fields what it concerns, and errors.Is and errors.As find
+// both. [Handler.Dispatch] and [ClientCapabilities].Require return a [*CapabilityError] for terminals that were not
+// advertised. Options, rules and sandboxes that cannot be used are *Error, too; a [Stream] and an [Audit] return the
+// errors of what they read and write. [ResponseError] makes any of them one for the wire.
 //
 //	if errors.Is(err, acpterm.ErrCommandNotFound) {
 //
+// # What a host must leave alone
+//
+// The manager reaps the processes that it has started. A host that reaps other children than its own, by wait4(-1), or
+// that ignores SIGCHLD, takes away how commands ended and what their process numbers are protected by. It is logged
+// once; before Linux 6.15 a wait then fails with [ErrExitLost]. No signal goes to a process that is not of the tree,
+// but less of the tree is found. A host that has to reap every child, such as process 1 of a container, sets
+// [Options].HostReaps and calls [Manager.Reaped]. Handling SIGCHLD and using os/exec do no harm.
+//
+// On Linux a manager has one thread, from its first command on, and each terminal two descriptors until its release;
+// elsewhere each running command has a thread. When the host has no descriptor left, creates fail with [ErrInternal],
+// and all else goes on.
+//
 // # Systems
 //
-// On Linux a tree is the command's session, what left it and carries the terminal's mark in its environment or holds its
-// output, and the children of all those; with a cgroup ([Options].Cgroup) it is whatever was started, however it hides.
-// Exits are seen without threads. A command's own process is killed when the host dies; the rest of its tree is ended by
-// [Recover] at the next start, from [Options].Journal.
+// On Linux a tree is the command's session, what left it and carries the terminal's mark in its environment or holds
+// its output, and the children of all those; with a cgroup ([Options].Cgroup) it is whatever was started, however it
+// hides. A command's own process is killed when the host dies; the rest of its tree is ended by [Recover] at the next
+// start, from [Options].Journal.
 //
 // On Windows a tree is a job object, from the command's first instruction on, and it ends with the host.
 //
-// On macOS and the BSDs it is the process group and, where the system tells, the session. This has been compiled and not
-// been run.
+// On macOS and FreeBSD it is the process group, the session and their children, and no [Limits] can be enforced. This
+// has been compiled and not been run. On other systems nothing but a [Runner] runs commands.
 package acpterm

@@ -5,6 +5,7 @@ package acpterm_test
 // read; nothing is run.
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -17,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -88,18 +90,88 @@ func TestDocumentCommands(t *testing.T) {
 	}
 }
 
-// The table of files in docs/architecture.md has every file of the root package.
+// The tables of docs/architecture.md have every file of the root package and of the packages below internal.
 func TestDocumentFiles(t *testing.T) {
 	lines, err := readLines("docs/architecture.md")
 	require.NoError(t, err)
 	text := strings.Join(lines, "\n")
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
-	for _, file := range files {
-		if !strings.HasSuffix(file, "_test.go") && !strings.Contains(text, "`"+file+"`") {
-			t.Errorf("docs/architecture.md: %s is not in the table of files", file)
+	for _, pattern := range []string{"*.go", "internal/*/*.go"} {
+		files, err := filepath.Glob(filepath.FromSlash(pattern))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			file = filepath.ToSlash(file)
+			listed := strings.Contains(text, "`"+file+"`") || strings.Contains(text, "](../"+file+")")
+			if !listed && !strings.HasSuffix(file, "_test.go") {
+				t.Errorf("docs/architecture.md: %s is in no table of files", file)
+			}
 		}
 	}
+}
+
+// The table of packages in docs/architecture.md has every package with code that is not a test's, what it imports of
+// this repository, and how large it is, within a fifth.
+func TestDocumentPackages(t *testing.T) {
+	lines, err := readLines("docs/architecture.md")
+	require.NoError(t, err)
+	packages := sizes(t)
+	for _, l := range lines {
+		cells := strings.Split(l, " | ")
+		dir := strings.Trim(strings.TrimPrefix(cells[0], "| "), "`")
+		counted, ok := packages[dir]
+		if !ok || len(cells) != 4 {
+			continue
+		}
+		delete(packages, dir)
+		stated, err := strconv.Atoi(strings.ReplaceAll(strings.TrimSuffix(cells[3], " |"), ",", ""))
+		if err != nil || stated*5 < counted.lines*4 || stated*5 > counted.lines*6 {
+			t.Errorf("docs/architecture.md: %s has %d lines, and not %s", dir, counted.lines, cells[3])
+		}
+		for _, imported := range counted.imports {
+			if !strings.Contains(cells[2], "`"+imported+"`") {
+				t.Errorf("docs/architecture.md: %s may not import %s", dir, imported)
+			}
+		}
+	}
+	for dir := range packages {
+		t.Errorf("docs/architecture.md: %s is not in the table of packages", dir)
+	}
+}
+
+// packageSize is a package's size and what it imports of this repository.
+type packageSize struct {
+	lines   int
+	imports []string // directories, "." for the root
+}
+
+// sizes are the packages of the repository by their directories, without tests, documentation alone, and the examples.
+func sizes(t *testing.T) map[string]packageSize {
+	const module = "github.com/acpterm/acpterm"
+	all := make(map[string]packageSize)
+	walk(t, func(name string) {
+		dir := path.Dir(name)
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(dir, "examples/") {
+			return
+		}
+		lines, err := readLines(name)
+		require.NoError(t, err)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		if len(file.Decls) == 0 && dir != "." {
+			return
+		}
+		size := all[dir]
+		size.lines += len(lines) - 1
+		for _, spec := range file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			if inside, ok := strings.CutPrefix(imported, module); ok && imported != module+"/"+dir {
+				size.imports = append(size.imports, cmp.Or(strings.TrimPrefix(inside, "/"), "."))
+			}
+		}
+		all[dir] = size
+	})
+	require.NotEmpty(t, all)
+	return all
 }
 
 // Rules that are shown are rules that load, with their examples.
@@ -125,7 +197,7 @@ func TestDocumentNames(t *testing.T) {
 	for _, doc := range documents(t) {
 		for _, l := range doc.prose {
 			for _, span := range codeSpan.FindAllString(l.text, -1) {
-				name := strings.TrimPrefix(strings.Trim(span, "`"), "acpterm.")
+				name := ownPackage.ReplaceAllString(strings.Trim(span, "`"), "")
 				owner, member, _ := strings.Cut(name, ".")
 				switch {
 				case testName.MatchString(name):
@@ -152,6 +224,7 @@ var (
 	commentLine    = regexp.MustCompile(`^<!--\s*(.*?)\s*-->$`)
 	headingLine    = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
 	linkedText     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	ownPackage     = regexp.MustCompile(`^(acpterm|proc|procfs|capture)\.`)
 	testName       = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)[A-Z_]\w*$`)
 	fileName       = regexp.MustCompile(`^[\w./*-]+\.go$`)
 	memberName     = regexp.MustCompile(`^\w+\.\w+$`)
@@ -496,7 +569,8 @@ func packageSource(name, pattern string) (source, wrong string) {
 	return source, ""
 }
 
-// declared are the members of the root package's types, on every system, and the names of all tests of the repository.
+// declared are the members of the types of the root package and of those below internal, on every system, and the names of all
+// tests of the repository.
 func declared(t *testing.T) (members map[string]map[string]bool, tests map[string]bool) {
 	members, tests = make(map[string]map[string]bool), make(map[string]bool)
 	add := func(owner, member string) {
@@ -513,7 +587,7 @@ func declared(t *testing.T) (members map[string]map[string]bool, tests map[strin
 			for _, m := range testDeclared.FindAllStringSubmatch(string(data), -1) {
 				tests[m[1]] = true
 			}
-		case path.Ext(name) == ".go" && path.Dir(name) == ".":
+		case path.Ext(name) == ".go" && (path.Dir(name) == "." || strings.HasPrefix(name, "internal/")):
 			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 			require.NoError(t, err)
 			ast.Inspect(file, func(n ast.Node) bool {

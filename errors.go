@@ -40,6 +40,9 @@ const (
 	// ErrSurvivors is a tree that was not gone when the escalation table had come to its end.
 	// Error.PIDs names what was still seen.
 	ErrSurvivors Kind = "survivors"
+	// ErrExitLost is a command that has ended, and whose exit status another part of the host's program took: it reaps
+	// children that it has not started, or ignores SIGCHLD. See Options.HostReaps.
+	ErrExitLost Kind = "exit_lost"
 	// ErrMethodNotFound is a method that is not one of the five.
 	ErrMethodNotFound Kind = "method_not_found"
 	// ErrInvalidMessage is a line that is no JSON-RPC message. It is in the data of answers alone.
@@ -59,10 +62,16 @@ const (
 	QuotaSessionTerminals Quota = "session_terminals"
 	// QuotaOutputBytes is Options.MaxOutputBytes.
 	QuotaOutputBytes Quota = "output_bytes"
+	// QuotaEvents is how many events may wait for the hooks, Options.Events and those of Observe: 10,000.
+	QuotaEvents Quota = "events"
+	// QuotaEventBytes is how many bytes of commands and decisions those events may have: 64 MiB.
+	QuotaEventBytes Quota = "event_bytes"
 	// QuotaPendingRequests is HandlerOptions.MaxPending.
 	QuotaPendingRequests Quota = "pending_requests"
 	// QuotaCreateBytes is HandlerOptions.MaxCreateBytes.
 	QuotaCreateBytes Quota = "create_bytes"
+	// QuotaPendingCreateBytes is HandlerOptions.MaxPendingCreateBytes.
+	QuotaPendingCreateBytes Quota = "pending_create_bytes"
 )
 
 // Error is the kind as a text.
@@ -148,6 +157,17 @@ func inOperation(op string, session SessionID, err error) error {
 // invalidField is the error for a field of a request that cannot be used.
 func invalidField(field, reason string) *Error {
 	return &Error{Kind: ErrInvalidParams, Field: field, Reason: reason}
+}
+
+// fieldError is the error for a field of a request that the system did not accept. A process or system that lacks room is
+// not the request's mistake.
+func fieldError(field string, err error) *Error {
+	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, lack) {
+			return &Error{Kind: ErrInternal, Reason: "the host lacks room", Err: err}
+		}
+	}
+	return invalidField(field, systemReason(err))
 }
 
 // systemReason is the text of the system's error number inside err, without the path that os puts

@@ -1,7 +1,7 @@
 package acpterm
 
-// What a manager tells its embedder for the record: values that hold all there is to say, handed to hooks, one after
-// another. Nothing waits for the hooks but the end of the manager.
+// Events: what a manager reports for the record. A decision is put on record, by Options.Record, before anything runs.
+// All other events, and Options.Events and Observe, are served by a queue that no terminal waits for.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Event is what Options.Events and Manager.Observe are told of: *DecisionEvent, *StartEvent, *EndEvent or
-// *SurvivorsEvent. Those of one command come in this order, but that an ending's survivors may come before the end.
+// Event is what Options.Record, Options.Events and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent or
+// *SurvivorsEvent. Those of one command come in this order, except that a SurvivorsEvent may come before the EndEvent.
 type Event interface{ event() }
 
 func (*DecisionEvent) event()  {}
@@ -34,8 +34,7 @@ type Subject struct {
 	PID int
 }
 
-// DecisionEvent is a decision on a command: there is one for each create that names a command which could be run. The
-// event comes before the command's end does.
+// DecisionEvent is a decision on a command: there is one for each create that names a command which could be run.
 type DecisionEvent struct {
 	Subject
 	Time time.Time
@@ -60,8 +59,9 @@ type StartEvent struct {
 	Terminal *Terminal
 }
 
-// EndEvent is a command's end. There is one for every command that was allowed. If something was ending its tree at
-// that moment, such as a kill, the event comes when that is through.
+// EndEvent is a command's end. There is exactly one for each command that was allowed, also when its create failed or
+// was cancelled after the decision. If its tree was being ended at that moment, by a kill for instance, the event comes
+// when that is complete.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
@@ -77,7 +77,7 @@ type EndEvent struct {
 	// it does on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err is why a command that was allowed did not run: then nothing else is set but the Subject.
+	// Err is why a command that was allowed did not run; nothing else is set then but the Subject. Nil if it ran.
 	Err error
 }
 
@@ -89,18 +89,44 @@ type SurvivorsEvent struct {
 	Survivors []int
 }
 
-// observer is a hook that is told of events, by its identity.
+// observer is a hook for events. Its address is its identity.
 type observer struct{ hook func(Event) }
 
-// events is the queue before the hooks. Its methods may be called concurrently; only wait, room and the stop of an
-// observer wait.
+// What may wait for the hooks before creates fail.
+const (
+	maxEvents     = 10_000
+	maxEventBytes = 64 << 20
+)
+
+// events is the queue of events and the hooks that it serves. Its methods may be called concurrently. Only wait, and
+// the stop of an observer, block.
 type events struct {
+	// record is Options.Record; nil: none. Its context for events in the queue is recording, which cancelRecording ends.
+	record          func(context.Context, Event) error
+	recording       context.Context
+	cancelRecording context.CancelFunc
+
 	mu      sync.Mutex
 	hooks   []*observer   // replaced, never changed
-	told    chan struct{} // closed when the hooks have been told of an event; nil while they are told of none
-	queue   []Event
+	called  chan struct{} // closed when the hooks have returned from the current event; nil between events
+	queue   []queuedEvent
+	waiting eventSize     // of all in queue
 	drained chan struct{} // closed when the queue is empty; nil when it is
-	shrunk  chan struct{} // closed when it is shorter; nil when nobody waits for that
+}
+
+// queuedEvent is an event that waits for the hooks.
+type queuedEvent struct {
+	Event
+	size     eventSize
+	recorded bool // record has been called with it
+}
+
+// eventSize is what an event keeps in memory: bytes of its own, and the output of the terminal that it points to.
+type eventSize struct{ bytes, output int64 }
+
+func (e *events) open(record func(context.Context, Event) error) {
+	e.record = record
+	e.recording, e.cancelRecording = context.WithCancel(context.Background())
 }
 
 // observe adds a hook. What it returns removes it, and returns when the hook is not running and will not be called.
@@ -112,36 +138,77 @@ func (e *events) observe(hook func(Event)) (stop func()) {
 	return func() {
 		e.mu.Lock()
 		e.hooks = slices.DeleteFunc(slices.Clone(e.hooks), func(other *observer) bool { return other == o })
-		told := e.told
+		called := e.called
 		e.mu.Unlock()
-		if told != nil {
-			<-told
+		if called != nil {
+			<-called
 		}
 	}
 }
 
-// heard reports whether there is a hook.
+// heard reports whether events are of use to anyone.
 func (e *events) heard() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.hooks) > 0
+	return e.heardLocked()
 }
 
-// emit hands an event to the hooks' goroutine, which there is only while events wait.
-func (e *events) emit(event Event) {
+func (e *events) heardLocked() bool { return e.record != nil || len(e.hooks) > 0 }
+
+// decide puts a decision on record, and returns why the command must not run: refused, which is the decision's own
+// error, or that it is not on record. A decision that was cancelled is recorded from the queue.
+func (e *events) decide(ctx context.Context, d *DecisionEvent, refused error) error {
+	recorded := e.record != nil && ctx.Err() == nil
+	err := refused
+	if recorded {
+		if failure := e.callRecord(ctx, d); failure != nil && refused == nil {
+			err = failure
+		}
+	}
+	e.add(d, recorded)
+	if err != nil && refused == nil {
+		e.emit(&EndEvent{Subject: d.Subject, Err: err})
+	}
+	return err
+}
+
+// callRecord calls record and logs its error, which is returned as ErrInternal, or ErrCancelled when ctx has ended.
+func (e *events) callRecord(ctx context.Context, event Event) error {
+	var err error
+	if panicked := callHook("Record", func() { err = e.record(ctx, event) }); panicked != nil {
+		return panicked
+	}
+	if err == nil {
+		return nil
+	}
+	slog.Error("acpterm: an event cannot be put on record", "event", fmt.Sprintf("%T", event), "error", err)
+	if ctx.Err() != nil {
+		return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	}
+	return &Error{Kind: ErrInternal, Reason: "the decision cannot be put on record", Err: err}
+}
+
+// emit queues an event.
+func (e *events) emit(event Event) { e.add(event, false) }
+
+// add queues an event. The goroutine that calls the hooks exists only while events wait.
+func (e *events) add(event Event, recorded bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if len(e.hooks) == 0 {
+	if !e.heardLocked() {
 		return
 	}
-	e.queue = append(e.queue, event)
+	q := queuedEvent{event, sizeOf(event), recorded}
+	e.queue = append(e.queue, q)
+	e.waiting.bytes += q.size.bytes
+	e.waiting.output += q.size.output
 	if e.drained == nil {
 		e.drained = make(chan struct{})
 		go e.deliver()
 	}
 }
 
-// deliver is the hooks' goroutine.
+// deliver is the goroutine that calls the hooks.
 func (e *events) deliver() {
 	for {
 		e.mu.Lock()
@@ -151,36 +218,28 @@ func (e *events) deliver() {
 			e.mu.Unlock()
 			return
 		}
-		event := e.queue[0]
+		q := e.queue[0]
+		e.queue[0] = queuedEvent{} // the array keeps it no longer
 		e.queue = e.queue[1:]
-		if e.shrunk != nil {
-			close(e.shrunk)
-			e.shrunk = nil
-		}
-		hooks, told := e.hooks, make(chan struct{})
-		e.told = told
+		e.waiting.bytes -= q.size.bytes
+		e.waiting.output -= q.size.output
+		hooks, called := e.hooks, make(chan struct{})
+		e.called = called
 		e.mu.Unlock()
+		if e.record != nil && !q.recorded {
+			e.callRecord(e.recording, q.Event)
+		}
 		for _, o := range hooks {
-			o.call(event)
+			callHook("Events", func() { o.hook(q.Event) })
 		}
 		e.mu.Lock()
-		e.told = nil
+		e.called = nil
 		e.mu.Unlock()
-		close(told)
+		close(called)
 	}
 }
 
-// call calls the hook. A hook that panics has lost this event and nothing else.
-func (o *observer) call(event Event) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			slog.Error("acpterm: the hook for events panicked", "event", fmt.Sprintf("%T", event), "panic", panicked)
-		}
-	}()
-	o.hook(event)
-}
-
-// wait returns when the hooks have had every event.
+// wait returns when the hooks have returned from the last event.
 func (e *events) wait() {
 	e.mu.Lock()
 	drained := e.drained
@@ -190,27 +249,52 @@ func (e *events) wait() {
 	}
 }
 
-// maxEvents is how many events wait for a hook that is slow before creates wait for it too: a command that is not on
-// record does not run.
-const maxEvents = 10_000
-
-// room returns when the hook has kept up, or fails when ctx ends.
-func (e *events) room(ctx context.Context) error {
-	for {
-		e.mu.Lock()
-		if len(e.queue) < maxEvents {
-			e.mu.Unlock()
-			return nil
-		}
-		if e.shrunk == nil {
-			e.shrunk = make(chan struct{})
-		}
-		shrunk := e.shrunk
-		e.mu.Unlock()
-		select {
-		case <-shrunk:
-		case <-ctx.Done():
-			return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+// full is why nothing can be decided now: the hooks are so slow that more events wait than may. It is an error and not
+// a wait, so that a hook may create terminals itself.
+func (e *events) full(maxOutput int64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, quota := range []struct {
+		name           Quota
+		waiting, limit int64
+	}{
+		{QuotaEvents, int64(len(e.queue)), maxEvents},
+		{QuotaEventBytes, e.waiting.bytes, maxEventBytes},
+		{QuotaOutputBytes, e.waiting.output, maxOutput},
+	} {
+		if quota.waiting >= quota.limit {
+			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit, Reason: "the host is behind with its events"}
 		}
 	}
+	return nil
+}
+
+// sizeOf is what an event keeps in memory, roughly. What it shares with other events counts for each.
+func sizeOf(event Event) eventSize {
+	switch e := event.(type) {
+	case *DecisionEvent:
+		decided := stringsSize(e.Rule, e.Reason, e.Approval, e.Approver) + stringsSize(e.Variables...)
+		return eventSize{bytes: e.Subject.size() + decided}
+	case *StartEvent:
+		return eventSize{bytes: e.Subject.size(), output: e.Terminal.ring.room()}
+	case *EndEvent:
+		return eventSize{bytes: e.Subject.size()}
+	case *SurvivorsEvent:
+		return eventSize{bytes: e.Subject.size()}
+	}
+	return eventSize{}
+}
+
+func (s Subject) size() int64 {
+	const fields = 256 // of the event itself
+	return fields + stringsSize(s.Args...) + stringsSize(string(s.SessionID), s.Path, s.Dir, s.ShellLine)
+}
+
+// stringsSize is what strings keep in memory.
+func stringsSize(texts ...string) (size int64) {
+	const header = 16
+	for _, text := range texts {
+		size += header + int64(len(text))
+	}
+	return size
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -157,25 +159,33 @@ func TestLogEvents(t *testing.T) {
 	}
 }
 
-// watchedContext says when somebody begins to wait for its end.
-type watchedContext struct {
-	context.Context
-	waitedFor chan struct{}
-	once      sync.Once
+// heldHook returns a hook that does not return before free is called, for the first event or any later one.
+func heldHook() (hook func(acpterm.Event), called <-chan struct{}, free func()) {
+	once, entered, released := new(sync.Once), make(chan struct{}), make(chan struct{})
+	hook = func(acpterm.Event) {
+		once.Do(func() { close(entered) })
+		<-released
+	}
+	return hook, entered, sync.OnceFunc(func() { close(released) })
 }
 
-func (c *watchedContext) Done() <-chan struct{} {
-	c.once.Do(func() { close(c.waitedFor) })
-	return c.Context.Done()
+// overQuota requires an error to say that a quota of events is full.
+func overQuota(t *testing.T, err error, quota acpterm.Quota, limit int64) {
+	t.Helper()
+	require.ErrorIs(t, err, acpterm.ErrQuota)
+	var e *acpterm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, quota, e.Quota)
+	require.Equal(t, limit, e.Limit)
 }
 
-// A create that cannot be put on record waits until it can, or is cancelled.
-func TestCreatesWaitForTheRecord(t *testing.T) {
-	called, goOn := make(chan struct{}, 20_000), make(chan struct{})
-	m := newManager(t, &acpterm.Options{
-		Events: func(acpterm.Event) { called <- struct{}{}; <-goOn },
-		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (deny acpterm.Decision) { return deny }),
-	})
+var denyAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (deny acpterm.Decision) { return deny })
+
+// Creates fail while 10,000 events wait for the hook, and succeed again when it has kept up.
+func TestEventsAreBoundedInNumber(t *testing.T) {
+	hook, called, free := heldHook()
+	m := newManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
+	defer free()
 	for i := range 10_001 { // one that the hook has, and as many as may wait
 		_, err := m.Create(t.Context(), childRequest("exit", "0"))
 		require.ErrorIs(t, err, acpterm.ErrDenied)
@@ -183,19 +193,178 @@ func TestCreatesWaitForTheRecord(t *testing.T) {
 			<-called
 		}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	watched := &watchedContext{Context: ctx, waitedFor: make(chan struct{})}
-	done := make(chan error)
-	go func() {
-		_, err := m.Create(watched, childRequest("exit", "0"))
-		done <- err
-	}()
-	<-watched.waitedFor
-	cancel()
-	require.ErrorIs(t, <-done, acpterm.ErrCancelled)
-	close(goOn)
+	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	overQuota(t, err, acpterm.QuotaEvents, 10_000)
+	free()
+	for errors.Is(err, acpterm.ErrQuota) { // the hook is catching up
+		_, err = m.Create(t.Context(), childRequest("exit", "0"))
+	}
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+}
+
+// A thousand denied commands with a megabyte of arguments each leave no more than the bound behind a hook that does
+// not return.
+func TestEventsAreBoundedInBytes(t *testing.T) {
+	hook, called, free := heldHook()
+	m := newManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
+	defer free()
 	_, err := m.Create(t.Context(), childRequest("exit", "0"))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
+	<-called
+	before := heapInUse()
+	denied := 0
+	for range 1_000 {
+		_, err = m.Create(t.Context(), childRequest("print", strings.Repeat("x", 1<<20)))
+		if errors.Is(err, acpterm.ErrDenied) {
+			denied++
+		}
+	}
+	overQuota(t, err, acpterm.QuotaEventBytes, 64<<20)
+	require.InDelta(t, 64, denied, 1)
+	require.Less(t, heapInUse()-before, int64(160<<20))
+}
+
+// The output of released terminals that wait for the hook, in their StartEvents, is bounded as that of terminals is.
+func TestEventsAreBoundedInOutput(t *testing.T) {
+	hook, called, free := heldHook()
+	m := newManager(t, &acpterm.Options{
+		Events: hook, MaxOutputBytes: 10 << 20,
+		Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)},
+	})
+	defer free()
+	var err error
+	for err == nil {
+		var term *acpterm.Terminal
+		term, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		if err == nil {
+			<-called
+			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		}
+	}
+	overQuota(t, err, acpterm.QuotaOutputBytes, 10<<20)
+}
+
+func heapInUse() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// A hook may create terminals, however many events wait for it.
+func TestAHookThatCreates(t *testing.T) {
+	called, goOn, created := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	first := true
+	var m *acpterm.Manager
+	m = newManager(t, &acpterm.Options{Policy: denyAll, Events: func(acpterm.Event) {
+		if !first {
+			return
+		}
+		first = false
+		close(called)
+		<-goOn
+		_, err := m.Create(context.Background(), childRequest("exit", "0"))
+		created <- err
+	}})
+	for i := range 10_001 {
+		_, err := m.Create(t.Context(), childRequest("exit", "0"))
+		require.ErrorIs(t, err, acpterm.ErrDenied)
+		if i == 0 {
+			<-called
+		}
+	}
+	close(goOn)
+	select {
+	case err := <-created:
+		require.ErrorIs(t, err, acpterm.ErrQuota)
+	case <-time.After(time.Minute):
+		require.FailNow(t, "the hook waits for itself")
+	}
+}
+
+// ends are how many EndEvents and allowing DecisionEvents there were of each terminal.
+type ends struct {
+	mu      sync.Mutex
+	allowed map[acpterm.TerminalID]bool
+	ended   map[acpterm.TerminalID][]*acpterm.EndEvent
+}
+
+func (c *ends) hook(e acpterm.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.allowed == nil {
+		c.allowed, c.ended = make(map[acpterm.TerminalID]bool), make(map[acpterm.TerminalID][]*acpterm.EndEvent)
+	}
+	switch e := e.(type) {
+	case *acpterm.DecisionEvent:
+		if e.Verdict == acpterm.Allow {
+			c.allowed[e.TerminalID] = true
+		}
+	case *acpterm.EndEvent:
+		c.ended[e.TerminalID] = append(c.ended[e.TerminalID], e)
+	}
+}
+
+// oneEach requires one EndEvent for each command that was allowed, and returns them.
+func (c *ends) oneEach(t *testing.T) (all []*acpterm.EndEvent) {
+	require.Len(t, c.ended, len(c.allowed))
+	for id := range c.allowed {
+		require.Len(t, c.ended[id], 1)
+		all = append(all, c.ended[id][0])
+	}
+	return all
+}
+
+// cancelAfterStart is a Runner whose commands run when the create is cancelled.
+type cancelAfterStart struct {
+	acptermtest.Commands
+	cancel context.CancelFunc
+}
+
+func (r cancelAfterStart) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+	process, err := r.Commands.Start(ctx, l)
+	r.cancel()
+	return process, err
+}
+
+// A command whose create was cancelled after the start has one end, and that is how it ended.
+func TestOneEndOfACancelledCreate(t *testing.T) {
+	var c ends
+	ctx, cancel := context.WithCancel(t.Context())
+	m := newManager(t, &acpterm.Options{
+		Events: c.hook, Runner: cancelAfterStart{acptermtest.Commands{"x": acptermtest.Block}, cancel},
+	})
+	_, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.NoError(t, m.Close())
+	end := c.oneEach(t)[0]
+	require.NoError(t, end.Err)
+	require.NotZero(t, end.Started)
+	require.Equal(t, acpterm.EndedByRelease, end.EndedBy)
+	require.NotNil(t, end.Status)
+}
+
+// Creates that are cancelled at any moment: each command that was allowed has one end, whether it ran or not.
+func TestOneEndOfEach(t *testing.T) {
+	var c ends
+	m := newManager(t, &acpterm.Options{Events: c.hook})
+	var creates sync.WaitGroup
+	for i := range 200 {
+		creates.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Duration(i)*50*time.Microsecond, cancel)
+			m.Create(ctx, childRequest("sleep"))
+		})
+		if i%8 == 7 {
+			creates.Wait()
+		}
+	}
+	creates.Wait()
+	require.NoError(t, m.Close())
+	for _, end := range c.oneEach(t) {
+		require.Equal(t, end.Err == nil, end.PID > 0)
+		require.Equal(t, end.Err == nil, !end.Started.IsZero())
+	}
 }
 
 // An observer is told from the time that it comes to the time that it leaves, of each command in the order of things.

@@ -104,10 +104,20 @@ func ExampleDenyVariables() {
 }
 
 func ExampleAllowVariables() {
-	m := acpterm.NewManager(&acpterm.Options{Policy: acpterm.AllowVariables("CI", "LC_*")})
+	variables := append(acpterm.SafeVariables(), "MY_PROJECT_*", "GOOS=linux")
+	m := acpterm.NewManager(&acpterm.Options{Policy: acpterm.AllowVariables(variables...)})
 	defer m.Close()
-	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}, Env: []acpterm.EnvVariable{{Name: "CI", Value: "1"}}})
-	// Output: go version: runs
+	for _, set := range []acpterm.EnvVariable{
+		{Name: "CI", Value: "1"}, {Name: "GOOS", Value: "linux"},
+		{Name: "PAGER", Value: "./x"}, {Name: "GOFLAGS", Value: "-toolexec=./x"},
+	} {
+		try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}, Env: []acpterm.EnvVariable{set}})
+	}
+	// Output:
+	// go version: runs
+	// go version: runs
+	// go version: acpterm: create: the variable "PAGER" must not have this value
+	// go version: acpterm: create: the variable "GOFLAGS" must not be set
 }
 
 // Commands inherit what is named, and nothing else.
@@ -127,7 +137,7 @@ func ExampleQuestion() {
 	m := acpterm.NewManager(&acpterm.Options{
 		Policy: askAboutAll,
 		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
-			fmt.Printf("May the agent run %v? (%s)\n", q.Command.Args, q.Reason)
+			fmt.Printf("May the agent run %s? (%s)\n", acpterm.Quote(q.Command.String(), 200), q.Reason)
 			return acpterm.Answer{Approval: acpterm.ForSession, By: "the user"}
 		},
 	})
@@ -135,7 +145,7 @@ func ExampleQuestion() {
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	// Output:
-	// May the agent run [go version]? (nothing is allowed by itself)
+	// May the agent run "go version"? (nothing is allowed by itself)
 	// go version: runs
 	// go version: runs
 }

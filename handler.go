@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -46,9 +47,10 @@ type HandlerOptions struct {
 	// terminals are advertised. If they are not, every terminal/* is answered -32601.
 	Capabilities *ClientCapabilities
 
-	// Created is told of each terminal that the agent creates, before the agent is: the place from which to show
-	// live output, with Terminal.Follow in a goroutine. It is called by the goroutine that serves the request,
-	// side by side for several; only that create waits for it to return. Nil: nobody is told.
+	// Created is called with each terminal that the agent creates, before the agent gets its id: the place from which
+	// to show live output, with Terminal.Follow in a goroutine. It is called by the goroutine that serves the request,
+	// concurrently for several; only that create waits for it to return. If it panics, the create fails with
+	// ErrInternal and its terminal is released; the panic is logged with its stack. Nil: nothing is called.
 	Created func(*Terminal)
 
 	// SessionPrefix is put before the session ids of this connection: "a/" makes the agent's "session-1" the manager's
@@ -57,21 +59,38 @@ type HandlerOptions struct {
 	// its own. Empty: ids are as the agent has them.
 	SessionPrefix SessionID
 
+	// Stream is the Stream of this handler's connection, for a connection that is made by jsonrpc2.NewConn: replies to
+	// terminal/* are then written to it, without jsonrpc2, which would copy output four times and whose OnSend then
+	// does not see them. It must be the stream that NewConn is given. Nil: jsonrpc2 sends the replies. Connect needs no
+	// Stream here.
+	Stream *Stream
+
 	// SupportedMethods are the methods that Next serves. An agent that calls terminal/* without the capability is
 	// told them.
 	SupportedMethods []string
 
 	// MaxPending is how many requests may be without an answer, and, with a few more, how many answers may wait for the
 	// agent to read. A request beyond is answered -32800 with kind "quota", and then nothing more is read until the
-	// agent has read that. 0: 16384.
+	// agent has read that. 0: 16384. Negative: every request is.
 	MaxPending int
 
-	// MaxCreateBytes is how many bytes the params of a create may have, as JSON. 0: 4 MiB.
+	// MaxCreateBytes is how many bytes the params of a create may have, as JSON. 0: 4 MiB. Negative: every create is
+	// refused.
 	MaxCreateBytes int
+
+	// MaxPendingCreateBytes is how many bytes all creates without an answer may hold together: their params as JSON,
+	// and what a list of arguments or variables takes besides. A create beyond is answered -32800 with kind "quota". 0:
+	// 64 MiB. Negative: every create is refused.
+	MaxPendingCreateBytes int
 }
 
 func (o *HandlerOptions) maxPending() int     { return cmp.Or(o.MaxPending, 16<<10) }
 func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 4<<20) }
+
+func (o *HandlerOptions) maxPendingCreateBytes() int { return cmp.Or(o.MaxPendingCreateBytes, 64<<20) }
+
+// maxParamsBytes is how many bytes the params of all other requests may have. They name a session and a terminal.
+const maxParamsBytes = 64 << 10
 
 // Handler serves the terminal/* methods of one connection from a Manager. It is a jsonrpc2.Handler; with
 // another JSON-RPC library, call Dispatch. When its connection ends, or Close is called, it releases the
@@ -81,25 +100,25 @@ func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 
 type Handler struct {
 	manager *Manager
 	options HandlerOptions
+	stream  *Stream // takes the replies; nil: jsonrpc2 does. Set before the first request
 	outputs outputCache
 
-	connected sync.Once      // the first request brings the connection's context
+	connected sync.Once      // the connection is known
 	closing   moment         // Close was called
 	creates   sync.WaitGroup // creates under way; none is added once closed is set
 
-	mu         sync.Mutex
-	closed     bool
-	unanswered int // requests
-	unwritten  int // answers that are to be written, or are being written
-	pending    map[jsonrpc2.ID]*call
-	terminals  map[TerminalID]*Terminal // created here and not released here
-	polls      []*call                  // terminal/output requests, answered in the order in which they came
-	stream     *Stream                  // the connection's, once a poll has met it; nil if it is another kind
-	lines      []byte                   // answers that are about to be written together
-	gathered   int                      // how many those are
+	mu          sync.Mutex
+	closed      bool
+	unanswered  int // requests
+	unwritten   int // answers that are to be written, or are being written
+	createBytes int // that creates hold whose answers are not written
+	pending     map[jsonrpc2.ID]*call
+	terminals   map[TerminalID]*Terminal // created here and not released here
+	polls       []*call                  // terminal/output requests, answered in the order in which they came
 }
 
-// NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied.
+// NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied. Without a
+// Manager every terminal request fails with ErrInternal.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
@@ -107,7 +126,11 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 		terminals: make(map[TerminalID]*Terminal),
 	}
 	if options != nil {
-		h.options = *options
+		h.options, h.stream = *options, options.Stream
+		h.options.SupportedMethods = slices.Clone(options.SupportedMethods)
+		if options.Capabilities != nil {
+			h.options.Capabilities = new(*options.Capabilities)
+		}
 	}
 	return h
 }
@@ -121,21 +144,23 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	return ClientCapabilities{Terminal: true}
 }
 
-// Handle is for jsonrpc2: it returns at once, and the answer follows. Requests are served side by side, so
-// that one which waits holds up nothing; only terminal/output requests are answered in the order in which they
-// came. terminal/* notifications, which nobody could get an answer to, are dropped.
+// Handle is for jsonrpc2: it returns at once, and the answer follows. Requests are served concurrently, so that one
+// which waits holds up nothing; only terminal/output requests are answered in the order in which they came. terminal/*
+// notifications, to which there is no answer, are dropped. When conn has ended, the Handler is closed.
+//
+// Policies and hooks get the values of ctx. Its end does not end the request, since Handle has returned by then: the
+// connection's end does, $/cancel_request and Close.
 //
 // It waits for the agent to read only when MaxPending requests are without an answer.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	h.connected.Do(func() { context.AfterFunc(ctx, func() { h.Close() }) })
+	h.closeAfter(conn)
 	switch {
 	case req.Method == MethodCancelRequest && h.cancelPending(paramsOf(req)):
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
-		if rest := h.serve(ctx, &call{method: req.Method, id: req.ID, wireID: wireID(req.ID), conn: conn, req: req}, paramsOf(req)); rest != nil {
-			rest()
-		}
+		c := &call{method: req.Method, id: req.ID, wireID: wireID(req.ID), conn: conn}
+		h.serve(context.WithoutCancel(ctx), c, paramsOf(req))
 	}
 }
 
@@ -146,41 +171,35 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 	return *req.Params
 }
 
-// Connect is jsonrpc2.NewConn with this handler, and faster: terminal/* requests are served where the stream reads them, and
-// jsonrpc2, which decodes each line three times, never has them. So neither its OnRecv nor its OnSend is told of those,
-// and a handler around this one would not be asked; who wants that calls NewConn. All else is as it is there: Next gets
-// what is not terminal/*, in its order among what is, and the end of the connection, or of ctx, is the handler's.
+// Connect is jsonrpc2.NewConn with this handler, and faster: the stream hands terminal/* requests to the handler and
+// writes its replies, and jsonrpc2, which decodes each line three times, does not see them. So its OnRecv and OnSend do
+// not get those, nor does a handler that wraps this one; where that matters, call NewConn, with HandlerOptions.Stream
+// or without. All else is the same: Next gets what is not terminal/*, in its order among what is, and the end of the
+// connection, or of ctx, is the handler's.
 //
-// On Linux, over JoinStdio of two pipes as os/exec makes them, requests that follow one another are read by the manager's
-// own thread; a deadline for reading that is set on the pipe does not hold then. While several creates wait, the other requests
-// and the answers wait for them, some 10 ms at most, so that the agent is woken once for many.
-//
-// It takes the stream, which must be new, and is called once.
+// It takes the stream, which must be new, and is called once. A nil stream is a connection that has ended.
 func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {
-	ctx, cancel := context.WithCancel(ctx)
-	h.mu.Lock()
+	if s == nil {
+		s = NewStream(nil)
+	}
 	h.stream = s
-	h.mu.Unlock()
-	s.met.Store(true)
-	s.serve = func(m message) (bool, func()) { return h.serveMessage(ctx, m) }
-	polls := false
-	s.there = func(m message) bool { // an agent that polls twice will go on to, and a thread of its own does that better
-		again := polls
-		polls = m.method == MethodOutput
-		return !(again && polls)
-	}
-	stop := func() bool { return true }
-	if s.requests = newRequests(s.conn, &h.manager.loop, s.serveThere); s.requests != nil {
-		stop = h.manager.closing.then(s.requests.end)
-	}
+	s.serve = func(m message) bool { return h.serveMessage(ctx, m) }
 	conn := jsonrpc2.NewConn(ctx, s, h, options...)
-	go func() {
-		<-conn.DisconnectNotify()
-		stop()
-		cancel()
-		h.Close()
-	}()
+	h.closeAfter(conn)
 	return conn
+}
+
+// closeAfter closes the handler when its connection has ended.
+func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
+	h.connected.Do(func() {
+		go func() {
+			select {
+			case <-conn.DisconnectNotify():
+				h.Close()
+			case <-h.closing.Done():
+			}
+		}()
+	})
 }
 
 // methods are those that Dispatch serves.
@@ -204,9 +223,10 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 	case refusal:
 		return nil, w.err
 	case start:
+		defer h.releaseCreateBytes(w.bytes)
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		t, err := h.create(ctx, cancel, w.request, h.manager.loop.run)
+		t, err := h.create(ctx, cancel, w.request)
 		if err != nil {
 			return nil, err
 		}
@@ -231,8 +251,11 @@ type work interface{ work() }
 // refusal is a request that something is wrong with.
 type refusal struct{ err error }
 
-// start is a create.
-type start struct{ request CreateTerminalRequest }
+// start is a create. Its bytes are to be released when it is answered.
+type start struct {
+	request CreateTerminalRequest
+	bytes   int
+}
 
 // poll is a terminal/output: it waits for nothing, and its result is what the output is when it is answered.
 type poll struct{ terminal *Terminal }
@@ -259,6 +282,9 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 		refused.SupportedMethods = append(refused.SupportedMethods, h.options.SupportedMethods...)
 		return refusal{refused}
 	}
+	if h.manager == nil {
+		return refusal{&Error{Op: method, Kind: ErrInternal, Reason: "the Handler has no Manager"}}
+	}
 	if method == MethodCreate {
 		if limit := h.options.maxCreateBytes(); len(params) > limit {
 			return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: QuotaCreateBytes, Limit: int64(limit)}}
@@ -268,7 +294,10 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 			return refusal{err}
 		}
 		req.SessionID = h.inward(req.SessionID)
-		return start{req}
+		return h.reserveCreateBytes(req, len(params))
+	}
+	if len(params) > maxParamsBytes {
+		return refusal{invalidField("params", fmt.Sprintf("longer than %d bytes", maxParamsBytes))}
 	}
 	session, id, err := parseTerminalParams(params)
 	if err != nil {
@@ -296,6 +325,26 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 	}
 }
 
+// reserveCreateBytes counts what a create holds, unless all that are not answered would hold too much.
+func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work {
+	const perArg, perVariable = 16, 40 // bytes that each takes in its slice
+	size := params + perArg*len(req.Args) + perVariable*len(req.Env)
+	limit := h.options.maxPendingCreateBytes()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.createBytes+size > limit {
+		return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: QuotaPendingCreateBytes, Limit: int64(limit)}}
+	}
+	h.createBytes += size
+	return start{req, size}
+}
+
+func (h *Handler) releaseCreateBytes(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.createBytes -= n
+}
+
 func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 	t, err := h.manager.beginRelease(session, id, EndedByRelease)
 	if err != nil {
@@ -311,22 +360,30 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 }
 
 // create creates a terminal, unless this handler is closed or ctx, whose cancel comes with it, ends.
-func (h *Handler) create(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest, fork runFunc) (*Terminal, error) {
-	t, err := h.createAndKeep(ctx, cancel, req, fork)
-	if err == nil && h.options.Created != nil {
-		h.options.Created(t)
+func (h *Handler) create(
+	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
+) (*Terminal, error) {
+	t, err := h.createAndKeep(ctx, cancel, req)
+	if err != nil || h.options.Created == nil {
+		return t, err
 	}
-	return t, err
+	if err := callHook("Created", func() { h.options.Created(t) }); err != nil {
+		h.manager.discard(t)
+		return nil, inOperation("create", req.SessionID, err)
+	}
+	return t, nil
 }
 
 // createAndKeep creates a terminal that is released with the handler at the latest. Close waits for it.
-func (h *Handler) createAndKeep(ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest, fork runFunc) (*Terminal, error) {
+func (h *Handler) createAndKeep(
+	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
+) (*Terminal, error) {
 	if !h.beginCreate() {
 		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
 	}
 	defer h.creates.Done()
 	defer h.closing.then(func() { cancel(ErrClosing) })()
-	t, err := h.manager.create(ctx, req, nil, fork)
+	t, err := h.manager.create(ctx, req, nil)
 	switch {
 	case err == nil:
 		h.keep(t)
@@ -377,6 +434,9 @@ func (h *Handler) Close() error {
 	h.mu.Lock()
 	terminals := appendTerminals(nil, h.terminals)
 	h.mu.Unlock()
+	if len(terminals) == 0 {
+		return nil
+	}
 	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
 }
 
@@ -419,10 +479,13 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError is an error as it goes out on the wire: a code, a message and data, which is an object that
-// tells programs what is wrong. It takes any error; what is not of this package, and no *jsonrpc2.Error
-// already, is an internal error.
+// ResponseError is an error as it goes out on the wire: a code, a message and data, which is an object that tells
+// programs what is wrong. It takes any error; what is not of this package, and no *jsonrpc2.Error already, is an
+// internal error. Of nil it is nil: a pointer, so test err and not the result where that becomes an error.
 func ResponseError(err error) *jsonrpc2.Error {
+	if err == nil {
+		return nil
+	}
 	if ready, ok := errors.AsType[*jsonrpc2.Error](err); ok {
 		return ready
 	}

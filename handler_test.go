@@ -3,11 +3,13 @@ package acpterm_test
 // The wire contract: an agent at the other end of a real jsonrpc2 connection over real pipes.
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -56,8 +58,7 @@ type agent struct {
 func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *agent {
 	t.Helper()
 	client, agentEnd := pipePair(t)
-	h := acpterm.NewHandler(m, options)
-	conn := connection(context.Background(), acpterm.NewStream(client), h)
+	h, conn := connection(context.Background(), m, acpterm.NewStream(client), options)
 	a := &agent{t: t, handler: h}
 	a.Conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), noHandler{})
 	t.Cleanup(func() {
@@ -68,12 +69,26 @@ func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) 
 	return a
 }
 
-// connection is Handler.Connect, or jsonrpc2.NewConn when the tests are run for that.
-func connection(ctx context.Context, s *acpterm.Stream, h *acpterm.Handler, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {
-	if os.Getenv("ACPTERM_TEST_NEWCONN") != "" {
-		return jsonrpc2.NewConn(ctx, s, h, options...)
+// connection serves a manager over a stream: by Handler.Connect, or, as ACPTERM_TEST_NEWCONN says, by jsonrpc2.NewConn
+// "with" HandlerOptions.Stream or "without" it.
+func connection(ctx context.Context, m *acpterm.Manager, s *acpterm.Stream, options *acpterm.HandlerOptions) (
+	*acpterm.Handler, *jsonrpc2.Conn) {
+	var o acpterm.HandlerOptions
+	if options != nil {
+		o = *options
 	}
-	return h.Connect(ctx, s, options...)
+	switch way := os.Getenv("ACPTERM_TEST_NEWCONN"); way {
+	case "":
+		h := acpterm.NewHandler(m, &o)
+		return h, h.Connect(ctx, s)
+	case "with":
+		o.Stream = s
+	case "without":
+	default:
+		panic("ACPTERM_TEST_NEWCONN=" + way)
+	}
+	h := acpterm.NewHandler(m, &o)
+	return h, jsonrpc2.NewConn(ctx, s, h)
 }
 
 type noHandler struct{}
@@ -348,6 +363,8 @@ func TestWireErrors(t *testing.T) {
 		{acpterm.MethodWaitForExit, `{"terminalId":"x"}`, -32602, invalid("sessionId", "required")},
 		{acpterm.MethodKill, `{"sessionId":"s","terminalId":["x"]}`, -32602, invalid("terminalId", "must be a string")},
 		{acpterm.MethodRelease, `[]`, -32602, invalid("params", "must be an object")},
+		{acpterm.MethodWaitForExit, `{"sessionId":"s","terminalId":"` + strings.Repeat("x", 64<<10) + `"}`, -32602,
+			invalid("params", "longer than 65536 bytes")},
 		{acpterm.MethodOutput, `{"sessionId":"s","terminalId":"x"}`, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"x"}`},
 		{acpterm.MethodRelease, `{"sessionId":"s","terminalId":"x"}`, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"x"}`},
 		{acpterm.MethodOutput, `{"sessionId":"other","terminalId":"` + string(mine) + `"}`, -32002,
@@ -447,6 +464,36 @@ func TestWireCreatedIsToldOfEachTerminal(t *testing.T) {
 	require.Equal(t, id, (<-created).ID())
 }
 
+// A panic in Created fails that create, leaves nothing of it, and is logged with its stack.
+func TestWireCreatedThatPanics(t *testing.T) {
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	m := newManager(t, nil)
+	var failed []*acpterm.Terminal
+	options := &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) {
+		if term.Request().Args[1] == "stubborn" {
+			failed = append(failed, term)
+			panic("a mistake of the host's")
+		}
+	}}
+	a := connect(t, m, options)
+	_, err := a.call(acpterm.MethodCreate, childRequest("stubborn"))
+	a.failed(err, -32603, `{"kind":"internal","reason":"the host's Created function panicked","sessionId":"s"}`)
+	require.Contains(t, log.String(), "a mistake of the host's")
+	require.Contains(t, log.String(), "TestWireCreatedThatPanics")
+	params, err := json.Marshal(childRequest("stubborn"))
+	require.NoError(t, err)
+	_, err = a.handler.Dispatch(t.Context(), acpterm.MethodCreate, params)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.Empty(t, m.Terminals())
+	require.Len(t, failed, 2)
+	for _, term := range failed {
+		require.Equal(t, acpterm.StateKilled, term.State())
+	}
+	a.mustCall(acpterm.MethodRelease, of(a.create("sleep")))
+}
+
 // dispatch sends a request with an id of its own, and returns how to cancel it and how to get its answer.
 func (a *agent) dispatch(id, method string, params any) (cancel func(), answer func() error) {
 	a.t.Helper()
@@ -511,6 +558,55 @@ func TestWireDisconnectReleasesWhatCameThroughIt(t *testing.T) {
 	require.Equal(t, acpterm.StateRunning, mine.State())
 }
 
+// A handler around this one may give each request a context that ends when Handle returns. The values count; its end
+// does not, and the connection's does.
+func TestWireRequestsWithContextsOfTheirOwn(t *testing.T) {
+	type key struct{}
+	asked := make(chan any, 2)
+	policy := func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
+		asked <- ctx.Value(key{})
+		if err := ctx.Err(); err != nil {
+			return acpterm.Decision{Reason: err.Error()}
+		}
+		return acpterm.Decision{Verdict: acpterm.Allow}
+	}
+	m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(policy)})
+	h := acpterm.NewHandler(m, nil)
+	ours, theirs := pipePair(t)
+	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(ours), handlerFunc(
+		func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+			ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, req.Method))
+			defer cancel()
+			h.Handle(ctx, conn, req)
+		}))
+	a := &agent{t: t, handler: h, Conn: jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})}
+	first, second := a.create("sleep"), a.create("sleep")
+	for range 2 {
+		require.Equal(t, acpterm.MethodCreate, <-asked)
+	}
+	for _, id := range []acpterm.TerminalID{first, second} {
+		a.poll(id, "ready")
+	}
+	_, answer := a.dispatch("wait", acpterm.MethodWaitForExit, of(first))
+	a.mustCall(acpterm.MethodKill, of(first))
+	require.NoError(t, answer())
+	term, err := m.Terminal("s", second)
+	require.NoError(t, err)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	a.Close()
+	<-conn.DisconnectNotify()
+	<-term.Done()
+	require.NoError(t, h.Close())
+	require.Empty(t, m.Terminals())
+}
+
+// handlerFunc is a jsonrpc2.Handler.
+type handlerFunc func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request)
+
+func (f handlerFunc) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	f(ctx, conn, req)
+}
+
 func TestWireClosingManager(t *testing.T) {
 	m := newManager(t, nil)
 	a := connect(t, m, nil)
@@ -546,6 +642,7 @@ func TestDispatch(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrMethodNotFound)
 	require.Equal(t, int64(-32601), acpterm.ResponseError(err).Code)
 	require.Equal(t, int64(-32603), acpterm.ResponseError(io.ErrUnexpectedEOF).Code)
+	require.Nil(t, acpterm.ResponseError(nil))
 	require.NoError(t, h.Close())
 	_, err = h.Dispatch(t.Context(), acpterm.MethodOutput, params)
 	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, "Close released it")

@@ -53,7 +53,9 @@ func libraryGoroutines() (found []string) {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if strings.Contains(stack, "github.com/acpterm/acpterm.") && !strings.Contains(stack, "libraryGoroutines") {
+			const module = "github.com/acpterm/acpterm"
+			library := strings.Contains(stack, module+".") || strings.Contains(stack, module+"/internal/")
+			if library && !strings.Contains(stack, "libraryGoroutines") {
 				found = append(found, stack)
 			}
 		}

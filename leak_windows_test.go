@@ -9,18 +9,18 @@ import (
 	"unicode/utf16"
 	"unsafe"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/wintest"
 	"golang.org/x/sys/windows"
 )
 
 // openDescriptors is how many handles this process has open, of the kinds that the library makes.
-func openDescriptors() int { return acpterm.OpenHandles() }
+func openDescriptors() int { return wintest.OpenHandles() }
 
 // needsEndsInTheMiddle is for tests that end a process which is creating another one. Under Wine 8 the one that is
 // being created stays in the job for ever, and nothing terminates it.
 func needsEndsInTheMiddle(t testing.TB) {
 	t.Helper()
-	if underWine() {
+	if wintest.UnderWine() {
 		t.Skip("Wine cannot terminate a process whose creator was terminated in the middle of creating it")
 	}
 }

@@ -1,9 +1,12 @@
 package acpterm
 
-// What a command may use: limits that the system enforces, from before the command's first instruction on. How, is in
-// limits_linux.go, limits_shell.go and limits_windows.go.
+// What a command may use: limits that the system enforces, from before the command's first instruction on.
 
-import "time"
+import (
+	"time"
+
+	"github.com/acpterm/acpterm/internal/proc"
+)
 
 // Limits bound what a command uses. A field that is zero bounds nothing. What cannot be enforced here makes a create
 // fail, with ErrInternal and the name of the field: a command never runs without a limit that it should have.
@@ -12,9 +15,7 @@ import "time"
 // program, or one with capabilities, runs without those under such limits, unless the host may trace it (as root may); and
 // a create fails where ptrace is forbidden, or where somebody traces the host and all of its children (strace -f).
 //
-// On macOS and the BSDs, /bin/sh sets the limits and then becomes the command. So the command's first argument, the
-// name that it is called by, is its path there; and a program that turns out not to be executable is a command that
-// ends with 126, not a create that fails.
+// On macOS and FreeBSD no limit can be enforced.
 type Limits struct {
 	// CPUTime is how much processor time each process may use, or the whole tree where Limit says so. It is rounded up
 	// to seconds. A process beyond is sent SIGXCPU, and SIGKILL a second later; on Windows, where the time in the kernel
@@ -22,7 +23,7 @@ type Limits struct {
 	CPUTime time.Duration
 	// Memory is how many bytes each process may have as address space, or the whole tree as memory where Limit says so.
 	// Address space is more than what is used: Go, Java and JavaScript programs reserve gigabytes that they never touch.
-	// Not on macOS and OpenBSD, but for the whole tree only with Options.Cgroup and on Windows.
+	// It is for the whole tree only with Options.Cgroup and on Windows.
 	Memory uint64
 	// Processes is how many there may be in the tree, threads counted on Linux. By an rlimit, which is all there is without
 	// a cgroup or a job object, it is how many the user may have on the whole machine for the command to start another
@@ -31,8 +32,8 @@ type Limits struct {
 	Processes int
 	// OpenFiles is one more than the highest descriptor that each process may open. Not on Windows.
 	OpenFiles int
-	// FileSize is how many bytes a file may have that a process writes to, rounded up to 512 where it is the shell that
-	// sets it. A process that goes on is sent SIGXFSZ. Not on macOS and Windows.
+	// FileSize is how many bytes a file may have that a process writes to. A process that goes on is
+	// sent SIGXFSZ. Not on Windows.
 	FileSize uint64
 	// Nice is added to the priority number of each process: 1 to 19 is less urgent. On Windows 1 to 9 is the priority
 	// class below normal, and more is idle.
@@ -54,7 +55,7 @@ type EnforcedLimit struct {
 }
 
 // asked are the limits that bound something, in the order of the fields. Nothing enforces them yet.
-func (l Limits) asked() (asked []EnforcedLimit, err error) {
+func (l Limits) asked() (asked []proc.Limit, err error) {
 	seconds := l.CPUTime / time.Second
 	if l.CPUTime%time.Second > 0 {
 		seconds++
@@ -75,7 +76,7 @@ func (l Limits) asked() (asked []EnforcedLimit, err error) {
 		case !field.usable:
 			return nil, limitError(field.name, "is out of range", nil)
 		case field.value > 0:
-			asked = append(asked, EnforcedLimit{Name: field.name, Value: field.value})
+			asked = append(asked, proc.Limit{Name: field.name, Value: field.value})
 		}
 	}
 	return asked, nil

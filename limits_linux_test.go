@@ -137,7 +137,7 @@ func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 	m := newManager(t, nil)
 	var own unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &own))
-	term := runLimited(t, m, shellRequest("ulimit -Hn"), acpterm.Limits{OpenFiles: 1 << 40})
+	term := runLimited(t, m, shellRequest("ulimit -Hn"), acpterm.Limits{OpenFiles: 1<<31 - 1})
 	require.Equal(t, fmt.Sprintln(own.Max), term.Output().Output)
 	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", own.Max)}, term.Limits())
 }

@@ -1,7 +1,7 @@
 package acpterm_test
 
-// Limits on every system: what is none at all is refused, and who has none is told of none. What holds is in
-// limits_linux_test.go and limits_windows_test.go.
+// Limits on every system: values that are out of range are refused, and a command without limits has none. What the
+// system enforces is in limits_linux_test.go and limits_windows_test.go.
 
 import (
 	"testing"

@@ -1,53 +1,71 @@
 package acpterm
 
-// Events as structured records, for an audit file.
+// Events as structured records.
 
 import (
 	"context"
 	"log/slog"
+	"time"
 )
 
 // LogEvents returns a hook for Options.Events that writes each event as one structured record, at level Info, or Warn
-// for a denial and for survivors: "decision", "end" and "survivors". With slog.NewJSONHandler it is an audit file that
-// jq can read. A start has no record of its own: the end's has how long the command ran. slog drops what its handler fails to write; a writer that has to know must look for itself.
+// for a denial, for survivors and for a command that was allowed and did not run: "decision", "end" and "survivors". A
+// start has no record of its own: that of the end says how long the command ran. slog drops what its handler fails to
+// write, and commands run before they are logged: for a record that must be complete there is Audit.
 func LogEvents(logger *slog.Logger) func(Event) {
 	return func(event Event) {
-		switch e := event.(type) {
-		case *DecisionEvent:
-			level := slog.LevelInfo
-			attrs := append(e.Subject.attrs(), slog.String("verdict", e.Verdict.String()))
-			attrs = appendText(attrs, "rule", e.Rule, "reason", e.Reason, "approval", e.Approval, "approver", e.Approver)
-			if len(e.Variables) > 0 {
-				attrs = append(attrs, slog.Any("variables", e.Variables))
-			}
-			if e.Err != nil {
-				level = slog.LevelWarn
-				attrs = append(attrs, slog.String("error", e.Err.Error()))
-			}
-			logger.LogAttrs(context.Background(), level, "decision", attrs...)
-		case *EndEvent:
-			if e.Err != nil {
-				logger.LogAttrs(context.Background(), slog.LevelWarn, "end", append(e.Subject.attrs(), slog.String("error", e.Err.Error()))...)
-				return
-			}
-			attrs := append(e.Subject.attrs(), slog.Int("pid", e.PID), slog.String("endedBy", string(e.EndedBy)),
-				slog.Float64("seconds", e.Ended.Sub(e.Started).Seconds()), slog.Int64("bytes", e.Bytes),
-				slog.Int64("dropped", e.Dropped), slog.Float64("cpuSeconds", e.CPUTime.Seconds()), slog.Int64("peakMemory", e.PeakMemory))
-			if e.Status != nil && e.Status.ExitCode != nil {
-				attrs = append(attrs, slog.Any("exitCode", *e.Status.ExitCode))
-			}
-			if e.Status != nil && e.Status.Signal != nil {
-				attrs = append(attrs, slog.String("signal", *e.Status.Signal))
-			}
-			if len(e.Survivors) > 0 {
-				attrs = append(attrs, slog.Any("survivors", e.Survivors))
-			}
-			logger.LogAttrs(context.Background(), slog.LevelInfo, "end", attrs...)
-		case *SurvivorsEvent:
-			logger.LogAttrs(context.Background(), slog.LevelWarn, "survivors",
-				append(e.Subject.attrs(), slog.Int("pid", e.PID), slog.Any("survivors", e.Survivors))...)
+		ctx, handler := context.Background(), logger.Handler()
+		if r, ok := eventRecord(event); ok && handler.Enabled(ctx, r.Level) {
+			handler.Handle(ctx, r)
 		}
 	}
+}
+
+// eventRecord is an event as a record; false if it has none.
+func eventRecord(event Event) (r slog.Record, ok bool) {
+	switch e := event.(type) {
+	case *DecisionEvent:
+		r = slog.NewRecord(e.Time, slog.LevelInfo, "decision", 0)
+		r.AddAttrs(e.Subject.attrs()...)
+		r.AddAttrs(slog.String("verdict", e.Verdict.String()))
+		r.AddAttrs(appendText(nil, "rule", e.Rule, "reason", e.Reason, "approval", e.Approval, "approver", e.Approver)...)
+		if len(e.Variables) > 0 {
+			r.AddAttrs(slog.Any("variables", e.Variables))
+		}
+		if e.Err != nil {
+			r.Level = slog.LevelWarn
+			r.AddAttrs(slog.String("error", e.Err.Error()))
+		}
+	case *EndEvent:
+		if e.Err != nil {
+			r = slog.NewRecord(time.Now(), slog.LevelWarn, "end", 0)
+			r.AddAttrs(e.Subject.attrs()...)
+			r.AddAttrs(slog.String("error", e.Err.Error()))
+			return r, true
+		}
+		r = slog.NewRecord(e.Ended, slog.LevelInfo, "end", 0)
+		r.AddAttrs(e.Subject.attrs()...)
+		r.AddAttrs(slog.Int("pid", e.PID), slog.String("endedBy", string(e.EndedBy)),
+			slog.Float64("seconds", e.Ended.Sub(e.Started).Seconds()), slog.Int64("bytes", e.Bytes),
+			slog.Int64("dropped", e.Dropped), slog.Float64("cpuSeconds", e.CPUTime.Seconds()),
+			slog.Int64("peakMemory", e.PeakMemory))
+		if e.Status != nil && e.Status.ExitCode != nil {
+			r.AddAttrs(slog.Any("exitCode", *e.Status.ExitCode))
+		}
+		if e.Status != nil && e.Status.Signal != nil {
+			r.AddAttrs(slog.String("signal", *e.Status.Signal))
+		}
+		if len(e.Survivors) > 0 {
+			r.AddAttrs(slog.Any("survivors", e.Survivors))
+		}
+	case *SurvivorsEvent:
+		r = slog.NewRecord(e.Time, slog.LevelWarn, "survivors", 0)
+		r.AddAttrs(e.Subject.attrs()...)
+		r.AddAttrs(slog.Int("pid", e.PID), slog.Any("survivors", e.Survivors))
+	default:
+		return r, false
+	}
+	return r, true
 }
 
 func (s Subject) attrs() []slog.Attr {

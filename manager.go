@@ -7,10 +7,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/proc"
 )
 
 // Manager makes terminals and keeps them until they are released. NewManager makes one; Close ends it.
@@ -26,12 +30,12 @@ type Manager struct {
 
 	creates sync.WaitGroup // calls of Create; none is added once closed is set
 
-	loop      loop
-	trees     trees
-	inherited inherited
-	hot       hotPipes
+	processes proc.Supervisor
+	lost      sync.Once // the host reaps children of this package, which is logged once
 	events    events
 	closing   moment // Close has begun
+
+	examinations chan struct{} // has one for each that is under way
 
 	mu        sync.Mutex
 	closed    chan struct{}          // closed when Close is through; nil before it begins
@@ -60,16 +64,19 @@ func NewManager(options *Options) *Manager {
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
 		approvals: make(map[approvalKey]Answer),
+
+		examinations: make(chan struct{}, maxExaminations),
 	}
-	m.trees.open(&m.loop)
 	if options != nil {
 		m.options = *options
+		m.processes.HostReaps = options.HostReaps
 		m.options.Env = copyEnv(options.Env)
 		m.options.Escalation = slices.Clone(options.Escalation)
 		if options.Events != nil {
 			m.events.observe(options.Events)
 		}
 	}
+	m.events.open(m.options.Record)
 	return m
 }
 
@@ -85,22 +92,14 @@ func copyEnv(env []string) []string {
 // command: when ctx ends before Create returns, nothing is left running.
 //
 // Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong
-// with the request, ErrQuota, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the system
-// refuses.
+// with the request, ErrQuota, ErrDenied, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the
+// system refuses, or when Options.Policy, Approve or TimeoutFor panics: that is logged with its stack by slog.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options ...TerminalOption) (*Terminal, error) {
-	return m.create(ctx, req, options, m.loop.run)
+	return m.create(ctx, req.clone(), options)
 }
 
-// runFunc calls a function on the manager's thread and returns when that has: loop.run, or what runHere returns on that thread.
-type runFunc func(f func(pauseFunc))
-
-func runHere(pause pauseFunc) runFunc { return func(f func(pauseFunc)) { f(pause) } }
-
-// pauseFunc has a job of the manager's thread wait until a child has its program, while the thread goes on with others.
-type pauseFunc func(*loan)
-
-// create is Create, on the manager's thread or not.
-func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options []TerminalOption, fork runFunc) (*Terminal, error) {
+// create is Create.
+func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options []TerminalOption) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
@@ -117,45 +116,36 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err != nil {
 		return fail(err)
 	}
-	if err := m.events.room(ctx); err != nil {
+	if err := m.events.full(m.options.maxOutputBytes()); err != nil {
 		return fail(err)
 	}
 	asking := ctx
-	if s.policy != nil { // whoever is asked is asked no longer when there would be nothing to run the command in
+	if s.policy != nil || m.options.Record != nil { // neither goes on when there is nothing to run the command in
 		var stop func()
 		asking, stop = s.whileOpen(ctx, &m.closing)
 		defer stop()
 	}
 	id := m.ids.next(req.SessionID)
 	allowed, err := m.authorize(asking, s, id, req, command)
+	if err == nil {
+		defer allowed.held.release()
+	}
+	err = m.events.decide(asking, allowed.decision, err)
 	if over, ok := context.Cause(asking).(Kind); ok && err != nil {
 		err = &Error{Kind: over}
 	}
 	if err != nil {
 		return fail(err)
 	}
-	defer allowed.held.release()
-	m.events.emit(allowed.decision)
-	t, err := m.run(ctx, s, id, allowed, options, fork)
+	t, err := m.run(ctx, s, id, allowed, options)
 	if err != nil {
 		err = inOperation("create", req.SessionID, err)
-		m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Err: err})
+		if t == nil || t.State() == StateFailed { // else the terminal has reported its end
+			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Err: err})
+		}
 		return nil, err
 	}
 	return t, nil
-}
-
-// asksNobody reports whether a create in this session waits for nothing but the system: then the whole of it may be done on
-// the manager's thread, which spares two changes of threads.
-func (m *Manager) asksNobody(id SessionID) bool {
-	o := &m.options
-	if o.Policy != nil || o.Wrap != nil || o.Runner != nil || o.Journal != "" || o.TimeoutFor != nil || m.events.heard() {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.sessions[id]
-	return s == nil || s.options.Policy == nil && s.options.Wrap == nil && s.roots == nil
 }
 
 // beginCreate counts a create, unless the manager is closing.
@@ -168,10 +158,15 @@ func (m *Manager) beginCreate() bool {
 	return m.closed == nil
 }
 
-// run is the rest of Create: it makes a terminal of a command that may run.
-func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption, fork runFunc) (*Terminal, error) {
+// run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
+// has been discarded, or nil if there was none.
+func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption) (*Terminal, error) {
 	req, command := allowed.proposal.Requested, allowed.proposal.Command
 	limit := m.options.outputLimit(req.OutputByteLimit)
+	timeout, err := s.timeout(command)
+	if err != nil {
+		return nil, err
+	}
 	t := &Terminal{
 		id:         id,
 		session:    req.SessionID,
@@ -179,15 +174,13 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		created:    time.Now(),
 		limit:      limit,
 		escalation: m.options.escalation(),
-		timeout:    s.timeout(command),
+		timeout:    timeout,
 		limits:     s.options.Limits,
 		ring:       newRingBuffer(m.options.keep(limit)),
 		cgroup:     m.options.Cgroup,
 		journal:    m.options.journal(),
-		loop:       &m.loop,
-		trees:      &m.trees,
-		inherited:  &m.inherited,
-		hot:        &m.hot,
+		processes:  &m.processes,
+		lost:       func() { m.lost.Do(logLost) },
 		events:     &m.events,
 		busy:       &m.busy,
 	}
@@ -197,11 +190,16 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 	if err := m.register(t, s); err != nil {
 		return nil, err
 	}
-	if err := t.start(ctx, allowed, s.options, fork); err != nil {
-		m.discard(t)
-		return nil, err
+	same := func() error {
+		if same, err := m.unchanged(ctx, allowed.examined); err != nil || !same {
+			return cmp.Or(err, errChanged)
+		}
+		return nil
 	}
-	var err error
+	if err := t.start(ctx, allowed, s.options, same); err != nil {
+		m.discard(t)
+		return t, err
+	}
 	select {
 	case <-m.closing.Done():
 		err = &Error{Kind: ErrClosing}
@@ -211,7 +209,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		return t, nil
 	}
 	m.discard(t)
-	return nil, err
+	return t, err
 }
 
 // settings are what holds for one create: the session's options over the manager's.
@@ -222,8 +220,8 @@ type settings struct {
 	opened  bool
 	closed  *moment // the session is, if it was opened
 
-	// Options' Timeout and TimeoutFor as they are for a command of this session.
-	timeout func(Command) time.Duration
+	// Options' Timeout and TimeoutFor as they are for a command of this session. It fails if TimeoutFor panics.
+	timeout func(Command) (time.Duration, error)
 }
 
 // settings looks up what holds in a session.
@@ -247,13 +245,11 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	if own.Limits != nil {
 		s.options.Limits = *own.Limits
 	}
-	s.timeout = func(c Command) time.Duration {
+	s.timeout = func(c Command) (timeout time.Duration, err error) {
 		if m.options.TimeoutFor != nil {
-			if timeout := m.options.TimeoutFor(id, c); timeout != 0 {
-				return max(timeout, 0)
-			}
+			err = callHook("TimeoutFor", func() { timeout = m.options.TimeoutFor(id, c) })
 		}
-		return max(cmp.Or(own.Timeout, m.options.Timeout), 0)
+		return max(cmp.Or(timeout, own.Timeout, m.options.Timeout), 0), err
 	}
 	var all Policies
 	for _, policy := range []Policy{m.options.Policy, own.Policy} {
@@ -519,6 +515,20 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 // will not be called any more; the hook itself must not call it. It may be called again.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
+// Reaped hands over how a child of this process ended, for a host that reaps every child itself (Options.HostReaps): it
+// calls Reaped after each wait4, whoever started the child. Reaped reports whether the child is known to be a
+// command of this manager.
+// It may be called concurrently.
+func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
+	return m.processes.Reaped(pid, status)
+}
+
+// logLost says once what the host does that takes exit statuses away.
+func logLost() {
+	slog.Error("acpterm: another part of this program reaps the children of acpterm, by wait4(-1) or by ignoring SIGCHLD; " +
+		"how a command ended may be lost, and less is found of what it started. See Options.HostReaps")
+}
+
 // discard ends a terminal that nobody has been told of, at once and without grace.
 func (m *Manager) discard(t *Terminal) {
 	m.beginRelease(t.session, t.id, EndedByRelease)
@@ -556,13 +566,12 @@ func (m *Manager) leave() {
 	m.busy.Done()
 	m.busy.Wait()
 	m.events.wait()
-	m.loop.close()
-	m.inherited.close()
-	m.trees.close()
+	m.processes.Close()
 }
 
 // hurry cuts short what a Shutdown waits for: its own releases, and those that were under way before.
 func (m *Manager) hurry() {
+	m.events.cancelRecording()
 	m.mu.Lock()
 	var all []*Terminal
 	for _, s := range m.sessions { // their release has not begun yet

@@ -33,6 +33,7 @@ var (
 	faultMember        = &fault{"has a member twice, or spelt in another case", jsonrpc2.CodeInvalidRequest}
 	faultMethod        = &fault{"has a method that is no string", jsonrpc2.CodeInvalidRequest}
 	faultID            = &fault{"has an id that is neither string nor number", jsonrpc2.CodeInvalidRequest}
+	faultLongID        = &fault{"has an id of more than 1024 bytes", jsonrpc2.CodeInvalidRequest}
 	faultResponse      = &fault{"is a response that cannot be read", 0}
 	faultStrayResponse = &fault{"is a response to no request", 0}
 )
@@ -116,6 +117,10 @@ type message struct {
 	params []byte // likewise; nil: there are none
 }
 
+// maxIDBytes is how long a request's id may be. Ids are held until there is an answer, which many requests may wait
+// for.
+const maxIDBytes = 1024
+
 // The members of messages, as jsonrpc2 and encoding/json see them: in any case of letters.
 var memberNames = [...]string{"jsonrpc", "id", "method", "params", "result", "error", "meta"}
 
@@ -166,6 +171,9 @@ func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
 	}
 	taken := line
 	if there(memberID) {
+		if len(value(memberID)) > maxIDBytes {
+			return m, nil, faultLongID
+		}
 		asTaken, ok := takenID(value(memberID))
 		if !ok {
 			return m, nil, faultID

@@ -14,11 +14,11 @@ import (
 // when it is left alone.
 type Options struct {
 	// Dir is the working directory for requests without cwd, an absolute path. Empty: the host's own at the
-	// time of the request.
+	// time of the request; with a Runner the one that it chooses.
 	Dir string
 
 	// Env is the environment that requests add to, "NAME=value". Nil: the host's own at the time of the
-	// request. Empty but not nil: none, so that there is no PATH to look commands up with either.
+	// request; with a Runner none. Empty but not nil: none, so that there is no PATH to look commands up with either.
 	Env []string
 
 	// OutputByteLimit is how many bytes of output are kept for a request that names no limit. 0: 1 MiB.
@@ -67,6 +67,12 @@ type Options struct {
 	// written, and a release when it cannot be removed. Managers and programs may share a directory. Empty: none.
 	Journal string
 
+	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped
+	// for each. Commands then end with the status that Reaped was called with, where Linux (before 6.15) does not tell it.
+	// False: nothing but this package reaps the processes that it starts. Where that does not hold, it is logged once,
+	// and a command whose exit status was lost ends with ErrExitLost.
+	HostReaps bool
+
 	// Timeout is how long a command may run before its tree is ended. WithTimeout, TimeoutFor and
 	// SessionOptions.Timeout come before it, in this order. 0: for ever.
 	Timeout time.Duration
@@ -92,24 +98,35 @@ type Options struct {
 	Wrap Wrapper
 
 	// Runner runs commands in place of this system, and looks them up: each with the directory, the environment and the
-	// limits that it has by the other options. Wrap and Cgroup are this system's: with one of them creates fail. A Journal
-	// has nothing to record. Nil: this system runs them.
+	// limits that it has by the other options, and with nothing of this system's where they are not set. Wrap and Cgroup
+	// are this system's: with one of them creates fail. A Journal has nothing to record. Nil: this system runs them.
 	Runner Runner
 
 	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
 	// value bounds nothing.
 	Limits Limits
 
-	// Events is told what there is to put on record: each decision on a command, each command's end, and what withstood
-	// an ending. It is called from one goroutine, in the order in which things happened. It holds up Close, which returns
-	// after the last event, and creates when 10,000 events wait for it; nothing else. An event is the hook's to keep; what
-	// it points to is not to be changed. Nil: nobody is told.
+	// Record puts events on record. A *DecisionEvent comes before its command starts, from the goroutine of the create,
+	// for several creates concurrently: if Record fails or panics, the command does not run and the create fails with
+	// ErrInternal, or ErrCancelled when ctx has ended; the error is logged. A denial stays one. ctx ends when the
+	// request is cancelled, its connection or session ends, or the manager closes; Record must return then: the create
+	// waits for it, and Close does. All other events, and the decisions of creates that were cancelled before, come in order from the
+	// goroutine that calls Events, before Events; an error is logged, and ctx ends with the context of Shutdown.
+	// Audit.Record writes them to a file. Nil: nothing has to be on record.
+	Record func(ctx context.Context, event Event) error
+
+	// Events is called with each event: decisions, starts, ends, and processes that survived an ending. It is called
+	// from one goroutine, in order, after the fact: what must be on record before a command runs is for Record. A slow
+	// hook delays nothing but Close, which returns after the last event; but while 10,000 events, 64 MiB of them or
+	// MaxOutputBytes of released terminals' output wait, creates fail with ErrQuota. It may call the manager, Create
+	// too, but not Close or Shutdown, which wait for it. A panic is logged. The hook may keep an event, but must not
+	// change what it points to. Nil: no hook.
 	Events func(Event)
 }
 
 // env is the environment that requests add to, each name once.
 func (o *Options) env() []string {
-	if o.Env != nil {
+	if o.Env != nil || o.Runner != nil {
 		return o.Env // which the manager has copied so
 	}
 	return hostEnviron()
@@ -127,7 +144,7 @@ func (o *Options) escalation() []EscalationStep {
 	if o.Escalation != nil {
 		return o.Escalation
 	}
-	return []EscalationStep{{Signal: syscall.SIGTERM, Wait: 5 * time.Second}}
+	return []EscalationStep{{Signal: syscall.SIGTERM}}
 }
 
 // outputLimit is the limit, in bytes, of a terminal whose request asks for this one.

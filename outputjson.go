@@ -135,9 +135,9 @@ func (c *outputCache) forget(t *Terminal) {
 type escapedOutput struct {
 	terminal *Terminal
 
-	seen   int64 // the ring's total and closed, when they were last looked at
-	closed bool
-	ready  bool // it was looked at
+	seen  int64 // the ring's total, and whether it was final, when they were last looked at
+	final bool
+	ready bool // it was looked at
 
 	json  []byte
 	marks []mark // ascending; none if the output cannot be escaped piece by piece
@@ -159,14 +159,14 @@ func (o *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	const look = markEvery + 4*contextBytes
 	ring, limit := o.terminal.ring, o.terminal.limit
 	e := ring.edges(raw, limit, look, o.end)
-	if o.ready && e.end == o.seen && e.closed == o.closed {
+	if o.ready && e.end == o.seen && e.final == o.final {
 		emit(o.lead)
 		emit(o.body)
 		return e.raw
 	}
-	o.seen, o.closed, o.ready = e.end, e.closed, true
+	o.seen, o.final, o.ready = e.end, e.final, true
 	news := e.tail
-	if !e.closed {
+	if !e.final {
 		news = news[:len(news)-unfinished(string(news[max(0, len(news)-utf8.UTFMax):]))]
 	}
 	// There was nothing, or nothing of it is to be shown any more.

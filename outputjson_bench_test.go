@@ -57,7 +57,8 @@ var answerers = []answerer{
 		NewHandler(m, nil).Connect(ctx, NewStream(conn))
 	}},
 	{"acpterm-by-newconn", func(ctx context.Context, conn io.ReadWriteCloser, m *Manager, _ *Terminal) {
-		jsonrpc2.NewConn(ctx, NewStream(conn), NewHandler(m, nil))
+		s := NewStream(conn)
+		jsonrpc2.NewConn(ctx, s, NewHandler(m, &HandlerOptions{Stream: s}))
 	}},
 	{"acpterm-custom-connection", func(ctx context.Context, conn io.ReadWriteCloser, m *Manager, _ *Terminal) {
 		NewHandler(m, nil).Connect(ctx, NewStream(custom{conn}))
@@ -96,7 +97,7 @@ func BenchmarkPoll(b *testing.B) {
 				m := NewManager(nil)
 				b.Cleanup(func() { // not Close: the terminal was never started
 					m.closing.happen()
-					m.loop.close()
+					m.processes.Close()
 				})
 				t := outputOf(1 << 20)
 				t.id, t.session = m.ids.next("s"), "s"

@@ -63,7 +63,8 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with what is not
 			term := outputOf(limit)
 			var cache outputCache
-			for round := range 200 {
+			const rounds = 60
+			for round := range rounds {
 				var news bytes.Buffer
 				for range random.IntN(400) {
 					news.WriteString(pieces[random.IntN(kinds)])
@@ -73,8 +74,8 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 					data = data[:len(data)-cut] // in the middle of a character, perhaps
 				}
 				term.ring.write(data, 1<<16)
-				if round == 199 {
-					term.ring.close()
+				if round == rounds-1 {
+					term.ring.Close()
 				}
 				if round%3 == 1 {
 					continue
@@ -129,7 +130,7 @@ func FuzzReply(f *testing.F) {
 		var cache outputCache
 		for _, data := range [][]byte{bytes.Repeat(first, 1+5000/(1+len(first))), second, first, nil} {
 			if data == nil {
-				term.ring.close()
+				term.ring.Close()
 			}
 			term.ring.write(data, 1<<16)
 			got := decodeReply(t, cache.line(t, term))

@@ -38,6 +38,12 @@ type Proposal struct {
 	// ArgsUnknown says that the arguments will be others than Command.Args has: those of a program in a shell line, for
 	// instance, whose words the shell makes something of. A policy must then expect any.
 	ArgsUnknown bool
+	// DirUnknown says that the command may run in another directory than Command.Dir: a program in a shell line after cd,
+	// for instance. A policy must then expect any.
+	DirUnknown bool
+	// ValuesUnknown are the names of those variables in Requested.Env whose values will be others than it has: those that a
+	// shell line sets to something of its own making. A policy must then expect any.
+	ValuesUnknown []string
 	// Roots are the session's, without symbolic links; nil if it has none.
 	Roots []string
 	// Requested is what the agent asked for. Its Env are the variables that the agent sets; the rest of Command.Env is
@@ -48,7 +54,7 @@ type Proposal struct {
 	env  []string // what it has inherited, which the agent has no part in; set where a Runner looks up
 }
 
-// Verdict is what a policy says of a command. The zero value denies.
+// Verdict is what a policy says of a command. The zero value denies, and so does a value that is none of the constants.
 type Verdict int
 
 // The verdicts, the strictest first.
@@ -63,10 +69,18 @@ const (
 
 var verdictNames = [...]string{"deny", "ask", "allow"}
 
-// String is "deny", "ask" or "allow".
-func (v Verdict) String() string { return verdictNames[v] }
+// String is "deny", "ask" or "allow", or of an unknown verdict "Verdict(9)".
+func (v Verdict) String() string { return nameOf("Verdict", verdictNames[:], int(v)) }
 
-// MarshalText writes the verdict's name.
+// nameOf is the name of a value of a type, or of one that has no name the type and the number.
+func nameOf(typ string, names []string, value int) string {
+	if value < 0 || value >= len(names) {
+		return fmt.Sprintf("%s(%d)", typ, value)
+	}
+	return names[value]
+}
+
+// MarshalText writes what String returns. That of an unknown verdict cannot be read back.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads a verdict's name.
@@ -91,7 +105,8 @@ type Decision struct {
 }
 
 // Policies is a Policy made of several. All are asked, in their order, and the strictest verdict wins, the first of
-// equals. The first change wins. No policies allow everything.
+// equals. The first change wins. No policies allow everything. An unknown verdict becomes Deny, for a reason that names
+// it.
 type Policies []Policy
 
 // Decide asks all.
@@ -99,6 +114,9 @@ func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	strictest := Decision{Verdict: Allow}
 	for i, policy := range all {
 		d := policy.Decide(ctx, p)
+		if d.Verdict < Deny || d.Verdict > Allow {
+			d = Decision{Rule: d.Rule, Reason: "the policy's verdict is unknown: " + d.Verdict.String()}
+		}
 		if strictest.Change == nil {
 			strictest.Change = d.Change
 		}
@@ -124,7 +142,7 @@ func ConfineDir(roots ...string) (Policy, error) {
 // confinement is ConfineDir's policy. The roots are resolved.
 func confinement(roots []string) Policy {
 	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		if slices.ContainsFunc(roots, func(root string) bool { return within(p.Command.Dir, root) }) {
+		if !p.DirUnknown && slices.ContainsFunc(roots, func(root string) bool { return within(p.Command.Dir, root) }) {
 			return Decision{Verdict: Allow, Rule: "roots"}
 		}
 		return Decision{Verdict: Deny, Rule: "roots", Reason: "cwd is outside of the directories that commands may run in"}
@@ -212,64 +230,6 @@ func NoShellSyntax() Policy {
 		}
 		return Decision{Verdict: Allow, Rule: "no-shell-syntax"}
 	})
-}
-
-// DangerousVariables are names of variables, as DenyVariables takes them, that make programs load or run something
-// else: the loaders' own, the shells', and those of widely used tools and languages.
-func DangerousVariables() []string {
-	return []string{
-		"LD_*", "DYLD_*", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "NLSPATH", "HOSTALIASES", "RES_OPTIONS", "TMPDIR", "MALLOC_*",
-		"PATH", "PATHEXT", "COMSPEC", "SHELL", "HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS",
-		"ENV", "BASH_ENV", "BASHOPTS", "SHELLOPTS", "BASH_FUNC_*", "IFS", "CDPATH", "PS4", "PROMPT_COMMAND", "ZDOTDIR", "FPATH",
-		"GIT_*", "SSH_ASKPASS", "SUDO_*", "EDITOR", "VISUAL", "PAGER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "BROWSER",
-		"PYTHON*", "NODE_OPTIONS", "NODE_PATH", "NPM_CONFIG_*", "PERL5*", "PERLLIB", "RUBYOPT", "RUBYLIB", "GEM_*", "BUNDLE_*", "PHPRC", "PHP_INI_SCAN_DIR",
-		"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "MAVEN_OPTS", "GRADLE_OPTS", "DOTNET_*", "CORECLR_*", "COMPLUS_*",
-		"GOFLAGS", "GOPROXY", "GOTOOLCHAIN", "GOENV", "GOROOT", "GOPATH", "CC", "CXX", "LD", "AR", "CGO_*", "CARGO_*", "RUSTC*", "RUSTFLAGS", "RUSTDOCFLAGS", "MAKEFLAGS", "MAKEFILES",
-		"CMAKE_*", "LUA_*", "TCLLIBPATH", "R_*", "JULIA_*", "DOCKER_*", "KUBECONFIG", "AWS_*", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
-	}
-}
-
-// DenyVariables denies commands for which the agent sets a variable with one of these names. In a name "*" stands for
-// any text, "?" for one character; on Windows case does not count. What the embedder puts into the environment is not
-// looked at.
-func DenyVariables(names ...string) Policy {
-	return variablePolicy("deny-variables", names, true)
-}
-
-// AllowVariables denies commands for which the agent sets a variable that has none of these names, which are as for
-// DenyVariables. Without names the agent may set none.
-func AllowVariables(names ...string) Policy {
-	return variablePolicy("allow-variables", names, false)
-}
-
-func variablePolicy(rule string, names []string, denied bool) Policy {
-	patterns := make([]pattern, len(names))
-	for i, name := range names {
-		patterns[i] = pattern(envKey(name))
-	}
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		for _, v := range p.Requested.Env {
-			key := envKey(v.Name)
-			if slices.ContainsFunc(patterns, func(p pattern) bool { return p.matches(key) }) == denied {
-				return Decision{Verdict: Deny, Rule: rule, Reason: fmt.Sprintf("the variable %q must not be set", v.Name)}
-			}
-		}
-		return Decision{Verdict: Allow, Rule: rule}
-	})
-}
-
-// InheritVariables returns those variables of an environment, such as os.Environ(), that have one of these names, which are as for
-// DenyVariables: for Options.Env and SessionOptions.Env. Without names it is empty and not nil, so that
-// commands inherit nothing.
-func InheritVariables(environ []string, names ...string) []string {
-	inherited := []string{}
-	for _, variable := range environ {
-		name, _, _ := cutVariable(variable)
-		if slices.ContainsFunc(names, func(n string) bool { return pattern(envKey(n)).matches(envKey(name)) }) {
-			inherited = append(inherited, variable)
-		}
-	}
-	return inherited
 }
 
 // pattern is a text in which "*" stands for any text, of any characters, and "?" for one character. There is no way to

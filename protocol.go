@@ -10,6 +10,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // The methods of the terminal capability (https://agentclientprotocol.com/protocol/v1/terminals)
@@ -44,6 +46,14 @@ func (m *Meta) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+func (m Meta) clone() Meta {
+	m = maps.Clone(m)
+	for name, value := range m {
+		m[name] = slices.Clone(value)
+	}
+	return m
+}
+
 // EnvVariable is one variable of a command's environment (schema type EnvVariable).
 type EnvVariable struct {
 	Name  string `json:"name"`
@@ -64,6 +74,18 @@ type CreateTerminalRequest struct {
 	// OutputByteLimit is how many bytes of output are kept; nil means the manager's default.
 	OutputByteLimit *uint64 `json:"outputByteLimit,omitempty"`
 	Meta            Meta    `json:"_meta,omitempty"`
+}
+
+// clone returns a copy that shares nothing with r.
+func (r CreateTerminalRequest) clone() CreateTerminalRequest {
+	r.Args, r.Env, r.Meta = slices.Clone(r.Args), slices.Clone(r.Env), r.Meta.clone()
+	for i, v := range r.Env {
+		r.Env[i].Meta = v.Meta.clone()
+	}
+	if limit := r.OutputByteLimit; limit != nil {
+		r.OutputByteLimit = new(*limit)
+	}
+	return r
 }
 
 // CreateTerminalResponse answers terminal/create (schema type CreateTerminalResponse).

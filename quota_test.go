@@ -22,3 +22,19 @@ func TestDefaultQuotasLetHonestAgentsAlone(t *testing.T) {
 	}
 	require.ErrorIs(t, add(), ErrQuota)
 }
+
+// Sixteen pending creates of the highest size are within the default quota, and no seventeenth is.
+func TestDefaultQuotaOfPendingCreates(t *testing.T) {
+	h := NewHandler(NewManager(nil), nil)
+	add := func() work { return h.reserveCreateBytes(CreateTerminalRequest{}, h.options.maxCreateBytes()) }
+	for range 16 {
+		require.IsType(t, start{}, add())
+	}
+	refused, ok := add().(refusal)
+	require.True(t, ok)
+	require.ErrorIs(t, refused.err, ErrQuota)
+	h.releaseCreateBytes(1)
+	require.IsType(t, refusal{}, add())
+	h.releaseCreateBytes(h.options.maxCreateBytes())
+	require.IsType(t, start{}, add())
+}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"log/slog"
 	"net"
 	"os"
 	"time"
@@ -96,7 +95,7 @@ func guarded(
 	rulesJSON []byte,
 	askTheUser func(context.Context, acpterm.Question) acpterm.Answer,
 	sandbox acpterm.Wrapper,
-	auditLogger *slog.Logger,
+	audit *acpterm.Audit,
 ) (*acpterm.Manager, error) {
 	// {"rules": [{"name": "git", "verdict": "allow", "program": "git", "args": ["status"]}, …]}
 	rules, err := acpterm.ParseRules(rulesJSON)
@@ -109,18 +108,18 @@ func guarded(
 	}
 	return acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
-		Policy:          acpterm.Policies{policy, acpterm.DenyVariables(acpterm.DangerousVariables()...)},
+		Policy:          acpterm.Policies{policy, acpterm.AllowVariables(acpterm.SafeVariables()...)},
 		Approve:         askTheUser, // once, for this session, always, never; cancelled with the request
 		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
-		Wrap:            sandbox, // acpterm.NewBubblewrap(nil), on Linux
-		Events:          acpterm.LogEvents(auditLogger),
+		Wrap:            sandbox,      // acpterm.NewBubblewrap(nil), on Linux
+		Record:          audit.Record, // acpterm.OpenAudit("audit.json", roots...)
 	}), nil
 }
 
 // Bound what an agent can do.
 func ExampleOptions() {
 	m, err := guarded([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go", "args": ["version"]}]}`),
-		nil, nil, slog.New(slog.DiscardHandler))
+		nil, nil, acpterm.NewAudit(io.Discard))
 	if err != nil {
 		log.Fatal(err)
 	}

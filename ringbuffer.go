@@ -16,23 +16,22 @@ const (
 	// shown at all. A character has four bytes, so three of it can be on the wrong side.
 	contextBytes = 3
 
-	minReserve = 512      // bytes that the writer asks for at first: for a command that says nothing, in vain
-	maxReserve = 64 << 10 // and at most: a pipe holds no more, unless it is hot
+	maxReserve = 64 << 10 // bytes that the writer asks for at most
 )
 
 // ringBuffer keeps the last keep bytes that were written, and the total that ever was. It grows by
 // doubling, from nothing, as output comes; a command without output costs no buffer.
 //
-// The writer's part (reserve, commit, close) is for one goroutine; everything else may be called
-// concurrently with it. The writer fills what reserve returned without holding the lock: those bytes lie
-// outside of what readers can see until commit.
+// The writer's part (Reserve, Commit, Close: it is a capture.Sink) is for one goroutine; everything else may be called
+// concurrently with it. The writer fills what Reserve returned without holding the lock: those bytes lie
+// outside of what readers can see until Commit.
 type ringBuffer struct {
 	keep int64 // bytes that stay readable; never changes
 
 	mu        sync.Mutex
 	buf       []byte         // byte at offset o is buf[o % len(buf)]
 	end       int64          // offset after the last byte written: the total
-	parked    parkedOutput   // its newest bytes, which buf does not have yet; nil: it has all
+	settled   int64          // end when the command ended; until more is written, an unfinished character there is shown
 	closed    bool           // nothing will be written any more
 	followers int            // who look one after the other
 	shared    []sharedGlance // what they have found last, if they are several
@@ -41,40 +40,17 @@ type ringBuffer struct {
 
 // newRingBuffer returns a buffer that can show the last limit bytes in whole characters.
 func newRingBuffer(limit int64) *ringBuffer {
-	return &ringBuffer{keep: limit + 2*contextBytes}
+	return &ringBuffer{keep: limit + 2*contextBytes, settled: -1}
 }
 
 // room is how many bytes it was made to show.
 func (r *ringBuffer) room() int64 { return r.keep - 2*contextBytes }
 
-// parkedOutput is output that its writer keeps elsewhere until somebody wants to see it (parking_linux.go). Its methods are
-// called with the ring's lock held, and do not wait.
-type parkedOutput interface {
-	add(n int)            // counts n bytes more
-	size() int64          // how many bytes there are
-	trim(keep int64) bool // drops the oldest but for the last keep, unless it has no room; then they have to be fetched
-	fetch(p []byte)       // fills p with the oldest ones, which it has no more
-}
-
-// fetchLocked is called before bytes are looked at, or written.
-func (r *ringBuffer) fetchLocked() {
-	if r.parked == nil {
-		return
-	}
-	for from := r.end - r.parked.size(); from < r.end; {
-		piece := r.spanLocked(from, r.end)
-		r.parked.fetch(piece)
-		from += int64(len(piece))
-	}
-	r.parked = nil
-}
-
-// reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
+// Reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
 // commit then says how many there were.
-func (r *ringBuffer) reserve(size int) []byte {
+func (r *ringBuffer) Reserve(size int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fetchLocked()
 	kept := r.keptLocked()
 	if room := int64(len(r.buf)) - kept; room < int64(size) {
 		r.growLocked(kept + int64(size))
@@ -102,8 +78,8 @@ func copySpan(ring []byte, from int64, piece []byte) int {
 	return copy(ring[from%int64(len(ring)):], piece)
 }
 
-// commit makes n bytes of what reserve returned part of the output.
-func (r *ringBuffer) commit(n int) {
+// Commit makes n bytes of what Reserve returned part of the output.
+func (r *ringBuffer) Commit(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end += int64(n)
@@ -112,13 +88,25 @@ func (r *ringBuffer) commit(n int) {
 	}
 }
 
-// close says that no more bytes will come, so that an unfinished character stays one.
-func (r *ringBuffer) close() {
+// Close says that no more bytes will come, so that an unfinished character stays one.
+func (r *ringBuffer) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	r.wakeLocked()
 }
+
+// settle says that the command has ended and all that it wrote is here: a character that it left unfinished is shown, as
+// U+FFFD, unless another process that it has left running finishes it.
+func (r *ringBuffer) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.settled = r.end
+	r.wakeLocked()
+}
+
+// finalLocked reports whether the output's last bytes are shown as they are: no process is about to finish a character.
+func (r *ringBuffer) finalLocked() bool { return r.closed || r.end == r.settled }
 
 func (r *ringBuffer) wakeLocked() {
 	if r.wake != nil {
@@ -163,13 +151,12 @@ func (r *ringBuffer) appendLocked(to []byte, from, until int64) []byte {
 // with, and whether that is less than all of it. limit is at most the one that the buffer was made for.
 func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 	r.mu.Lock()
-	r.fetchLocked()
 	from := r.end - min(r.end, limit+2*contextBytes)
 	raw := r.rawLocked(from, r.end)
-	closed := r.closed
+	final := r.finalLocked()
 	r.mu.Unlock()
 
-	if !closed {
+	if !final {
 		raw = raw[:len(raw)-unfinished(raw)]
 	}
 	text, cut := lastText(raw, int(limit))
@@ -182,7 +169,7 @@ type edges struct {
 	head, tail     []byte
 	headAt, tailAt int64 // their offsets
 	end            int64 // the total
-	closed         bool
+	final          bool  // an unfinished character at the end is shown
 }
 
 // edges returns the beginning of the last limit bytes, with a few before them, size bytes in all, and what came after
@@ -191,8 +178,7 @@ type edges struct {
 func (r *ringBuffer) edges(raw []byte, limit, size, known int64) edges {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fetchLocked()
-	e := edges{end: r.end, closed: r.closed}
+	e := edges{end: r.end, final: r.finalLocked()}
 	e.headAt = r.end - min(r.end, limit+2*contextBytes)
 	e.tailAt = max(e.headAt, known)
 	e.raw = r.appendLocked(raw, e.headAt, min(e.headAt+size, r.end))
@@ -260,7 +246,6 @@ func (r *ringBuffer) look(from int64, size int) glance {
 
 func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	r.mu.Lock()
-	r.fetchLocked()
 	oldest := r.end - r.keptLocked()
 	g := glance{begin: from, end: from, total: r.end}
 	if oldest > 0 {
@@ -272,11 +257,11 @@ func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	if g.begin < stop {
 		raw = r.rawLocked(g.begin-int64(context), stop)
 	}
-	final := r.closed && stop == r.end
+	final, over := r.finalLocked() && stop == r.end, r.closed && stop == r.end
 	r.mu.Unlock()
 
 	if raw == "" {
-		g.over = final
+		g.over = over
 		return g
 	}
 	start := context
@@ -289,7 +274,7 @@ func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	}
 	g.end = g.begin + int64(len(raw))
 	g.text = validText(raw)
-	g.over = raw == "" && final
+	g.over = raw == "" && over
 	return g
 }
 

@@ -13,8 +13,8 @@ import (
 // write puts p into the buffer the way a capture does: in place, in pieces of at most size bytes.
 func (r *ringBuffer) write(p []byte, size int) {
 	for len(p) > 0 {
-		n := copy(r.reserve(size), p)
-		r.commit(n)
+		n := copy(r.Reserve(size), p)
+		r.Commit(n)
 		p = p[n:]
 	}
 }
@@ -95,7 +95,7 @@ func checkAgainstModel(t testing.TB, raw []byte, limit, piece, reserve int) {
 		compare()
 	}
 	m.closed = true
-	r.close()
+	r.Close()
 	compare()
 
 	require.True(t, r.look(f.at, f.size).over)
@@ -150,8 +150,8 @@ func TestRingBufferGrowsNoFurtherThanItsLimit(t *testing.T) {
 	const limit = 100_000
 	r := newRingBuffer(limit)
 	require.Empty(t, r.buf, "nothing is held before there is output")
-	r.write([]byte("small"), minReserve)
-	require.Len(t, r.buf, minReserve)
+	r.write([]byte("small"), 512)
+	require.Len(t, r.buf, 512)
 	for range 100 {
 		r.write(bytes.Repeat([]byte("0123456789"), 10_000), maxReserve)
 	}
@@ -167,7 +167,7 @@ func TestRingBufferWakesWhoWaits(t *testing.T) {
 	<-wait
 	require.Nil(t, r.changed(0), "there is more already")
 	wait = r.changed(1)
-	r.close()
+	r.Close()
 	<-wait
 	require.Nil(t, r.changed(1), "closed")
 }
@@ -204,8 +204,8 @@ func FuzzRingBuffer(f *testing.F) {
 func TestFollowersShare(t *testing.T) {
 	r := newRingBuffer(100)
 	write := func(text string) {
-		copy(r.reserve(len(text)), text)
-		r.commit(len(text))
+		copy(r.Reserve(len(text)), text)
+		r.Commit(len(text))
 	}
 	write("0123456789")
 	one, two := r.follow(), r.follow()

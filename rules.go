@@ -43,7 +43,8 @@ type Rule struct {
 	Args []string `json:"args"`
 	// AnyArg are patterns of which one has to match one argument. Nil: no such condition.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir is a directory, an absolute path: the command has to run in it or below. Empty: anywhere.
+	// Dir is a directory, an absolute path: the command has to run in it or below. Empty: anywhere. Of a program whose
+	// directory is not known (Proposal.DirUnknown) a rule that denies holds, and no other.
 	Dir string `json:"dir,omitempty"`
 
 	// Match and NoMatch are commands, the program first, that Program, Args and AnyArg have to match, and must not.
@@ -74,8 +75,17 @@ func (r Rules) Policy(env []string) (Policy, error) {
 	if env == nil {
 		env = os.Environ()
 	}
+	if err := checkVerdict("default", r.Default); err != nil {
+		return nil, err
+	}
+	if err := checkVerdict("shellLines", r.ShellLines); err != nil {
+		return nil, err
+	}
 	p := rulesPolicy{defaults: r}
 	for i, rule := range r.Rules {
+		if err := checkVerdict(fmt.Sprintf("rules[%d].verdict", i), rule.Verdict); err != nil {
+			return nil, err
+		}
 		c, err := rule.compile(env)
 		if err == nil {
 			err = c.checkExamples(env)
@@ -86,6 +96,14 @@ func (r Rules) Policy(env []string) (Policy, error) {
 		p.rules = append(p.rules, c)
 	}
 	return p, nil
+}
+
+// checkVerdict refuses an unknown verdict in a field.
+func checkVerdict(field string, v Verdict) error {
+	if v < Deny || v > Allow {
+		return invalidField(field, v.String()+" is no verdict")
+	}
+	return nil
 }
 
 // rulesPolicy is Rules, checked.
@@ -164,10 +182,12 @@ func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
 	return c
 }
 
-// matches reports whether all conditions hold. Arguments that are not known satisfy those of a rule that denies, and no
-// others.
+// matches reports whether all conditions hold. Arguments and directories that are not known satisfy those of a rule that
+// denies, and no others.
 func (c compiledRule) matches(p Proposal) bool {
-	if c.dir != "" && !within(p.Command.Dir, c.dir) {
+	switch {
+	case c.dir == "":
+	case p.DirUnknown && c.Verdict != Deny, !p.DirUnknown && !within(p.Command.Dir, c.dir):
 		return false
 	}
 	if p.ArgsUnknown && (c.Args != nil || c.AnyArg != nil) {

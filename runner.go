@@ -4,7 +4,9 @@ package acpterm
 // what a terminal sees of it. All that is promised of terminals is promised of these, as far as the Runner keeps its part.
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -12,10 +14,18 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+
+	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Runner runs commands in this system's place: in the imagination of a test (the package acptermtest has one), in a
-// container, on another machine. Its methods must be safe for concurrent use.
+// Runner runs commands in place of this system: made-up ones in a test (the package acptermtest has such a Runner), in
+// a container, on another machine. Its methods must be safe for concurrent use.
+//
+// It gets nothing of this system's: a command's directory and environment are those that the options, the session and
+// the request set. What is not set is the Runner's choice: Command.Dir is empty then, and Command.Env has no PATH.
+//
+// An error of its methods that is an *Error, or wraps one, has that one's kind; any other is ErrInternal. After the end
+// of ctx every error is ErrCancelled.
 type Runner interface {
 	// Look returns the file of the program that c.Args[0] names, an absolute path, as a start of c would find it: with the
 	// PATH of c.Env, in c.Dir. It follows links, if there are any. For a shell line the program is "sh". It fails with an
@@ -23,8 +33,7 @@ type Runner interface {
 	// directory. Policies are asked after it.
 	Look(ctx context.Context, c Command) (path string, err error)
 
-	// Start starts a command. When ctx ends before Start returns, nothing must be left running. It fails with an *Error,
-	// which the agent is told; any other error is ErrInternal.
+	// Start starts a command. When ctx ends before Start returns, nothing must be left running.
 	Start(ctx context.Context, l Launch) (Process, error)
 }
 
@@ -57,68 +66,114 @@ type Process interface {
 	PID() int
 }
 
-// runnerTree is a Runner's Process as a tree, and as the source of its output.
+// runnerTree is a Runner's Process as a tree, and as the source of its output. Its methods may be called concurrently.
 type runnerTree struct {
 	process Process
 	output  *runnerOutput
+
+	mu      sync.Mutex
+	settled bool // exit and err are known
+	exit    proc.Exit
+	err     error
+	tell    func(proc.Exit, error) // OnExit's
 }
 
-// startElsewhere is startGroup with a Runner.
+// startElsewhere has a Runner start a command.
 func startElsewhere(ctx context.Context, r Runner, l Launch, ring *ringBuffer) (*runnerTree, error) {
 	output := &runnerOutput{ring: ring}
 	l.Output = output
 	process, err := r.Start(ctx, l)
-	if err != nil {
-		return nil, err
+	if err != nil || process == nil {
+		return nil, runnerError(ctx, l.Command, "cannot be started", err)
 	}
-	return &runnerTree{process, output}, nil
+	t := &runnerTree{process: process, output: output}
+	go func() { t.settle(t.awaitExit()) }() // which ends when the Runner's Wait does: Close does not wait for it
+	return t, nil
 }
 
-func (t *runnerTree) onExit(busy *sync.WaitGroup, f func(exit, error)) {
-	busy.Go(func() { f(t.awaitExit()) })
+// runnerError is an error of a Runner's, or of a Wrapper's, as an *Error; reason is for those that are none. A nil one is a
+// Runner that returned nothing.
+func runnerError(ctx context.Context, c Command, reason string, err error) *Error {
+	if ctx.Err() != nil {
+		return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	}
+	e, ok := errors.AsType[*Error](err)
+	switch {
+	case !ok:
+		return &Error{Kind: ErrInternal, Command: c.Args[0], Reason: reason, Err: err}
+	case e == nil:
+		return &Error{Kind: ErrInternal, Command: c.Args[0], Reason: reason}
+	case err != error(e):
+		wrapped := *e
+		wrapped.Err = err
+		return &wrapped
+	}
+	return e
 }
 
-func (t *runnerTree) awaitExit() (exit, error) {
+func (t *runnerTree) awaitExit() (proc.Exit, error) {
 	status, err := t.process.Wait()
 	switch {
 	case err != nil:
-		return exit{}, err
+		return proc.Exit{}, err
 	case status.Signal != nil:
-		return exit{signal: *status.Signal}, nil
+		return proc.Exit{Signal: *status.Signal}, nil
 	case status.ExitCode != nil:
-		return exit{code: *status.ExitCode}, nil
+		return proc.Exit{Code: *status.ExitCode}, nil
 	}
-	return exit{}, &Error{Kind: ErrInternal, Reason: "the Runner's exit status has neither a code nor a signal"}
+	return proc.Exit{}, &Error{Kind: ErrInternal, Reason: "the Runner's exit status has neither a code nor a signal"}
 }
 
-func (t *runnerTree) isGone() bool {
+// settle says how the command ended. Only the first call counts.
+func (t *runnerTree) settle(e proc.Exit, err error) {
+	t.mu.Lock()
+	if t.settled {
+		t.mu.Unlock()
+		return
+	}
+	t.settled, t.exit, t.err = true, e, err
+	tell := t.tell
+	t.mu.Unlock()
+	if tell != nil {
+		tell(e, err)
+	}
+}
+
+func (t *runnerTree) OnExit(f func(proc.Exit, error)) {
+	t.mu.Lock()
+	t.tell = f
+	settled := t.settled
+	t.mu.Unlock()
+	if settled {
+		f(t.exit, t.err)
+	}
+}
+
+func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	select {
 	case <-t.process.Gone():
-		return true
+		return nil
 	default:
-		return false
 	}
-}
-
-func (t *runnerTree) end(ctx context.Context, sig syscall.Signal) (gone bool, left []int) {
 	t.process.Signal(sig)
 	select {
 	case <-t.process.Gone():
-		return true, nil
+		return nil
 	case <-ctx.Done():
-		return false, []int{t.process.PID()}
+		return []int{t.process.PID()}
 	}
 }
 
-func (t *runnerTree) leader() int             { return t.process.PID() }
-func (t *runnerTree) limits() []EnforcedLimit { return nil }
-func (t *runnerTree) close()                  {}
+func (t *runnerTree) PID() int             { return t.process.PID() }
+func (t *runnerTree) Limits() []proc.Limit { return nil }
+func (t *runnerTree) Close()               { t.settle(proc.Exit{}, errUnseen) }
 
-// What a capture does by reading a pipe, the Runner has done by writing.
-func (t *runnerTree) begin(*sync.WaitGroup) {}
-func (t *runnerTree) drain(f func())        { f() }
-func (t *runnerTree) stop()                 { t.output.Close() }
-func (t *runnerTree) over() bool            { return t.output.over() }
+// Drain has nothing to do: the Runner has written the output.
+func (t *runnerTree) Drain(done func()) { done() }
+func (t *runnerTree) Stop()             { t.output.Close() }
+
+// errUnseen is why a wait fails when what should have ended the command gave it up.
+var errUnseen = errors.New("the command's end could not be seen: what was to end it gave up")
 
 // runnerOutput is Launch.Output. Its methods may be called concurrently.
 type runnerOutput struct {
@@ -135,8 +190,8 @@ func (o *runnerOutput) Write(p []byte) (n int, err error) {
 		return 0, os.ErrClosed
 	}
 	for n < len(p) {
-		part := copy(o.ring.reserve(min(len(p)-n, maxReserve)), p[n:])
-		o.ring.commit(part)
+		part := copy(o.ring.Reserve(min(len(p)-n, maxReserve)), p[n:])
+		o.ring.Commit(part)
 		n += part
 	}
 	return n, nil
@@ -148,15 +203,9 @@ func (o *runnerOutput) Close() error {
 	defer o.mu.Unlock()
 	if !o.closed {
 		o.closed = true
-		o.ring.close()
+		o.ring.Close()
 	}
 	return nil
-}
-
-func (o *runnerOutput) over() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closed
 }
 
 // lookups is how the names in a request become a command: on this system, or where a Runner runs it. The zero value is
@@ -164,15 +213,15 @@ func (o *runnerOutput) over() bool {
 type lookups struct{ runner Runner }
 
 // dir returns the directory that a command will run in: what the request asks for, else the fallback, else the host's
-// own.
+// own, or with a Runner none.
 func (l lookups) dir(cwd, fallback string) (string, error) {
-	if l.runner == nil || cwd == "" && fallback == "" {
+	if l.runner == nil {
 		return resolveDir(cwd, fallback)
 	}
-	if cwd == "" {
-		cwd = fallback
-	}
+	cwd = cmp.Or(cwd, fallback)
 	switch { // what is absolute there need not be so here
+	case cwd == "":
+		return "", nil
 	case filepath.IsAbs(cwd):
 		return filepath.Clean(cwd), nil
 	case path.IsAbs(cwd):
@@ -186,7 +235,11 @@ func (l lookups) program(ctx context.Context, c Command) (string, error) {
 	if l.runner == nil {
 		return lookProgram(c.Args[0], c.Dir, c.Env)
 	}
-	return l.runner.Look(ctx, c)
+	found, err := l.runner.Look(ctx, c)
+	if err != nil || found == "" {
+		return "", runnerError(ctx, c, "cannot be looked up", err)
+	}
+	return found, nil
 }
 
 // shell makes c run a line.
@@ -197,7 +250,7 @@ func (l lookups) shell(ctx context.Context, c Command, line string) (_ Command, 
 		return c, err
 	}
 	c.Args = []string{"sh", "-c", line}
-	c.Path, err = l.runner.Look(ctx, c)
+	c.Path, err = l.program(ctx, c)
 	return c, err
 }
 

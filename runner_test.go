@@ -6,9 +6,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
@@ -76,6 +83,179 @@ func TestRunnersAnswers(t *testing.T) {
 			require.Nil(t, term.Limits())
 			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 		})
+	}
+}
+
+// failingRunner is a Runner whose Look or Start fails when the create's context has ended, or returns what a test says.
+type failingRunner struct {
+	look  func(context.Context) (string, error)
+	start func(context.Context) (acpterm.Process, error)
+}
+
+func (r failingRunner) Look(ctx context.Context, _ acpterm.Command) (string, error) {
+	if r.look == nil {
+		return "/bin/x", nil
+	}
+	return r.look(ctx)
+}
+
+func (r failingRunner) Start(ctx context.Context, _ acpterm.Launch) (acpterm.Process, error) {
+	return r.start(ctx)
+}
+
+// After the end of a create's context, an error of the Runner's is that end.
+func TestRunnersErrorsAfterTheContext(t *testing.T) {
+	errStop := errors.New("the user has seen enough")
+	for name, failure := range map[string]func(context.Context) error{
+		"the context's": func(ctx context.Context) error { return ctx.Err() },
+		"its own":       func(context.Context) error { return errors.New("connection reset") },
+		"of a kind":     func(context.Context) error { return &acpterm.Error{Kind: acpterm.ErrCommandNotFound} },
+	} {
+		look := func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			return "", failure(ctx)
+		}
+		start := func(ctx context.Context) (acpterm.Process, error) {
+			<-ctx.Done()
+			return nil, failure(ctx)
+		}
+		for _, c := range []struct {
+			name, command string
+			runner        failingRunner
+			shell         acpterm.ShellMode
+		}{
+			{"Look", "x", failingRunner{look: look}, acpterm.ShellAuto},
+			{"Look for a shell", "x y", failingRunner{look: look}, acpterm.ShellAlways},
+			{"Start", "x", failingRunner{start: start}, acpterm.ShellAuto},
+		} {
+			t.Run(c.name+"/"+name, func(t *testing.T) {
+				m := newManager(t, &acpterm.Options{Runner: c.runner, Shell: c.shell})
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Millisecond, func() { cancel(errStop) })
+				_, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command})
+				require.IsType(t, (*acpterm.Error)(nil), err)
+				require.ErrorIs(t, err, acpterm.ErrCancelled)
+				require.ErrorIs(t, err, errStop)
+				require.NotErrorIs(t, err, acpterm.ErrCommandNotFound)
+				require.Equal(t, "create", err.(*acpterm.Error).Op)
+				require.Empty(t, m.Terminals())
+			})
+		}
+	}
+}
+
+// Whatever a Runner returns, a create that fails returns an *Error, and never panics.
+func TestRunnersErrorsAreErrors(t *testing.T) {
+	failed := errors.New("the container is gone")
+	notFound := &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: "x"}
+	for _, c := range []struct {
+		name string
+		path string
+		err  error
+		kind acpterm.Kind
+		says string
+	}{
+		{"plain", "", failed, acpterm.ErrInternal, "the container is gone"},
+		{"plain, with a path", "/bin/x", failed, acpterm.ErrInternal, "the container is gone"},
+		{"of the system", "", os.ErrPermission, acpterm.ErrInternal, "permission denied"},
+		{"of a kind", "", notFound, acpterm.ErrCommandNotFound, `"x": command not found`},
+		{"wrapped", "", fmt.Errorf("in the container: %w", notFound), acpterm.ErrCommandNotFound, "in the container"},
+		{"nil of the type", "", (*acpterm.Error)(nil), acpterm.ErrInternal, `"x": cannot be`},
+		{"nothing", "", nil, acpterm.ErrInternal, `"x": cannot be`},
+	} {
+		look := func(context.Context) (string, error) { return c.path, c.err }
+		start := func(context.Context) (acpterm.Process, error) { return nil, c.err }
+		for name, runner := range map[string]failingRunner{"Look": {look: look}, "Start": {start: start}} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				m := newManager(t, &acpterm.Options{Runner: runner})
+				_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+				require.IsType(t, (*acpterm.Error)(nil), err)
+				require.ErrorIs(t, err, c.kind)
+				if c.says != "" {
+					require.ErrorContains(t, err, c.says)
+				}
+				require.Equal(t, "create", err.(*acpterm.Error).Op)
+				require.Equal(t, acpterm.SessionID("s"), err.(*acpterm.Error).SessionID)
+				require.Empty(t, m.Terminals())
+			})
+		}
+	}
+}
+
+// launches is a Runner that keeps what it is asked for. Its commands have ended when they start.
+type launches struct {
+	runnerStub
+	looked   *[]acpterm.Command
+	launched *[]acpterm.Command
+}
+
+func (l launches) Look(_ context.Context, c acpterm.Command) (string, error) {
+	*l.looked = append(*l.looked, c)
+	return "/bin/x", nil
+}
+
+func (l launches) Start(ctx context.Context, launch acpterm.Launch) (acpterm.Process, error) {
+	*l.launched = append(*l.launched, launch.Command)
+	return l.runnerStub.Start(ctx, launch)
+}
+
+// A Runner is sent the directory and the environment that the options and the request set; nothing of this system's.
+func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
+	t.Setenv("ACPTERM_TEST_SECRET", "secret")
+	root := t.TempDir()
+	for _, c := range []struct {
+		name    string
+		options acpterm.Options
+		session acpterm.SessionOptions
+		request acpterm.CreateTerminalRequest
+		dir     string
+		env     []string
+	}{
+		{name: "nothing"},
+		{name: "of the request", env: []string{"A=1"},
+			request: acpterm.CreateTerminalRequest{Env: []acpterm.EnvVariable{{Name: "A", Value: "1"}}}},
+		{name: "of the options", dir: "/there", env: []string{"B=2"},
+			options: acpterm.Options{Dir: "/there", Env: []string{"B=2"}}},
+		{name: "of the session", dir: "/there", env: []string{"C=3"},
+			session: acpterm.SessionOptions{Dir: "/there", Env: []string{"C=3"}}},
+		{name: "a root", session: acpterm.SessionOptions{Roots: []string{root}}, dir: root},
+		{name: "a cwd", request: acpterm.CreateTerminalRequest{Cwd: "/there"}, dir: "/there"},
+		{name: "an empty environment", options: acpterm.Options{Env: []string{}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var looked, launched []acpterm.Command
+			ended := runnerStub{status: acpterm.TerminalExitStatus{ExitCode: new(uint32(0))}}
+			c.options.Runner = launches{ended, &looked, &launched}
+			c.options.Policy = acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+				require.Equal(t, c.dir, p.Command.Dir)
+				return acpterm.Decision{Verdict: acpterm.Allow}
+			})
+			m := acpterm.NewManager(&c.options) // newManager adds a variable
+			defer m.Close()
+			require.NoError(t, m.OpenSession("s", &c.session))
+			c.request.SessionID, c.request.Command = "s", "x"
+			term, err := m.Create(t.Context(), c.request)
+			require.NoError(t, err)
+			env := c.env
+			if c.dir != "" && runtime.GOOS != "windows" {
+				env = append(env, "PWD="+c.dir)
+			}
+			require.Equal(t, c.dir, looked[0].Dir)
+			require.ElementsMatch(t, env, looked[0].Env)
+			require.Equal(t, c.dir, launched[0].Dir)
+			require.ElementsMatch(t, append(env, "ACPTERM_TERMINAL="+string(term.ID())), launched[0].Env)
+		})
+	}
+}
+
+// A directory that only the far side knows is in no root.
+func TestRunnersOwnDirectoryIsInNoRoot(t *testing.T) {
+	for _, root := range []string{filepath.VolumeName(t.TempDir()) + string(filepath.Separator), t.TempDir()} {
+		confined, err := acpterm.ConfineDir(root)
+		require.NoError(t, err)
+		m := newManager(t, &acpterm.Options{Runner: runnerStub{}, Policy: confined})
+		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		require.ErrorIs(t, err, acpterm.ErrDenied)
 	}
 }
 
@@ -161,3 +341,129 @@ func (s slowToEnd) Wait() (acpterm.TerminalExitStatus, error) {
 func (s slowToEnd) Signal(syscall.Signal) {}
 func (s slowToEnd) PID() int              { return 7 }
 func (s slowToEnd) Gone() <-chan struct{} { return s.ended }
+
+// vanished is a Runner, and its process, which runs on after every signal: nothing is heard of it until the test ends.
+type vanished struct {
+	heard chan struct{}
+	gone  chan struct{} // closed after heard
+}
+
+func (v vanished) Look(context.Context, acpterm.Command) (string, error) { return "/bin/x", nil }
+
+func (v vanished) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, error) {
+	io.WriteString(l.Output, "hello")
+	return v, nil
+}
+
+func (v vanished) Wait() (acpterm.TerminalExitStatus, error) {
+	<-v.heard
+	return acpterm.TerminalExitStatus{Signal: new("SIGKILL")}, nil
+}
+
+func (v vanished) Signal(syscall.Signal) {}
+func (v vanished) PID() int              { return 7 }
+func (v vanished) Gone() <-chan struct{} { return v.gone }
+
+// A process that is never heard of again is reported, and holds up nothing.
+func TestProcessIsNeverHeardOfAgain(t *testing.T) {
+	const grace, force = 5 * time.Second, 10 * time.Second // of the escalation by default
+	ended, end := context.WithCancel(context.Background())
+	end()
+	ctx := context.Background()
+	for _, c := range []struct {
+		name  string
+		ends  func(*acpterm.Manager, *acpterm.Terminal) error
+		takes time.Duration
+	}{
+		{"Release", func(m *acpterm.Manager, term *acpterm.Terminal) error {
+			return m.Release(ctx, "s", term.ID())
+		}, grace + force},
+		{"Release after Kill", func(m *acpterm.Manager, term *acpterm.Terminal) error {
+			require.ErrorIs(t, term.Kill(ctx), acpterm.ErrSurvivors)
+			return m.Release(ctx, "s", term.ID())
+		}, 2 * (grace + force)},
+		{"Close", func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Close() }, grace + force},
+		{"Shutdown", func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Shutdown(ended) }, force},
+		{"Close of a handler", func(m *acpterm.Manager, _ *acpterm.Terminal) error {
+			h := acpterm.NewHandler(m, nil)
+			_, err := h.Dispatch(ctx, acpterm.MethodCreate, json.RawMessage(`{"sessionId":"s","command":"x"}`))
+			require.NoError(t, err)
+			return h.Close()
+		}, grace + force},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				v := vanished{make(chan struct{}), make(chan struct{})}
+				hear := sync.OnceFunc(func() {
+					close(v.heard)
+					close(v.gone)
+				})
+				defer hear()
+				var ends []*acpterm.EndEvent
+				var survivors []*acpterm.SurvivorsEvent
+				m := acpterm.NewManager(&acpterm.Options{Runner: v, Events: func(e acpterm.Event) {
+					switch e := e.(type) {
+					case *acpterm.EndEvent:
+						ends = append(ends, e)
+					case *acpterm.SurvivorsEvent:
+						survivors = append(survivors, e)
+					}
+				}})
+				term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+				require.NoError(t, err)
+				waited := make(chan error, 1)
+				go func() {
+					_, err := term.Wait(ctx)
+					waited <- err
+				}()
+				begin := time.Now()
+				err = within(t, func() error { return c.ends(m, term) })
+				require.ErrorIs(t, err, acpterm.ErrSurvivors)
+				e, ok := errors.AsType[*acpterm.Error](err)
+				require.True(t, ok)
+				require.Equal(t, []int{7}, e.PIDs)
+				require.Equal(t, c.takes, time.Since(begin))
+
+				within(t, m.Close) // another terminal's survivors may be its error
+				require.Empty(t, m.Terminals())
+				err = within(t, func() error { return <-waited })
+				require.IsType(t, (*acpterm.Error)(nil), err)
+				require.ErrorIs(t, err, acpterm.ErrInternal)
+				require.ErrorContains(t, err, "could not be seen")
+				_, again := term.Wait(ctx)
+				require.Equal(t, err, again)
+				<-term.Done()
+				out := term.Output()
+				require.Equal(t, "hello", out.Output)
+				require.Nil(t, out.ExitStatus)
+				for range term.Follow(ctx, int64(len(out.Output))) {
+					require.Fail(t, "there is no more output")
+				}
+				require.NotEmpty(t, survivors)
+				require.Equal(t, []int{7}, survivors[0].Survivors)
+				for _, event := range ends {
+					require.Nil(t, event.Status)
+				}
+
+				hear() // too late: nothing changes
+				synctest.Wait()
+				_, again = term.Wait(ctx)
+				require.Equal(t, err, again)
+			})
+		})
+	}
+}
+
+// within calls a function that has to return within an hour of the bubble's time.
+func within(t *testing.T, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(time.Hour):
+		require.Fail(t, "it hangs")
+		return nil
+	}
+}

@@ -21,6 +21,11 @@ type Wrapped struct {
 	Command Command
 	// Files are inherited as descriptors 3, 4 and so on. The manager closes them after the start. None on Windows.
 	Files []*os.File
+	// PIDNamespace says that Command runs the allowed command in a Linux PID namespace of its own, whose first process
+	// ends when the started process does: the kernel then ends everything that ran in the namespace. A process outside
+	// of it is then no part of the command's tree because it holds the command's output, which the command can hand to any
+	// process that it can reach. False, the default, makes no such promise.
+	PIDNamespace bool
 }
 
 // BubblewrapOptions say what a sandboxed command may do beyond the least. The zero value, and nil in its place, is the
@@ -39,4 +44,7 @@ type BubblewrapOptions struct {
 	// Hidden are files and directories that commands find empty or cannot read, such as ~/.ssh. A command that may write to
 	// the directory that such a path is in can move that directory, and then see what is in it from the next command on.
 	Hidden []string
+	// NoSyscallFilter runs commands without the filter of system calls: they can then reach the hypervisor by AF_VSOCK, and
+	// the user's keys. It is for commands that need what the filter refuses, and for systems that it cannot be had on.
+	NoSyscallFilter bool
 }

@@ -23,6 +23,7 @@ type bubblewrap struct {
 	program string // bwrap
 	network bool
 	mounts  []mount
+	filter  []byte // of system calls; nil without
 	env     string // GNU env, which passes over signals; empty without
 	argv0   bool   // env can set a program's name
 }
@@ -56,7 +57,11 @@ const maxBubblewrapArgs = 9000
 //     in the end. Of a session without roots nothing is writable, not even the working directory;
 //   - sees and signals no processes but its own, and has no capabilities, even if its user is root;
 //   - has no network, not even 127.0.0.1 or abstract Unix sockets, unless Network is set. Unix sockets that are files
-//     outside of /run and /tmp can be connected to: hide them.
+//     outside of /run and /tmp can be connected to: hide them;
+//   - does not reach the hypervisor (AF_VSOCK), the keys of its user or the kernel's log, and has no io_uring, BPF,
+//     performance counters, userfaultfd and user namespaces, unless NoSyscallFilter is set. Sockets are of the families
+//     AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK only. A program of another architecture, such as one for i386 on amd64, is
+//     ended by SIGSYS.
 //
 // When it ends, all that it left running is killed. One that a signal ended has the exit code 128 and the signal's
 // number. PWD is always the working directory. Its name for itself, argv[0], is what was asked for where env can set that
@@ -64,7 +69,8 @@ const maxBubblewrapArgs = 9000
 // they would be asked to end first.
 //
 // It fails, with ErrInvalidParams for a path in the options that cannot be used, and with ErrInternal if bwrap is not in
-// PATH or cannot do all this here, which it tries: kernels may forbid users to make namespaces. Wrap fails, and nothing
+// PATH or cannot do all this here, which it tries: kernels may forbid users to make namespaces. On other architectures
+// than amd64 and arm64, which there is no filter for, the error is errors.ErrUnsupported too. Wrap fails, and nothing
 // runs, if the program or the working directory is not in the sandbox, if a root is "/" or in /proc or /sys, and if there
 // are more than some 8900 arguments and variables, a variable counting three times.
 func NewBubblewrap(options *BubblewrapOptions) (Wrapper, error) {
@@ -85,8 +91,16 @@ func newBubblewrap(options *BubblewrapOptions) (*bubblewrap, error) {
 		return nil, &Error{Kind: ErrInternal, Reason: "bwrap cannot be found", Err: err}
 	}
 	b := &bubblewrap{program: program, network: o.Network}
-	for _, dir := range []string{"/run", "/var/run"} { // the sockets of those who would do a command's bidding
-		b.add(hidden, dir)
+	if !o.NoSyscallFilter {
+		if b.filter, err = syscallFilter(); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range []string{
+		"/run", "/var/run", // the sockets of services that act for a command outside of its sandbox
+		"/proc/keys", "/proc/key-users",
+	} {
+		b.add(hidden, path)
 	}
 	b.add(private, "/tmp")
 	if o.Network {
@@ -204,6 +218,9 @@ func (b *bubblewrap) Wrap(_ context.Context, p Proposal) (Wrapped, error) {
 		options = append(options, "--symlink", c.Path, path)
 	}
 	options = append(options, "--chdir", c.Dir)
+	if b.filter != nil {
+		options = append(options, "--seccomp", "4")
+	}
 	// bwrap runs outside and must not heed the command's environment, in which LD_PRELOAD may be.
 	var outside []string
 	for _, variable := range c.Env {
@@ -227,11 +244,14 @@ func (b *bubblewrap) Wrap(_ context.Context, p Proposal) (Wrapped, error) {
 	if len(args)+len(options) > maxBubblewrapArgs {
 		return Wrapped{}, invalidField("args", "are more than bwrap takes")
 	}
-	file, err := memoryFile(options)
+	files, err := b.files(options)
 	if err != nil {
 		return Wrapped{}, &Error{Kind: ErrInternal, Err: err}
 	}
-	return Wrapped{Command: Command{Path: args[0], Args: args, Dir: c.Dir, Env: outside}, Files: []*os.File{file}}, nil
+	return Wrapped{
+		Command: Command{Path: args[0], Args: args, Dir: c.Dir, Env: outside},
+		Files:   files, PIDNamespace: true, // by --unshare-pid and --die-with-parent
+	}, nil
 }
 
 // mountsFor are the sandbox's mounts for a session with these roots, the outer ones first, one of each path.
@@ -323,20 +343,34 @@ func (b *bubblewrap) options(mounts []mount) []string {
 	return options
 }
 
-// memoryFile is a file that is nowhere, from which bwrap reads options: they have secrets, and everybody can see a
-// process's arguments.
-func memoryFile(options []string) (*os.File, error) {
-	fd, err := unix.MemfdCreate("acpterm", unix.MFD_CLOEXEC)
-	if err != nil {
-		return nil, os.NewSyscallError("memfd_create", err)
-	}
-	file := os.NewFile(uintptr(fd), "bwrap's options")
+// files are what bwrap inherits: its options as descriptor 3, since they have secrets and every user can see the
+// arguments of a process, and the filter as 4.
+func (b *bubblewrap) files(options []string) ([]*os.File, error) {
 	var text bytes.Buffer
 	for _, option := range options {
 		text.WriteString(option)
 		text.WriteByte(0)
 	}
-	if _, err = file.WriteAt(text.Bytes(), 0); err != nil { // which leaves its position at the beginning
+	arguments, err := memoryFile("bwrap's options", text.Bytes())
+	if err != nil || b.filter == nil {
+		return []*os.File{arguments}, err
+	}
+	filter, err := memoryFile("bwrap's filter", b.filter)
+	if err != nil {
+		arguments.Close()
+		return nil, err
+	}
+	return []*os.File{arguments, filter}, nil
+}
+
+// memoryFile returns an anonymous file to read the content from.
+func memoryFile(name string, content []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("acpterm", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	file := os.NewFile(uintptr(fd), name)
+	if _, err = file.WriteAt(content, 0); err != nil { // which leaves its position at the beginning
 		file.Close()
 		return nil, err
 	}

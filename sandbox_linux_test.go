@@ -3,9 +3,11 @@ package acpterm_test
 // Commands in bubblewrap, the real one: what they cannot do, each thing tried, and that they end as others do.
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -49,6 +51,8 @@ func init() {
 		}
 	}
 	children["sandbox-unprivileged"] = sandboxUnprivileged
+	children["sends-its-output"] = sendsItsOutput
+	children["keeps-a-descriptor"] = keepsADescriptor
 }
 
 // attempt is something that a sandboxed command tries.
@@ -86,6 +90,18 @@ func (a attempt) result() string {
 		if c, err = net.DialTimeout(network, address, 5*time.Second); err == nil {
 			c.Close()
 		}
+	case "call": // the system call with these numbers
+		err = callSystem(a.On)
+	case "key": // of a keyring
+		ring, name, _ := strings.Cut(a.On, " ")
+		var content string
+		if content, err = readKey(number(ring), name); err == nil {
+			return content
+		}
+	case "user namespace":
+		cmd := exec.Command("true")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER}
+		err = cmd.Run()
 	case "shm":
 		_, err = unix.SysvShmGet(number(a.On), 1, 0)
 	case "processes": // their programs
@@ -103,6 +119,36 @@ func (a attempt) result() string {
 		return systemText(err)
 	}
 	return "done"
+}
+
+// callSystem makes the system call of such an attempt.
+func callSystem(words string) error {
+	var a [7]uintptr
+	for i, word := range strings.Fields(words) {
+		n, err := strconv.ParseUint(word, 10, 64)
+		if err != nil {
+			return err
+		}
+		a[i] = uintptr(n)
+	}
+	if _, _, errno := unix.RawSyscall6(a[0], a[1], a[2], a[3], a[4], a[5], a[6]); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// readKey searches a keyring for a key and returns what is in it.
+func readKey(ring int, name string) (string, error) {
+	key, err := unix.KeyctlSearch(ring, "user", name, 0)
+	if err != nil {
+		return "", err
+	}
+	content := make([]byte, 100)
+	n, err := unix.KeyctlBuffer(unix.KEYCTL_READ, key, content, 0)
+	if err != nil {
+		return "", err
+	}
+	return string(content[:n]), nil
 }
 
 func systemText(err error) string {
@@ -537,6 +583,92 @@ func processesOf(t testing.TB) (n int) {
 		}
 	}
 	return n
+}
+
+// sendsItsOutput is the child that sends its standard output's descriptor over a Unix socket, PATH, once that is there.
+func sendsItsOutput(args []string) {
+	awaitFile(args[0])
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: args[0], Net: "unix"})
+	if err != nil {
+		panic(err)
+	}
+	if _, _, err := c.WriteMsgUnix([]byte("x"), unix.UnixRights(1), nil); err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	time.Sleep(soLong)
+}
+
+// keepsADescriptor is the child that receives a descriptor over a Unix socket, PATH, keeps it open, and repeats each line of
+// its input until that ends.
+func keepsADescriptor(args []string) {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: args[0] + ".new", Net: "unix"})
+	if err != nil {
+		panic(err)
+	}
+	if err := os.Rename(args[0]+".new", args[0]); err != nil { // now that it can be connected to
+		panic(err)
+	}
+	c, err := l.AcceptUnix()
+	if err != nil {
+		panic(err)
+	}
+	rights := make([]byte, unix.CmsgSpace(4))
+	_, n, _, _, err := c.ReadMsgUnix(make([]byte, 1), rights)
+	if err != nil {
+		panic(err)
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:n])
+	if err != nil {
+		panic(err)
+	}
+	kept, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("keeping", len(kept))
+	io.Copy(os.Stdout, os.Stdin)
+}
+
+// A process outside of the sandbox is no part of the command's tree, though it holds the command's output.
+func TestSandboxEndsNothingOutside(t *testing.T) {
+	for name, end := range map[string]func(m *acpterm.Manager, term *acpterm.Terminal) error{
+		"kill":    func(_ *acpterm.Manager, term *acpterm.Terminal) error { return term.Kill(t.Context()) },
+		"release": func(m *acpterm.Manager, term *acpterm.Terminal) error { return m.Release(t.Context(), "s", term.ID()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			socket := filepath.Join(root, "socket")
+			m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+			term := create(t, m, childRequest("sends-its-output", socket))
+
+			// It is younger than the command and no child of the manager's process.
+			outside := exec.Command("sh", "-c", `"$0" "$@"; exit`, executable(), childMark, "keeps-a-descriptor", socket)
+			outside.Stderr = os.Stderr
+			input, err := outside.StdinPipe()
+			require.NoError(t, err)
+			output, err := outside.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, outside.Start())
+			t.Cleanup(func() {
+				input.Close()
+				outside.Wait()
+			})
+			lines := bufio.NewReader(output)
+			line := func() string {
+				text, err := lines.ReadString('\n')
+				require.NoError(t, err, "the process outside has ended")
+				return text
+			}
+			require.Equal(t, "keeping 1\n", line())
+			awaitOutput(t, term, "ready")
+			require.NoError(t, end(m, term))
+			require.Empty(t, sandboxTree(t, string(term.ID())))
+			_, err = fmt.Fprintln(input, "running")
+			require.NoError(t, err, "the process outside has ended")
+			require.Equal(t, "running\n", line())
+		})
+	}
 }
 
 // sandboxUnprivileged is the child that hosts a sandboxed command without being root: ROOT OUTSIDE.

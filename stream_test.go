@@ -39,8 +39,7 @@ func connectPeer(t testing.TB, m *acpterm.Manager, h *acpterm.HandlerOptions, op
 	require.NoError(t, err)
 	fromClient, toAgent, err := os.Pipe()
 	require.NoError(t, err)
-	handler := acpterm.NewHandler(m, h)
-	conn := connection(t.Context(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), options...), handler)
+	handler, conn := connection(t.Context(), m, acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), options...), h)
 	p := &peer{t, conn, bufio.NewReaderSize(fromClient, 1<<20), toClient, fromClient}
 	t.Cleanup(func() {
 		p.close()
@@ -138,6 +137,8 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":{},"method":"x"}`, invalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":[1],"method":"x"}`, invalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":true,"method":"x"}`, invalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 1023) + `","method":"x"}`, invalidRequest, "null"}, // it would be held
+		{`{"jsonrpc":"2.0","id":` + strings.Repeat("1", 1025) + `,"method":7}`, invalidRequest, "null"},
 		// Responses are not answered, or two peers would answer each other for ever.
 		{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`, unanswered, ""},
 		{`{"jsonrpc":"2.0","id":-1,"result":1}`, unanswered, ""},
@@ -196,6 +197,22 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 	require.Contains(t, log.String(), "is not JSON")
 	require.Contains(t, log.String(), "bytes=12")
 	require.NotContains(t, log.String(), "secret")
+}
+
+// A panic in the hook is logged, and the line answered and skipped all the same.
+func TestSkippedLinesHookThatPanics(t *testing.T) {
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	hook := func(acpterm.SkippedLine) { panic("a mistake of the host's") }
+	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithSkippedLines(hook))
+	for range 2 {
+		p.write("noise")
+		require.EqualValues(t, -32700, p.read().Error.Code)
+		p.works()
+	}
+	require.Equal(t, 2, strings.Count(log.String(), "a mistake of the host's"))
+	require.Contains(t, log.String(), "TestSkippedLinesHookThatPanics")
 }
 
 func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
@@ -452,17 +469,52 @@ func TestAnotherStreamWorksAsWell(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// How a Handler finds its Stream is between the two.
-func TestNothingOfTheMeetingIsSent(t *testing.T) {
+// Without Connect or HandlerOptions.Stream, jsonrpc2 has every request as it came and sends every reply; with the
+// option, its hooks see no reply to terminal/*. Nothing else is sent to or through it.
+func TestWhatHooksOfJSONRPC2See(t *testing.T) {
 	m := newManager(t, nil)
-	p := connectPeer(t, m, nil, quietly())
 	term := create(t, m, childRequest("exit", "0"))
-	for range 3 {
-		p.write(request(`1`, acpterm.MethodOutput, of(term.ID())))
-		require.Equal(t, `1`, string(p.read().ID))
+	for name, withStream := range map[string]bool{"without the option": false, "with it": true} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var sent []string
+			onSend := jsonrpc2.OnSend(func(req *jsonrpc2.Request, res *jsonrpc2.Response) {
+				mu.Lock()
+				defer mu.Unlock()
+				if req != nil {
+					sent = append(sent, req.Method)
+				} else {
+					sent = append(sent, "reply to "+res.ID.String())
+				}
+			})
+			var extra []jsonrpc2.RequestField
+			onRecv := jsonrpc2.OnRecv(func(req *jsonrpc2.Request, _ *jsonrpc2.Response) {
+				extra = append(extra, req.ExtraFields...)
+			})
+			ours, theirs := pipePair(t)
+			stream, options := acpterm.NewStream(ours), new(acpterm.HandlerOptions)
+			if withStream {
+				options.Stream = stream
+			}
+			h := acpterm.NewHandler(m, options)
+			conn := jsonrpc2.NewConn(t.Context(), stream, h, onSend, onRecv)
+			agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
+			var want []string
+			for i, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodOutput} {
+				require.NoError(t, agent.Call(t.Context(), method, of(term.ID()), nil))
+				if !withStream {
+					want = append(want, fmt.Sprintf("reply to %d", i))
+				}
+			}
+			agent.Close()
+			<-conn.DisconnectNotify()
+			require.NoError(t, h.Close())
+			mu.Lock()
+			defer mu.Unlock()
+			require.Equal(t, want, sent)
+			require.Empty(t, extra)
+		})
 	}
-	p.works()
-	require.Zero(t, p.reader.Buffered())
 }
 
 // The end of a connection's context ends it and what came through it; policies see the context's values.
@@ -519,7 +571,9 @@ func TestRequestsOfAllKindsInPieces(t *testing.T) {
 		func(id string) string { return request(id, acpterm.MethodOutput, of("none")) },
 		func(id string) string { return request(id, "other", nil) },
 		func(id string) string { return request(id, acpterm.MethodWaitForExit, of("none")) },
-		func(id string) string { return request(id, acpterm.MethodOutput, of(acpterm.TerminalID(long))) },
+		func(id string) string {
+			return request(id, acpterm.MethodOutput, of(acpterm.TerminalID(long[:60<<10])))
+		},
 		func(id string) string { return request(id, "other", long) },
 	}
 	answers := make(chan response, lines)

@@ -1,25 +1,21 @@
 package acpterm_test
 
-// What the tests ask Windows: which processes there are, and whether this is Windows.
+// What the tests ask Windows: which processes there are, and whether a command can be asked to end.
 
 import (
 	"path/filepath"
 	"testing"
 	"unsafe"
 
+	"github.com/acpterm/acpterm/internal/wintest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 )
 
-// underWine reports whether this is Wine, which tells by a function of its own.
-func underWine() bool {
-	return windows.NewLazySystemDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
-}
-
 // canAsk reports whether a command can be asked to end, with CTRL_BREAK.
 func canAsk() bool {
 	_, err := windows.GetConsoleCP()
-	return err == nil && !underWine()
+	return err == nil && !wintest.UnderWine()
 }
 
 // needsAsking is for tests of commands that are asked to end. Wine 8 cannot do that: its GenerateConsoleCtrlEvent

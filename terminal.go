@@ -1,17 +1,20 @@
 package acpterm
 
-// One command's life, from start to release. A Terminal joins a process tree (procgroup), the capture of
-// its output and the buffer that keeps it; it knows its own id and session and nothing of others.
+// One command's life, from start to release. A Terminal joins a process tree (internal/proc), the capture of its output
+// (internal/capture) and the buffer that keeps it; it knows its own id and session and nothing of others.
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"iter"
-	"slices"
+	"os"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/proc"
 )
 
 // State is where a terminal is in its life.
@@ -67,19 +70,27 @@ func (by EndedBy) meta() Meta {
 
 var stateNames = [...]string{"starting", "running", "finished", "killed", "timed out", "failed"}
 
-// String is the state for people: "running", "timed out".
-func (s State) String() string { return stateNames[s] }
+// String is the state for people: "running", "timed out", or of an unknown state "State(9)".
+func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// EscalationStep is one step of how a command is asked to end: a signal for its whole tree, and how long
-// the tree has to be gone before the next step.
+// EscalationStep is one step of how a command is ended: a signal for its whole tree, which is always sent, and how long
+// the tree may take to be gone before the next step.
 type EscalationStep struct {
 	Signal syscall.Signal
-	Wait   time.Duration
+	// Wait is the time until the next step. 0: 5 seconds, and 10 seconds for SIGKILL, after which what still runs counts
+	// as a survivor.
+	Wait time.Duration
 }
 
-// killWait is how long a tree has to be gone after SIGKILL before it counts as one that cannot be ended, unless the
-// table says it.
-const killWait = 10 * time.Second
+func (s EscalationStep) wait() time.Duration {
+	switch {
+	case s.Wait != 0:
+		return s.Wait
+	case s.Signal == syscall.SIGKILL:
+		return 10 * time.Second
+	}
+	return 5 * time.Second
+}
 
 // followSize is how many bytes of output one Chunk has at the most.
 const followSize = 64 << 10
@@ -99,16 +110,14 @@ type Terminal struct {
 	limits     Limits
 
 	ring      *ringBuffer
-	cgroup    string          // Options.Cgroup
-	journal   journal         // Options.Journal
-	loop      *loop           // the manager's
-	trees     *trees          // the manager's
-	hot       *hotPipes       // the manager's
-	inherited *inherited      // the manager's
-	events    *events         // the manager's
-	busy      *sync.WaitGroup // the manager's: every goroutine of the terminal is in it
-	started   moment          // it has left StateStarting
-	ended     moment          // the command has ended and its output is in the ring
+	cgroup    string           // Options.Cgroup
+	journal   journal          // Options.Journal
+	processes *proc.Supervisor // the manager's
+	lost      func()           // the manager's: another part of the program reaped the command's process
+	events    *events          // the manager's
+	busy      *sync.WaitGroup  // the manager's: every goroutine of the terminal is in it
+	started   moment           // it has left StateStarting
+	ended     moment           // the command has ended and its output is in the ring
 
 	// Written before started, and read after.
 	command Command
@@ -121,7 +130,7 @@ type Terminal struct {
 	endedAt   time.Time
 	endedBy   EndedBy            // empty until ended
 	status    TerminalExitStatus // once ended
-	used      usage              // likewise
+	exit      proc.Exit          // likewise
 	waitErr   error              // likewise
 	ending    *ending            // the last one; nil until something ends the tree
 	timer     *time.Timer        // of the timeout; nil when there is none
@@ -150,15 +159,15 @@ func (t *Terminal) ID() TerminalID { return t.id }
 // Session is the session that the terminal belongs to.
 func (t *Terminal) Session() SessionID { return t.session }
 
-// Request is what was asked for.
-func (t *Terminal) Request() CreateTerminalRequest { return t.request }
+// Request is what was asked for. It is a copy.
+func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
-// Command is what really runs. It is the zero Command while the terminal is starting.
+// Command is what really runs, as a copy. It is the zero Command while the terminal is starting.
 func (t *Terminal) Command() Command {
 	if !t.started.happened() {
 		return Command{}
 	}
-	return t.command
+	return t.command.clone()
 }
 
 // OutputByteLimit is how many bytes of output are kept for Output.
@@ -173,7 +182,11 @@ func (t *Terminal) Limits() []EnforcedLimit {
 	if !t.started.happened() || t.tree == nil {
 		return nil
 	}
-	return slices.Clone(t.tree.limits())
+	var limits []EnforcedLimit
+	for _, l := range t.tree.Limits() {
+		limits = append(limits, EnforcedLimit(l))
+	}
+	return limits
 }
 
 // State is where the terminal is in its life.
@@ -205,20 +218,20 @@ func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 // itself wrote is in. It is what terminal/output answers.
 func (t *Terminal) Output() TerminalOutputResponse {
 	var out TerminalOutputResponse
-	out.ExitStatus = t.exitStatusIfEnded() // first: what was written before the end is in the output then
+	out.ExitStatus = t.exitStatusIfEnded() // first: the output is whole then
 	out.Output, out.Truncated = t.ring.last(t.limit)
 	return out
 }
 
 // exitStatusIfEnded is how the command ended; nil while it runs, or when its end could not be seen.
 func (t *Terminal) exitStatusIfEnded() *TerminalExitStatus {
-	if !t.ended.happened() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.endedAt.IsZero() || t.waitErr != nil {
 		return nil
 	}
-	if status, err := t.exitStatus(); err == nil {
-		return &status
-	}
-	return nil
+	status := t.status
+	return &status
 }
 
 // Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is
@@ -262,11 +275,16 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	select {
 	case <-t.ended.Done():
-		return t.exitStatus()
 	case <-ctx.Done():
-		return TerminalExitStatus{}, t.cancelled("wait", ctx)
+		if !t.over() {
+			return TerminalExitStatus{}, t.cancelled("wait", ctx)
+		}
 	}
+	return t.exitStatus()
 }
+
+// over reports whether State says that the command has ended or was not started.
+func (t *Terminal) over() bool { return t.State() > StateRunning }
 
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	t.mu.Lock()
@@ -285,17 +303,7 @@ func (t *Terminal) cancelled(op string, ctx context.Context) error {
 // It fails with ErrCancelled when ctx ends first, and the ending goes on; with ErrSurvivors when something
 // withstood.
 func (t *Terminal) Kill(ctx context.Context) error {
-	e, begun := t.prepareEnd(EndedByKill)
-	switch {
-	case !begun:
-		e.forced.happen()
-	case ctx.Done() == nil: // it is waited for to its end, so it can be done here
-		t.busy.Add(1)
-		t.runEnding(e)
-		t.busy.Done()
-	default:
-		t.busy.Go(func() { t.runEnding(e) })
-	}
+	e := t.beginKill()
 	select {
 	case <-e.done.Done():
 		return e.err
@@ -314,50 +322,25 @@ func (t *Terminal) beginKill() *ending {
 }
 
 // prepareRelease is called by the manager, with its lock held. What it returns, to be called without, begins to end the
-// tree, if it is not gone, and the capture; it waits for nothing. after is called when everything has ended, before anybody
-// is told.
+// tree and the capture; it waits for nothing. after is called when everything has ended, before waits for it return.
 func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
 	begin = func() {}
 	t.retireOnce.Do(func() {
 		e, begun := t.prepareEnd(by)
 		t.busy.Add(1)
-		work := func() {
-			defer t.busy.Done()
-			if begun {
-				t.runEnding(e)
-			}
-			t.retire(e)
-			after(t)
-			t.retired.happen()
-		}
 		begin = func() {
-			workNow := func() bool {
-				if e.gone = t.isOver(); e.gone {
-					work()
+			go func() {
+				defer t.busy.Done()
+				if begun {
+					t.runEnding(e)
 				}
-				return e.gone
-			}
-			switch {
-			case !begun || !t.ended.happened():
-				go work()
-			case workNow():
-			// Whose child has the numbers that are given out to a start is known when that is through, and takes a close
-			// look before.
-			case !t.loop.afterJob(func() {
-				if !workNow() {
-					go work()
-				}
-			}):
-				go work()
-			}
+				t.retire(e)
+				after(t)
+				t.retired.happen()
+			}()
 		}
 	})
 	return begin
-}
-
-// isOver reports whether a release has nothing to wait for.
-func (t *Terminal) isOver() bool {
-	return t.ended.happened() && t.journal == "" && t.tree != nil && t.source.over() && t.tree.isGone()
 }
 
 // awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
@@ -385,8 +368,8 @@ func (t *Terminal) retire(e *ending) {
 		t.retireErr = t.journal.forget(t)
 	}
 	if t.tree != nil {
-		t.source.stop()
-		t.tree.close()
+		t.source.Stop()
+		t.tree.Close()
 	}
 }
 
@@ -400,7 +383,6 @@ func (t *Terminal) hurryRelease() {
 // ending is a tree being ended: one run through the escalation table.
 type ending struct {
 	by     EndedBy // if the command still runs when it begins
-	gone   bool    // the tree was, when it began
 	forced moment  // what is left of the table is to be skipped
 	done   moment  // the tree is gone, or given up
 	err    error   // once done
@@ -467,19 +449,24 @@ func (t *Terminal) endTree(e *ending) error {
 	if t.tree == nil {
 		return nil // it never ran
 	}
-	if !e.gone && !t.tree.isGone() {
-		if gone, survivors := t.escalate(e); !gone {
-			return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
-		}
+	if survivors := t.escalate(e); len(survivors) > 0 {
+		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 	}
 	<-t.ended.Done() // the command is gone, so this is near
-	t.tree.close()
+	drained := make(chan struct{})
+	t.source.Drain(func() { // what the rest of the tree wrote before it was gone
+		t.ring.settle()
+		close(drained)
+	})
+	<-drained
+	t.tree.Close()
 	t.journal.forget(t) // should that fail, the release says so
 	return nil
 }
 
-// escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone.
-func (t *Terminal) escalate(e *ending) (gone bool, survivors []int) {
+// escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone. It returns the
+// processes that still run then.
+func (t *Terminal) escalate(e *ending) (survivors []int) {
 	forced, force := context.WithCancel(context.Background())
 	defer force()
 	defer e.forced.then(force)()
@@ -488,8 +475,8 @@ func (t *Terminal) escalate(e *ending) (gone bool, survivors []int) {
 		if forced.Err() != nil {
 			break
 		}
-		if gone, _ = t.takeStep(forced, step); gone {
-			return true, nil
+		if len(t.takeStep(forced, step)) == 0 {
+			return nil
 		}
 	}
 	return t.takeStep(context.Background(), last)
@@ -500,14 +487,14 @@ func splitEscalation(table []EscalationStep) (steps []EscalationStep, last Escal
 	if n := len(table); n > 0 && table[n-1].Signal == syscall.SIGKILL {
 		return table[:n-1], table[n-1]
 	}
-	return table, EscalationStep{syscall.SIGKILL, killWait}
+	return table, EscalationStep{Signal: syscall.SIGKILL}
 }
 
-// takeStep sends a step's signal and waits, and says whether the tree is gone, or who is left of it.
-func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (gone bool, survivors []int) {
-	ctx, cancel := context.WithTimeout(ctx, step.Wait)
+// takeStep sends a step's signal and waits, and returns the processes that still run then.
+func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (left []int) {
+	ctx, cancel := context.WithTimeout(ctx, step.wait())
 	defer cancel()
-	return t.tree.end(ctx, step.Signal)
+	return t.tree.End(ctx, step.Signal)
 }
 
 // expire is what the timeout does. A command that has ended, or is being ended, has won.
@@ -520,8 +507,8 @@ func (t *Terminal) expire() {
 	}
 }
 
-// start runs the command. The caller has made the terminal known already. fork calls a function on the manager's thread.
-func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, fork runFunc) error {
+// start runs the command. The caller has made the terminal known already. same fails if the program is not what was approved.
+func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, same func() error) error {
 	defer t.started.happen()
 	t.command = allowed.proposal.Command
 	t.command.Env = markEnv(t.command.Env, t.id)
@@ -529,7 +516,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, for
 	if o.Runner != nil {
 		err = t.startElsewhere(ctx, o)
 	} else {
-		err = t.startHere(ctx, allowed, o.Wrap, fork)
+		err = t.startHere(ctx, allowed, o.Wrap, same)
 	}
 	if err != nil {
 		err = inOperation("create", t.session, err)
@@ -546,14 +533,13 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, for
 	if t.events.heard() {
 		t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
 	}
-	t.source.begin(t.busy)
 	t.busy.Add(1)
-	t.tree.onExit(t.busy, t.exited)
-	return t.journal.recordStart(t, t.tree.leader())
+	t.tree.OnExit(t.exited)
+	return t.journal.recordStart(t, t.tree.PID())
 }
 
 // startHere has this system run the command.
-func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper, fork runFunc) (err error) {
+func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper, same func() error) (err error) {
 	wrapped := Wrapped{Command: t.command}
 	if wrap != nil {
 		wrapped, err = wrap.Wrap(ctx, allowed.proposal)
@@ -563,29 +549,47 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 			}
 		}()
 		if err != nil {
-			return err
+			return runnerError(ctx, t.command, "the Wrapper failed", err)
 		}
 		wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
 	}
 	if err := t.journal.record(t, t.command); err != nil {
 		return err
 	}
-	var group *procGroup
-	fork(func(pause pauseFunc) {
-		if wrapped.Command, err = allowed.held.start(wrapped.Command); err != nil {
-			return
+	if err := same(); err != nil { // last, since what comes before may take a while
+		return err
+	}
+	command, err := allowed.held.start(wrapped.Command)
+	if err != nil {
+		return err
+	}
+	limits, err := t.limits.asked()
+	if err != nil {
+		return err
+	}
+	spec := proc.Spec{
+		Mark:   proc.Mark{Name: terminalVariable, Value: string(t.id)},
+		Cgroup: t.cgroup, Limits: limits, Files: wrapped.Files, Contained: wrapped.PIDNamespace,
+	}
+	if err := setCommand(&spec, command); err != nil {
+		return err
+	}
+	tree, err := t.processes.Start(ctx, spec)
+	if err != nil {
+		if ctx.Err() != nil {
+			return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 		}
-		group, err = startGroup(wrapped.Command, groupOptions{
-			mark: string(t.id), cgroup: t.cgroup, limits: t.limits, files: wrapped.Files,
-			inherited: t.inherited, trees: t.trees, pause: pause,
-		})
-	})
-	if err == nil {
-		hot := t.hot
-		if t.limits.Memory != 0 {
-			hot = nil // the kernel counts what lies in pipes as memory of who has written it
-		}
-		t.tree, t.source = group, group.source(t.ring, hot)
+		return t.notStarted(command, err, wrap != nil)
+	}
+	t.tree, t.source = tree, capture.Start(tree.Output(), t.ring, t.busy)
+	return nil
+}
+
+// notStarted is the error for a command that did not start. A program that a Wrapper names is not the agent's.
+func (t *Terminal) notStarted(c Command, err error, wrapped bool) error {
+	err = startError(c, err)
+	if e, ok := err.(*Error); ok && wrapped && (e.Kind == ErrCommandNotFound || e.Kind == ErrNotExecutable) {
+		return &Error{Kind: ErrInternal, Reason: "the Wrapper's program cannot be started", Err: e.Err}
 	}
 	return err
 }
@@ -601,7 +605,7 @@ func (t *Terminal) startElsewhere(ctx context.Context, o Options) error {
 		SessionID: t.session, TerminalID: t.id, Command: t.command, Limits: t.limits,
 	}, t.ring)
 	if err != nil {
-		return startError(t.command, err)
+		return err
 	}
 	t.tree, t.source = tree, tree
 	return nil
@@ -609,23 +613,27 @@ func (t *Terminal) startElsewhere(ctx context.Context, o Options) error {
 
 // fail makes it a terminal whose command never ran.
 func (t *Terminal) fail(err error) {
-	t.ring.close()
+	t.ring.Close()
 	t.mu.Lock()
 	t.state, t.waitErr = StateFailed, err
 	t.mu.Unlock()
 	t.ended.happen()
 }
 
-// exited is told that the command has exited, and ends it when its output is whole.
-func (t *Terminal) exited(e exit, err error) {
-	t.source.drain(func() {
+// exited ends the terminal when its output is whole. The command has exited, or that will not be seen.
+func (t *Terminal) exited(e proc.Exit, err error) {
+	if e.Reaped && !t.processes.HostReaps || errors.Is(err, proc.ErrReaped) {
+		t.lost()
+	}
+	t.source.Drain(func() {
 		defer t.busy.Done()
 		t.finish(e, err)
 	})
 }
 
 // finish makes the terminal one whose command has ended. It waits for nothing.
-func (t *Terminal) finish(e exit, err error) {
+func (t *Terminal) finish(e proc.Exit, err error) {
+	t.ring.settle()
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
 	ending, reported := t.ending, false
@@ -635,10 +643,16 @@ func (t *Terminal) finish(e exit, err error) {
 		ending.reports = ending.reports || reported
 	}
 	t.state = t.endedBy.state()
-	if err == nil {
-		t.status, t.used = e.status(), e.used
+	switch {
+	case err == nil:
+		t.status, t.exit = statusOf(e), e
 		t.status.Meta = t.endedBy.meta()
-	} else {
+	case errors.Is(err, proc.ErrReaped):
+		t.waitErr = &Error{Op: "wait", Kind: ErrExitLost, SessionID: t.session, TerminalID: t.id, Err: err}
+	default:
+		if errors.Is(err, os.ErrClosed) {
+			err = errUnseen
+		}
 		t.waitErr = &Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
 	}
 	if t.timer != nil {
@@ -661,7 +675,7 @@ func (t *Terminal) report(survivors []int) {
 	}
 	event := &EndEvent{
 		Subject: t.subject(), EndedBy: t.EndedBy(), Status: t.exitStatusIfEnded(), Survivors: survivors,
-		CPUTime: t.used.cpu, PeakMemory: t.used.memory,
+		CPUTime: t.exit.CPUTime, PeakMemory: t.exit.PeakMemory,
 	}
 	_, event.Started, event.Ended = t.Times()
 	event.Bytes = t.ring.total()
@@ -672,7 +686,7 @@ func (t *Terminal) report(survivors []int) {
 // subject is the terminal in an event. Its command has been started.
 func (t *Terminal) subject() Subject {
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: t.tree.leader(),
+		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(),
 		Path: t.command.Path, Args: t.command.Args, Dir: t.command.Dir, ShellLine: t.command.ShellLine,
 	}
 }

@@ -4,10 +4,12 @@ package acpterm_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,6 +93,38 @@ func TestStatesAndTimes(t *testing.T) {
 	require.Equal(t, acpterm.StateFinished, finished.State())
 	require.NoError(t, finished.Kill(t.Context()), "to kill what has ended is no error")
 	require.Equal(t, acpterm.StateFinished, finished.State())
+}
+
+// What a terminal hands out, and what its creator keeps, may be changed without a change of the terminal.
+func TestRequestAndCommandAreCopies(t *testing.T) {
+	limit := uint64(1000)
+	ask := func() acpterm.CreateTerminalRequest {
+		req := childRequest("print", "x")
+		req.Env = []acpterm.EnvVariable{{Name: "A", Value: "1", Meta: acpterm.Meta{"m": json.RawMessage(`1`)}}}
+		req.Meta = acpterm.Meta{"m": json.RawMessage(`1`)}
+		req.OutputByteLimit = &limit
+		return req
+	}
+	change := func(req acpterm.CreateTerminalRequest) {
+		req.Args[1], req.Env[0].Name, *req.OutputByteLimit = "changed", "B", 1
+		req.Meta["m"][0], req.Env[0].Meta["m"][0] = '2', '2'
+		req.Meta["n"], req.Env[0].Meta["n"] = nil, nil
+		limit = 1000 // of what ask returns
+	}
+	m := newManager(t, nil)
+	req := ask()
+	term := create(t, m, req)
+	change(req)
+	require.Equal(t, ask(), term.Request())
+	change(term.Request())
+	require.Equal(t, ask(), term.Request())
+	command := term.Command()
+	args, env := slices.Clone(command.Args), slices.Clone(command.Env)
+	command.Args[1], command.Env[0] = "changed", "CHANGED=1"
+	require.Equal(t, args, term.Command().Args)
+	require.Equal(t, env, term.Command().Env)
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
 }
 
 func TestTwentyWaiters(t *testing.T) {
@@ -382,4 +416,19 @@ func TestReleaseLeavesTheHolderReading(t *testing.T) {
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()), "a second time")
 	require.ErrorIs(t, m.Release(t.Context(), "other", term.ID()), acpterm.ErrTerminalNotFound)
 	require.ErrorIs(t, m.Release(t.Context(), "s", "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"), acpterm.ErrTerminalNotFound)
+}
+
+// With an ended context Wait still returns how a command ended that has.
+func TestWaitPrefersTheStatusToAnEndedContext(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("exit", "3"))
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 1000 {
+		status, err := term.Wait(ctx)
+		require.NoError(t, err)
+		require.Equal(t, uint32(3), *status.ExitCode)
+	}
 }

@@ -163,7 +163,7 @@ func TestErrorsOfCreate(t *testing.T) {
 		}, acpterm.ErrInvalidParams, "env[0].value"},
 		{func(r *acpterm.CreateTerminalRequest) { r.Command = plain }, acpterm.ErrNotExecutable, "command"},
 		{func(r *acpterm.CreateTerminalRequest) { r.Command = dir }, acpterm.ErrNotExecutable, "command"},
-		{func(r *acpterm.CreateTerminalRequest) { r.Command = noShebang }, acpterm.ErrNotExecutable, ""},
+		{func(r *acpterm.CreateTerminalRequest) { r.Command = noShebang }, acpterm.ErrNotExecutable, "command"},
 		{func(r *acpterm.CreateTerminalRequest) { r.Command = "no-such-program" }, acpterm.ErrCommandNotFound, ""},
 		{func(r *acpterm.CreateTerminalRequest) { r.Command = dir + "/missing" }, acpterm.ErrCommandNotFound, ""},
 		{func(r *acpterm.CreateTerminalRequest) { r.Command = "no such program"; r.Args = []string{"x"} }, acpterm.ErrCommandNotFound, ""},

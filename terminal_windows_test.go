@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/wintest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 )
@@ -259,9 +260,9 @@ func TestCommandInheritsItsThreeHandlesOnly(t *testing.T) {
 	defer reader.Close()
 	term := create(t, m, childRequest("write-to", strconv.Itoa(int(w))))
 	awaitOutput(t, term, "\n")
-	require.True(t, acpterm.HasWriter(reader))
+	require.True(t, wintest.HasWriter(reader))
 	require.NoError(t, windows.CloseHandle(w))
-	require.False(t, acpterm.HasWriter(reader), "the command: %s", term.Output().Output)
+	require.False(t, wintest.HasWriter(reader), "the command: %s", term.Output().Output)
 }
 
 // The host is terminated, which leaves it no time for anything. The system ends its commands' trees.
@@ -313,9 +314,9 @@ func TestNoHandlesAreLeft(t *testing.T) {
 		}
 	}
 	all(4) // what a first time costs is paid
-	before := acpterm.OpenHandles()
+	before := wintest.OpenHandles()
 	all(100)
-	require.Equal(t, before, acpterm.OpenHandles())
+	require.Equal(t, before, wintest.OpenHandles())
 }
 
 // notAProgram is a file with a program's name.

@@ -35,8 +35,12 @@ func startTime(pid int) string {
 	return fields[19]
 }
 
+// stateOf is what /proc says of a process; empty if it is not there.
 func stateOf(pid int) string {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
 	return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))[0]
 }
 

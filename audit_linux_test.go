@@ -1,0 +1,30 @@
+package acpterm_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// The kernel's full disk.
+func TestDevFull(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	audit := acpterm.NewAudit(full)
+	m := newManager(t, &acpterm.Options{Record: audit.Record})
+	ran := filepath.Join(t.TempDir(), "ran")
+	for range 3 {
+		_, err = m.Create(t.Context(), childRequest("flood-and-touch", "0", ran))
+		require.ErrorIs(t, err, acpterm.ErrInternal)
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.NotContains(t, err.Error(), "/dev/full")
+	}
+	require.NoError(t, m.Close())
+	require.NoFileExists(t, ran)
+	require.ErrorIs(t, audit.Close(), syscall.ENOSPC)
+}

@@ -1,0 +1,68 @@
+package acpterm_test
+
+// What constructors make of nil and of values that mean nothing: something that fails or refuses, and no panic.
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+func TestHandlerWithoutAManager(t *testing.T) {
+	h := acpterm.NewHandler(nil, nil)
+	for _, method := range []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodRelease} {
+		_, err := h.Dispatch(t.Context(), method, json.RawMessage(`{"sessionId":"s","terminalId":"x","command":"x"}`))
+		require.ErrorIs(t, err, acpterm.ErrInternal, method)
+	}
+	require.NoError(t, h.Close())
+}
+
+func TestStreamWithoutAConnection(t *testing.T) {
+	s := acpterm.NewStream(nil, nil)
+	require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
+	require.ErrorIs(t, s.WriteObject("x"), os.ErrClosed)
+	require.NoError(t, s.Close())
+	half := acpterm.NewStream(acpterm.JoinStdio(nil, nil))
+	require.ErrorIs(t, half.ReadObject(new(jsonrpc2.Request)), io.EOF)
+	require.ErrorIs(t, half.WriteObject("x"), os.ErrClosed)
+	require.NoError(t, half.Close())
+	h := acpterm.NewHandler(newManager(t, nil), nil)
+	<-h.Connect(t.Context(), nil).DisconnectNotify()
+	require.NoError(t, h.Close())
+}
+
+// Less than nothing is no line at all, not any line.
+func TestNegativeLimits(t *testing.T) {
+	skipped := 0
+	conn := &bytesConn{Reader: strings.NewReader(`{"jsonrpc":"2.0","method":"x"}` + "\n" + strings.Repeat("x", 100_000) + "\n")}
+	s := acpterm.NewStream(conn, acpterm.WithLineLimit(-1), acpterm.WithSkippedLines(func(acpterm.SkippedLine) { skipped++ }))
+	require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
+	require.Equal(t, 2, skipped)
+
+	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{MaxPending: -1})
+	p.write(request(`1`, acpterm.MethodOutput, of("none")))
+	p.refused(acpterm.QuotaPendingRequests, -1)
+	p = connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{MaxPendingCreateBytes: -1})
+	p.write(request(`1`, acpterm.MethodCreate, childRequest("exit", "0")))
+	p.refused(acpterm.QuotaPendingCreateBytes, -1)
+	p = connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: -1})
+	p.write(request(`1`, acpterm.MethodCreate, childRequest("exit", "0")))
+	p.refused(acpterm.QuotaCreateBytes, -1)
+}
+
+// A Handler's options are those of its making.
+func TestHandlerOptionsAreCopied(t *testing.T) {
+	offer, served := acpterm.ClientCapabilities{}, []string{"a"}
+	h := acpterm.NewHandler(newManager(t, nil), &acpterm.HandlerOptions{Capabilities: &offer, SupportedMethods: served})
+	offer.Terminal, served[0] = true, "b"
+	_, err := h.Dispatch(t.Context(), acpterm.MethodOutput, json.RawMessage(`{}`))
+	var refused *acpterm.CapabilityError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, []string{"a"}, refused.SupportedMethods)
+}

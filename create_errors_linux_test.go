@@ -1,0 +1,73 @@
+package acpterm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// hostOfFailures is the child that says what the errors of creates are that this host, which is not root, cannot start.
+func hostOfFailures([]string) {
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	m := acpterm.NewManager(&acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		return acpterm.Decision{Verdict: acpterm.Allow}
+	})})
+	say := func(subject string, req acpterm.CreateTerminalRequest) {
+		_, err := m.Create(context.Background(), req)
+		var e acpterm.Error
+		if found, ok := errors.AsType[*acpterm.Error](err); ok {
+			e = *found
+		}
+		fmt.Printf("%s: %s %q %v\n", subject, e.Kind, e.Field, errors.Is(err, unix.EMFILE))
+	}
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	closed := filepath.Join(dir, "closed")
+	check(os.Mkdir(closed, 0o600))
+	req := childRequest("pwd")
+	req.Cwd = closed
+	say("a directory that cannot be entered", req)
+
+	script := filepath.Join(dir, "script")
+	check(os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700))
+	say("an interpreter that is missing", acpterm.CreateTerminalRequest{SessionID: "s", Command: script})
+
+	req.Cwd = dir
+	say("before", req)
+	check(unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 100, Max: 100}))
+	var all []int
+	for {
+		fd, err := unix.Open("/", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break
+		}
+		all = append(all, fd)
+	}
+	say("a full table of descriptors", req)
+	for _, fd := range all {
+		unix.Close(fd)
+	}
+	say("after", req)
+	check(m.Close())
+}
+
+func TestCreateOfWhatAHostCannotStart(t *testing.T) {
+	require.Equal(t, `a directory that cannot be entered: invalid params "cwd" false
+an interpreter that is missing: not executable "command" false
+before:  "" false
+a full table of descriptors: internal "" true
+after:  "" false
+`, runHost(t, "host-of-failures"))
+}

@@ -1,0 +1,62 @@
+package acpterm_test
+
+// What tests of races need: other processes that use the processors, and a run with GOMAXPROCS=1.
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// busyChild uses a processor until its standard input ends.
+func busyChild([]string) {
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	for n := 1; n != 0; n++ {
+	}
+}
+
+// underLoad starts processes that use the processors until the test ends.
+func underLoad(t testing.TB) {
+	t.Helper()
+	for range 2 {
+		busy := exec.Command(executable(), childMark, "busy")
+		stdin, err := busy.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, busy.Start())
+		t.Cleanup(func() {
+			stdin.Close()
+			busy.Wait()
+		})
+	}
+}
+
+// oneProcessorVariable is set in a process that alsoOnOneProcessor started.
+const oneProcessorVariable = "ACPTERM_TEST_ONE_PROCESSOR"
+
+// alsoOnOneProcessor runs the whole test once more, in a process with GOMAXPROCS=1.
+func alsoOnOneProcessor(t *testing.T) {
+	t.Helper()
+	if os.Getenv(oneProcessorVariable) != "" {
+		return
+	}
+	t.Run("one processor", func(t *testing.T) {
+		args := []string{"-test.run=^" + regexp.QuoteMeta(topOf(t)) + "$", fmt.Sprintf("-test.short=%t", testing.Short())}
+		again := exec.Command(executable(), args...)
+		again.Env = append(os.Environ(), oneProcessorVariable+"=1", "GOMAXPROCS=1")
+		out, err := again.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	})
+}
+
+// topOf is the name of the test function that a subtest is of.
+func topOf(t *testing.T) string {
+	return regexp.MustCompile("^[^/]*").FindString(t.Name())
+}

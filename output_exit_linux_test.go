@@ -1,0 +1,376 @@
+package acpterm_test
+
+// Laws 1 and 2 beside a load: what a command wrote is in the output when it has ended, byte for byte, in every way of
+// reading it.
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// outputChildren are the children of these tests.
+func outputChildren() map[string]func(args []string) {
+	return map[string]func(args []string){
+		// widened FILE: writes the file at once to a pipe that it has widened to a mebibyte.
+		"widened": func(args []string) {
+			text, err := os.ReadFile(args[0])
+			if err == nil {
+				_, err = unix.FcntlInt(1, unix.F_SETPIPE_SZ, 1<<20)
+			}
+			if err == nil {
+				_, err = unix.Write(1, text)
+			}
+			if err != nil {
+				panic(err)
+			}
+		},
+		"splice": splice,
+	}
+}
+
+// burst is a file that commands write to their output.
+type burst struct {
+	path, shown string // shown is what the output has to be
+	size        int    // in bytes, as they are written
+}
+
+// bursts makes files of random sizes, some with a last character that is not finished.
+func bursts(t testing.TB, n, most int) []burst {
+	t.Helper()
+	dir := t.TempDir()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	all := make([]burst, n)
+	for i := range all {
+		var text strings.Builder
+		for text.Len() < most {
+			fmt.Fprintf(&text, "%d of %d\n", text.Len(), i)
+		}
+		written := text.String()[:1+rnd.IntN(most)]
+		shown := written
+		if i%3 == 0 {
+			written, shown = written+"\xe2", shown+"\uFFFD"
+		}
+		all[i] = burst{filepath.Join(dir, strconv.Itoa(i)), shown, len(written)}
+		require.NoError(t, os.WriteFile(all[i].path, []byte(written), 0o600))
+	}
+	return all
+}
+
+// check compares an output; 300 KiB are no use in a message.
+func (b burst) check(t testing.TB, how, output string) {
+	if output != b.shown {
+		t.Errorf("%s: %d bytes of %d", how, len(output), len(b.shown))
+	}
+}
+
+func (b burst) request() acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: "s", Command: "cat", Args: []string{b.path}}
+}
+
+// endEvents collects those that a manager emits.
+type endEvents struct {
+	mu  sync.Mutex
+	all map[acpterm.TerminalID][]acpterm.EndEvent
+}
+
+func (e *endEvents) observe(event acpterm.Event) {
+	end, ok := event.(*acpterm.EndEvent)
+	if !ok {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.all == nil {
+		e.all = make(map[acpterm.TerminalID][]acpterm.EndEvent)
+	}
+	e.all[end.TerminalID] = append(e.all[end.TerminalID], *end)
+}
+
+// runsOf is how many commands a test runs.
+func runsOf(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
+// inParallel calls a function for each number below n, eight at a time.
+func inParallel(n int, f func(i int)) {
+	var workers sync.WaitGroup
+	for worker := range 8 {
+		workers.Go(func() {
+			for i := worker; i < n; i += 8 {
+				f(i)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// Commands write up to 300 KiB and exit at once.
+func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
+	alsoOnOneProcessor(t)
+	underLoad(t)
+	var events endEvents
+	m := newManager(t, &acpterm.Options{Events: events.observe})
+	files := bursts(t, 40, 300<<10)
+	runs := runsOf(80)
+	terminals := make([]*acpterm.Terminal, runs)
+	inParallel(runs, func(i int) {
+		b := files[i%len(files)]
+		term, err := m.Create(t.Context(), b.request())
+		if !assertStarted(t, err) {
+			return
+		}
+		terminals[i] = term
+		var followed strings.Builder
+		var follower sync.WaitGroup
+		if i%4 == 0 {
+			follower.Go(func() {
+				for chunk := range term.Follow(t.Context(), 0) {
+					followed.WriteString(chunk.Text)
+				}
+			})
+		}
+		status, err := term.Wait(t.Context())
+		out := term.Output()
+		if err != nil || !status.Success() || out.ExitStatus == nil {
+			t.Errorf("%v, %v, and in the output %v", status, err, out.ExitStatus)
+		}
+		b.check(t, "Output after Wait", out.Output)
+		if total := term.OutputTotal(); total != int64(b.size) {
+			t.Errorf("OutputTotal after Wait: %d of %d", total, b.size)
+		}
+		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
+			t.Error(err)
+		}
+		if follower.Wait(); i%4 == 0 {
+			b.check(t, "Follow", followed.String())
+		}
+	})
+	require.NoError(t, m.Close())
+	for i, term := range terminals {
+		if term == nil {
+			continue
+		}
+		ends := events.all[term.ID()]
+		if len(ends) != 1 || ends[0].Bytes != int64(files[i%len(files)].size) {
+			t.Errorf("the EndEvents of %d bytes: %v", files[i%len(files)].size, ends)
+		}
+	}
+}
+
+// An answer to terminal/output that has an exitStatus has all of the output.
+func TestWireOutputWithAnExitStatusIsWhole(t *testing.T) {
+	alsoOnOneProcessor(t)
+	underLoad(t)
+	a := connect(t, newManager(t, nil), nil)
+	for _, b := range bursts(t, runsOf(20), 200<<10) {
+		args := childArgs("widened", b.path)
+		id := a.createRequest(object{"sessionId": "s", "command": args[0], "args": args[1:]})
+		a.mustCall("terminal/wait_for_exit", of(id))
+		out := a.output(id)
+		require.True(t, out.ExitStatus.Success())
+		b.check(t, "output with an exitStatus", out.Output)
+		a.mustCall("terminal/release", of(id))
+	}
+}
+
+// What a command wrote before it is killed is there when Kill returns.
+func TestOutputAfterKillIsWhole(t *testing.T) {
+	alsoOnOneProcessor(t)
+	underLoad(t)
+	m := newManager(t, nil)
+	files := bursts(t, 20, 64<<10)
+	runs := runsOf(50)
+	inParallel(runs, func(i int) {
+		b := files[i%len(files)]
+		written := fmt.Sprint(b.path, ".", i)
+		term, err := m.Create(t.Context(), shellRequest(fmt.Sprintf("cat %s && : >%s && exec sleep 300", b.path, written)))
+		if !assertStarted(t, err) {
+			return
+		}
+		awaitFile(written)
+		if err := term.Kill(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.check(t, "Output after Kill", term.Output().Output)
+		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What a background process writes on SIGTERM is in the output when the kill or the release has returned, and is counted in
+// an EndEvent that comes after it.
+func TestLastWordsOfABackgroundProcess(t *testing.T) {
+	alsoOnOneProcessor(t)
+	underLoad(t)
+	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Minute}}})
+	files := bursts(t, 20, 60_000)
+	silence := filepath.Join(t.TempDir(), "silence")
+	require.NoError(t, unix.Mkfifo(silence, 0o600))
+	// It starts no process that SIGTERM could end in its place.
+	background := `TEXT=$(cat %s; echo .); TEXT=${TEXT%%.}
+		{ trap 'printf %%s "$TEXT"; exit' TERM; exec 3<>%s; : >%s; read word <&3; } & `
+	runs := runsOf(50)
+	inParallel(runs, func(i int) {
+		b := files[i%len(files)]
+		ready := fmt.Sprint(b.path, ".", i)
+		line := fmt.Sprintf(background, b.path, silence, ready) + []string{"wait", "exit 0"}[i%2]
+		term, err := m.Create(t.Context(), shellRequest(line))
+		if !assertStarted(t, err) {
+			return
+		}
+		awaitFile(ready)
+		how := "kill"
+		if i/2%2 == 0 {
+			err = term.Kill(t.Context())
+		} else {
+			how, err = "release", m.Release(t.Context(), "s", term.ID())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		b.check(t, "Output after the "+how, term.Output().Output)
+		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A pipe may hold more than the library expects.
+func TestACommandThatWidensItsPipe(t *testing.T) {
+	alsoOnOneProcessor(t)
+	underLoad(t)
+	m := newManager(t, nil)
+	files := bursts(t, 10, 600<<10)
+	runs := runsOf(20)
+	inParallel(runs, func(i int) {
+		b := files[i%len(files)]
+		term, err := m.Create(t.Context(), childRequest("widened", b.path))
+		if !assertStarted(t, err) {
+			return
+		}
+		if status, err := term.Wait(t.Context()); err != nil || !status.Success() {
+			t.Error(status, err)
+		}
+		b.check(t, "Output after Wait", term.Output().Output)
+		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Whoever sees by one way of asking that the command has ended, sees it by every other.
+func TestStateAndStatusArePublishedAtOnce(t *testing.T) {
+	alsoOnOneProcessor(t)
+	underLoad(t)
+	m := newManager(t, nil)
+	for range runsOf(100) {
+		term := create(t, m, shellRequest("echo done"))
+		for term.State() == acpterm.StateRunning {
+			runtime.Gosched()
+		}
+		out := term.Output()
+		_, _, ended := term.Times()
+		require.NotNil(t, out.ExitStatus, "the state is %v", term.State())
+		require.Equal(t, "done\n", out.Output)
+		require.False(t, ended.IsZero())
+		require.Equal(t, acpterm.EndedByItself, term.EndedBy())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := term.Wait(ctx)
+		require.NoError(t, err)
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+}
+
+// splice hands its pages, with numbered lines, to the pipe for some milliseconds (man 2 vmsplice). It writes a page anew as
+// soon as a pipe's worth has followed it: by then it was read.
+func splice(args []string) {
+	const page = 4096
+	size, err := unix.FcntlInt(1, unix.F_GETPIPE_SZ, 0)
+	if err != nil {
+		panic(err)
+	}
+	slots := size/page + 1
+	mem, err := unix.Mmap(-1, 0, slots*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		panic(err)
+	}
+	line := 0
+	for end, n := time.Now().Add(time.Duration(number(args[0]))*time.Millisecond), 0; time.Now().Before(end); n++ {
+		left := mem[n%slots*page:][:page]
+		for i := 0; i < page; i += numberedLine {
+			copy(left[i:], fmt.Sprintf("%0*d\n", numberedLine-1, line))
+			line++
+		}
+		for len(left) > 0 {
+			vector := unix.Iovec{Base: &left[0]}
+			vector.SetLen(len(left))
+			done, _, errno := unix.Syscall6(unix.SYS_VMSPLICE, 1, uintptr(unsafe.Pointer(&vector)), 1, 0, 0, 0)
+			if errno != 0 && errno != unix.EINTR {
+				panic(errno)
+			}
+			if errno == 0 {
+				left = left[done:]
+			}
+		}
+		if n%slots == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+const numberedLine = 16 // bytes; divides a page
+
+// requireNumberedLines fails if a text is not the end of numbered lines.
+func requireNumberedLines(t testing.TB, text string) {
+	t.Helper()
+	text = text[len(text)%numberedLine:]
+	previous := -1
+	for ; text != ""; text = text[numberedLine:] {
+		n, err := strconv.Atoi(text[:numberedLine-1])
+		require.NoError(t, err)
+		if previous >= 0 {
+			require.Equal(t, previous+1, n)
+		}
+		previous = n
+	}
+}
+
+// Bytes are those that were written, whatever the command does with its memory afterwards.
+func TestPagesThatAreWrittenAnew(t *testing.T) {
+	underLoad(t)
+	m := newManager(t, nil)
+	for range runsOf(5) {
+		term := create(t, m, childRequest("splice", "300"))
+		for over := false; !over; {
+			select {
+			case <-term.Done():
+				over = true
+			case <-time.After(2 * time.Millisecond):
+			}
+			requireNumberedLines(t, term.Output().Output)
+		}
+		require.True(t, term.Output().ExitStatus.Success())
+		require.NotEmpty(t, term.Output().Output)
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+}

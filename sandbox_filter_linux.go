@@ -1,0 +1,141 @@
+package acpterm
+
+// The system calls that commands in bubblewrap are refused: those that reach what no namespace confines, and those
+// into parts of the kernel that few programs need and many attacks use. man 2 seccomp describes the filter's form.
+
+import (
+	"encoding/binary"
+	"errors"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// syscallRule refuses system calls: always, or by the value of one argument, if any of the last three fields is set. Of
+// the argument it compares the low 32 bits, which are all that the kernel uses of those in the rules.
+type syscallRule struct {
+	calls    []uint32
+	errno    unix.Errno // what the calls fail with
+	argument uint32     // the argument's index, from 0
+	allowed  []uint32   // all other values are refused
+	refused  []uint32   // these values are refused
+	flag     uint32     // values with this bit are refused
+}
+
+// syscallRules are the rules. ENOSYS is what a kernel built without the feature returns, and programs expect it.
+func syscallRules() []syscallRule {
+	return []syscallRule{
+		// AF_VSOCK reaches the hypervisor from every network namespace. The other families are rarely used, and so is
+		// their code in the kernel.
+		{calls: []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR}, errno: unix.EAFNOSUPPORT,
+			argument: 0, allowed: []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}},
+		// Operations of io_uring, such as IORING_OP_SOCKET, pass no filter.
+		{calls: []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}, errno: unix.ENOSYS},
+		// Keyrings are of the user and of the session outside: passwords, tickets, keys of encrypted file systems.
+		{calls: []uint32{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}, errno: unix.ENOSYS},
+		// In a user namespace that it made, a program has capabilities, and many attacks on kernels start there. It could not
+		// map user ids, as /proc is read-only. clone3 has its flags in memory, where no filter sees them; programs fall back
+		// to clone.
+		{calls: []uint32{unix.SYS_UNSHARE, unix.SYS_CLONE}, errno: unix.EPERM, argument: 0, flag: unix.CLONE_NEWUSER},
+		{calls: []uint32{unix.SYS_CLONE3}, errno: unix.ENOSYS},
+		// The kernel's log is the whole machine's.
+		{calls: []uint32{unix.SYS_SYSLOG}, errno: unix.ENOSYS},
+		// Few programs use these, and many attacks on kernels have.
+		{calls: []uint32{unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD}, errno: unix.ENOSYS},
+		// These put characters into a terminal's input, as if the user had typed or pasted them.
+		{calls: []uint32{unix.SYS_IOCTL}, errno: unix.EPERM,
+			argument: 1, refused: []uint32{unix.TIOCSTI, unix.TIOCLINUX}},
+	}
+}
+
+// syscallFilter returns the filter as bwrap reads it. The error is errors.ErrUnsupported on architectures that it has
+// not been written for.
+func syscallFilter() ([]byte, error) {
+	var architecture uint32
+	switch runtime.GOARCH {
+	case "amd64":
+		architecture = unix.AUDIT_ARCH_X86_64
+	case "arm64":
+		architecture = unix.AUDIT_ARCH_AARCH64
+	default:
+		return nil, &Error{Kind: ErrInternal, Err: errors.ErrUnsupported,
+			Reason: "no filter of system calls is known for " + runtime.GOARCH + ", see BubblewrapOptions.NoSyscallFilter"}
+	}
+	return binary.Append(nil, binary.NativeEndian, syscallProgram(architecture))
+}
+
+// syscallProgram is the filter as instructions.
+func syscallProgram(architecture uint32) []unix.SockFilter {
+	const (
+		number, arch = 0, 4       // offsets in struct seccomp_data
+		x32          = 0x40000000 // amd64's calls have second numbers from here on
+	)
+	program := []unix.SockFilter{
+		bpfLoad(arch), // of the call: a program can make those of i386 on amd64, which have other numbers
+		bpfUnlessEqual(architecture, 1), bpfReturn(unix.SECCOMP_RET_KILL_PROCESS),
+		bpfLoad(number),
+		bpfIfAtLeast(x32, 1), bpfRefuse(unix.ENOSYS),
+	}
+	for _, rule := range syscallRules() {
+		decision := rule.decision()
+		for _, call := range rule.calls {
+			program = append(program, bpfIfEqual(call, len(decision)))
+			program = append(program, decision...)
+		}
+	}
+	return append(program, bpfReturn(unix.SECCOMP_RET_ALLOW))
+}
+
+// decision decides about a call of the rule.
+func (r syscallRule) decision() []unix.SockFilter {
+	const arguments = 16 // offset in struct seccomp_data, of 8 bytes each, the low ones first
+	decision := []unix.SockFilter{bpfLoad(arguments + 8*r.argument)}
+	for _, value := range r.allowed {
+		decision = append(decision, bpfIfEqual(value, 1), bpfReturn(unix.SECCOMP_RET_ALLOW))
+	}
+	for _, value := range r.refused {
+		decision = append(decision, bpfIfEqual(value, 1), bpfRefuse(r.errno))
+	}
+	if r.flag != 0 {
+		decision = append(decision, bpfIfSet(r.flag, 1), bpfRefuse(r.errno))
+	}
+	if r.refused != nil || r.flag != 0 {
+		return append(decision, bpfReturn(unix.SECCOMP_RET_ALLOW))
+	}
+	return append(decision, bpfRefuse(r.errno))
+}
+
+// bpfLoad loads 32 bits of struct seccomp_data.
+func bpfLoad(offset uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
+}
+
+// bpfIfEqual skips the next n instructions unless what is loaded equals the value.
+func bpfIfEqual(value uint32, n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jf: uint8(n)}
+}
+
+// bpfIfAtLeast skips the next n instructions if what is loaded is less than the value.
+func bpfIfAtLeast(value uint32, n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: value, Jf: uint8(n)}
+}
+
+// bpfUnlessEqual skips the next n instructions if what is loaded equals the value.
+func bpfUnlessEqual(value uint32, n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jt: uint8(n)}
+}
+
+// bpfIfSet skips the next n instructions if no bit of the flag is in what is loaded.
+func bpfIfSet(flag uint32, n int) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: flag, Jf: uint8(n)}
+}
+
+// bpfReturn ends the filter.
+func bpfReturn(action uint32) unix.SockFilter {
+	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
+}
+
+// bpfRefuse ends the filter, and the call fails.
+func bpfRefuse(errno unix.Errno) unix.SockFilter {
+	return bpfReturn(unix.SECCOMP_RET_ERRNO | uint32(errno))
+}

@@ -1,0 +1,22 @@
+//go:build !amd64 && !arm64
+
+package acpterm_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// On an architecture without a filter there is no sandbox, unless one without a filter is asked for.
+func TestBubblewrapKnowsNoFilter(t *testing.T) {
+	needsBubblewrap(t)
+	_, err := acpterm.NewBubblewrap(nil)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "NoSyscallFilter")
+	_, err = acpterm.NewBubblewrap(&acpterm.BubblewrapOptions{NoSyscallFilter: true})
+	require.NoError(t, err)
+}

@@ -1,0 +1,227 @@
+package acpterm_test
+
+// Law 3 beside a load, for trees that are hard to find: programs that start one another and exit, daemons that execute
+// themselves, creates whose context ends, trees that are stopped, and hosts that are killed.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// treeScript is the program of the trees' processes: ROLE [NUMBER].
+const treeScript = `#!/bin/sh
+silent() { setsid "$0" "$@" </dev/null >/dev/null 2>&1 & }
+case $1 in
+sleep) exec sleep 300 ;;
+session) setsid "$0" sleep & "$0" sleep & wait ;;
+daemon) silent sleep; exit 0 ;;
+relay) silent relay2; exit 0 ;;
+relay2) silent relay3; exit 0 ;;
+relay3) exec "$0" sleep ;;
+reexecs) silent reexec "$2"; exit 0 ;;
+reexec) if [ "$2" -gt 0 ]; then exec "$0" reexec $(($2 - 1)); fi; exec sleep 300 ;;
+chain) if [ "$2" -gt 0 ]; then silent chain $(($2 - 1)); exit 0; fi; exec sleep 300 ;;
+linked) if [ "$2" -gt 0 ]; then silent linked $(($2 - 1)); fi; exec sleep 300 ;;
+threes) n=0; while [ $n -lt "$2" ]; do setsid "$0" three & n=$((n + 1)); done; wait ;;
+three) sleep 300 & sleep 300 & wait ;;
+esac
+`
+
+func writeTreeScript(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tree")
+	require.NoError(t, os.WriteFile(path, []byte(treeScript), 0o700))
+	return path
+}
+
+// treeRoles are trees of three or so, and longer chains.
+var treeRoles = [][]string{
+	{"session"}, {"daemon"}, {"relay"}, {"chain", "10"}, {"linked", "5"}, {"reexecs", "200"},
+}
+
+// raceTree creates a tree and ends it, both at some moment, and returns what is wrong.
+func raceTree(m *acpterm.Manager, script string, i int) error {
+	rnd := rand.New(rand.NewPCG(uint64(i), 3))
+	mark := fmt.Sprintf("%s_TREE=%d-%d", markVariable, os.Getpid(), i)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	cancelled := i%5 == 0
+	if cancelled {
+		defer time.AfterFunc(time.Duration(rnd.Int64N(int64(8*time.Millisecond))), cancel).Stop()
+	}
+	role := treeRoles[rnd.IntN(len(treeRoles))]
+	name, value := mark[:len(markVariable)+5], mark[len(markVariable)+6:]
+	term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: script, Args: role,
+		Env: []acpterm.EnvVariable{{Name: name, Value: value}}})
+	switch {
+	case err == nil:
+		if i%4 > 0 { // else at once, while processes leave the session and become programs
+			time.Sleep(time.Duration(rnd.Int64N(int64(20 * time.Millisecond))))
+		}
+		var ending sync.WaitGroup
+		var killed error
+		if rnd.IntN(2) == 0 {
+			ending.Go(func() { killed = term.Kill(context.Background()) })
+		}
+		err = m.Release(context.Background(), "s", term.ID())
+		ending.Wait()
+		err = errors.Join(err, killed)
+	case cancelled && errors.Is(err, acpterm.ErrCancelled):
+		err = nil
+	}
+	if left := runningWith(mark); len(left) > 0 {
+		err = fmt.Errorf("%q is left, and the error is %v", left, err)
+	}
+	if err != nil {
+		return fmt.Errorf("tree %d, %q: %w", i, role, err)
+	}
+	return nil
+}
+
+// runningWith are the processes with a variable in their environment, which a zombie has not.
+func runningWith(variable string) (found []string) {
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		environ, _ := os.ReadFile(entry + "/environ")
+		if bytes.Contains(environ, []byte(variable+"\x00")) {
+			stat, _ := os.ReadFile(entry + "/stat")
+			found = append(found, string(stat))
+		}
+	}
+	return found
+}
+
+// hostOfTrees is the child that makes and ends trees, and says what is wrong: SCRIPT COUNT. It may not call pidfd_open.
+func hostOfTrees(args []string) {
+	if err := refuseCall(unix.SYS_PIDFD_OPEN, unix.EPERM); err != nil {
+		panic(err)
+	}
+	m := acpterm.NewManager(&acpterm.Options{Escalation: quickly})
+	inParallel(number(args[1]), func(i int) {
+		if err := raceTree(m, args[0], 1_000_000+i); err != nil {
+			fmt.Println(err)
+		}
+	})
+	if err := m.Close(); err != nil {
+		fmt.Println(err)
+	}
+}
+
+func TestTreesThatAreHardToFind(t *testing.T) {
+	alsoOnOneProcessor(t)
+	underLoad(t)
+	m := newManager(t, &acpterm.Options{Escalation: quickly})
+	script := writeTreeScript(t)
+	inParallel(runsOf(200), func(i int) {
+		if err := raceTree(m, script, i); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTreesWherePidfdOpenIsRefused(t *testing.T) {
+	underLoad(t)
+	host := exec.Command(executable(), childMark, "host-of-trees", writeTreeScript(t), fmt.Sprint(runsOf(50)))
+	said, err := host.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Empty(t, string(said))
+}
+
+// A stopped process receives SIGTERM at once: the grace is not waited for.
+func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
+	underLoad(t)
+	const grace = time.Minute
+	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}})
+	script := writeTreeScript(t)
+	for range 4 {
+		term := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: script, Args: []string{"threes", "25"}})
+		mark := "ACPTERM_TERMINAL=" + string(term.ID())
+		var members []string
+		for len(members) < 1+25*3 {
+			members = markedProcesses(mark)
+		}
+		for _, stat := range members {
+			var pid int
+			fmt.Sscan(stat, &pid)
+			require.NoError(t, unix.Kill(pid, unix.SIGSTOP)) // none was ended, so the number is its own
+		}
+		begun := time.Now()
+		require.NoError(t, term.Kill(t.Context()))
+		require.Less(t, time.Since(begun), grace)
+		require.Equal(t, "SIGTERM", *term.Output().ExitStatus.Signal)
+		require.Empty(t, markedProcesses(mark))
+	}
+}
+
+// treeHost is the child that makes and ends trees until it is killed: JOURNAL SCRIPT.
+func treeHost(args []string) {
+	m := acpterm.NewManager(&acpterm.Options{Journal: args[0], Escalation: quickly})
+	fmt.Println("begun")
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		inParallel(64, func(i int) {
+			term, err := m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s", Command: args[1],
+				Args: treeRoles[i%len(treeRoles)]})
+			if err == nil && i%4 > 0 {
+				m.Release(context.Background(), "s", term.ID())
+			}
+		})
+	}
+}
+
+func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
+	underLoad(t)
+	script := writeTreeScript(t)
+	for i := range runsOf(15) {
+		journal := t.TempDir()
+		mark := fmt.Sprintf("%s=killed-%d-%d", markVariable, os.Getpid(), i)
+		host := exec.Command(executable(), childMark, "tree-host", journal, script)
+		host.Env = append(os.Environ(), mark)
+		stdout, err := host.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, host.Start())
+		_, err = bufio.NewReader(stdout).ReadString('\n')
+		require.NoError(t, err)
+		time.Sleep(time.Duration(i) * 20 * time.Millisecond) // any moment will do
+		require.NoError(t, host.Process.Kill())
+		host.Wait()
+		_, err = recoverQuickly(t, journal)
+		require.NoError(t, err)
+		// A child that was to become a command when its host died ends by itself.
+		require.Eventually(t, func() bool { return len(runningWith(mark)) == 0 }, time.Minute, time.Millisecond)
+		require.Empty(t, fileNames(t, journal))
+	}
+}
+
+// The first signal of a step is sent, however short the step is, and a step without a Wait has the documented one.
+func TestStepsWithoutAWait(t *testing.T) {
+	m := newManager(t, nil)
+	for _, c := range []struct {
+		child   string
+		step    acpterm.EscalationStep
+		outcome string
+	}{
+		{"stubborn", acpterm.EscalationStep{Signal: syscall.SIGKILL}, "SIGKILL"},
+		{"polite", acpterm.EscalationStep{Signal: syscall.SIGTERM}, "exit code 7"},
+		{"polite", acpterm.EscalationStep{Signal: syscall.SIGKILL, Wait: time.Minute}, "SIGKILL"},
+	} {
+		term := create(t, m, childRequest(c.child), acpterm.WithEscalation(c.step))
+		awaitOutput(t, term, "ready")
+		require.NoError(t, term.Kill(t.Context()))
+		require.Contains(t, term.Output().ExitStatus.String(), c.outcome)
+	}
+}

@@ -1,0 +1,170 @@
+package acpterm
+
+// Policies about the variables that an agent sets for a command.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SafeVariables are names and values of variables, as AllowVariables takes them, with which a program runs, loads,
+// reads and writes what it would without them: they say how it shows what it does, and in which language. Where only
+// some values are known to be so, such as cat for PAGER, these are listed. It is meant to be added to:
+//
+//	acpterm.AllowVariables(append(acpterm.SafeVariables(), "MY_PROJECT_*")...)
+func SafeVariables() []string {
+	return []string{
+		"CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES",
+		"TERM=dumb", "TERM=unknown", "TERM=ansi", "TERM=linux", "TERM=vt100", "TERM=xterm*", "TERM=screen*",
+		"TERM=tmux*",
+		"LANG=C", "LANG=POSIX", "LANG=C.UTF-8", "LANG=C.utf8", "LANG=??_??.UTF-8",
+		"LC_*=C", "LC_*=POSIX", "LC_*=C.UTF-8", "LC_*=C.utf8", "LC_*=??_??.UTF-8",
+		"TZ=UTC", "TZ=UTC0", "TZ=GMT", "TZ=Etc/UTC",
+		"PAGER=", "PAGER=cat", "MANPAGER=cat", "GIT_PAGER=", "GIT_PAGER=cat", "GH_PAGER=", "GH_PAGER=cat",
+		"SYSTEMD_PAGER=", "SYSTEMD_PAGER=cat",
+		"EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_EDITOR=:", "GIT_TERMINAL_PROMPT=0",
+		"GIT_OPTIONAL_LOCKS=0",
+		"DEBIAN_FRONTEND=noninteractive", "NODE_ENV=test", "NODE_ENV=development", "NODE_ENV=production",
+		"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONUTF8", "RUST_BACKTRACE",
+	}
+}
+
+// DangerousVariables are names of variables, as DenyVariables takes them, that make programs run, load, read or write
+// something else: by families, which hold harmless ones too, and those of systems, shells, languages and widely used
+// tools. Such a list is never complete: AllowVariables(SafeVariables()...) is the better guard. This one is for those
+// who cannot say what their agents need.
+func DangerousVariables() []string {
+	return []string{
+		// Families.
+		"*PATH", "*_PATH_*", "*PRELOAD*", "*FLAGS", "*_FLAGS_*", "*_OPTIONS", "*OPTS", "*OPT", "*_ARGS", "*_PROXY",
+		"*_CONFIG", "*_CONFIG_*", "*CONFIGDIR", "*_HOME", "*_ROOT", "*EDITOR", "VISUAL", "*PAGER", "*BROWSER",
+		"*SHELL", "*ASKPASS", "*_COMMAND", "*_WRAPPER", "*_LAUNCHER", "*_PLUGIN*", "*_STARTUP", "*_INIT", "*_RSH",
+		"*_SSH", "*_REGISTRY", "*_INDEX_URL", "*CA_BUNDLE", "*_CA_CERTS", "*_CERT_FILE", "*_CERT_DIR",
+
+		// The loader, the C library, and what programs link to.
+		"LD_*", "DYLD_*", "GLIBC_TUNABLES", "MALLOC_*", "LIBC_*", "LANGUAGE", "TEXTDOMAIN*", "TZDIR", "GETCONF_DIR",
+		"HOSTALIASES", "LOCALDOMAIN", "RESOLV_*", "GMON_OUT_PREFIX", "GCOV_*", "LLVM_*", "*SAN_OPTIONS", "OPENSSL_*",
+		"SSL_*", "SSLKEYLOGFILE", "GNUTLS_*", "NSS_*", "KRB5*", "SASL_*", "LDAP*", "P11_*", "TERMINFO*", "TERMCAP",
+		"GTK_*", "GDK_*", "GIO_*", "GST_*", "QT_*", "QML*", "XDG_*", "XLOCALEDIR", "XAUTHORITY", "DBUS_*", "VK_*",
+		"LIBGL_*", "MESA_*", "__EGL_*", "CUDA_*", "OCL_*", "OPENCL_*", "MAGICK_*", "GS_*",
+
+		// Where a user's files are.
+		"HOME", "HOMEDRIVE", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TMP", "TEMP", "TMPDIR",
+		"TEMPDIR",
+
+		// Shells.
+		"PATHEXT", "COMSPEC", "ENV", "BASH*", "KSH_*", "ZDOTDIR", "ZSH*", "IFS", "PS?", "FCEDIT", "HIST*", "INPUTRC",
+		"GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT", "FZF_*",
+
+		// Tools.
+		"GIT_*", "GITHUB_*", "GH_*", "HG*", "SVN_*", "CVS*", "SSH_*", "SUDO_*", "GNUPG*", "GPG_*", "RSYNC_*",
+		"CURL_*", "WGET*", "*WGETRC", "TAR_*", "TAPE", "ZIP*", "UNZIP*", "GZIP", "BZIP*", "XZ_*", "ZSTD_*", "RAR",
+		"RSH", "LESS*", "MORE", "GROFF_*", "TROFF*", "VIM*", "NVIM*", "EXINIT", "EMACS*", "SYSTEMD_*",
+		"NOTIFY_SOCKET", "RIPGREP_*", "ACK*", "BAT_*", "DELTA_*", "TEX*", "BIBINPUTS", "BSTINPUTS", "PG*", "PSQL*",
+		"MYSQL*", "LIBMYSQL_*", "SQLITE_*", "REDISCLI_*", "DOCKER_*", "COMPOSE_*", "BUILDKIT_*", "BUILDX_*",
+		"CONTAINER*", "PODMAN_*", "KUBE*", "HELM_*", "TF_*", "VAGRANT_*", "PACKER_*", "ANSIBLE_*", "AWS_*", "AZURE_*",
+		"GOOGLE_*", "CLOUDSDK_*", "VAULT_*",
+
+		// Compilers and what builds with them.
+		"CC", "CXX", "CPP", "LD", "AR", "AS", "FC", "NM", "RANLIB", "STRIP", "OBJCOPY", "LEX", "YACC", "RM", "MAKE*",
+		"GNUMAKE*", "GCC_*", "CCC_*", "CCACHE_*", "DISTCC_*", "SCCACHE_*", "CMAKE_*", "CTEST_*", "NINJA_*", "MESON*",
+		"PKG_CONFIG*", "CONFIG_SITE", "ACLOCAL*", "AUTOCONF", "AUTOHEADER", "AUTOM4TE", "AUTOMAKE", "M4*", "LIBTOOL*",
+		"BAZEL*", "DEVELOPER_DIR", "SDKROOT",
+
+		// Languages.
+		"PYTHON*", "PIP_*", "PIPX_*", "PIPENV_*", "POETRY_*", "UV_*", "VIRTUAL_ENV", "CONDA*", "PYENV*", "PYTEST_*",
+		"TOX_*", "NODE_*", "NPM_*", "YARN_*", "PNPM_*", "COREPACK_*", "NVM_*", "VOLTA_*", "TS_NODE_*", "DENO_*",
+		"BUN_*", "ELECTRON_*", "BABEL_*", "ESLINT_*", "PERL*", "RUBY*", "GEM_*", "BUNDLE*", "RAKE*", "RBENV_*",
+		"PHP*", "COMPOSER*", "LUA*", "TCL*", "R_*", "JULIA_*", "GUILE_*", "JAVA*", "_JAVA*", "JDK_*", "JRE_*",
+		"MAVEN_*", "M2_*", "MVN*", "GRADLE_*", "ANT_*", "SBT_*", "KOTLIN_*", "SCALA_*", "GROOVY_*", "DOTNET*",
+		"CORECLR_*", "COMPLUS_*", "NUGET_*", "MSBUILD*", "GO*", "GCCGO", "CGO_*", "CARGO*", "RUSTC*", "RUSTDOC*",
+		"RUSTUP_*", "GHC*", "CABAL_*", "STACK_*", "OCAML*", "CAML*", "OPAM*", "ERL_*", "ELIXIR_*", "MIX_*", "HEX_*",
+		"NIX_*", "SWIFT_*",
+	}
+}
+
+// AllowVariables denies commands for which the agent sets a variable that is none of these. Each is a name, or
+// "NAME=value" for a variable that may have only that value. In both "*" stands for any text, "?" for one character; on
+// Windows the case of a name does not count. Without names the agent may set none. A value that is not known
+// (Proposal.ValuesUnknown) is none that is listed. What the embedder puts into the environment is not looked at.
+//
+// AllowVariables(SafeVariables()...) is the guard to begin with.
+func AllowVariables(names ...string) Policy {
+	allowed := variablePatterns(names, envKey)
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+		for _, v := range p.Requested.Env {
+			name, known := envKey(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
+			problem := "must not be set"
+			if !slices.ContainsFunc(allowed, func(a variablePattern) bool {
+				if !a.name.matches(name) {
+					return false
+				}
+				problem = "must not have this value"
+				return a.anyValue || known && a.value.matches(v.Value)
+			}) {
+				return refuseVariable("allow-variables", v, problem)
+			}
+		}
+		return Decision{Verdict: Allow, Rule: "allow-variables"}
+	})
+}
+
+// DenyVariables denies commands for which the agent sets a variable that is one of these, which are as for
+// AllowVariables, but that the case of names does not count on any system: some programs ignore it. A value that is not
+// known counts as one that is listed. It lets through all that nobody thought of; AllowVariables does not.
+func DenyVariables(names ...string) Policy {
+	denied := variablePatterns(names, strings.ToUpper)
+	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+		for _, v := range p.Requested.Env {
+			name, known := strings.ToUpper(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
+			if slices.ContainsFunc(denied, func(d variablePattern) bool {
+				return d.name.matches(name) && (d.anyValue || !known || d.value.matches(v.Value))
+			}) {
+				return refuseVariable("deny-variables", v, "must not be set")
+			}
+		}
+		return Decision{Verdict: Allow, Rule: "deny-variables"}
+	})
+}
+
+func refuseVariable(rule string, v EnvVariable, problem string) Decision {
+	return Decision{Verdict: Deny, Rule: rule, Reason: fmt.Sprintf("the variable %q %s", v.Name, problem)}
+}
+
+// InheritVariables returns those variables of an environment, such as os.Environ(), that are one of these, which are as
+// for AllowVariables: for Options.Env and SessionOptions.Env. Without names it is empty and not nil, so that commands
+// inherit nothing.
+func InheritVariables(environ []string, names ...string) []string {
+	patterns := variablePatterns(names, envKey)
+	inherited := []string{}
+	for _, variable := range environ {
+		name, value, _ := cutVariable(variable)
+		if slices.ContainsFunc(patterns, func(v variablePattern) bool {
+			return v.name.matches(envKey(name)) && (v.anyValue || v.value.matches(value))
+		}) {
+			inherited = append(inherited, variable)
+		}
+	}
+	return inherited
+}
+
+// variablePattern is a name, or "NAME=value".
+type variablePattern struct {
+	name, value pattern
+	anyValue    bool
+}
+
+// variablePatterns reads them. key is what makes two names the same.
+func variablePatterns(texts []string, key func(string) string) []variablePattern {
+	patterns := make([]variablePattern, len(texts))
+	for i, text := range texts {
+		name, value, one := cutVariable(text)
+		if !one {
+			name = text
+		}
+		patterns[i] = variablePattern{pattern(key(name)), pattern(value), !one}
+	}
+	return patterns
+}

@@ -5,6 +5,7 @@ package acptermtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -56,23 +57,43 @@ func (t *Turn) Update(update any) error {
 // NewAgent returns a client's end of a connection in memory, in place of an agent's standard input and output. At the
 // other end is an agent: it answers initialize and session/new, calls turn for each session/prompt, in a goroutine of its
 // own, and answers with the stop reason "end_turn" when turn has returned, "cancelled" if the turn was cancelled, or
-// turn's error. Everything else is answered -32601.
+// turn's error. A turn that calls t.Fatal does not return; its prompt is answered with an error too. Everything else is
+// answered -32601.
 //
 // When the test ends the connection is closed and the turns' contexts end; the test fails if the program under test has
 // sent the agent what is no message, and waits for the turns to return.
 func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	client, own := net.Pipe()
 	a := &scriptedAgent{play: turn, sessions: make(map[acpterm.SessionID]string), running: make(map[acpterm.SessionID]context.CancelFunc)}
-	skipped := func(s acpterm.SkippedLine) { t.Errorf("acptermtest: the agent got a line that is no message: %v", s) }
+	skipped := func(s acpterm.SkippedLine) {
+		t.Errorf("acptermtest: the agent got a line of %d bytes that is no message, it %s: %.1000q",
+			s.Bytes, s.Reason, s.Text)
+	}
+	stream := &readStream{acpterm.NewStream(own, acpterm.WithSkippedLines(skipped)), make(chan struct{})}
 	ctx, end := context.WithCancel(context.Background())
-	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(own, acpterm.WithSkippedLines(skipped)), a)
+	conn := jsonrpc2.NewConn(ctx, stream, a)
 	t.Cleanup(func() {
+		client.Close()
+		<-stream.ended // what was written before is read, so skipped is not called any more
 		conn.Close()
-		<-conn.DisconnectNotify()
 		end()
 		a.turns.Wait()
 	})
 	return client
+}
+
+// readStream is a Stream that tells when nothing more will be read.
+type readStream struct {
+	*acpterm.Stream
+	ended chan struct{} // closed when ReadObject has failed, after which jsonrpc2 does not call it
+}
+
+func (s *readStream) ReadObject(v any) error {
+	err := s.Stream.ReadObject(v)
+	if err != nil {
+		close(s.ended)
+	}
+	return err
 }
 
 // scriptedAgent is a jsonrpc2.Handler.
@@ -165,20 +186,29 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 	}
 	a.turns.Go(func() {
 		defer cancel()
-		err := a.play(turn)
-		a.mu.Lock()
-		delete(a.running, turn.SessionID)
-		a.mu.Unlock()
-		switch {
-		case ctx.Err() != nil:
-			conn.Reply(context.Background(), id, map[string]string{"stopReason": "cancelled"})
-		case err != nil:
-			conn.ReplyWithError(ctx, id, acpterm.ResponseError(err))
-		default:
-			conn.Reply(ctx, id, map[string]string{"stopReason": "end_turn"})
-		}
+		err := errNoReturn
+		defer func() { // t.Fatal in a turn ends the goroutine, and the prompt has to be answered
+			if p := recover(); p != nil {
+				panic(p)
+			}
+			a.mu.Lock()
+			delete(a.running, turn.SessionID)
+			a.mu.Unlock()
+			switch {
+			case ctx.Err() != nil && err != errNoReturn:
+				conn.Reply(context.Background(), id, map[string]string{"stopReason": "cancelled"})
+			case err != nil:
+				conn.ReplyWithError(context.Background(), id, acpterm.ResponseError(err))
+			default:
+				conn.Reply(ctx, id, map[string]string{"stopReason": "end_turn"})
+			}
+		}()
+		err = a.play(turn)
 	})
 }
+
+// errNoReturn is what a prompt is answered with whose turn ended its goroutine.
+var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
 // Connect returns an agent's end of a connection in memory to a handler, and to nothing else of an ACP client: for tests
 // of what a Handler's options do. The connection is closed when the test ends.

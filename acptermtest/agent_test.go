@@ -6,9 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
@@ -88,6 +93,57 @@ func TestOneTurnAtATime(t *testing.T) {
 	})
 }
 
+// failingVariable names the test of failing that TestFailing is, in a process of TestFailuresAreReported.
+const failingVariable = "ACPTERMTEST_FAILING"
+
+// failing are tests that fail.
+var failing = map[string]func(*testing.T){
+	"fatal": func(t *testing.T) {
+		stdio := acptermtest.NewAgent(t, func(*acptermtest.Turn) error {
+			t.Fatal("said in a turn")
+			return nil
+		})
+		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(stdio), &noTerminals{})
+		defer conn.Close()
+		require.NoError(t, conn.Call(t.Context(), "session/new", map[string]any{"cwd": "/"}, nil))
+		err := conn.Call(t.Context(), "session/prompt", json.RawMessage(`{"sessionId":"session-1","prompt":[]}`), nil)
+		require.ErrorContains(t, err, "the turn did not return")
+	},
+	"stray": func(t *testing.T) { // the test ends when the line is written
+		stdio := acptermtest.NewAgent(t, func(*acptermtest.Turn) error { return nil })
+		io.WriteString(stdio, "a line of a log\n")
+	},
+}
+
+func TestFailing(t *testing.T) {
+	if test := failing[os.Getenv(failingVariable)]; test != nil {
+		test(t)
+	}
+}
+
+// A failure is reported in each run, and neither hangs the test nor ends the program.
+func TestFailuresAreReported(t *testing.T) {
+	const runs = 100
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for name, text := range map[string]string{
+		"fatal": "said in a turn",
+		"stray": `agent got a line of 15 bytes that is no message, it is not JSON: "a line of a log"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			command := exec.CommandContext(ctx, self, "-test.run=^TestFailing$", fmt.Sprint("-test.count=", runs))
+			command.Env = append(os.Environ(), failingVariable+"="+name)
+			output, err := command.CombinedOutput()
+			require.NoError(t, ctx.Err(), "it hangs")
+			require.Error(t, err)
+			require.Equal(t, runs, strings.Count(string(output), text), "%s", output[:min(len(output), 4000)])
+			require.Equal(t, runs, strings.Count(string(output), "--- FAIL: TestFailing "))
+		})
+	}
+}
+
 func TestAgentGotGarbage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &complaints{TB: t}
@@ -96,7 +152,7 @@ func TestAgentGotGarbage(t *testing.T) {
 		_, err := io.WriteString(stdio, "a line of a log\n")
 		require.NoError(t, err)
 		synctest.Wait()
-		require.Contains(t, c.end(), "no message")
+		require.Contains(t, c.end(), `no message, it is not JSON: "a line of a log"`)
 	})
 }
 

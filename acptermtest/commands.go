@@ -3,6 +3,7 @@ package acptermtest
 // Made-up commands: a Runner that starts functions.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc32"
@@ -18,7 +19,8 @@ import (
 // program, such as "go", for all its commands that have no key of their own; or "*", for all others. A program that is in
 // no key does not exist. A command that no key is for cannot be started: its create fails with acpterm.ErrInternal.
 //
-// Directories exist, whatever they are called, and programs are in /usr/bin. Limits are taken as kept.
+// Directories exist, whatever they are called, and programs are in /usr/bin; one that is named by a relative path is in
+// the command's directory, or in / if that is not set. Limits are taken as kept.
 //
 // It is safe for concurrent use as long as nobody changes the map.
 type Commands map[string]Script
@@ -53,7 +55,7 @@ func (c Commands) Look(_ context.Context, command acpterm.Command) (string, erro
 	case path.IsAbs(name):
 		return name, nil
 	case strings.Contains(name, "/"):
-		return path.Join(command.Dir, name), nil
+		return path.Join(cmp.Or(command.Dir, "/"), name), nil
 	}
 	return "/usr/bin/" + name, nil
 }

@@ -78,6 +78,20 @@ func TestWhichScriptIsStarted(t *testing.T) {
 	}
 }
 
+// Without a directory the commands have none of this system's, and relative paths are below /.
+func TestCommandWithoutADirectory(t *testing.T) {
+	o := acpterm.Options{Runner: acptermtest.Commands{"build.sh": func(p *acptermtest.Process) int {
+		fmt.Fprintf(p, "%q", p.Command().Dir)
+		return 0
+	}}}
+	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
+		term := create(t, m, "./build.sh")
+		term.Wait(t.Context())
+		require.Equal(t, `""`, term.Output().Output)
+		require.Equal(t, "/build.sh", term.Command().Path)
+	})
+}
+
 func TestHowScriptsEnd(t *testing.T) {
 	quits := func(p *acptermtest.Process) int {
 		p.Catch(syscall.SIGTERM)

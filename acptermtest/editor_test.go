@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -288,6 +290,68 @@ func TestTranscriptOfATurn(t *testing.T) {
 		require.NoError(t, e.close())
 		transcript.Golden(t, "testdata/turn.txt")
 	})
+}
+
+// What an agent and its client say to each other is the same in each run, whichever of two requests is answered first.
+func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
+	const runs = 200
+	runMake := func(o agent.RunOptions) func(*acptermtest.Turn) error {
+		return func(turn *acptermtest.Turn) error {
+			_, err := turn.Terminals.Run(turn.Context(), turn.Command("make"), o)
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		turn   func(*acptermtest.Turn) error
+		cancel bool
+		bubble bool
+	}{
+		{name: "timeout", turn: runMake(agent.RunOptions{Timeout: time.Minute}), bubble: true},
+		{name: "timeout in real time", turn: runMake(agent.RunOptions{Timeout: time.Millisecond})},
+		{name: "output from the start", turn: runMake(agent.RunOptions{
+			Timeout: time.Minute,
+			Created: func(terminal *agent.Terminal) { terminal.Output(context.Background()) },
+		}), bubble: true},
+		{name: "cancelled", turn: runMake(agent.RunOptions{}), cancel: true, bubble: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			golden := filepath.Join(t.TempDir(), "golden.txt")
+			var first string
+			play := func(t *testing.T) {
+				m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Block}})
+				transcript := acptermtest.Record(acptermtest.NewAgent(t, c.turn))
+				e, err := open(t.Context(), m, transcript, "/project")
+				require.NoError(t, err)
+				if c.cancel {
+					time.AfterFunc(time.Second, func() {
+						e.conn.Notify(context.Background(), "session/cancel", map[string]any{"sessionId": e.session})
+					})
+				}
+				_, err = e.prompt(t.Context(), "build it")
+				require.NoError(t, err)
+				if c.bubble {
+					synctest.Wait() // a cancelled request may be answered last
+				}
+				require.NoError(t, e.close())
+				if first == "" {
+					first = transcript.String()
+					require.NoError(t, os.WriteFile(golden, []byte(first), 0o666))
+				}
+				transcript.Golden(t, golden)
+				if !c.cancel {
+					require.Equal(t, first, transcript.String())
+				}
+			}
+			for range runs {
+				if c.bubble {
+					synctest.Test(t, play)
+				} else {
+					t.Run("", play)
+				}
+			}
+		})
+	}
 }
 
 // A test without processes is one that can be run as often as it takes to see what happens only now and then.

@@ -4,12 +4,14 @@ package acptermtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,11 +75,12 @@ func (tr *Transcript) Replace(text, by string) {
 var changing = regexp.MustCompile(`term_[0-9A-HJKMNP-TV-Z]{26}|"terminal-[A-Z2-7]{8}-`)
 
 // String is the lines so far, each with "agent: " or "client: " before it, in the order in which the client read and
-// wrote them. Terminals are "term_1", "term_2" in the order in which they appear, and the requests of an agent.Client
-// have ids such as "terminal-1".
+// wrote them; but one side's answers that follow one another are in the order of their requests, since the order in
+// which several requests are answered is not promised. Terminals are "term_1", "term_2" in the order in which they
+// appear, and the requests of an agent.Client have ids such as "terminal-1".
 func (tr *Transcript) String() string {
 	tr.mu.Lock()
-	text := strings.Join(append(tr.lines, ""), "\n")
+	text := strings.Join(append(answersSorted(tr.lines), ""), "\n")
 	replacer := strings.NewReplacer(tr.replacements...)
 	tr.mu.Unlock()
 	names := make(map[string]string)
@@ -118,38 +121,81 @@ func (tr *Transcript) Golden(t testing.TB, file string) {
 		t.Fatalf("acptermtest: %v (%s=1 writes it)", err, updateVariable)
 	}
 	want := strings.ReplaceAll(string(data), "\r\n", "\n") // as git may check it out
-	if difference := firstDifference(answersBelow(want), answersBelow(got)); difference != "" {
+	if difference := firstDifference(answersBelow(linesOf(want)), answersBelow(linesOf(got))); difference != "" {
 		t.Errorf("acptermtest: the transcript is not that of %s (%s=1 writes it):\n%s", file, updateVariable, difference)
 	}
 }
 
-// answersBelow returns the lines of a transcript with each answer moved up to below its request.
-func answersBelow(text string) (lines []string) {
-	type key struct{ asked, id string }
-	answers := make(map[key]string)
+func linesOf(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
+
+// requestsOf returns, for each line that is an answer, the index of the line that it answers; -1 for all others. A
+// second answer to a request counts as such until the request's id is used again.
+func requestsOf(lines []string) []int {
 	other := map[string]string{"agent": "client", "client": "agent"}
-	parse := func(line string) (who string, m message) {
-		who, rest, _ := strings.Cut(line, ": ")
-		json.Unmarshal([]byte(rest), &m) // what cannot be parsed stays where it is
-		return who, m
-	}
-	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	for _, line := range all {
-		if who, m := parse(line); m.isAnswer() {
-			answers[key{other[who], string(m.ID)}] = line
+	type key struct{ asked, id string }
+	open := make(map[key][]int)   // requests without an answer
+	answered := make(map[key]int) // the last one with an answer
+	requests := make([]int, len(lines))
+	for i, line := range lines {
+		requests[i] = -1
+		who, text, _ := strings.Cut(line, ": ")
+		var m message
+		json.Unmarshal([]byte(text), &m) // what cannot be parsed is neither
+		switch k := (key{other[who], string(m.ID)}); {
+		case m.ID == nil:
+		case m.Method != nil:
+			k.asked = who
+			open[k] = append(open[k], i)
+		case len(open[k]) > 0:
+			requests[i], answered[k] = open[k][0], open[k][0]
+			open[k] = open[k][1:]
+		default:
+			if request, ok := answered[k]; ok {
+				requests[i] = request
+			}
 		}
 	}
-	for _, line := range all {
-		who, m := parse(line)
-		if m.isAnswer() {
-			continue
-		}
-		lines = append(lines, line)
-		if answer, ok := answers[key{who, string(m.ID)}]; ok && m.ID != nil {
-			lines = append(lines, answer)
+	return requests
+}
+
+// answersBelow returns the lines of a transcript with each answer moved up to below its request.
+func answersBelow(lines []string) (moved []string) {
+	answers := make(map[int][]string)
+	requests := requestsOf(lines)
+	for i, request := range requests {
+		answers[request] = append(answers[request], lines[i])
+	}
+	for i, request := range requests {
+		if request < 0 {
+			moved = append(append(moved, lines[i]), answers[i]...)
 		}
 	}
-	return lines
+	return moved
+}
+
+// answersSorted returns the lines of a transcript with one side's answers that follow one another sorted by their
+// requests.
+func answersSorted(lines []string) []string {
+	requests := requestsOf(lines)
+	order := make([]int, len(lines))
+	for i := range order {
+		order[i] = i
+	}
+	side := func(i int) string { return lines[i][:strings.Index(lines[i], ": ")] }
+	together := func(i, j int) bool { return requests[i] >= 0 && requests[j] >= 0 && side(i) == side(j) }
+	for begin := 0; begin < len(lines); {
+		end := begin + 1
+		for end < len(lines) && together(begin, end) {
+			end++
+		}
+		slices.SortStableFunc(order[begin:end], func(a, b int) int { return cmp.Compare(requests[a], requests[b]) })
+		begin = end
+	}
+	sorted := make([]string, len(lines))
+	for i, from := range order {
+		sorted[i] = lines[from]
+	}
+	return sorted
 }
 
 // message is what of a line tells requests and answers apart.
@@ -157,8 +203,6 @@ type message struct {
 	ID     json.RawMessage
 	Method *string
 }
-
-func (m message) isAnswer() bool { return m.ID != nil && m.Method == nil }
 
 // firstDifference shows the first line that differs; nothing if none does.
 func firstDifference(want, got []string) string {

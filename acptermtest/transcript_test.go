@@ -45,7 +45,9 @@ func TestGolden(t *testing.T) {
 		{"the same", "agent: " + ask + "\nagent: {\"id\":7,\"result\":1}\n", ""},
 		{"with a carriage return", "agent: " + ask + "\r\nagent: {\"id\":7,\"result\":1}\r\n", ""},
 		{"another line", "agent: {\"id\":2,\"method\":\"m\"}\nagent: {\"id\":7,\"result\":1}\n", "want agent: {\"id\":2,\"method\":\"m\"}\n got agent: " + ask},
-		{"a line more", "agent: " + ask + "\nagent: {\"method\":\"n\"}\nagent: {\"id\":7,\"result\":1}\n", "want agent: {\"method\":\"n\"}\n got (the end)"},
+		{"a line more", "agent: " + ask + "\nagent: {\"method\":\"n\"}\nagent: {\"id\":7,\"result\":1}\n",
+			"want agent: {\"method\":\"n\"}\n got agent: {\"id\":7"},
+		{"an answer less", "agent: " + ask + "\n", "want (the end)\n got agent: {\"id\":7"},
 		{"a line less", "", "want \n got agent: " + ask},
 		{"another side", "client: " + ask + "\nagent: {\"id\":7,\"result\":1}\n", "want client: " + ask},
 	} {
@@ -75,6 +77,11 @@ func TestGoldenAnswers(t *testing.T) {
 		{[]string{`{"id":"x","result":2}`, `{"id":1,"result":1}`}, true},
 		{[]string{`{"id":"x","result":1}`, `{"id":1,"result":2}`}, false},
 		{[]string{`{"id":1,"result":1}`}, false},
+		{[]string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":1,"result":1}`}, false},
+		{[]string{`{"id":1,"result":1}`, `{"id":1,"result":1}`, `{"id":"x","result":2}`}, false},
+		{[]string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":2,"result":1}`}, false},
+		{[]string{`{"id":"1","result":1}`, `{"id":1,"result":1}`, `{"id":"x","result":2}`}, false},
+		{[]string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":null,"error":{"code":-32700,"message":""}}`}, false},
 	} {
 		client, agent := net.Pipe()
 		transcript := acptermtest.Record(client)
@@ -97,4 +104,28 @@ func TestGoldenAnswers(t *testing.T) {
 		transcript.Golden(complaints, file)
 		require.Equal(t, c.same, complaints.end() == "", c.answers)
 	}
+}
+
+// The order in which several requests are answered does not show.
+func TestAnswersInAnyOrder(t *testing.T) {
+	answer := func(order ...string) string {
+		client, agent := net.Pipe()
+		transcript := acptermtest.Record(client)
+		go func() {
+			for _, id := range []string{"1", "2", "3"} {
+				fmt.Fprintf(agent, `{"id":%s,"method":"a"}`+"\n", id)
+			}
+			io.Copy(io.Discard, agent)
+		}()
+		_, err := io.ReadFull(transcript, make([]byte, 3*len(`{"id":1,"method":"a"}`+"\n")))
+		require.NoError(t, err)
+		for _, id := range order {
+			fmt.Fprintf(transcript, `{"id":%s,"result":{}}`+"\n", id)
+		}
+		require.NoError(t, transcript.Close())
+		return transcript.String()
+	}
+	require.Equal(t, answer("1", "2", "3"), answer("3", "1", "2"))
+	require.NotEqual(t, answer("1", "2", "3"), answer("3", "1"))
+	require.NotEqual(t, answer("1", "2"), answer("1", "3"))
 }

@@ -1,7 +1,6 @@
 package agent
 
-// One request and its answer. jsonrpc2 blocks while the other end does not read, whatever the context says, and sends no
-// cancel; so each request has a goroutine of its own, and whoever makes the call waits for that or for the context.
+// One request and its answer. jsonrpc2 sends no cancel when a context ends, so this does.
 
 import (
 	"context"
@@ -13,108 +12,114 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// call is a request.
+// call is what is requested.
 type call struct {
 	method   string
 	terminal acpterm.TerminalID // empty for a create
 	params   any
 
-	// late gets the result that comes after the call was given up. Nil: then nobody cares, and the answer is not
-	// waited for.
+	// late receives a result that arrives after the call was given up. Nil: such a result is dropped.
 	late func(result json.RawMessage)
 }
 
-// answer is what became of a request.
-type answer struct {
-	result json.RawMessage
-	err    error // as jsonrpc2 has it
+// request is a call that is refused, queued or sent.
+type request struct {
+	call
+	client  *Client
+	refused error // nil: it is queued or sent
+	id      jsonrpc2.ID
+	params  json.RawMessage
+	written chan struct{}   // closed when it is written, or could not be
+	waiter  jsonrpc2.Waiter // once written
+	err     error           // likewise
 }
 
-// do makes a call and returns the result as it came.
-func (c *Client) do(ctx context.Context, k call) (json.RawMessage, error) {
+// send queues a request, unless ctx has ended or the client did not advertise the method. It does not block. Requests
+// are sent in the order of these calls.
+func (c *Client) send(ctx context.Context, k call) *request {
+	refuse := func(err error) *request { return &request{refused: err} }
 	if err := c.require(k.method); err != nil {
-		return nil, err
+		return refuse(err)
 	}
 	if ctx.Err() != nil {
-		return nil, k.gaveUp(ctx)
+		return refuse(k.gaveUp(ctx))
 	}
-	// Here and not in the goroutine, so that the caller can change the request afterwards.
 	params, err := json.Marshal(k.params)
 	if err != nil {
-		return nil, &Error{Method: k.method, TerminalID: k.terminal, Kind: acpterm.ErrInvalidParams, Err: err}
+		return refuse(&Error{Method: k.method, TerminalID: k.terminal, Kind: acpterm.ErrInvalidParams, Err: err})
 	}
-	answers := make(chan answer) // without a buffer: an answer that is taken is not late
-	go c.exchange(ctx, k, params, answers)
-	select {
-	case a := <-answers:
-		if a.err != nil {
-			return nil, k.failed(a.err)
-		}
-		return a.result, nil
-	case <-ctx.Done():
-		return nil, k.gaveUp(ctx)
+	r := &request{
+		call: k, client: c, params: params, written: make(chan struct{}),
+		id: jsonrpc2.ID{Str: c.idPrefix + strconv.FormatUint(c.ids.Add(1), 10), IsString: true},
 	}
+	c.out.add(r)
+	return r
 }
 
-// exchange sends a request and hands over its answer, or, when nobody takes that any more, cancels the request. It
-// outlives the call for as long as the request cannot be written and, if there is a use for a late result, until that has
-// come; but not the connection.
-func (c *Client) exchange(ctx context.Context, k call, params json.RawMessage, answers chan<- answer) {
-	id := jsonrpc2.ID{Str: c.idPrefix + strconv.FormatUint(c.ids.Add(1), 10), IsString: true}
-	w, err := c.dispatch(ctx, k.method, params, id)
-	if err != nil {
-		select {
-		case answers <- answer{err: err}:
-		case <-ctx.Done():
-		}
-		return
-	}
-	var a answer
-	a.err = w.Wait(ctx, &a.result)
-	if a.err == nil || a.err != ctx.Err() {
-		select {
-		case answers <- a:
-			return
-		case <-ctx.Done():
-		}
-	} else {
-		c.cancel(id)
-		if k.late != nil {
-			a.err = w.Wait(context.Background(), &a.result)
-		}
-	}
-	if k.late != nil && a.err == nil {
-		k.late(a.result)
-	}
-}
-
-// dispatch writes a request. When it fails, none was written that the client could answer.
-func (c *Client) dispatch(ctx context.Context, method string, params json.RawMessage, id jsonrpc2.ID) (jsonrpc2.Waiter, error) {
-	// One at a time: what waits here can still be given up, and is then never sent.
-	select {
-	case c.sending <- struct{}{}:
-	case <-ctx.Done():
-		return jsonrpc2.Waiter{}, ctx.Err()
-	case <-c.conn.DisconnectNotify():
-		return jsonrpc2.Waiter{}, jsonrpc2.ErrClosed
-	}
-	defer func() { <-c.sending }()
-	w, err := c.conn.DispatchCall(ctx, method, params, jsonrpc2.PickID(id))
-	if err != nil && err != jsonrpc2.ErrClosed {
+// write writes the request. When it fails, the client got nothing that it could answer.
+func (r *request) write() {
+	defer close(r.written)
+	r.waiter, r.err = r.client.conn.DispatchCall(context.Background(), r.method, r.params, jsonrpc2.PickID(r.id))
+	if r.err != nil && r.err != jsonrpc2.ErrClosed {
 		// The params are JSON already, so it is the connection that does not take them.
-		err = fmt.Errorf("%w: %w", jsonrpc2.ErrClosed, err)
+		r.err = fmt.Errorf("%w: %w", jsonrpc2.ErrClosed, r.err)
 	}
-	return w, err
 }
 
-// cancel tells the client that nobody wants an answer any more. Should that fail, the connection is gone.
-func (c *Client) cancel(id jsonrpc2.ID) {
+// answer returns the result as it came. When ctx ends first, the request is cancelled.
+func (r *request) answer(ctx context.Context) (json.RawMessage, error) {
+	if r.refused != nil {
+		return nil, r.refused
+	}
 	select {
-	case c.sending <- struct{}{}:
-	case <-c.conn.DisconnectNotify():
+	case <-r.written:
+	case <-r.client.conn.DisconnectNotify():
+		return nil, r.failed(jsonrpc2.ErrClosed)
+	case <-ctx.Done():
+		return nil, r.giveUp(ctx)
+	}
+	if r.err != nil {
+		return nil, r.failed(r.err)
+	}
+	var result json.RawMessage
+	err := r.waiter.Wait(ctx, &result)
+	switch {
+	case err == nil:
+		return result, nil
+	case err == ctx.Err():
+		return nil, r.giveUp(ctx)
+	}
+	return nil, r.failed(err)
+}
+
+// giveUp cancels the request, or withdraws it if it is not sent yet, and returns the call's error. It does not block.
+func (r *request) giveUp(ctx context.Context) error {
+	if !r.client.out.withdraw(r) {
+		r.client.out.add(&cancellation{r})
+		if r.late != nil {
+			go r.awaitLate()
+		}
+	}
+	return r.gaveUp(ctx)
+}
+
+// awaitLate is a goroutine that ends with the answer or the connection.
+func (r *request) awaitLate() {
+	<-r.written
+	if r.err != nil {
 		return
 	}
-	defer func() { <-c.sending }()
-	c.conn.Notify(context.Background(), acpterm.MethodCancelRequest,
-		acpterm.CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(id.Str))})
+	var result json.RawMessage
+	if r.waiter.Wait(context.Background(), &result) == nil {
+		r.late(result)
+	}
+}
+
+// cancellation is a $/cancel_request.
+type cancellation struct{ request *request }
+
+// write writes the cancellation. Should that fail, the connection is gone.
+func (c *cancellation) write() {
+	c.request.client.conn.Notify(context.Background(), acpterm.MethodCancelRequest,
+		acpterm.CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})
 }

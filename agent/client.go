@@ -19,7 +19,7 @@ import (
 const defaultGrace = 10 * time.Second
 
 // Client calls the terminal/* methods of the ACP client at the other end of a connection. All methods may be called
-// concurrently.
+// concurrently; requests are sent in the order of the calls.
 type Client struct {
 	conn         *jsonrpc2.Conn
 	capabilities acpterm.ClientCapabilities
@@ -29,7 +29,7 @@ type Client struct {
 
 	idPrefix string // keeps this Client's request ids apart from everybody else's on the connection
 	ids      atomic.Uint64
-	sending  chan struct{} // a semaphore of one
+	out      outbox
 }
 
 // ClientOption changes a Client that NewClient makes.
@@ -50,7 +50,7 @@ func WithSupportedMethods(methods ...string) ClientOption {
 }
 
 // WithGrace sets how long Use and Run wait for the client's answer to each request that follows the end of a command or
-// of its time: kill, output and release. 0: 10 seconds.
+// of its time: kill, output and release. The kill's time is also that of the wait which the kill ends. 0: 10 seconds.
 func WithGrace(grace time.Duration) ClientOption {
 	return func(c *Client) {
 		if grace > 0 {
@@ -64,7 +64,7 @@ func WithGrace(grace time.Duration) ClientOption {
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options ...ClientOption) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
-		idPrefix: "terminal-" + rand.Text()[:8] + "-", sending: make(chan struct{}, 1),
+		idPrefix: "terminal-" + rand.Text()[:8] + "-",
 	}
 	for _, option := range options {
 		option(c)
@@ -77,7 +77,7 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 // If ctx ends before the client has answered, the request is cancelled; should the client create the terminal all the
 // same, it is released as soon as its id is known.
 func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalRequest) (*Terminal, error) {
-	result, err := c.do(ctx, call{
+	created := c.send(ctx, call{
 		method: acpterm.MethodCreate, params: request,
 		late: func(result json.RawMessage) {
 			if id, err := readCreated(result); err == nil {
@@ -85,6 +85,7 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 			}
 		},
 	})
+	result, err := created.answer(ctx)
 	if err != nil {
 		return nil, err
 	}

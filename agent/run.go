@@ -45,7 +45,8 @@ type Result struct {
 }
 
 // Run runs a command: it creates a terminal, waits for the command to end or its time to expire, kills it in the latter
-// case, asks for the final output and releases the terminal.
+// case, asks for the final output and releases the terminal. Its requests are sent in this order, each when those before
+// it are answered, but for the wait: the kill ends that, and its answer too comes before the output is asked for.
 //
 // Once there is a terminal it is released, whatever happens: if the client answers something with an error or too late
 // (see WithGrace), if ctx ends, or if RunOptions.Created panics. When ctx ends, nothing but that is done any more.
@@ -53,75 +54,94 @@ type Result struct {
 // If the error is not nil, the result has what was found out nevertheless: a command whose time expired is TimedOut even
 // if the client then failed to kill it. The error holds those of all the steps that failed.
 func (c *Client) Run(ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions) (result Result, err error) {
-	waiting, stopWaiting := context.WithCancel(ctx)
-	defer stopWaiting()
-	exits := make(chan exit, 1)
 	err = c.Use(ctx, request, func(t *Terminal) error {
 		result.TerminalID = t.id
 		var expired <-chan time.Time
 		if options.Timeout > 0 {
 			expired = time.After(options.Timeout)
 		}
-		go func() {
-			status, err := t.Wait(waiting)
-			exits <- exit{status, err}
-		}()
+		w := t.beginWait(ctx)
+		defer w.cancel(nil) // before the release
 		if options.Created != nil {
 			options.Created(t)
 		}
-		return result.finish(ctx, t, exits, expired)
+		return result.finish(ctx, t, w, expired)
 	})
-	// The wait went on, because a kill and a release end it: with the status, if that is not known yet.
-	select {
-	case e := <-exits:
-		if result.ExitStatus == nil && e.err == nil {
-			result.ExitStatus = &e.status
-		}
-	default:
-	}
 	return result, err
 }
 
-// exit is how a wait ended.
-type exit struct {
-	status acpterm.TerminalExitStatus
-	err    error
-}
-
 // finish is what happens from the wait to the final output.
-func (r *Result) finish(ctx context.Context, t *Terminal, exits <-chan exit, expired <-chan time.Time) (err error) {
-	e, ended := race(exits, expired)
-	switch {
-	case ended && e.err != nil:
-		return e.err
-	case ended:
-		r.Outcome, r.ExitStatus = Completed, &e.status
-	default:
-		r.Outcome = TimedOut
-		err = t.client.step(ctx, t.Kill)
+func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <-chan time.Time) (err error) {
+	select {
+	case <-w.answered:
+	case <-expired:
+	case <-ctx.Done():
 	}
-	return joinErrors(err, t.client.step(ctx, func(ctx context.Context) error {
-		out, err := t.Output(ctx)
-		r.Output, r.Truncated = out.Output, out.Truncated
-		if r.ExitStatus == nil {
-			r.ExitStatus = out.ExitStatus
+	// A command that has ended has won, also if the callback took longer than its time.
+	if !w.isAnswered() && ctx.Err() != nil {
+		w.cancel(context.Cause(ctx))
+	}
+	if w.isAnswered() {
+		if w.err != nil {
+			return w.err
 		}
+		r.Outcome = Completed
+	} else {
+		r.Outcome = TimedOut
+		err = t.client.step(ctx, func(ctx context.Context) error {
+			if err := t.Kill(ctx); err != nil {
+				return err
+			}
+			select {
+			case <-w.answered:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	}
+	err = joinErrors(err, t.client.step(ctx, func(ctx context.Context) error {
+		out, err := t.Output(ctx)
+		r.Output, r.Truncated, r.ExitStatus = out.Output, out.Truncated, out.ExitStatus
 		return err
 	}))
+	if w.isAnswered() && w.err == nil && (r.Outcome == Completed || r.ExitStatus == nil) {
+		r.ExitStatus = &w.status
+	}
+	return err
 }
 
-// race waits for the command or the timer. A command that has ended has won, also if the callback took longer than both.
-func race(exits <-chan exit, expired <-chan time.Time) (e exit, ended bool) {
+// exitWait is a terminal/wait_for_exit that goes on while other requests are made.
+type exitWait struct {
+	cancelRequest context.CancelCauseFunc
+	answered      chan struct{}              // closed when it is answered or cancelled
+	status        acpterm.TerminalExitStatus // once answered
+	err           error                      // likewise
+}
+
+// beginWait sends a wait. ctx does not end it; the caller has to.
+func (t *Terminal) beginWait(ctx context.Context) *exitWait {
+	r := t.sendWait(ctx)
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	w := &exitWait{cancelRequest: cancel, answered: make(chan struct{})}
+	go func() {
+		defer close(w.answered)
+		w.status, w.err = t.readWait(r.answer(ctx))
+	}()
+	return w
+}
+
+// cancel cancels the request, if it is not answered, and returns when the cancellation is queued.
+func (w *exitWait) cancel(cause error) {
+	w.cancelRequest(cause)
+	<-w.answered
+}
+
+func (w *exitWait) isAnswered() bool {
 	select {
-	case e = <-exits:
-		return e, true
-	case <-expired:
-	}
-	select {
-	case e = <-exits:
-		return e, true
+	case <-w.answered:
+		return true
 	default:
-		return exit{}, false
+		return false
 	}
 }
 

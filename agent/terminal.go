@@ -30,7 +30,8 @@ func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
 // Output asks for the output so far, with terminal/output. Its ExitStatus is nil while the command runs.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
-	result, err := t.do(ctx, acpterm.MethodOutput, acpterm.TerminalOutputRequest{SessionID: t.session, TerminalID: t.id})
+	request := acpterm.TerminalOutputRequest{SessionID: t.session, TerminalID: t.id}
+	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
 	if err != nil {
 		return acpterm.TerminalOutputResponse{}, err
 	}
@@ -45,8 +46,16 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 // $/cancel_request, and the command runs on. A status with neither an exit code nor a signal is one that the client does
 // not know.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
-	result, err := t.do(ctx, acpterm.MethodWaitForExit,
-		acpterm.WaitForTerminalExitRequest{SessionID: t.session, TerminalID: t.id})
+	return t.readWait(t.sendWait(ctx).answer(ctx))
+}
+
+// sendWait is the part of Wait that does not block, and readWait the rest.
+func (t *Terminal) sendWait(ctx context.Context) *request {
+	request := acpterm.WaitForTerminalExitRequest{SessionID: t.session, TerminalID: t.id}
+	return t.send(ctx, acpterm.MethodWaitForExit, request)
+}
+
+func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.TerminalExitStatus, error) {
 	if err != nil {
 		return acpterm.TerminalExitStatus{}, err
 	}
@@ -59,7 +68,8 @@ func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error)
 
 // Kill ends the command, with terminal/kill. The terminal stays, and its output can still be read.
 func (t *Terminal) Kill(ctx context.Context) error {
-	_, err := t.do(ctx, acpterm.MethodKill, acpterm.KillTerminalRequest{SessionID: t.session, TerminalID: t.id})
+	request := acpterm.KillTerminalRequest{SessionID: t.session, TerminalID: t.id}
+	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
 	return err
 }
 
@@ -71,40 +81,45 @@ func (t *Terminal) Kill(ctx context.Context) error {
 // before (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()
-	if t.released == nil {
+	first := t.released == nil
+	if first {
 		t.released = make(chan struct{})
-		go t.release()
 	}
 	t.mu.Unlock()
+	k := call{
+		method: acpterm.MethodRelease, terminal: t.id,
+		params: acpterm.ReleaseTerminalRequest{SessionID: t.session, TerminalID: t.id},
+	}
+	if first {
+		go t.awaitRelease(t.client.send(context.Background(), k))
+	}
 	select {
 	case <-t.released:
 		return t.releaseErr
 	case <-ctx.Done():
-		return (&call{method: acpterm.MethodRelease, terminal: t.id}).gaveUp(ctx)
+		return k.gaveUp(ctx)
 	}
 }
 
-// release is the goroutine that there is from Release until the client has answered or the connection is gone.
-func (t *Terminal) release() {
+// awaitRelease is a goroutine that ends with the answer or the connection.
+func (t *Terminal) awaitRelease(r *request) {
 	defer close(t.released)
-	_, err := t.client.do(context.Background(), call{
-		method: acpterm.MethodRelease, terminal: t.id,
-		params: acpterm.ReleaseTerminalRequest{SessionID: t.session, TerminalID: t.id},
-	})
+	_, err := r.answer(context.Background())
 	if e, ok := err.(*Error); ok && e.Kind == acpterm.ErrTerminalNotFound {
 		return
 	}
 	t.releaseErr = err
 }
 
-func (t *Terminal) do(ctx context.Context, method string, params any) (json.RawMessage, error) {
+// send queues a request, unless the terminal is released.
+func (t *Terminal) send(ctx context.Context, method string, params any) *request {
 	t.mu.Lock()
 	released := t.released != nil
 	t.mu.Unlock()
 	if released {
-		return nil, &Error{Method: method, TerminalID: t.id, Kind: acpterm.ErrTerminalNotFound}
+		return &request{refused: &Error{Method: method, TerminalID: t.id, Kind: acpterm.ErrTerminalNotFound}}
 	}
-	return t.client.do(ctx, call{method: method, terminal: t.id, params: params})
+	return t.client.send(ctx, call{method: method, terminal: t.id, params: params})
 }
 
 func (t *Terminal) badResponse(method string, err error) error {

@@ -1,0 +1,67 @@
+package agent
+
+// The order of messages. jsonrpc2 blocks while the other end does not read, whatever the context says; so messages are
+// queued, and one goroutine writes them.
+
+import (
+	"slices"
+	"sync"
+)
+
+// message is something to write.
+type message interface{ write() }
+
+// outbox writes messages one at a time, in the order of add. The zero value is an empty one. All methods may be called
+// concurrently.
+type outbox struct {
+	mu      sync.Mutex
+	queue   []message
+	writing bool // a goroutine writes the queue
+}
+
+// add queues a message. It does not block.
+func (o *outbox) add(m message) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = append(o.queue, m)
+	if !o.writing {
+		o.writing = true
+		go o.writeAll()
+	}
+}
+
+// withdraw removes a message that is still queued. It reports false if the message is written, or is being written.
+func (o *outbox) withdraw(m message) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	i := slices.Index(o.queue, m)
+	if i < 0 {
+		return false
+	}
+	o.queue = slices.Delete(o.queue, i, i+1)
+	return true
+}
+
+// writeAll is the goroutine that runs while the queue is not empty.
+func (o *outbox) writeAll() {
+	for {
+		m := o.next()
+		if m == nil {
+			return
+		}
+		m.write()
+	}
+}
+
+// next removes the first message. If there is none, the goroutine has ended.
+func (o *outbox) next() message {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue) == 0 {
+		o.writing = false
+		return nil
+	}
+	m := o.queue[0]
+	o.queue = slices.Delete(o.queue, 0, 1)
+	return m
+}

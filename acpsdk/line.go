@@ -14,7 +14,7 @@ const (
 )
 
 // room is how many bytes of a line there are for an output, or an error.
-func (t *Terminals) room() int { return t.maxLine - frameBytes }
+func (t *Terminals) room() int { return t.options.maxLineBytes() - frameBytes }
 
 // lastThatFits is the longest end of a text, in whole characters, that takes at most room bytes between the quotes of a
 // JSON string.

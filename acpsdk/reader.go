@@ -21,12 +21,16 @@ import (
 // a create -32602.
 //
 // It is for one goroutine, and reads ahead of what it is asked for.
-func NewReader(agentOutput io.Reader) io.Reader {
-	return &reader{from: bufio.NewReaderSize(agentOutput, 64<<10)}
+func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }
+
+func newReader(agentOutput io.Reader) *reader {
+	return &reader{from: bufio.NewReaderSize(agentOutput, 64<<10), received: func([]byte) {}}
 }
 
 type reader struct {
-	from *bufio.Reader
+	from     *bufio.Reader
+	received func(line []byte) // is called with each line before it is read from here
+
 	line []byte // is used for each line anew
 	rest []byte // of what was read, what nobody has got yet
 	long bool   // in the middle of a line that the SDK will not read
@@ -60,6 +64,7 @@ func (r *reader) next() {
 		}
 		r.err = err
 		if r.rest = r.line; !r.long {
+			r.received(r.line)
 			r.rest = lowerLimit(r.line)
 		}
 		r.long = false

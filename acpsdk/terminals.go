@@ -19,6 +19,13 @@ type Options struct {
 	// it to return. Nil: nobody is told.
 	Created func(*acpterm.Terminal)
 
+	// NewSession is called when the agent has answered session/new or session/fork, before anything is read that the agent
+	// sent after that: the place for Manager.OpenSession, so that the session is open for the agent's first create. What
+	// the agent sends waits for it to return. A session that is not opened here has no terminals where
+	// acpterm.Options.RequireSessions is set. It is called for a connection that Connect made. For session/load and
+	// session/resume the id is known before: open the session before the call. Nil: nothing is called.
+	NewSession func(Session)
+
 	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it keeps connections that share a manager out of each
 	// other's sessions.
 	SessionPrefix acpterm.SessionID
@@ -45,7 +52,7 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, longestLine
 // The context bounds the request and never the command.
 type Terminals struct {
 	handler *acpterm.Handler // nil: no terminals
-	maxLine int
+	options Options
 }
 
 // New returns the terminals of one connection, which m makes; nil options mean all defaults. A manager may serve many
@@ -56,7 +63,7 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	}
 	return &Terminals{
 		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: options.Created, SessionPrefix: options.SessionPrefix}),
-		maxLine: options.maxLineBytes(),
+		options: *options,
 	}
 }
 

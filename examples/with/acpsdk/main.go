@@ -48,7 +48,7 @@ func run(ctx context.Context, prompt string, agent *exec.Cmd) error {
 	m := acpterm.NewManager(nil)
 	defer func() { stdin.Close(); agent.Wait(); m.Close() }() // the agent ends with its input
 	c := client{acpsdk.New(m, nil)}
-	conn := acp.NewClientSideConnection(c, stdin, acpsdk.NewReader(stdout))
+	conn := c.Connect(c, stdin, stdout)
 	offer := acp.ClientCapabilities{Terminal: c.TerminalCapability()}
 	_, err1 = conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: offer})
 	dir, _ := os.Getwd()

@@ -16,6 +16,8 @@ type builtin struct {
 	hidden string
 	// check returns what is wrong with the arguments, or "".
 	check func(args []word) string
+	// sets returns the variables that it sets, removes or exports, for arguments that check allows.
+	sets func(args []word) (sets []Assignment, exports []string)
 	// file says that systems have a program of this name as well, with no such dangers.
 	file bool
 }
@@ -36,11 +38,11 @@ var builtins = map[string]builtin{
 	"test":     {check: checkTest, file: true},
 	"[":        {check: checkTest, file: true},
 	"printf":   {check: checkPrintf, file: true},
-	"read":     {check: checkRead},
-	"getopts":  {check: checkGetopts},
-	"unset":    {check: checkUnset},
-	"export":   {check: checkExport},
-	"readonly": {check: checkExport},
+	"read":     {check: checkRead, sets: setsRead},
+	"getopts":  {check: checkGetopts, sets: setsGetopts},
+	"unset":    {check: checkUnset, sets: setsUnset},
+	"export":   {check: checkExport, sets: setsExport},
+	"readonly": {check: checkExport, sets: setsReadonly},
 	"set":      {check: checkSet},
 	"trap":     {check: checkTrap},
 	"jobs":     {check: only("-l", "-p")}, // -x runs its arguments
@@ -71,12 +73,7 @@ func checkName(a word) string {
 }
 
 // dropEnd drops a leading --.
-func dropEnd(args []word) []word {
-	if len(args) > 0 && args[0].Literal && args[0].Text == "--" {
-		return args[1:]
-	}
-	return args
-}
+func dropEnd(args []word) []word { return dropOption(args, "--") }
 
 // testOperators stand between two operands of test.
 var testOperators = []string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o"}
@@ -128,14 +125,29 @@ func checkPrintf(args []word) string {
 	return ""
 }
 
-func checkRead(args []word) string {
+// readNames are the arguments of read after its options.
+func readNames(args []word) []word {
 	for len(args) > 0 && args[0].Literal && (args[0].Text == "-r" || args[0].Text == "-p" && len(args) > 1 && args[1].One) {
 		if args[0].Text == "-p" {
 			args = args[1:]
 		}
 		args = args[1:]
 	}
-	return checkNames(args)
+	return args
+}
+
+func checkRead(args []word) string { return checkNames(readNames(args)) }
+
+// setsRead: without a name bash sets REPLY.
+func setsRead(args []word) (sets []Assignment, _ []string) {
+	names := readNames(args)
+	if len(names) == 0 {
+		names = []word{{Arg: Arg{Text: "REPLY"}}}
+	}
+	for _, a := range names {
+		sets = append(sets, Assignment{Name: a.Text, Value: Arg{One: true}})
+	}
+	return sets, nil
 }
 
 func checkNames(args []word) string {
@@ -154,18 +166,32 @@ func checkGetopts(args []word) string {
 	return checkName(args[1])
 }
 
-func checkUnset(args []word) string {
-	if len(args) > 0 && args[0].Literal && (args[0].Text == "-v" || args[0].Text == "-f") {
-		args = args[1:]
+func setsGetopts(args []word) (sets []Assignment, _ []string) {
+	for _, name := range []string{args[1].Text, "OPTARG"} {
+		sets = append(sets, Assignment{Name: name, Value: Arg{One: true}})
 	}
-	return checkNames(args)
+	return sets, nil
+}
+
+// dropOption drops a leading option of these.
+func dropOption(args []word, options ...string) []word {
+	if len(args) > 0 && args[0].Literal && slices.Contains(options, args[0].Text) {
+		return args[1:]
+	}
+	return args
+}
+
+func checkUnset(args []word) string { return checkNames(dropOption(args, "-v", "-f")) }
+
+func setsUnset(args []word) (sets []Assignment, _ []string) {
+	for _, a := range dropOption(args, "-v", "-f") {
+		sets = append(sets, Assignment{Name: a.Text, Unset: true})
+	}
+	return sets, nil
 }
 
 func checkExport(args []word) string {
-	if len(args) > 0 && args[0].Literal && args[0].Text == "-p" {
-		args = args[1:]
-	}
-	for _, a := range args {
+	for _, a := range dropOption(args, "-p") {
 		set, ok := a.assignment()
 		if !ok {
 			// Older dash splits the value of export x=$y into words, and each is exported.
@@ -184,12 +210,30 @@ func checkExport(args []word) string {
 	return ""
 }
 
-// shellFlags are the options of shells and of set that do not change how lines are read.
-const shellFlags = "abefhmnuvxC"
+func setsExport(args []word) (sets []Assignment, exports []string) {
+	for _, a := range dropOption(args, "-p") {
+		if set, ok := a.assignment(); ok {
+			sets = append(sets, set)
+			exports = append(exports, set.Name)
+		} else {
+			exports = append(exports, a.Text)
+		}
+	}
+	return sets, exports
+}
+
+func setsReadonly(args []word) (sets []Assignment, _ []string) {
+	sets, _ = setsExport(args)
+	return sets, nil
+}
+
+// shellFlags are the options of shells and of set that do not change how lines are read. -a is not among
+// them: it exports every variable that is set.
+const shellFlags = "befhmnuvxC"
 
 // shellOptions are the same with -o.
 var shellOptions = []string{
-	"allexport", "errexit", "monitor", "noclobber", "noexec", "noglob", "notify", "nounset", "pipefail", "verbose", "xtrace",
+	"errexit", "monitor", "noclobber", "noexec", "noglob", "notify", "nounset", "pipefail", "verbose", "xtrace",
 }
 
 func checkSet(args []word) string {

@@ -21,25 +21,39 @@ func merge(a, b []Command) ([]Command, bool) {
 }
 
 func mergeCommand(a, b Command) (Command, bool) {
-	if a.Name != b.Name || a.Builtin != b.Builtin || a.Moved != b.Moved || !slices.Equal(a.Via, b.Via) ||
-		len(a.Args) != len(b.Args) || len(a.Env) != len(b.Env) || len(a.Redirects) != len(b.Redirects) {
+	if a.Name != b.Name || a.Builtin != b.Builtin || a.Moved != b.Moved || a.Login != b.Login ||
+		!slices.Equal(a.Via, b.Via) || !slices.Equal(a.Exports, b.Exports) ||
+		len(a.Args) != len(b.Args) || len(a.Redirects) != len(b.Redirects) {
 		return Command{}, false
 	}
-	merged := Command{Name: a.Name, Via: a.Via, Builtin: a.Builtin, Moved: a.Moved}
+	merged := Command{Name: a.Name, Exports: a.Exports, Via: a.Via, Builtin: a.Builtin, Moved: a.Moved, Login: a.Login}
 	for i := range a.Args {
 		merged.Args = append(merged.Args, mergeArg(a.Args[i], b.Args[i]))
 	}
-	for i := range a.Env {
-		if a.Env[i].Name != b.Env[i].Name {
-			return Command{}, false
-		}
-		merged.Env = append(merged.Env, Assignment{a.Env[i].Name, mergeArg(a.Env[i].Value, b.Env[i].Value)})
+	var sameEnv, sameSets bool
+	merged.Env, sameEnv = mergeAssignments(a.Env, b.Env)
+	merged.Sets, sameSets = mergeAssignments(a.Sets, b.Sets)
+	if !sameEnv || !sameSets {
+		return Command{}, false
 	}
 	for i := range a.Redirects {
 		if a.Redirects[i].Op != b.Redirects[i].Op {
 			return Command{}, false
 		}
 		merged.Redirects = append(merged.Redirects, Redirect{a.Redirects[i].Op, mergeArg(a.Redirects[i].Path, b.Redirects[i].Path)})
+	}
+	return merged, true
+}
+
+func mergeAssignments(a, b []Assignment) (merged []Assignment, ok bool) {
+	if len(a) != len(b) {
+		return nil, false
+	}
+	for i := range a {
+		if a[i].Name != b[i].Name || a[i].Unset != b[i].Unset {
+			return nil, false
+		}
+		merged = append(merged, Assignment{a[i].Name, mergeArg(a[i].Value, b[i].Value), a[i].Unset})
 	}
 	return merged, true
 }

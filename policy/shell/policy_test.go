@@ -3,6 +3,7 @@ package shell_test
 // The policy, over real rules and the programs of this machine; nothing runs but what is allowed.
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -27,7 +28,8 @@ func allowed(t testing.TB, bin string) acpterm.Policy {
 	}}
 	policy, err := rules.Policy([]string{"PATH=" + bin + ":/usr/bin:/bin"})
 	require.NoError(t, err)
-	return shell.Policy(acpterm.Policies{policy, acpterm.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")})
+	variables := acpterm.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
+	return shell.Policy(acpterm.Policies{policy, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
 }
 
 func TestLinesUnderRules(t *testing.T) {
@@ -138,7 +140,7 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	rules := acpterm.Rules{Default: acpterm.Allow, Rules: []acpterm.Rule{{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"}}}
 	policy, err := rules.Policy(nil)
 	require.NoError(t, err)
-	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(policy)})
+	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(policy, nil)})
 	defer func() { require.NoError(t, m.Close()) }()
 	for program, want := range map[string]bool{"true": true, "touch": false} {
 		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{
@@ -149,5 +151,27 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	for line, want := range map[string]bool{" true && true": true, " touch x && true": false, " $X && true": false} {
 		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: dir + "/innocent" + line})
 		require.Equal(t, want, err == nil, "%s: %v", line, err)
+	}
+}
+
+// A verdict that is not known denies, of a plain command and of each part of a line.
+func TestUnknownVerdictDenies(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("lines are cmd.exe's here, and are all denied")
+	}
+	for _, unknown := range []acpterm.Verdict{-1, 9} {
+		rules := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			return acpterm.Decision{Verdict: unknown}
+		})
+		m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(rules, nil)})
+		defer func() { require.NoError(t, m.Close()) }()
+		for _, req := range []acpterm.CreateTerminalRequest{
+			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}}, {Command: "cat", Args: []string{"/dev/null"}},
+		} {
+			req.SessionID = "s"
+			_, err := m.Create(t.Context(), req)
+			require.ErrorIs(t, err, acpterm.ErrDenied, "%+v", req)
+			require.ErrorContains(t, err, unknown.String())
+		}
 	}
 }

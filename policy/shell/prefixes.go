@@ -64,7 +64,7 @@ var prefixes = map[string]prefix{
 	"sh": {kind: runsShell}, "dash": {kind: runsShell}, "bash": {kind: runsShell}, "ash": {kind: runsShell},
 
 	"exec":    {},
-	"command": {kind: runsBuiltin, flags: "p", ends: "vV"},
+	"command": {kind: runsBuiltin, ends: "vV", refused: map[string]string{"p": "looks names up in another PATH"}},
 	"find":    {kind: runsFound},
 	"env": {
 		flags: "0v", values: "uC", assigns: true, moves: []string{"C", "chdir"}, unsets: []string{"u", "unset"},

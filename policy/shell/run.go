@@ -32,8 +32,6 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 	key := tableName(first.Text)
 	known, isBuiltin := builtins[key]
 	isBuiltin = isBuiltin && where == inShell && key == first.Text
-	w.emit(Command{Name: first.Text, Args: plain(args), Env: env, Redirects: redirects, Builtin: isBuiltin})
-
 	// macOS has programs such as /usr/bin/read, which run the builtin: they are checked as well.
 	if isBuiltin || !known.file {
 		if known.hidden != "" {
@@ -45,6 +43,11 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 			}
 		}
 	}
+	c := Command{Name: first.Text, Args: plain(args), Env: env, Redirects: redirects, Builtin: isBuiltin}
+	if isBuiltin && known.sets != nil {
+		c.Sets, c.Exports = known.sets(args)
+	}
+	w.emit(c)
 	if isBuiltin && key == "cd" {
 		w.moved = true
 	}
@@ -257,6 +260,7 @@ func (w *walker) option(p prefix, o *found, name string, value, a word) *Error {
 		if reason := variableProblem(Assignment{Name: value.Text, Value: Arg{Literal: true}}); reason != "" {
 			return w.refuseWord(ErrVariable, reason, value)
 		}
+		o.env = append(o.env, Assignment{Name: value.Text, Unset: true})
 	}
 	if slices.Contains(p.replaces, name) {
 		text := value.Text
@@ -288,6 +292,7 @@ func (w *walker) runShell(first word, args []word) *Error {
 			break
 		}
 		if shellLong[a.Text] {
+			w.login(a.Text == "--login")
 			continue
 		}
 		if len(a.Text) == 1 || strings.HasPrefix(a.Text, "--") {
@@ -302,7 +307,9 @@ func (w *walker) runShell(first word, args []word) *Error {
 					return w.refuseWord(ErrOption, "not an option that is known", a)
 				}
 				args = args[1:]
-			case flag != 'l' && !strings.ContainsRune(shellFlags, flag):
+			case flag == 'l':
+				w.login(true)
+			case !strings.ContainsRune(shellFlags, flag):
 				return w.refuseWord(ErrOption, "not an option that is known", a)
 			}
 		}
@@ -318,6 +325,12 @@ func (w *walker) runShell(first word, args []word) *Error {
 		return w.refuseWord(ErrHidden, "the shell runs what it reads", args[0])
 	}
 	return nil
+}
+
+// login notes whether the command that was found last, a shell, is a login shell.
+func (w *walker) login(is bool) {
+	last := &w.commands[len(w.commands)-1]
+	last.Login = last.Login || is
 }
 
 // shellLong are the long options of bash that change nothing here.

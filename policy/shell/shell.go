@@ -17,8 +17,13 @@ type Command struct {
 	// Args are the words after the name.
 	Args []Arg
 	// Env holds the assignments in front of the command and in front of what it was reached through, and
-	// those that `env` makes, in this order.
+	// those that `env` makes or removes (-u), in this order.
 	Env []Assignment
+	// Sets are the variables that the builtin itself sets or removes: those that export, readonly, read,
+	// getopts and unset name. The line's later commands see them.
+	Sets []Assignment
+	// Exports are the variables that the builtin export puts into the environment of later commands.
+	Exports []string
 	// Redirects are the files that this piece of the line opens. For a command that was reached through
 	// another one they are at that other one.
 	Redirects []Redirect
@@ -31,6 +36,9 @@ type Command struct {
 	// Moved says that the line may have changed the directory before, by cd or by an option of a prefix:
 	// relative paths in Args and Redirects are then not relative to where the line began.
 	Moved bool
+	// Login says that it is a login shell. It runs start-up files such as ~/.profile, which may change
+	// PATH, and with it the programs that the names of its commands mean.
+	Login bool
 }
 
 // Arg is one word of a line.
@@ -46,10 +54,12 @@ type Arg struct {
 	One bool
 }
 
-// Assignment is a NAME=value.
+// Assignment is a NAME=value, or the removal of a variable.
 type Assignment struct {
 	Name  string
 	Value Arg
+	// Unset says that the variable is removed. Value is then empty.
+	Unset bool
 }
 
 // Redirect is a file that the shell opens for a command. Descriptors that are copied or closed (2>&1)

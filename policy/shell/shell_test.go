@@ -99,6 +99,8 @@ var refused = []struct {
 	{"wait -p", "wait -n -p PATH", shell.ErrBuiltin},
 	{"jobs -x", "jobs -x rm y", shell.ErrBuiltin},
 	{"hash -p", "hash -p /tmp/evil git", shell.ErrBuiltin},
+	{"set -a", "set -a; read x", shell.ErrBuiltin},
+	{"set -o allexport", "set -eo allexport", shell.ErrBuiltin},
 	{"set -k", "set -k; git PATH=/tmp", shell.ErrBuiltin},
 	{"set unknown", "set $x", shell.ErrBuiltin},
 	{"set -o unknown", "set -o posix", shell.ErrBuiltin},
@@ -129,6 +131,12 @@ var refused = []struct {
 	{"HOME", "HOME=/tmp git status", shell.ErrVariable},
 	{"locale", "LC_ALL=ja_JP.SJIS; echo", shell.ErrVariable},
 
+	{"shell -a", "sh -ac git", shell.ErrOption},
+	{"shell -o allexport", "bash -o allexport -c git", shell.ErrOption},
+	{"command -p", "command -p git", shell.ErrOption},
+	{"command -pv", "command -pv git", shell.ErrOption},
+	{"command -p in a shell", "sh -c 'command -p git'", shell.ErrOption},
+	{"macOS command -p", "/usr/bin/command -p git", shell.ErrOption},
 	{"env -S", "env -S 'rm x'", shell.ErrOption},
 	{"env --split-string", "env --split-string='rm x'", shell.ErrOption},
 	{"env -i", "env -i git", shell.ErrOption},
@@ -247,9 +255,7 @@ func show(commands []shell.Command) string {
 	var all []string
 	for _, c := range commands {
 		var words []string
-		for _, a := range c.Env {
-			words = append(words, a.Name+"="+showArg(a.Value))
-		}
+		words = append(words, showAssignments(c.Env)...)
 		name := c.Name
 		if c.Builtin && name != "" {
 			name += "!"
@@ -263,6 +269,15 @@ func show(commands []shell.Command) string {
 		for _, r := range c.Redirects {
 			words = append(words, r.Op+showArg(r.Path))
 		}
+		if len(c.Sets) > 0 {
+			words = append(words, "sets", strings.Join(showAssignments(c.Sets), " "))
+		}
+		if len(c.Exports) > 0 {
+			words = append(words, "exports", strings.Join(c.Exports, " "))
+		}
+		if c.Login {
+			words = append(words, "login")
+		}
 		text := strings.Join(words, " ")
 		if len(c.Via) > 0 {
 			text += " (" + strings.Join(c.Via, ", ") + ")"
@@ -273,6 +288,17 @@ func show(commands []shell.Command) string {
 		all = append(all, text)
 	}
 	return strings.Join(all, "; ")
+}
+
+func showAssignments(assignments []shell.Assignment) (words []string) {
+	for _, a := range assignments {
+		if a.Unset {
+			words = append(words, "-"+a.Name)
+		} else {
+			words = append(words, a.Name+"="+showArg(a.Value))
+		}
+	}
+	return words
 }
 
 func showArg(a shell.Arg) string {
@@ -306,7 +332,7 @@ func TestAccepted(t *testing.T) {
 		{"everywhere", "for i in $(a); do case $(b) in $(c)) x=$(d);; esac; done >$(e) <<E\n${y:-$(f)}\nE",
 			"e; f; >*; a; i=?; b; c; d; x=?"},
 		{"sudo", "sudo -u root A=b rm x", "sudo -u root A=b rm x; A=b rm x (sudo)"},
-		{"env", "FOO=1 /usr/bin/env -u X A=\"$b\" rm", "FOO=1 /usr/bin/env -u X ? rm; FOO=1 A=? rm (/usr/bin/env)"},
+		{"env", "FOO=1 /usr/bin/env -u X A=\"$b\" rm", "FOO=1 /usr/bin/env -u X ? rm; FOO=1 -X A=? rm (/usr/bin/env)"},
 		{"program that is a builtin", "env echo x; sudo cd y; ./z", "env echo x; echo x (env); sudo cd y; cd y (sudo); ./z"},
 		{"xargs", "ls | xargs -0 -n 1 rm -f", "ls; xargs -0 -n 1 rm -f; rm -f * (xargs)"},
 		{"xargs replaces", "xargs -I% git a% b", "xargs -I% git a% b; git ? b * (xargs)"},
@@ -314,13 +340,16 @@ func TestAccepted(t *testing.T) {
 		{"find", "find . -name \"$x\" -exec rm -f {} + -execdir git a{} \\;",
 			"find . -name ? -exec rm -f {} + -execdir git a{} ;; rm -f * (find -exec); git ? (find -execdir) moved"},
 		{"find quiet", "find src -type f -name '*.go'", "find src -type f -name *.go"},
-		{"shell", "bash -lc 'git a && sh -c \"rm x\"'", "bash -lc git a && sh -c \"rm x\"; git a (bash -c); sh -c rm x (bash -c); rm x (bash -c, sh -c)"},
+		{"shell", "bash -lc 'git a && sh -c \"rm x\"'", "bash -lc git a && sh -c \"rm x\" login; git a (bash -c); sh -c rm x (bash -c); rm x (bash -c, sh -c)"},
 		{"shell with a file", "sh build.sh -c", "sh build.sh -c"},
 		{"chain", "sudo env A=1 nice -n 5 timeout 3 xargs rm",
 			"sudo env A=1 nice -n 5 timeout 3 xargs rm; env A=1 nice -n 5 timeout 3 xargs rm (sudo); A=1 nice -n 5 timeout 3 xargs rm (sudo, env); A=1 timeout 3 xargs rm (sudo, env, nice); A=1 xargs rm (sudo, env, nice, timeout); A=1 rm * (sudo, env, nice, timeout, xargs)"},
 		{"upper case", "SUDO rm; /usr/bin/Env ls", "SUDO rm; rm (SUDO); /usr/bin/Env ls; ls (/usr/bin/Env)"},
 		{"time", "time -p rm x | ls", "time -p rm x; rm x (time); ls"},
-		{"command", "command -v git; command -p rm x; exec git", "command! -v git; command! -p rm x; rm x (command); exec! git; git (exec)"},
+		{"command", "command -v git; command rm x; exec git", "command! -v git; command! rm x; rm x (command); exec! git; git (exec)"},
+		{"exports", "export A B=1 \"C=$x\" \"D\"; readonly E=2", "export! A B=1 ? D sets B=1 C=? exports A B C D; readonly! E=2 sets E=2"},
+		{"reads", "read -r a b; read; getopts x n; unset -v a b", "read! -r a b sets a=? b=?; read! sets REPLY=?; getopts! x n sets n=? OPTARG=?; unset! -v a b sets -a -b"},
+		{"login shells", "sh -l file; bash --login -c git; sh -c git", "sh -l file login; bash --login -c git login; git (bash -c); sh -c git; git (sh -c)"},
 		{"cd", "(cd a && make); cd b; make > x; /bin/ls", "cd! a; make moved; cd! b; make >x moved; /bin/ls moved"},
 		{"loop that moves", "while make; do cd ..; done; ls", "make moved; cd! .. moved; ls moved"},
 		{"busybox", "busybox rm x", "busybox rm x; rm x (busybox)"},

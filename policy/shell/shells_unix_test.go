@@ -168,7 +168,7 @@ var accepted = []string{
 	"find . -name file -exec git {} + -o -type d -exec rm {} ';' , -execdir ls {} \\;",
 	"sh -c 'git a; sh -c \"ls b\"' x y; bash -ec 'rm x'; bash -euo pipefail -c 'git'; dash -c -e git",
 	"cat file | xargs sh -c 'git \"$@\"' x",
-	"command git; command -p echo; command -v git; exec ls a",
+	"command git; command -v git; exec ls a",
 	"cd d && git; (cd ..; ls); rm",
 	"./rm a; d/rm b; cd d",
 	"(cd d; rm a); ./rm b",

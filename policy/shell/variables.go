@@ -52,7 +52,7 @@ var refusedPrefixes = map[string]string{
 
 // harmlessLocale is a locale that reads bytes as this package does. In others, such as Shift JIS, a
 // backslash can be the second half of a character.
-var harmlessLocale = regexp.MustCompile(`^(?:|C|POSIX|[A-Za-z_]*[.](?i:utf-?8))$`)
+var harmlessLocale = regexp.MustCompile(`^(?:|C|POSIX|(?:[A-Za-z_]*[.])?(?i:utf-?8)(?:@[a-z]+)?)$`)
 
 // variableProblem says why a variable must not be assigned, or "".
 func variableProblem(a Assignment) string {

@@ -165,7 +165,7 @@ func (w *walker) forLoop(n *syntax.ForClause) *Error {
 		}
 	}
 	value := Arg{Text: w.text(iter), One: true}
-	if err := w.assigned(iter, Assignment{iter.Name.Value, value}); err != nil {
+	if err := w.assigned(iter, Assignment{Name: iter.Name.Value, Value: value}); err != nil {
 		return err
 	}
 	return w.loop(n, func() *Error { return w.stmts(n.Do) })
@@ -266,7 +266,7 @@ func (w *walker) call(s *syntax.Stmt, assigns []*syntax.Assign, args []*syntax.W
 			}
 		}
 		value.One = true // values are not split
-		set := Assignment{a.Name.Value, value.Arg}
+		set := Assignment{Name: a.Name.Value, Value: value.Arg}
 		if reason := variableProblem(set); reason != "" {
 			return w.refuse(ErrVariable, reason, a)
 		}

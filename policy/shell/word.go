@@ -26,9 +26,9 @@ func (a word) assignment() (Assignment, bool) {
 		return Assignment{}, false
 	}
 	if a.Literal {
-		return Assignment{name, Arg{Text: value, Literal: true, One: true}}, true
+		return Assignment{Name: name, Value: Arg{Text: value, Literal: true, One: true}}, true
 	}
-	return Assignment{name, Arg{Text: a.Text, One: true}}, true
+	return Assignment{Name: name, Value: Arg{Text: a.Text, One: true}}, true
 }
 
 // wordReader collects what is known while it goes through the parts of a word.
@@ -222,7 +222,7 @@ func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
 		r.split = r.split || strings.Contains(r.walker.text(n.Exp.Word), "@")
 	}
 	if n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull {
-		return r.assigned(n, Assignment{name, value})
+		return r.assigned(n, Assignment{Name: name, Value: value})
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -57,6 +58,8 @@ func child(which string, args []string) {
 			os.Stdout.WriteString(strings.Repeat("a line of sixty-five bytes, as a compiler or a test may print it\n",
 				1024))
 		}
+	case "host":
+		host()
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Printf("ready %d\n", os.Getpid())
@@ -76,12 +79,20 @@ type viewer struct {
 func newViewer(t testing.TB, m *acpterm.Manager, options view.Options) *viewer {
 	options.Token = token
 	v := view.Handler(m, &options)
-	server := httptest.NewServer(v)
+	server := newServer(v)
 	t.Cleanup(func() {
 		require.NoError(t, v.Close())
 		server.Close()
 	})
 	return &viewer{t, m, v, server}
+}
+
+// newServer starts a view's own server.
+func newServer(v *view.View) *httptest.Server {
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = v.Server()
+	server.Start()
+	return server
 }
 
 // made is a manager of made-up commands.
@@ -217,11 +228,19 @@ func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow
 		e, ok := s.next()
 		require.True(s.t, ok, "the stream has ended; the rows are %+v", rows)
 		message := decode[struct {
-			Rows []tableRow
-			Gone []string
+			Rows, Sizes []tableRow
+			Gone        []string
 		}](s.t, e.data)
 		for _, row := range message.Rows {
 			rows[row.Command] = row
+		}
+		for _, size := range message.Sizes {
+			for command, row := range rows {
+				if row.ID == size.ID {
+					row.Bytes, row.Dropped = size.Bytes, size.Dropped
+					rows[command] = row
+				}
+			}
 		}
 		for _, id := range message.Gone {
 			for command, row := range rows {
@@ -229,6 +248,23 @@ func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow
 					delete(rows, command)
 				}
 			}
+		}
+	}
+}
+
+// until reads events until a row, or what came in its place, is such, and returns how many bytes of data they had.
+func (s *stream) until(enough func(tableRow) bool) (read int) {
+	s.t.Helper()
+	for {
+		e, ok := s.next()
+		require.True(s.t, ok, "the stream has ended")
+		read += len(e.data)
+		message := decode[struct {
+			Row, Size   tableRow
+			Rows, Sizes []tableRow
+		}](s.t, e.data)
+		if slices.ContainsFunc(slices.Concat(message.Rows, message.Sizes, []tableRow{message.Row, message.Size}), enough) {
+			return read
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,18 +61,35 @@ func TestSurvivorsAreShown(t *testing.T) {
 	v.table.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_forgotten"}, Survivors: []int{1}})
 	require.Len(t, v.table.order, 1, "what was forgotten does not come back")
 	e, _ := v.table.find("term_1")
-	data, _, _, _ := v.table.rowOf(e)
-	require.Contains(t, string(data), `"survivors":"12, 34"`)
+	row, _, _, _ := v.table.rowOf(e)
+	require.Contains(t, string(encode(row)), `"survivors":"12, 34"`)
 }
 
 func TestRowHasWhatThePageReads(t *testing.T) {
-	e := &entry{subject: acpterm.Subject{TerminalID: "term_1", Args: []string{"rm", "a b"}}, denied: true, rule: "r",
-		why: "w"}
+	subject := acpterm.Subject{TerminalID: "term_1", Args: []string{"rm", "a b"}}
+	e := &entry{fixed: newRow(subject), denied: true, rule: "r", why: "w"}
 	var row map[string]any
-	require.NoError(t, json.Unmarshal(e.makeRow(true).json(), &row))
+	require.NoError(t, json.Unmarshal(encode(e.makeRow(true)), &row))
 	require.Equal(t, "denied", row["state"])
 	require.Equal(t, `rm "a b"`, row["command"])
 	require.Equal(t, false, row["canStop"])
+	require.Contains(t, row, "bytes")
+}
+
+// Whether a page's stream is behind at the end is a matter of time, so it is made so here.
+func TestStreamThatIsBehindAtTheEndGoesOnWithAllThatItCan(t *testing.T) {
+	m := acpterm.NewManager(&acpterm.Options{
+		Runner: acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 3*maxLag), 0)},
+	})
+	defer m.Close()
+	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"})
+	require.NoError(t, err)
+	<-terminal.Done()
+	o := &outputStream{terminal: terminal, at: 10, sent: time.Now()}
+	require.EqualValues(t, 2*maxLag, o.from(terminal))
+	require.EqualValues(t, 2*maxLag-10, o.pending)
+	o.at++
+	require.EqualValues(t, 2*maxLag+1, o.from(terminal), "and then in order")
 }
 
 // A page may read a terminal's output before the event of its start has come: the two are for the race detector.

@@ -85,9 +85,10 @@ type tableMessage struct {
 	// Now is the time by which the rows' times are to be read, in milliseconds since 1970.
 	Now int64 `json:"now"`
 	// All says that what is not among the rows is not shown any more.
-	All  bool                 `json:"all,omitempty"`
-	Rows []json.RawMessage    `json:"rows"`
-	Gone []acpterm.TerminalID `json:"gone"`
+	All   bool                 `json:"all,omitempty"`
+	Rows  []row                `json:"rows"`
+	Sizes []sizeUpdate         `json:"sizes,omitempty"`
+	Gone  []acpterm.TerminalID `json:"gone"`
 }
 
 // serveEvents sends the whole table, and then what changes in it.
@@ -104,14 +105,12 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 	defer tick.Stop()
 	var sent time.Time
 	for s.err == nil {
-		rows, gone, changed := v.table.changes(seen)
+		c := v.table.changes(seen)
 		switch {
-		case len(rows)+len(gone) > 0 || sent.IsZero():
-			message := tableMessage{Now: time.Now().UnixMilli(), All: sent.IsZero(), Rows: []json.RawMessage{}, Gone: gone}
-			for _, row := range rows {
-				message.Rows = append(message.Rows, row)
-			}
-			s.write("event: table\ndata: %s\n\n", encode(message))
+		case len(c.rows)+len(c.sizes)+len(c.gone) > 0 || sent.IsZero():
+			s.write("event: table\ndata: %s\n\n", encode(tableMessage{
+				Now: time.Now().UnixMilli(), All: sent.IsZero(), Rows: c.rows, Sizes: c.sizes, Gone: c.gone,
+			}))
 			s.flush()
 			sent = time.Now()
 		case time.Since(sent) > quietInterval:
@@ -123,7 +122,7 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-changed:
+		case <-c.more:
 		case <-tick.C:
 		case <-ctx.Done():
 			return
@@ -156,10 +155,11 @@ type outputMessage struct {
 	Text   string `json:"text"`
 }
 
-// statusMessage is the data of an event "status".
+// statusMessage is the data of an event "status": the row, or its size if that is all that changed.
 type statusMessage struct {
-	Now int64           `json:"now"`
-	Row json.RawMessage `json:"row"`
+	Now  int64       `json:"now"`
+	Row  *row        `json:"row,omitempty"`
+	Size *sizeUpdate `json:"size,omitempty"`
 }
 
 // serveOutput sends a terminal's output from an offset on, and its row whenever that changes.
@@ -209,7 +209,7 @@ type outputStream struct {
 	terminal *acpterm.Terminal // nil if it never ran
 	at       int64             // where it is
 
-	version  int64           // of the row that was sent
+	version  rowVersion      // of the row that was sent
 	changed  <-chan struct{} // closed when there may be another
 	pending  int64           // bytes before at that were skipped and not told of
 	over     bool            // there is no more output
@@ -297,6 +297,7 @@ func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan int64, chunks
 
 // from is where to go on: where it is, or closer to the end if that is too far away.
 func (o *outputStream) from(t *acpterm.Terminal) int64 {
+	o.noticeEnd() // first, so that the total is that of the end
 	total := t.OutputTotal()
 	if total-o.at <= maxLag {
 		return o.at
@@ -323,23 +324,35 @@ func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 
 // sendStatus sends the row, if it is another one. When there is no more output and nothing will change, that is the end.
 func (o *outputStream) sendStatus() {
-	data, version, settled, changed := o.table.rowOf(o.entry)
+	row, version, settled, changed := o.table.rowOf(o.entry)
 	o.changed = changed
 	if version != o.version {
+		message := statusMessage{Now: time.Now().UnixMilli()}
+		if version.described != o.version.described {
+			message.Row = &row
+		} else {
+			message.Size = &sizeUpdate{row.ID, row.size}
+		}
 		o.version = version
-		o.write("event: status\ndata: %s\n\n", encode(statusMessage{Now: time.Now().UnixMilli(), Row: data}))
+		o.write("event: status\ndata: %s\n\n", encode(message))
 		o.flush()
 	}
 	if o.over && settled {
 		o.finish()
 		return
 	}
-	if t := o.terminal; t != nil && !o.ended {
-		select {
-		case <-t.Done():
-			o.ended, o.catchUp = true, t.OutputTotal()
-		default:
-		}
+	o.noticeEnd()
+}
+
+// noticeEnd sees whether the command has ended.
+func (o *outputStream) noticeEnd() {
+	if o.ended || o.terminal == nil {
+		return
+	}
+	select {
+	case <-o.terminal.Done():
+		o.ended, o.catchUp = true, o.terminal.OutputTotal()
+	default:
 	}
 }
 

@@ -143,7 +143,7 @@ func TestSlowReaderIsToldWhatItMissedAndHoldsUpNobody(t *testing.T) {
 	require.Positive(t, missed)
 	require.Equal(t, terminal.OutputTotal(), missed+int64(len(first)+len(text)), "every byte is shown or counted")
 	require.True(t, strings.HasSuffix(text, line+"last\n"), "the end is the end")
-	require.GreaterOrEqual(t, len(text), 1<<20-len(line), "all that is kept")
+	require.GreaterOrEqual(t, len(text), 64<<10-len(line), "what is sent of a command that runs, at least")
 }
 
 func TestPageThatComesLateSeesTheEndOfALongOutput(t *testing.T) {

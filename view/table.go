@@ -15,20 +15,21 @@ import (
 
 // entry is one command. Its terminal never changes; the rest is under the table's mutex.
 type entry struct {
-	subject  acpterm.Subject
+	fixed    row               // what never changes of its row
 	terminal *acpterm.Terminal // nil of a command that did not run
+	request  int64             // about how many bytes the terminal keeps of its request
 
 	at        time.Time // of the decision or start
 	over      bool      // in the past, and as such among those that are forgotten some day
 	denied    bool
-	why       string // of a denial, or of a start that failed
-	rule      string
+	why       string // of a denial, or of a start that failed, as shown
+	rule      string // likewise
 	survivors []int
 	stops     int // asked for by pages and still under way
 
-	row     row // as it was at its last refresh
-	version int64
-	data    []byte // row as JSON
+	row       row   // as it was at its last refresh
+	version   int64 // of the row
+	described int64 // of the last row in which more than the size changed
 }
 
 // table is all commands that are shown. All methods may be called concurrently; none waits.
@@ -60,19 +61,20 @@ func (t *table) observe(event acpterm.Event) {
 	case *acpterm.DecisionEvent:
 		if e.Err != nil || e.Verdict == acpterm.Deny {
 			t.update(e.Subject, true, func(x *entry) {
-				x.at, x.denied, x.over, x.rule, x.why = e.Time, e.Verdict == acpterm.Deny, true, e.Rule, e.Reason
+				x.at, x.denied, x.over = e.Time, e.Verdict == acpterm.Deny, true
+				x.rule, x.why = shown(e.Rule, maxText), shown(e.Reason, maxText)
 				if x.why == "" && e.Err != nil {
-					x.why = e.Err.Error()
+					x.why = shown(e.Err.Error(), maxText)
 				}
 			})
 		}
 	case *acpterm.StartEvent:
-		t.update(e.Subject, true, func(x *entry) { x.at, x.terminal = e.Time, e.Terminal })
+		t.update(e.Subject, true, func(x *entry) { x.at = e.Time; x.setTerminal(e.Terminal) })
 	case *acpterm.EndEvent:
 		t.update(e.Subject, e.Err != nil, func(x *entry) {
 			x.over = true
 			if e.Err != nil {
-				x.why = e.Err.Error()
+				x.why = shown(e.Err.Error(), maxText)
 			}
 		})
 	case *acpterm.SurvivorsEvent:
@@ -91,7 +93,8 @@ func (t *table) adopt(terminal *acpterm.Terminal) {
 		TerminalID: terminal.ID(), SessionID: terminal.Session(),
 		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
 	}, true, func(x *entry) {
-		x.at, x.terminal = started, terminal
+		x.at = started
+		x.setTerminal(terminal)
 		x.over = x.over || state != acpterm.StateRunning
 	})
 }
@@ -108,12 +111,12 @@ func (t *table) update(s acpterm.Subject, add bool, change func(*entry)) {
 	case e == nil && !add:
 		return
 	case e == nil:
-		e = &entry{subject: s}
+		e = &entry{fixed: newRow(s)}
 		t.entries[s.TerminalID] = e
 		t.order = append(t.order, e)
 	}
 	if s.PID != 0 {
-		e.subject.PID = s.PID
+		e.fixed.PID = s.PID
 	}
 	if e.at.IsZero() {
 		e.at = time.Now()
@@ -134,7 +137,7 @@ func (t *table) forgetLocked() {
 		count++
 		bytes += e.held()
 		if count > t.maxPast || count > 1 && bytes > t.maxPastBytes {
-			delete(t.entries, e.subject.TerminalID)
+			delete(t.entries, e.fixed.ID)
 			t.order = slices.Delete(t.order, i, i+1)
 			t.removed++
 			bytes -= e.held()
@@ -142,12 +145,37 @@ func (t *table) forgetLocked() {
 	}
 }
 
-// held is about how many bytes are kept of a command's output.
+// setTerminal gives a command that runs its terminal.
+func (e *entry) setTerminal(terminal *acpterm.Terminal) {
+	e.terminal, e.request = terminal, sizeOf(terminal.Request())
+}
+
+// sizeOf is about how many bytes a request takes in memory.
+func sizeOf(r acpterm.CreateTerminalRequest) int64 {
+	const header = 16 // of a text
+	n := len(r.Command) + sizeOfMeta(r.Meta)
+	for _, argument := range r.Args {
+		n += header + len(argument)
+	}
+	for _, variable := range r.Env {
+		n += 3*header + len(variable.Name) + len(variable.Value) + sizeOfMeta(variable.Meta)
+	}
+	return int64(n)
+}
+
+func sizeOfMeta(m acpterm.Meta) (n int) {
+	for name, value := range m {
+		n += len(name) + len(value)
+	}
+	return n
+}
+
+// held is about how many bytes are kept of a command: of its output and its request.
 func (e *entry) held() int64 {
 	if e.terminal == nil {
 		return 0
 	}
-	return min(e.terminal.OutputTotal(), int64(max(e.terminal.OutputByteLimit(), 64<<10)))
+	return e.request + min(e.terminal.OutputTotal(), int64(max(e.terminal.OutputByteLimit(), 64<<10)))
 }
 
 func (t *table) wakeLocked() {
@@ -201,39 +229,53 @@ type reader struct {
 	seen             map[acpterm.TerminalID]bool
 }
 
-// changes returns the rows that a reader has not seen as they are now, as JSON, which of those that it saw are gone, and
-// what is closed when there is more to see. Numbers of running commands change without that.
-func (t *table) changes(r *reader) (rows [][]byte, gone []acpterm.TerminalID, changed <-chan struct{}) {
+// changes is what a reader has not seen of the table.
+type changes struct {
+	rows  []row
+	sizes []sizeUpdate         // of commands of which it has the rest
+	gone  []acpterm.TerminalID // of those that it saw
+	more  <-chan struct{}      // closed when there is more to see; sizes change without that
+}
+
+// changes returns what a reader has not seen, as it is now.
+func (t *table) changes(r *reader) changes {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refreshLocked()
+	c := changes{rows: []row{}, more: t.changed}
 	for _, e := range t.order {
-		if e.version > r.version {
-			rows = append(rows, e.data)
-			r.seen[e.subject.TerminalID] = true
+		switch {
+		case e.described > r.version:
+			c.rows = append(c.rows, e.row)
+			r.seen[e.fixed.ID] = true
+		case e.version > r.version:
+			c.sizes = append(c.sizes, sizeUpdate{e.fixed.ID, e.row.size})
 		}
 	}
 	if r.removed != t.removed {
 		for id := range r.seen {
 			if t.entries[id] == nil {
-				gone = append(gone, id)
+				c.gone = append(c.gone, id)
 				delete(r.seen, id)
 			}
 		}
-		slices.Sort(gone)
+		slices.Sort(c.gone)
 	}
 	r.version, r.removed = t.version, t.removed
-	return rows, gone, t.changed
+	return c
 }
 
-// rowOf is a command's row as it is now, as JSON, its version, whether it will not change any more, but for output that
+// rowVersion says which row it is: that of the last change, and of the last one that was more than of its size.
+type rowVersion struct{ all, described int64 }
+
+// rowOf is a command's row as it is now, its version, whether it will not change any more, but for output that
 // something else writes, and what is closed when it may have.
-func (t *table) rowOf(e *entry) (data []byte, version int64, settled bool, changed <-chan struct{}) {
+func (t *table) rowOf(e *entry) (r row, version rowVersion, settled bool, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	settled = e.settledLocked() // first, so that the row is one of after that
 	t.refreshEntryLocked(e)
-	return e.data, e.version, settled, t.changed
+	return e.row, rowVersion{e.version, e.described}, settled, t.changed
 }
 
 func (e *entry) settledLocked() bool {
@@ -262,11 +304,16 @@ func (t *table) refreshLocked() {
 
 func (t *table) refreshEntryLocked(e *entry) {
 	now := e.makeRow(t.canStop)
-	if e.data != nil && now == e.row {
+	if e.version > 0 && now == e.row {
 		return
 	}
 	t.version++
-	e.row, e.version, e.data = now, t.version, now.json()
+	before := e.row
+	before.size = now.size
+	if e.version == 0 || now != before {
+		e.described = t.version
+	}
+	e.row, e.version = now, t.version
 }
 
 // pids are the numbers of processes for people.

@@ -2,9 +2,11 @@
 // denied, with the output as it comes.
 //
 //	v := view.Handler(m, nil)
-//	defer v.Close()
-//	go http.Serve(listener, v)
+//	server := v.Server()
+//	go server.Serve(listener)
 //	fmt.Println("Watch at", v.URL(listener.Addr()))
+//	defer server.Close()
+//	defer v.Close()
 //
 // # Who gets in
 //
@@ -82,8 +84,8 @@ type Options struct {
 	// MaxPast is how many commands are shown that have ended or were denied; the oldest are forgotten. 0: 100.
 	MaxPast int
 
-	// MaxPastBytes is how many bytes of output are kept for those at the most; the oldest are forgotten, but for the last.
-	// 0: 64 MiB.
+	// MaxPastBytes is how many bytes of output and of requests are kept for those at the most; the oldest are forgotten,
+	// but for the last. 0: 64 MiB.
 	MaxPastBytes int64
 
 	// MaxStreams is how many connections there may be at once that wait for something new: one for each page, and one for
@@ -112,6 +114,10 @@ type View struct {
 // Handler returns a view of a manager: of the terminals that it has now, and of all that happens from now on. It is
 // mounted at the root of a server, or below with http.StripPrefix. Close it before the server is shut down, which
 // otherwise waits for the pages.
+//
+// View.Server makes a server for it that limits connections. Any other server needs limits of its own:
+// ReadHeaderTimeout, ReadTimeout, WriteTimeout and IdleTimeout, which do not end the view's streams, and a bound on its
+// connections, which would otherwise take the descriptors that commands need.
 func Handler(m *acpterm.Manager, options *Options) *View {
 	v := &View{manager: m}
 	if options != nil {
@@ -192,7 +198,13 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, refusal := v.admit(r)
 	switch {
 	case refusal != "":
+		w.Header().Set("Connection", "close")
 		http.Error(w, refusal, http.StatusForbidden)
+		return
+	case !admitConnection(r):
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "too many connections are open", http.StatusServiceUnavailable)
 		return
 	case path == "": // the token without its slash: one step down, wherever the handler is mounted
 		w.Header().Set("Location", v.options.Token+"/")

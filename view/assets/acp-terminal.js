@@ -70,23 +70,26 @@ class AcpTerminal extends HTMLElement {
 
   // stop has the command ended; called again while it is being ended, by force.
   async stop() {
+    const signal = this.#connection?.signal
     const response = await fetch(`${this.getAttribute('src')}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
-    if (!response.ok) this.#say(`Not stopped: ${await response.text()}`)
+    if (!response.ok) this.#say(`Not stopped: ${await response.text()}`, signal)
   }
 
   // copy puts what is selected, or else all the output that is held, into the clipboard.
   async copy() {
-    const text = this.#xterm.getSelection() || this.text
+    const signal = this.#connection?.signal
+    const text = this.#xterm?.getSelection() || this.text
     try {
       await navigator.clipboard.writeText(text)
-      this.#say('Copied')
+      this.#say('Copied', signal)
     } catch {
-      this.#say('The browser does not allow copying')
+      this.#say('The browser does not allow copying', signal)
     }
   }
 
   // find goes to the next place of a text, or the one before, and reports whether there is one.
   find(text, backwards = false, incremental = false) {
+    if (!this.#search) return false
     const options = { decorations: searchColors(dark.matches), incremental }
     return backwards ? this.#search.findPrevious(text, options) : this.#search.findNext(text, options)
   }
@@ -101,21 +104,6 @@ class AcpTerminal extends HTMLElement {
     })))
     if (stopped.signal.aborted) return
 
-    const xterm = this.#xterm = new Terminal({
-      allowProposedApi: true, // the search's decorations are
-      convertEol: true, // the output is a pipe's: no terminal has added returns
-      cols: 80, rows: 24, cursorInactiveStyle: 'none', disableStdin: true,
-      fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: matchMedia('(max-width: 600px)').matches ? 12 : 13,
-      lineHeight: 1.3, linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, scrollback: 10000,
-      theme: themes(dark.matches), windowOptions: {},
-    })
-    makeInert(xterm)
-    xterm.loadAddon(this.#search = new SearchAddon())
-    openStyled(xterm, p.screen, root)
-    xterm.textarea.setAttribute('aria-label', 'Output, for reading only. Arrow and page keys scroll, Control F finds.')
-    xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
-    this.#fit()
-
     const resized = new ResizeObserver(() => this.#fit())
     resized.observe(p.screen)
     on(stopped.signal, 'abort', () => resized.disconnect())
@@ -123,17 +111,17 @@ class AcpTerminal extends HTMLElement {
     on(p.screen, 'touchstart', event => { touched = event.touches[0].clientY })
     on(p.screen, 'touchmove', event => {
       const lines = Math.trunc((touched - event.touches[0].clientY) / 17)
-      xterm.scrollLines(lines)
+      this.#xterm?.scrollLines(lines)
       touched -= lines * 17
     })
-    on(dark, 'change', () => { xterm.options.theme = themes(dark.matches) })
-    xterm.onRender(() => { p.toEnd.hidden = this.following })
-    on(p.toEnd, 'click', () => { xterm.scrollToBottom(); xterm.focus() })
+    on(dark, 'change', () => { if (this.#xterm) this.#xterm.options.theme = themes(dark.matches) })
+    on(p.toEnd, 'click', () => { this.#xterm?.scrollToBottom(); this.#xterm?.focus() })
     on(p.stop, 'click', () => this.stop())
     on(p.copy, 'click', () => this.copy())
     on(p.reader, 'click', () => {
-      xterm.options.screenReaderMode = !xterm.options.screenReaderMode
-      p.reader.setAttribute('aria-pressed', xterm.options.screenReaderMode)
+      const pressed = p.reader.getAttribute('aria-pressed') !== 'true'
+      p.reader.setAttribute('aria-pressed', pressed)
+      if (this.#xterm) this.#xterm.options.screenReaderMode = pressed
     })
     on(p.findButton, 'click', () => this.#toggleFind(p.findBar.hidden))
     on(p.findText, 'input', () => this.find(p.findText.value, false, true))
@@ -150,11 +138,47 @@ class AcpTerminal extends HTMLElement {
         this.#toggleFind(true)
       }
     })
+    const clock = setInterval(() => this.#showNumbers(), 200)
+    on(stopped.signal, 'abort', () => clearInterval(clock))
+  }
+
+  // openScreen makes an xterm.js of its own for each src: what is still queued in the last one cannot get into this.
+  #openScreen() {
+    const p = this.#parts
+    const xterm = this.#xterm = new Terminal({
+      allowProposedApi: true, // the search's decorations are
+      convertEol: true, // the output is a pipe's: no terminal has added returns
+      cols: 80, rows: 24, cursorInactiveStyle: 'none', disableStdin: true,
+      fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: matchMedia('(max-width: 600px)').matches ? 12 : 13,
+      lineHeight: 1.3, linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, screenReaderMode: p.reader.getAttribute('aria-pressed') === 'true',
+      scrollback: 10000, theme: themes(dark.matches), windowOptions: {},
+    })
+    makeInert(xterm)
+    xterm.loadAddon(this.#search = new SearchAddon())
+    openStyled(xterm, p.screen, this.shadowRoot)
+    xterm.textarea.setAttribute('aria-label', 'Output, for reading only. Arrow and page keys scroll, Control F finds.')
+    xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
+    xterm.onRender(() => { p.toEnd.hidden = this.following })
     this.#search.onDidChangeResults(({ resultIndex, resultCount }) => {
       p.findCount.textContent = !p.findText.value ? '' : resultCount ? `${resultIndex + 1} of ${resultCount}` : 'none'
     })
-    const clock = setInterval(() => this.#showNumbers(), 200)
-    on(stopped.signal, 'abort', () => clearInterval(clock))
+    this.#fit()
+  }
+
+  // clear removes all that is shown of a terminal.
+  #clear() {
+    const p = this.#parts
+    if (this.shadowRoot.activeElement === p.stop) p.copy.focus()
+    this.#xterm?.dispose()
+    this.#xterm = this.#search = this.row = null
+    this.missed = 0
+    this.shadowRoot.adoptedStyleSheets = [] // xterm.js's
+    for (const part of [p.message, p.command, p.state, p.numbers, p.note, p.findCount]) part.textContent = ''
+    p.command.title = ''
+    p.stop.hidden = p.toEnd.hidden = true
+    p.screen.classList.remove('unused')
+    delete p.box.dataset.tone
+    delete this.dataset.state
   }
 
   // fit makes the screen as large as there is room.
@@ -193,36 +217,36 @@ class AcpTerminal extends HTMLElement {
       p.findText.select()
       p.findText.focus()
     } else {
-      this.#search.clearDecorations()
+      this.#search?.clearDecorations()
       p.findButton.focus()
     }
   }
 
   async #connect() {
     this.#connection?.abort()
-    const connection = this.#connection = new AbortController()
-    const signal = connection.signal
+    const { signal } = this.#connection = new AbortController()
+    const focused = this.#parts.screen.contains(this.shadowRoot.activeElement)
+    this.#clear()
     await this.#ready
     if (signal.aborted) return
-    this.row = null
-    this.missed = 0
-    this.#xterm.reset()
-    this.#xterm.clear()
-    const p = this.#parts
-    p.message.textContent = p.command.textContent = p.state.textContent = p.numbers.textContent = p.note.textContent = ''
+    this.#openScreen()
+    if (focused) this.#xterm.focus()
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')
     await follow(`${src}/output`, {
       signal,
       onEvent: event => {
         if (signal.aborted) return
-        return event.type === 'status' ? this.#showStatus(event.data) : this.#write(event.data, signal)
+        if (event.type !== 'status') return this.#write(event.data, signal)
+        const { now, row, size } = event.data
+        this.#showStatus(now, row ?? { ...this.row, ...size })
       },
       onConnection: state => this.#say({
         lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
         gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
-      }[state] ?? ''),
+      }[state] ?? '', signal),
     })
+    const p = this.#parts
     if (!signal.aborted && this.row && !this.row.bytes && !p.message.textContent && this.row.state !== 'denied') {
       p.message.textContent = 'No output.'
     }
@@ -245,7 +269,7 @@ class AcpTerminal extends HTMLElement {
     })
   }
 
-  #showStatus({ now, row }) {
+  #showStatus(now, row) {
     const p = this.#parts
     const before = this.row
     this.#clockOffset = now - Date.now()
@@ -284,7 +308,9 @@ class AcpTerminal extends HTMLElement {
     })
   }
 
-  #say(text) {
+  // say shows a note on the terminal whose connection has the signal, unless another one is shown by now.
+  #say(text, signal) {
+    if (signal?.aborted) return
     if (this.#parts && this.#parts.note.textContent !== text) this.#parts.note.textContent = text
   }
 }

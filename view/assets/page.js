@@ -13,9 +13,10 @@ let shown = null // the <acp-terminal>
 
 follow('events', {
   signal: new AbortController().signal,
-  onEvent({ data: { now, all, rows: changed, gone } }) {
+  onEvent({ data: { now, all, rows: changed, sizes, gone } }) {
     clockOffset = now - Date.now()
     for (const row of changed) show(row)
+    for (const size of sizes ?? []) showTime(Object.assign(rows.get(size.id), size))
     for (const id of gone ?? []) forget(id)
     if (all) keepOnly(new Set(changed.map(row => row.id)))
     choose()

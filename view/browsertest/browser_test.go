@@ -208,7 +208,9 @@ type viewer struct {
 
 func serve(t testing.TB, m *acpterm.Manager, options *view.Options) *viewer {
 	v := view.Handler(m, options)
-	server := httptest.NewServer(v)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = v.Server()
+	server.Start()
 	t.Cleanup(func() {
 		v.Close()
 		server.CloseClientConnections()

@@ -41,6 +41,7 @@ func TestInTheBrowser(t *testing.T) {
 		{"without leave there is no Stop", testReadOnly},
 		{"a page that is too slow sees what it missed", testSlow},
 		{"50 MB of output leave the page usable", testFlood},
+		{"switching between two commands never mixes them", testSwitching},
 		{"output and commands are text", testText},
 		{"escape sequences do no harm", testInert},
 		{"who has no token, or another name or origin, is refused", testRefusals},

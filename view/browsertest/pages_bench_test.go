@@ -5,7 +5,6 @@ package browsertest
 import (
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +52,7 @@ func BenchmarkTenPages(b *testing.B) {
 		require.NoError(b, err)
 		listeners = append(listeners, listener)
 	}
-	server := &http.Server{Handler: v}
+	server := v.Server()
 	for _, listener := range listeners {
 		go server.Serve(listener)
 	}

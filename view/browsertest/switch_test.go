@@ -1,0 +1,94 @@
+package browsertest
+
+// A page that switches between two commands shows the output of the chosen one only.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// repeat is a command that writes lines of one letter until it is stopped: faster than a page can show them, and
+// without taking all of the processors.
+func repeat(letter string) acptermtest.Script {
+	block := []byte(strings.Repeat(strings.Repeat(letter, 60)+"\n", 500))
+	return func(p *acptermtest.Process) int {
+		for p.Context().Err() == nil {
+			if _, err := p.Write(block); err != nil {
+				return 1
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return 1
+	}
+}
+
+// watchShown is a function of the page: it resolves when the output of the command own has been seen several times, to
+// what was seen of the command other until then; "" if there was nothing. Both are a single letter, which is also the
+// command's name, and no letter of the view's own texts.
+const watchShown = `async function watchShown(own, other) {
+	for (let seen = 0; seen < 3;) {
+		for (const text of [el.text, part('.command').textContent, el.row?.command ?? ''])
+			if (text.includes(other)) return own + ' is chosen and the page has ' + JSON.stringify(text.slice(0, 40))
+		if (el.text.includes(own)) seen++
+		await new Promise(resolve => setTimeout(resolve, 5))
+	}
+	return ''
+}`
+
+func testSwitching(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"Q": repeat("Q"), "Z": repeat("Z")}), &view.Options{AllowStop: true})
+	terminals := map[string]*acpterm.Terminal{"Q": v.create(t, "Q"), "Z": v.create(t, "Z")}
+	p := b.open(t, v.url)
+	p.until(`document.querySelectorAll('nav a').length === 2 && /[QZ]/.test(el.text)`)
+
+	mixed := []string{}
+	for _, how := range []struct {
+		name  string
+		times int
+		to    func(i int, own, other *acpterm.Terminal)
+	}{
+		{"attribute", 24, func(i int, own, other *acpterm.Terminal) {
+			set := func(to *acpterm.Terminal) string {
+				return fmt.Sprintf("el.setAttribute('src', %q)", v.view.TerminalPath(to.ID()))
+			}
+			steps := set(own)
+			if i%5 == 0 { // and away again at once
+				steps = set(own) + "," + set(other) + "," + steps
+			}
+			if left := eval[string](p, "("+steps+", el.text + part('header > .title').textContent)"); left != "" {
+				mixed = append(mixed, fmt.Sprintf("right after the switch the page has %.40q", left))
+			}
+		}},
+		{"click", 24, func(_ int, own, _ *acpterm.Terminal) {
+			at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
+				const box = document.querySelector('nav a[href="#%s"]').getBoundingClientRect()
+				return { X: box.x + box.width / 2, Y: box.y + box.height / 2 }
+			})()`, own.ID()))
+			p.run(chromedp.MouseClickXY(at.X, at.Y))
+			p.until(fmt.Sprintf("el.getAttribute('src').endsWith(%q)", own.ID()))
+		}},
+	} {
+		for i := range how.times {
+			own, other := "Q", "Z"
+			if i%2 == 1 {
+				own, other = other, own
+			}
+			how.to(i, terminals[own], terminals[other])
+			found := eval[string](p, fmt.Sprintf("(async () => {%s\nreturn watchShown(%q, %q)})()", watchShown, own, other))
+			if found != "" {
+				mixed = append(mixed, how.name+": "+found)
+			}
+		}
+	}
+	require.Empty(t, mixed)
+	require.Equal(t, 1, eval[int](p, `el.shadowRoot.querySelectorAll('.xterm').length`))
+	p.requireQuiet()
+}

@@ -1,0 +1,117 @@
+package view
+
+// The server of a view: limits on its connections, so that they leave commands the descriptors that those need.
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// maxUnadmitted is how many connections there may be without a request that had the token.
+	maxUnadmitted = 32
+	// spareAdmitted is how many other ones there may be beyond Options.MaxStreams, for pages and files.
+	spareAdmitted = 32
+
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 10 * time.Second
+	idleTimeout    = 30 * time.Second
+	maxHeader      = 16 << 10
+)
+
+// Server returns an http.Server for the view alone, with limits on what connections take. At most 32 connections have
+// not sent a request with the token; one more closes the oldest of them. At most 32 more than Options.MaxStreams have;
+// one more is answered 503 and closed. A request's header may take 5 seconds to come, the whole request 10, and a
+// connection without a request is closed after 30. A browser that takes nothing for 30 seconds is disconnected.
+//
+// Serve it on a listener, or with TLS by ServeTLS. Close the View before the server. Each call returns a server with
+// limits of its own.
+func (v *View) Server() *http.Server {
+	c := &connections{maxAdmitted: cap(v.streams) + spareAdmitted, admitted: make(map[net.Conn]bool)}
+	return &http.Server{
+		Handler:           v,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader,
+		ConnContext:    c.add,
+		ConnState: func(conn net.Conn, state http.ConnState) {
+			if state == http.StateClosed || state == http.StateHijacked {
+				c.remove(conn)
+			}
+		},
+	}
+}
+
+// connections are those of one server.
+type connections struct {
+	maxAdmitted int
+
+	mu         sync.Mutex
+	unadmitted []net.Conn // the oldest first
+	admitted   map[net.Conn]bool
+}
+
+// admitKey is the key, in a request's context, of a func() bool that admits its connection.
+type admitKey struct{}
+
+// admitConnection reports whether the connection of a request that had the token may go on. On another server than
+// View.Server's it always may.
+func admitConnection(r *http.Request) bool {
+	admit, limited := r.Context().Value(admitKey{}).(func() bool)
+	return !limited || admit()
+}
+
+// add is an http.Server's ConnContext.
+func (c *connections) add(ctx context.Context, conn net.Conn) context.Context {
+	if oldest := c.push(conn); oldest != nil {
+		closeNow(oldest)
+	}
+	return context.WithValue(ctx, admitKey{}, func() bool { return c.admit(conn) })
+}
+
+// push adds a connection, and returns the one that has to be closed for it, nil if none has to.
+func (c *connections) push(conn net.Conn) (oldest net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unadmitted = append(c.unadmitted, conn)
+	if len(c.unadmitted) > maxUnadmitted {
+		oldest = c.unadmitted[0]
+		c.unadmitted = slices.Delete(c.unadmitted, 0, 1)
+	}
+	return oldest
+}
+
+// admit reports whether a connection is admitted, or can still be.
+func (c *connections) admit(conn net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.admitted[conn] {
+		return true
+	}
+	i := slices.Index(c.unadmitted, conn)
+	if i < 0 || len(c.admitted) >= c.maxAdmitted {
+		return false
+	}
+	c.unadmitted = slices.Delete(c.unadmitted, i, i+1)
+	c.admitted[conn] = true
+	return true
+}
+
+func (c *connections) remove(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.admitted, conn)
+	c.unadmitted = slices.DeleteFunc(c.unadmitted, func(other net.Conn) bool { return other == conn })
+}
+
+// closeNow closes a connection without a farewell, for which TLS would wait.
+func closeNow(conn net.Conn) {
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
+	conn.Close()
+}

@@ -1,14 +1,16 @@
 package main
 
-// The agent's process: its standard input and output joined to a connection, and its end.
+// The agent's process: its standard input and output joined to a connection, its standard error, and its end.
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
 // patience is how long an agent has for each step of its end.
@@ -21,13 +23,17 @@ type agentProcess struct {
 	io.WriteCloser
 	cmd    *exec.Cmd
 	exited chan struct{}
+
+	stderr *os.File
+	said   chan struct{} // closed when standard error was read to its end
 }
 
 // startAgent starts an agent in a group of its own, so that an interrupt at the keyboard is for the client
-// alone, and so that the group can be ended. It runs in the client's directory; the session has its own.
-func startAgent(command []string) (*agentProcess, error) {
+// alone, and so that the group can be ended. It runs in the client's directory; the session has its own. What it
+// writes to standard error is handed to print: on the person's terminal itself it could clear the screen, or read what
+// is typed.
+func startAgent(command []string, print func(string)) (*agentProcess, error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = ownGroup()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -39,17 +45,65 @@ func startAgent(command []string) (*agentProcess, error) {
 		return nil, err
 	}
 	defer w.Close()
-	cmd.Stdout = w
+	stderr, errors, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer errors.Close()
+	cmd.Stdout, cmd.Stderr = w, errors
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	a := &agentProcess{Reader: stdout, WriteCloser: stdin, cmd: cmd, exited: make(chan struct{})}
+	a := &agentProcess{
+		Reader: stdout, WriteCloser: stdin, cmd: cmd, exited: make(chan struct{}),
+		stderr: stderr, said: make(chan struct{}),
+	}
+	go func() {
+		defer close(a.said)
+		printAll(stderr, print)
+	}()
 	go func() {
 		cmd.Wait()
 		signalGroup(cmd.Process, syscall.SIGKILL) // what the agent leaves behind works for nobody
 		close(a.exited)
 	}()
 	return a, nil
+}
+
+// printAll prints what is read, as soon as it can be read, in whole characters and line ends.
+func printAll(r io.Reader, print func(string)) {
+	buffer := make([]byte, 32<<10)
+	begun := 0 // bytes of a character that is not complete
+	for {
+		n, err := r.Read(buffer[begun:])
+		text := buffer[:begun+n]
+		begun = 0
+		if err == nil {
+			begun = incomplete(text)
+		}
+		complete := text[:len(text)-begun]
+		print(string(bytes.ReplaceAll(complete, []byte("\r\n"), []byte("\n"))))
+		if err != nil {
+			return
+		}
+		copy(buffer, text[len(complete):])
+	}
+}
+
+// incomplete is how many bytes at the end of a text may be the beginning of a character, or of a line end.
+func incomplete(text []byte) int {
+	if bytes.HasSuffix(text, []byte("\r")) {
+		return 1
+	}
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // awaitLastWord returns when an agent has exited and what it wrote must have been read. As a rule the connection
@@ -60,7 +114,8 @@ func (a *agentProcess) awaitLastWord() {
 }
 
 // end returns when the agent has exited, which it should because its input has ended. If it does not it is asked
-// to, and then made to; when ctx has ended, at once.
+// to, and then made to; when ctx has ended, at once. What it has written to standard error is printed then, unless
+// something that left its group holds that open.
 func (a *agentProcess) end(ctx context.Context) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		select {
@@ -72,6 +127,12 @@ func (a *agentProcess) end(ctx context.Context) {
 		signalGroup(a.cmd.Process, sig)
 	}
 	<-a.exited
+	select {
+	case <-a.said:
+	case <-time.After(patience):
+	case <-ctx.Done():
+	}
+	a.stderr.Close()
 }
 
 // state says how the agent exited.

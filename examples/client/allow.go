@@ -69,9 +69,9 @@ func (a *allowances) rules(ask bool) *acpterm.Rules {
 	return &all
 }
 
-// newPolicy makes rules a policy. To allow git is not to allow whatever GIT_PAGER names: the agent's variables are
-// looked at too.
-func newPolicy(rules *acpterm.Rules, ask bool) (acpterm.Policy, error) {
+// newPolicy makes rules a policy. To allow git is not to allow whatever GIT_PAGER names: of variables the agent may set
+// those that are safe, and these.
+func newPolicy(rules *acpterm.Rules, variables []string, ask bool) (acpterm.Policy, error) {
 	if rules == nil {
 		return nil, nil
 	}
@@ -79,11 +79,11 @@ func newPolicy(rules *acpterm.Rules, ask bool) (acpterm.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	variables := acpterm.DenyVariables(acpterm.DangerousVariables()...)
+	settable := acpterm.AllowVariables(append(acpterm.SafeVariables(), variables...)...)
 	if ask {
-		variables = askInstead(variables)
+		settable = askInstead(settable)
 	}
-	return acpterm.Policies{programs, variables}, nil
+	return acpterm.Policies{programs, settable}, nil
 }
 
 // askInstead asks about what a policy denies.

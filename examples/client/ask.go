@@ -8,8 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -79,9 +77,13 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 			return nobody
 		}
 	}
-	text := describe(q)
+	text, omitted := describe(q, mostShown)
+	choices := choices
+	if omitted > 0 {
+		choices = "f full text, " + choices
+	}
 	for {
-		line, ok := a.prompt(ctx, text+"? Run "+strconv.Quote(q.Command.Path)+"? "+choices)
+		line, ok := a.prompt(ctx, text+"? Run "+acpterm.Quote(q.Command.Path, mostShown/6)+"? "+choices)
 		if !ok {
 			return nobody
 		}
@@ -89,6 +91,9 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 			return acpterm.Answer{Approval: approval, By: "the person at the terminal"}
 		}
 		text = ""
+		if omitted > 0 && (line == "f" || line == "full") {
+			text, _ = describe(q, 0)
+		}
 	}
 }
 
@@ -115,31 +120,17 @@ func (a *asker) prompt(ctx context.Context, text string) (line string, ok bool) 
 // finish returns when no question is on the screen, and lets none be put again. The contexts of all must have ended.
 func (a *asker) finish() { a.turn <- struct{}{} }
 
-// describe is the command, exactly. The program is said once more where the answer is typed, for commands that are
-// longer than the screen.
-func describe(q acpterm.Question) string {
+// describe is the command, exactly; how much of it is shown is as Question.Text says. The program is said once more
+// where the answer is typed, for commands that are longer than the screen.
+func describe(q acpterm.Question, most int) (text string, omitted int) {
 	var b strings.Builder
-	say := func(what string, values ...string) {
-		fmt.Fprintf(&b, "?   %-10s", what)
-		for _, value := range values {
-			b.WriteString(" " + strconv.Quote(value))
-		}
-		b.WriteByte('\n')
-	}
 	b.WriteString("? The agent wants to run\n")
-	say("program", q.Command.Path)
-	if q.Name != filepath.Base(q.Command.Path) {
-		say("called", q.Name)
+	text, omitted = q.Text(most)
+	for line := range strings.Lines(text) {
+		b.WriteString("?   " + line)
 	}
-	if q.Command.ShellLine != "" {
-		say("line", q.Command.ShellLine)
-	} else {
-		say("arguments", q.Command.Args[1:]...)
+	if omitted > 0 {
+		fmt.Fprintf(&b, "? %d bytes of it are not shown: f shows all.\n", omitted)
 	}
-	say("directory", q.Command.Dir)
-	for _, v := range q.Requested.Env {
-		fmt.Fprintf(&b, "?   %-10s %s=%s\n", "variable", strconv.Quote(v.Name), strconv.Quote(v.Value))
-	}
-	say("because", q.Reason)
-	return b.String()
+	return b.String(), omitted
 }

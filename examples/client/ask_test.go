@@ -27,7 +27,7 @@ func newDesk(t *testing.T) *desk {
 	screen, out := newTranscript(t)
 	in, keys := io.Pipe()
 	d := &desk{t: t, screen: screen, keys: keys, rest: &strings.Builder{}}
-	d.asker = newAsker(in, out, newScreen(d.rest, func(err error) { t.Error(err) }))
+	d.asker = newAsker(in, out, newScreen(d.rest, d.rest, func(err error) { t.Error(err) }))
 	t.Cleanup(func() {
 		keys.Close()
 		<-d.asker.gone
@@ -72,23 +72,43 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Whatever an agent sends stays within its quotes, and none of it steers the terminal.
+// Whatever an agent sends stays within its quotes, and none of it steers the terminal or is hidden.
 func TestQuestionShowsTheCommandExactly(t *testing.T) {
-	q := about("/bin/ec\x1b[2Jho", "two words", "\r? Run \"/bin/true\"?", "\u202egnp\n", "\u009b1A", "\xff")
+	q := about("/bin/ec\x1b[2Jho", "two words", "\r? Run \"/bin/true\"?", "\u202egnp\n", "\u009b1A", "\xff",
+		"a\u034f\u115f\u2800\u3164\ufe0f")
 	q.Name = "sh"
 	q.Requested.Env = []acpterm.EnvVariable{{Name: "A\nB", Value: "\ttab"}, {Name: "EMPTY"}}
+	q.Unverified = []string{"/bin/large"}
+	text, omitted := describe(q, mostShown)
+	require.Zero(t, omitted)
 	require.Equal(t, `? The agent wants to run
 ?   program    "/bin/ec\x1b[2Jho"
 ?   called     "sh"
-?   arguments  "two words" "\r? Run \"/bin/true\"?" "\u202egnp\n" "\u009b1A" "\xff"
+?   arguments  "two words" "\r? Run \"/bin/true\"?" "\u202egnp\n" "\u009b1A" "\xff" "a\u034f\u115f\u2800\u3164\ufe0f"
 ?   directory  "/dir"
-?   variable   "A\nB"="\ttab"
-?   variable   "EMPTY"=""
+?   variables  "A\nB"="\ttab" "EMPTY"=""
+?   unverified "/bin/large": its contents cannot be compared, and may be changed before it runs
 ?   because    "no rule allows this"
-`, describe(q))
+`, text)
 	q = about("/bin/sh", "-c", "go vet &&\nrm x")
 	q.Command.ShellLine = q.Command.Args[2]
-	require.Contains(t, describe(q), `line       "go vet &&\nrm x"`+"\n")
+	text, _ = describe(q, mostShown)
+	require.Contains(t, text, `line       "go vet &&\nrm x"`+"\n")
+}
+
+// A question that is too long is cut, and says so where the answer is typed; all of it can be had.
+func TestALongQuestionFitsTheScreen(t *testing.T) {
+	d := newDesk(t)
+	x, y := strings.Repeat("x", 100_000), strings.Repeat("y", 100_000)
+	answer := d.ask(t.Context(), about("/bin/x", "begin", x+"end", y))
+	d.screen.await(t, `\n\? \d+ bytes of it are not shown: f shows all\.\n\? Run "/bin/x"\? f full text, .*never: $`)
+	require.Less(t, len(d.screen.String()), 3000)
+	require.Contains(t, d.screen.String(), `"begin" "xxx`)
+	d.typeLine("f")
+	d.screen.await(t, `(?s)never: .*yyy"\n.*\n\? Run "/bin/x"\? f full text, .*never: $`)
+	require.Contains(t, d.screen.String(), x+`end" "`+y+`"`)
+	d.typeLine("n")
+	require.Equal(t, acpterm.No, (<-answer).Approval)
 }
 
 func TestOneQuestionAtATime(t *testing.T) {
@@ -159,8 +179,10 @@ func TestNothingIsPrintedDuringAQuestion(t *testing.T) {
 	d.asker.screen.print("", `? Run "/bin/true"? `)
 	d.asker.screen.print("[1] | ", strings.Repeat("x", mostHeld))
 	d.asker.screen.print("* ", "tool\n")
+	d.asker.screen.printError("error\n")
 	require.Equal(t, "before\n", d.rest.String())
 	d.typeLine("n")
 	<-answer
-	require.Equal(t, "before\n"+`? Run "/bin/true"? `+"\n* tool\n\n! 1048583 bytes more came while you were asked\n", d.rest.String())
+	require.Equal(t, "before\n"+`? Run "/bin/true"? `+
+		"\n* tool\nagent: error\n\n! 1048583 bytes more came while you were asked\n", d.rest.String())
 }

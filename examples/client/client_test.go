@@ -154,3 +154,34 @@ func TestHelp(t *testing.T) {
 	}
 	require.Empty(t, c.stderr.String())
 }
+
+// What an agent writes to standard error is the person's to see, and cannot pass for something else.
+func TestAgentsStandardErrorSteersNothing(t *testing.T) {
+	text := "\x1b[2J\x1b[H? Run \"/bin/true\"? \n\u202eplain\ttab\u009b2J\r\n\xff é no end"
+	c := startClient(t, part("agent-that-shouts", text, "1"), "-prompt", "x")
+	c.exit(0)
+	require.Equal(t, `agent: \x1b[2J\x1b[H? Run "/bin/true"? `+"\n"+`agent: \u202eplain`+"\ttab"+`\u009b2J`+"\n"+
+		"agent: \ufffd é no end\n", c.stderr.String())
+}
+
+// Titles, states, names and errors are the agent's words, too.
+func TestAgentsWordsSteerNothing(t *testing.T) {
+	c := startClient(t, part("agent-that-disguises"), "-prompt", "x")
+	c.exit(1)
+	out := c.stdout.String()
+	require.Contains(t, out, `* Do \u202eit\u3164 (un\u2066done\x1b[2J)`+"\n")
+	require.Contains(t, out, `* Do \u202eit\u3164: allowed (allow\u2066)`+"\n")
+	require.Contains(t, out, `said \u202eso`+"\n")
+	require.Contains(t, out, `[1] $ `)
+	require.Contains(t, out, `\u202ewritten`)
+	require.NotContains(t, out, "\u202e")
+	require.Contains(t, c.stderr.String(), `a\x1b[2J\u202eb`+"\n")
+	require.NotContains(t, c.stderr.String(), "\x1b")
+}
+
+// A command that is too long to be shown is cut.
+func TestALongCommandIsCut(t *testing.T) {
+	c := startClient(t, part("agent-that-looks", "print", strings.Repeat("x", 100_000)), "-prompt", "x")
+	c.exit(0)
+	require.Regexp(t, `(?m)^\[1\] \$ .*x \.\.\. \d+ bytes not shown \.\.\. x`, c.stdout.String())
+}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -35,7 +36,7 @@ func TestSandbox(t *testing.T) {
 	defer os.RemoveAll(outside)
 	outside, err = filepath.Abs(outside)
 	require.NoError(t, err)
-	audit := filepath.Join(root, "audit.json")
+	audit := filepath.Join(t.TempDir(), "audit.json")
 
 	c := startClient(t, exampleAgent(), "-sandbox", "-root", root, "-audit", audit, "-prompt", fmt.Sprintf(
 		`echo mine > file; echo hers > %s/file; echo forged >> %s; for p in /proc/[0-9]*; do tr '\0' ' ' < $p/cmdline; echo; done`, outside, audit))
@@ -51,6 +52,30 @@ func TestSandbox(t *testing.T) {
 	}
 	require.Regexp(t, `\| \S*bwrap `, out) // there are some
 	require.Len(t, readRecords(t, audit), 2)
+}
+
+// On a disk with no room for the decision, the command does not run. The disk is a file system of one page in memory,
+// which bwrap mounts for the client.
+func TestAuditOnAFullDisk(t *testing.T) {
+	needBubblewrap(t)
+	dir, root := t.TempDir(), t.TempDir()
+	long := createParams("s", part("print", strings.Repeat("x", os.Getpagesize()))...)
+	c := startClientIn(t, []string{"bwrap", "--dev-bind", "/", "/", "--size", fmt.Sprint(os.Getpagesize()), "--tmpfs", dir},
+		trying(t, createParams("s", part("print", "short")...), long, createParams("s", part("print", "again")...)),
+		"-root", root, "-audit", filepath.Join(dir, "audit.json"), "-prompt", "x")
+	c.exit(1)
+	out := c.stdout.String()
+	require.Contains(t, out, `terminal/create: "short\n" exit code 0`)
+	require.Equal(t, 2, strings.Count(out, "terminal/create: -32603 acpterm: create: the decision cannot be put on record"))
+	require.Equal(t, 2, strings.Count(out, "no space left on device"))
+	require.NotContains(t, out, "audit.json")
+	require.NotContains(t, out, "again")
+	require.Contains(t, c.stderr.String(), "client: -audit: ")
+}
+
+// startClientIn starts the client by a program that takes its command line.
+func startClientIn(t *testing.T, program, agent []string, flags ...string) *client {
+	return startCommand(t, nil, nil, append(program, clientCommand(agent, flags...)...))
 }
 
 func TestSandboxNetwork(t *testing.T) {
@@ -85,8 +110,8 @@ type console struct {
 	keys *os.File
 }
 
-// startOnConsole starts the client at a terminal.
-func startOnConsole(t *testing.T, agent []string, flags ...string) (*client, *console) {
+// newConsole makes a terminal, of which tty is the side that programs have.
+func newConsole(t *testing.T) (c *console, tty *os.File) {
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	require.NoError(t, err)
 	raw, err := keys.SyscallConn()
@@ -99,9 +124,8 @@ func startOnConsole(t *testing.T, agent []string, flags ...string) (*client, *co
 		}
 	}))
 	require.NoError(t, problem)
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
-	defer tty.Close()
 
 	screen, w := newTranscript(t)
 	t.Cleanup(func() {
@@ -111,10 +135,31 @@ func startOnConsole(t *testing.T, agent []string, flags ...string) (*client, *co
 	})
 	go func() {
 		defer w.Close()
-		io.Copy(w, bufio.NewReader(keys)) // until the client is gone
+		io.Copy(w, bufio.NewReader(keys)) // until nothing has tty open
 	}()
+	return &console{screen, keys}, tty
+}
+
+// startOnConsole starts the client at a terminal.
+func startOnConsole(t *testing.T, agent []string, flags ...string) (*client, *console) {
+	console, tty := newConsole(t)
+	defer tty.Close()
 	c := startClientAs(t, tty, &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}, agent, flags...)
-	return c, &console{screen, keys}
+	return c, console
+}
+
+// Where standard output and standard error are one terminal, neither goes on in the other's line.
+func TestOneTerminalHasOneLastLine(t *testing.T) {
+	console, tty := newConsole(t)
+	s := newScreen(tty, tty, func(err error) { t.Error(err) })
+	s.print("[1] | ", "one")
+	s.printError("two")
+	s.print("[1] | ", "three\n")
+	s.printError("four")
+	s.finish()
+	require.NoError(t, tty.Close())
+	<-console.ended
+	require.Equal(t, "[1] | one\r\nagent: two\r\n[1] | three\r\nagent: four\r\n", console.String())
 }
 
 func (c *console) typeLine(t *testing.T, line string) {
@@ -131,7 +176,7 @@ func TestAsk(t *testing.T) {
 		"-allow", "go version", "-ask", "-audit", file, "-prompt", "x")
 	console.await(t, `(?s)arguments  "env" "GOOS"\r\n.*never: $`)
 	console.typeLine(t, "s")
-	console.await(t, `(?s)arguments  "env" "GOARCH"\r\n.*variable   "PAGER"="x\\x1b\[2J".*never: $`)
+	console.await(t, `(?s)arguments  "env" "GOARCH"\r\n.*variables  "PAGER"="x\\x1b\[2J".*never: $`)
 	console.typeLine(t, "N")
 	console.await(t, `(?s)line       "go version && go version"\r\n.*never: $`)
 	console.typeLine(t, "y")
@@ -177,4 +222,28 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	c.exit(1)
 	console.await(t, `need not be answered any more\.`)
 	require.Contains(t, c.stderr.String(), `the turn ended with "cancelled"`)
+}
+
+// What an agent writes to standard error while the person is asked comes later, and not all of it if it is too much. It
+// does not hold up the agent.
+func TestStandardErrorIsHeldBackDuringAQuestion(t *testing.T) {
+	dir := t.TempDir()
+	goOn, done := filepath.Join(dir, "go-on"), filepath.Join(dir, "done")
+	line := "\x1b[2J? Run it? " + strings.Repeat("x", 1000) + "\n"
+	agent := part("agent-that-shouts", line, "3000", encode(t, createParams("s", "go", "version")), goOn, done)
+	c, console := startOnConsole(t, agent, "-ask", "-prompt", "x")
+	console.await(t, `never: $`)
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(done); err == nil {
+			break
+		}
+		require.True(t, time.Now().Before(deadline), "the agent is held up")
+	}
+	require.Empty(t, c.stderr.String())
+	console.typeLine(t, "y")
+	c.exit(0)
+	require.True(t, strings.HasPrefix(c.stderr.String(), `agent: \x1b[2J? Run it? xxx`))
+	require.Less(t, len(c.stderr.String()), mostHeld+100_000)
+	require.Regexp(t, `! \d+ bytes more came while you were asked`, c.stdout.String())
 }

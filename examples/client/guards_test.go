@@ -80,16 +80,25 @@ func TestAllow(t *testing.T) {
 }
 
 func TestDenialOnTheWire(t *testing.T) {
-	pager := createParams("s", "go", "version")
-	pager.Env = []acpterm.EnvVariable{{Name: "GIT_PAGER", Value: "x"}}
+	setting := func(name, value string) acpterm.CreateTerminalRequest {
+		req := createParams("s", "go", "version")
+		req.Env = []acpterm.EnvVariable{{Name: name, Value: value}}
+		return req
+	}
 	outside := createParams("s", "go", "version")
 	outside.Cwd = filepath.Dir(t.TempDir())
-	c := startClient(t, trying(t, createParams("s", "go", "version"), createParams("s", "go", "env"), pager, outside),
-		"-allow", "go version", "-root", t.TempDir(), "-prompt", "x")
+	c := startClient(t, trying(t, createParams("s", "go", "version"), createParams("s", "go", "env"), outside,
+		setting("GIT_PAGER", "x"), setting("GOCACHEPROG", "x"), setting("MINE", "2"),
+		setting("MINE", "1"), setting("GIT_PAGER", "cat")),
+		"-allow", "go version", "-variable", "MINE=1", "-root", t.TempDir(), "-prompt", "x")
 	c.exit(0)
-	require.Contains(t, c.stdout.String(), `terminal/create: "go version`)
+	require.Equal(t, 3, strings.Count(c.stdout.String(), `terminal/create: "go version`))
 	require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: no rule allows this\n")
-	require.Contains(t, c.stdout.String(), `terminal/create: -32602 acpterm: create: the variable "GIT_PAGER" must not be set`+"\n")
+	for _, problem := range []string{
+		`"GIT_PAGER" must not have this value`, `"GOCACHEPROG" must not be set`, `"MINE" must not have this value`,
+	} {
+		require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: the variable "+problem+"\n")
+	}
 	require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: cwd is outside of the directories that commands may run in\n")
 }
 
@@ -142,9 +151,11 @@ func TestAudit(t *testing.T) {
 	secret := createParams("s", "go", "version")
 	secret.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "s3cr3t"}}
 	for range 2 { // the second adds to what the first has left
-		c := startClient(t, trying(t, secret, createParams("s", "go", "env")), "-allow", "go version", "-audit", file, "-prompt", "x")
+		c := startClient(t, trying(t, secret, createParams("s", "go", "env")),
+			"-allow", "go version", "-variable", "TOKEN", "-audit", file, "-prompt", "x")
 		c.exit(0)
 	}
+	require.NoError(t, os.Chmod(file, 0o644))
 	c := startClient(t, exampleAgent(), "-timeout", "1s", "-audit", file, "-prompt", line("sleep"))
 	c.exit(0)
 
@@ -192,8 +203,13 @@ func TestGuardsThatCannotBeHad(t *testing.T) {
 		{2, []string{"-root", filepath.Join(dir, "missing")}, "is not a directory"},
 		{2, []string{"-timeout", "-1s"}, "must not be negative"},
 		{2, []string{"-network"}, "-network"},
+		{2, []string{"-variable", "MINE"}, "-variable: is for -allow and -ask"},
+		{2, []string{"-allow", "go", "-variable", "=1"}, "the name is empty"},
 		{2, []string{"-allow", "go ... x"}, `"..." must be the last`},
-		{1, []string{"-audit", filepath.Join(dir, "missing", "file")}, "-audit: open "},
+		{1, []string{"-audit", filepath.Join(dir, "missing", "file")}, "-audit: acpterm: open audit: the audit file cannot be used: "},
+		{1, []string{"-audit", dir}, "-audit: "},
+		{1, []string{"-root", dir, "-audit", filepath.Join(dir, "file")}, "where commands may write: choose a file outside of it"},
+		{1, []string{"-cwd", dir, "-audit", filepath.Join(dir, "file")}, "where commands may write: choose a file outside of it"},
 	} {
 		c := startClient(t, exampleAgent(), append(test.flags, "-prompt", "x")...)
 		c.exit(test.status)

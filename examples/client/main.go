@@ -6,7 +6,8 @@
 // It allows whatever the agent asks permission for; what commands may do is for flags to say, which -h lists: rules
 // for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Without -prompt it reads the prompt
 // from standard input. Without AGENT it runs the example agent with go run, for which it has to be started inside this
-// repository.
+// repository. What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the
+// terminal, and not while the person is asked something.
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive
 // it. It exits with 0 when the turn ended with end_turn, with 2 when it was called wrongly, and else with 1.
@@ -18,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -32,7 +34,9 @@ func main() {
 		os.Exit(2)
 	}
 	if err := run(opts); err != nil {
-		fmt.Fprintln(os.Stderr, "client:", err)
+		for text := range strings.Lines(err.Error()) { // which may be an agent's words
+			fmt.Fprintln(os.Stderr, "client:", acpterm.Visible(strings.TrimSuffix(text, "\n"), 0))
+		}
 		os.Exit(1)
 	}
 }
@@ -48,8 +52,8 @@ func run(opts options) error {
 	// Else the end of a pipe that we print to would be our own, and nothing would be put away.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	screen := newScreen(os.Stdout, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
-	guards, err := newGuards(opts, screen, leave)
+	screen := newScreen(os.Stdout, os.Stderr, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
+	guards, err := newGuards(opts, screen)
 	if err != nil {
 		return err
 	}
@@ -60,7 +64,7 @@ func run(opts options) error {
 		}
 		defer page.close()
 	}
-	agent, err := startAgent(opts.agent)
+	agent, err := startAgent(opts.agent, screen.printError)
 	if err != nil {
 		return err
 	}
@@ -72,7 +76,7 @@ func run(opts options) error {
 		Wrap:            guards.wrap,
 	}
 	if guards.audit != nil {
-		options.Events = guards.audit.events()
+		options.Record = guards.audit.Record
 	}
 	session := newSession(screen, opts.cwd, opts.roots)
 	if guards.asker != nil {
@@ -99,18 +103,19 @@ func run(opts options) error {
 	if errors.Is(err, errAgentGone) {
 		err = fmt.Errorf("%w: %s", err, agent.state())
 	}
-	printed := make(chan struct{})
+	finished := make(chan error, 1)
 	go func() {
 		handler.Close() // after it there is no new output
-		guards.finish()
+		err := guards.finish()
 		screen.finish()
-		close(printed)
+		finished <- err
 	}()
 	select {
-	case <-printed:
-	case <-ctx.Done(): // perhaps whoever reads it does not
+	case incomplete := <-finished:
+		return errors.Join(err, incomplete)
+	case <-ctx.Done(): // the output or the audit may not be read, or the disk not written
+		return err
 	}
-	return err
 }
 
 // obey does what signals ask for. The first cancels the turn. The next one leaves, and so does one that comes

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -78,6 +79,7 @@ type client struct {
 	cmd    *exec.Cmd
 	stdout *transcript
 	stderr *transcript
+	alive  *transcript // ends when the agents and what they start have
 }
 
 // startClient starts the client with an agent and flags, and with nothing on its standard input.
@@ -90,10 +92,17 @@ func startClientWith(t *testing.T, stdin *os.File, agent []string, flags ...stri
 }
 
 func startClientAs(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, agent []string, flags ...string) *client {
+	return startCommand(t, stdin, attr, clientCommand(agent, flags...))
+}
+
+func clientCommand(agent []string, flags ...string) []string {
+	return slices.Concat([]string{filepath.Join(binaries, "client")}, flags, []string{"--"}, agent)
+}
+
+func startCommand(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, command []string) *client {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // far more than any test needs
 	t.Cleanup(cancel)
-	args := append(flags, "--")
-	c := &client{t: t, cmd: exec.CommandContext(ctx, filepath.Join(binaries, "client"), append(args, agent...)...)}
+	c := &client{t: t, cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
 	c.cmd.SysProcAttr = attr
 	if stdin != nil {
 		c.cmd.Stdin = stdin
@@ -102,9 +111,15 @@ func startClientAs(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, agen
 	c.stdout, stdout = newTranscript(t)
 	c.stderr, stderr = newTranscript(t)
 	c.cmd.Stdout, c.cmd.Stderr = stdout, stderr
+	var alive *os.File
+	c.alive, alive = newTranscript(t)
+	if runtime.GOOS != "windows" {
+		c.cmd.ExtraFiles = []*os.File{alive} // which the client's children inherit
+	}
 	require.NoError(t, c.cmd.Start())
 	stdout.Close()
 	stderr.Close()
+	alive.Close()
 	t.Cleanup(func() {
 		cancel()
 		c.cmd.Wait() // in vain if the test has done it
@@ -115,13 +130,12 @@ func startClientAs(t *testing.T, stdin *os.File, attr *syscall.SysProcAttr, agen
 	return c
 }
 
-// exit waits until the client and all that holds its standard error, which is every agent and what agents start,
-// has ended, and requires an exit status.
+// exit waits until the client, every agent and what agents start have ended, and requires an exit status.
 func (c *client) exit(status int) {
 	c.t.Helper()
 	c.cmd.Wait()
 	require.Equal(c.t, status, c.cmd.ProcessState.ExitCode(), "%v", c.cmd.ProcessState)
-	for _, output := range []*transcript{c.stdout, c.stderr} {
+	for _, output := range []*transcript{c.stdout, c.stderr, c.alive} {
 		select {
 		case <-output.ended:
 		case <-time.After(30 * time.Second):

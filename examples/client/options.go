@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/acpterm/acpterm"
@@ -22,14 +23,15 @@ type options struct {
 	limit  uint64
 	agent  []string
 
-	roots   []string
-	rules   *acpterm.Rules // nil: everything may run
-	ask     bool
-	timeout time.Duration
-	audit   string
-	sandbox bool
-	network bool
-	view    string
+	roots     []string
+	rules     *acpterm.Rules // nil: everything may run
+	variables []string       // that the agent may set besides acpterm.SafeVariables
+	ask       bool
+	timeout   time.Duration
+	audit     string
+	sandbox   bool
+	network   bool
+	view      string
 }
 
 const usage = `usage: client [FLAG...] [-- AGENT ARG...]
@@ -42,7 +44,7 @@ Commands run in the roots and below, and else as they like. Each flag takes some
   client -allow go -allow 'git log ...' -prompt 'go vet'   only what these rules allow
   client -allow go -ask -prompt 'git push'                 what they do not allow is asked on the terminal
   client -view 127.0.0.1:0 -prompt 'npm test'              watch it, and stop it, in a browser
-  client -sandbox -timeout 5m -audit audit.json            no network, no writing elsewhere; all of it on record
+  client -sandbox -timeout 5m -audit ~/audit.json          no network, no writing elsewhere; all of it on record
 
 `
 
@@ -63,11 +65,20 @@ func readOptions() (options, error) {
 	flags.Func("allow", "a `rule` for what may run; may be repeated (default: everything may, unless -ask is given).\n"+
 		"'go' is that program with any arguments, 'git status' with these, 'git log ...' with these and more;\n"+
 		"in arguments * stands for any text. @FILE has rules as JSON. Shell lines, such as 'go vet && git push',\n"+
-		"match no rule, and variables which make programs run others must not be set: both are denied, or\n"+
-		"asked about with -ask", allowed.add)
+		"match no rule, and the agent may set only variables that are safe, such as CI: what is not so is\n"+
+		"denied, or asked about with -ask", allowed.add)
+	flags.Func("variable", "a variable that the agent may set besides those that are safe; may be repeated. A `name`, in\n"+
+		"which * stands for any text, or NAME=VALUE. For -allow and -ask", func(text string) error {
+		if text == "" || strings.HasPrefix(text, "=") {
+			return errors.New("the name is empty")
+		}
+		opts.variables = append(opts.variables, text)
+		return nil
+	})
 	flags.BoolVar(&opts.ask, "ask", false, "ask on the terminal about what no -allow allows; what a rule of @FILE denies stays denied")
 	flags.DurationVar(&opts.timeout, "timeout", 0, "the `duration` that a command may run for, such as 90s (default: for ever)")
-	flags.StringVar(&opts.audit, "audit", "", "a `file` to add a line of JSON to for each command that is allowed, denied or over")
+	flags.StringVar(&opts.audit, "audit", "", "a `file`, outside of the roots, to add a line of JSON to for each command that is allowed,\n"+
+		"denied or over; a command whose line cannot be written does not run")
 	flags.BoolVar(&opts.sandbox, "sandbox", false, "run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
 		"for instance being a -root too; see no processes but their own; and have no network")
 	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
@@ -86,6 +97,8 @@ func readOptions() (options, error) {
 	switch {
 	case opts.timeout < 0:
 		return options{}, errors.New("-timeout: must not be negative")
+	case opts.variables != nil && !opts.ask && allowed.file == nil && allowed.given == nil:
+		return options{}, errors.New("-variable: is for -allow and -ask; without those any may be set")
 	case opts.network && !opts.sandbox:
 		return options{}, errors.New("-network: is for -sandbox; without that there is a network")
 	}

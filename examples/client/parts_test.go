@@ -42,6 +42,8 @@ var parts = map[string]func(args []string){
 	"agent-that-counts-from-zero": countFromZero,
 	"agent-that-is-newer":         func([]string) { serve(2, nil) },
 	"agent-that-stops-listening":  stopListening,
+	"agent-that-disguises":        func([]string) { play(disguise) },
+	"agent-that-shouts":           func(args []string) { play(shout(args)) },
 }
 
 // ---- Commands.
@@ -108,7 +110,11 @@ func serve(protocolVersion int, turn script) {
 		case "session/new":
 			return map[string]any{"sessionId": "s"}, nil
 		case "session/prompt":
-			return map[string]any{"stopReason": turn(a)}, nil
+			reason := turn(a)
+			if strings.Contains(reason, "\x1b") { // it is no stop reason
+				return nil, errors.New(reason)
+			}
+			return map[string]any{"stopReason": reason}, nil
 		case "session/cancel":
 			close(a.cancelled)
 			return nil, nil
@@ -297,6 +303,43 @@ func withdraw(args []string) script {
 		}
 		return "end_turn"
 	}
+}
+
+// shout writes a text to standard error, so often. With PARAMS, GO-ON and DONE it first asks for a command, writes when
+// the file GO-ON is there, makes the file DONE, and waits for the answer.
+func shout(args []string) script {
+	return func(a *scripted) string {
+		times, _ := strconv.Atoi(args[1])
+		answer := func() {}
+		if len(args) > 2 {
+			answer = a.dispatch(acpterm.MethodCreate, json.RawMessage(args[2]))
+			awaitFile(args[3])
+		}
+		if _, err := os.Stderr.WriteString(strings.Repeat(args[0], times)); err != nil {
+			panic(err)
+		}
+		if len(args) > 2 {
+			if err := os.WriteFile(args[4], nil, 0o600); err != nil {
+				panic(err)
+			}
+		}
+		answer()
+		return "end_turn"
+	}
+}
+
+// disguise uses characters that turn text around, or look like nothing, wherever it has something to say.
+func disguise(a *scripted) string {
+	a.call("session/request_permission", map[string]any{
+		"sessionId": "s",
+		"toolCall":  map[string]string{"toolCallId": "c", "title": "Do \u202eit\u3164", "status": "un\u2066done\x1b[2J"},
+		"options":   []map[string]string{{"optionId": "allow", "name": "allow\u2066", "kind": "allow_once"}},
+	}, nil)
+	a.say("said \u202eso\n")
+	ref := a.create("print", "\u202ewritten")
+	a.call(acpterm.MethodWaitForExit, ref, nil)
+	a.call(acpterm.MethodRelease, ref, nil)
+	return "a\x1b[2J\u202eb"
 }
 
 // askWhenCancelled asks for permission though its turn is being cancelled.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 
 func TestLinesDoNotMix(t *testing.T) {
 	var out strings.Builder
-	s := newScreen(&out, func(err error) { require.NoError(t, err) })
+	s := newScreen(&out, &out, func(err error) { require.NoError(t, err) })
 	for _, piece := range [][2]string{
 		{"", "The agent"}, {"", " says\nthis, and "},
 		{"[1] | ", "one"}, {"[1] | ", " line\ntwo lines\nand"},
@@ -38,14 +39,34 @@ that
 
 func TestControlCharactersAreDropped(t *testing.T) {
 	var out strings.Builder
-	s := newScreen(&out, func(err error) { require.NoError(t, err) })
+	s := newScreen(&out, &out, func(err error) { require.NoError(t, err) })
 	s.print("> ", "\x1b]0;title\aé\t✓\u009b2J\n")
 	require.Equal(t, "> ]0;titleé\t✓2J\n", out.String())
 }
 
+func TestDirectionIsEscaped(t *testing.T) {
+	var out strings.Builder
+	s := newScreen(&out, &out, func(err error) { require.NoError(t, err) })
+	s.print("[1] | ", "\u202eabc\u2066\u2028 \u200d\n")
+	require.Equal(t, `[1] | \u202eabc\u2066\u2028 `+"\u200d\n", out.String())
+}
+
+// Standard error has lines of its own, and ends those of standard output where both are one terminal.
+func TestStandardErrorHasItsOwnLines(t *testing.T) {
+	var out, errs strings.Builder
+	s := newScreen(&out, &errs, func(err error) { require.NoError(t, err) })
+	s.print("", "The agent ")
+	s.printError("one\x1b[2J\ntw")
+	s.print("", "speaks")
+	s.printError("o")
+	s.finish()
+	require.Equal(t, "The agent speaks\n", out.String())
+	require.Equal(t, `agent: one\x1b[2J`+"\nagent: two\n", errs.String())
+}
+
 func TestFailureToPrintIsTold(t *testing.T) {
 	var told error
-	s := newScreen(brokenWriter{}, func(err error) { told = err })
+	s := newScreen(brokenWriter{}, io.Discard, func(err error) { told = err })
 	s.print("", "x")
 	require.ErrorIs(t, told, os.ErrClosed)
 }

@@ -278,7 +278,7 @@ func (s *session) showToolCall(update toolCallUpdate) *toolCall {
 func (s *session) describe(t *toolCall) string {
 	text := shorten(t.title)
 	if t.status != "" {
-		text += " (" + t.status + ")"
+		text += " (" + shorten(t.status) + ")"
 	}
 	for _, id := range t.terminals {
 		text += " " + s.screen.name(id)
@@ -286,14 +286,14 @@ func (s *session) describe(t *toolCall) string {
 	return text
 }
 
-// shorten makes a title one that fits on a line; agents put whole scripts there.
+// shorten makes a title one that fits on a line, and visible; agents put whole scripts there.
 func shorten(title string) string {
 	const most = 72
 	text := []rune(strings.Join(strings.Fields(title), " "))
 	if len(text) > most {
-		return string(text[:most]) + "..."
+		return acpterm.Visible(string(text[:most]), 0) + "..."
 	}
-	return string(text)
+	return acpterm.Visible(string(text), 0)
 }
 
 // requestPermission allows what the agent asks for, unless the turn is being cancelled.
@@ -317,7 +317,7 @@ func (s *session) requestPermission(params json.RawMessage) (any, error) {
 	known := s.showToolCall(request.ToolCall) // some agents tell of a tool call only here
 	for _, option := range request.Options {
 		if (option.Kind == "allow_once" || option.Kind == "allow_always") && !s.cancelled.Load() {
-			s.screen.print("* ", shorten(known.title)+": allowed ("+option.Name+")\n")
+			s.screen.print("* ", shorten(known.title)+": allowed ("+shorten(option.Name)+")\n")
 			answer = outcome{"selected", option.ID}
 			break
 		}

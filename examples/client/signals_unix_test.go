@@ -133,9 +133,8 @@ func init() {
 	parts["agent-that-leaves-a-holder"] = func(args []string) {
 		holder := exec.Command("sleep", "1000")
 		holder.Stdout = os.Stdout
-		if args[0] == "in the group" {
-			holder.Stderr = os.Stderr // for its end the test waits
-		} else {
+		if args[0] != "in the group" {
+			syscall.CloseOnExec(3) // else the test would wait for its end
 			holder.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		}
 		if err := holder.Start(); err != nil {

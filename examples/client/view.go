@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/view"
@@ -35,7 +34,7 @@ func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) {
 		return
 	}
 	p.view = view.Handler(m, &view.Options{AllowStop: true})
-	p.server = &http.Server{Handler: p.view, ReadHeaderTimeout: 10 * time.Second}
+	p.server = p.view.Server()
 	go p.server.Serve(p.listener)
 	fmt.Fprintln(tell, "client: watch at", p.view.URL(p.listener.Addr()))
 }

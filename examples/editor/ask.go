@@ -18,15 +18,17 @@ const (
 
 var approvals = map[string]acpterm.Approval{allowOnce: acpterm.Once, allowSession: acpterm.ForSession, refuse: acpterm.No}
 
+// shownBytes is how many bytes of a command's arguments the dialog has room for.
+const shownBytes = 4000
+
 // approve asks the user. The manager remembers an answer for the session, and then does not call this.
 func (e *Editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer {
-	// The agent chose the words: quoted, they can neither hide a part of themselves nor look like something else.
-	question := fmt.Sprintf("The agent wants to run %q in %q.", q.Command.Args, q.Command.Dir)
-	if q.Command.ShellLine != "" {
-		question = fmt.Sprintf("The agent wants the shell to run %q in %q.", q.Command.ShellLine, q.Command.Dir)
-	}
-	if len(q.Requested.Env) > 0 {
-		question += fmt.Sprintf(" It sets %q.", q.Requested.Env)
+	// The agent chose the words: Text quotes them, so that they can neither hide a part of themselves nor look like
+	// something else, and cuts them, so that the rest stays in sight.
+	text, omitted := q.Text(shownBytes)
+	question := "The agent wants to run this:\n" + text
+	if omitted > 0 {
+		question += fmt.Sprintf("%d bytes are not shown.\n", omitted) // a button could show q.Text(0)
 	}
 	button := e.ui.Ask(ctx, question, []string{allowOnce, allowSession, refuse})
 	return acpterm.Answer{Approval: approvals[button], By: "the user"} // no button: acpterm.No, the zero value

@@ -44,7 +44,7 @@ func New(ui UI, rules acpterm.Rules) (*Editor, error) {
 	if err != nil {
 		return nil, err
 	}
-	variables := acpterm.DenyVariables(acpterm.DangerousVariables()...)
+	variables := acpterm.AllowVariables(acpterm.SafeVariables()...)
 	e.manager = acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
 		Policy:          acpterm.Policies{programs, variables},

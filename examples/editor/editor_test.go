@@ -195,7 +195,7 @@ func TestTheUserIsAskedOnceAConversation(t *testing.T) {
 	f.answers <- refuse
 	_, err := f.run("greet")
 	require.ErrorContains(t, err, "it was not approved")
-	require.Contains(t, <-f.asked, fmt.Sprintf("in %q", f.project))
+	require.Contains(t, <-f.asked, fmt.Sprintf("\ndirectory  %q\n", f.project))
 
 	f.answers <- allowSession
 	for range 2 { // the second time nobody is there to answer

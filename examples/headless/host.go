@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -22,7 +23,8 @@ type config struct {
 // host runs jobs. run may be called concurrently.
 type host struct {
 	options acpterm.Options // of each agent's manager
-	audit   *os.File
+	audit   *acpterm.Audit
+	state   string   // where the audit and the journal are, without links
 	env     []string // what every command inherits
 }
 
@@ -49,13 +51,16 @@ func newHost(ctx context.Context, c config) (*host, error) {
 			return nil, err
 		}
 	}
-	h.audit, err = os.OpenFile(filepath.Join(state, "audit.json"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
+	if h.state, err = filepath.EvalSymlinks(state); err != nil {
 		return nil, err
 	}
-	logger := slog.New(slog.NewJSONHandler(h.audit, nil))
-	journal := filepath.Join(state, "journal")
-	recoverFrom(ctx, journal, logger)
+	audit, journal := filepath.Join(state, "audit.json"), filepath.Join(state, "journal")
+	if h.audit, err = acpterm.OpenAudit(audit); err != nil {
+		return nil, err
+	}
+	if err := recoverFrom(ctx, journal, audit); err != nil {
+		return nil, errors.Join(err, h.audit.Close())
+	}
 
 	limits := acpterm.Limits{CPUTime: 30 * time.Minute, Nice: 5}
 	if c.cgroup != "" { // without one, Processes would count all that the user runs, and Memory address space
@@ -76,7 +81,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 		MaxOutputBytes:     8 << 20,
 
 		Journal: journal,
-		Events:  acpterm.LogEvents(logger),
+		Record:  h.audit.Record,
 	}
 	return h, nil
 }
@@ -95,11 +100,17 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return acpterm.Policies{programs, acpterm.DenyVariables(acpterm.DangerousVariables()...)}, nil
+	return acpterm.Policies{programs, acpterm.AllowVariables(acpterm.SafeVariables()...)}, nil
 }
 
 // recoverFrom ends what hosts left running that died, and puts it on record.
-func recoverFrom(ctx context.Context, journal string, logger *slog.Logger) {
+func recoverFrom(ctx context.Context, journal, audit string) error {
+	file, err := os.OpenFile(audit, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	logger := slog.New(slog.NewJSONHandler(file, nil))
 	recovered, err := acpterm.Recover(ctx, journal)
 	for _, r := range recovered {
 		logger.Warn("recovered", "terminal", r.TerminalID, "session", r.SessionID, "args", r.Command.Args,
@@ -108,4 +119,5 @@ func recoverFrom(ctx context.Context, journal string, logger *slog.Logger) {
 	if err != nil {
 		logger.Error("not all could be recovered", "error", err)
 	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -34,10 +35,23 @@ func (h *host) sessionOptions(j job) *acpterm.SessionOptions {
 	return &acpterm.SessionOptions{Roots: []string{j.Dir}, Env: env}
 }
 
+// inReach reports whether commands that may write to a directory could move or change the audit and the journal.
+func (h *host) inReach(dir string) bool {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false // then there is no session in it
+	}
+	relative, err := filepath.Rel(dir, h.state)
+	return err == nil && filepath.IsLocal(relative)
+}
+
 // run runs an agent for one turn and returns why that ended. Then the agent is gone, and so is what it ran.
 func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 	if len(j.Agent) == 0 {
 		return "", errors.New("the job names no agent")
+	}
+	if h.inReach(j.Dir) {
+		return "", errors.New("the job's directory has the host's state in it")
 	}
 	// A manager for each agent: session ids are the agent's, and two agents may well choose the same.
 	manager := acpterm.NewManager(&h.options)

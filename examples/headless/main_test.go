@@ -157,6 +157,19 @@ func TestWhatIsNoJob(t *testing.T) {
 	require.Contains(t, results(t, out.Bytes())["x"].Error, "names no agent")
 }
 
+// A job whose commands could move the audit does not run.
+func TestAJobAroundTheState(t *testing.T) {
+	c := newConfig(t)
+	around := job{Name: "around", Agent: []string{self(), "agent"}}
+	var jobs, out bytes.Buffer
+	for _, dir := range []string{filepath.Dir(c.state), c.state} {
+		around.Dir = dir
+		require.NoError(t, json.NewEncoder(&jobs).Encode(around))
+	}
+	require.NoError(t, serve(c, &jobs, &out))
+	require.Equal(t, 2, strings.Count(out.String(), "has the host's state in it"))
+}
+
 func TestRulesThatCannotBeRead(t *testing.T) {
 	c := newConfig(t)
 	require.NoError(t, os.WriteFile(c.rules, []byte(`{"rules": [{"name": "x", "verdict": "maybe"}]}`), 0o600))

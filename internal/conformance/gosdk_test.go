@@ -368,8 +368,8 @@ func TestGoSDKPollsAMegabyte(t *testing.T) {
 		truncated bool
 		polls     int // few where they can be: under the race detector the SDK takes a third of a second for each
 	}{
-		"whole":     {want: whole, polls: 50},
-		"truncated": {limit: &limit, want: end, truncated: true, polls: 5},
+		"whole":     {want: whole, polls: 10},
+		"truncated": {limit: &limit, want: end, truncated: true, polls: 3},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,227 @@
+package main
+
+// The commands that the soak runs, but for those of trees.sh: this program itself.
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// children are by name. "soak children NAME" is one of them.
+func children() map[string]func(args []string) {
+	return map[string]func(args []string){
+		"burst":     burstChild,
+		"words":     wordsChild,
+		"hold":      func([]string) { time.Sleep(time.Minute) },
+		"busy":      busyChild,
+		"splice":    spliceChild,
+		"host":      hostChild,
+		"strangers": strangersChild,
+	}
+}
+
+func child(name string, args []string) {
+	f := children()[name]
+	if f == nil {
+		fmt.Fprintln(os.Stderr, "soak: no child", name)
+		os.Exit(2)
+	}
+	f(args)
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	check(err)
+	return n
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "soak: child:", err)
+		os.Exit(3)
+	}
+}
+
+// text is what a burst writes: size bytes, told from others by their seed.
+func text(seed, size int, broken bool) []byte {
+	b := make([]byte, 0, size+24)
+	for len(b) < size {
+		b = fmt.Appendf(b, "%08x %d\n", len(b), seed)
+	}
+	b = b[:size]
+	if broken && size > 0 {
+		b[size-1] = 0xe2 // the first byte of a character of three
+	}
+	return b
+}
+
+// writePieces writes in pieces of random sizes.
+func writePieces(b []byte, seed int) {
+	rnd := rand.New(rand.NewPCG(uint64(seed), 1))
+	for len(b) > 0 {
+		n := min(len(b), 1+rnd.IntN(64<<10))
+		_, err := os.Stdout.Write(b[:n])
+		check(err)
+		b = b[n:]
+	}
+}
+
+// burstChild MANNER SEED SIZE BROKEN WORDS writes SIZE bytes and ends.
+func burstChild(args []string) {
+	manner, seed, size, words := args[0], number(args[1]), number(args[2]), args[4]
+	b := text(seed, size, args[3] == "true")
+	switch manner {
+	case "exit":
+		writePieces(b, seed)
+	case "signal":
+		writePieces(b, seed)
+		syscall.Kill(os.Getpid(), []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM}[seed%2])
+		time.Sleep(time.Minute)
+	case "held":
+		check(self("hold").Start())
+		writePieces(b, seed)
+	case "widened":
+		unix.FcntlInt(1, unix.F_SETPIPE_SZ, 1<<20)
+		_, err := os.Stdout.Write(b)
+		check(err)
+	case "words":
+		background := self("words", args[1], words)
+		ready, theirs, err := os.Pipe()
+		check(err)
+		background.ExtraFiles = []*os.File{theirs}
+		check(background.Start())
+		theirs.Close()
+		io.ReadAll(ready)
+		writePieces(b, seed)
+	case "ended":
+		terminate := make(chan os.Signal, 1)
+		signal.Notify(terminate, syscall.SIGTERM)
+		writePieces(b, seed)
+		<-terminate
+		writePieces(text(seed+1, number(words), false), seed)
+	default:
+		check(fmt.Errorf("no manner %s", manner))
+	}
+}
+
+// wordsChild SEED SIZE closes descriptor 3 when it is ready, and writes its last words on SIGTERM.
+func wordsChild(args []string) {
+	terminate := make(chan os.Signal, 1)
+	signal.Notify(terminate, syscall.SIGTERM)
+	syscall.Close(3)
+	select {
+	case <-terminate:
+		writePieces(text(number(args[0])+1, number(args[1]), false), 1)
+	case <-time.After(time.Minute):
+	}
+}
+
+// self is a child that has this process's standard output.
+func self(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(executable(), append([]string{"children", name}, args...)...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd
+}
+
+// busyChild uses a processor until its standard input ends.
+func busyChild([]string) {
+	go func() {
+		io.ReadAll(os.Stdin)
+		os.Exit(0)
+	}()
+	for n := 0; ; n++ {
+		if n < 0 {
+			return
+		}
+	}
+}
+
+// load starts processes that use the processors; the function ends them.
+func load(n int) (stop func()) {
+	var started []*exec.Cmd
+	var ends []io.Closer
+	for range n {
+		cmd := exec.Command(executable(), "children", "busy")
+		stdin, err := cmd.StdinPipe()
+		check(err)
+		check(cmd.Start())
+		started, ends = append(started, cmd), append(ends, stdin)
+	}
+	return func() {
+		for i, cmd := range started {
+			ends[i].Close()
+			cmd.Wait() // which fails where another goroutine reaps
+		}
+	}
+}
+
+// spliceChild TIME PAUSE hands its pages, with numbered lines, to the pipe for TIME in milliseconds. It writes a page
+// anew as soon as a pipe's worth has followed it: then the reader has taken it. After each pipe's worth it pauses, for
+// PAUSE in microseconds.
+func spliceChild(args []string) {
+	const page = 4096
+	size, err := unix.FcntlInt(1, unix.F_GETPIPE_SZ, 0)
+	check(err)
+	slots := size/page + 1
+	mem, err := unix.Mmap(-1, 0, slots*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	check(err)
+	wait := time.Duration(number(args[1])) * time.Microsecond
+	end := time.Now().Add(time.Duration(number(args[0])) * time.Millisecond)
+	for line, n := 0, 0; time.Now().Before(end); n++ {
+		b := mem[n%slots*page:][:page]
+		for i := 0; i < page; i += lineSize {
+			copy(b[i:], numberedLine(line))
+			line++
+		}
+		for left := b; len(left) > 0; {
+			vector := unix.Iovec{Base: &left[0]}
+			vector.SetLen(len(left))
+			done, _, errno := unix.Syscall6(unix.SYS_VMSPLICE, 1, uintptr(unsafe.Pointer(&vector)), 1, 0, 0, 0)
+			if errno == unix.EINTR {
+				continue
+			}
+			if errno != 0 {
+				check(errno)
+			}
+			left = left[done:]
+		}
+		if n%slots == 0 && wait > 0 {
+			time.Sleep(wait)
+		}
+	}
+}
+
+// lineSize divides a page.
+const lineSize = 16
+
+func numberedLine(n int) string { return fmt.Sprintf("%0*d\n", lineSize-1, n) }
+
+// suffixOfLines reports whether a text is the end of numbered lines, in order, after a part of one.
+func suffixOfLines(text string) error {
+	if i := strings.IndexByte(text, '\n'); i >= 0 && i < lineSize-1 {
+		text = text[i+1:]
+	}
+	previous := -1
+	for ; len(text) >= lineSize; text = text[lineSize:] {
+		n, err := strconv.Atoi(text[:lineSize-1])
+		if err != nil || text[lineSize-1] != '\n' {
+			return fmt.Errorf("%q after line %d", text[:lineSize], previous)
+		}
+		if previous >= 0 && n != previous+1 {
+			return fmt.Errorf("line %d after line %d", n, previous)
+		}
+		previous = n
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package main
+
+// Hosts that are killed while they make and end trees, and what Recover leaves.
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// hosts counts trees of which something is left when Recover has returned.
+func hosts(r *run) {
+	r.zero("trees with some left", "journals with records left", "other errors")
+	r.each(func(i int, rnd *rand.Rand) {
+		t := r.tree(i) // of all that the host starts, and the host itself
+		journal := filepath.Join(r.dir, fmt.Sprint("journal", r.begun.UnixNano(), "-", i))
+		defer os.RemoveAll(journal)
+		host := exec.Command(executable(), "children", "host", journal, r.script(), fmt.Sprint(r.seed), fmt.Sprint(i))
+		host.Env = append(os.Environ(), t.mark, "SOAK_LOG="+t.log)
+		host.Stderr = os.Stderr
+		stdout, err := host.StdoutPipe()
+		if err == nil {
+			err = host.Start()
+		}
+		if err != nil {
+			r.fail("other errors", 1, "host: %v", err)
+			return
+		}
+		bufio.NewReader(stdout).ReadString('\n') // it has begun
+		time.Sleep(time.Duration(rnd.IntN(300)) * time.Millisecond)
+		host.Process.Kill()
+		stdout.Close()
+		host.Wait()
+		ctx, cancel := bounded()
+		defer cancel()
+		named := new(survivors)
+		begun := time.Now()
+		recovered, err := acpterm.Recover(ctx, journal)
+		r.most("ms for the slowest Recover", time.Since(begun).Milliseconds())
+		for _, was := range recovered {
+			r.note("terminals recovered", 1)
+			r.note("processes ended", int64(len(was.Ended)))
+			named.add(was.Survivors)
+		}
+		if err != nil && !errors.Is(err, acpterm.ErrSurvivors) {
+			r.fail("other errors", 1, "Recover: %v", err)
+		}
+		if records, _ := os.ReadDir(journal); len(records) > 0 && err == nil {
+			r.fail("journals with records left", 1, "%v", records)
+		}
+		r.check(t, named, "recovered")
+	})
+}
+
+// hostChild JOURNAL SCRIPT SEED NUMBER makes and ends trees until it is killed, 20 seconds at most.
+func hostChild(args []string) {
+	m := acpterm.NewManager(&acpterm.Options{Journal: args[0]})
+	end := time.Now().Add(20 * time.Second)
+	fmt.Println("begun")
+	var workers sync.WaitGroup
+	for w := range 4 {
+		rnd := rand.New(rand.NewPCG(uint64(number(args[2])), uint64(4*number(args[3])+w)))
+		workers.Go(func() {
+			for time.Now().Before(end) {
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: args[1],
+					Args: []string{roles[rnd.IntN(len(roles))]}}, quick(time.Duration(rnd.IntN(30))*time.Millisecond))
+				if err == nil {
+					pause(rnd, 30*time.Millisecond)
+					if rnd.IntN(3) == 0 {
+						term.Kill(ctx)
+					}
+					m.Release(ctx, "s", term.ID())
+				}
+				cancel()
+			}
+		})
+	}
+	workers.Wait()
+	m.Close()
+}

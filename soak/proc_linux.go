@@ -1,0 +1,175 @@
+package main
+
+// What /proc says: of processes with a variable, of one process, and of this one.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is one of /proc's. Number and start together name it.
+type process struct {
+	pid     int
+	started uint64
+	parent  int
+	state   byte
+	name    string
+}
+
+func (p process) String() string { return fmt.Sprintf("%d (%s, %c)", p.pid, p.name, p.state) }
+
+// parseStat reads a line of /proc/PID/stat.
+func parseStat(line string) (p process, ok bool) {
+	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
+	if open < 0 || end < open {
+		return p, false
+	}
+	fields := strings.Fields(line[end+1:])
+	if len(fields) < 20 {
+		return p, false
+	}
+	var errs [3]error
+	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(line[:open]))
+	p.parent, errs[1] = strconv.Atoi(fields[1])
+	p.started, errs[2] = strconv.ParseUint(fields[19], 10, 64)
+	p.state, p.name = fields[0][0], line[open+1:end]
+	return p, errs == [3]error{}
+}
+
+func readProcess(pid int) (process, bool) {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, false
+	}
+	return parseStat(string(line))
+}
+
+// runs reports whether it is that process, and neither ended nor a zombie.
+func (p process) runs() bool {
+	now, ok := readProcess(p.pid)
+	return ok && now.started == p.started && now.state != 'Z' && now.state != 'X'
+}
+
+// withVariable are the running processes whose environment has a variable that begins so.
+func withVariable(variable string) (found []process) {
+	return eachProcess(func(pid int) bool {
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		return err == nil && (bytes.HasPrefix(environ, []byte(variable)) || bytes.Contains(environ, []byte("\x00"+variable)))
+	})
+}
+
+// eachProcess are the processes for which a function reports true, and which run.
+func eachProcess(is func(pid int) bool) (found []process) {
+	return eachState(func(p process) bool { return p.state != 'Z' && p.state != 'X' && p.pid != os.Getpid() && is(p.pid) })
+}
+
+// eachState are the processes, zombies among them, for which a function reports true.
+func eachState(is func(p process) bool) (found []process) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		panic(err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, there := readProcess(pid); there && is(p) {
+				found = append(found, p)
+			}
+		}
+	}
+	return found
+}
+
+// end kills a process that this program's commands left.
+func (p process) end() {
+	pidfd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil { // also where it is refused
+		if p.runs() {
+			unix.Kill(p.pid, unix.SIGKILL)
+		}
+		return
+	}
+	defer unix.Close(pidfd)
+	if p.runs() {
+		unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)
+	}
+}
+
+// resources are what this process has.
+type resources struct {
+	goroutines, descriptors, threads int
+	heap, resident                   int64
+}
+
+// slack is by how much they may be more.
+type slack struct {
+	goroutines, descriptors, threads int
+	heap, resident                   int64 // 0: not compared
+}
+
+func ownResources() resources {
+	runtime.GC()
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	res := resources{goroutines: runtime.NumGoroutine(), heap: int64(mem.HeapAlloc)}
+	descriptors, _ := os.ReadDir("/proc/self/fd")
+	threads, _ := os.ReadDir("/proc/self/task")
+	statm, _ := os.ReadFile("/proc/self/statm")
+	var size, resident int64
+	fmt.Sscan(string(statm), &size, &resident)
+	res.descriptors, res.threads, res.resident = len(descriptors), len(threads), resident*int64(os.Getpagesize())
+	return res
+}
+
+func (res resources) String() string {
+	return fmt.Sprintf("%d goroutines, %d descriptors, %d threads, %d KiB heap, %d KiB resident",
+		res.goroutines, res.descriptors, res.threads, res.heap>>10, res.resident>>10)
+}
+
+// compare counts what is more than before, after some seconds for what is about to end.
+func (r *run) compare(before resources, may slack) resources {
+	r.zero("goroutines left", "descriptors left")
+	var now resources
+	for range 100 {
+		now = ownResources()
+		if now.goroutines <= before.goroutines+may.goroutines && now.descriptors <= before.descriptors+may.descriptors {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	for _, c := range []struct {
+		name             string
+		before, now, may int64
+		always           bool
+	}{
+		{"goroutines left", int64(before.goroutines), int64(now.goroutines), int64(may.goroutines), true},
+		{"descriptors left", int64(before.descriptors), int64(now.descriptors), int64(may.descriptors), true},
+		{"threads left", int64(before.threads), int64(now.threads), int64(may.threads), false},
+		{"bytes of heap left", before.heap, now.heap, may.heap, false},
+		{"bytes resident left", before.resident, now.resident, may.resident, false},
+	} {
+		if !c.always && c.may == 0 {
+			continue
+		}
+		r.zero(c.name)
+		if c.now > c.before+c.may {
+			r.fail(c.name, c.now-c.before, "%d before, %d now", c.before, c.now)
+			if c.name == "goroutines left" {
+				stacks := make([]byte, 16<<10)
+				os.Stderr.Write(stacks[:runtime.Stack(stacks, true)])
+			}
+		}
+	}
+	return now
+}

@@ -1,0 +1,372 @@
+package main
+
+// Process trees that can be found again by /proc, and the manager that they run in.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// treeVariable is in the environment of each process of a tree, and names it.
+const treeVariable = "SOAK_TREE="
+
+// tree is one command's.
+type tree struct {
+	mark    string // treeVariable with its value
+	log     string // a file of lines of /proc/PID/stat
+	session acpterm.SessionID
+	counted bool // under run.mu: something was found left
+}
+
+// prefix is what the marks of all of the run's trees begin with.
+func (r *run) prefix() string {
+	return fmt.Sprintf("%s%d-%s-%d-", treeVariable, os.Getpid(), r.scenario, r.begun.UnixNano())
+}
+
+// tree makes a new one.
+func (r *run) tree(i int) *tree {
+	name := fmt.Sprintf("%s%d", r.prefix(), i)
+	name = strings.TrimPrefix(name, treeVariable)
+	t := &tree{mark: treeVariable + name + ";", log: filepath.Join(r.dir, name), session: acpterm.SessionID(name)}
+	r.mu.Lock()
+	r.trees[t.mark] = t
+	r.mu.Unlock()
+	return t
+}
+
+// script is a create of a role of trees.sh.
+func (t *tree) script(r *run, role ...string) acpterm.CreateTerminalRequest {
+	return t.command(r.script(), role...)
+}
+
+// child is a create of a child of this program.
+func (t *tree) child(name string, args ...string) acpterm.CreateTerminalRequest {
+	return t.command(executable(), append([]string{"children", name}, args...)...)
+}
+
+func (t *tree) command(path string, args ...string) acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: t.session, Command: path, Args: args, Env: []acpterm.EnvVariable{
+		{Name: strings.TrimSuffix(treeVariable, "="), Value: strings.TrimPrefix(t.mark, treeVariable)},
+		{Name: "SOAK_LOG", Value: t.log},
+	}}
+}
+
+// members are the processes that were logged, each once.
+func (t *tree) members() (all []process) {
+	data, _ := os.ReadFile(t.log)
+	var last process
+	for line := range strings.Lines(string(data)) {
+		p, ok := parseStat(line)
+		if ok && (p.pid != last.pid || p.started != last.started) { // one that executes itself is logged again and again
+			all, last = append(all, p), p
+		}
+	}
+	return all
+}
+
+// left are the processes of the tree that run: those with its mark, and those that were logged.
+func (t *tree) left() []process {
+	found := withVariable(t.mark)
+	for _, p := range t.members() {
+		if !p.runs() || slices.ContainsFunc(found, func(f process) bool { return f.pid == p.pid }) {
+			continue
+		}
+		// It has no environment any more if it is about to end.
+		time.Sleep(20 * time.Millisecond)
+		if p.runs() {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// check counts a tree that was ended and has something left, unless an ErrSurvivors names it.
+func (r *run) check(t *tree, named *survivors, how string) {
+	if left := t.left(); len(left) > 0 {
+		r.countLeft(t, left, named, how)
+		return
+	}
+	os.Remove(t.log)
+}
+
+func (r *run) countLeft(t *tree, left []process, named *survivors, how string) {
+	r.mu.Lock()
+	again := t.counted
+	t.counted = true
+	r.mu.Unlock()
+	if again {
+		return
+	}
+	if named == nil {
+		named = new(survivors)
+	}
+	if r.serving != nil {
+		r.serving.awaitSurvivors(t.session, named)
+	}
+	var unnamed []process
+	for _, p := range left {
+		if !named.has(p.pid) {
+			unnamed = append(unnamed, p)
+		}
+	}
+	if len(unnamed) > 0 {
+		r.fail("trees with some left", 1, "%s: %v; survivors named: %v", how, unnamed, named)
+	} else {
+		r.note("trees with survivors named", 1)
+	}
+}
+
+// excuse has a tree not count whose end failed where no end can be promised.
+func (r *run) excuse(t *tree) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.counted = true
+}
+
+// sweep looks for all of the run's trees, counts those not counted before, and ends them.
+func (r *run) sweep() {
+	left := withVariable(r.prefix())
+	r.mu.Lock()
+	trees := make(map[string]*tree)
+	for mark, t := range r.trees {
+		trees[mark] = t
+	}
+	r.mu.Unlock()
+	if len(trees) > 0 {
+		r.zero("trees with some left")
+	}
+	for range 20 {
+		for _, p := range left {
+			environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+			for variable := range strings.SplitSeq(string(environ), "\x00") {
+				if t := trees[variable]; t != nil {
+					r.countLeft(t, []process{p}, nil, "at the end of all")
+				}
+			}
+			p.end()
+		}
+		if left = withVariable(r.prefix()); len(left) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// survivors are the processes that errors and events of a tree named.
+type survivors struct {
+	mu   sync.Mutex
+	pids []int
+}
+
+func (s *survivors) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprint(s.pids)
+}
+
+func (s *survivors) add(pids []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pids = append(s.pids, pids...)
+}
+
+func (s *survivors) has(pid int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.pids, pid)
+}
+
+// from adds those of an error.
+func (s *survivors) from(err error) {
+	if failure, ok := errors.AsType[*acpterm.Error](err); ok && failure.Kind == acpterm.ErrSurvivors {
+		s.add(failure.PIDs)
+	}
+}
+
+// result counts what a kill or a release returned: nil, ErrSurvivors, or something that it must not be.
+func (r *run) result(op string, named *survivors, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, acpterm.ErrSurvivors):
+		named.from(err)
+		r.note("ErrSurvivors", 1)
+	case errors.Is(err, acpterm.ErrTerminalNotFound):
+	default:
+		r.fail("other errors", 1, "%s: %v", op, err)
+	}
+}
+
+// served is a manager with a connection, and what its events said.
+type served struct {
+	m    *acpterm.Manager
+	wire *wire // nil until connect
+
+	mu        sync.Mutex
+	survivors map[acpterm.SessionID][]int
+	ends      map[acpterm.SessionID][]*acpterm.EndEvent // until checkEnds
+	changed   chan struct{}                             // closed at the next event
+}
+
+// serve makes a manager, or shares the one that there is. The function closes it.
+func (r *run) serve(options acpterm.Options) (*served, func()) {
+	if r.shared {
+		return r.serving, func() {}
+	}
+	s := &served{survivors: make(map[acpterm.SessionID][]int), ends: make(map[acpterm.SessionID][]*acpterm.EndEvent),
+		changed: make(chan struct{})}
+	options.Events = s.event
+	s.m = acpterm.NewManager(&options)
+	r.serving = s
+	return s, func() {
+		r.within("Close", func() {
+			if s.wire != nil {
+				s.wire.close()
+			}
+			if err := s.m.Close(); err != nil && !errors.Is(err, acpterm.ErrSurvivors) {
+				r.fail("other errors", 1, "Close: %v", err)
+			}
+		})
+		r.sweep()
+		s.checkEnds(r)
+		r.serving = nil
+		r.zero("zombies left")
+		if zombies := ownZombies(); len(zombies) > 0 && r.host.reaps {
+			r.fail("zombies left", int64(len(zombies)), "%v", zombies)
+		}
+	}
+}
+
+// ownZombies are children of this process that have not been reaped within a second.
+func ownZombies() []process {
+	zombies := eachState(func(p process) bool { return p.state == 'Z' && p.parent == os.Getpid() })
+	for range 10 {
+		if len(zombies) == 0 {
+			return nil
+		}
+		time.Sleep(100 * time.Millisecond)
+		zombies = slices.DeleteFunc(zombies, func(p process) bool {
+			now, there := readProcess(p.pid)
+			return !there || now.started != p.started
+		})
+	}
+	return zombies
+}
+
+func (s *served) event(e acpterm.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := e.(type) {
+	case *acpterm.SurvivorsEvent:
+		s.survivors[e.SessionID] = append(s.survivors[e.SessionID], e.Survivors...)
+	case *acpterm.EndEvent:
+		if len(e.Survivors) > 0 {
+			s.survivors[e.SessionID] = append(s.survivors[e.SessionID], e.Survivors...)
+		}
+		s.ends[e.SessionID] = append(s.ends[e.SessionID], e)
+	default:
+		return
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// awaitSurvivors adds those that events of a session named, which may come a little later than the error.
+func (s *served) awaitSurvivors(session acpterm.SessionID, named *survivors) {
+	time.Sleep(500 * time.Millisecond)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	named.add(s.survivors[session])
+}
+
+// endEvents are the events of a session's command's end, once there is one.
+func (s *served) endEvents(ctx context.Context, session acpterm.SessionID) []*acpterm.EndEvent {
+	for {
+		s.mu.Lock()
+		ends, changed := s.ends[session], s.changed
+		s.mu.Unlock()
+		if len(ends) > 0 {
+			return ends
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// checkEnds counts the run's commands with more than one end, and forgets the events. Each tree has a session and one
+// command.
+func (s *served) checkEnds(r *run) {
+	r.zero("commands with two EndEvents")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	prefix := strings.TrimPrefix(r.prefix(), treeVariable)
+	for session, ends := range s.ends {
+		if !strings.HasPrefix(string(session), prefix) {
+			continue
+		}
+		if len(ends) > 1 {
+			r.fail("commands with two EndEvents", 1, "%+v, %+v", *ends[0], *ends[1])
+		}
+		delete(s.ends, session)
+		delete(s.survivors, session)
+	}
+}
+
+// connect returns the connection to the manager, and makes it if there is none.
+func (s *served) connect() (*wire, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wire != nil {
+		return s.wire, nil
+	}
+	w, err := newWire(s.m, nil)
+	s.wire = w
+	return w, err
+}
+
+// serveOn has a manager's handler serve a connection of two pipes, as an agent has it, and returns the other ends.
+func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err error) {
+	fromAgent, to, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	from, toAgent, err := os.Pipe()
+	if err != nil {
+		fromAgent.Close()
+		to.Close()
+		return nil, nil, nil, err
+	}
+	unheard := acpterm.WithSkippedLines(func(acpterm.SkippedLine) {})
+	stream := acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), unheard)
+	unlogged := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
+	conn := acpterm.NewHandler(m, nil).Connect(context.Background(), stream, unlogged)
+	return from, to, conn.DisconnectNotify(), nil
+}
+
+// quick is an escalation for a test of many kills.
+func quick(grace time.Duration) acpterm.TerminalOption {
+	return acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: grace})
+}
+
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}

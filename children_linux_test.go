@@ -11,6 +11,7 @@ func systemChildren() map[string]func(args []string) {
 	all["half-naked"] = halfNaked
 	all["spawns"] = spawns
 	all["recover"] = recoverHere
+	all["namespace-recover"] = namespaceRecover
 	all["survivor-host"] = survivorHost
 	all["untouchable"] = untouchable
 	all["namespace-init"] = namespaceInit

@@ -427,6 +427,32 @@ func TestRecoverInTheTreeItself(t *testing.T) {
 	requireGone(t, strangers)
 }
 
+// Nor does one whose session was begun outside of its PID namespace, as that of a command of docker exec may be: its session's
+// number is 0 there, as that of the kernel's own threads.
+func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
+	journal := t.TempDir()
+	id := writeRecord(t, journal, object{"boot": bootID(t)})
+	command := exec.Command(executable(), childMark, "namespace-recover", journal)
+	command.Env = append(os.Environ(), "ACPTERM_TERMINAL="+string(id))
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	said, err := command.CombinedOutput()
+	if errors.Is(err, os.ErrPermission) || command.ProcessState.ExitCode() == cannotNamespace {
+		t.Skipf("no PID namespace can be made here: %v %s", err, said)
+	}
+	require.NoError(t, err, "%s", said)
+	require.Equal(t, fmt.Sprintf("1 %s [1]\n", acpterm.ErrSurvivors), string(said))
+	require.Len(t, fileNames(t, journal), 1, "the record stays")
+}
+
+// namespaceRecover is recoverHere as the first process of a PID namespace.
+func namespaceRecover(args []string) {
+	if err := mountProc(); err != nil {
+		fmt.Println(err)
+		os.Exit(cannotNamespace)
+	}
+	recoverHere(args)
+}
+
 // The journal is full when the command has started: the command is ended again.
 func TestAJournalThatIsFullWhenTheCommandRuns(t *testing.T) {
 	journal := t.TempDir()

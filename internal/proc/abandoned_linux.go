@@ -232,7 +232,7 @@ func see(pid int, variable string) (seen, bool) {
 	if err != nil || p.Exited {
 		return seen{}, false
 	}
-	if p.Session == 0 { // one of the kernel's own threads
+	if p.Kernel {
 		return seen{Process: p}, true
 	}
 	value, known := variableOf(handle, variable)

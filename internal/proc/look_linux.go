@@ -162,7 +162,7 @@ func (l *looking) examine(pid int) {
 	case err == unix.ESRCH:
 		l.missed = true
 		return
-	case pid == os.Getpid(), err != nil, session == 0: // the kernel's own threads have no session
+	case pid == os.Getpid(), err != nil, session == 0: // 0: a session of another PID namespace, or a thread of the kernel's
 		return
 	case inSession:
 	case l.ordered && session < t.pid, session != t.pid && t.sup.leads(session):

@@ -13,6 +13,7 @@ type ID struct {
 type Process struct {
 	ID
 	Parent, Group, Session int
+	Kernel                 bool // it is a thread of the kernel's own; known on Linux alone
 	Exited                 bool // it is a zombie, and so are all its threads
 	Stopped                bool // by a signal; known on Linux alone, as are the fields below
 	Executing              bool // it is becoming another program or about to exit: its environment may be missing

@@ -132,6 +132,7 @@ const (
 	fieldParent     = 1
 	fieldGroup      = 2
 	fieldSession    = 3
+	fieldFlags      = 6
 	fieldThreads    = 17
 	fieldStarted    = 19
 	fieldStartCode  = 23 // 0 until a new program has all of its environment; 1 where it may not be seen
@@ -139,6 +140,8 @@ const (
 	fieldEnvStart   = 47
 	fieldEnvEnd     = 48 // both are 0 where they may not be seen
 )
+
+const kernelThread = 0x200000 // PF_KTHREAD in the kernel's include/linux/sched.h
 
 func parseStat(line []byte) (p Process, err error) {
 	// "pid (name) state parent …": the name may hold anything, ")" too.
@@ -161,6 +164,7 @@ func parseStat(line []byte) (p Process, err error) {
 	p.Started, err = strconv.ParseUint(fields[fieldStarted], 10, 64)
 	p.Parent, p.Group, p.Session = number(fieldParent), number(fieldGroup), number(fieldSession)
 	state := fields[fieldState]
+	p.Kernel = number(fieldFlags)&kernelThread != 0
 	p.Exited = state == "X" || state == "Z" && number(fieldThreads) <= 1
 	p.Stopped = state == "T"
 	p.Executing = fields[fieldStartCode] == "0"

@@ -145,14 +145,18 @@ func (h *Handler) outcome(c *call, result func() (any, error)) (any, error) {
 // answerCreate is answerNow for a create, which leaves nothing if it was cancelled.
 func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	cancelled := h.settle(c)
-	switch {
-	case cancelled != nil && t != nil:
+	if cancelled != nil && t != nil {
 		go func() {
 			defer h.leave(c)
 			h.forget(t)
 			h.manager.discard(t)
+			h.releaseCreateBytes(c.bytes)
 			h.reply(c, nil, cancelled)
 		}()
+		return
+	}
+	h.releaseCreateBytes(c.bytes) // before the answer: an agent that has read it may ask for as much again
+	switch {
 	case cancelled != nil:
 		h.replyNow(c, nil, cancelled)
 	case err != nil:
@@ -183,7 +187,6 @@ func (h *Handler) leave(c *call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unwritten--
-	h.createBytes -= c.bytes
 }
 
 // reply writes an answer, by jsonrpc2 if no Stream is known. An error of the write is the connection's end, which its

@@ -268,6 +268,19 @@ func TestPendingCreatesAreBounded(t *testing.T) {
 	p.works()
 }
 
+// An agent that has read the answer to a create may ask for as much again.
+func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
+	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		return acpterm.Decision{Verdict: acpterm.Deny}
+	})
+	p := connectPeer(t, newManager(t, &acpterm.Options{Policy: deny}), &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
+	line := request(`1`, acpterm.MethodCreate, sized(6000))
+	for range 3000 {
+		p.write(line)
+		require.EqualValues(t, -32602, p.read().Error.Code)
+	}
+}
+
 // With another JSON-RPC library, too. An argument counts, however short it is.
 func TestDispatchedCreatesAreBounded(t *testing.T) {
 	options, verdicts := waitingPolicy()

@@ -111,7 +111,7 @@ type Handler struct {
 	closed      bool
 	unanswered  int // requests
 	unwritten   int // answers that are to be written, or are being written
-	createBytes int // that creates hold whose answers are not written
+	createBytes int // that creates without an answer hold
 	pending     map[jsonrpc2.ID]*call
 	terminals   map[TerminalID]*Terminal // created here and not released here
 	polls       []*call                  // terminal/output requests, answered in the order in which they came

@@ -214,7 +214,10 @@ func hangingProgram(t *testing.T) (path string, release func()) {
 	require.NoError(t, err)
 	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
 	require.NoError(t, err)
-	release = sync.OnceFunc(func() { file.Close() })
+	release = sync.OnceFunc(func() {
+		unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK) // a child that hangs has the file open, too
+		file.Close()
+	})
 	t.Cleanup(release)
 	return path, release
 }
@@ -230,10 +233,14 @@ func TestHangingStarts(t *testing.T) {
 		tree *Tree
 		err  error
 	}
-	var hanging []chan result
+	var paths []string
 	var release []func()
-	for range 3 {
+	for range 3 { // all before the first start: a lease is refused while a child that hangs has the file open
 		path, goOn := hangingProgram(t)
+		paths, release = append(paths, path), append(release, goOn)
+	}
+	var hanging []chan result
+	for _, path := range paths {
 		spec := line("")
 		spec.Path, spec.Args = path, []string{path}
 		done := make(chan result, 1)
@@ -241,7 +248,7 @@ func TestHangingStarts(t *testing.T) {
 			tree, err := s.Start(context.Background(), spec)
 			done <- result{tree, err}
 		}()
-		hanging, release = append(hanging, done), append(release, goOn)
+		hanging = append(hanging, done)
 		start(t, s, line("true")).end() // while that hangs
 	}
 	for _, done := range hanging {

@@ -118,21 +118,30 @@ func (a *agentProcess) awaitLastWord() {
 // something that left its group holds that open.
 func (a *agentProcess) end(ctx context.Context) {
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		select {
-		case <-a.exited:
-			return
-		case <-time.After(patience):
-		case <-ctx.Done():
+		if await(ctx, a.exited) {
+			break
 		}
 		signalGroup(a.cmd.Process, sig)
 	}
 	<-a.exited
+	await(ctx, a.said)
+	a.stderr.Close()
+}
+
+// await waits for as long as there is patience, and reports whether it was done.
+func await(ctx context.Context, done <-chan struct{}) bool {
 	select {
-	case <-a.said:
+	case <-done:
+		return true
+	default:
+	}
+	select {
+	case <-done:
+		return true
 	case <-time.After(patience):
 	case <-ctx.Done():
 	}
-	a.stderr.Close()
+	return false
 }
 
 // state says how the agent exited.

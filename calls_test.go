@@ -35,7 +35,7 @@ func cancel(id string) string {
 }
 
 func TestPipelinedPollsAreAllAnswered(t *testing.T) {
-	const polls = 2000
+	const polls = 1000
 	m := newManager(t, nil)
 	p := connectPeer(t, m, nil)
 	for _, child := range []acpterm.CreateTerminalRequest{childRequest("sleep"), childRequest("flood", "20000", "1000")} {
@@ -275,7 +275,7 @@ func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 	})
 	p := connectPeer(t, newManager(t, &acpterm.Options{Policy: deny}), &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
 	line := request(`1`, acpterm.MethodCreate, sized(6000))
-	for range 3000 {
+	for range 1000 {
 		p.write(line)
 		require.EqualValues(t, -32602, p.read().Error.Code)
 	}

@@ -101,10 +101,13 @@ func (e *endEvents) observe(event acpterm.Event) {
 	e.all[end.TerminalID] = append(e.all[end.TerminalID], *end)
 }
 
-// runsOf is how many commands a test runs.
+// runsOf is how many commands a test runs: n in .ci/long, and less else, since the soak runs thousands.
 func runsOf(n int) int {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return n / 5
+	case os.Getenv(longVariable) == "":
+		return n / 2
 	}
 	return n
 }

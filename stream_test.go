@@ -287,7 +287,7 @@ func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 // An agent that writes for long before it reads anything gets an answer to each line all the same, and what is owed to
 // it meanwhile needs no room.
 func TestGarbageGrowsNothing(t *testing.T) {
-	const lines = 100_000
+	const lines = 50_000
 	p := connectPeer(t, newManager(t, nil), nil, quietly())
 	p.works()
 	var before, after runtime.MemStats

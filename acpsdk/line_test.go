@@ -13,18 +13,26 @@ import (
 )
 
 func TestOutputOverTheLine(t *testing.T) {
-	for name, text := range map[string]string{
-		"control characters": "\x01",
-		"CJK":                "終端",
-		"what HTML has":      "<é>",
-		"one that fits":      "x",
+	const sdks = 10 << 20 // what the SDK reads of a line
+	for name, of := range map[string]struct {
+		text  string
+		limit int // of a line
+	}{
+		"control characters": {"\x01", sdks},
+		"CJK":                {"終端", 1 << 20},
+		"what HTML has":      {"<é>", 1 << 20},
+		"one that fits":      {"x", sdks},
 	} {
 		t.Run(name, func(t *testing.T) {
-			times := 15 << 20 / len(text) // which is less than the limit
-			if text == "x" {
-				times = 10<<20 - 4<<10
+			text, options := of.text, &acpsdk.Options{MaxLineBytes: of.limit}
+			if of.limit == sdks {
+				options = nil // it is the default
 			}
-			c := converse(t, settings{})
+			times := of.limit / 2 * 3 / len(text) // more than fits, and less than OutputByteLimit
+			if text == "x" {
+				times = of.limit - 4<<10
+			}
+			c := converse(t, settings{terminals: options})
 			req := request("flood", fmt.Sprint(times), fmt.Sprintf("%q", text))
 			req.OutputByteLimit = new(16 << 20)
 			id, _ := c.create(req)
@@ -36,8 +44,8 @@ func TestOutputOverTheLine(t *testing.T) {
 			require.True(t, utf8.ValidString(out.Output))
 			require.True(t, strings.HasSuffix(whole, out.Output))
 			require.Equal(t, out.Truncated, len(out.Output) < len(whole))
-			require.LessOrEqual(t, c.longestLine(), 10<<20)
-			require.Greater(t, c.longestLine(), 10<<20-4<<10, "more would have gone in")
+			require.LessOrEqual(t, c.longestLine(), of.limit)
+			require.Greater(t, c.longestLine(), of.limit-4<<10, "more would have gone in")
 			c.output(id) // the connection lives
 		})
 	}

@@ -72,7 +72,7 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	case poll:
 		h.servePoll(c, w.terminal)
 	case await: // without a goroutine, so that many cost little
-		stop := w.done.then(func() { h.answerNow(c, w.result) })
+		stop := w.done.OnSet(func() { h.answerNow(c, w.result) })
 		h.letCancel(c, func() {
 			if stop() {
 				go h.answer(c, w.result)

@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm/internal/latch"
 )
 
 // The codes of ACP's own (schema type ErrorCode) that jsonrpc2 has no names for.
@@ -104,7 +106,7 @@ type Handler struct {
 	outputs outputCache
 
 	connected sync.Once      // the connection is known
-	closing   moment         // Close was called
+	closing   latch.Latch    // Close was called
 	creates   sync.WaitGroup // creates under way; none is added once closed is set
 
 	mu          sync.Mutex
@@ -260,9 +262,9 @@ type start struct {
 // poll is a terminal/output: it waits for nothing, and its result is what the output is when it is answered.
 type poll struct{ terminal *Terminal }
 
-// await is a request whose result is there when something has happened.
+// await is a request whose result is there when a latch is set.
 type await struct {
-	done   *moment
+	done   *latch.Latch
 	result func() (any, error)
 }
 
@@ -351,9 +353,9 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 		return refusal{err}
 	}
 	if t == nil { // it was released before
-		happened := new(moment)
-		happened.happen()
-		return await{happened, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
+		done := new(latch.Latch)
+		done.Set()
+		return await{done, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
 	}
 	h.forget(t)
 	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
@@ -382,7 +384,7 @@ func (h *Handler) createAndKeep(
 		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
 	}
 	defer h.creates.Done()
-	defer h.closing.then(func() { cancel(ErrClosing) })()
+	defer h.closing.OnSet(func() { cancel(ErrClosing) })()
 	t, err := h.manager.create(ctx, req, nil)
 	switch {
 	case err == nil:
@@ -409,7 +411,7 @@ func (h *Handler) keep(t *Terminal) {
 	h.mu.Lock()
 	h.terminals[t.id] = t
 	h.mu.Unlock()
-	t.retired.then(func() { h.forget(t) }) // by whomever it is released
+	t.retired.OnSet(func() { h.forget(t) }) // by whomever it is released
 }
 
 // forget takes a terminal off the list of those to release in the end.
@@ -428,7 +430,7 @@ func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	h.closing.happen()
+	h.closing.Set()
 	h.cancelAll()
 	h.creates.Wait()
 	h.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -33,7 +34,7 @@ type Manager struct {
 	processes proc.Supervisor
 	lost      sync.Once // the host reaps children of this package, which is logged once
 	events    events
-	closing   moment // Close has begun
+	closing   latch.Latch // Close has begun
 
 	examinations chan struct{} // has one for each that is under way
 
@@ -51,8 +52,8 @@ type Manager struct {
 type session struct {
 	opened    bool
 	options   SessionOptions
-	roots     []string // options.Roots, resolved
-	closed    *moment  // CloseSession was called; of one that was opened
+	roots     []string     // options.Roots, resolved
+	closed    *latch.Latch // CloseSession was called; of one that was opened
 	terminals map[TerminalID]*Terminal
 	alive     int // terminals, those that are being released too
 }
@@ -218,7 +219,7 @@ type settings struct {
 	policy  Policy  // all that apply; nil: none does
 	roots   []string
 	opened  bool
-	closed  *moment // the session is, if it was opened
+	closed  *latch.Latch // the session is, if it was opened
 
 	// Options' Timeout and TimeoutFor as they are for a command of this session. It fails if TimeoutFor panics.
 	timeout func(Command) (time.Duration, error)
@@ -282,11 +283,11 @@ func orElse(list, other []string) []string {
 }
 
 // whileOpen is a context that ends with ctx, with the session if it was opened, and with the manager.
-func (s settings) whileOpen(ctx context.Context, closing *moment) (_ context.Context, stop func()) {
+func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	stops := []func() bool{closing.then(func() { cancel(ErrClosing) })}
+	stops := []func() bool{closing.OnSet(func() { cancel(ErrClosing) })}
 	if s.opened {
-		stops = append(stops, s.closed.then(func() { cancel(ErrSessionNotFound) }))
+		stops = append(stops, s.closed.OnSet(func() { cancel(ErrSessionNotFound) }))
 	}
 	return ctx, func() {
 		for _, stop := range stops {
@@ -303,7 +304,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	if m.closed != nil {
 		return &Error{Kind: ErrClosing}
 	}
-	if settings.opened && settings.closed.happened() {
+	if settings.opened && settings.closed.IsSet() {
 		return &Error{Kind: ErrSessionNotFound}
 	}
 	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
@@ -474,7 +475,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 		return fail(&Error{Kind: ErrClosing})
 	}
 	s := m.sessionLocked(id)
-	s.opened, s.options, s.roots, s.closed = true, own, roots, new(moment)
+	s.opened, s.options, s.roots, s.closed = true, own, roots, new(latch.Latch)
 	return nil
 }
 
@@ -483,7 +484,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
-		s.closed.happen()
+		s.closed.Set()
 		s.opened, s.options, s.roots = false, SessionOptions{}, nil
 		m.forgetIfEmptyLocked(id, s)
 	}
@@ -548,7 +549,7 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	m.mu.Lock()
 	if m.closed == nil {
 		m.closed = make(chan struct{})
-		m.closing.happen()
+		m.closing.Set()
 		m.busy.Add(1) // until all releases are through, so that none of what hurry begins is the first
 		go m.leave()
 	}
@@ -581,6 +582,6 @@ func (m *Manager) hurry() {
 	m.mu.Unlock()
 	for _, t := range all {
 		e, _ := t.end(EndedByClose)
-		e.forced.happen()
+		e.forced.Set()
 	}
 }

@@ -96,7 +96,7 @@ func BenchmarkPoll(b *testing.B) {
 			b.Run(output.name+"/"+way.name, func(b *testing.B) {
 				m := NewManager(nil)
 				b.Cleanup(func() { // not Close: the terminal was never started
-					m.closing.happen()
+					m.closing.Set()
 					m.processes.Close()
 				})
 				t := outputOf(1 << 20)

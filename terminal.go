@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -116,8 +117,8 @@ type Terminal struct {
 	lost      func()           // the manager's: another part of the program reaped the command's process
 	events    *events          // the manager's
 	busy      *sync.WaitGroup  // the manager's: every goroutine of the terminal is in it
-	started   moment           // it has left StateStarting
-	ended     moment           // the command has ended and its output is in the ring
+	started   latch.Latch      // it has left StateStarting
+	ended     latch.Latch      // the command has ended and its output is in the ring
 
 	// Written before started, and read after.
 	command Command
@@ -138,8 +139,8 @@ type Terminal struct {
 	released bool // a release has ended the tree, or given it up
 
 	retireOnce sync.Once
-	retired    moment // a release has ended everything
-	retireErr  error  // once retired
+	retired    latch.Latch // a release has ended everything
+	retireErr  error       // once retired
 }
 
 // Chunk is a piece of output that a follower gets.
@@ -164,7 +165,7 @@ func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
 // Command is what really runs, as a copy. It is the zero Command while the terminal is starting.
 func (t *Terminal) Command() Command {
-	if !t.started.happened() {
+	if !t.started.IsSet() {
 		return Command{}
 	}
 	return t.command.clone()
@@ -179,7 +180,7 @@ func (t *Terminal) OutputTotal() int64 { return t.ring.total() }
 // Limits are what the system enforces on the command. There are none while the terminal is starting, and none are known
 // of a Runner's command.
 func (t *Terminal) Limits() []EnforcedLimit {
-	if !t.started.happened() || t.tree == nil {
+	if !t.started.IsSet() || t.tree == nil {
 		return nil
 	}
 	var limits []EnforcedLimit
@@ -316,7 +317,7 @@ func (t *Terminal) Kill(ctx context.Context) error {
 func (t *Terminal) beginKill() *ending {
 	e, begun := t.end(EndedByKill)
 	if !begun {
-		e.forced.happen()
+		e.forced.Set()
 	}
 	return e
 }
@@ -336,7 +337,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 				}
 				t.retire(e)
 				after(t)
-				t.retired.happen()
+				t.retired.Set()
 			}()
 		}
 	})
@@ -376,16 +377,16 @@ func (t *Terminal) retire(e *ending) {
 // hurryRelease makes a release that was begun do without grace, and returns when it is complete.
 func (t *Terminal) hurryRelease() {
 	e, _ := t.end(EndedByRelease)
-	e.forced.happen()
+	e.forced.Set()
 	<-t.retired.Done()
 }
 
 // ending is a tree being ended: one run through the escalation table.
 type ending struct {
-	by     EndedBy // if the command still runs when it begins
-	forced moment  // what is left of the table is to be skipped
-	done   moment  // the tree is gone, or given up
-	err    error   // once done
+	by     EndedBy     // if the command still runs when it begins
+	forced latch.Latch // what is left of the table is to be skipped
+	done   latch.Latch // the tree is gone, or given up
+	err    error       // once done
 
 	// Under Terminal.mu.
 	over    bool // the tree is gone, or given up
@@ -416,7 +417,7 @@ func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 
 // runEnding is the work of an ending that was prepared.
 func (t *Terminal) runEnding(e *ending) {
-	defer e.done.happen()
+	defer e.done.Set()
 	e.err = t.endTree(e)
 	t.mu.Lock()
 	e.over = true
@@ -440,7 +441,7 @@ func (e *ending) survivors() []int {
 
 // failed reports whether it is over and something withstood.
 func (e *ending) failed() bool {
-	return e.done.happened() && e.err != nil
+	return e.done.IsSet() && e.err != nil
 }
 
 // endTree ends the tree, if it is not gone.
@@ -469,7 +470,7 @@ func (t *Terminal) endTree(e *ending) error {
 func (t *Terminal) escalate(e *ending) (survivors []int) {
 	forced, force := context.WithCancel(context.Background())
 	defer force()
-	defer e.forced.then(force)()
+	defer e.forced.OnSet(force)()
 	steps, last := splitEscalation(t.escalation)
 	for _, step := range steps {
 		if forced.Err() != nil {
@@ -509,7 +510,7 @@ func (t *Terminal) expire() {
 
 // start runs the command. The caller has made the terminal known already. same fails if the program is not what was approved.
 func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, same func() error) error {
-	defer t.started.happen()
+	defer t.started.Set()
 	t.command = allowed.proposal.Command
 	t.command.Env = markEnv(t.command.Env, t.id)
 	var err error
@@ -617,7 +618,7 @@ func (t *Terminal) fail(err error) {
 	t.mu.Lock()
 	t.state, t.waitErr = StateFailed, err
 	t.mu.Unlock()
-	t.ended.happen()
+	t.ended.Set()
 }
 
 // exited ends the terminal when its output is whole. The command has exited, or that will not be seen.
@@ -659,7 +660,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 		t.timer.Stop()
 	}
 	t.mu.Unlock()
-	t.ended.happen()
+	t.ended.Set()
 	switch {
 	case ending == nil:
 		t.report(nil)

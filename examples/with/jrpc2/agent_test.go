@@ -39,13 +39,13 @@ func serveTestAgent() {
 	a := new(testAgent)
 	stdio := acpterm.JoinStdio(os.Stdin, os.Stdout) // seen from here, what is read from is the input
 	handler := jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(a.handle))
-	a.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio), handler)
-	<-a.conn.DisconnectNotify()
+	<-jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio), handler).DisconnectNotify()
 }
 
-func (a *testAgent) handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+func (a *testAgent) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	switch req.Method {
 	case "initialize":
+		a.conn = conn
 		capabilities, err := acpterm.ReadClientCapabilities(*req.Params)
 		a.client = agent.NewClient(a.conn, capabilities)
 		return map[string]any{"protocolVersion": 1}, err

@@ -17,8 +17,9 @@ import (
 func TestMain(m *testing.M) {
 	switch strings.Join(os.Args[1:], " ") {
 	case "agent":
-		a := new(agent)
+		a := &agent{ready: make(chan struct{})}
 		a.client = acp.NewAgentSideConnection(a, os.Stdout, os.Stdin)
+		close(a.ready)
 		<-a.client.Done()
 	case "command":
 		os.Stdout.WriteString("hello from a command\n")
@@ -30,7 +31,8 @@ func TestMain(m *testing.M) {
 
 // agent runs, whatever it is asked, one command, and says what that wrote.
 type agent struct {
-	acp.Agent // nil: what the example does not ask for
+	acp.Agent               // nil: what the example does not ask for
+	ready     chan struct{} // closed when client is set
 	client    *acp.AgentSideConnection
 	terminal  bool
 }
@@ -48,6 +50,7 @@ func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (r acp.PromptRe
 	if !a.terminal {
 		return r, acp.NewInvalidRequest("no terminals")
 	}
+	<-a.ready
 	created, err := a.client.CreateTerminal(ctx, acp.CreateTerminalRequest{
 		SessionId: p.SessionId, Command: os.Args[0], Args: []string{"command"},
 	})

@@ -1,9 +1,14 @@
 package acpterm_test
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/acpterm/acpterm/internal/linuxtest"
+)
 
 // systemChildren are the children for this system's tests: the nasty ones, and those that only Linux has tests for.
 func systemChildren() map[string]func(args []string) {
+	linuxtest.Main() // does not return in the first process of a test's PID namespace
 	all := nastyChildren()
 	all["busy"] = busyChild
 	all["journal-host"] = journalHost

@@ -24,6 +24,7 @@ import (
 	"unsafe"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -57,11 +58,11 @@ func hostThatReaps(args []string) {
 		go reapAll(m.Reaped)
 	}
 	var report hostReport
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	lines := []string{"exit 7", "sleep 300 & exit 7", "setsid sleep 300 & exit 7", "sleep 0.02; exit 7"}
 	answers := bufio.NewReader(os.Stdin)
-	for i := range 16 {
+	for i := range 8 {
 		var options []acpterm.TerminalOption
 		if i/4%2 == 1 {
 			options = append(options, acpterm.WithLimits(acpterm.Limits{OpenFiles: 100}))
@@ -200,12 +201,8 @@ func tellsExits(t testing.TB) bool {
 }
 
 func TestHostsThatTakeChildrenAway(t *testing.T) {
-	now, err := os.ReadFile(lastPID)
-	if err == nil {
-		err = os.WriteFile(lastPID, bytes.TrimSpace(now), 0)
-	}
-	if err != nil {
-		t.Skipf("this needs to choose process numbers: %v", err)
+	if !linuxtest.InPIDNamespace(t) {
+		return
 	}
 	underLoad(t)
 	for _, c := range []struct {
@@ -253,7 +250,7 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 				require.NoError(t, err)
 			}
 			require.NoError(t, ended())
-			require.Len(t, report.Waits, 16)
+			require.Len(t, report.Waits, 8)
 			require.Positive(t, taken, "no other process got a command's number")
 			require.Zero(t, others.end(), "of %d", taken)
 			for i, waited := range report.Waits {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -446,7 +447,7 @@ func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
 
 // namespaceRecover is recoverHere as the first process of a PID namespace.
 func namespaceRecover(args []string) {
-	if err := mountProc(); err != nil {
+	if err := linuxtest.MountProc(); err != nil {
 		fmt.Println(err)
 		os.Exit(cannotNamespace)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,7 +45,7 @@ func namespaceInit([]string) {
 			}
 			return nil
 		},
-		mountProc,
+		linuxtest.MountProc,
 		func() error { return os.WriteFile("/proc/sys/kernel/pid_max", []byte("400"), 0) },
 	}
 	for _, step := range steps {
@@ -64,14 +65,6 @@ func namespaceInit([]string) {
 			os.Exit(status.ExitStatus())
 		}
 	}
-}
-
-// mountProc mounts the /proc of this process's namespaces, and for them alone.
-func mountProc() error {
-	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
-		return err
-	}
-	return syscall.Mount("proc", "/proc", "proc", 0, "")
 }
 
 // namespaceRunner ends terminals whose commands have exited, after it has tried to sit innocents on their numbers.

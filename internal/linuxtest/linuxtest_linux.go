@@ -1,0 +1,78 @@
+// Package linuxtest runs a test in a PID namespace of its own, for tests that choose process numbers: what they write to
+// /proc/sys/kernel/ns_last_pid would have other tests' processes get numbers out of order. Only tests import it.
+package linuxtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"syscall"
+	"testing"
+)
+
+const (
+	initMark        = "acpterm-test-init" // the first argument of the first process of a namespace
+	insideVariable  = "ACPTERM_TEST_PID_NAMESPACE"
+	cannotNamespace = 77 // the exit status of a first process that cannot set up its namespace
+)
+
+// Main is for TestMain: in the first process of a namespace that InPIDNamespace made, it starts the test, reaps what falls to
+// that process, and exits as the test does. Elsewhere it does nothing.
+func Main() {
+	if len(os.Args) < 2 || os.Args[1] != initMark {
+		return
+	}
+	if err := MountProc(); err != nil {
+		fmt.Println(err)
+		os.Exit(cannotNamespace)
+	}
+	files := []*os.File{os.Stdin, os.Stdout, os.Stderr}
+	test, err := os.StartProcess("/proc/self/exe", append(os.Args[:1], os.Args[2:]...), &os.ProcAttr{Files: files})
+	if err != nil {
+		panic(err)
+	}
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err != nil && err != syscall.EINTR:
+			panic(err)
+		case pid == test.Pid && status.Exited():
+			os.Exit(status.ExitStatus())
+		case pid == test.Pid:
+			panic(fmt.Sprint("the test ended by ", status.Signal()))
+		}
+	}
+}
+
+// MountProc mounts the /proc of this process's PID namespace, for its mount namespace alone.
+func MountProc() error {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	return syscall.Mount("proc", "/proc", "proc", 0, "")
+}
+
+// InPIDNamespace reports whether the process is in a PID namespace that it made. If not, it runs the whole test in one, by
+// a process of its own, and fails if that does. It skips the test where no namespace can be made, which takes root.
+func InPIDNamespace(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(insideVariable) != "" {
+		return true
+	}
+	name := regexp.MustCompile("^[^/]*").FindString(t.Name())
+	again := exec.Command("/proc/self/exe", initMark, "-test.run=^"+regexp.QuoteMeta(name)+"$", "-test.v",
+		fmt.Sprintf("-test.short=%t", testing.Short()))
+	again.Env = append(os.Environ(), insideVariable+"=1")
+	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
+	out, err := again.CombinedOutput()
+	if errors.Is(err, os.ErrPermission) || again.ProcessState != nil && again.ProcessState.ExitCode() == cannotNamespace {
+		t.Skipf("no PID namespace can be made here: %v %s", err, out)
+	}
+	if err != nil {
+		t.Fatalf("in a PID namespace: %v\n%s", err, out)
+	}
+	return false
+}

@@ -1,7 +1,4 @@
-package acpterm
-
-// Commands in bubblewrap (bwrap): in namespaces of their own, where the machine's files are read-only, other processes
-// are not seen, and nobody has capabilities. man 1 bwrap has the arguments.
+package bwrap
 
 import (
 	"bytes"
@@ -18,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bubblewrap is a Wrapper. It does not change once it is made.
-type bubblewrap struct {
+// Sandbox is the sandbox of some options. It does not change once it is made, and may be used concurrently.
+type Sandbox struct {
 	program string // bwrap
 	network bool
 	mounts  []mount
@@ -50,47 +47,16 @@ const passedOver = "HUP,INT,QUIT,USR1,USR2,ALRM,TERM"
 // maxBubblewrapArgs is how many arguments bwrap takes, the command's included.
 const maxBubblewrapArgs = 9000
 
-// NewBubblewrap returns a wrapper that runs commands with bubblewrap. It is safe for concurrent use. Such a command
-//
-//   - reads all files that its user may read, but for what is in /run, /tmp, /dev and Hidden;
-//   - writes to the session's roots and Writable, to nothing else. /tmp and /dev/shm are its own, empty at first and lost
-//     in the end. Of a session without roots nothing is writable, not even the working directory;
-//   - sees and signals no processes but its own, and has no capabilities, even if its user is root;
-//   - has no network, not even 127.0.0.1 or abstract Unix sockets, unless Network is set. Unix sockets that are files
-//     outside of /run and /tmp can be connected to: hide them;
-//   - does not reach the hypervisor (AF_VSOCK), the keys of its user or the kernel's log, and has no io_uring, BPF,
-//     performance counters, userfaultfd and user namespaces, unless NoSyscallFilter is set. Sockets are of the families
-//     AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK only. A program of another architecture, such as one for i386 on amd64, is
-//     ended by SIGSYS.
-//
-// When it ends, all that it left running is killed. One that a signal ended has the exit code 128 and the signal's
-// number. PWD is always the working directory. Its name for itself, argv[0], is what was asked for where env can set that
-// (GNU coreutils from 9.5 on); else it is a path, whose last part is right. Without GNU env commands are killed where
-// they would be asked to end first.
-//
-// It fails, with ErrInvalidParams for a path in the options that cannot be used, and with ErrInternal if bwrap is not in
-// PATH or cannot do all this here, which it tries: kernels may forbid users to make namespaces. On other architectures
-// than amd64 and arm64, which there is no filter for, the error is errors.ErrUnsupported too. Wrap fails, and nothing
-// runs, if the program or the working directory is not in the sandbox, if a root is "/" or in /proc or /sys, and if there
-// are more than some 8900 arguments and variables, a variable counting three times.
-func NewBubblewrap(options *BubblewrapOptions) (Wrapper, error) {
-	b, err := newBubblewrap(options)
-	if err != nil {
-		return nil, inOperation("bubblewrap", "", err)
-	}
-	return b, nil
-}
-
-func newBubblewrap(options *BubblewrapOptions) (*bubblewrap, error) {
-	o := *cmp.Or(options, &BubblewrapOptions{})
+// New finds bwrap and tries what commands will have, which takes some runs of it. It fails with an *Error.
+func New(o Options) (*Sandbox, error) {
 	program, err := exec.LookPath("bwrap")
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
 	}
 	if err != nil {
-		return nil, &Error{Kind: ErrInternal, Reason: "bwrap cannot be found", Err: err}
+		return nil, &Error{Reason: "bwrap cannot be found", Err: err}
 	}
-	b := &bubblewrap{program: program, network: o.Network}
+	b := &Sandbox{program: program, network: o.Network}
 	if !o.NoSyscallFilter {
 		if b.filter, err = syscallFilter(); err != nil {
 			return nil, err
@@ -117,7 +83,7 @@ func newBubblewrap(options *BubblewrapOptions) (*bubblewrap, error) {
 	} {
 		for i, path := range list.paths {
 			if err := b.addOption(list.kind, path); err != nil {
-				return nil, invalidField(fmt.Sprintf("%s[%d]", list.field, i), systemReason(err))
+				return nil, fieldError(fmt.Sprintf("%s[%d]", list.field, i), systemReason(err))
 			}
 		}
 	}
@@ -128,13 +94,13 @@ func newBubblewrap(options *BubblewrapOptions) (*bubblewrap, error) {
 }
 
 // add adds a path, if it is there.
-func (b *bubblewrap) add(kind mountKind, path string) {
+func (b *Sandbox) add(kind mountKind, path string) {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		b.mounts = append(b.mounts, mount{resolved, kind})
 	}
 }
 
-func (b *bubblewrap) addOption(kind mountKind, path string) error {
+func (b *Sandbox) addOption(kind mountKind, path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("must be an absolute path")
 	}
@@ -155,7 +121,7 @@ func checkMount(path string) error {
 }
 
 // findEnv looks for an env that commands can run and that can do what it is wanted for.
-func (b *bubblewrap) findEnv() error {
+func (b *Sandbox) findEnv() error {
 	mounts, err := b.mountsFor(nil)
 	if err != nil {
 		return err
@@ -173,46 +139,45 @@ func (b *bubblewrap) findEnv() error {
 }
 
 // try runs bwrap in the sandbox that commands will have, to ask it for its version.
-func (b *bubblewrap) try() error {
+func (b *Sandbox) try() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	trial := *b
 	trial.mounts = append(slices.Clone(b.mounts), mount{filepath.Dir(b.program), readOnly})
-	wrapped, err := trial.Wrap(ctx, Proposal{
-		Command: Command{Path: b.program, Args: []string{b.program, "--version"}, Dir: "/"}, Name: filepath.Base(b.program),
+	wrapped, err := trial.Wrap(Command{
+		Path: b.program, Name: filepath.Base(b.program), Args: []string{b.program, "--version"}, Dir: "/",
 	})
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, wrapped.Command.Path)
-	cmd.Args, cmd.Dir, cmd.Env, cmd.ExtraFiles = wrapped.Command.Args, "/", []string{}, wrapped.Files
+	cmd := exec.CommandContext(ctx, wrapped.Args[0])
+	cmd.Args, cmd.Dir, cmd.Env, cmd.ExtraFiles = wrapped.Args, "/", []string{}, wrapped.Files
 	output, err := cmd.CombinedOutput()
 	for _, file := range wrapped.Files {
 		file.Close()
 	}
 	if err != nil {
-		return &Error{Kind: ErrInternal, Err: err,
+		return &Error{Err: err,
 			Reason: "bwrap does not work here: " + strings.TrimSpace(strings.ToValidUTF8(string(output), "\uFFFD"))}
 	}
 	return nil
 }
 
-// Wrap returns the command's bwrap.
-func (b *bubblewrap) Wrap(_ context.Context, p Proposal) (Wrapped, error) {
-	c := p.Command
-	mounts, err := b.mountsFor(p.Roots)
+// Wrap returns what to start so that bwrap runs a command. It fails with an *Error.
+func (b *Sandbox) Wrap(c Command) (Wrapped, error) {
+	mounts, err := b.mountsFor(c.Roots)
 	if err != nil {
 		return Wrapped{}, err
 	}
 	if !visible(c.Dir, mounts) {
-		return Wrapped{}, invalidField("cwd", "is not in the sandbox")
+		return Wrapped{}, fieldError("cwd", "is not in the sandbox")
 	}
 	if !visible(c.Path, mounts) {
-		return Wrapped{}, invalidField("command", "is not in the sandbox")
+		return Wrapped{}, fieldError("command", "is not in the sandbox")
 	}
 	options := b.options(mounts)
 	// The program is looked up once, and old versions give it no other name than its path.
-	path, name := c.Path, cmp.Or(p.Name, filepath.Base(c.Path))
+	path, name := c.Path, cmp.Or(c.Name, filepath.Base(c.Path))
 	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != name {
 		path = "/dev/acpterm/" + strings.ReplaceAll(name, "=", "_") // "=" would be a variable, to env
 		options = append(options, "--symlink", c.Path, path)
@@ -224,10 +189,11 @@ func (b *bubblewrap) Wrap(_ context.Context, p Proposal) (Wrapped, error) {
 	// bwrap runs outside and must not heed the command's environment, in which LD_PRELOAD may be.
 	var outside []string
 	for _, variable := range c.Env {
-		switch name, value, _ := cutVariable(variable); {
-		case name == terminalVariable:
-			outside = append(outside, variable) // the manager adds to it
-		case name != "" && !strings.HasPrefix(name, "="): // which setenv refuses
+		switch name, value, _ := strings.Cut(variable, "="); name {
+		case c.Outside:
+			outside = append(outside, variable)
+		case "": // which setenv refuses
+		default:
 			options = append(options, "--setenv", name, value)
 		}
 	}
@@ -242,24 +208,21 @@ func (b *bubblewrap) Wrap(_ context.Context, p Proposal) (Wrapped, error) {
 	}
 	args = append(append(args, path), c.Args[1:]...)
 	if len(args)+len(options) > maxBubblewrapArgs {
-		return Wrapped{}, invalidField("args", "are more than bwrap takes")
+		return Wrapped{}, fieldError("args", "are more than bwrap takes")
 	}
 	files, err := b.files(options)
 	if err != nil {
-		return Wrapped{}, &Error{Kind: ErrInternal, Err: err}
+		return Wrapped{}, &Error{Err: err}
 	}
-	return Wrapped{
-		Command: Command{Path: args[0], Args: args, Dir: c.Dir, Env: outside},
-		Files:   files, PIDNamespace: true, // by --unshare-pid and --die-with-parent
-	}, nil
+	return Wrapped{Args: args, Env: outside, Files: files}, nil
 }
 
 // mountsFor are the sandbox's mounts for a session with these roots, the outer ones first, one of each path.
-func (b *bubblewrap) mountsFor(roots []string) ([]mount, error) {
+func (b *Sandbox) mountsFor(roots []string) ([]mount, error) {
 	all := slices.Clone(b.mounts)
 	for i, root := range roots {
 		if err := checkMount(root); err != nil {
-			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
+			return nil, fieldError(fmt.Sprintf("roots[%d]", i), err.Error())
 		}
 		all = append(all, mount{root, writable})
 	}
@@ -275,7 +238,7 @@ func (b *bubblewrap) mountsFor(roots []string) ([]mount, error) {
 		}
 		// A command may have put a link there, in what it can write to: another one would be given what it leads to.
 		if resolved, err := filepath.EvalSymlinks(m.path); err != nil || resolved != m.path {
-			return nil, &Error{Kind: ErrInternal, Reason: fmt.Sprintf("%q is not what it was when the sandbox was made", m.path), Err: err}
+			return nil, &Error{Reason: fmt.Sprintf("%q is not what it was when the sandbox was made", m.path), Err: err}
 		}
 		mounts = append(mounts, m)
 	}
@@ -312,7 +275,7 @@ func visible(path string, mounts []mount) bool {
 }
 
 // options are bwrap's for these mounts. The order counts: what comes later covers what came before.
-func (b *bubblewrap) options(mounts []mount) []string {
+func (b *Sandbox) options(mounts []mount) []string {
 	options := []string{
 		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
 		"--die-with-parent", "--cap-drop", "ALL", // and no --new-session: the manager has begun one
@@ -345,7 +308,7 @@ func (b *bubblewrap) options(mounts []mount) []string {
 
 // files are what bwrap inherits: its options as descriptor 3, since they have secrets and every user can see the
 // arguments of a process, and the filter as 4.
-func (b *bubblewrap) files(options []string) ([]*os.File, error) {
+func (b *Sandbox) files(options []string) ([]*os.File, error) {
 	var text bytes.Buffer
 	for _, option := range options {
 		text.WriteString(option)

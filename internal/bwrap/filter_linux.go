@@ -1,4 +1,4 @@
-package acpterm
+package bwrap
 
 // The system calls that commands in bubblewrap are refused: those that reach what no namespace confines, and those
 // into parts of the kernel that few programs need and many attacks use. man 2 seccomp describes the filter's form.
@@ -58,7 +58,7 @@ func syscallFilter() ([]byte, error) {
 	case "arm64":
 		architecture = unix.AUDIT_ARCH_AARCH64
 	default:
-		return nil, &Error{Kind: ErrInternal, Err: errors.ErrUnsupported,
+		return nil, &Error{Err: errors.ErrUnsupported,
 			Reason: "no filter of system calls is known for " + runtime.GOARCH + ", see BubblewrapOptions.NoSyscallFilter"}
 	}
 	return binary.Append(nil, binary.NativeEndian, syscallProgram(architecture))

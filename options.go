@@ -8,6 +8,8 @@ import (
 	"context"
 	"syscall"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/journal"
 )
 
 // Options configure a Manager. The zero value, and nil in its place, is good: each field says what it means
@@ -133,11 +135,11 @@ func (o *Options) env() []string {
 }
 
 // journal is where commands are recorded that this system runs.
-func (o *Options) journal() journal {
+func (o *Options) journal() journal.Dir {
 	if o.Runner != nil {
 		return ""
 	}
-	return journal(o.Journal)
+	return journal.Dir(o.Journal)
 }
 
 func (o *Options) escalation() []EscalationStep {

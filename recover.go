@@ -6,7 +6,10 @@ package acpterm
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/journal"
 )
 
 // Recovered is a terminal whose host died, and what became of its processes.
@@ -46,12 +49,12 @@ type Recovered struct {
 // and among processes that see each other by the same numbers, not across containers. Recover may be called
 // concurrently, in several processes too.
 func Recover(ctx context.Context, dir string) ([]Recovered, error) {
-	boot, err := bootID()
+	boot, err := journal.Boot()
 	if err != nil {
 		return nil, recoverError("which boot of the machine this is cannot be known", err)
 	}
-	j := journal(dir)
-	records, errs := j.read(boot)
+	j := journal.Dir(dir)
+	records, errs := j.Abandoned(boot)
 	for i, err := range errs {
 		errs[i] = recoverError("skipped", err)
 	}
@@ -59,7 +62,7 @@ func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 	all := make([]*remains, len(records))
 	var running []*remains
 	for i, r := range records {
-		all[i] = &remains{record: r}
+		all[i] = &remains{Record: r}
 		if r.Boot == boot {
 			running = append(running, all[i])
 		}
@@ -70,12 +73,12 @@ func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 
 	var recovered []Recovered
 	for _, r := range all {
-		recovered = append(recovered, r.recovered())
+		recovered = append(recovered, r.result())
 		if r.err != nil {
 			errs = append(errs, r.err)
 		}
 		if !r.keep {
-			if err := j.remove(recordName(r.Terminal)); err != nil {
+			if err := j.Remove(r.Terminal); err != nil {
 				errs = append(errs, recoverError("the journal cannot be written", err))
 			}
 		}
@@ -89,16 +92,16 @@ func recoverError(reason string, err error) error {
 
 // remains are what may be left of a terminal's tree. endRemains, which each system has, fills in all but the record.
 type remains struct {
-	record
+	journal.Record
 	ended, survivors []int
 	err              error
 	keep             bool // the record: a later look can do more
 }
 
-func (r *remains) recovered() Recovered {
+func (r *remains) result() Recovered {
 	return Recovered{
-		TerminalID: r.Terminal,
-		SessionID:  r.Session,
+		TerminalID: TerminalID(r.Terminal),
+		SessionID:  SessionID(r.Session),
 		Command:    Command{Path: r.Command.Path, Args: r.Command.Args, Dir: r.Command.Dir, ShellLine: r.Command.ShellLine},
 		PID:        r.Leader.PID,
 		Created:    r.Created,
@@ -106,4 +109,37 @@ func (r *remains) recovered() Recovered {
 		Ended:      r.ended,
 		Survivors:  r.survivors,
 	}
+}
+
+// record writes down that the terminal's command is about to start.
+func (t *Terminal) record() error {
+	c := t.command
+	r := journal.Record{
+		Terminal: string(t.id),
+		Session:  string(t.session),
+		Command:  journal.Command{Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine},
+		Created:  t.created,
+	}
+	if t.cgroup != "" {
+		r.Cgroup = filepath.Join(t.cgroup, string(t.id))
+	}
+	return t.journalError("create", t.journal.Write(r))
+}
+
+// recordStart adds which process the command is.
+func (t *Terminal) recordStart(pid int) error {
+	return t.journalError("create", t.journal.AddLeader(string(t.id), pid))
+}
+
+// forgetRecord removes the terminal's record, if there is one.
+func (t *Terminal) forgetRecord() error {
+	return t.journalError("release", t.journal.Remove(string(t.id)))
+}
+
+func (t *Terminal) journalError(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Op: op, Kind: ErrInternal, SessionID: t.session, TerminalID: t.id,
+		Reason: "the journal cannot be written", Err: err}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/journal"
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/proc"
 )
@@ -112,7 +113,7 @@ type Terminal struct {
 
 	ring      *ringBuffer
 	cgroup    string           // Options.Cgroup
-	journal   journal          // Options.Journal
+	journal   journal.Dir      // Options.Journal
 	processes *proc.Supervisor // the manager's
 	lost      func()           // the manager's: another part of the program reaped the command's process
 	events    *events          // the manager's
@@ -366,7 +367,7 @@ func (t *Terminal) retire(e *ending) {
 	}
 	t.retireErr = e.err
 	if e.err == nil {
-		t.retireErr = t.journal.forget(t)
+		t.retireErr = t.forgetRecord()
 	}
 	if t.tree != nil {
 		t.source.Stop()
@@ -461,7 +462,7 @@ func (t *Terminal) endTree(e *ending) error {
 	})
 	<-drained
 	t.tree.Close()
-	t.journal.forget(t) // should that fail, the release says so
+	t.forgetRecord() // should that fail, the release says so
 	return nil
 }
 
@@ -536,7 +537,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 	}
 	t.busy.Add(1)
 	t.tree.OnExit(t.exited)
-	return t.journal.recordStart(t, t.tree.PID())
+	return t.recordStart(t.tree.PID())
 }
 
 // startHere has this system run the command.
@@ -554,7 +555,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		}
 		wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
 	}
-	if err := t.journal.record(t, t.command); err != nil {
+	if err := t.record(); err != nil {
 		return err
 	}
 	if err := same(); err != nil { // last, since what comes before may take a while

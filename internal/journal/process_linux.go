@@ -1,0 +1,30 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/acpterm/acpterm/internal/procfs"
+)
+
+// Boot names the time since the machine's start, in which no two processes are alike in number and start.
+func Boot() (string, error) {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(id)), err
+}
+
+// newProcess records when the process started as clock ticks after the machine's start.
+func newProcess(pid int) (Process, error) {
+	p, err := procfs.Read(pid)
+	if err != nil {
+		return Process{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return Process{p.PID, p.Started}, nil
+}
+
+// runs reports whether it runs, in this boot of the machine.
+func (p Process) runs() bool {
+	now, err := procfs.Read(p.PID)
+	return err == nil && now.Started == p.Started && !now.Exited
+}

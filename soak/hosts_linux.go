@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -57,8 +59,21 @@ func hosts(r *run) {
 		if records, _ := os.ReadDir(journal); len(records) > 0 && err == nil {
 			r.fail("journals with records left", 1, "%v", records)
 		}
+		awaitUnstarted(t, journal)
 		r.check(t, named, "recovered")
 	})
+}
+
+// awaitUnstarted waits, a minute at most, for children of a host that had not become their commands' programs when it was
+// killed. They run nothing, and end by themselves as soon as they have a processor, which Recover does not wait for.
+func awaitUnstarted(t *tree, journal string) {
+	unstarted := func(p process) bool {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
+		return bytes.Contains(line, []byte("\x00host\x00"+journal+"\x00"))
+	}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end) && slices.ContainsFunc(t.left(), unstarted); {
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // hostChild JOURNAL SCRIPT SEED NUMBER makes and ends trees until it is killed, 20 seconds at most.

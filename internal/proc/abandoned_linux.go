@@ -29,12 +29,12 @@ type Abandoned struct {
 	Left  []int // processes that still run
 	Err   error // why they could not be looked for; nil otherwise
 
-	cgroup  *cgroup
-	held    map[procfs.ID]procfs.Handle // all that were seen to be of the tree
-	running []procfs.Process            // as the last look saw them
-	doubt   bool                        // the last look could not tell of a process whether it is of the tree
-	empty   int                         // looks in a row that saw none
-	sent    map[procfs.ID]bool          // the signal of this step
+	cgroup   *cgroup
+	held     map[procfs.ID]procfs.Handle // all that were seen to be of the tree
+	running  []procfs.Process            // as the last look saw them
+	doubtful []int                       // processes that the last look could not tell whether they are of the tree
+	empty    int                         // looks in a row that saw none
+	sent     map[procfs.ID]bool          // the signal of this step
 }
 
 // Step is a signal, and how long what gets it may take to end.
@@ -54,18 +54,7 @@ func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 		}
 		defer a.close()
 	}
-	if !lookAtAbandoned(left) {
-		return
-	}
-	self := os.Getpid()
-	left = slices.DeleteFunc(left, func(a *Abandoned) bool {
-		isSelf := func(p procfs.Process) bool { return p.PID == self }
-		if slices.ContainsFunc(a.running, isSelf) {
-			a.Left = []int{self}
-			return true
-		}
-		return false
-	})
+	left = lookAtAbandoned(left)
 	for i, step := range steps {
 		last := i == len(steps)-1
 		if last {
@@ -76,6 +65,7 @@ func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 		}
 	}
 	for _, a := range left {
+		a.Left = append(a.Left, a.doubtful...)
 		for _, p := range a.running {
 			a.Left = append(a.Left, p.PID)
 		}
@@ -101,10 +91,7 @@ func takeStep(ctx context.Context, left []*Abandoned, step Step) []*Abandoned {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		if !lookAtAbandoned(left) {
-			return nil
-		}
-		left = slices.DeleteFunc(left, func(a *Abandoned) bool { return a.empty > 1 })
+		left = slices.DeleteFunc(lookAtAbandoned(left), func(a *Abandoned) bool { return a.empty > 1 })
 	}
 }
 
@@ -170,25 +157,34 @@ type seen struct {
 	doubt bool     // it was becoming another program
 }
 
-// lookAtAbandoned looks once at all processes for several trees. It reports false, and says so in each tree, if it cannot.
-func lookAtAbandoned(all []*Abandoned) bool {
+// lookAtAbandoned looks once at all processes for several trees, and returns those trees that this process is not in. If it
+// cannot look, it says so in each tree and returns none.
+func lookAtAbandoned(all []*Abandoned) []*Abandoned {
 	if len(all) == 0 {
-		return true
+		return nil
 	}
 	table, complete, err := wholeTable(all[0].Mark.Name)
 	if err != nil {
 		for _, a := range all {
 			a.Err = err
 		}
-		return false
+		return nil
 	}
-	for _, a := range all {
-		a.find(table)
+	self := os.Getpid()
+	return slices.DeleteFunc(all, func(a *Abandoned) bool {
+		if err := a.find(table); err != nil {
+			a.Err = err
+			return true
+		}
 		if !complete {
 			a.empty = 0
 		}
-	}
-	return true
+		if slices.ContainsFunc(a.running, func(p procfs.Process) bool { return p.PID == self }) {
+			a.Left = []int{self}
+			return true
+		}
+		return false
+	})
 }
 
 // tableReads is how often a look reads the list of processes at the most.
@@ -209,10 +205,15 @@ func wholeTable(variable string) (table []seen, complete bool, err error) {
 				continue
 			}
 			looked[pid] = true
-			if s, ok := see(pid, variable); ok {
+			s, err := see(pid, variable)
+			switch {
+			case err == nil:
 				table = append(table, s)
-			} else {
+			case procfs.IsGone(err):
 				missed = true
+			case errors.Is(err, fs.ErrPermission) && pid != os.Getpid(): // another user's
+			default:
+				return nil, false, err
 			}
 		}
 		if !missed {
@@ -222,28 +223,37 @@ func wholeTable(variable string) (table []seen, complete bool, err error) {
 	return table, false, nil
 }
 
-func see(pid int, variable string) (seen, bool) {
+// see looks at one process. Its error is as procfs has it.
+func see(pid int, variable string) (seen, error) {
 	handle, err := procfs.Open(pid)
 	if err != nil {
-		return seen{}, false
+		return seen{}, err
 	}
 	defer handle.Close()
 	p, err := handle.Process()
-	if err != nil || p.Exited {
-		return seen{}, false
-	}
-	if p.Kernel {
-		return seen{Process: p}, true
+	switch {
+	case err != nil:
+		return seen{}, err
+	case p.Exited:
+		return seen{}, unix.ESRCH
+	case p.Kernel:
+		return seen{Process: p}, nil
 	}
 	value, known := variableOf(handle, variable)
-	return seen{Process: p, marks: strings.Split(value, ":"), doubt: known == unknown}, known != gone
+	if known == gone {
+		return seen{}, unix.ESRCH
+	}
+	return seen{Process: p, marks: strings.Split(value, ":"), doubt: known == unknown}, nil
 }
 
 // find sets which processes of a table are of the tree, and holds them.
-func (a *Abandoned) find(table []seen) {
+func (a *Abandoned) find(table []seen) error {
 	in := make(map[int]*seen)      // by number
 	sessions := make(map[int]bool) // begun by the tree: their leaders are of it, or gone
-	inCgroup := a.cgroup.pids()
+	inCgroup, err := a.cgroup.pids()
+	if err != nil {
+		return err
+	}
 	add := func(s *seen) {
 		in[s.PID] = s
 		leads := func(other seen) bool { return other.PID == s.Session }
@@ -251,7 +261,7 @@ func (a *Abandoned) find(table []seen) {
 			sessions[s.Session] = true
 		}
 	}
-	a.doubt = false
+	a.doubtful = nil
 	for i := range table {
 		s := &table[i]
 		_, held := a.held[s.ID]
@@ -260,7 +270,7 @@ func (a *Abandoned) find(table []seen) {
 		case held, s.ID == a.Leader, slices.Contains(s.marks, a.Mark.Value), slices.Contains(inCgroup, s.PID):
 			add(s)
 		case s.doubt:
-			a.doubt = true
+			a.doubtful = append(a.doubtful, s.PID)
 		}
 	}
 	for grown := true; grown; {
@@ -279,9 +289,10 @@ func (a *Abandoned) find(table []seen) {
 			a.running = append(a.running, s.Process)
 		}
 	}
-	if a.empty++; len(a.running) > 0 || a.doubt {
+	if a.empty++; len(a.running)+len(a.doubtful) > 0 {
 		a.empty = 0
 	}
+	return nil
 }
 
 // hold opens a process that was found to be of the tree, and makes sure that it is the one that was found. It reports
@@ -293,12 +304,12 @@ func (a *Abandoned) hold(s *seen, in map[int]*seen) bool {
 	}
 	handle, err := procfs.Open(s.PID)
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // or there are no descriptors left
+		return !procfs.IsGone(err) // else there are no descriptors left
 	}
 	now, err := handle.Process()
 	if err != nil || now.Exited || now.ID != s.ID {
 		handle.Close()
-		return false
+		return err != nil && !procfs.IsGone(err)
 	}
 	if !a.shown(handle, now, in) {
 		handle.Close()
@@ -309,7 +320,10 @@ func (a *Abandoned) hold(s *seen, in map[int]*seen) bool {
 }
 
 func (a *Abandoned) shown(handle procfs.Handle, now procfs.Process, in map[int]*seen) bool {
-	if now.ID == a.Leader || hasMark(handle, a.Mark) == yes || slices.Contains(a.cgroup.pids(), now.PID) {
+	if now.ID == a.Leader || hasMark(handle, a.Mark) == yes {
+		return true
+	}
+	if inCgroup, _ := a.cgroup.pids(); slices.Contains(inCgroup, now.PID) {
 		return true
 	}
 	for _, other := range in {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/procfs"
 )
 
 // cgroup is a tree's own cgroup, below the directory in Spec.Cgroup. Processes are born into it and cannot leave it, and the
@@ -99,17 +101,22 @@ func (c *cgroup) prepare(attr *syscall.SysProcAttr) {
 	}
 }
 
-// pids are the processes in the cgroup and in those that they made below it.
-func (c *cgroup) pids() (pids []int) {
-	c.walk(func(dir string) {
-		procs, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+// pids are the processes in the cgroup and in those that they made below it. It fails if some cannot be read, with those that
+// can.
+func (c *cgroup) pids() (pids []int, err error) {
+	err = c.walk(func(dir string) error {
+		procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for _, line := range strings.Fields(string(procs)) {
 			if pid, err := strconv.Atoi(line); err == nil {
 				pids = append(pids, pid)
 			}
 		}
+		if procfs.IsGone(err) || errors.Is(err, syscall.ENODEV) { // the directory was removed
+			return nil
+		}
+		return err
 	})
-	return pids
+	return pids, err
 }
 
 // kill ends every process in the cgroup and below it, processes that are being forked too.
@@ -128,7 +135,10 @@ func (c *cgroup) remove() {
 	defer c.dir.Close()
 	for range 1000 {
 		var dirs []string
-		c.walk(func(dir string) { dirs = append(dirs, dir) })
+		c.walk(func(dir string) error {
+			dirs = append(dirs, dir)
+			return nil
+		})
 		var err error
 		for _, dir := range slices.Backward(dirs) { // the innermost first
 			err = os.Remove(dir)
@@ -140,17 +150,17 @@ func (c *cgroup) remove() {
 	}
 }
 
-// walk calls visit with the cgroup's directory and each one below it.
-func (c *cgroup) walk(visit func(dir string)) {
+// walk calls visit with the cgroup's directory and each one below it, until it fails.
+func (c *cgroup) walk(visit func(dir string) error) error {
 	if c == nil {
-		return
+		return nil
 	}
-	filepath.WalkDir(c.dir.Name(), func(path string, entry fs.DirEntry, err error) error {
+	return filepath.WalkDir(c.dir.Name(), func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it was removed
 		}
 		if err == nil && entry.IsDir() {
-			visit(path)
+			return visit(path)
 		}
 		return err
 	})

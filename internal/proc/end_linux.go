@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"slices"
 	"syscall"
 	"time"
 
@@ -27,7 +28,11 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		}
 		if e.sent && (ctx.Err() != nil || s.blind && t.hasExited()) {
 			s.close()
-			return s.pids()
+			left = s.pids()
+			if !t.hasExited() && !slices.Contains(left, t.pid) { // it runs where no look sees it
+				left = append(left, t.pid)
+			}
+			return left
 		}
 		e.signal(t, s)
 		s.close()

@@ -170,17 +170,18 @@ func (l *looking) examine(pid int) {
 	}
 	handle, err := procfs.Open(pid)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			l.missed = true
-		} else if inSession { // no descriptor left, perhaps
+		if session, err := unix.Getsid(pid); l.own && err == nil && session == t.pid && !(pid == t.pid && t.hasExited()) {
+			// It is hidden (hidepid in man 5 proc), or this process has no descriptors left.
 			l.running = append(l.running, &member{Process: procfs.Process{ID: procfs.ID{PID: pid}, Group: -1}})
+			return
 		}
+		l.unseen(pid, err)
 		return
 	}
 	p, err := handle.Process()
 	switch {
-	case err != nil: // ended by now, or a thread
-		l.missed = true
+	case err != nil:
+		l.unseen(pid, err)
 		handle.Close()
 	case p.Exited:
 		l.missed = true
@@ -189,6 +190,18 @@ func (l *looking) examine(pid int) {
 		l.running = append(l.running, &member{Process: p, handle: handle, open: true})
 	default:
 		l.classify(p, handle)
+	}
+}
+
+// unseen is for a process that cannot be looked at: it has ended by now or is a thread, or the system does not show it, or
+// this process has no descriptors left.
+func (l *looking) unseen(pid int, err error) {
+	switch {
+	case procfs.IsGone(err):
+		l.missed = true
+	case errors.Is(err, fs.ErrPermission): // another user's
+	default:
+		l.doubtful = append(l.doubtful, pid)
 	}
 }
 
@@ -245,14 +258,20 @@ func (l *looking) belongs(p procfs.Process, handle procfs.Handle) answer {
 	if marked := hasMark(handle, t.mark); marked != no {
 		return marked
 	}
-	if t.contained || !handle.CanWriteTo(t.pipe) {
+	if t.contained {
+		return stillNo(handle)
+	}
+	switch writes, err := handle.CanWriteTo(t.pipe); {
+	case err != nil:
+		return answerTo(err)
+	case !writes:
 		return stillNo(handle)
 	}
 	// A child of this process that has not become its program yet has all files of this process open for a moment.
 	mine, seen := handle.Executes()
 	self, err := procfs.Open(os.Getpid())
 	if err != nil {
-		return no
+		return unknown
 	}
 	defer self.Close()
 	if own, ok := self.Executes(); p.Parent == os.Getpid() && seen && ok && mine == own {
@@ -265,12 +284,26 @@ func (l *looking) belongs(p procfs.Process, handle procfs.Handle) answer {
 func stillNo(handle procfs.Handle) answer {
 	now, err := handle.Process()
 	switch {
-	case err != nil || now.Exited:
+	case err != nil:
+		return answerTo(err)
+	case now.Exited:
 		return gone
 	case now.Executing:
 		return unknown
 	}
 	return no
+}
+
+// answerTo is what an error of a Handle's says of its process: an error that is about this process, such as EMFILE, says
+// nothing.
+func answerTo(err error) answer {
+	switch {
+	case procfs.IsGone(err):
+		return gone
+	case errors.Is(err, fs.ErrPermission):
+		return no
+	}
+	return unknown
 }
 
 // hasMark says whether a process has a mark in its environment.
@@ -290,20 +323,20 @@ func variableOf(handle procfs.Handle, name string) (value string, known answer) 
 	for range tries {
 		value, size, err := handle.Variable(name)
 		switch {
-		case errors.Is(err, fs.ErrPermission):
-			return "", no
 		case err != nil:
-			return "", gone
+			return "", answerTo(err)
 		case value != "":
 			return value, yes
 		}
 		now, err := handle.Process()
 		switch {
-		case err != nil || now.Exited:
+		case err != nil:
+			return "", answerTo(err)
+		case now.Exited:
 			return "", gone
 		case now.Executing:
 			return "", unknown
-		case size == now.Environ:
+		case size == now.Environ, size > 0 && now.MainExited:
 			return "", yes // all of it was read
 		}
 	}
@@ -352,7 +385,11 @@ func (l *looking) related(p procfs.Process) bool {
 // beganSession reports whether a session in which a process of the tree is was not begun by a process outside of it: its
 // leader is of the tree, or gone.
 func (l *looking) beganSession(session int) bool {
-	return !slices.ContainsFunc(l.others, func(p procfs.Process) bool { return p.PID == session })
+	if slices.ContainsFunc(l.running, func(m *member) bool { return m.PID == session }) {
+		return true
+	}
+	leader, err := procfs.Read(session)
+	return procfs.IsGone(err) || err == nil && leader.Exited
 }
 
 // readLeader reads the leader's line of the table, once, while its number is its own.
@@ -365,14 +402,32 @@ func (t *Tree) readLeader() {
 // lookAtCgroup finds the running processes of a tree with a cgroup, which are those in it.
 func (t *Tree) lookAtCgroup() *sight {
 	s := &sight{complete: true}
-	for _, pid := range t.cgroup.pids() {
-		if handle, err := procfs.Open(pid); err == nil {
+	doubt := func(pid int) {
+		s.complete = false
+		s.doubtful = append(s.doubtful, pid)
+	}
+	before, err := t.cgroup.pids()
+	if err != nil {
+		doubt(t.pid)
+	}
+	for _, pid := range before {
+		handle, err := procfs.Open(pid)
+		switch {
+		case err == nil:
 			s.running = append(s.running, &member{handle: handle, open: true, Process: procfs.Process{ID: procfs.ID{PID: pid}}})
+		case !procfs.IsGone(err):
+			doubt(pid)
 		}
 	}
-	now := t.cgroup.pids()
+	now, err := t.cgroup.pids()
+	if err != nil {
+		doubt(t.pid)
+	}
 	s.running = slices.DeleteFunc(s.running, func(m *member) bool {
 		p, err := m.handle.Process()
+		if err != nil && !procfs.IsGone(err) {
+			doubt(m.PID)
+		}
 		in := err == nil && !p.Exited && slices.Contains(now, m.PID)
 		if !in {
 			m.handle.Close()

@@ -64,7 +64,10 @@ type Tree struct {
 
 // Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its errors are
 // those of os/exec, and *LimitError: no limit can be enforced here.
-func (s *Supervisor) Start(_ context.Context, spec Spec) (_ *Tree, err error) {
+func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if len(spec.Limits) > 0 {
 		return nil, &LimitError{spec.Limits[0].Name, "cannot be enforced on this system", errors.ErrUnsupported}
 	}

@@ -425,6 +425,49 @@ func TestEndWithAnEndedContext(t *testing.T) {
 	tree.end()
 }
 
+// Whatever descriptors are left, End does not return as if a process were gone that runs.
+func TestEndWithFewDescriptors(t *testing.T) {
+	var limit unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &limit))
+	defer func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit)) }()
+	s := newSupervisor(t)
+	start(t, s, line("true")).end() // the first opens what is kept until Close
+	for free := range 5 {
+		tree := start(t, s, line(`for i in 1 2 3; do setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & done; wait`))
+		pids := []int{tree.PID(), tree.number(), tree.number(), tree.number()}
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: limit.Max}))
+		var taken []int
+		for {
+			fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				require.ErrorIs(t, err, unix.EMFILE)
+				break
+			}
+			taken = append(taken, fd)
+		}
+		for range free {
+			unix.Close(taken[len(taken)-1])
+			taken = taken[:len(taken)-1]
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		left := tree.End(ctx, syscall.SIGKILL)
+		cancel()
+		for _, fd := range taken {
+			unix.Close(fd)
+		}
+		require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &limit))
+		if len(left) == 0 {
+			for _, pid := range pids {
+				require.False(t, runs(pid), "with %d descriptors", free)
+			}
+		}
+		tree.end()
+		for _, pid := range pids {
+			require.False(t, runs(pid))
+		}
+	}
+}
+
 const lastPID = "/proc/sys/kernel/ns_last_pid"
 
 // Process numbers come round while a tree grows: children have lower numbers than their parents.

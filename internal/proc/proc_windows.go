@@ -73,7 +73,10 @@ type Tree struct {
 // Start starts a command: with standard input at end of file, one pipe for both outputs, in a job of its own. It fails
 // with a syscall.Errno when the program cannot be started, a *LimitError, errors.ErrUnsupported for a Spec with Cgroup
 // or Files, or another error of the system.
-func (s *Supervisor) Start(_ context.Context, spec Spec) (*Tree, error) {
+func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	t, err := systemCalls().startTree(spec)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ type Process struct {
 	Kernel                 bool // it is a thread of the kernel's own; known on Linux alone
 	Exited                 bool // it is a zombie, and so are all its threads
 	Stopped                bool // by a signal; known on Linux alone, as are the fields below
+	MainExited             bool // its main thread has exited, and others run on: it has no environment of its own to be seen
 	Executing              bool // it is becoming another program or about to exit: its environment may be missing
 	Environ                int  // bytes of its environment, where it may be seen
 }

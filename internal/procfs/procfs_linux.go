@@ -52,12 +52,10 @@ func (h Handle) Process() (Process, error) {
 // bytes of the environment that could be read: fewer than Process has when the process becomes another program,
 // and none for a moment then. It fails when this process may not see it.
 func (h Handle) Variable(name string) (value string, size int, err error) {
-	fd, err := open(h.dir, "environ", 0)
-	if err != nil {
-		return "", 0, err
+	environ, err := h.environ("environ")
+	if err == nil && len(environ) == 0 { // the main thread may have exited, which then shows none
+		environ, err = h.threadsEnviron()
 	}
-	defer unix.Close(fd)
-	environ, err := readAll(fd)
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		if value, ok := bytes.CutPrefix(variable, []byte(name+"=")); ok {
 			return string(value), len(environ), nil
@@ -66,15 +64,41 @@ func (h Handle) Variable(name string) (value string, size int, err error) {
 	return "", len(environ), err
 }
 
-// CanWriteTo reports whether the process has a pipe open for writing, as far as this process may see that.
-func (h Handle) CanWriteTo(pipe uint64) bool {
+func (h Handle) environ(path string) ([]byte, error) {
+	fd, err := open(h.dir, path, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	return readAll(fd)
+}
+
+// threadsEnviron is the environment as a thread shows it that has one.
+func (h Handle) threadsEnviron() ([]byte, error) {
+	fd, err := open(h.dir, "task", unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	threads := os.NewFile(uintptr(fd), "task")
+	defer threads.Close()
+	names, err := threads.Readdirnames(-1)
+	for _, name := range names {
+		if environ, err := h.environ("task/" + name + "/environ"); len(environ) > 0 {
+			return environ, err
+		}
+	}
+	return nil, err
+}
+
+// CanWriteTo reports whether the process has a pipe open for writing. It fails when that cannot be seen.
+func (h Handle) CanWriteTo(pipe uint64) (bool, error) {
 	fd, err := open(h.dir, "fd", unix.O_DIRECTORY)
 	if err != nil {
-		return false
+		return false, err
 	}
 	entries := os.NewFile(uintptr(fd), "fd")
 	defer entries.Close()
-	names, _ := entries.Readdirnames(-1)
+	names, err := entries.Readdirnames(-1)
 	target := fmt.Sprintf("pipe:[%d]", pipe)
 	var link [64]byte
 	for _, name := range names {
@@ -84,11 +108,15 @@ func (h Handle) CanWriteTo(pipe uint64) bool {
 		}
 		var status unix.Stat_t
 		if unix.Fstatat(fd, name, &status, unix.AT_SYMLINK_NOFOLLOW) == nil && status.Mode&0o200 != 0 {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, err
 }
+
+// IsGone reports whether an error of Open, Read or a Handle's method says that there is no such process any more. Other errors
+// say nothing of the process: it may not be seen (fs.ErrPermission), or this process lacks descriptors or memory.
+func IsGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
 // Owner is the user that the process runs as, or root when it may not be looked at.
 func (h Handle) Owner() (uid int) {
@@ -167,7 +195,8 @@ func parseStat(line []byte) (p Process, err error) {
 	p.Kernel = number(fieldFlags)&kernelThread != 0
 	p.Exited = state == "X" || state == "Z" && number(fieldThreads) <= 1
 	p.Stopped = state == "T"
-	p.Executing = fields[fieldStartCode] == "0"
+	p.MainExited = state == "Z" && !p.Exited
+	p.Executing = fields[fieldStartCode] == "0" && !p.MainExited
 	p.Environ = number(fieldEnvEnd) - number(fieldEnvStart)
 	return p, err
 }

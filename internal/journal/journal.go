@@ -99,6 +99,9 @@ func (d Dir) AddLeader(terminal string, pid int) error {
 		return nil
 	}
 	leader, err := newProcess(pid)
+	if errors.Is(err, fs.ErrNotExist) { // it ended, and the host reaped it: there is nothing to find by it
+		return nil
+	}
 	if err != nil {
 		return err
 	}

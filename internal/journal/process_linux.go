@@ -2,8 +2,11 @@ package journal
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/acpterm/acpterm/internal/procfs"
 )
@@ -17,14 +20,21 @@ func Boot() (string, error) {
 // newProcess records when the process started as clock ticks after the machine's start.
 func newProcess(pid int) (Process, error) {
 	p, err := procfs.Read(pid)
+	if procfs.IsGone(err) {
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return Process{}, fmt.Errorf("process %d: %w", pid, err)
 	}
 	return Process{p.PID, p.Started}, nil
 }
 
-// runs reports whether it runs, in this boot of the machine.
+// runs reports whether it runs, in this boot of the machine. A process that cannot be looked at counts as running, if there is
+// one with the number: it may be hidden (hidepid in man 5 proc), or this process may have no descriptors left.
 func (p Process) runs() bool {
 	now, err := procfs.Read(p.PID)
-	return err == nil && now.Started == p.Started && !now.Exited
+	if err != nil {
+		return unix.Kill(p.PID, 0) != unix.ESRCH
+	}
+	return now.Started == p.Started && !now.Exited
 }

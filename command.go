@@ -37,6 +37,14 @@ func (c Command) clone() Command {
 	return c
 }
 
+// withArgs is c with its path as its only argument if it has none, as os/exec has it.
+func (c Command) withArgs() Command {
+	if len(c.Args) == 0 {
+		c.Args = []string{c.Path}
+	}
+	return c
+}
+
 // String is the command for people: the shell line, or the program and its arguments, quoted where needed. The agent
 // chose it: Visible makes it safe to print.
 func (c Command) String() string {

@@ -193,6 +193,7 @@ type glance struct {
 	text       string
 	begin, end int64 // where text lies in the output; begin is later than asked for if bytes are gone
 	total      int64 // how much output there was then
+	final      bool  // its last bytes were shown as they are
 	over       bool  // there is no text, and there never will be
 }
 
@@ -247,7 +248,7 @@ func (r *ringBuffer) look(from int64, size int) glance {
 func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	r.mu.Lock()
 	oldest := r.end - r.keptLocked()
-	g := glance{begin: from, end: from, total: r.end}
+	g := glance{begin: from, end: from, total: r.end, final: r.finalLocked()}
 	if oldest > 0 {
 		g.begin = max(from, oldest+contextBytes)
 	}
@@ -257,7 +258,7 @@ func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	if g.begin < stop {
 		raw = r.rawLocked(g.begin-int64(context), stop)
 	}
-	final, over := r.finalLocked() && stop == r.end, r.closed && stop == r.end
+	final, over := g.final && stop == r.end, r.closed && stop == r.end
 	r.mu.Unlock()
 
 	if raw == "" {
@@ -278,12 +279,12 @@ func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	return g
 }
 
-// changed returns a channel that is closed once there is more output than total, or the buffer is closed;
-// nil if that is so already.
-func (r *ringBuffer) changed(total int64) <-chan struct{} {
+// changed returns a channel that is closed once a look would find more than g: more output, an unfinished character that
+// is shown now, or the end; nil if that is so already.
+func (r *ringBuffer) changed(g glance) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed || r.end > total {
+	if r.closed || r.end > g.total || r.finalLocked() != g.final {
 		return nil
 	}
 	if r.wake == nil {

@@ -161,15 +161,28 @@ func TestRingBufferGrowsNoFurtherThanItsLimit(t *testing.T) {
 
 func TestRingBufferWakesWhoWaits(t *testing.T) {
 	r := newRingBuffer(10)
-	wait := r.changed(0)
+	wait := r.changed(glance{})
 	require.NotNil(t, wait)
 	r.write([]byte("a"), 1)
 	<-wait
-	require.Nil(t, r.changed(0), "there is more already")
-	wait = r.changed(1)
+	require.Nil(t, r.changed(glance{}), "there is more already")
+	wait = r.changed(glance{total: 1})
 	r.Close()
 	<-wait
-	require.Nil(t, r.changed(1), "closed")
+	require.Nil(t, r.changed(glance{total: 1}), "closed")
+}
+
+// A character that a command left unfinished is shown to a follower that looked before the command's end was known.
+func TestRingBufferWakesForAnUnfinishedCharacter(t *testing.T) {
+	r := newRingBuffer(10)
+	r.write([]byte("a\xe2"), 2)
+	g := r.look(1, 10)
+	require.Empty(t, g.text)
+	r.settle()
+	require.Nil(t, r.changed(g))
+	g = r.look(1, 10)
+	require.Equal(t, "\ufffd", g.text)
+	require.NotNil(t, r.changed(g))
 }
 
 // A slow reader is told exactly what it missed, and what it gets are whole characters.

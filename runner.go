@@ -82,8 +82,10 @@ type runnerTree struct {
 func startElsewhere(ctx context.Context, r Runner, l Launch, ring *ringBuffer) (*runnerTree, error) {
 	output := &runnerOutput{ring: ring}
 	l.Output = output
-	process, err := r.Start(ctx, l)
-	if err != nil || process == nil {
+	var process Process
+	var err error
+	panicked := callHook("Runner's Start", func() { process, err = r.Start(ctx, l) })
+	if err = cmp.Or(panicked, err); err != nil || process == nil {
 		return nil, runnerError(ctx, l.Command, "cannot be started", err)
 	}
 	t := &runnerTree{process: process, output: output}
@@ -112,8 +114,10 @@ func runnerError(ctx context.Context, c Command, reason string, err error) *Erro
 }
 
 func (t *runnerTree) awaitExit() (proc.Exit, error) {
-	status, err := t.process.Wait()
-	switch {
+	var status TerminalExitStatus
+	var err error
+	panicked := callHook("Process's Wait", func() { status, err = t.process.Wait() })
+	switch err = cmp.Or(panicked, err); {
 	case err != nil:
 		return proc.Exit{}, err
 	case status.Signal != nil:
@@ -155,7 +159,7 @@ func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		return nil
 	default:
 	}
-	t.process.Signal(sig)
+	callHook("Process's Signal", func() { t.process.Signal(sig) })
 	select {
 	case <-t.process.Gone():
 		return nil
@@ -235,8 +239,10 @@ func (l lookups) program(ctx context.Context, c Command) (string, error) {
 	if l.runner == nil {
 		return lookProgram(c.Args[0], c.Dir, c.Env)
 	}
-	found, err := l.runner.Look(ctx, c)
-	if err != nil || found == "" {
+	var found string
+	var err error
+	panicked := callHook("Runner's Look", func() { found, err = l.runner.Look(ctx, c) })
+	if err = cmp.Or(panicked, err); err != nil || found == "" {
 		return "", runnerError(ctx, c, "cannot be looked up", err)
 	}
 	return found, nil

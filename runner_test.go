@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,7 +41,7 @@ func (s runnerStub) Start(ctx context.Context, l acpterm.Launch) (acpterm.Proces
 }
 
 func (s runnerStub) Wait() (acpterm.TerminalExitStatus, error) { return s.status, s.wait }
-func (s runnerStub) Signal(syscall.Signal)                     { panic("a signal for a tree that is gone") }
+func (s runnerStub) Signal(syscall.Signal)                     { log.Fatal("a signal for a tree that is gone") }
 func (s runnerStub) PID() int                                  { return 7 }
 
 func (s runnerStub) Gone() <-chan struct{} {
@@ -182,6 +183,62 @@ func TestRunnersErrorsAreErrors(t *testing.T) {
 	}
 }
 
+// A Runner's function that panics fails what it was called for, and nothing else.
+func TestRunnersPanics(t *testing.T) {
+	for name, runner := range map[string]acpterm.Runner{
+		"Look":  failingRunner{look: func(context.Context) (string, error) { panic("a test's Look panics") }},
+		"Start": failingRunner{start: func(context.Context) (acpterm.Process, error) { panic("a test's Start panics") }},
+	} {
+		m := newManager(t, &acpterm.Options{Runner: runner})
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		require.ErrorIs(t, err, acpterm.ErrInternal, name)
+		require.ErrorContains(t, err, name)
+		require.Empty(t, m.Terminals())
+	}
+	m := newManager(t, &acpterm.Options{Runner: panickingProcess{}, Escalation: []acpterm.EscalationStep{}})
+	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+	require.NoError(t, err)
+	_, err = term.Wait(t.Context())
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorContains(t, err, "Wait")
+}
+
+// panickingProcess is a Runner, and its process.
+type panickingProcess struct{ runnerStub }
+
+func (p panickingProcess) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, error) {
+	l.Output.Close()
+	return p, nil
+}
+
+func (panickingProcess) Wait() (acpterm.TerminalExitStatus, error) { panic("a test's Wait panics") }
+
+// A create that was cancelled while its command was looked up runs nothing, since its decision is not on record.
+func TestACancelledCreateRunsNothingUnrecorded(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	recorded, started := false, false
+	m := newManager(t, &acpterm.Options{
+		Record: func(_ context.Context, e acpterm.Event) error {
+			recorded = true
+			return nil
+		},
+		Runner: failingRunner{
+			look: func(context.Context) (string, error) {
+				cancel()
+				return "/bin/x", nil
+			},
+			start: func(context.Context) (acpterm.Process, error) {
+				started = true
+				require.True(t, recorded)
+				return nil, errors.New("it was started")
+			},
+		},
+	})
+	_, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.False(t, started)
+}
+
 // launches is a Runner that keeps what it is asked for. Its commands have ended when they start.
 type launches struct {
 	runnerStub
@@ -281,6 +338,33 @@ func TestCloseWaitsForDispatch(t *testing.T) {
 		require.ErrorIs(t, <-errs, acpterm.ErrClosing)
 		_, err := h.Dispatch(t.Context(), acpterm.MethodCreate, create)
 		require.ErrorIs(t, err, acpterm.ErrClosing)
+		require.NoError(t, m.Close())
+	})
+}
+
+// A handler's terminal that is being released when the handler is closed is waited for, too.
+func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd{ended}})
+		h := acpterm.NewHandler(m, nil)
+		created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, json.RawMessage(`{"sessionId":"s","command":"x"}`))
+		require.NoError(t, err)
+		id := created.(acpterm.CreateTerminalResponse).TerminalID
+		released := make(chan error, 1)
+		go func() {
+			params := json.RawMessage(`{"sessionId":"s","terminalId":"` + string(id) + `"}`)
+			_, err := h.Dispatch(t.Context(), acpterm.MethodRelease, params)
+			released <- err
+		}()
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- h.Close() }()
+		synctest.Wait()
+		require.Empty(t, closed, "the tree runs still")
+		close(ended)
+		require.NoError(t, <-closed)
+		<-released
 		require.NoError(t, m.Close())
 	})
 }

@@ -4,6 +4,7 @@ package acpterm
 // (internal/capture) and the buffer that keeps it; it knows its own id and session and nothing of others.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -259,7 +260,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 			if g.over {
 				return
 			}
-			if changed := t.ring.changed(g.total); changed != nil {
+			if changed := t.ring.changed(g); changed != nil {
 				select {
 				case <-changed:
 				case <-ctx.Done():
@@ -544,15 +545,16 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper, same func() error) (err error) {
 	wrapped := Wrapped{Command: t.command}
 	if wrap != nil {
-		wrapped, err = wrap.Wrap(ctx, allowed.proposal)
+		panicked := callHook("Wrap", func() { wrapped, err = wrap.Wrap(ctx, allowed.proposal) })
 		defer func() {
 			for _, file := range wrapped.Files {
 				file.Close()
 			}
 		}()
-		if err != nil {
+		if err = cmp.Or(panicked, err); err != nil {
 			return runnerError(ctx, t.command, "the Wrapper failed", err)
 		}
+		wrapped.Command = wrapped.Command.withArgs()
 		wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
 	}
 	if err := t.record(); err != nil {

@@ -145,7 +145,7 @@ func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Dec
 			return d, nil, err
 		}
 		if d.Change != nil && d.Verdict != Deny {
-			a.proposal.Command = *d.Change
+			a.proposal.Command = d.Change.withArgs()
 			a.proposal.Name = filepath.Base(d.Change.Path)
 			continue
 		}
@@ -198,6 +198,9 @@ func (m *Manager) approve(ctx context.Context, a *authorized, q Question) (*Answ
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if ctx.Err() != nil { // CloseSession, which forgets answers under the lock, must not be followed by one
+		return nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	}
 	switch answer.Approval {
 	case ForSession:
 		m.approvals[inSession] = answer

@@ -37,7 +37,7 @@ var errCancelRequest = errors.New("the agent cancelled the request")
 // serveMessage is Handle for a message that jsonrpc2 has not seen. It reports false if the message is for jsonrpc2.
 func (h *Handler) serveMessage(ctx context.Context, m message) (taken bool) {
 	switch {
-	case m.method == MethodCancelRequest:
+	case m.method == MethodCancelRequest && m.id == nil:
 		return h.cancelPending(m.params)
 	case !slices.Contains(methods, m.method):
 		return false
@@ -148,7 +148,7 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	if cancelled != nil && t != nil {
 		go func() {
 			defer h.leave(c)
-			h.forget(t)
+			h.outputs.forget(t) // and Close waits for it until it is gone
 			h.manager.discard(t)
 			h.releaseCreateBytes(c.bytes)
 			h.reply(c, nil, cancelled)

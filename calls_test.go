@@ -110,6 +110,22 @@ func TestCancelFollowsItsRequest(t *testing.T) {
 	require.Equal(t, acpterm.StateRunning, term.State())
 }
 
+// A cancel is a notification. One with an id is a request for an unknown method, and cancels nothing.
+func TestACancelWithAnIDIsRefused(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil)
+	term := create(t, m, childRequest("sleep"))
+	p.write(request(`1`, acpterm.MethodWaitForExit, of(term.ID())))
+	p.write(request(`2`, acpterm.MethodCancelRequest, object{"requestId": 1}))
+	r := p.read()
+	require.Equal(t, `2`, string(r.ID))
+	require.EqualValues(t, -32601, r.Error.Code)
+	require.NoError(t, term.Kill(t.Context()))
+	r = p.read()
+	require.Equal(t, `1`, string(r.ID))
+	require.Nil(t, r.Error)
+}
+
 // refused checks the answer of a request beyond a quota.
 func (p *peer) refused(quota acpterm.Quota, limit int) {
 	p.t.Helper()

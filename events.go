@@ -158,12 +158,14 @@ func (e *events) heardLocked() bool { return e.record != nil || len(e.hooks) > 0
 // decide puts a decision on record, and returns why the command must not run: refused, which is the decision's own
 // error, or that it is not on record. A decision that was cancelled is recorded from the queue.
 func (e *events) decide(ctx context.Context, d *DecisionEvent, refused error) error {
-	recorded := e.record != nil && ctx.Err() == nil
-	err := refused
-	if recorded {
+	err, recorded := refused, e.record != nil && ctx.Err() == nil
+	switch {
+	case recorded:
 		if failure := e.callRecord(ctx, d); failure != nil && refused == nil {
 			err = failure
 		}
+	case ctx.Err() != nil && refused == nil: // nothing runs whose decision is not on record
+		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 	}
 	e.add(d, recorded)
 	if err != nil && refused == nil {

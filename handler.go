@@ -157,7 +157,7 @@ func (h *Handler) Capabilities() ClientCapabilities {
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	switch {
-	case req.Method == MethodCancelRequest && h.cancelPending(paramsOf(req)):
+	case req.Method == MethodCancelRequest && req.Notif && h.cancelPending(paramsOf(req)):
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
@@ -357,7 +357,7 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 		done.Set()
 		return await{done, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
 	}
-	h.forget(t)
+	h.outputs.forget(t) // and Close waits for it until it is gone
 	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
 }
 

@@ -480,7 +480,8 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 }
 
 // CloseSession forgets a session's options and what was approved in it, has creates that are under way fail with
-// ErrSessionNotFound, and releases its terminals, as ReleaseSession does.
+// ErrSessionNotFound, and releases its terminals, as ReleaseSession does. In a session that was not opened, creates that are
+// under way go on, and what is approved in them is remembered: open sessions, and set Options.RequireSessions.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {

@@ -262,9 +262,9 @@ func (l *looking) belongs(p procfs.Process, handle procfs.Handle) answer {
 		return stillNo(handle)
 	}
 	switch writes, err := handle.CanWriteTo(t.pipe); {
-	case err != nil:
+	case err != nil && !procfs.IsGone(err):
 		return answerTo(err)
-	case !writes:
+	case !writes: // its files may be gone before it is
 		return stillNo(handle)
 	}
 	// A child of this process that has not become its program yet has all files of this process open for a moment.
@@ -323,18 +323,18 @@ func variableOf(handle procfs.Handle, name string) (value string, known answer) 
 	for range tries {
 		value, size, err := handle.Variable(name)
 		switch {
-		case err != nil:
-			return "", answerTo(err)
 		case value != "":
 			return value, yes
-		}
-		now, err := handle.Process()
-		switch {
-		case err != nil:
+		case err != nil && !procfs.IsGone(err):
 			return "", answerTo(err)
+		}
+		now, processErr := handle.Process()
+		switch {
+		case processErr != nil:
+			return "", answerTo(processErr)
 		case now.Exited:
 			return "", gone
-		case now.Executing:
+		case now.Executing, err != nil: // or about to exit: its environment is gone before it is
 			return "", unknown
 		case size == now.Environ, size > 0 && now.MainExited:
 			return "", yes // all of it was read

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // Question is a command that somebody is asked about, and why.
@@ -226,8 +228,8 @@ func (a *authorized) hold() error {
 	if err != nil {
 		return fieldError("cwd", err)
 	}
-	if !setsVariable(a.proposal.Requested.Env, "PWD") && getenv(c.Env, "PWD") == c.Dir {
-		c.Env = mergeEnv(onceEach(c.Env), dir, nil) // a policy may have set it
+	if !setsVariable(a.proposal.Requested.Env, "PWD") && lookup.Getenv(c.Env, "PWD") == c.Dir {
+		c.Env = mergeEnv(lookup.Once(c.Env), dir, nil) // a policy may have set it
 	}
 	c.Path, c.Dir = path, dir
 	a.held, err = holdFast(path, dir)

@@ -11,10 +11,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // Command is what a terminal runs, as it runs: nothing of it is looked up again.
@@ -148,7 +148,7 @@ func resolveDir(cwd, fallback string) (string, error) {
 		cwd = fallback
 	}
 	if cwd == "" {
-		host, err := hostDir()
+		host, err := lookup.HostDir()
 		if err != nil {
 			return "", &Error{Kind: ErrInternal, Reason: "the host has no working directory", Err: err}
 		}
@@ -164,74 +164,10 @@ func resolveDir(cwd, fallback string) (string, error) {
 	case !info.IsDir():
 		return "", invalidField("cwd", "not a directory")
 	}
-	if err := mayEnter(cwd); err != nil {
+	if err := lookup.MayEnter(cwd); err != nil {
 		return "", fieldError("cwd", err)
 	}
 	return cwd, nil
-}
-
-// hostDir is os.Getwd, which looks at two directories to find whether PWD names the one that this process is in. Most
-// often its name says so.
-func hostDir() (string, error) {
-	if dir, err := syscall.Getwd(); err == nil && dir == os.Getenv("PWD") {
-		return dir, nil
-	}
-	return os.Getwd()
-}
-
-// mergeEnv puts variables over a base environment that has each name once; the last of a name wins. PWD follows the
-// directory unless the request sets it: programs believe it when it names the directory they are in.
-func mergeEnv(base []string, dir string, set []EnvVariable) []string {
-	over := make([]string, 0, len(set)+1)
-	if runtime.GOOS != "windows" && dir != "" {
-		over = append(over, "PWD="+dir)
-	}
-	for _, v := range set {
-		over = append(over, v.Name+"="+v.Value)
-	}
-	over = onceEach(over)
-	at := make(map[string]int, len(over)) // by name as the system compares names
-	for i, variable := range over {
-		name, _, _ := cutVariable(variable)
-		at[envKey(name)] = i
-	}
-	merged := make([]string, 0, len(base)+len(over))
-	for _, variable := range base {
-		name, _, ok := cutVariable(variable)
-		if !ok {
-			continue
-		}
-		if i, set := at[envKey(name)]; set {
-			variable, over[i] = over[i], ""
-		}
-		merged = append(merged, variable)
-	}
-	for _, variable := range over {
-		if variable != "" {
-			merged = append(merged, variable)
-		}
-	}
-	return merged
-}
-
-// onceEach is an environment with each name once, where it was first: the last of a name wins. It drops what is no variable.
-func onceEach(env []string) []string {
-	once := make([]string, 0, len(env))
-	at := make(map[string]int, len(env)) // by name as the system compares names
-	for _, variable := range env {
-		name, _, ok := cutVariable(variable)
-		if !ok {
-			continue
-		}
-		key := envKey(name)
-		if i, there := at[key]; there {
-			once[i] = variable
-			continue
-		}
-		at[key] = len(once)
-		once = append(once, variable)
-	}
-	return once
 }
 
 // terminalVariable is in every command's environment. It lists the terminals that a process runs in, separated
@@ -244,7 +180,7 @@ func markEnv(env []string, id TerminalID) []string {
 	marked := make([]string, 0, len(env)+1)
 	list := string(id)
 	for _, variable := range env {
-		if name, outer, _ := cutVariable(variable); envKey(name) == terminalVariable {
+		if name, outer, _ := lookup.Cut(variable); lookup.Key(name) == terminalVariable {
 			if outer != "" {
 				list = outer + ":" + list
 			}
@@ -255,55 +191,32 @@ func markEnv(env []string, id TerminalID) []string {
 	return append(marked, terminalVariable+"="+list)
 }
 
-// cutVariable splits "NAME=value". Windows has hidden variables whose names begin with "=".
-func cutVariable(variable string) (name, value string, ok bool) {
-	if variable == "" {
-		return "", "", false
+// mergeEnv is lookup.Merge with a request's variables.
+func mergeEnv(base []string, dir string, set []EnvVariable) []string {
+	over := make([]string, len(set))
+	for i, v := range set {
+		over[i] = v.Name + "=" + v.Value
 	}
-	i := strings.IndexByte(variable[1:], '=') + 1
-	if i == 0 {
-		return "", "", false
-	}
-	return variable[:i], variable[i+1:], true
+	return lookup.Merge(base, dir, over)
 }
 
-// getenv returns a variable of an environment that mergeEnv made.
-func getenv(env []string, name string) string {
-	for _, variable := range env {
-		if n, value, _ := cutVariable(variable); envKey(n) == envKey(name) {
-			return value
-		}
-	}
-	return ""
-}
-
-// lookProgram finds the file that a command names: a path as it is, relative to dir; a mere name in the
-// directories of the environment's PATH. A file that is there and cannot be executed is another error than
-// none at all.
+// lookProgram is lookup.Program with errors of this package.
 func lookProgram(command, dir string, env []string) (string, error) {
-	var directories []string
-	if namesPath(command) {
-		directories = []string{dir}
-	} else {
-		directories = filepath.SplitList(getenv(env, "PATH"))
+	path, err := lookup.Program(command, dir, env)
+	switch {
+	case err == nil:
+		return path, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &Error{Kind: ErrCommandNotFound, Command: command}
 	}
-	var denied error
-	for _, d := range directories {
-		if d == "" && runtime.GOOS == "windows" {
-			continue // PATH often has such entries there, and no shell takes one for a directory
-		}
-		// An entry of PATH may be relative, or empty.
-		path, err := findExecutable(joinPath(joinPath(dir, d), command), env)
-		switch {
-		case err == nil:
-			return path, nil
-		case !errors.Is(err, fs.ErrNotExist) && denied == nil:
-			denied = err
-		}
+	return "", &Error{Kind: ErrNotExecutable, Command: command, Field: "command",
+		Reason: "cannot be executed: " + systemReason(err)}
+}
+
+// lookupError is an error of lookup.Shell or lookup.CommandLine as one of this package.
+func lookupError(err error) error {
+	if e, ok := errors.AsType[*lookup.FieldError](err); ok {
+		return invalidField(e.Field, e.Reason)
 	}
-	if denied != nil {
-		return "", &Error{Kind: ErrNotExecutable, Command: command, Field: "command",
-			Reason: "cannot be executed: " + systemReason(denied)}
-	}
-	return "", &Error{Kind: ErrCommandNotFound, Command: command}
+	return &Error{Kind: ErrInternal, Reason: "the system's shell cannot be found", Err: err}
 }

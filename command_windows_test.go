@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // files puts empty files into a new directory.
@@ -71,68 +74,24 @@ func TestLookUpOnWindows(t *testing.T) {
 }
 
 func TestNamesOfVariablesHaveNoCase(t *testing.T) {
-	merged := mergeEnv(onceEach([]string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t"}), `C:\dir`,
+	merged := mergeEnv(lookup.Once([]string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t"}), `C:\dir`,
 		[]EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}})
 	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "New=n"}, merged)
-	require.Equal(t, "c", getenv(merged, "PATH"))
-}
-
-func TestSystemRootIsAlwaysThere(t *testing.T) {
-	require.Equal(t, []string{"A=1", "SYSTEMROOT=" + os.Getenv("SYSTEMROOT")}, withSystemRoot([]string{"A=1"}))
-	require.Equal(t, []string{"SystemRoot=x"}, withSystemRoot([]string{"SystemRoot=x"}))
-	require.NotEmpty(t, os.Getenv("SYSTEMROOT"))
-}
-
-// What a batch file is given reads as it was meant, or is refused.
-func TestBatchLine(t *testing.T) {
-	shell, err := cmdExe()
-	require.NoError(t, err)
-	for arg, want := range map[string]string{
-		"":                 `""`,
-		"plain":            `plain`,
-		`C:\dir\`:          `C:\dir\`,
-		"--level=3":        `"--level=3"`, // cmd.exe separates words at "=", "," and ";"
-		"a b":              `"a b"`,
-		"a&calc":           `"a&calc"`,
-		"a|b>c<d(e)^f":     `"a|b>c<d(e)^f"`,
-		"tab\there":        "\"tab\there\"",
-		"é✓":               `"é✓"`,
-		"'single' $HOME":   `"'single' $HOME"`,
-		"a\\b\u00a0\u3000": "\"a\\b\u00a0\u3000\"",
-	} {
-		program, line, err := commandLine(Command{Path: `C:\a b\x.CMD`, Args: []string{"x", "first", arg}})
-		require.NoError(t, err, arg)
-		require.Equal(t, shell, program)
-		require.Equal(t, `cmd.exe /d /e:on /v:off /s /c ""C:\a b\x.CMD" first `+want+`"`, line)
-	}
-	for _, arg := range []string{`"&calc`, `a"b`, "%PATH%", "100%", "!x!", "a\nb", "a\rb", "\x1a", `C:\Program Files\`} {
-		_, _, err := commandLine(Command{Path: `C:\x.bat`, Args: []string{"x", "first", arg}})
-		require.ErrorIs(t, err, ErrInvalidParams, "%q", arg)
-		require.Equal(t, "args[1]", err.(*Error).Field)
-	}
-	_, _, err = commandLine(Command{Path: `C:\%PATH%\x.bat`, Args: []string{"x"}})
-	require.Equal(t, "command", err.(*Error).Field)
-	_, _, err = commandLine(Command{Path: `C:\x.bat`, Args: []string{"x", strings.Repeat("é", cmdLimit)}})
-	require.Equal(t, "args", err.(*Error).Field)
-
-	program, line, err := commandLine(Command{Path: `C:\x.exe`, Args: []string{"x", `"&calc`}})
-	require.NoError(t, err)
-	require.Equal(t, `C:\x.exe`, program)
-	require.Empty(t, line, "syscall makes it")
+	require.Equal(t, "c", lookup.Getenv(merged, "PATH"))
 }
 
 func TestShellLinesOnWindows(t *testing.T) {
 	o := Options{Shell: ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
 	c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: `echo "a b" && dir`})
 	require.NoError(t, err)
-	program, line, err := commandLine(c)
+	program, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)
 	require.NoError(t, err)
-	shell, err := cmdExe()
+	system, err := windows.GetSystemDirectory()
 	require.NoError(t, err)
-	require.Equal(t, shell, program)
+	require.Equal(t, filepath.Join(system, "cmd.exe"), program)
 	require.Equal(t, `cmd.exe /d /s /c "echo "a b" && dir"`, line)
 
-	for _, line := range []string{"echo a\necho b", "echo a\r", strings.Repeat("x", cmdLimit)} {
+	for _, line := range []string{"echo a\necho b", "echo a\r", strings.Repeat("x", 8191)} {
 		_, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: line})
 		require.ErrorIs(t, err, ErrInvalidParams)
 		require.Equal(t, "command", err.(*Error).Field)

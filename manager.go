@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -86,7 +87,7 @@ func copyEnv(env []string) []string {
 	if env == nil {
 		return nil
 	}
-	return onceEach(env)
+	return lookup.Once(env)
 }
 
 // Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the

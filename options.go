@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/journal"
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // Options configure a Manager. The zero value, and nil in its place, is good: each field says what it means
@@ -131,7 +132,7 @@ func (o *Options) env() []string {
 	if o.Env != nil || o.Runner != nil {
 		return o.Env // which the manager has copied so
 	}
-	return hostEnviron()
+	return lookup.HostEnviron()
 }
 
 // journal is where commands are recorded that this system runs.

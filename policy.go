@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // Policy decides what may run. It must be safe for concurrent use: commands that are created side by side are decided
@@ -161,7 +163,7 @@ func within(path, root string) bool {
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
-	inner.Command.Env = mergeEnv(onceEach(p.Command.Env), p.Command.Dir, set)
+	inner.Command.Env = mergeEnv(lookup.Once(p.Command.Env), p.Command.Dir, set)
 	inner.Command.Args = slices.Concat([]string{name}, args)
 	inner.Command.ShellLine = ""
 	looked := inner.Command

@@ -10,6 +10,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -59,7 +60,7 @@ func startError(c Command, err error) error {
 	if _, err := resolveDir(c.Dir, ""); err != nil {
 		return err
 	}
-	_, missing := findExecutable(c.Path, c.Env)
+	_, missing := lookup.Executable(c.Path, c.Env)
 	switch {
 	case errors.Is(missing, fs.ErrNotExist):
 		return &Error{Kind: ErrCommandNotFound, Command: c.Args[0], Err: missing}

@@ -5,17 +5,18 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
 // setCommand puts what is to run into a Spec.
 func setCommand(spec *proc.Spec, c Command) error {
-	path, line, err := commandLine(c)
+	path, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)
 	if err != nil {
-		return err
+		return lookupError(err)
 	}
 	spec.Path, spec.Args, spec.CommandLine = path, c.Args, line
-	spec.Env, spec.Dir = withSystemRoot(c.Env), c.Dir
+	spec.Env, spec.Dir = lookup.WithSystemRoot(c.Env), c.Dir
 	return nil
 }
 

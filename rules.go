@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // Rules say which programs may run, with which arguments, where. The strictest verdict of the rules that match a command
@@ -145,7 +147,7 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 		return c, fmt.Errorf("an empty pattern in anyArg matches nothing that it could mean")
 	case len(r.Args) > 1 && slices.Contains(r.Args[:len(r.Args)-1], "..."):
 		return c, fmt.Errorf(`"..." must be the last of args`)
-	case r.Program != "" && !filepath.IsAbs(r.Program) && namesPath(r.Program):
+	case r.Program != "" && !filepath.IsAbs(r.Program) && lookup.NamesPath(r.Program):
 		return c, fmt.Errorf("program %q must be a name or an absolute path", r.Program)
 	}
 	if r.Dir != "" {
@@ -226,7 +228,7 @@ func (c compiledRule) matchesArgs(args []string) bool {
 }
 
 // sameFileName compares names as the system does: on Windows without case.
-func sameFileName(a, b string) bool { return envKey(a) == envKey(b) }
+func sameFileName(a, b string) bool { return lookup.Key(a) == lookup.Key(b) }
 
 // checkExamples holds the rule against its examples.
 func (c compiledRule) checkExamples(env []string) error {

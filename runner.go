@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -252,8 +253,10 @@ func (l lookups) program(ctx context.Context, c Command) (string, error) {
 func (l lookups) shell(ctx context.Context, c Command, line string) (_ Command, err error) {
 	c.ShellLine = line
 	if l.runner == nil {
-		c.Path, c.Args, err = systemShell(line, c.Env)
-		return c, err
+		if c.Path, c.Args, err = lookup.Shell(line); err != nil {
+			return c, lookupError(err)
+		}
+		return c, nil
 	}
 	c.Args = []string{"sh", "-c", line}
 	c.Path, err = l.program(ctx, c)

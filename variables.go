@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // SafeVariables are names and values of variables, as AllowVariables takes them, with which a program runs, loads,
@@ -92,10 +94,10 @@ func DangerousVariables() []string {
 //
 // AllowVariables(SafeVariables()...) is the guard to begin with.
 func AllowVariables(names ...string) Policy {
-	allowed := variablePatterns(names, envKey)
+	allowed := variablePatterns(names, lookup.Key)
 	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
 		for _, v := range p.Requested.Env {
-			name, known := envKey(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
+			name, known := lookup.Key(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
 			problem := "must not be set"
 			if !slices.ContainsFunc(allowed, func(a variablePattern) bool {
 				if !a.name.matches(name) {
@@ -137,12 +139,12 @@ func refuseVariable(rule string, v EnvVariable, problem string) Decision {
 // for AllowVariables: for Options.Env and SessionOptions.Env. Without names it is empty and not nil, so that commands
 // inherit nothing.
 func InheritVariables(environ []string, names ...string) []string {
-	patterns := variablePatterns(names, envKey)
+	patterns := variablePatterns(names, lookup.Key)
 	inherited := []string{}
 	for _, variable := range environ {
-		name, value, _ := cutVariable(variable)
+		name, value, _ := lookup.Cut(variable)
 		if slices.ContainsFunc(patterns, func(v variablePattern) bool {
-			return v.name.matches(envKey(name)) && (v.anyValue || v.value.matches(value))
+			return v.name.matches(lookup.Key(name)) && (v.anyValue || v.value.matches(value))
 		}) {
 			inherited = append(inherited, variable)
 		}
@@ -160,7 +162,7 @@ type variablePattern struct {
 func variablePatterns(texts []string, key func(string) string) []variablePattern {
 	patterns := make([]variablePattern, len(texts))
 	for i, text := range texts {
-		name, value, one := cutVariable(text)
+		name, value, one := lookup.Cut(text)
 		if !one {
 			name = text
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package acpterm
+package lookup
 
 import (
 	"os"
@@ -19,7 +19,7 @@ func TestHostDir(t *testing.T) {
 	t.Chdir(dir)
 	for pwd, want := range map[string]string{dir: dir, link: link, "/": dir, "": dir, "elsewhere": dir} {
 		t.Setenv("PWD", pwd)
-		got, err := hostDir()
+		got, err := HostDir()
 		require.NoError(t, err)
 		require.Equal(t, want, got, pwd)
 	}

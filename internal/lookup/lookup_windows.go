@@ -1,7 +1,6 @@
-package acpterm
+package lookup
 
-// What differs between systems when a command is looked up and started: here, Windows, where a program gets one
-// line of text, and what it makes of the line is its own business.
+// On Windows a program gets one line of text, and what it makes of the line is its own business.
 
 import (
 	"cmp"
@@ -16,29 +15,29 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// envKey is what makes two names of variables the same: Windows compares them without case.
-func envKey(name string) string { return strings.ToUpper(name) }
+// Key is what makes two names of variables the same: Windows compares them without case.
+func Key(name string) string { return strings.ToUpper(name) }
 
-// withSystemRoot adds SYSTEMROOT to an environment that lacks it; without it programs cannot load even the
+// WithSystemRoot adds SYSTEMROOT to an environment that lacks it; without it programs cannot load even the
 // system's libraries. Package os/exec does the same.
-func withSystemRoot(env []string) []string {
+func WithSystemRoot(env []string) []string {
 	for _, variable := range env {
-		if name, _, _ := cutVariable(variable); envKey(name) == "SYSTEMROOT" {
+		if name, _, _ := Cut(variable); Key(name) == "SYSTEMROOT" {
 			return env
 		}
 	}
 	return append(slices.Clip(env), "SYSTEMROOT="+os.Getenv("SYSTEMROOT"))
 }
 
-// hostEnviron is this process's environment, each name once.
-func hostEnviron() []string { return onceEach(os.Environ()) }
+// HostEnviron is this process's environment, each name once.
+func HostEnviron() []string { return Once(os.Environ()) }
 
-// namesPath reports whether a command is a path and so is not looked up in PATH.
-func namesPath(command string) bool { return strings.ContainsAny(command, `:\/`) }
+// NamesPath reports whether a command is a path and so is not looked up in PATH.
+func NamesPath(command string) bool { return strings.ContainsAny(command, `:\/`) }
 
 // joinPath is path as it is if it is absolute, and else path in dir, or at the root of dir's drive if path begins at
 // a root without saying which. A path in the current directory of some drive, such as "c:x", stays as it is: a
-// command has no such directories, and findExecutable finds nothing there.
+// command has no such directories, and Executable finds nothing there.
 func joinPath(dir, path string) string {
 	switch {
 	case filepath.VolumeName(path) != "":
@@ -49,9 +48,9 @@ func joinPath(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// findExecutable returns the file that path names as it is, if it has an extension, or with one of the
+// Executable returns the file that path names as it is, if it has an extension, or with one of the
 // extensions of the environment's PATHEXT added.
-func findExecutable(path string, env []string) (string, error) {
+func Executable(path string, env []string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fs.ErrNotExist
 	}
@@ -65,7 +64,7 @@ func findExecutable(path string, env []string) (string, error) {
 	if filepath.Ext(path) != "" {
 		candidates = append(candidates, path)
 	}
-	for _, extension := range filepath.SplitList(cmp.Or(getenv(env, "PATHEXT"), ".com;.exe;.bat;.cmd")) {
+	for _, extension := range filepath.SplitList(cmp.Or(Getenv(env, "PATHEXT"), ".com;.exe;.bat;.cmd")) {
 		if extension != "" {
 			candidates = append(candidates, path+"."+strings.TrimPrefix(extension, "."))
 		}
@@ -84,20 +83,20 @@ func findExecutable(path string, env []string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// mayEnter: any directory can be a working directory for those that can see it.
-func mayEnter(string) error { return nil }
+// MayEnter does nothing: any directory can be a working directory for those that can see it.
+func MayEnter(string) error { return nil }
 
 // cmdLimit is how many UTF-16 units of a line cmd.exe takes.
 const cmdLimit = 8191
 
-// systemShell is how the system runs a line. The arguments are not escaped for cmd.exe here: it takes its
-// line as it is (commandLine hands it over whole).
-func systemShell(line string, _ []string) (path string, args []string, err error) {
+// Shell is how the system runs a line. The arguments are not escaped for cmd.exe here: it takes its line as it is
+// (CommandLine hands it over whole). Its error is a *FieldError, or the system's.
+func Shell(line string) (path string, args []string, err error) {
 	switch {
 	case strings.ContainsAny(line, "\r\n"):
-		return "", nil, invalidField("command", "must be one line: cmd.exe leaves out what comes after")
+		return "", nil, &FieldError{"command", "must be one line: cmd.exe leaves out what comes after"}
 	case len(windows.StringToUTF16(line)) > cmdLimit-len(`cmd.exe /d /s /c ""`):
-		return "", nil, invalidField("command", fmt.Sprintf("is longer than the %d characters that cmd.exe takes", cmdLimit))
+		return "", nil, &FieldError{"command", fmt.Sprintf("is longer than the %d characters that cmd.exe takes", cmdLimit)}
 	}
 	path, err = cmdExe()
 	return path, []string{"cmd.exe", "/d", "/s", "/c", line}, err
@@ -107,25 +106,26 @@ func systemShell(line string, _ []string) (path string, args []string, err error
 func cmdExe() (string, error) {
 	dir, err := windows.GetSystemDirectory()
 	if err != nil {
-		return "", &Error{Kind: ErrInternal, Reason: "the system's directory is not known", Err: err}
+		return "", fmt.Errorf("the system's directory is not known: %w", err)
 	}
 	return filepath.Join(dir, "cmd.exe"), nil
 }
 
-// commandLine returns the program to start and the line to give it. The line is empty where it is to be made
-// from the arguments by the rules that most programs take it apart by.
-func commandLine(c Command) (program, line string, err error) {
+// CommandLine returns the program to start and the line to give it, for a program with its arguments, or for a shell line. The
+// line is empty where it is to be made from the arguments by the rules that most programs take it apart by. Its error is
+// a *FieldError, or the system's.
+func CommandLine(path string, args []string, shellLine string) (program, line string, err error) {
 	switch {
-	case c.ShellLine != "":
+	case shellLine != "":
 		// cmd.exe takes what stands between the first and the last quote as it is (/s).
-		return c.Path, `cmd.exe /d /s /c "` + c.ShellLine + `"`, nil
-	case isBatch(c.Path):
-		return batchLine(c)
+		return path, `cmd.exe /d /s /c "` + shellLine + `"`, nil
+	case isBatch(path):
+		return batchLine(path, args)
 	}
-	return c.Path, "", nil
+	return path, "", nil
 }
 
-// isBatch reports whether a file is one that CreateProcess would hand to cmd.exe. The path is as findExecutable
+// isBatch reports whether a file is one that CreateProcess would hand to cmd.exe. The path is as Executable
 // returns it.
 func isBatch(path string) bool {
 	extension := filepath.Ext(path)
@@ -135,21 +135,21 @@ func isBatch(path string) bool {
 // batchLine has cmd.exe run a batch file. It reads the whole line as its own language, with rules that no
 // quoting by the usual ones can satisfy (an argument "&calc starts a program); so this package says what the
 // line is, quotes what quotes make harmless, and refuses what they do not.
-func batchLine(c Command) (program, line string, err error) {
-	if strings.Contains(c.Path, "%") {
-		return "", "", invalidField("command", `a batch file's path must not contain "%"`)
+func batchLine(path string, args []string) (program, line string, err error) {
+	if strings.Contains(path, "%") {
+		return "", "", &FieldError{"command", `a batch file's path must not contain "%"`}
 	}
-	words := []string{`"` + c.Path + `"`}
-	for i, arg := range c.Args[1:] {
+	words := []string{`"` + path + `"`}
+	for i, arg := range args[1:] {
 		if reason := unsafeInBatch(arg); reason != "" {
-			return "", "", invalidField(fmt.Sprintf("args[%d]", i), "cannot be given to a batch file safely: "+reason)
+			return "", "", &FieldError{fmt.Sprintf("args[%d]", i), "cannot be given to a batch file safely: " + reason}
 		}
 		words = append(words, quotedForBatch(arg))
 	}
 	// No AutoRun commands from the registry (/d); extensions on and delayed expansion off, whatever it says.
 	line = fmt.Sprintf(`cmd.exe /d /e:on /v:off /s /c "%s"`, strings.Join(words, " "))
 	if len(windows.StringToUTF16(line)) > cmdLimit {
-		return "", "", invalidField("args", fmt.Sprintf("are longer than the %d characters that cmd.exe takes", cmdLimit))
+		return "", "", &FieldError{"args", fmt.Sprintf("are longer than the %d characters that cmd.exe takes", cmdLimit)}
 	}
 	program, err = cmdExe()
 	return program, line, err

@@ -1,0 +1,131 @@
+// Package lookup finds the program and the environment that a command will run with: variables merged, the program looked up with
+// their PATH and in its directory, and on Windows the command line. It runs nothing. It imports the standard library and x/sys,
+// and knows nothing of requests.
+package lookup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// FieldError says that a part of a command cannot be given to the system: "command", "args" or "args[0]".
+type FieldError struct{ Field, Reason string }
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
+
+// HostDir is os.Getwd, which looks at two directories to find whether PWD names the one that this process is in. Most
+// often its name says so.
+func HostDir() (string, error) {
+	if dir, err := syscall.Getwd(); err == nil && dir == os.Getenv("PWD") {
+		return dir, nil
+	}
+	return os.Getwd()
+}
+
+// Merge puts variables, "NAME=value", over a base environment that has each name once; the last of a name wins. PWD follows the
+// directory unless it is set: programs believe it when it names the directory they are in.
+func Merge(base []string, dir string, set []string) []string {
+	over := make([]string, 0, len(set)+1)
+	if runtime.GOOS != "windows" && dir != "" {
+		over = append(over, "PWD="+dir)
+	}
+	over = Once(append(over, set...))
+	at := make(map[string]int, len(over)) // by name as the system compares names
+	for i, variable := range over {
+		name, _, _ := Cut(variable)
+		at[Key(name)] = i
+	}
+	merged := make([]string, 0, len(base)+len(over))
+	for _, variable := range base {
+		name, _, ok := Cut(variable)
+		if !ok {
+			continue
+		}
+		if i, set := at[Key(name)]; set {
+			variable, over[i] = over[i], ""
+		}
+		merged = append(merged, variable)
+	}
+	for _, variable := range over {
+		if variable != "" {
+			merged = append(merged, variable)
+		}
+	}
+	return merged
+}
+
+// Once is an environment with each name once, where it was first: the last of a name wins. It drops what is no variable.
+func Once(env []string) []string {
+	once := make([]string, 0, len(env))
+	at := make(map[string]int, len(env)) // by name as the system compares names
+	for _, variable := range env {
+		name, _, ok := Cut(variable)
+		if !ok {
+			continue
+		}
+		key := Key(name)
+		if i, there := at[key]; there {
+			once[i] = variable
+			continue
+		}
+		at[key] = len(once)
+		once = append(once, variable)
+	}
+	return once
+}
+
+// Cut splits "NAME=value". Windows has hidden variables whose names begin with "=".
+func Cut(variable string) (name, value string, ok bool) {
+	if variable == "" {
+		return "", "", false
+	}
+	i := strings.IndexByte(variable[1:], '=') + 1
+	if i == 0 {
+		return "", "", false
+	}
+	return variable[:i], variable[i+1:], true
+}
+
+// Getenv is a variable of an environment that Merge made.
+func Getenv(env []string, name string) string {
+	for _, variable := range env {
+		if n, value, _ := Cut(variable); Key(n) == Key(name) {
+			return value
+		}
+	}
+	return ""
+}
+
+// Program finds the file that a command names: a path as it is, relative to dir; a mere name in the directories of the
+// environment's PATH. It fails with fs.ErrNotExist, and with another error when a file is there and cannot be executed.
+func Program(command, dir string, env []string) (string, error) {
+	var directories []string
+	if NamesPath(command) {
+		directories = []string{dir}
+	} else {
+		directories = filepath.SplitList(Getenv(env, "PATH"))
+	}
+	var denied error
+	for _, d := range directories {
+		if d == "" && runtime.GOOS == "windows" {
+			continue // PATH often has such entries there, and no shell takes one for a directory
+		}
+		// An entry of PATH may be relative, or empty.
+		path, err := Executable(joinPath(joinPath(dir, d), command), env)
+		switch {
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist) && denied == nil:
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", denied
+	}
+	return "", fs.ErrNotExist
+}

@@ -1,0 +1,62 @@
+//go:build unix
+
+package lookup
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Key is what makes two names of variables the same.
+func Key(name string) string { return name }
+
+// HostEnviron is this process's environment, each name once. Go sees to that (syscall.Environ).
+func HostEnviron() []string { return os.Environ() }
+
+// NamesPath reports whether a command is a path and so is not looked up in PATH.
+func NamesPath(command string) bool { return strings.Contains(command, "/") }
+
+// joinPath is path as it is if it is absolute, and else path in dir. ".." stays: behind a link it is the parent of what
+// the link leads to.
+func joinPath(dir, path string) string {
+	switch {
+	case filepath.IsAbs(path):
+		return path
+	case path == "" || path == ".":
+		return dir
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(path, "./")
+}
+
+// Executable returns path if it is a file that this process may execute.
+func Executable(path string, _ []string) (string, error) {
+	var status unix.Stat_t
+	err := unix.Stat(path, &status)
+	for err == unix.EINTR {
+		err = unix.Stat(path, &status)
+	}
+	switch {
+	case err == unix.ENOTDIR: // a file where PATH or the command has a directory
+		return "", fs.ErrNotExist
+	case err != nil:
+		return "", err
+	case status.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return "", syscall.EISDIR
+	}
+	return path, unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+}
+
+// MayEnter fails if this process may not use a directory as its working directory.
+func MayEnter(dir string) error {
+	return unix.Faccessat(unix.AT_FDCWD, dir, unix.X_OK, unix.AT_EACCESS)
+}
+
+// Shell is how the system runs a line.
+func Shell(line string) (path string, args []string, err error) {
+	return "/bin/sh", []string{"sh", "-c", line}, nil
+}

@@ -32,9 +32,27 @@ func newProcess(pid int) (Process, error) {
 // runs reports whether it runs, in this boot of the machine. A process that cannot be looked at counts as running, if there is
 // one with the number: it may be hidden (hidepid in man 5 proc), or this process may have no descriptors left.
 func (p Process) runs() bool {
-	now, err := procfs.Read(p.PID)
+	handle, err := procfs.Open(p.PID)
 	if err != nil {
-		return unix.Kill(p.PID, 0) != unix.ESRCH
+		return isProcess(p.PID)
+	}
+	defer handle.Close()
+	now, err := handle.Process()
+	if err != nil {
+		return !procfs.IsGone(err) // or a thread
 	}
 	return now.Started == p.Started && !now.Exited
+}
+
+// isProcess reports whether there is a process with a number, not a thread; true if that cannot be known.
+func isProcess(pid int) bool {
+	pidfd, err := unix.PidfdOpen(pid, 0)
+	switch err {
+	case nil:
+		unix.Close(pidfd)
+		return true
+	case unix.ESRCH, unix.EINVAL, unix.ENOENT: // the last two are for a thread
+		return false
+	}
+	return unix.Kill(pid, 0) != unix.ESRCH
 }

@@ -172,10 +172,7 @@ func lookAtAbandoned(all []*Abandoned) []*Abandoned {
 	}
 	self := os.Getpid()
 	return slices.DeleteFunc(all, func(a *Abandoned) bool {
-		if err := a.find(table); err != nil {
-			a.Err = err
-			return true
-		}
+		a.find(table)
 		if !complete {
 			a.empty = 0
 		}
@@ -247,13 +244,10 @@ func see(pid int, variable string) (seen, error) {
 }
 
 // find sets which processes of a table are of the tree, and holds them.
-func (a *Abandoned) find(table []seen) error {
+func (a *Abandoned) find(table []seen) {
 	in := make(map[int]*seen)      // by number
 	sessions := make(map[int]bool) // begun by the tree: their leaders are of it, or gone
-	inCgroup, err := a.cgroup.pids()
-	if err != nil {
-		return err
-	}
+	inCgroup, unread := a.cgroup.pids()
 	add := func(s *seen) {
 		in[s.PID] = s
 		leads := func(other seen) bool { return other.PID == s.Session }
@@ -262,6 +256,9 @@ func (a *Abandoned) find(table []seen) error {
 		}
 	}
 	a.doubtful = nil
+	if unread != nil {
+		a.doubtful = append(a.doubtful, a.Leader.PID)
+	}
 	for i := range table {
 		s := &table[i]
 		_, held := a.held[s.ID]
@@ -292,7 +289,6 @@ func (a *Abandoned) find(table []seen) error {
 	if a.empty++; len(a.running)+len(a.doubtful) > 0 {
 		a.empty = 0
 	}
-	return nil
 }
 
 // hold opens a process that was found to be of the tree, and makes sure that it is the one that was found. It reports

@@ -104,19 +104,32 @@ func (c *cgroup) prepare(attr *syscall.SysProcAttr) {
 // pids are the processes in the cgroup and in those that they made below it. It fails if some cannot be read, with those that
 // can.
 func (c *cgroup) pids() (pids []int, err error) {
-	err = c.walk(func(dir string) error {
-		procs, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	c.walk(func(dir string, unreadable error) {
+		procs, readErr := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 		for _, line := range strings.Fields(string(procs)) {
 			if pid, err := strconv.Atoi(line); err == nil {
 				pids = append(pids, pid)
 			}
 		}
-		if procfs.IsGone(err) || errors.Is(err, syscall.ENODEV) { // the directory was removed
-			return nil
+		switch {
+		case unreadable != nil:
+			err = errors.Join(err, unreadable)
+		case procfs.IsGone(readErr), errors.Is(readErr, syscall.ENODEV): // the directory was removed
+		case errors.Is(readErr, syscall.EOPNOTSUPP): // it is threaded: one above it lists its processes
+		default:
+			err = errors.Join(err, readErr)
 		}
-		return err
 	})
+	if err != nil && !c.populated() {
+		return nil, nil
+	}
 	return pids, err
+}
+
+// populated reports whether there is a process in the cgroup or below it; true if that cannot be read.
+func (c *cgroup) populated() bool {
+	events, err := os.ReadFile(filepath.Join(c.dir.Name(), "cgroup.events"))
+	return err != nil || !strings.Contains(string(events), "populated 0")
 }
 
 // kill ends every process in the cgroup and below it, processes that are being forked too.
@@ -135,10 +148,7 @@ func (c *cgroup) remove() {
 	defer c.dir.Close()
 	for range 1000 {
 		var dirs []string
-		c.walk(func(dir string) error {
-			dirs = append(dirs, dir)
-			return nil
-		})
+		c.walk(func(dir string, _ error) { dirs = append(dirs, dir) })
 		var err error
 		for _, dir := range slices.Backward(dirs) { // the innermost first
 			err = os.Remove(dir)
@@ -150,18 +160,21 @@ func (c *cgroup) remove() {
 	}
 }
 
-// walk calls visit with the cgroup's directory and each one below it, until it fails.
-func (c *cgroup) walk(visit func(dir string) error) error {
+// walk calls visit with the cgroup's directory and each one below it, and once more with the error if what is in one cannot be
+// listed.
+func (c *cgroup) walk(visit func(dir string, unreadable error)) {
 	if c == nil {
-		return nil
+		return
 	}
-	return filepath.WalkDir(c.dir.Name(), func(path string, entry fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was removed
+	filepath.WalkDir(c.dir.Name(), func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it was removed
+		case err != nil:
+			visit(path, err)
+			return fs.SkipDir
+		case entry.IsDir():
+			visit(path, nil)
 		}
-		if err == nil && entry.IsDir() {
-			return visit(path)
-		}
-		return err
+		return nil
 	})
 }

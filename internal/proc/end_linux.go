@@ -29,7 +29,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if e.sent && (ctx.Err() != nil || s.blind && t.hasExited()) {
 			s.close()
 			left = s.pids()
-			if !t.hasExited() && !slices.Contains(left, t.pid) { // it runs where no look sees it
+			if !t.hasExited() && t.unreaped() && !slices.Contains(left, t.pid) { // it runs where no look sees it
 				left = append(left, t.pid)
 			}
 			return left

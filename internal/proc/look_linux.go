@@ -334,9 +334,9 @@ func variableOf(handle procfs.Handle, name string) (value string, known answer) 
 			return "", answerTo(processErr)
 		case now.Exited:
 			return "", gone
-		case now.Executing, err != nil: // or about to exit: its environment is gone before it is
+		case now.Executing, err != nil, size == 0 && now.MainExited: // or about to exit: its environment is gone first
 			return "", unknown
-		case size == now.Environ, size > 0 && now.MainExited:
+		case size == now.Environ, now.MainExited:
 			return "", yes // all of it was read
 		}
 	}

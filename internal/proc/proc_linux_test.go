@@ -31,7 +31,27 @@ import (
 // hostMark, as the first argument, makes the test binary a host with one command, which it says the number of.
 const hostMark = "proc-test-host"
 
+// mainExitsMark makes the test binary a process whose main thread exits while others run on. It says its number before.
+const mainExitsMark = "proc-test-main-exits"
+
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == mainExitsMark {
+		runtime.LockOSThread() // the main goroutine stays on the main thread
+	}
+}
+
+func exitMainThread() {
+	fmt.Println(os.Getpid())
+	os.Stdout.Close()
+	os.Stderr.Close()
+	go time.Sleep(5 * time.Minute)
+	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == mainExitsMark {
+		exitMainThread()
+	}
 	linuxtest.Main()
 	if len(os.Args) > 1 && os.Args[1] == hostMark {
 		tree, err := new(Supervisor).Start(context.Background(), line("exec sleep 300"))
@@ -466,6 +486,41 @@ func TestEndWithFewDescriptors(t *testing.T) {
 			require.False(t, runs(pid))
 		}
 	}
+}
+
+// A process whose main thread has exited shows its environment by other threads only. It is found, and one that is not of the
+// tree is no survivor.
+func TestMainThreadsThatExited(t *testing.T) {
+	s := newSupervisor(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	tree := start(t, s, line("setsid "+self+" "+mainExitsMark+" & sleep 300"))
+	stranger := exec.Command(self, mainExitsMark)
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := stranger.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, stranger.Start())
+	ended := make(chan struct{})
+	go func() {
+		stranger.Wait()
+		close(ended)
+	}()
+	_, err = bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	pid := tree.number()
+	mainExited := func(pid int) func() bool {
+		return func() bool {
+			p, err := procfs.Read(pid)
+			return err == nil && p.MainExited
+		}
+	}
+	require.Eventually(t, mainExited(pid), time.Minute, time.Millisecond)
+	require.Eventually(t, mainExited(stranger.Process.Pid), time.Minute, time.Millisecond)
+	tree.end()
+	require.False(t, runs(pid))
+	require.True(t, runs(stranger.Process.Pid))
+	require.NoError(t, stranger.Process.Kill())
+	<-ended
 }
 
 const lastPID = "/proc/sys/kernel/ns_last_pid"

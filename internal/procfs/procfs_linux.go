@@ -53,7 +53,7 @@ func (h Handle) Process() (Process, error) {
 // and none for a moment then. It fails when this process may not see it.
 func (h Handle) Variable(name string) (value string, size int, err error) {
 	environ, err := h.environ("environ")
-	if err == nil && len(environ) == 0 { // the main thread may have exited, which then shows none
+	if len(environ) == 0 && (err == nil || IsGone(err)) { // the main thread may have exited, and show none
 		environ, err = h.threadsEnviron()
 	}
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {

@@ -4,11 +4,8 @@
 package bwrap
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Options are acpterm.BubblewrapOptions.
@@ -55,19 +52,3 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
-
-func fieldError(field, reason string) *Error { return &Error{Field: field, Reason: reason} }
-
-// systemReason is an error's text without the path, which the caller knows.
-func systemReason(err error) string {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		return errno.Error()
-	}
-	return err.Error()
-}
-
-// within reports whether a path is root or in it. Both are absolute.
-func within(path, root string) bool {
-	relative, err := filepath.Rel(root, path)
-	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
-}

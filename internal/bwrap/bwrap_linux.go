@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -338,4 +340,20 @@ func memoryFile(name string, content []byte) (*os.File, error) {
 		return nil, err
 	}
 	return file, nil
+}
+
+func fieldError(field, reason string) *Error { return &Error{Field: field, Reason: reason} }
+
+// systemReason is an error's text without the path, which the caller knows.
+func systemReason(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// within reports whether a path is root or in it. Both are absolute.
+func within(path, root string) bool {
+	relative, err := filepath.Rel(root, path)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }

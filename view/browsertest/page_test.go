@@ -83,6 +83,13 @@ func testLive(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
+// style is a property of a text on the screen, which is drawn after the text is known.
+func (p *page) style(text, property string) string {
+	span := fmt.Sprintf(`[...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(span => span.textContent.includes(%q))`, text)
+	p.until(span)
+	return eval[string](p, fmt.Sprintf(`getComputedStyle(%s)[%q]`, span, property))
+}
+
 func testRendering(t *testing.T, b *browser) {
 	v := serve(t, made(t, acptermtest.Commands{"build": acptermtest.Print(
 		"\x1b[31mred\x1b[0m \x1b[38;2;10;120;200mexact\x1b[0m \x1b[1mbold\x1b[0m plain\n"+
@@ -90,14 +97,9 @@ func testRendering(t *testing.T, b *browser) {
 	terminal := v.create(t, "build")
 	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
 	p.until(`el.text === 'red exact bold plain\n100% done\nspinning  \n'`)
-	p.until(`part('.xterm-rows span')`)
-	style := func(text, property string) string {
-		return eval[string](p, fmt.Sprintf(`getComputedStyle([...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(
-			span => span.textContent.includes(%q)))[%q]`, text, property))
-	}
-	require.Equal(t, "rgb(255, 123, 114)", style("red", "color"), "the theme's red")
-	require.NotEqual(t, style("plain", "color"), style("exact", "color"), "a style attribute, in spite of the policy")
-	require.Equal(t, "700", style("bold", "fontWeight"))
+	require.Equal(t, "rgb(255, 123, 114)", p.style("red", "color"), "the theme's red")
+	require.NotEqual(t, p.style("plain", "color"), p.style("exact", "color"), "a style attribute, in spite of the policy")
+	require.Equal(t, "700", p.style("bold", "fontWeight"))
 	p.run(look("light", 1000, 600, 1))
 	p.until(`getComputedStyle([...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(
 		span => span.textContent.includes('red'))).color === 'rgb(193, 33, 43)'`)
@@ -283,8 +285,7 @@ func testInert(t *testing.T, b *browser) {
 	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
 	p.until(`el.text === 'link red still here\n'`)
 	require.Equal(t, "hurt", eval[string](p, "document.title"), "the command")
-	require.Equal(t, "rgb(255, 123, 114)", eval[string](p, `getComputedStyle([...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(
-		span => span.textContent.includes('red'))).color`))
+	require.Equal(t, "rgb(255, 123, 114)", p.style("red", "color"))
 	p.click(".screen") // in the middle
 	at := eval[struct{ X, Y float64 }](p, `(() => {
 		const box = part('.xterm-screen').getBoundingClientRect()
@@ -491,6 +492,7 @@ func testPhone(t *testing.T, b *browser) {
 	p.until(`visible(el) && el.text.endsWith('end\n')`)
 	require.False(t, eval[bool](p, "visible(document.querySelector('nav'))"))
 	require.Equal(t, 390, eval[int](p, "document.documentElement.scrollWidth"), "nothing sticks out")
+	p.until(`part('.xterm-rows').innerText.trimEnd().endsWith('end')`)
 	require.Equal(t, 2, eval[int](p, `part('.xterm-rows').innerText.trimEnd().split('\n').length`),
 		"a line of 79 is one line: it scrolls sideways")
 	eval[bool](p, "(document.querySelector('#back').click(), true)")

@@ -280,7 +280,7 @@ func TestDecisionsShareAFlush(t *testing.T) {
 	require.NoError(t, <-first)
 	require.NoError(t, audit.Close())
 	require.Len(t, auditLines(t, disk.onDisk()), 101)
-	require.Equal(t, 3, disk.syncs) // of the first, of all others, of Close
+	require.Contains(t, []int{2, 3}, disk.syncs) // of the first, of all others, of Close, which may share that of the others
 }
 
 // Denied commands with long arguments that wait for the disk take bounded memory.

@@ -30,7 +30,7 @@ type Audit struct {
 	mu      sync.Mutex
 	lines   bytes.Buffer // lines that are not written; the first may be the rest of one
 	encoder slog.Handler // writes to lines
-	next    *auditBatch  // what lines is part of; nil if nobody has asked for it to be written
+	next    *auditBatch  // the batch that lines is part of; nil until a write is asked for
 	writing bool         // the goroutine that writes is running
 	failing bool         // the last write failed
 	closed  bool

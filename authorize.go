@@ -23,7 +23,7 @@ type Question struct {
 
 	// Unverified are the program's files whose contents cannot be compared before the start with what they were when
 	// the question was asked: they are larger than MaxVerifiedSize, or cannot be read. The program's files are its own,
-	// and of a script also its interpreter's. Show them: whoever can write to such a file can change what runs.
+	// and of a script also its interpreter's. Show them: a process that can write to such a file can change what runs.
 	Unverified []string
 }
 
@@ -169,8 +169,8 @@ func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Dec
 	return Decision{Reason: "the policies go on changing the command"}, nil, nil
 }
 
-// approve asks somebody, unless the answer is known; nil if there is nobody. It leaves in a what the program's files
-// were when it asked.
+// approve calls Options.Approve, unless the answer is remembered; the answer is nil without such a function. It stores in a
+// what the program's files were at the time of the question.
 func (m *Manager) approve(ctx context.Context, a *authorized, q Question) (*Answer, error) {
 	inSession, always := newApprovalKey(q.SessionID, q), newApprovalKey("", q)
 	m.mu.Lock()

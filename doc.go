@@ -52,7 +52,7 @@
 // then all that the command itself wrote can be read.
 //
 // [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at once.
-// It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names what withstood. [Options] and
+// It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run. [Options] and
 // [WithEscalation] change the steps; [WithTimeout], [Options] and [SessionOptions] end a command that takes too long.
 // [Terminal.EndedBy] says what it was in the end, and so does the _meta of the exit status that the agent gets.
 //

@@ -32,7 +32,7 @@ func changeTime(info os.FileInfo) syscall.Timespec {
 	return syscall.Timespec{}
 }
 
-// onlyRootWrites reports whether nobody but root can have opened a file for writing, and this process is not root's.
+// onlyRootWrites reports whether only root can have opened a file for writing, and this process is not root's.
 func onlyRootWrites(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == 0 && info.Mode()&0o022 == 0 && os.Geteuid() != 0

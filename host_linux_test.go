@@ -99,7 +99,7 @@ func hostThatReaps(args []string) {
 	}
 }
 
-// reapAll reaps every child of this process, whoever started it.
+// reapAll reaps every child of this process, those of other parts of the program too.
 func reapAll(reaped func(int, syscall.WaitStatus) bool) {
 	for {
 		var status syscall.WaitStatus

@@ -128,7 +128,8 @@ func (a *agentProcess) end(ctx context.Context) {
 	a.stderr.Close()
 }
 
-// await waits for as long as there is patience, and reports whether it was done.
+// await waits until done is closed, for the duration patience at most and until ctx ends, and reports whether done was
+// closed.
 func await(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:

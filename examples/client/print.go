@@ -173,7 +173,7 @@ func harmless(text string, escapeControls bool) string {
 	return b.String()
 }
 
-// mostShown is how many bytes of a command are shown where nobody has asked to see all of it.
+// mostShown is how many bytes of a command are shown unless the person asks for all of it.
 const mostShown = 1200
 
 // follow prints a terminal's output as it comes. It does not wait for it.

@@ -33,6 +33,7 @@ type Abandoned struct {
 	held     map[procfs.ID]procfs.Handle // all that were seen to be of the tree
 	running  []procfs.Process            // as the last look saw them
 	doubtful []int                       // processes that the last look could not tell whether they are of the tree
+	unread   error                       // why the last look could not read the whole cgroup
 	empty    int                         // looks in a row that saw none
 	sent     map[procfs.ID]bool          // the signal of this step
 }
@@ -65,6 +66,7 @@ func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 		}
 	}
 	for _, a := range left {
+		a.Err = a.unread
 		a.Left = append(a.Left, a.doubtful...)
 		for _, p := range a.running {
 			a.Left = append(a.Left, p.PID)
@@ -256,9 +258,7 @@ func (a *Abandoned) find(table []seen) {
 		}
 	}
 	a.doubtful = nil
-	if unread != nil {
-		a.doubtful = append(a.doubtful, a.Leader.PID)
-	}
+	a.unread = unread
 	for i := range table {
 		s := &table[i]
 		_, held := a.held[s.ID]
@@ -286,7 +286,7 @@ func (a *Abandoned) find(table []seen) {
 			a.running = append(a.running, s.Process)
 		}
 	}
-	if a.empty++; len(a.running)+len(a.doubtful) > 0 {
+	if a.empty++; len(a.running)+len(a.doubtful) > 0 || a.unread != nil {
 		a.empty = 0
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/pin"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -37,7 +38,7 @@ type Manager struct {
 	events    events
 	closing   latch.Latch // Close has begun
 
-	examinations chan struct{} // has one for each that is under way
+	verifier *pin.Verifier
 
 	mu        sync.Mutex
 	closed    chan struct{}          // closed when Close is through; nil before it begins
@@ -66,8 +67,7 @@ func NewManager(options *Options) *Manager {
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
 		approvals: make(map[approvalKey]Answer),
-
-		examinations: make(chan struct{}, maxExaminations),
+		verifier:  pin.NewVerifier(),
 	}
 	if options != nil {
 		m.options = *options
@@ -130,7 +130,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	id := m.ids.next(req.SessionID)
 	allowed, err := m.authorize(asking, s, id, req, command)
 	if err == nil {
-		defer allowed.held.release()
+		defer allowed.pinned.close()
 	}
 	err = m.events.decide(asking, allowed.decision, err)
 	if over, ok := context.Cause(asking).(Kind); ok && err != nil {
@@ -193,8 +193,12 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		return nil, err
 	}
 	same := func() error {
-		if same, err := m.unchanged(ctx, allowed.examined); err != nil || !same {
-			return cmp.Or(err, errChanged)
+		same, err := m.verifier.Unchanged(ctx, allowed.contents)
+		switch {
+		case err != nil:
+			return &Error{Kind: ErrCancelled, Err: err}
+		case !same:
+			return errChanged
 		}
 		return nil
 	}

@@ -563,7 +563,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 	if err := same(); err != nil { // last, since what comes before may take a while
 		return err
 	}
-	command, err := allowed.held.start(wrapped.Command)
+	command, err := allowed.pinned.start(wrapped.Command)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 
 	"github.com/acpterm/acpterm/internal/pin"
 )
@@ -91,45 +93,88 @@ func newApprovalKey(session SessionID, q Question) approvalKey {
 	return approvalKey{session, sha256.Sum256([]byte(text))}
 }
 
-// approve calls Options.Approve, unless the answer is remembered; the answer is nil without such a function. It stores in a
-// what the program's files were at the time of the question.
-func (m *Manager) approve(ctx context.Context, a *authorized, q Question) (*Answer, error) {
-	inSession, always := newApprovalKey(q.SessionID, q), newApprovalKey("", q)
-	m.mu.Lock()
-	answer, known := m.approvals[always]
-	if !known {
-		answer, known = m.approvals[inSession]
+// approvals are the answers that are remembered. The methods may be called concurrently. The zero value is none.
+type approvals struct {
+	mu      sync.Mutex
+	answers map[approvalKey]Answer
+}
+
+// find returns the remembered answer to a question, if there is one.
+func (a *approvals) find(q Question) (answer Answer, known bool) {
+	always, inSession := newApprovalKey("", q), newApprovalKey(q.SessionID, q)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if answer, known = a.answers[always]; !known {
+		answer, known = a.answers[inSession]
 	}
-	m.mu.Unlock()
+	return answer, known
+}
+
+// remember keeps an answer for as long as it says, unless ctx has ended: forget, which follows the end of the session's
+// contexts, must not be followed by an answer.
+func (a *approvals) remember(ctx context.Context, q Question, answer Answer) {
+	var session SessionID
+	switch answer.Approval {
+	case ForSession:
+		session = q.SessionID
+	case Always, Never:
+	default:
+		return
+	}
+	key := newApprovalKey(session, q)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
+	if a.answers == nil {
+		a.answers = make(map[approvalKey]Answer)
+	}
+	a.answers[key] = answer
+}
+
+// forget forgets the answers that were for a session.
+func (a *approvals) forget(session SessionID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.answers, func(key approvalKey, _ Answer) bool { return session != "" && key.session == session })
+}
+
+// approve returns the remembered answer to a question, or calls Options.Approve; the answer is nil without such a
+// function. It stores in a what the program's files were at the time of the question.
+func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (*Answer, error) {
+	answer, known := z.approvals.find(q)
 	switch {
 	case known:
 		return &answer, nil
-	case m.options.Approve == nil:
+	case z.ask == nil:
 		return nil, nil
 	}
 	var err error
-	if m.options.Runner == nil {
-		if a.contents, q.Unverified, err = m.verifier.Read(ctx, q.Command.Path, q.Command.Dir); err != nil {
+	if z.runner == nil {
+		if a.contents, q.Unverified, err = z.verifier.Read(ctx, q.Command.Path, q.Command.Dir); err != nil {
 			return nil, &Error{Kind: ErrCancelled, Err: err}
 		}
 	}
-	err = callHook("Approve", func() { answer = m.options.Approve(ctx, q) })
-	if ctx.Err() != nil { // whatever was answered came too late
+	err = callHook("Approve", func() { answer = z.ask(ctx, q) })
+	if err == nil {
+		z.approvals.remember(ctx, q, answer)
+	}
+	if ctx.Err() != nil { // the answer came too late
 		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 	}
-	if err != nil {
-		return nil, err
+	return &answer, err
+}
+
+// unchanged fails if the program's files are not those that the person was asked about, or with ErrCancelled when ctx
+// ends.
+func (z *authorizer) unchanged(ctx context.Context, a authorized) error {
+	same, err := z.verifier.Unchanged(ctx, a.contents)
+	switch {
+	case err != nil:
+		return &Error{Kind: ErrCancelled, Err: err}
+	case !same:
+		return errChanged
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if ctx.Err() != nil { // CloseSession, which forgets answers under the lock, must not be followed by one
-		return nil, &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
-	}
-	switch answer.Approval {
-	case ForSession:
-		m.approvals[inSession] = answer
-	case Always, Never:
-		m.approvals[always] = answer
-	}
-	return &answer, nil
+	return nil
 }

@@ -1,7 +1,7 @@
 package acpterm
 
-// From a command that was asked for to one that may run: policies are asked, perhaps a person is, and what they were
-// shown is held fast until it runs. manager.go calls it; it knows of no terminals.
+// From a command that an agent asks for to one that may run: policies decide, a person may be asked, and the program and
+// directory of the decision are pinned until the start. Nothing here knows of terminals.
 
 import (
 	"context"
@@ -12,6 +12,18 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/pin"
 )
+
+// authorizer decides what may run. Its methods may be called concurrently.
+type authorizer struct {
+	runner    Runner                                 // Options.Runner
+	ask       func(context.Context, Question) Answer // Options.Approve
+	verifier  *pin.Verifier
+	approvals approvals
+}
+
+func newAuthorizer(o *Options) *authorizer {
+	return &authorizer{runner: o.Runner, ask: o.Approve, verifier: pin.NewVerifier()}
+}
 
 // authorized is a command that may run, and nothing else in its place.
 type authorized struct {
@@ -24,21 +36,23 @@ type authorized struct {
 // maxChanges is how often a command can be changed by policies before they count as ones that never agree.
 const maxChanges = 8
 
-// authorize asks the policies, and whoever approves, until nothing changes the command any more. It fails with ErrDenied,
-// with ErrCancelled when ctx ends, or with ErrInternal when a function of the embedder's panics.
-func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c Command) (authorized, error) {
+// authorize asks the policies, and a person where they say so, until no policy changes the command any more. It fails
+// with ErrDenied, with ErrCancelled when ctx ends, or with ErrInternal when a function of the embedder's panics.
+func (z *authorizer) authorize(
+	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c Command,
+) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
-		look: lookups{m.options.Runner},
+		look: lookups{z.runner},
 	}}
-	if m.options.Runner != nil {
+	if z.runner != nil {
 		a.proposal.env = s.options.env()
 	}
 	decision := Decision{Verdict: Allow}
 	var answer *Answer // nil: nobody was asked
 	var err error
 	if s.policy != nil {
-		decision, answer, err = m.decide(ctx, s.policy, &a)
+		decision, answer, err = z.decide(ctx, s.policy, &a)
 	}
 	if err != nil {
 		decision.Verdict = Deny // whatever a policy said of it before it was cancelled, it does not run
@@ -55,7 +69,7 @@ func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req 
 }
 
 // decide asks until nothing is changed, and leaves in a what was decided on. The answer is nil if nobody was asked.
-func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Decision, *Answer, error) {
+func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (Decision, *Answer, error) {
 	for range maxChanges {
 		if err := a.pin(); err != nil {
 			return Decision{}, nil, err
@@ -76,7 +90,7 @@ func (m *Manager) decide(ctx context.Context, policy Policy, a *authorized) (Dec
 		if d.Verdict != Ask {
 			return d, nil, nil
 		}
-		answer, err := m.approve(ctx, a, Question{Proposal: a.proposal, Rule: d.Rule, Reason: d.Reason})
+		answer, err := z.approve(ctx, a, Question{Proposal: a.proposal, Rule: d.Rule, Reason: d.Reason})
 		switch {
 		case err != nil:
 			return d, nil, err

@@ -16,7 +16,6 @@ import (
 
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/lookup"
-	"github.com/acpterm/acpterm/internal/pin"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -24,8 +23,9 @@ import (
 //
 // All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
-	options Options
-	ids     *idMint
+	options    Options
+	ids        *idMint
+	authorizer *authorizer
 
 	// Every goroutine of a terminal. A release's is begun under mu, and it outlasts the terminal's others; so
 	// once Close has begun the releases of all, it can wait for all.
@@ -38,8 +38,6 @@ type Manager struct {
 	events    events
 	closing   latch.Latch // Close has begun
 
-	verifier *pin.Verifier
-
 	mu        sync.Mutex
 	closed    chan struct{}          // closed when Close is through; nil before it begins
 	closeErr  error                  // once closed is closed
@@ -47,7 +45,6 @@ type Manager struct {
 	sessions  map[SessionID]*session // those that were opened, and those that have terminals
 	alive     int                    // terminals, those that are being released too
 	reserved  int64                  // bytes of output that they have room for
-	approvals map[approvalKey]Answer // those to remember
 }
 
 // session is what a manager knows of one.
@@ -66,8 +63,6 @@ func NewManager(options *Options) *Manager {
 		ids:       newIDMint(),
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
-		approvals: make(map[approvalKey]Answer),
-		verifier:  pin.NewVerifier(),
 	}
 	if options != nil {
 		m.options = *options
@@ -78,6 +73,7 @@ func NewManager(options *Options) *Manager {
 			m.events.observe(options.Events)
 		}
 	}
+	m.authorizer = newAuthorizer(&m.options)
 	m.events.open(m.options.Record)
 	return m
 }
@@ -128,7 +124,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 		defer stop()
 	}
 	id := m.ids.next(req.SessionID)
-	allowed, err := m.authorize(asking, s, id, req, command)
+	allowed, err := m.authorizer.authorize(asking, s, id, req, command)
 	if err == nil {
 		defer allowed.pinned.close()
 	}
@@ -192,16 +188,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 	if err := m.register(t, s); err != nil {
 		return nil, err
 	}
-	same := func() error {
-		same, err := m.verifier.Unchanged(ctx, allowed.contents)
-		switch {
-		case err != nil:
-			return &Error{Kind: ErrCancelled, Err: err}
-		case !same:
-			return errChanged
-		}
-		return nil
-	}
+	same := func() error { return m.authorizer.unchanged(ctx, allowed) }
 	if err := t.start(ctx, allowed, s.options, same); err != nil {
 		m.discard(t)
 		return t, err
@@ -494,8 +481,8 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 		s.opened, s.options, s.roots = false, SessionOptions{}, nil
 		m.forgetIfEmptyLocked(id, s)
 	}
-	maps.DeleteFunc(m.approvals, func(key approvalKey, _ Answer) bool { return key.session == id })
 	m.mu.Unlock()
+	m.authorizer.approvals.forget(id)
 	return m.ReleaseSession(ctx, id)
 }
 

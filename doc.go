@@ -71,9 +71,9 @@
 // are ready-made; [Policies] joins them, and the strictest wins. [Manager.OpenSession] gives a session a policy of its
 // own, and directories that it may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox
 // such as [NewBubblewrap]'s, and [Options].Record puts every decision on record before its command runs, in a file by
-// [OpenAudit].
+// the package audit.
 //
-//	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Record: audit.Record})
+//	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Record: log.Record})
 //
 // # In tests, and elsewhere
 //
@@ -90,8 +90,8 @@
 // A method of a [Manager], a [Terminal] or a [Handler] that fails returns an [*Error], or several, joined, where it
 // ends several terminals. Its [Kind] says what is wrong, its fields what it concerns, and errors.Is and errors.As find
 // both. [Handler.Dispatch] and [ClientCapabilities].Require return a [*CapabilityError] for terminals that were not
-// advertised. Options, rules and sandboxes that cannot be used are *Error, too; a [Stream] and an [Audit] return the
-// errors of what they read and write. [ResponseError] makes any of them one for the wire.
+// advertised. Options, rules and sandboxes that cannot be used are *Error, too; a [Stream] returns the errors
+// of what it reads and writes. [ResponseError] makes any of them one for the wire.
 //
 //	if errors.Is(err, acpterm.ErrCommandNotFound) {
 //

@@ -115,7 +115,7 @@ type Options struct {
 	// request is cancelled, its connection or session ends, or the manager closes; Record must return then: the create
 	// waits for it, and Close does. All other events, and the decisions of creates that were cancelled before, come in order from the
 	// goroutine that calls Events, before Events; an error is logged, and ctx ends with the context of Shutdown.
-	// Audit.Record writes them to a file. Nil: nothing has to be on record.
+	// The package audit writes them to a file. Nil: nothing has to be on record.
 	Record func(ctx context.Context, event Event) error
 
 	// Events is called with each event: decisions, starts, ends, and processes that survived an ending. It is called

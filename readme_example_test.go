@@ -13,6 +13,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/acpterm/acpterm/audit"
+
 	"github.com/acpterm/acpterm"
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -95,7 +97,7 @@ func guarded(
 	rulesJSON []byte,
 	askTheUser func(context.Context, acpterm.Question) acpterm.Answer,
 	sandbox acpterm.Wrapper,
-	audit *acpterm.Audit,
+	decisions *audit.Log,
 ) (*acpterm.Manager, error) {
 	// {"rules": [{"name": "git", "verdict": "allow", "program": "git", "args": ["status"]}, …]}
 	rules, err := acpterm.ParseRules(rulesJSON)
@@ -111,15 +113,15 @@ func guarded(
 		Policy:          acpterm.Policies{policy, acpterm.AllowVariables(acpterm.SafeVariables()...)},
 		Approve:         askTheUser, // once, for this session, always, never; cancelled with the request
 		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
-		Wrap:            sandbox,      // acpterm.NewBubblewrap(nil), on Linux
-		Record:          audit.Record, // acpterm.OpenAudit("audit.json", roots...)
+		Wrap:            sandbox,          // acpterm.NewBubblewrap(nil), on Linux
+		Record:          decisions.Record, // audit.Open("audit.json", roots...)
 	}), nil
 }
 
 // Bound what an agent can do.
 func ExampleOptions() {
 	m, err := guarded([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go", "args": ["version"]}]}`),
-		nil, nil, acpterm.NewAudit(io.Discard))
+		nil, nil, audit.New(io.Discard))
 	if err != nil {
 		log.Fatal(err)
 	}

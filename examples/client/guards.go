@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
 )
 
 // guards are what was asked for; the rest is nil.
@@ -13,7 +14,7 @@ type guards struct {
 	policy acpterm.Policy
 	asker  *asker
 	wrap   acpterm.Wrapper
-	audit  *acpterm.Audit
+	audit  *audit.Log
 }
 
 // newGuards fails if one cannot be had: nothing runs without it.
@@ -30,7 +31,7 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 	}
 	var sandbox acpterm.BubblewrapOptions
 	if opts.audit != "" {
-		if g.audit, err = acpterm.OpenAudit(opts.audit, opts.roots...); err != nil {
+		if g.audit, err = audit.Open(opts.audit, opts.roots...); err != nil {
 			return g, fmt.Errorf("-audit: %w", err)
 		}
 	}

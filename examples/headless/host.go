@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
 )
 
 // config is what the flags say.
@@ -23,7 +24,7 @@ type config struct {
 // host runs jobs. run may be called concurrently.
 type host struct {
 	options acpterm.Options // of each agent's manager
-	audit   *acpterm.Audit
+	audit   *audit.Log
 	state   string   // where the audit and the journal are, without links
 	env     []string // what every command inherits
 }
@@ -54,11 +55,11 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	if h.state, err = filepath.EvalSymlinks(state); err != nil {
 		return nil, err
 	}
-	audit, journal := filepath.Join(state, "audit.json"), filepath.Join(state, "journal")
-	if h.audit, err = acpterm.OpenAudit(audit); err != nil {
+	auditFile, journal := filepath.Join(state, "audit.json"), filepath.Join(state, "journal")
+	if h.audit, err = audit.Open(auditFile); err != nil {
 		return nil, err
 	}
-	if err := recoverFrom(ctx, journal, audit); err != nil {
+	if err := recoverFrom(ctx, journal, auditFile); err != nil {
 		return nil, errors.Join(err, h.audit.Close())
 	}
 

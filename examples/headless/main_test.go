@@ -124,7 +124,7 @@ func results(t *testing.T, out []byte) map[string]result {
 	return all
 }
 
-func audit(t *testing.T, c config) string {
+func auditOf(t *testing.T, c config) string {
 	data, err := os.ReadFile(filepath.Join(c.state, "audit.json"))
 	require.NoError(t, err)
 	return string(data)
@@ -141,7 +141,7 @@ func TestManyAgents(t *testing.T) {
 	require.Equal(t, result{Name: "b", StopReason: "b yes \n"}, all["b"])
 	require.Contains(t, all["c"].Error, "not here")
 
-	record := audit(t, c)
+	record := auditOf(t, c)
 	require.Equal(t, 2, strings.Count(record, `"verdict":"allow","rule":"self"`), record)
 	require.Equal(t, 1, strings.Count(record, `"verdict":"deny","rule":"forbidden"`), record)
 	require.Equal(t, 2, strings.Count(record, `"endedBy":"finished"`), record)

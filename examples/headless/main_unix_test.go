@@ -46,5 +46,5 @@ func TestSIGTERM(t *testing.T) {
 	require.NoError(t, host.Wait())
 	require.False(t, lives(pid))
 	require.NotEmpty(t, results(t, out.Bytes())["j"].Error)
-	require.Contains(t, audit(t, c), `"signal":"SIGTERM"`)
+	require.Contains(t, auditOf(t, c), `"signal":"SIGTERM"`)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,13 +23,13 @@ func TestSlowDisk(t *testing.T) {
 	require.NoError(t, err)
 	defer r.Close()
 	defer w.Close()
-	audit := acpterm.NewAudit(w)
+	log := audit.New(w)
 	var waiting chan struct{} // gets a value when a decision is about to be recorded; set before the creates
 	m := newManager(t, &acpterm.Options{Record: func(ctx context.Context, e acpterm.Event) error {
 		if _, ok := e.(*acpterm.DecisionEvent); ok && waiting != nil {
 			waiting <- struct{}{}
 		}
-		return audit.Record(ctx, e)
+		return log.Record(ctx, e)
 	}})
 	running := create(t, m, childRequest("sleep"))
 	awaitOutput(t, running, "ready")
@@ -73,7 +74,7 @@ func TestSlowDisk(t *testing.T) {
 		require.NoError(t, m.ReleaseSession(t.Context(), "s"))
 	}
 	require.NoError(t, m.Close())
-	require.NoError(t, audit.Close())
+	require.NoError(t, log.Close())
 	require.NoError(t, w.Close())
 	require.FileExists(t, slow)
 	require.NoFileExists(t, cancelled)
@@ -103,71 +104,4 @@ func fill(t *testing.T, w *os.File) (filled int) {
 		}))
 	}
 	return filled
-}
-
-// A file that was there is kept from others, or refused.
-func TestOpenAuditKeepsOthersOut(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "open")
-	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	require.NoError(t, os.Chmod(path, 0o666))
-	audit, err := acpterm.OpenAudit(path)
-	require.NoError(t, err)
-	require.NoError(t, audit.Close())
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o600), info.Mode())
-
-	refused := func(path, why string) {
-		t.Helper()
-		audit, err := acpterm.OpenAudit(path)
-		require.Nil(t, audit)
-		require.ErrorContains(t, err, why)
-	}
-	require.NoError(t, os.Link(path, filepath.Join(dir, "link")))
-	refused(path, "another hard link")
-	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
-	refused(filepath.Join(dir, "fifo"), "") // it has no reader
-	before, err := os.Stat(os.DevNull)
-	require.NoError(t, err)
-	refused(os.DevNull, "not a regular file")
-	after, err := os.Stat(os.DevNull)
-	require.NoError(t, err)
-	require.Equal(t, before.Mode(), after.Mode())
-	if os.Geteuid() == 0 {
-		other := filepath.Join(dir, "other")
-		require.NoError(t, os.WriteFile(other, nil, 0o600))
-		require.NoError(t, os.Chown(other, 1, 1))
-		refused(other, "belongs to another user")
-	}
-}
-
-// Whatever links a path or a root goes through, it is where it leads that counts; and a link in a root can be changed.
-func TestOpenAuditInARootByLinks(t *testing.T) {
-	dir := t.TempDir()
-	root, state := filepath.Join(dir, "root"), filepath.Join(dir, "state")
-	for _, d := range []string{root, state} {
-		require.NoError(t, os.Mkdir(d, 0o700))
-	}
-	for name, target := range map[string]string{
-		"to-root": root, "state/file-in-root": filepath.Join(root, "file"),
-		"root/to-state": state, "root/file-in-state": filepath.Join(state, "file"),
-	} {
-		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
-	}
-	for _, path := range []string{
-		"to-root/file", "root/file", "state/file-in-root", "root/file-in-state", "root/to-state/file",
-	} {
-		for _, name := range []string{"root", "to-root"} {
-			_, err := acpterm.OpenAudit(filepath.Join(dir, path), filepath.Join(dir, name))
-			require.Error(t, err, path)
-			require.NoFileExists(t, filepath.Join(root, "file"))
-			require.NoFileExists(t, filepath.Join(state, "file"))
-		}
-	}
-	require.NoError(t, os.Symlink(filepath.Join(state, "file"), filepath.Join(dir, "to-file")))
-	require.NoError(t, os.WriteFile(filepath.Join(state, "file"), nil, 0o600))
-	audit, err := acpterm.OpenAudit(filepath.Join(dir, "to-file"), filepath.Join(dir, "to-root"))
-	require.NoError(t, err)
-	require.NoError(t, audit.Close())
 }

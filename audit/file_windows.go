@@ -1,11 +1,11 @@
-package acpterm
+package audit
 
 import (
 	"io/fs"
 	"os"
 )
 
-const openAuditFlags = 0
+const openFlags = 0
 
 // keepFromOthers does nothing: the file has the rights of its directory.
 func keepFromOthers(*os.File, fs.FileInfo) error { return nil }

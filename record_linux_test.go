@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,8 +16,8 @@ func TestDevFull(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer full.Close()
-	audit := acpterm.NewAudit(full)
-	m := newManager(t, &acpterm.Options{Record: audit.Record})
+	log := audit.New(full)
+	m := newManager(t, &acpterm.Options{Record: log.Record})
 	ran := filepath.Join(t.TempDir(), "ran")
 	for range 3 {
 		_, err = m.Create(t.Context(), childRequest("flood-and-touch", "0", ran))
@@ -26,5 +27,5 @@ func TestDevFull(t *testing.T) {
 	}
 	require.NoError(t, m.Close())
 	require.NoFileExists(t, ran)
-	require.ErrorIs(t, audit.Close(), syscall.ENOSPC)
+	require.ErrorIs(t, log.Close(), syscall.ENOSPC)
 }

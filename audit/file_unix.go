@@ -1,6 +1,6 @@
 //go:build unix
 
-package acpterm
+package audit
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// openAuditFlags: links have been followed before, a FIFO does not wait for a reader, and a terminal does not become
+// openFlags: links have been followed before, a FIFO does not wait for a reader, and a terminal does not become
 // the host's.
-const openAuditFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
+const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 // keepFromOthers takes all rights to the file from other users, and fails if they can get them back, or if the file
 // has another name where commands may be able to write to it. It flushes the directory where that is possible, so that

@@ -10,13 +10,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/audit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -108,9 +108,9 @@ func (r startHook) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process
 // A command starts when its decision is on the disk, and in the end all is there.
 func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 	disk := new(memoryDisk)
-	audit := acpterm.NewAudit(disk)
+	log := audit.New(disk)
 	m := newManager(t, &acpterm.Options{
-		Record: audit.Record,
+		Record: log.Record,
 		Runner: startHook{acptermtest.Commands{"*": acptermtest.Print("x", 0)}, func(l acpterm.Launch) {
 			found := false
 			for _, line := range auditLines(t, disk.onDisk()) {
@@ -132,8 +132,8 @@ func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 	}
 	creates.Wait()
 	require.NoError(t, m.Close())
-	require.NoError(t, audit.Close())
-	require.ErrorIs(t, audit.Close(), os.ErrClosed)
+	require.NoError(t, log.Close())
+	require.ErrorIs(t, log.Close(), os.ErrClosed)
 	kinds := make(map[string]int)
 	for _, line := range auditLines(t, disk.onDisk()) {
 		kinds[line.Msg+" "+line.Verdict]++
@@ -145,9 +145,9 @@ func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 // line is missing or in pieces.
 func TestFullDisk(t *testing.T) {
 	disk := new(memoryDisk)
-	audit := acpterm.NewAudit(disk)
+	log := audit.New(disk)
 	var c ends
-	m := newManager(t, &acpterm.Options{Record: audit.Record, Events: c.hook})
+	m := newManager(t, &acpterm.Options{Record: log.Record, Events: c.hook})
 	ran := filepath.Join(t.TempDir(), "ran")
 	touch := childRequest("flood-and-touch", "0", ran)
 
@@ -167,7 +167,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	require.FileExists(t, ran)
 	require.NoError(t, m.Close())
-	require.NoError(t, audit.Close())
+	require.NoError(t, log.Close())
 	lines := auditLines(t, disk.onDisk())
 	require.Len(t, lines, 6)
 	ended := make(map[string]auditLine)
@@ -214,12 +214,12 @@ func TestAPanickingRecordDenies(t *testing.T) {
 
 // A Writer that panics is one that fails.
 func TestAPanickingWriter(t *testing.T) {
-	audit := acpterm.NewAudit(writerFunc(func([]byte) (int, error) { panic("a test's writer panics") }))
-	m := newManager(t, &acpterm.Options{Record: audit.Record})
+	log := audit.New(writerFunc(func([]byte) (int, error) { panic("a test's writer panics") }))
+	m := newManager(t, &acpterm.Options{Record: log.Record})
 	_, err := m.Create(t.Context(), childRequest("exit", "0"))
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.NoError(t, m.Close())
-	require.Error(t, audit.Close())
+	require.Error(t, log.Close())
 }
 
 type writerFunc func([]byte) (int, error)
@@ -228,9 +228,9 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // An audit that was closed too early lets nothing run.
 func TestAClosedAudit(t *testing.T) {
-	audit := acpterm.NewAudit(io.Discard)
-	m := newManager(t, &acpterm.Options{Record: audit.Record})
-	require.NoError(t, audit.Close())
+	log := audit.New(io.Discard)
+	m := newManager(t, &acpterm.Options{Record: log.Record})
+	require.NoError(t, log.Close())
 	_, err := m.Create(t.Context(), childRequest("exit", "0"))
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.ErrorIs(t, err, os.ErrClosed)
@@ -266,19 +266,19 @@ func TestShutdownWithASlowDisk(t *testing.T) {
 // Creates that come while the disk is busy share one write and one flush.
 func TestDecisionsShareAFlush(t *testing.T) {
 	disk := &memoryDisk{held: make(chan struct{}), writes: make(chan struct{}, 1)}
-	audit := acpterm.NewAudit(disk)
+	log := audit.New(disk)
 	allow := &acpterm.DecisionEvent{Verdict: acpterm.Allow}
 	first := make(chan error, 1)
-	go func() { first <- audit.Record(t.Context(), allow) }()
+	go func() { first <- log.Record(t.Context(), allow) }()
 	<-disk.writes // the rest comes while this is being written
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
-		require.ErrorIs(t, audit.Record(ended, allow), context.Canceled)
+		require.ErrorIs(t, log.Record(ended, allow), context.Canceled)
 	}
 	close(disk.held)
 	require.NoError(t, <-first)
-	require.NoError(t, audit.Close())
+	require.NoError(t, log.Close())
 	require.Len(t, auditLines(t, disk.onDisk()), 101)
 	require.Contains(t, []int{2, 3}, disk.syncs) // of the first, of all others, of Close, which may share that of the others
 }
@@ -286,16 +286,16 @@ func TestDecisionsShareAFlush(t *testing.T) {
 // Denied commands with long arguments that wait for the disk take bounded memory.
 func TestAuditIsBoundedInBytes(t *testing.T) {
 	disk := &memoryDisk{held: make(chan struct{}), writes: make(chan struct{}, 1)}
-	audit := acpterm.NewAudit(disk)
+	log := audit.New(disk)
 	denied := &acpterm.DecisionEvent{Subject: acpterm.Subject{Args: []string{strings.Repeat("x", 1<<20)}}}
-	require.NoError(t, audit.Record(t.Context(), denied))
+	require.NoError(t, log.Record(t.Context(), denied))
 	<-disk.writes
 	before := heapInUse()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	var refused int
 	for range 521 {
-		if err := audit.Record(ended, denied); err != nil {
+		if err := log.Record(ended, denied); err != nil {
 			require.ErrorIs(t, err, context.Canceled)
 			refused++
 		}
@@ -303,47 +303,6 @@ func TestAuditIsBoundedInBytes(t *testing.T) {
 	require.Less(t, heapInUse()-before, int64(100<<20))
 	require.Greater(t, refused, 500)
 	close(disk.held)
-	require.NoError(t, audit.Close())
+	require.NoError(t, log.Close())
 	require.Len(t, auditLines(t, disk.onDisk()), 522-refused)
-}
-
-func TestOpenAudit(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	root := filepath.Join(dir, "root")
-	require.NoError(t, os.MkdirAll(filepath.Join(root, "sub"), 0o700))
-	for _, test := range []struct{ path, want string }{
-		{filepath.Join(dir, "missing", "file"), "missing"},
-		{root, ""},
-		{filepath.Join(root, "file"), "where commands may write"},
-		{filepath.Join(root, "sub", "file"), "where commands may write"},
-	} {
-		audit, err := acpterm.OpenAudit(test.path, dir+"/root/sub", root)
-		require.Nil(t, audit)
-		require.ErrorIs(t, err, acpterm.ErrInternal)
-		require.ErrorContains(t, err, test.want)
-		if test.path != root {
-			require.NoFileExists(t, test.path)
-		}
-	}
-	_, err = acpterm.OpenAudit(filepath.Join(dir, "file"), filepath.Join(dir, "no-root"))
-	require.ErrorContains(t, err, "no-root")
-
-	path := filepath.Join(dir, "file")
-	require.NoError(t, os.WriteFile(path, []byte(`{"msg":"earlier"}`+"\n"), 0o600))
-	for range 2 {
-		audit, err := acpterm.OpenAudit(path, root)
-		require.NoError(t, err)
-		require.NoError(t, audit.Record(t.Context(), &acpterm.DecisionEvent{Verdict: acpterm.Allow}))
-		require.NoError(t, audit.Close())
-	}
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	lines := auditLines(t, data)
-	require.Equal(t, []string{"earlier", "decision", "decision"}, []string{lines[0].Msg, lines[1].Msg, lines[2].Msg})
-	if runtime.GOOS != "windows" {
-		info, err := os.Stat(path)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o600), info.Mode())
-	}
 }

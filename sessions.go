@@ -1,0 +1,173 @@
+package acpterm
+
+// Sessions: their options over the manager's, and what a create of each is held to.
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/latch"
+)
+
+// session is what a manager knows of one.
+type session struct {
+	opened    bool
+	options   SessionOptions
+	roots     []string     // options.Roots, resolved
+	closed    *latch.Latch // CloseSession was called; of one that was opened
+	terminals map[TerminalID]*Terminal
+	alive     int // terminals, those that are being released too
+}
+
+// OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
+// theirs. A session need not be opened to have terminals, unless Options.RequireSessions says so. It fails with
+// ErrInvalidParams if it is open already, the id is empty or a root cannot be resolved. CloseSession ends it.
+func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
+	fail := func(err error) error { return inOperation("open session", id, err) }
+	var own SessionOptions
+	if options != nil {
+		own = *options
+	}
+	own.Env, own.Roots = copyEnv(own.Env), slices.Clone(own.Roots)
+	roots, err := lookups{m.options.Runner}.roots(own.Roots)
+	if err != nil {
+		return fail(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch s := m.sessions[id]; {
+	case id == "":
+		return fail(invalidField("sessionId", "must not be empty"))
+	case s != nil && s.opened:
+		return fail(invalidField("sessionId", "is open already"))
+	case m.closed != nil:
+		return fail(&Error{Kind: ErrClosing})
+	}
+	s := m.sessionLocked(id)
+	s.opened, s.options, s.roots, s.closed = true, own, roots, new(latch.Latch)
+	return nil
+}
+
+// CloseSession forgets a session's options and what was approved in it, has creates that are under way fail with
+// ErrSessionNotFound, and releases its terminals, as ReleaseSession does. In a session that was not opened, creates that are
+// under way go on, and what is approved in them is remembered: open sessions, and set Options.RequireSessions.
+func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
+	m.mu.Lock()
+	if s := m.sessions[id]; s != nil && s.opened {
+		s.closed.Set()
+		s.opened, s.options, s.roots = false, SessionOptions{}, nil
+		m.forgetIfEmptyLocked(id, s)
+	}
+	m.mu.Unlock()
+	m.authorizer.approvals.forget(id)
+	return m.ReleaseSession(ctx, id)
+}
+
+// ReleaseSession releases all terminals of a session, side by side. It returns when all are gone, with the
+// errors of Release joined.
+func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
+	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
+}
+
+// settings are what holds for one create: the session's options over the manager's.
+type settings struct {
+	options Options // with the session's where there are any
+	policy  Policy  // all that apply; nil: none does
+	roots   []string
+	opened  bool
+	closed  *latch.Latch // the session is, if it was opened
+
+	// Options' Timeout and TimeoutFor as they are for a command of this session. It fails if TimeoutFor panics.
+	timeout func(Command) (time.Duration, error)
+}
+
+// settings looks up what holds in a session.
+func (m *Manager) settings(id SessionID) (settings, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known := m.sessions[id]
+	if m.options.RequireSessions && (known == nil || !known.opened) {
+		return settings{}, &Error{Kind: ErrSessionNotFound, SessionID: id}
+	}
+	s := settings{options: m.options}
+	var own SessionOptions
+	if known != nil && known.opened {
+		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
+	}
+	s.options.Dir = cmp.Or(own.Dir, firstOrNone(s.roots), m.options.Dir)
+	s.options.Env = orElse(own.Env, m.options.Env)
+	if own.Wrap != nil {
+		s.options.Wrap = own.Wrap
+	}
+	if own.Limits != nil {
+		s.options.Limits = *own.Limits
+	}
+	s.timeout = func(c Command) (timeout time.Duration, err error) {
+		if m.options.TimeoutFor != nil {
+			err = callHook("TimeoutFor", func() { timeout = m.options.TimeoutFor(id, c) })
+		}
+		return max(cmp.Or(timeout, own.Timeout, m.options.Timeout), 0), err
+	}
+	var all Policies
+	for _, policy := range []Policy{m.options.Policy, own.Policy} {
+		if policy != nil {
+			all = append(all, policy)
+		}
+	}
+	if s.roots != nil {
+		all = append(all, confinement(s.roots)) // last: a record names the rule that allowed, not this one
+	}
+	if all != nil {
+		s.policy = all
+	}
+	return s, nil
+}
+
+func firstOrNone(roots []string) string {
+	if len(roots) == 0 {
+		return ""
+	}
+	return roots[0]
+}
+
+// orElse is a list, or another one if it is nil.
+func orElse(list, other []string) []string {
+	if list != nil {
+		return list
+	}
+	return other
+}
+
+// whileOpen is a context that ends with ctx, with the session if it was opened, and with the manager.
+func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stops := []func() bool{closing.OnSet(func() { cancel(ErrClosing) })}
+	if s.opened {
+		stops = append(stops, s.closed.OnSet(func() { cancel(ErrSessionNotFound) }))
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel(nil)
+	}
+}
+
+// sessionLocked returns a session, and makes it known if it is not.
+func (m *Manager) sessionLocked(id SessionID) *session {
+	s := m.sessions[id]
+	if s == nil {
+		s = &session{terminals: make(map[TerminalID]*Terminal)}
+		m.sessions[id] = s
+	}
+	return s
+}
+
+// forgetIfEmptyLocked forgets a session that there is nothing to know of.
+func (m *Manager) forgetIfEmptyLocked(id SessionID, s *session) {
+	if s.alive == 0 && !s.opened {
+		delete(m.sessions, id)
+	}
+}

@@ -1,0 +1,315 @@
+package acpterm
+
+// How a Terminal ends: its command exits by itself, or its tree is ended step by step by a kill, a release or the timeout.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/proc"
+)
+
+// EscalationStep is one step of how a command is ended: a signal for its whole tree, which is always sent, and how long
+// the tree may take to be gone before the next step.
+type EscalationStep struct {
+	Signal syscall.Signal
+	// Wait is the time until the next step. 0: 5 seconds, and 10 seconds for SIGKILL, after which what still runs counts
+	// as a survivor.
+	Wait time.Duration
+}
+
+func (s EscalationStep) wait() time.Duration {
+	switch {
+	case s.Wait != 0:
+		return s.Wait
+	case s.Signal == syscall.SIGKILL:
+		return 10 * time.Second
+	}
+	return 5 * time.Second
+}
+
+// Kill ends the command and its whole tree: step by step as the manager's escalation table says, then with
+// SIGKILL. It returns when the tree is gone. A second Kill while a step is being waited for forces at once.
+// On a command that has ended it ends what is left of its tree; when nothing is, that is no error.
+//
+// It fails with ErrCancelled when ctx ends first, and the ending goes on; with ErrSurvivors when something
+// withstood.
+func (t *Terminal) Kill(ctx context.Context) error {
+	e := t.beginKill()
+	select {
+	case <-e.done.Done():
+		return e.err
+	case <-ctx.Done():
+		return t.cancelled("kill", ctx)
+	}
+}
+
+// beginKill is the part of Kill that waits for nothing.
+func (t *Terminal) beginKill() *ending {
+	e, begun := t.end(EndedByKill)
+	if !begun {
+		e.forced.Set()
+	}
+	return e
+}
+
+// prepareRelease is called by the manager, with its lock held. What it returns, to be called without, begins to end the
+// tree and the capture; it waits for nothing. after is called when everything has ended, before waits for it return.
+func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
+	begin = func() {}
+	t.retireOnce.Do(func() {
+		e, begun := t.prepareEnd(by)
+		t.busy.Add(1)
+		begin = func() {
+			go func() {
+				defer t.busy.Done()
+				if begun {
+					t.runEnding(e)
+				}
+				t.retire(e)
+				after(t)
+				t.retired.Set()
+			}()
+		}
+	})
+	return begin
+}
+
+// awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
+// goes on.
+func (t *Terminal) awaitRelease(ctx context.Context) error {
+	select {
+	case <-t.retired.Done():
+		return t.retireErr
+	case <-ctx.Done():
+		return t.cancelled("release", ctx)
+	}
+}
+
+// retire is the goroutine of a release.
+func (t *Terminal) retire(e *ending) {
+	for settled := false; !settled; {
+		<-e.done.Done()
+		t.mu.Lock()
+		settled = t.ending == e // else a kill has begun another, because this one failed
+		e, t.released = t.ending, settled
+		t.mu.Unlock()
+	}
+	t.retireErr = e.err
+	if e.err == nil {
+		t.retireErr = t.forgetRecord()
+	}
+	if t.tree != nil {
+		t.source.Stop()
+		t.tree.Close()
+	}
+}
+
+// hurryRelease makes a release that was begun do without grace, and returns when it is complete.
+func (t *Terminal) hurryRelease() {
+	e, _ := t.end(EndedByRelease)
+	e.forced.Set()
+	<-t.retired.Done()
+}
+
+// ending is a tree being ended: one run through the escalation table.
+type ending struct {
+	by     EndedBy     // if the command still runs when it begins
+	forced latch.Latch // what is left of the table is to be skipped
+	done   latch.Latch // the tree is gone, or given up
+	err    error       // once done
+
+	// Under Terminal.mu.
+	over    bool // the tree is gone, or given up
+	reports bool // the command ended before that, and its end is told of with this ending's
+}
+
+// end begins to end the tree, or returns the ending that is under way or was successful. After a release
+// there is no new one. A command that is still being started is ended once it runs.
+func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
+	e, begun = t.prepareEnd(by)
+	if begun {
+		t.busy.Go(func() { t.runEnding(e) })
+	}
+	return e, begun
+}
+
+// prepareEnd is end but for the work, which is runEnding's if it reports true.
+func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ending != nil && (t.released || !t.ending.failed()) {
+		return t.ending, false
+	}
+	e = &ending{by: by}
+	t.ending = e
+	return e, true
+}
+
+// runEnding is the work of an ending that was prepared.
+func (t *Terminal) runEnding(e *ending) {
+	defer e.done.Set()
+	e.err = t.endTree(e)
+	t.mu.Lock()
+	e.over = true
+	reports := e.reports
+	t.mu.Unlock()
+	if reports { // before whoever waits for this ending goes on
+		t.report(e.survivors())
+	}
+	if survivors := e.survivors(); len(survivors) > 0 {
+		t.events.emit(&SurvivorsEvent{Subject: t.subject(), Time: time.Now(), Survivors: survivors})
+	}
+}
+
+// survivors are the processes that withstood an ending that is over.
+func (e *ending) survivors() []int {
+	if failure, ok := errors.AsType[*Error](e.err); ok {
+		return failure.PIDs
+	}
+	return nil
+}
+
+// failed reports whether it is over and something withstood.
+func (e *ending) failed() bool {
+	return e.done.IsSet() && e.err != nil
+}
+
+// endTree ends the tree, if it is not gone.
+func (t *Terminal) endTree(e *ending) error {
+	<-t.started.Done()
+	if t.tree == nil {
+		return nil // it never ran
+	}
+	if survivors := t.escalate(e); len(survivors) > 0 {
+		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
+	}
+	<-t.ended.Done() // the command is gone, so this is near
+	drained := make(chan struct{})
+	t.source.Drain(func() { // what the rest of the tree wrote before it was gone
+		t.ring.settle()
+		close(drained)
+	})
+	<-drained
+	t.tree.Close()
+	t.forgetRecord() // should that fail, the release says so
+	return nil
+}
+
+// escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone. It returns the
+// processes that still run then.
+func (t *Terminal) escalate(e *ending) (survivors []int) {
+	forced, force := context.WithCancel(context.Background())
+	defer force()
+	defer e.forced.OnSet(force)()
+	steps, last := splitEscalation(t.escalation)
+	for _, step := range steps {
+		if forced.Err() != nil {
+			break
+		}
+		if len(t.takeStep(forced, step)) == 0 {
+			return nil
+		}
+	}
+	return t.takeStep(context.Background(), last)
+}
+
+// splitEscalation returns the steps before the last, which is SIGKILL whether the table says so or not.
+func splitEscalation(table []EscalationStep) (steps []EscalationStep, last EscalationStep) {
+	if n := len(table); n > 0 && table[n-1].Signal == syscall.SIGKILL {
+		return table[:n-1], table[n-1]
+	}
+	return table, EscalationStep{Signal: syscall.SIGKILL}
+}
+
+// takeStep sends a step's signal and waits, and returns the processes that still run then.
+func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (left []int) {
+	ctx, cancel := context.WithTimeout(ctx, step.wait())
+	defer cancel()
+	return t.tree.End(ctx, step.Signal)
+}
+
+// expire is what the timeout does. A command that has ended, or is being ended, has won.
+func (t *Terminal) expire() {
+	t.mu.Lock()
+	running := t.state == StateRunning && t.ending == nil
+	t.mu.Unlock()
+	if running {
+		t.end(EndedByTimeout)
+	}
+}
+
+// exited ends the terminal when its output is whole. The command has exited, or that will not be seen.
+func (t *Terminal) exited(e proc.Exit, err error) {
+	if e.Reaped && !t.processes.HostReaps || errors.Is(err, proc.ErrReaped) {
+		t.lost()
+	}
+	t.source.Drain(func() {
+		defer t.busy.Done()
+		t.finish(e, err)
+	})
+}
+
+// finish makes the terminal one whose command has ended. It waits for nothing.
+func (t *Terminal) finish(e proc.Exit, err error) {
+	t.ring.settle()
+	t.mu.Lock()
+	t.endedAt, t.endedBy = time.Now(), EndedByItself
+	ending, reported := t.ending, false
+	if ending != nil {
+		t.endedBy = ending.by
+		reported = !ending.over
+		ending.reports = ending.reports || reported
+	}
+	t.state = t.endedBy.state()
+	switch {
+	case err == nil:
+		t.status, t.exit = statusOf(e), e
+		t.status.Meta = t.endedBy.meta()
+	case errors.Is(err, proc.ErrReaped):
+		t.waitErr = &Error{Op: "wait", Kind: ErrExitLost, SessionID: t.session, TerminalID: t.id, Err: err}
+	default:
+		if errors.Is(err, os.ErrClosed) {
+			err = errUnseen
+		}
+		t.waitErr = &Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
+	}
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.mu.Unlock()
+	t.ended.Set()
+	switch {
+	case ending == nil:
+		t.report(nil)
+	case !reported:
+		t.report(ending.survivors())
+	}
+}
+
+// statusOf is an exit in the protocol's terms.
+func statusOf(e proc.Exit) TerminalExitStatus {
+	if e.Signal != "" {
+		return TerminalExitStatus{Signal: &e.Signal}
+	}
+	return TerminalExitStatus{ExitCode: &e.Code}
+}
+
+// report tells of the command's end.
+func (t *Terminal) report(survivors []int) {
+	if !t.events.heard() {
+		return
+	}
+	event := &EndEvent{
+		Subject: t.subject(), EndedBy: t.EndedBy(), Status: t.exitStatusIfEnded(), Survivors: survivors,
+		CPUTime: t.exit.CPUTime, PeakMemory: t.exit.PeakMemory,
+	}
+	_, event.Started, event.Ended = t.Times()
+	event.Bytes = t.ring.total()
+	event.Dropped = max(0, event.Bytes-t.limit)
+	t.events.emit(event)
+}

@@ -1,0 +1,192 @@
+package acpterm
+
+// From a Terminal to internal/proc or to a Runner: what a process tree is to a terminal, how a command is started, and
+// errors of proc as errors of this package. What differs between systems is in procgroup_unix.go and
+// procgroup_windows.go.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/proc"
+)
+
+// tree is a command that was started and all that it starts: a proc.Tree, or a Runner's (runner.go).
+type tree interface {
+	// OnExit has f called once, when the command has exited, or with an error when that will not be seen.
+	OnExit(f func(proc.Exit, error))
+	// End sends a signal to the whole tree, at least once, and returns when nothing of it runs, or when ctx ends, then
+	// with the processes that do. One goroutine at a time calls it.
+	End(ctx context.Context, sig syscall.Signal) (left []int)
+	// Close gives up what is left of it.
+	Close()
+	PID() int
+	Limits() []proc.Limit
+}
+
+// source is where a terminal's output comes from: a capture.Reader, or a Runner's command.
+type source interface {
+	// Drain calls done, which must not wait, when every byte that was written before the call is in the ring buffer.
+	Drain(done func())
+	// Stop drains, and returns when nothing more comes.
+	Stop()
+}
+
+// start runs the command. The caller has made the terminal known already. same fails if the program is not what was approved.
+func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, same func() error) error {
+	defer t.started.Set()
+	t.command = allowed.proposal.Command
+	t.command.Env = markEnv(t.command.Env, t.id)
+	var err error
+	if o.Runner != nil {
+		err = t.startElsewhere(ctx, o)
+	} else {
+		err = t.startHere(ctx, allowed, o.Wrap, same)
+	}
+	if err != nil {
+		err = inOperation("create", t.session, err)
+		t.fail(err)
+		return err
+	}
+	t.mu.Lock()
+	t.state, t.startedAt = StateRunning, time.Now()
+	if t.timeout > 0 {
+		t.timer = time.AfterFunc(t.timeout, t.expire)
+	}
+	started := t.startedAt
+	t.mu.Unlock()
+	if t.events.heard() {
+		t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
+	}
+	t.busy.Add(1)
+	t.tree.OnExit(t.exited)
+	return t.recordStart(t.tree.PID())
+}
+
+// startHere has this system run the command.
+func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper, same func() error) (err error) {
+	wrapped := Wrapped{Command: t.command}
+	if wrap != nil {
+		panicked := callHook("Wrap", func() { wrapped, err = wrap.Wrap(ctx, allowed.proposal) })
+		defer func() {
+			for _, file := range wrapped.Files {
+				file.Close()
+			}
+		}()
+		if err = cmp.Or(panicked, err); err != nil {
+			return runnerError(ctx, t.command, "the Wrapper failed", err)
+		}
+		wrapped.Command = wrapped.Command.withArgs()
+		wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
+	}
+	if err := t.record(); err != nil {
+		return err
+	}
+	if err := same(); err != nil { // last, since what comes before may take a while
+		return err
+	}
+	command, err := allowed.pinned.start(wrapped.Command)
+	if err != nil {
+		return err
+	}
+	limits, err := t.limits.asked()
+	if err != nil {
+		return err
+	}
+	spec := proc.Spec{
+		Mark:   proc.Mark{Name: terminalVariable, Value: string(t.id)},
+		Cgroup: t.cgroup, Limits: limits, Files: wrapped.Files, Contained: wrapped.PIDNamespace,
+	}
+	if err := setCommand(&spec, command); err != nil {
+		return err
+	}
+	tree, err := t.processes.Start(ctx, spec)
+	if err != nil {
+		if ctx.Err() != nil {
+			return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+		}
+		return t.notStarted(command, err, wrap != nil)
+	}
+	t.tree, t.source = tree, capture.Start(tree.Output(), t.ring, t.busy)
+	return nil
+}
+
+// notStarted is the error for a command that did not start. A program that a Wrapper names is not the agent's.
+func (t *Terminal) notStarted(c Command, err error, wrapped bool) error {
+	err = startError(c, err)
+	if e, ok := err.(*Error); ok && wrapped && (e.Kind == ErrCommandNotFound || e.Kind == ErrNotExecutable) {
+		return &Error{Kind: ErrInternal, Reason: "the Wrapper's program cannot be started", Err: e.Err}
+	}
+	return err
+}
+
+// startElsewhere has a Runner run the command.
+func (t *Terminal) startElsewhere(ctx context.Context, o Options) error {
+	for option, set := range map[string]bool{"Wrap": o.Wrap != nil, "Cgroup": t.cgroup != ""} {
+		if set {
+			return &Error{Kind: ErrInternal, Reason: "Options." + option + " is of no use to commands that Options.Runner runs"}
+		}
+	}
+	tree, err := startElsewhere(ctx, o.Runner, Launch{
+		SessionID: t.session, TerminalID: t.id, Command: t.command, Limits: t.limits,
+	}, t.ring)
+	if err != nil {
+		return err
+	}
+	t.tree, t.source = tree, tree
+	return nil
+}
+
+// fail makes it a terminal whose command never ran.
+func (t *Terminal) fail(err error) {
+	t.ring.Close()
+	t.mu.Lock()
+	t.state, t.waitErr = StateFailed, err
+	t.mu.Unlock()
+	t.ended.Set()
+}
+
+// startError is the error for a command that was resolved and still did not start. The system's error number does not
+// say whether it is about the directory or the program, and either may be gone by now, so startError looks at both
+// again.
+func startError(c Command, err error) error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e // it says what is wrong
+	}
+	if limit, ok := errors.AsType[*proc.LimitError](err); ok {
+		return limitError(limit.Name, limit.Reason, limit.Err)
+	}
+	failed := &Error{Kind: ErrInternal, Command: c.Args[0], Reason: "cannot be started", Err: err}
+	if !failedToExecute(err) {
+		return failed
+	}
+	if _, err := resolveDir(c.Dir, ""); err != nil {
+		return err
+	}
+	_, missing := lookup.Executable(c.Path, c.Env)
+	switch {
+	case errors.Is(missing, fs.ErrNotExist):
+		return &Error{Kind: ErrCommandNotFound, Command: c.Args[0], Err: missing}
+	case errors.Is(err, fs.ErrNotExist):
+		failed.Kind, failed.Field, failed.Reason = ErrNotExecutable, "command", "its interpreter cannot be found"
+	case missing != nil || errors.Is(err, fs.ErrPermission) || isExecFormat(err):
+		failed.Kind, failed.Field = ErrNotExecutable, "command"
+	}
+	return failed
+}
+
+// failedToExecute reports whether an error is of the start of the program itself: from os/exec, or of syscall.StartProcess.
+func failedToExecute(err error) bool {
+	if _, ok := err.(syscall.Errno); ok {
+		return true
+	}
+	e, ok := err.(*os.PathError)
+	return ok && e.Op == "fork/exec"
+}

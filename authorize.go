@@ -107,11 +107,8 @@ const maxChanges = 8
 func (m *Manager) authorize(ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c Command) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
-		look: lookups{m.options.Runner},
+		look: lookups{m.options.Runner}, env: s.options.Env,
 	}}
-	if m.options.Runner != nil {
-		a.proposal.env = s.options.env()
-	}
 	decision := Decision{Verdict: Allow}
 	var answer *Answer // nil: nobody was asked
 	var err error

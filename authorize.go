@@ -43,11 +43,8 @@ func (z *authorizer) authorize(
 ) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
-		look: lookups{z.runner},
+		look: lookups{z.runner}, env: s.options.Env,
 	}}
-	if z.runner != nil {
-		a.proposal.env = s.options.env()
-	}
 	decision := Decision{Verdict: Allow}
 	var answer *Answer // nil: nobody was asked
 	var err error

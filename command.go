@@ -210,7 +210,7 @@ func lookProgram(command, dir string, env []string) (string, error) {
 		return "", &Error{Kind: ErrCommandNotFound, Command: command}
 	}
 	return "", &Error{Kind: ErrNotExecutable, Command: command, Field: "command",
-		Reason: "cannot be executed: " + systemReason(err)}
+		Reason: "cannot be executed: " + lookup.Reason(err)}
 }
 
 // lookupError is an error of lookup.Shell or lookup.CommandLine as one of this package.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // Kind says what is wrong. It is an error itself, so that errors.Is(err, acpterm.ErrTerminalNotFound)
@@ -167,14 +169,5 @@ func fieldError(field string, err error) *Error {
 			return &Error{Kind: ErrInternal, Reason: "the host lacks room", Err: err}
 		}
 	}
-	return invalidField(field, systemReason(err))
-}
-
-// systemReason is the text of the system's error number inside err, without the path that os puts
-// before it, or err's whole text.
-func systemReason(err error) string {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		return errno.Error()
-	}
-	return err.Error()
+	return invalidField(field, lookup.Reason(err))
 }

@@ -53,7 +53,28 @@ type Proposal struct {
 	Requested CreateTerminalRequest
 
 	look lookups  // where it will run
-	env  []string // what it has inherited, which the agent has no part in; set where a Runner looks up
+	env  []string // Options.Env, or the session's
+}
+
+// DirWithin reports whether the command runs in one of some directories or below. They are absolute, without symbolic
+// links, as Roots are. It is false where DirUnknown is true.
+func (p Proposal) DirWithin(dirs ...string) bool {
+	return !p.DirUnknown && slices.ContainsFunc(dirs, func(dir string) bool { return lookup.Within(p.Command.Dir, dir) })
+}
+
+// Remote reports whether Options.Runner runs the command. Its paths are then not of this system.
+func (p Proposal) Remote() bool { return p.look.runner != nil }
+
+// LookPath returns the file of a program, without symbolic links, as the command would find it if the agent set no
+// variables: a name is looked up with the PATH that commands inherit. It fails with ErrCommandNotFound or
+// ErrNotExecutable if there is no such program. ctx is for a Runner's Look.
+func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
+	env := p.env
+	if env == nil && !p.Remote() {
+		env = lookup.HostEnviron()
+	}
+	path, _, err = p.look.file(ctx, Command{Args: []string{program}, Dir: p.Command.Dir, Env: env})
+	return path, err
 }
 
 // Verdict is what a policy says of a command. The zero value denies, and so does a value that is none of the constants.
@@ -134,9 +155,12 @@ func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 // the policy is made in the roots, and in each proposal's directory. A root that cannot be resolved is an error, of kind
 // ErrInvalidParams.
 func ConfineDir(roots ...string) (Policy, error) {
-	resolved, err := resolveRoots(roots)
-	if err != nil {
-		return nil, err
+	resolved := make([]string, len(roots))
+	for i, root := range roots {
+		var err error
+		if resolved[i], err = lookup.RealDir(root); err != nil {
+			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
+		}
 	}
 	return confinement(resolved), nil
 }
@@ -144,17 +168,11 @@ func ConfineDir(roots ...string) (Policy, error) {
 // confinement is ConfineDir's policy. The roots are resolved.
 func confinement(roots []string) Policy {
 	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		if !p.DirUnknown && slices.ContainsFunc(roots, func(root string) bool { return within(p.Command.Dir, root) }) {
+		if p.DirWithin(roots...) {
 			return Decision{Verdict: Allow, Rule: "roots"}
 		}
 		return Decision{Verdict: Deny, Rule: "roots", Reason: "cwd is outside of the directories that commands may run in"}
 	})
-}
-
-// within reports whether a path is a root or below it. Both are absolute and resolved.
-func within(path, root string) bool {
-	relative, err := filepath.Rel(root, path)
-	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
 // Propose is the program that a policy such as policy/shell's has found in a command, as a Proposal of its own, for the
@@ -168,36 +186,12 @@ func (p Proposal) Propose(ctx context.Context, name string, args []string, set [
 	inner.Command.ShellLine = ""
 	looked := inner.Command
 	looked.Env = p.Command.Env
-	found, err := p.look.program(ctx, looked)
-	if err != nil {
+	var err error
+	if inner.Command.Path, inner.Name, err = p.look.file(ctx, looked); err != nil {
 		return Proposal{}, err
-	}
-	inner.Name = filepath.Base(found)
-	if inner.Command.Path, err = p.look.real(found); err != nil {
-		return Proposal{}, &Error{Kind: ErrCommandNotFound, Command: name, Err: err}
 	}
 	return inner, nil
 }
-
-// resolveRoots follows the links of directories.
-func resolveRoots(roots []string) ([]string, error) {
-	var resolved []string
-	for i, root := range roots {
-		field := rootField(i)
-		if !filepath.IsAbs(root) {
-			return nil, invalidField(field, "must be an absolute path")
-		}
-		path, err := filepath.EvalSymlinks(root)
-		if err != nil {
-			return nil, invalidField(field, systemReason(err))
-		}
-		resolved = append(resolved, path)
-	}
-	return resolved, nil
-}
-
-// rootField names a root in errors.
-func rootField(i int) string { return fmt.Sprintf("roots[%d]", i) }
 
 // NoShell denies shell lines, and every program that is a shell by the name of its file or by the name that it is
 // called by.

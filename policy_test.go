@@ -156,6 +156,57 @@ func TestAPolicySeesWhatRuns(t *testing.T) {
 	require.Equal(t, "true && true", policy.seen[1].Command.ShellLine)
 }
 
+// A policy finds a program where the embedder has it, whatever the agent sets.
+func TestProposalLookPath(t *testing.T) {
+	bin, evil := programs(t, "real"), programs(t, "tool", "own")
+	tool := filepath.Join(bin, "real")
+	if runtime.GOOS != "windows" {
+		require.NoError(t, os.Symlink("real", filepath.Join(bin, "tool")))
+	} else {
+		tool = filepath.Join(bin, "tool.exe")
+		require.NoError(t, os.WriteFile(tool, nil, 0o700))
+	}
+	var looked, launched []acpterm.Command
+	for _, remote := range []bool{false, true} {
+		policy := acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
+			require.Equal(t, remote, p.Remote())
+			path, err := p.LookPath(ctx, "tool")
+			require.NoError(t, err)
+			if remote {
+				require.Equal(t, "/bin/x", path)
+				require.Contains(t, looked[len(looked)-1].Env, "PATH="+bin)
+				return acpterm.Decision{}
+			}
+			require.Equal(t, tool, path)
+			_, err = p.LookPath(ctx, "own")
+			require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
+			return acpterm.Decision{}
+		})
+		options := acpterm.Options{Policy: policy, Env: []string{"PATH=" + bin}}
+		if remote {
+			options.Runner = launches{runnerStub{}, &looked, &launched}
+		}
+		m := newManager(t, &options)
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: executable(),
+			Env: []acpterm.EnvVariable{{Name: "PATH", Value: evil}}})
+		require.ErrorIs(t, err, acpterm.ErrDenied)
+	}
+	_, err := acpterm.Proposal{}.LookPath(t.Context(), "no-such-program")
+	require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
+}
+
+func TestProposalDirWithin(t *testing.T) {
+	dir := realTempDir(t)
+	p := acpterm.Proposal{Command: acpterm.Command{Dir: filepath.Join(dir, "a", "b")}}
+	for _, within := range []string{dir, filepath.Join(dir, "a"), filepath.Join(dir, "a", "b")} {
+		require.True(t, p.DirWithin(filepath.Join(dir, "x"), within), within)
+	}
+	require.False(t, p.DirWithin(filepath.Join(dir, "a", "b", "c"), filepath.Join(dir, "a", "bc")))
+	require.False(t, p.DirWithin())
+	p.DirUnknown = true
+	require.False(t, p.DirWithin(dir))
+}
+
 // Behind a link ".." is the parent of what the link leads to, as for the system, in a command and in PATH.
 func TestProgramBehindALinkAndBack(t *testing.T) {
 	if runtime.GOOS == "windows" {

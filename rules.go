@@ -151,16 +151,13 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 		return c, fmt.Errorf("program %q must be a name or an absolute path", r.Program)
 	}
 	if r.Dir != "" {
-		if !filepath.IsAbs(r.Dir) {
-			return c, fmt.Errorf("dir must be an absolute path")
-		}
-		if c.dir, err = filepath.EvalSymlinks(r.Dir); err != nil {
-			return c, fmt.Errorf("dir: %s", systemReason(err))
+		if c.dir, err = lookup.RealDir(r.Dir); err != nil {
+			return c, fmt.Errorf("dir: %w", err)
 		}
 	}
 	if r.Program != "" {
 		c.base = filepath.Base(r.Program)
-		if found, err := lookProgram(r.Program, string(filepath.Separator), env); err == nil {
+		if found, err := lookup.Program(r.Program, string(filepath.Separator), env); err == nil {
 			c.base = filepath.Base(found) // with the extension, on Windows
 			c.path, _ = filepath.EvalSymlinks(found)
 		}
@@ -170,14 +167,13 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 
 // at is the rule with its names looked up where a proposal's command will run.
 func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
-	if p.look.runner == nil {
+	if !p.Remote() {
 		return c
 	}
 	c.base, c.path, c.dir = "", "", c.Dir
 	if c.Program != "" {
 		c.base = filepath.Base(c.Program)
-		found, err := p.look.program(ctx, Command{Args: []string{c.Program}, Dir: p.Command.Dir, Env: p.env})
-		if err == nil {
+		if found, err := p.LookPath(ctx, c.Program); err == nil {
 			c.base, c.path = filepath.Base(found), found
 		}
 	}
@@ -187,9 +183,7 @@ func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
 // matches reports whether all conditions hold. Arguments and directories that are not known satisfy those of a rule that
 // denies, and no others.
 func (c compiledRule) matches(p Proposal) bool {
-	switch {
-	case c.dir == "":
-	case p.DirUnknown && c.Verdict != Deny, !p.DirUnknown && !within(p.Command.Dir, c.dir):
+	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == Deny) {
 		return false
 	}
 	if p.ArgsUnknown && (c.Args != nil || c.AnyArg != nil) {
@@ -242,7 +236,7 @@ func (c compiledRule) checkExamples(env []string) error {
 				return fmt.Errorf("an example of %s is empty", examples.name)
 			}
 			program := c.Program == "" || example[0] == c.Program
-			if found, err := lookProgram(example[0], string(filepath.Separator), env); err == nil && !program {
+			if found, err := lookup.Program(example[0], string(filepath.Separator), env); err == nil && !program {
 				path, _ := filepath.EvalSymlinks(found)
 				program = c.matchesProgram(filepath.Base(found), path)
 			}

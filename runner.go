@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -263,26 +264,43 @@ func (l lookups) shell(ctx context.Context, c Command, line string) (_ Command, 
 	return c, err
 }
 
-// real returns a program's file without links.
-func (l lookups) real(path string) (string, error) {
-	if l.runner == nil {
-		return filepath.EvalSymlinks(path)
+// file returns the file of a command's program without links, and the last part of the path that it was found at.
+func (l lookups) file(ctx context.Context, c Command) (path, name string, err error) {
+	found, err := l.program(ctx, c)
+	if err != nil {
+		return "", "", err
 	}
-	return path, nil
+	if path = found; l.runner == nil {
+		if path, err = filepath.EvalSymlinks(found); err != nil {
+			return "", "", &Error{Kind: ErrCommandNotFound, Command: c.Args[0], Err: err}
+		}
+	}
+	return path, filepath.Base(found), nil
 }
 
 // roots are directories without links.
 func (l lookups) roots(roots []string) ([]string, error) {
-	if l.runner == nil {
-		return resolveRoots(roots)
+	if len(roots) == 0 && l.runner == nil {
+		return nil, nil
 	}
-	cleaned := slices.Clone(roots)
+	resolved := slices.Clone(roots)
 	for i, root := range roots {
-		dir, err := l.dir(root, root)
-		if err != nil || root == "" {
-			return nil, invalidField(rootField(i), "must be an absolute path")
+		var err error
+		if resolved[i], err = l.root(root); err != nil {
+			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
 		}
-		cleaned[i] = dir
 	}
-	return cleaned, nil
+	return resolved, nil
+}
+
+// root is a directory without links.
+func (l lookups) root(root string) (string, error) {
+	if l.runner == nil {
+		return lookup.RealDir(root)
+	}
+	dir, err := l.dir(root, root)
+	if err != nil || root == "" {
+		return "", errors.New("must be an absolute path")
+	}
+	return dir, nil
 }

@@ -18,6 +18,33 @@ type FieldError struct{ Field, Reason string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
 
+// Reason is the text of the system's error number inside err, without the path that os puts before it, or err's whole
+// text.
+func Reason(err error) string {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// Within reports whether a path is dir or below it. Both are absolute and without symbolic links.
+func Within(path, dir string) bool {
+	relative, err := filepath.Rel(dir, path)
+	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
+}
+
+// RealDir returns a directory, an absolute path, without symbolic links. Its error does not name the directory.
+func RealDir(dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		return "", errors.New("must be an absolute path")
+	}
+	resolved, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", errors.New(Reason(err))
+	}
+	return resolved, nil
+}
+
 // HostDir is os.Getwd, which looks at two directories to find whether PWD names the one that this process is in. Most
 // often its name says so.
 func HostDir() (string, error) {

@@ -170,17 +170,12 @@ func resolveDir(cwd, fallback string) (string, error) {
 	return cwd, nil
 }
 
-// terminalVariable is in every command's environment. It lists the terminals that a process runs in, separated
-// by colons: more than one if a client like this one was started in a terminal of another. It finds what has left
-// its command's session.
-const terminalVariable = "ACPTERM_TERMINAL"
-
 // markEnv is an environment with a terminal added to the list.
 func markEnv(env []string, id TerminalID) []string {
 	marked := make([]string, 0, len(env)+1)
 	list := string(id)
 	for _, variable := range env {
-		if name, outer, _ := lookup.Cut(variable); lookup.Key(name) == terminalVariable {
+		if name, outer, _ := lookup.Cut(variable); lookup.Key(name) == lookup.TerminalVariable {
 			if outer != "" {
 				list = outer + ":" + list
 			}
@@ -188,7 +183,7 @@ func markEnv(env []string, id TerminalID) []string {
 		}
 		marked = append(marked, variable)
 	}
-	return append(marked, terminalVariable+"="+list)
+	return append(marked, lookup.TerminalVariable+"="+list)
 }
 
 // mergeEnv is lookup.Merge with a request's variables.

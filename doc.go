@@ -70,7 +70,7 @@
 // ([Options].Approve). [Rules] are a policy written down as data; [ConfineDir], [AllowVariables], [NoShell] and others
 // are ready-made; [Policies] joins them, and the strictest wins. [Manager.OpenSession] gives a session a policy of its
 // own, and directories that it may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox
-// such as [NewBubblewrap]'s, and [Options].Record puts every decision on record before its command runs, in a file by
+// such as the package bubblewrap's, and [Options].Record puts every decision on record before its command runs, in a file by
 // the package audit.
 //
 //	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Record: log.Record})

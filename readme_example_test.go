@@ -113,7 +113,7 @@ func guarded(
 		Policy:          acpterm.Policies{policy, acpterm.AllowVariables(acpterm.SafeVariables()...)},
 		Approve:         askTheUser, // once, for this session, always, never; cancelled with the request
 		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
-		Wrap:            sandbox,          // acpterm.NewBubblewrap(nil), on Linux
+		Wrap:            sandbox,          // bubblewrap.New(nil), on Linux
 		Record:          decisions.Record, // audit.Open("audit.json", roots...)
 	}), nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"syscall"
 
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 	"github.com/acpterm/acpterm/internal/procfs"
 )
@@ -15,7 +16,7 @@ func endRemains(ctx context.Context, all []*remains) {
 	trees := make([]*proc.Abandoned, len(all))
 	for i, r := range all {
 		trees[i] = &proc.Abandoned{
-			Mark:   proc.Mark{Name: terminalVariable, Value: r.Terminal},
+			Mark:   proc.Mark{Name: lookup.TerminalVariable, Value: r.Terminal},
 			Leader: procfs.ID{PID: r.Leader.PID, Started: r.Leader.Started},
 			Cgroup: r.Cgroup,
 		}

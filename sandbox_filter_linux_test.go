@@ -17,6 +17,7 @@ import (
 	"unsafe"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/bubblewrap"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -76,7 +77,7 @@ func TestSandboxRefusesSystemCalls(t *testing.T) {
 		attempts = append(attempts, test.attempt)
 	}
 	root := t.TempDir()
-	got := probe(t, sandboxManager(t, acpterm.BubblewrapOptions{}, root), root, attempts...)
+	got := probe(t, sandboxManager(t, bubblewrap.Options{}, root), root, attempts...)
 	for i, test := range tests {
 		assert.Equal(t, test.want, got[i], "%v", test.attempt)
 	}
@@ -101,7 +102,7 @@ func TestSandboxAllowsSystemCalls(t *testing.T) {
 	t.Run("outside", func(t *testing.T) {
 		outside = probe(t, newManager(t, nil), root, attempts...)
 	})
-	require.Equal(t, outside, probe(t, sandboxManager(t, acpterm.BubblewrapOptions{}, root), root, attempts...))
+	require.Equal(t, outside, probe(t, sandboxManager(t, bubblewrap.Options{}, root), root, attempts...))
 }
 
 func TestSandboxHidesKeys(t *testing.T) {
@@ -116,7 +117,7 @@ func TestSandboxHidesKeys(t *testing.T) {
 	require.Equal(t, "the key", inUser.result())
 
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	got := probe(t, m, root, inUser, inSession, attempt{"read", "/proc/keys"}, attempt{"read", "/proc/key-users"})
 	require.Equal(t, []string{noSuchCall, noSuchCall, denied, denied}, got)
 }
@@ -127,7 +128,7 @@ func TestSandboxRefusesOtherArchitectures(t *testing.T) {
 		t.Skip("programs of another architecture are only made for amd64 here")
 	}
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	const x32 = 0x40000000
 	require.Equal(t, []string{noSuchCall, noSuchCall}, probe(t, m, root,
 		systemCall(x32|unix.SYS_GETPID), systemCall(x32|unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM)))
@@ -169,7 +170,7 @@ func exitsOnI386(code byte) []byte {
 
 func TestSandboxWithoutASyscallFilter(t *testing.T) {
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{NoSyscallFilter: true}, root)
+	m := sandboxManager(t, bubblewrap.Options{NoSyscallFilter: true}, root)
 	packets := systemCall(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW)
 	require.NotEqual(t, noSuchFamily, probe(t, m, root, packets)[0])
 }
@@ -179,8 +180,8 @@ func hostThatCannotFilter([]string) {
 	if err := refuseFilters(); err != nil {
 		panic(err)
 	}
-	for _, options := range []acpterm.BubblewrapOptions{{}, {NoSyscallFilter: true}} {
-		_, err := acpterm.NewBubblewrap(&options)
+	for _, options := range []bubblewrap.Options{{}, {NoSyscallFilter: true}} {
+		_, err := bubblewrap.New(&options)
 		fmt.Printf("%q\n", fmt.Sprint(err))
 	}
 }

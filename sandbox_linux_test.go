@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/bubblewrap"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -170,11 +171,11 @@ func needsBubblewrap(t testing.TB) {
 }
 
 // sandboxManager is a manager whose commands are sandboxed and can see the test's binary. Session "s" has the roots.
-func sandboxManager(t testing.TB, o acpterm.BubblewrapOptions, roots ...string) *acpterm.Manager {
+func sandboxManager(t testing.TB, o bubblewrap.Options, roots ...string) *acpterm.Manager {
 	t.Helper()
 	needsBubblewrap(t)
 	o.ReadOnly = append(o.ReadOnly, filepath.Dir(executable()))
-	w, err := acpterm.NewBubblewrap(&o)
+	w, err := bubblewrap.New(&o)
 	require.NoError(t, err)
 	m := newManager(t, &acpterm.Options{Wrap: w, Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 2 * time.Second}}})
 	if roots != nil {
@@ -222,7 +223,7 @@ func TestSandboxConfinesWriting(t *testing.T) {
 	require.NoError(t, os.Mkdir(odd, 0o700))
 	home, err := os.UserHomeDir()
 	require.NoError(t, err)
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root, odd)
+	m := sandboxManager(t, bubblewrap.Options{}, root, odd)
 	for _, test := range []struct {
 		attempt
 		want []string
@@ -268,7 +269,7 @@ func TestSandboxConfinesWriting(t *testing.T) {
 // Without roots nothing is writable but what is lost.
 func TestSandboxWithoutRoots(t *testing.T) {
 	dir := outsideTmp(t)
-	m := sandboxManager(t, acpterm.BubblewrapOptions{})
+	m := sandboxManager(t, bubblewrap.Options{})
 	require.Equal(t, []string{readOnlyFS, done}, probe(t, m, dir, attempt{"write", dir + "/x"}, attempt{"write", "/tmp/x"}))
 	link := filepath.Join(dir, "link")
 	require.NoError(t, os.Symlink("/etc", link))
@@ -298,7 +299,7 @@ func TestSandboxHidesProcesses(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { unix.SysvShmCtl(segment, unix.IPC_RMID, nil) })
 
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	got := probe(t, m, root, attempt{What: "processes"},
 		attempt{"signal", strconv.Itoa(other.Process.Pid)}, attempt{"signal", strconv.Itoa(os.Getpid())},
 		attempt{"read", fmt.Sprintf("/proc/%d/environ", os.Getpid())}, attempt{"shm", strconv.Itoa(0x61637074)})
@@ -320,21 +321,21 @@ func TestSandboxHasNoNetwork(t *testing.T) {
 	listen("unix", outside+"/socket")
 	attempts := []attempt{{"dial", tcp}, {"dial", "unix " + abstract}, {"dial", "unix " + outside + "/socket"}}
 	t.Run("off", func(t *testing.T) {
-		m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+		m := sandboxManager(t, bubblewrap.Options{}, root)
 		got := probe(t, m, root, attempts...)
 		require.Contains(t, []string{"network is unreachable", "connection refused"}, got[0])
 		require.Equal(t, "connection refused", got[1])
 		require.Equal(t, done, got[2], "should this ever fail, the documentation has good news to tell")
 	})
 	t.Run("on", func(t *testing.T) {
-		m := sandboxManager(t, acpterm.BubblewrapOptions{Network: true}, root)
+		m := sandboxManager(t, bubblewrap.Options{Network: true}, root)
 		require.Equal(t, []string{done, done, done}, probe(t, m, root, attempts...))
 		if _, err := os.Stat("/etc/resolv.conf"); err == nil {
 			require.Equal(t, []string{done}, probe(t, m, root, attempt{"read", "/etc/resolv.conf"}))
 		}
 	})
 	t.Run("hidden socket", func(t *testing.T) {
-		m := sandboxManager(t, acpterm.BubblewrapOptions{Hidden: []string{outside + "/socket"}}, root)
+		m := sandboxManager(t, bubblewrap.Options{Hidden: []string{outside + "/socket"}}, root)
 		require.Equal(t, "connection refused", probe(t, m, root, attempts[2])[0])
 	})
 }
@@ -349,7 +350,7 @@ func TestSandboxOptions(t *testing.T) {
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(cache, link))
-	m := sandboxManager(t, acpterm.BubblewrapOptions{
+	m := sandboxManager(t, bubblewrap.Options{
 		Writable: []string{link, filepath.Join(root, "git"), filepath.Join(root, "key")}, // the latter two in vain
 		ReadOnly: []string{filepath.Join(root, "git"), filepath.Join(root, "secret/seen")},
 		Hidden:   []string{filepath.Join(root, "key"), filepath.Join(root, "secret")},
@@ -384,7 +385,7 @@ func TestSandboxWithARootInAnother(t *testing.T) {
 	outer, outside := t.TempDir(), outsideTmp(t)
 	inner := filepath.Join(outer, "inner")
 	require.NoError(t, os.Mkdir(inner, 0o700))
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, outer, inner)
+	m := sandboxManager(t, bubblewrap.Options{}, outer, inner)
 	require.Equal(t, []string{done}, probe(t, m, inner, attempt{"write", inner + "/x"}))
 	require.NoError(t, os.RemoveAll(inner))
 	require.NoError(t, os.Symlink(outside, inner))
@@ -393,14 +394,14 @@ func TestSandboxWithARootInAnother(t *testing.T) {
 
 func TestSandboxRefusesWhatWouldUndoIt(t *testing.T) {
 	needsBubblewrap(t)
-	for _, options := range []acpterm.BubblewrapOptions{
+	for _, options := range []bubblewrap.Options{
 		{Writable: []string{"/"}}, {Writable: []string{"/proc/sys"}}, {Hidden: []string{"relative"}}, {ReadOnly: []string{"/missing"}},
 		{Writable: []string{"/proc/self/root"}}, {ReadOnly: []string{"/dev"}}, {Writable: []string{"/sys"}},
 	} {
-		_, err := acpterm.NewBubblewrap(&options)
+		_, err := bubblewrap.New(&options)
 		require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%v", options)
 	}
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, "/")
+	m := sandboxManager(t, bubblewrap.Options{}, "/")
 	_, err := m.Create(t.Context(), childRequest("pwd"))
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 }
@@ -409,13 +410,13 @@ func TestSandboxRefusesWhatWouldUndoIt(t *testing.T) {
 func TestBubblewrapMustWork(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
-	_, err := acpterm.NewBubblewrap(nil)
+	_, err := bubblewrap.New(nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.ErrorIs(t, err, exec.ErrNotFound)
 
 	script := "#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte(script), 0o700))
-	_, err = acpterm.NewBubblewrap(nil)
+	_, err = bubblewrap.New(nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.ErrorContains(t, err, "No permissions to create new namespace")
 }
@@ -423,7 +424,7 @@ func TestBubblewrapMustWork(t *testing.T) {
 // The command's environment is its own and not bwrap's, which runs outside; nor can others see it.
 func TestSandboxEnvironment(t *testing.T) {
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	req := childRequest("environ")
 	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "s3cr3t\n=x"}, {Name: "EMPTY"}, {Name: "LD_PRELOAD", Value: root + "/evil.so"}}
 	term := create(t, m, req)
@@ -473,7 +474,7 @@ __attribute__((constructor)) static void evil(void) {
 }`, outside)), 0o600))
 	output, err := exec.Command(compiler, "-shared", "-fPIC", "-w", "-o", root+"/evil.so", source).CombinedOutput()
 	require.NoError(t, err, "%s", output)
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	out := run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "/bin/true",
 		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: root + "/evil.so"}}})
 	require.Contains(t, out.Output, "loaded\n", "in the sandbox it is")
@@ -495,7 +496,7 @@ func sandboxTree(t testing.TB, mark string) (pids []int) {
 
 func TestSandboxExits(t *testing.T) {
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	for _, code := range []uint32{0, 1, 7, 255} {
 		require.Equal(t, code, *run(t, m, childRequest("exit", fmt.Sprint(code))).ExitStatus.ExitCode)
 	}
@@ -516,7 +517,7 @@ func TestSandboxExits(t *testing.T) {
 // Programs that have several uses go by the last part of their name.
 func TestSandboxKeepsNames(t *testing.T) {
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	for _, name := range []string{"called", "a=b"} {
 		link := filepath.Join(root, name)
 		require.NoError(t, os.Symlink(executable(), link))
@@ -527,7 +528,7 @@ func TestSandboxKeepsNames(t *testing.T) {
 
 func TestSandboxKills(t *testing.T) {
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	polite := create(t, m, childRequest("polite"))
 	awaitOutput(t, polite, "ready")
 	tree := sandboxTree(t, string(polite.ID()))
@@ -562,7 +563,7 @@ func TestSandboxKills(t *testing.T) {
 // What a command leaves running ends with it, though it has left everything that it could be found by.
 func TestSandboxEndsWhatTheCommandLeft(t *testing.T) {
 	root := t.TempDir()
-	m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+	m := sandboxManager(t, bubblewrap.Options{}, root)
 	for _, child := range []string{"vanished", "daemon"} { // they begin a "quiet" one
 		before := processesOf(t)
 		term := create(t, m, childRequest(child))
@@ -639,7 +640,7 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			socket := filepath.Join(root, "socket")
-			m := sandboxManager(t, acpterm.BubblewrapOptions{}, root)
+			m := sandboxManager(t, bubblewrap.Options{}, root)
 			term := create(t, m, childRequest("sends-its-output", socket))
 
 			// It is younger than the command and no child of the manager's process.
@@ -674,7 +675,7 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 // sandboxUnprivileged is the child that hosts a sandboxed command without being root: ROOT OUTSIDE.
 func sandboxUnprivileged(args []string) {
 	root, outside := args[0], args[1]
-	w, err := acpterm.NewBubblewrap(&acpterm.BubblewrapOptions{ReadOnly: []string{filepath.Dir(executable())}})
+	w, err := bubblewrap.New(&bubblewrap.Options{ReadOnly: []string{filepath.Dir(executable())}})
 	if err != nil {
 		fmt.Println("cannot:", err)
 		return

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/bubblewrap"
 	"github.com/stretchr/testify/require"
 )
 
 // On an architecture without a filter there is no sandbox, unless one without a filter is asked for.
 func TestBubblewrapKnowsNoFilter(t *testing.T) {
 	needsBubblewrap(t)
-	_, err := acpterm.NewBubblewrap(nil)
+	_, err := bubblewrap.New(nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "NoSyscallFilter")
-	_, err = acpterm.NewBubblewrap(&acpterm.BubblewrapOptions{NoSyscallFilter: true})
+	_, err = bubblewrap.New(&bubblewrap.Options{NoSyscallFilter: true})
 	require.NoError(t, err)
 }

@@ -101,7 +101,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		return err
 	}
 	spec := proc.Spec{
-		Mark:   proc.Mark{Name: terminalVariable, Value: string(t.id)},
+		Mark:   proc.Mark{Name: lookup.TerminalVariable, Value: string(t.id)},
 		Cgroup: t.cgroup, Limits: limits, Files: wrapped.Files, Contained: wrapped.PIDNamespace,
 	}
 	if err := setCommand(&spec, command); err != nil {

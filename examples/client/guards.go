@@ -7,6 +7,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/bubblewrap"
 )
 
 // guards are what was asked for; the rest is nil.
@@ -29,7 +30,7 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 		}
 		g.asker = newAsker(in, out, screen)
 	}
-	var sandbox acpterm.BubblewrapOptions
+	var sandbox bubblewrap.Options
 	if opts.audit != "" {
 		if g.audit, err = audit.Open(opts.audit, opts.roots...); err != nil {
 			return g, fmt.Errorf("-audit: %w", err)
@@ -37,7 +38,7 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 	}
 	if opts.sandbox {
 		sandbox.Network = opts.network
-		if g.wrap, err = acpterm.NewBubblewrap(&sandbox); err != nil {
+		if g.wrap, err = bubblewrap.New(&sandbox); err != nil {
 			return g, fmt.Errorf("-sandbox: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/bubblewrap"
 )
 
 // config is what the flags say.
@@ -48,7 +49,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	}
 	var sandbox acpterm.Wrapper
 	if c.sandbox {
-		if sandbox, err = acpterm.NewBubblewrap(&acpterm.BubblewrapOptions{Hidden: []string{state}}); err != nil {
+		if sandbox, err = bubblewrap.New(&bubblewrap.Options{Hidden: []string{state}}); err != nil {
 			return nil, err
 		}
 	}

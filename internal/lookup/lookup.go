@@ -18,6 +18,11 @@ type FieldError struct{ Field, Reason string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
 
+// TerminalVariable is in every command's environment. It lists the ids of the terminals that a process runs in, separated
+// by colons: more than one if a host was started in a terminal of another. It finds processes that left their command's
+// session.
+const TerminalVariable = "ACPTERM_TERMINAL"
+
 // Reason is the text of the system's error number inside err, without the path that os puts before it, or err's whole
 // text.
 func Reason(err error) string {

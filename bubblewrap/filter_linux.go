@@ -1,4 +1,4 @@
-package bwrap
+package bubblewrap
 
 // The system calls that commands in bubblewrap are refused: those that reach what no namespace confines, and those
 // into parts of the kernel that few programs need and many attacks use. man 2 seccomp describes the filter's form.
@@ -58,8 +58,8 @@ func syscallFilter() ([]byte, error) {
 	case "arm64":
 		architecture = unix.AUDIT_ARCH_AARCH64
 	default:
-		return nil, &Error{Err: errors.ErrUnsupported,
-			Reason: "no filter of system calls is known for " + runtime.GOARCH + ", see BubblewrapOptions.NoSyscallFilter"}
+		return nil, internalError("no filter of system calls is known for "+runtime.GOARCH+", see Options.NoSyscallFilter",
+			errors.ErrUnsupported)
 	}
 	return binary.Append(nil, binary.NativeEndian, syscallProgram(architecture))
 }

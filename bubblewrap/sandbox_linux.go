@@ -1,23 +1,25 @@
-package bwrap
+package bubblewrap
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Sandbox is the sandbox of some options. It does not change once it is made, and may be used concurrently.
+// Sandbox is an acpterm.Wrapper that runs commands with bubblewrap. New makes one. It does not change once it is made, and
+// may be used concurrently.
 type Sandbox struct {
 	program string // bwrap
 	network bool
@@ -46,17 +48,17 @@ const (
 // with it before that has answered.
 const passedOver = "HUP,INT,QUIT,USR1,USR2,ALRM,TERM"
 
-// maxBubblewrapArgs is how many arguments bwrap takes, the command's included.
-const maxBubblewrapArgs = 9000
+// maxArgs is how many arguments bwrap takes, the command's included.
+const maxArgs = 9000
 
-// New finds bwrap and tries what commands will have, which takes some runs of it. It fails with an *Error.
-func New(o Options) (*Sandbox, error) {
+// newSandbox finds bwrap and tries what commands will have, which takes some runs of it.
+func newSandbox(o Options) (*Sandbox, error) {
 	program, err := exec.LookPath("bwrap")
 	if err == nil {
 		program, err = filepath.EvalSymlinks(program)
 	}
 	if err != nil {
-		return nil, &Error{Reason: "bwrap cannot be found", Err: err}
+		return nil, internalError("bwrap cannot be found", err)
 	}
 	b := &Sandbox{program: program, network: o.Network}
 	if !o.NoSyscallFilter {
@@ -85,7 +87,7 @@ func New(o Options) (*Sandbox, error) {
 	} {
 		for i, path := range list.paths {
 			if err := b.addOption(list.kind, path); err != nil {
-				return nil, fieldError(fmt.Sprintf("%s[%d]", list.field, i), systemReason(err))
+				return nil, fieldError(fmt.Sprintf("%s[%d]", list.field, i), lookup.Reason(err))
 			}
 		}
 	}
@@ -116,7 +118,7 @@ func (b *Sandbox) addOption(kind mountKind, path string) error {
 
 // checkMount refuses paths that would undo the sandbox.
 func checkMount(path string) error {
-	if path == "/" || path == "/dev" || within(path, "/proc") || within(path, "/sys") {
+	if path == "/" || path == "/dev" || lookup.Within(path, "/proc") || lookup.Within(path, "/sys") {
 		return fmt.Errorf("%q cannot be made part of a sandbox", path)
 	}
 	return nil
@@ -146,40 +148,42 @@ func (b *Sandbox) try() error {
 	defer cancel()
 	trial := *b
 	trial.mounts = append(slices.Clone(b.mounts), mount{filepath.Dir(b.program), readOnly})
-	wrapped, err := trial.Wrap(Command{
-		Path: b.program, Name: filepath.Base(b.program), Args: []string{b.program, "--version"}, Dir: "/",
+	wrapped, err := trial.wrap(acpterm.Proposal{
+		Name:    filepath.Base(b.program),
+		Command: acpterm.Command{Path: b.program, Args: []string{b.program, "--version"}, Dir: "/"},
 	})
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, wrapped.Args[0])
-	cmd.Args, cmd.Dir, cmd.Env, cmd.ExtraFiles = wrapped.Args, "/", []string{}, wrapped.Files
+	cmd := exec.CommandContext(ctx, wrapped.Command.Path)
+	cmd.Args, cmd.Dir, cmd.Env, cmd.ExtraFiles = wrapped.Command.Args, "/", []string{}, wrapped.Files
 	output, err := cmd.CombinedOutput()
 	for _, file := range wrapped.Files {
 		file.Close()
 	}
 	if err != nil {
-		return &Error{Err: err,
-			Reason: "bwrap does not work here: " + strings.TrimSpace(strings.ToValidUTF8(string(output), "\uFFFD"))}
+		said := strings.TrimSpace(strings.ToValidUTF8(string(output), "\uFFFD"))
+		return internalError("bwrap does not work here: "+said, err)
 	}
 	return nil
 }
 
-// Wrap returns what to start so that bwrap runs a command. It fails with an *Error.
-func (b *Sandbox) Wrap(c Command) (Wrapped, error) {
-	mounts, err := b.mountsFor(c.Roots)
+// wrap returns what to start so that bwrap runs a command.
+func (b *Sandbox) wrap(p acpterm.Proposal) (wrapped acpterm.Wrapped, err error) {
+	c := p.Command
+	mounts, err := b.mountsFor(p.Roots)
 	if err != nil {
-		return Wrapped{}, err
+		return wrapped, err
 	}
 	if !visible(c.Dir, mounts) {
-		return Wrapped{}, fieldError("cwd", "is not in the sandbox")
+		return wrapped, fieldError("cwd", "is not in the sandbox")
 	}
 	if !visible(c.Path, mounts) {
-		return Wrapped{}, fieldError("command", "is not in the sandbox")
+		return wrapped, fieldError("command", "is not in the sandbox")
 	}
 	options := b.options(mounts)
 	// The program is looked up once, and old versions give it no other name than its path.
-	path, name := c.Path, cmp.Or(c.Name, filepath.Base(c.Path))
+	path, name := c.Path, cmp.Or(p.Name, filepath.Base(c.Path))
 	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != name {
 		path = "/dev/acpterm/" + strings.ReplaceAll(name, "=", "_") // "=" would be a variable, to env
 		options = append(options, "--symlink", c.Path, path)
@@ -192,7 +196,7 @@ func (b *Sandbox) Wrap(c Command) (Wrapped, error) {
 	var outside []string
 	for _, variable := range c.Env {
 		switch name, value, _ := strings.Cut(variable, "="); name {
-		case c.Outside:
+		case lookup.TerminalVariable: // the manager adds to it
 			outside = append(outside, variable)
 		case "": // which setenv refuses
 		default:
@@ -209,14 +213,15 @@ func (b *Sandbox) Wrap(c Command) (Wrapped, error) {
 		}
 	}
 	args = append(append(args, path), c.Args[1:]...)
-	if len(args)+len(options) > maxBubblewrapArgs {
-		return Wrapped{}, fieldError("args", "are more than bwrap takes")
+	if len(args)+len(options) > maxArgs {
+		return wrapped, fieldError("args", "are more than bwrap takes")
 	}
 	files, err := b.files(options)
 	if err != nil {
-		return Wrapped{}, &Error{Err: err}
+		return wrapped, internalError("", err)
 	}
-	return Wrapped{Args: args, Env: outside, Files: files}, nil
+	command := acpterm.Command{Path: args[0], Args: args, Dir: c.Dir, Env: outside}
+	return acpterm.Wrapped{Command: command, Files: files, PIDNamespace: true}, nil
 }
 
 // mountsFor are the sandbox's mounts for a session with these roots, the outer ones first, one of each path.
@@ -240,7 +245,7 @@ func (b *Sandbox) mountsFor(roots []string) ([]mount, error) {
 		}
 		// A command may have put a link there, in what it can write to: another one would be given what it leads to.
 		if resolved, err := filepath.EvalSymlinks(m.path); err != nil || resolved != m.path {
-			return nil, &Error{Reason: fmt.Sprintf("%q is not what it was when the sandbox was made", m.path), Err: err}
+			return nil, internalError(fmt.Sprintf("%q is not what it was when the sandbox was made", m.path), err)
 		}
 		mounts = append(mounts, m)
 	}
@@ -250,7 +255,7 @@ func (b *Sandbox) mountsFor(roots []string) ([]mount, error) {
 // innermost is the mount that a path is in. All but what is in a mount is read-only.
 func innermost(path string, mounts []mount) mount {
 	for _, m := range slices.Backward(mounts) {
-		if within(path, m.path) {
+		if lookup.Within(path, m.path) {
 			return m
 		}
 	}
@@ -340,20 +345,4 @@ func memoryFile(name string, content []byte) (*os.File, error) {
 		return nil, err
 	}
 	return file, nil
-}
-
-func fieldError(field, reason string) *Error { return &Error{Field: field, Reason: reason} }
-
-// systemReason is an error's text without the path, which the caller knows.
-func systemReason(err error) string {
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		return errno.Error()
-	}
-	return err.Error()
-}
-
-// within reports whether a path is root or in it. Both are absolute.
-func within(path, root string) bool {
-	relative, err := filepath.Rel(root, path)
-	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }

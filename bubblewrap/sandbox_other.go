@@ -1,0 +1,14 @@
+//go:build !linux
+
+package bubblewrap
+
+import "github.com/acpterm/acpterm"
+
+// Sandbox is an acpterm.Wrapper. There is none on this system.
+type Sandbox struct{}
+
+func newSandbox(Options) (*Sandbox, error) { return nil, internalError("bubblewrap is for Linux", nil) }
+
+func (*Sandbox) wrap(acpterm.Proposal) (acpterm.Wrapped, error) {
+	return acpterm.Wrapped{}, internalError("bubblewrap is for Linux", nil)
+}

@@ -18,29 +18,29 @@ import (
 // Question.Unverified.
 const MaxVerifiedSize = pin.MaxVerifiedSize
 
-// Question is a command that somebody is asked about, and why.
+// Question is a command that a person is asked about, and why.
 type Question struct {
 	Proposal
 	Rule, Reason string // the Decision's
 
-	// Unverified are the program's files whose contents cannot be compared before the start with what they were when
-	// the question was asked: they are larger than MaxVerifiedSize, or cannot be read. The program's files are its own,
-	// and of a script also its interpreter's. Show them: a process that can write to such a file can change what runs.
+	// Unverified are those of the program's files that are not compared, right before the start, with what they were at
+	// the time of the question: they are larger than MaxVerifiedSize, or cannot be read. A script's interpreter is one
+	// of its files. Show them: a process that can write to such a file can change what runs.
 	Unverified []string
 }
 
-// Answer is what somebody says to a Question. The zero value says no, this time.
+// Answer is the answer to a Question. The zero value denies, this time.
 type Answer struct {
 	Approval Approval
-	// Reason is what the agent is told of a no. Empty: that it was not approved.
+	// Reason is sent to the agent with a denial. Empty: "it was not approved".
 	Reason string
-	// By says who answered, for the record.
+	// By names the person who answered, for the record.
 	By string
 }
 
-// Approval is how far an answer goes. One that is none of the constants denies, this time. What is remembered is
-// remembered of this program, with these arguments or this shell line, in this directory, with these variables set by
-// the agent, and for this rule; nothing else is taken for the same.
+// Approval says what an answer allows or denies. A value that is none of the constants denies, this time. A remembered
+// answer holds for the same program, arguments or shell line, directory, variables set by the agent, and rule, and for
+// nothing else.
 type Approval int
 
 // The approvals.
@@ -62,10 +62,10 @@ var approvalNames = [...]string{"no", "once", "session", "always", "never"}
 // String is "no", "once", "session", "always" or "never", or of an unknown approval "Approval(9)".
 func (a Approval) String() string { return nameOf("Approval", approvalNames[:], int(a)) }
 
-// allows reports whether an answer is a yes. An unknown one is not.
+// allows reports whether an answer allows the command. An unknown one does not.
 func (a Approval) allows() bool { return a == Once || a == ForSession || a == Always }
 
-// refusal is the reason for a denial by an answer.
+// refusal is the reason for a denial by this answer.
 func (a Answer) refusal() string {
 	if a.Approval < No || a.Approval > Never {
 		return "the answer is unknown: " + a.Approval.String()
@@ -73,17 +73,18 @@ func (a Answer) refusal() string {
 	return cmp.Or(a.Reason, "it was not approved")
 }
 
-// approvalKey is what an approval is remembered by. The session is empty for those that go for all.
+// approvalKey identifies what a remembered answer holds for. The session is empty for answers that hold in all.
 type approvalKey struct {
 	session SessionID
 	command [sha256.Size]byte
 }
 
-// newApprovalKey is the key of a question in a session. Paths and arguments are quoted as they are, byte for byte: what
-// JSON makes of bytes that are not UTF-8 would be the same for several.
+// newApprovalKey is the key of a question in a session. Paths and arguments are quoted byte for byte: JSON would encode
+// different bytes that are not UTF-8 alike.
 func newApprovalKey(session SessionID, q Question) approvalKey {
 	set := slices.Clone(q.Requested.Env)
-	slices.SortStableFunc(set, func(a, b EnvVariable) int { return cmp.Compare(a.Name, b.Name) }) // the last of a name wins
+	// Stable, since the last of a name wins.
+	slices.SortStableFunc(set, func(a, b EnvVariable) int { return cmp.Compare(a.Name, b.Name) })
 	var variables []string
 	for _, v := range set {
 		variables = append(variables, v.Name+"="+v.Value)

@@ -1,7 +1,7 @@
 package acpterm
 
-// From a command that an agent asks for to one that may run: policies decide, a person may be asked, and the program and
-// directory of the decision are pinned until the start. Nothing here knows of terminals.
+// From a command that an agent asks for to one that may run: policies decide, a person may be asked, and the program
+// and directory of the decision are pinned until the start. Nothing here knows of terminals.
 
 import (
 	"context"
@@ -25,15 +25,15 @@ func newAuthorizer(o *Options) *authorizer {
 	return &authorizer{runner: o.Runner, ask: o.Approve, verifier: pin.NewVerifier()}
 }
 
-// authorized is a command that may run, and nothing else in its place.
+// authorized is a command that may run, and what it was when that was decided.
 type authorized struct {
 	proposal Proposal
-	pinned   *pinned      // nil where no policy looked at it
-	contents pin.Contents // of the program; nil where no person was asked
+	pinned   *pinned      // nil where there is no policy
+	contents pin.Contents // of the program; nil where no question was asked
 	decision *DecisionEvent
 }
 
-// maxChanges is how often a command can be changed by policies before they count as ones that never agree.
+// maxChanges is how often policies can change a command before the create is denied.
 const maxChanges = 8
 
 // authorize asks the policies, and a person where they say so, until no policy changes the command any more. It fails
@@ -46,13 +46,13 @@ func (z *authorizer) authorize(
 		look: lookups{z.runner}, env: s.options.Env,
 	}}
 	decision := Decision{Verdict: Allow}
-	var answer *Answer // nil: nobody was asked
+	var answer *Answer // nil: no question was asked
 	var err error
 	if s.policy != nil {
 		decision, answer, err = z.decide(ctx, s.policy, &a)
 	}
 	if err != nil {
-		decision.Verdict = Deny // whatever a policy said of it before it was cancelled, it does not run
+		decision.Verdict = Deny // it does not run, even if a policy allowed it before the error
 	}
 	a.decision = newDecisionEvent(id, a.proposal, decision, answer)
 	if err == nil && decision.Verdict != Allow {
@@ -65,7 +65,8 @@ func (z *authorizer) authorize(
 	return a, err
 }
 
-// decide asks until nothing is changed, and leaves in a what was decided on. The answer is nil if nobody was asked.
+// decide asks until no policy changes the command, and stores in a what was decided about. The answer is nil if no
+// question was asked.
 func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (Decision, *Answer, error) {
 	for range maxChanges {
 		if err := a.pin(); err != nil {
@@ -130,11 +131,11 @@ func setsVariable(set []EnvVariable, name string) bool {
 	return slices.ContainsFunc(set, func(v EnvVariable) bool { return v.Name == name })
 }
 
-// errChanged is why a command does not run that is not what was decided on any more.
+// errChanged denies a command that is not what was decided about any more.
 var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
 	Reason: "the program or the directory has been replaced or changed since it was looked at"}
 
-// pinned is a program and a directory as they were when they were decided on. A nil one is neither.
+// pinned is a program and a directory as they were at the decision. A nil pinned holds neither.
 type pinned struct {
 	program pin.File
 	dir     *pin.Dir
@@ -154,7 +155,7 @@ func newPinned(program, dir string) (*pinned, error) {
 	return p, nil
 }
 
-// start returns the command to start, if its program and directory are still what was decided on.
+// start returns the command to start, or errChanged if its program or directory is not what was decided about.
 func (p *pinned) start(c Command) (Command, error) {
 	switch {
 	case p == nil:
@@ -173,7 +174,7 @@ func (p *pinned) close() {
 	}
 }
 
-// newDecisionEvent is the record of a decision.
+// newDecisionEvent makes the event of a decision.
 func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer *Answer) *DecisionEvent {
 	e := &DecisionEvent{
 		Subject: Subject{

@@ -52,9 +52,10 @@
 // then all that the command itself wrote can be read.
 //
 // [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at once.
-// It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run. [Options] and
-// [WithEscalation] change the steps; [WithTimeout], [Options] and [SessionOptions] end a command that takes too long.
-// [Terminal.EndedBy] says what it was in the end, and so does the _meta of the exit status that the agent gets.
+// It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run.
+// [Options] and [WithEscalation] change the steps; [WithTimeout], [Options] and [SessionOptions] end a command that
+// takes too long. [Terminal.EndedBy] says what it was in the end, and so does the _meta of the exit status that the
+// agent gets.
 //
 // [Manager.Release] does the same and forgets the terminal's id. Whoever holds the [Terminal] can still read its
 // output and status. [Manager.Close] releases all, concurrently, and when it returns nothing of the manager's is
@@ -70,8 +71,8 @@
 // ([Options].Approve). [Rules] are a policy written down as data; [ConfineDir], [AllowVariables], [NoShell] and others
 // are ready-made; [Policies] joins them, and the strictest wins. [Manager.OpenSession] gives a session a policy of its
 // own, and directories that it may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox
-// such as the package bubblewrap's, and [Options].Record puts every decision on record before its command runs, in a file by
-// the package audit.
+// such as the package bubblewrap's, and [Options].Record puts every decision on record before its command runs, in a
+// file by the package audit.
 //
 //	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Record: log.Record})
 //

@@ -1,8 +1,7 @@
 package acpterm
 
-// The errors that a caller can test for. Every method of this package that fails returns an *Error
-// (find it with errors.As), and errors.Is finds its Kind and the error that caused it. handler.go
-// has the table that turns kinds into JSON-RPC codes.
+// The errors that a caller can test for, by kind (errors.Is) and by their fields (errors.As). handler.go has the table
+// that maps kinds to JSON-RPC codes.
 
 import (
 	"errors"
@@ -26,12 +25,12 @@ const (
 	ErrNotExecutable Kind = "not_executable"
 	// ErrCommandNotFound is a command that names no file. Error.Command is the command.
 	ErrCommandNotFound Kind = "command_not_found"
-	// ErrTerminalNotFound is an id that was never given out, was released, or is another session's.
+	// ErrTerminalNotFound is an id that does not exist, was released, or is another session's.
 	ErrTerminalNotFound Kind = "terminal_not_found"
 	// ErrCancelled is a call whose context ended, or whose request the agent cancelled.
 	ErrCancelled Kind = "cancelled"
-	// ErrDenied is a command that the policy, or somebody who was asked, does not let run. Error.Reason says why, and
-	// Error.Rule which rule it was.
+	// ErrDenied is a command that the policy or a person's answer denies. Error.Reason says why, Error.Rule by which
+	// rule.
 	ErrDenied Kind = "denied"
 	// ErrSessionNotFound is a session that was not opened, where Options.RequireSessions asks for that.
 	ErrSessionNotFound Kind = "session_not_found"
@@ -39,10 +38,10 @@ const (
 	ErrQuota Kind = "quota"
 	// ErrClosing is a call on a manager or a handler that was closed.
 	ErrClosing Kind = "closing"
-	// ErrSurvivors is a tree that was not gone when the escalation table had come to its end.
-	// Error.PIDs names what was still seen.
+	// ErrSurvivors is a tree of which processes still run after the last step of the escalation table. Error.PIDs are
+	// their numbers.
 	ErrSurvivors Kind = "survivors"
-	// ErrExitLost is a command that has ended, and whose exit status another part of the host's program took: it reaps
+	// ErrExitLost is a command that has ended, and whose exit status is lost: another part of the host's program reaps
 	// children that it has not started, or ignores SIGCHLD. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
 	// ErrMethodNotFound is a method that is not one of the five.
@@ -161,8 +160,8 @@ func invalidField(field, reason string) *Error {
 	return &Error{Kind: ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// fieldError is the error for a field of a request that the system did not accept. A process or system that lacks room is
-// not the request's mistake.
+// fieldError is the error for a field of a request that the system did not accept. A process or system that lacks room
+// is not the request's mistake.
 func fieldError(field string, err error) *Error {
 	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, lack) {

@@ -1,7 +1,7 @@
 package acpterm
 
-// Events: what a manager reports for the record. A decision is put on record, by Options.Record, before anything runs.
-// All other events, and Options.Events and Observe, are served by a queue that no terminal waits for.
+// Events, and the queue by which hooks get them. A decision is put on record, by Options.Record, before its command
+// runs; everything else goes through the queue, which no terminal waits for.
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func (*SurvivorsEvent) event() {}
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are the fields of Command. Of its environment nothing is told.
+	// Path, Args, Dir and ShellLine are the fields of Command. An event has nothing of its environment.
 	Path      string
 	Args      []string
 	Dir       string
@@ -42,8 +42,8 @@ type DecisionEvent struct {
 	Verdict Verdict
 	// Rule and Reason are those of the Decision.
 	Rule, Reason string
-	// Approval is how somebody answered who was asked, now or for another command like it: "once", "session", "always",
-	// "no", "never"; empty if nobody was. Approver is the answer's By.
+	// Approval is the answer to the question, given now or remembered: "once", "session", "always", "no", "never";
+	// empty if no question was asked. Approver is the answer's By.
 	Approval, Approver string
 	// Variables are the names of those that the agent set.
 	Variables []string
@@ -55,7 +55,7 @@ type DecisionEvent struct {
 type StartEvent struct {
 	Subject
 	Time time.Time
-	// Terminal is the terminal itself. Whoever holds it can read it after its release, too.
+	// Terminal is the terminal itself. It can be read after its release, too.
 	Terminal *Terminal
 }
 
@@ -70,7 +70,7 @@ type EndEvent struct {
 	EndedBy EndedBy
 	// Bytes is how much output there was by then, Dropped how much of it is not in terminal/output any more.
 	Bytes, Dropped int64
-	// Survivors are the processes of its tree that withstood what ended it.
+	// Survivors are the processes of its tree that still run after it was ended.
 	Survivors []int
 	// CPUTime and PeakMemory are what the command's process used, and those of its children that it waited for: the
 	// time of processors, and the most bytes of memory that one of them held. 0 where the system does not tell: so far
@@ -81,8 +81,8 @@ type EndEvent struct {
 	Err error
 }
 
-// SurvivorsEvent is an ending, by a kill or a release or whatever else, that left processes of a tree running. Who
-// asked for it got an error that says the same; a timeout has nobody to tell.
+// SurvivorsEvent reports that processes of a tree still run after a kill, a release, a timeout or a Close. The calls
+// return an error that says the same; for a timeout there is this event alone.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
@@ -101,7 +101,8 @@ const (
 // events is the queue of events and the hooks that it serves. Its methods may be called concurrently. Only wait, and
 // the stop of an observer, block.
 type events struct {
-	// record is Options.Record; nil: none. Its context for events in the queue is recording, which cancelRecording ends.
+	// record is Options.Record; nil: none. Its context for events in the queue is recording, which cancelRecording
+	// ends.
 	record          func(context.Context, Event) error
 	recording       context.Context
 	cancelRecording context.CancelFunc
@@ -265,7 +266,9 @@ func (e *events) full(maxOutput int64) error {
 		{QuotaOutputBytes, e.waiting.output, maxOutput},
 	} {
 		if quota.waiting >= quota.limit {
-			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit, Reason: "the host is behind with its events"}
+			return &Error{
+				Kind: ErrQuota, Quota: quota.name, Limit: quota.limit, Reason: "the host is behind with its events",
+			}
 		}
 	}
 	return nil

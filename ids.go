@@ -1,9 +1,8 @@
 package acpterm
 
-// Terminal ids: "term_" and a ULID. The ULID's random part is a sequence number and a code that only
-// this manager can compute, over the session and the rest. The number keeps ids apart whatever the clock
-// and the source of randomness do. The code tells an id that the session once had from one that it never
-// had, so that a second release can be answered without remembering every id for ever.
+// Terminal ids: "term_" and a ULID. In place of its random part the ULID has a sequence number, so that ids are unique
+// whatever the clock says, and a message authentication code over the session and the rest. The code tells an id that
+// the session once had from one that it never had, so a second release can be answered without a list of all ids.
 
 import (
 	"crypto/hmac"
@@ -27,43 +26,43 @@ const (
 	idCodeAt     = 10
 )
 
-// idMint makes the ids of one manager. All its methods may be called concurrently.
-type idMint struct {
+// idGenerator makes the ids of one manager. Its methods may be called concurrently.
+type idGenerator struct {
 	key      []byte
 	macs     sync.Pool // of hash.Hash
 	now      func() time.Time
 	sequence atomic.Uint32
 }
 
-func newIDMint() *idMint {
+func newIDGenerator() *idGenerator {
 	key := make([]byte, sha256.Size)
 	rand.Read(key) // never fails
-	m := &idMint{key: key, now: time.Now}
-	m.macs.New = func() any { return hmac.New(sha256.New, m.key) }
-	return m
+	g := &idGenerator{key: key, now: time.Now}
+	g.macs.New = func() any { return hmac.New(sha256.New, g.key) }
+	return g
 }
 
-// next makes an id for a session, unlike any that this mint made before.
-func (m *idMint) next(session SessionID) TerminalID {
+// next makes a new id for a session.
+func (g *idGenerator) next(session SessionID) TerminalID {
 	var id ulid.ULID
-	_ = id.SetTime(ulid.Timestamp(m.now())) // fails for times after the year 10889
-	binary.BigEndian.PutUint32(id[idSequenceAt:], m.sequence.Add(1))
-	copy(id[idCodeAt:], m.code(session, id))
+	_ = id.SetTime(ulid.Timestamp(g.now())) // fails for times after the year 10889
+	binary.BigEndian.PutUint32(id[idSequenceAt:], g.sequence.Add(1))
+	copy(id[idCodeAt:], g.code(session, id))
 	return TerminalID(idPrefix + id.String())
 }
 
-// issued reports whether this mint made the id for that session.
-func (m *idMint) issued(session SessionID, id TerminalID) bool {
+// issued reports whether the id was made by this generator for that session.
+func (g *idGenerator) issued(session SessionID, id TerminalID) bool {
 	text, found := strings.CutPrefix(string(id), idPrefix)
 	parsed, err := ulid.ParseStrict(text)
 	return found && err == nil && parsed.String() == text &&
-		hmac.Equal(parsed[idCodeAt:], m.code(session, parsed))
+		hmac.Equal(parsed[idCodeAt:], g.code(session, parsed))
 }
 
-// code is what ends an id of that session which begins as id does.
-func (m *idMint) code(session SessionID, id ulid.ULID) []byte {
-	mac := m.macs.Get().(hash.Hash)
-	defer m.macs.Put(mac)
+// code is the authentication code of an id of that session with this time and sequence number.
+func (g *idGenerator) code(session SessionID, id ulid.ULID) []byte {
+	mac := g.macs.Get().(hash.Hash)
+	defer g.macs.Put(mac)
 	mac.Reset()
 	mac.Write(id[:idCodeAt])
 	mac.Write([]byte(session))

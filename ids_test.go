@@ -12,7 +12,7 @@ import (
 
 // The clock stands still, and the key is the same every time: ids differ all the same.
 func TestIDsAreUniqueWhateverClockAndEntropyDo(t *testing.T) {
-	mint := newIDMint()
+	mint := newIDGenerator()
 	mint.key = make([]byte, len(mint.key))
 	mint.now = func() time.Time { return time.UnixMilli(1_000_000) }
 	var mu sync.Mutex
@@ -33,7 +33,7 @@ func TestIDsAreUniqueWhateverClockAndEntropyDo(t *testing.T) {
 }
 
 func TestIDsSortByTheirTime(t *testing.T) {
-	mint := newIDMint()
+	mint := newIDGenerator()
 	last := mint.next("s")
 	for range 1000 {
 		id := mint.next("s")
@@ -43,7 +43,7 @@ func TestIDsSortByTheirTime(t *testing.T) {
 }
 
 func TestIDIsPrefixAndULID(t *testing.T) {
-	mint := newIDMint()
+	mint := newIDGenerator()
 	at := time.UnixMilli(1_700_000_000_123)
 	mint.now = func() time.Time { return at }
 	text, found := strings.CutPrefix(string(mint.next("s")), "term_")
@@ -54,7 +54,7 @@ func TestIDIsPrefixAndULID(t *testing.T) {
 }
 
 func TestIssuedKnowsItsOwnIDsOnly(t *testing.T) {
-	mint, other := newIDMint(), newIDMint()
+	mint, other := newIDGenerator(), newIDGenerator()
 	id := mint.next("s")
 	require.True(t, mint.issued("s", id))
 	require.False(t, mint.issued("t", id), "another session's")

@@ -11,28 +11,28 @@ import (
 // Limits bound what a command uses. A field that is zero bounds nothing. What cannot be enforced here makes a create
 // fail, with ErrInternal and the name of the field: a command never runs without a limit that it should have.
 //
-// On Linux, limits that no cgroup has take ptrace, for a moment before the command's first instruction. So a set-user-id
-// program, or one with capabilities, runs without those under such limits, unless the host may trace it (as root may); and
-// a create fails where ptrace is forbidden, or where somebody traces the host and all of its children (strace -f).
+// On Linux, limits that no cgroup has take ptrace, for a moment before the command's first instruction. So a
+// set-user-id program, or one with capabilities, runs without those under such limits, unless the host may trace it (as
+// root may); and a create fails where ptrace is forbidden, or where a tracer follows the host's children (strace -f).
 //
 // On macOS and FreeBSD no limit can be enforced.
 type Limits struct {
 	// CPUTime is how much processor time each process may use, or the whole tree where Limit says so. It is rounded up
-	// to seconds. A process beyond is sent SIGXCPU, and SIGKILL a second later; on Windows, where the time in the kernel
-	// is not counted, the tree is terminated.
+	// to seconds. A process beyond is sent SIGXCPU, and SIGKILL a second later; on Windows, where the time in the
+	// kernel is not counted, the tree is terminated.
 	CPUTime time.Duration
 	// Memory is how many bytes each process may have as address space, or the whole tree as memory where Limit says so.
-	// Address space is more than what is used: Go, Java and JavaScript programs reserve gigabytes that they never touch.
-	// It is for the whole tree only with Options.Cgroup and on Windows.
+	// Address space is more than what is used: Go, Java and JavaScript programs reserve gigabytes that they never
+	// touch. It is for the whole tree only with Options.Cgroup and on Windows.
 	Memory uint64
-	// Processes is how many there may be in the tree, threads counted on Linux. By an rlimit, which is all there is without
-	// a cgroup or a job object, it is how many the user may have on the whole machine for the command to start another
-	// one. Linux does not hold root to that, nor whoever has CAP_SYS_RESOURCE or CAP_SYS_ADMIN; for a host that is one of
-	// these it takes a cgroup.
+	// Processes is how many there may be in the tree, threads counted on Linux. By an rlimit, which is all there is
+	// without a cgroup or a job object, it is how many the user may have on the whole machine for the command to start
+	// another one. Linux does not enforce it for root, nor for users with CAP_SYS_RESOURCE or CAP_SYS_ADMIN: such hosts
+	// need a cgroup.
 	Processes int
 	// OpenFiles is one more than the highest descriptor that each process may open. Not on Windows.
 	OpenFiles int
-	// FileSize is how many bytes a file may have that a process writes to. A process that goes on is
+	// FileSize is how many bytes a file may have that a process writes to. A process that writes on is
 	// sent SIGXFSZ. Not on Windows.
 	FileSize uint64
 	// Nice is added to the priority number of each process: 1 to 19 is less urgent. On Windows 1 to 9 is the priority

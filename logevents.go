@@ -28,7 +28,8 @@ func eventRecord(event Event) (r slog.Record, ok bool) {
 		r = slog.NewRecord(e.Time, slog.LevelInfo, "decision", 0)
 		r.AddAttrs(e.Subject.attrs()...)
 		r.AddAttrs(slog.String("verdict", e.Verdict.String()))
-		r.AddAttrs(appendText(nil, "rule", e.Rule, "reason", e.Reason, "approval", e.Approval, "approver", e.Approver)...)
+		r.AddAttrs(appendText(nil, "rule", e.Rule, "reason", e.Reason)...)
+		r.AddAttrs(appendText(nil, "approval", e.Approval, "approver", e.Approver)...)
 		if len(e.Variables) > 0 {
 			r.AddAttrs(slog.Any("variables", e.Variables))
 		}

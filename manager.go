@@ -1,7 +1,6 @@
 package acpterm
 
-// The registry: which terminals there are, whose they are, and their common end. It knows sessions and
-// options; what a terminal does is terminal.go's.
+// The registry of terminals: creates, quotas, releases and shutdown. sessions.go has what sessions add.
 
 import (
 	"cmp"
@@ -24,7 +23,7 @@ import (
 // All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
 	options    Options
-	ids        *idMint
+	ids        *idGenerator
 	authorizer *authorizer
 
 	// Every goroutine of a terminal. A release's is begun under mu, and it outlasts the terminal's others; so
@@ -34,7 +33,7 @@ type Manager struct {
 	creates sync.WaitGroup // calls of Create; none is added once closed is set
 
 	processes proc.Supervisor
-	lost      sync.Once // the host reaps children of this package, which is logged once
+	lost      sync.Once // logs that the host reaps the children of this package
 	events    events
 	closing   latch.Latch // Close has begun
 
@@ -50,7 +49,7 @@ type Manager struct {
 // NewManager returns a manager with the given options; nil means all defaults. The options are copied.
 func NewManager(options *Options) *Manager {
 	m := &Manager{
-		ids:       newIDMint(),
+		ids:       newIDGenerator(),
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
 	}
@@ -108,7 +107,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 		return fail(err)
 	}
 	asking := ctx
-	if s.policy != nil || m.options.Record != nil { // neither goes on when there is nothing to run the command in
+	if s.policy != nil || m.options.Record != nil { // neither continues when the session or the manager is closed
 		var stop func()
 		asking, stop = s.whileOpen(ctx, &m.closing)
 		defer stop()
@@ -148,7 +147,9 @@ func (m *Manager) beginCreate() bool {
 
 // run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
 // has been discarded, or nil if there was none.
-func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption) (*Terminal, error) {
+func (m *Manager) run(
+	ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption,
+) (*Terminal, error) {
 	req, command := allowed.proposal.Requested, allowed.proposal.Command
 	limit := m.options.outputLimit(req.OutputByteLimit)
 	timeout, err := s.timeout(command)
@@ -258,8 +259,8 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns a session's terminal by its id. It fails with ErrTerminalNotFound for an id that was never
-// given out, was released, or is another session's.
+// Terminal returns a session's terminal by its id. It fails with ErrTerminalNotFound for an id that does
+// not exist, was released, or is another session's.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -307,10 +308,10 @@ func oldestFirst(terminals []*Terminal) []*Terminal {
 
 // Release ends a terminal's command and its whole tree, as Terminal.Kill does, and forgets the terminal: from
 // the first moment its id is unknown to every method. It returns when the tree is gone. To release an id again
-// that the session once had is no error. Whoever holds the *Terminal can go on reading it.
+// that the session once had is no error. The *Terminal can still be read.
 //
 // It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled when ctx ends
-// first, and the ending goes on; with ErrSurvivors when something withstood.
+// first, while the release continues; with ErrSurvivors when processes still run in the end.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
 	t, err := m.beginRelease(session, id, EndedByRelease)
 	if t == nil {
@@ -319,7 +320,7 @@ func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID)
 	return t.awaitRelease(ctx)
 }
 
-// released is told of each release that is complete.
+// released is called by each release that is complete.
 func (m *Manager) released(t *Terminal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -331,7 +332,7 @@ func (m *Manager) released(t *Terminal) {
 	m.forgetIfEmptyLocked(t.session, s)
 }
 
-// releaseAll releases terminals side by side. Those that somebody else is releasing it waits for.
+// releaseAll releases terminals concurrently. It also waits for those whose release had begun before.
 func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by EndedBy) error {
 	for _, t := range terminals {
 		m.beginRelease(t.session, t.id, by)
@@ -343,14 +344,13 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 	return errors.Join(errs...)
 }
 
-// Observe has a hook told of events, as Options.Events is and after it, until stop is called: for who comes later, such as
-// a view. It is called from the same goroutine and holds up the same, so it should be quick. stop returns when the hook
-// will not be called any more; the hook itself must not call it. It may be called again.
+// Observe adds a hook for events, for example a view's. It is called as Options.Events is and after it, in the same
+// goroutine, until stop is called. stop returns when the hook will not be called any more; the hook itself must not
+// call it. It may be called again.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
 // Reaped hands over how a child of this process ended, for a host that reaps every child itself (Options.HostReaps): it
-// calls Reaped after each wait4, whoever started the child. Reaped reports whether the child is known to be a
-// command of this manager.
+// calls Reaped after each wait4. Reaped reports whether the child is known to be a command of this manager.
 // It may be called concurrently.
 func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
@@ -358,25 +358,25 @@ func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 
 // logLost says once what the host does that takes exit statuses away.
 func logLost() {
-	slog.Error("acpterm: another part of this program reaps the children of acpterm, by wait4(-1) or by ignoring SIGCHLD; " +
-		"how a command ended may be lost, and less is found of what it started. See Options.HostReaps")
+	slog.Error("acpterm: another part of this program reaps the children of acpterm, by wait4(-1) or by ignoring " +
+		"SIGCHLD; how a command ended may be lost, and less is found of what it started. See Options.HostReaps")
 }
 
-// discard ends a terminal that nobody has been told of, at once and without grace.
+// discard ends a terminal that no caller knows, at once and without grace.
 func (m *Manager) discard(t *Terminal) {
 	m.beginRelease(t.session, t.id, EndedByRelease)
 	t.hurryRelease()
 }
 
-// Close is Shutdown without an end to its patience: each command has the whole of its escalation table.
+// Close is Shutdown without a deadline: each command has the whole of its escalation table.
 func (m *Manager) Close() error {
 	return m.Shutdown(context.Background())
 }
 
-// Shutdown releases every terminal, side by side, and refuses new ones from its first moment. When ctx ends, what is
-// not gone yet is killed at once; it does not return before. When it returns there is no process, goroutine, timer or
-// file of the manager's left, but for what it reports: its error is that of the releases, joined. A second Shutdown
-// waits for the first and returns the same; the first of their contexts to end counts.
+// Shutdown releases every terminal, concurrently, and refuses new ones from its first moment. When ctx ends, what still
+// runs is killed at once; Shutdown does not return before that is done. When it returns there is no process, goroutine,
+// timer or file of the manager's left, but for what it reports: its error is that of the releases, joined. A second
+// Shutdown waits for the first and returns the same; the first of their contexts to end counts.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.mu.Lock()
 	if m.closed == nil {

@@ -47,7 +47,7 @@ func TestAnswersAreAsEncodingJSONMakesThem(t *testing.T) {
 	of := EndedBy.meta
 	for _, value := range []any{
 		KillTerminalResponse{}, KillTerminalResponse{Meta: of("x")}, ReleaseTerminalResponse{}, ReleaseTerminalResponse{Meta: of("x")},
-		CreateTerminalResponse{TerminalID: newIDMint().next("s")}, CreateTerminalResponse{TerminalID: "term_1", Meta: of("x")},
+		CreateTerminalResponse{TerminalID: newIDGenerator().next("s")}, CreateTerminalResponse{TerminalID: "term_1", Meta: of("x")},
 		WaitForTerminalExitResponse{ExitCode: &code}, WaitForTerminalExitResponse{Signal: &signal},
 		WaitForTerminalExitResponse{ExitCode: new(uint32), Meta: of(EndedByItself)}, WaitForTerminalExitResponse{Meta: Meta{}},
 		WaitForTerminalExitResponse{Signal: &signal, Meta: Meta{"other": json.RawMessage(`[1, 2]`)}},

@@ -1,7 +1,6 @@
 package acpterm
 
-// What an embedder can set: for a manager, for one of its sessions, for one terminal; each default is where its field is
-// read. Nothing here does anything.
+// What an embedder can set for a manager, for one of its sessions, for one terminal, and the defaults.
 
 import (
 	"cmp"
@@ -50,11 +49,11 @@ type Options struct {
 	// program and looks like one.
 	Shell ShellMode
 
-	// Escalation is how a tree is ended: each step's signal goes to all of it, and the next step follows when
-	// it is not gone after the step's wait. SIGKILL always comes last; what is not gone 10 seconds after it, or
-	// after the wait of a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5 seconds. Empty but
-	// not nil: SIGKILL at once. On Windows every other signal is
-	// CTRL_BREAK, and a step is skipped when the host has no console to send it through.
+	// Escalation is how a tree is ended: each step's signal goes to all of it, and the next step follows when it is not
+	// gone after the step's wait. SIGKILL always comes last; what is not gone 10 seconds after it, or after the wait of
+	// a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5 seconds. Empty but not nil: SIGKILL at
+	// once. On Windows every other signal is CTRL_BREAK, and a step is skipped when the host has no console to send it
+	// through.
 	Escalation []EscalationStep
 
 	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is born into one of its
@@ -71,17 +70,17 @@ type Options struct {
 	Journal string
 
 	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped
-	// for each. Commands then end with the status that Reaped was called with, where Linux (before 6.15) does not tell it.
-	// False: nothing but this package reaps the processes that it starts. Where that does not hold, it is logged once,
-	// and a command whose exit status was lost ends with ErrExitLost.
+	// for each. Commands then end with the status that Reaped was called with, where Linux (before 6.15) does not tell
+	// it. False: nothing but this package reaps the processes that it starts. Where that does not hold, it is logged
+	// once, and a command whose exit status was lost ends with ErrExitLost.
 	HostReaps bool
 
 	// Timeout is how long a command may run before its tree is ended. WithTimeout, TimeoutFor and
-	// SessionOptions.Timeout come before it, in this order. 0: for ever.
+	// SessionOptions.Timeout come before it, in this order. 0: without limit.
 	Timeout time.Duration
 
 	// TimeoutFor is the timeout of a command by what it is. 0: the session's or the manager's. It is called by
-	// the goroutine that creates the terminal, side by side for several. Nil: no command has one of its own.
+	// the goroutine that creates the terminal, concurrently for several. Nil: no command has one of its own.
 	TimeoutFor func(SessionID, Command) time.Duration
 
 	// RequireSessions has creates fail, with ErrSessionNotFound, for sessions that OpenSession has not opened.
@@ -92,8 +91,8 @@ type Options struct {
 
 	// Approve is asked about commands for which a policy says Ask. It may take as long as a person does: only that
 	// create waits, and ctx ends when the request is cancelled, its connection or session ends, or the manager closes;
-	// an answer after that counts for nothing, but Close waits for it. It is called side by side for several. Nil: nobody
-	// says yes.
+	// an answer after that counts for nothing, but Close waits for it. It is called concurrently for several. Nil: such
+	// commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
 	// Wrap rewrites each command just before it starts, after the policy: a sandbox. SessionOptions.Wrap comes before
@@ -101,8 +100,9 @@ type Options struct {
 	Wrap Wrapper
 
 	// Runner runs commands in place of this system, and looks them up: each with the directory, the environment and the
-	// limits that it has by the other options, and with nothing of this system's where they are not set. Wrap and Cgroup
-	// are this system's: with one of them creates fail. A Journal has nothing to record. Nil: this system runs them.
+	// limits that it has by the other options, and with nothing of this system's where they are not set. Wrap and
+	// Cgroup are this system's: with one of them creates fail. A Journal has nothing to record. Nil: this system runs
+	// them.
 	Runner Runner
 
 	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
@@ -113,9 +113,9 @@ type Options struct {
 	// for several creates concurrently: if Record fails or panics, the command does not run and the create fails with
 	// ErrInternal, or ErrCancelled when ctx has ended; the error is logged. A denial stays one. ctx ends when the
 	// request is cancelled, its connection or session ends, or the manager closes; Record must return then: the create
-	// waits for it, and Close does. All other events, and the decisions of creates that were cancelled before, come in order from the
-	// goroutine that calls Events, before Events; an error is logged, and ctx ends with the context of Shutdown.
-	// The package audit writes them to a file. Nil: nothing has to be on record.
+	// waits for it, and Close does. All other events, and the decisions of creates that were
+	// cancelled before, come in order from the goroutine that calls Events, before Events; an error is logged, and ctx
+	// ends with the context of Shutdown. The package audit writes them to a file. Nil: nothing has to be on record.
 	Record func(ctx context.Context, event Event) error
 
 	// Events is called with each event: decisions, starts, ends, and processes that survived an ending. It is called
@@ -189,7 +189,7 @@ type SessionOptions struct {
 	Wrap Wrapper
 
 	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout.
-	// Negative: for ever.
+	// Negative: without limit.
 	Timeout time.Duration
 
 	// Limits are what each command of this session may use. Nil: Options.Limits.
@@ -202,7 +202,7 @@ type SessionOptions struct {
 // TerminalOption changes one terminal that Manager.Create makes.
 type TerminalOption func(*Terminal)
 
-// WithTimeout sets how long the command may run before its tree is ended, whatever the options say. 0 is for ever.
+// WithTimeout sets how long the command may run before its tree is ended, whatever the options say. 0: without limit.
 func WithTimeout(timeout time.Duration) TerminalOption {
 	return func(t *Terminal) { t.timeout = timeout }
 }

@@ -1,6 +1,6 @@
 package acpterm
 
-// What a host that died left running: found by the journal's records, ended, and told of. How processes are found
+// What a host that died left running: found by the journal's records, ended, and reported. How processes are found
 // and ended is in recover_linux.go, recover_windows.go and recover_other.go.
 
 import (
@@ -35,7 +35,7 @@ type Recovered struct {
 // returns what it was, the oldest first. Call it when a program starts, so that it can tell its user. Records of hosts
 // that live are left alone; those may be other programs, or this one. A directory that is not there has no records.
 //
-// On Linux, everything that can be told from a stranger is ended: all that carries the terminal's mark in its
+// On Linux, every process that is known to be of the tree is ended: all that carries the terminal's mark in its
 // environment, the session of the command, their children, and the terminal's cgroup if it had one. No signal is
 // sent to a process that only has the number of one that was recorded. They get SIGTERM, all at once, 5 seconds, and
 // SIGKILL; when ctx ends, SIGKILL at once. A tree that the calling process is itself in is left alone and reported.
@@ -44,10 +44,10 @@ type Recovered struct {
 // record is returned once, with an error that says so, and its processes may run on.
 //
 // The error joins an *Error for each record with survivors (ErrSurvivors), and for each file of the directory that is
-// no record or cannot be read (ErrInternal, with the file's name); such files stay. What could be recovered is
-// returned with it. Whoever can write to the directory has a say in what is ended: keep it to the user, on one machine,
-// and among processes that see each other by the same numbers, not across containers. Recover may be called
-// concurrently, in several processes too.
+// no record or cannot be read (ErrInternal, with the file's name); such files stay. What could be recovered is returned
+// with it. A process that can write to the directory can choose what is ended: keep it to the user, on one machine, and
+// among processes that see each other by the same numbers, not across containers. Recover may be called concurrently,
+// in several processes too.
 func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 	boot, err := journal.Boot()
 	if err != nil {

@@ -29,21 +29,21 @@ type ringBuffer struct {
 	keep int64 // bytes that stay readable; never changes
 
 	mu        sync.Mutex
-	buf       []byte         // byte at offset o is buf[o % len(buf)]
-	end       int64          // offset after the last byte written: the total
-	settled   int64          // end when the command ended; until more is written, an unfinished character there is shown
-	closed    bool           // nothing will be written any more
-	followers int            // who look one after the other
-	shared    []sharedGlance // what they have found last, if they are several
-	wake      chan struct{}  // closed at the next commit or close; nil while nobody waits
+	buf       []byte        // byte at offset o is buf[o % len(buf)]
+	end       int64         // offset after the last byte written: the total
+	finished  int64         // end when the command ended; until more is written, an unfinished character there is shown
+	closed    bool          // nothing will be written any more
+	followers int           // readers that read one excerpt after the other
+	recent    []recentRead  // what they read last, if there are several
+	wake      chan struct{} // closed at the next commit or close; nil while no reader waits
 }
 
 // newRingBuffer returns a buffer that can show the last limit bytes in whole characters.
 func newRingBuffer(limit int64) *ringBuffer {
-	return &ringBuffer{keep: limit + 2*contextBytes, settled: -1}
+	return &ringBuffer{keep: limit + 2*contextBytes, finished: -1}
 }
 
-// room is how many bytes it was made to show.
+// room is how many bytes the buffer can show.
 func (r *ringBuffer) room() int64 { return r.keep - 2*contextBytes }
 
 // Reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
@@ -88,7 +88,7 @@ func (r *ringBuffer) Commit(n int) {
 	}
 }
 
-// Close says that no more bytes will come, so that an unfinished character stays one.
+// Close ends the output, so that an unfinished character stays one.
 func (r *ringBuffer) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,17 +96,17 @@ func (r *ringBuffer) Close() {
 	r.wakeLocked()
 }
 
-// settle says that the command has ended and all that it wrote is here: a character that it left unfinished is shown, as
-// U+FFFD, unless another process that it has left running finishes it.
-func (r *ringBuffer) settle() {
+// commandEnded is called when all that the command wrote is in the buffer: a character that it left unfinished is
+// shown, as U+FFFD, unless another process of its tree finishes it.
+func (r *ringBuffer) commandEnded() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settled = r.end
+	r.finished = r.end
 	r.wakeLocked()
 }
 
 // finalLocked reports whether the output's last bytes are shown as they are: no process is about to finish a character.
-func (r *ringBuffer) finalLocked() bool { return r.closed || r.end == r.settled }
+func (r *ringBuffer) finalLocked() bool { return r.closed || r.end == r.finished }
 
 func (r *ringBuffer) wakeLocked() {
 	if r.wake != nil {
@@ -188,67 +188,68 @@ func (r *ringBuffer) edges(raw []byte, limit, size, known int64) edges {
 	return e
 }
 
-// A glance is what a reader that follows the output finds from an offset on.
-type glance struct {
+// excerpt is what a follower reads from an offset on.
+type excerpt struct {
 	text       string
-	begin, end int64 // where text lies in the output; begin is later than asked for if bytes are gone
+	begin, end int64 // the offsets of text; begin is later than asked for if bytes were dropped
 	total      int64 // how much output there was then
 	final      bool  // its last bytes were shown as they are
 	over       bool  // there is no text, and there never will be
 }
 
-// sharedGlance is what a look from an offset has found. Followers that keep up all look from the same offset, so that a
-// hundred of them cost one copy. There may be more to be seen by now; that is for their next look.
-type sharedGlance struct {
+// recentRead is an excerpt with what was asked for. Followers that keep up all read from the same offset, so several of
+// them cost one copy. There may be more output by now, which is for their next read.
+type recentRead struct {
 	from int64
 	size int
-	glance
+	excerpt
 }
 
-// follow says that somebody will look one time after the other, until stop is called.
+// follow counts a follower, until stop is called.
 func (r *ringBuffer) follow() (stop func()) {
 	count := func(n int) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.followers += n; r.followers < 2 {
-			r.shared = nil
+			r.recent = nil
 		}
 	}
 	count(1)
 	return func() { count(-1) }
 }
 
-// sharedGlances are so many that are kept: for those who keep up, and for a few who do not.
-const sharedGlances = 4
+// maxRecent is how many recent reads are kept: one for the followers that keep up, and a few for slower ones.
+const maxRecent = 4
 
-// look returns up to size bytes of output from an offset on, in whole characters. size is at least 8.
-func (r *ringBuffer) look(from int64, size int) glance {
+// read returns up to size bytes of output from an offset on, in whole characters. size is at least 8.
+func (r *ringBuffer) read(from int64, size int) excerpt {
 	r.mu.Lock()
-	for _, s := range r.shared {
+	for _, s := range r.recent {
 		if s.from == from && s.size == size {
 			r.mu.Unlock()
-			return s.glance
+			return s.excerpt
 		}
 	}
 	r.mu.Unlock()
-	g := r.lookAlone(from, size)
+	g := r.readAlone(from, size)
 	if g.text != "" {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.followers > 1 {
-			if len(r.shared) == sharedGlances {
-				r.shared = r.shared[:copy(r.shared, r.shared[1:])]
+			if len(r.recent) == maxRecent {
+				r.recent = r.recent[:copy(r.recent, r.recent[1:])]
 			}
-			r.shared = append(r.shared, sharedGlance{from, size, g})
+			r.recent = append(r.recent, recentRead{from, size, g})
 		}
 	}
 	return g
 }
 
-func (r *ringBuffer) lookAlone(from int64, size int) glance {
+// readAlone is read for one follower.
+func (r *ringBuffer) readAlone(from int64, size int) excerpt {
 	r.mu.Lock()
 	oldest := r.end - r.keptLocked()
-	g := glance{begin: from, end: from, total: r.end, final: r.finalLocked()}
+	g := excerpt{begin: from, end: from, total: r.end, final: r.finalLocked()}
 	if oldest > 0 {
 		g.begin = max(from, oldest+contextBytes)
 	}
@@ -279,9 +280,9 @@ func (r *ringBuffer) lookAlone(from int64, size int) glance {
 	return g
 }
 
-// changed returns a channel that is closed once a look would find more than g: more output, an unfinished character that
-// is shown now, or the end; nil if that is so already.
-func (r *ringBuffer) changed(g glance) <-chan struct{} {
+// changed returns a channel that is closed once a read would return more than g did: more output, an unfinished
+// character that is shown now, or the end; nil if that is so already.
+func (r *ringBuffer) changed(g excerpt) <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed || r.end > g.total || r.finalLocked() != g.final {

@@ -53,7 +53,7 @@ func (m *model) last(limit int) (string, bool) {
 // follow reads the buffer from the start as a follower does, as far as it has come.
 func (f *follower) follow(t testing.TB, r *ringBuffer) {
 	for {
-		g := r.look(f.at, f.size)
+		g := r.read(f.at, f.size)
 		if g.end == f.at {
 			return
 		}
@@ -98,7 +98,7 @@ func checkAgainstModel(t testing.TB, raw []byte, limit, piece, reserve int) {
 	r.Close()
 	compare()
 
-	require.True(t, r.look(f.at, f.size).over)
+	require.True(t, r.read(f.at, f.size).over)
 	require.Equal(t, int64(len(m.raw)), f.raw+f.missed, "bytes shown and bytes missed are all there were")
 	if f.missed == 0 {
 		require.Equal(t, strings.Join(m.characters(), ""), f.text.String())
@@ -161,26 +161,26 @@ func TestRingBufferGrowsNoFurtherThanItsLimit(t *testing.T) {
 
 func TestRingBufferWakesWhoWaits(t *testing.T) {
 	r := newRingBuffer(10)
-	wait := r.changed(glance{})
+	wait := r.changed(excerpt{})
 	require.NotNil(t, wait)
 	r.write([]byte("a"), 1)
 	<-wait
-	require.Nil(t, r.changed(glance{}), "there is more already")
-	wait = r.changed(glance{total: 1})
+	require.Nil(t, r.changed(excerpt{}), "there is more already")
+	wait = r.changed(excerpt{total: 1})
 	r.Close()
 	<-wait
-	require.Nil(t, r.changed(glance{total: 1}), "closed")
+	require.Nil(t, r.changed(excerpt{total: 1}), "closed")
 }
 
 // A character that a command left unfinished is shown to a follower that looked before the command's end was known.
 func TestRingBufferWakesForAnUnfinishedCharacter(t *testing.T) {
 	r := newRingBuffer(10)
 	r.write([]byte("a\xe2"), 2)
-	g := r.look(1, 10)
+	g := r.read(1, 10)
 	require.Empty(t, g.text)
-	r.settle()
+	r.commandEnded()
 	require.Nil(t, r.changed(g))
-	g = r.look(1, 10)
+	g = r.read(1, 10)
 	require.Equal(t, "\ufffd", g.text)
 	require.NotNil(t, r.changed(g))
 }
@@ -189,17 +189,17 @@ func TestRingBufferWakesForAnUnfinishedCharacter(t *testing.T) {
 func TestRingBufferTellsWhatWasMissed(t *testing.T) {
 	r := newRingBuffer(100)
 	r.write([]byte(strings.Repeat("✓", 1000)), 64)
-	g := r.look(1, 4096)
+	g := r.read(1, 4096)
 	require.Equal(t, strings.Repeat("✓", len(g.text)/3), g.text)
 	require.GreaterOrEqual(t, len(g.text), 99)
 	require.Equal(t, int64(3000), g.end)
 	require.Equal(t, g.end-int64(len(g.text)), g.begin)
 	require.Zero(t, g.begin%3)
 
-	require.Equal(t, g, r.look(g.begin, 4096), "an offset that a glance named is one to go on from")
-	require.Equal(t, "✓", r.look(g.begin+1, 8).text[:3], "an offset inside of a character moves to the next one")
-	beyond := r.look(5000, 8)
-	require.Equal(t, glance{begin: 5000, end: 5000, total: 3000}, beyond)
+	require.Equal(t, g, r.read(g.begin, 4096), "an offset that a excerpt named is one to go on from")
+	require.Equal(t, "✓", r.read(g.begin+1, 8).text[:3], "an offset inside of a character moves to the next one")
+	beyond := r.read(5000, 8)
+	require.Equal(t, excerpt{begin: 5000, end: 5000, total: 3000}, beyond)
 }
 
 // FuzzRingBuffer holds the buffer against the model: any bytes, any pieces, any limit.
@@ -222,19 +222,19 @@ func TestFollowersShare(t *testing.T) {
 	}
 	write("0123456789")
 	one, two := r.follow(), r.follow()
-	require.Equal(t, "0123456789", r.look(0, 100).text)
-	require.Equal(t, "56789", r.look(5, 100).text)
-	require.Equal(t, "01234567", r.look(0, 8).text)
+	require.Equal(t, "0123456789", r.read(0, 100).text)
+	require.Equal(t, "56789", r.read(5, 100).text)
+	require.Equal(t, "01234567", r.read(0, 8).text)
 	write("abc")
-	require.Equal(t, "0123456789", r.look(0, 100).text, "what was found before is good enough")
-	require.Equal(t, "abc", r.look(10, 100).text, "and the rest comes next")
+	require.Equal(t, "0123456789", r.read(0, 100).text, "what was found before is good enough")
+	require.Equal(t, "abc", r.read(10, 100).text, "and the rest comes next")
 	for from := range int64(20) {
-		r.look(from%13, 100)
+		r.read(from%13, 100)
 	}
-	require.Len(t, r.shared, sharedGlances)
+	require.Len(t, r.recent, maxRecent)
 	one()
-	require.Empty(t, r.shared)
-	require.Equal(t, "0123456789abc", r.look(0, 100).text)
-	require.Empty(t, r.shared, "there is nobody to share with")
+	require.Empty(t, r.recent)
+	require.Equal(t, "0123456789abc", r.read(0, 100).text)
+	require.Empty(t, r.recent, "there is nobody to share with")
 	two()
 }

@@ -1,7 +1,8 @@
 package acpterm
 
 // Commands that run somewhere else than on this system: a Runner looks up what it is asked for and starts it. Here is
-// what a terminal sees of it. All that is promised of terminals is promised of these, as far as the Runner keeps its part.
+// what a terminal sees of it. All that is promised of terminals is promised of these, as far as the Runner keeps its
+// part.
 
 import (
 	"cmp"
@@ -29,10 +30,10 @@ import (
 // An error of its methods that is an *Error, or wraps one, has that one's kind; any other is ErrInternal. After the end
 // of ctx every error is ErrCancelled.
 type Runner interface {
-	// Look returns the file of the program that c.Args[0] names, an absolute path, as a start of c would find it: with the
-	// PATH of c.Env, in c.Dir. It follows links, if there are any. For a shell line the program is "sh". It fails with an
-	// *Error of kind ErrCommandNotFound or ErrNotExecutable, or ErrInvalidParams with the field "cwd" if it has no such
-	// directory. Policies are asked after it.
+	// Look returns the file of the program that c.Args[0] names, an absolute path, as a start of c would find it: with
+	// the PATH of c.Env, in c.Dir. It follows links, if there are any. For a shell line the program is "sh". It fails
+	// with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or ErrInvalidParams with the field "cwd" if it has
+	// no such directory. Policies are asked after it.
 	Look(ctx context.Context, c Command) (path string, err error)
 
 	// Start starts a command. When ctx ends before Start returns, nothing must be left running.
@@ -49,8 +50,9 @@ type Launch struct {
 	// Limits are what the command may use. Start has to fail if it cannot see to one.
 	Limits Limits
 	// Output takes what the command and those that it started write, standard output and standard error together, and
-	// copies it: a Write waits for nothing. The Runner closes it when nobody is left who could write, which may be long after
-	// the command's end. After a release a Write fails with os.ErrClosed. Its methods may be called concurrently.
+	// copies it: a Write waits for nothing. The Runner closes it when no process is left that could write, which may be
+	// long after the command's end. After a release a Write fails with os.ErrClosed. Its methods may be called
+	// concurrently.
 	Output io.WriteCloser
 }
 
@@ -95,8 +97,8 @@ func startElsewhere(ctx context.Context, r Runner, l Launch, ring *ringBuffer) (
 	return t, nil
 }
 
-// runnerError is an error of a Runner's, or of a Wrapper's, as an *Error; reason is for those that are none. A nil one is a
-// Runner that returned nothing.
+// runnerError is an error of a Runner's, or of a Wrapper's, as an *Error; reason is for those that are none. A nil err
+// means that the Runner returned nothing.
 func runnerError(ctx context.Context, c Command, reason string, err error) *Error {
 	if ctx.Err() != nil {
 		return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}

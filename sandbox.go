@@ -1,6 +1,7 @@
 package acpterm
 
-// Sandboxes: what rewrites a command just before it starts, after it was allowed. The package bubblewrap has one for Linux.
+// Sandboxes: what rewrites a command just before it starts, after it was allowed. The package bubblewrap has one for
+// Linux.
 
 import (
 	"context"
@@ -22,7 +23,7 @@ type Wrapped struct {
 	Files []*os.File
 	// PIDNamespace says that Command runs the allowed command in a Linux PID namespace of its own, whose first process
 	// ends when the started process does: the kernel then ends everything that ran in the namespace. A process outside
-	// of it is then no part of the command's tree because it holds the command's output, which the command can hand to any
-	// process that it can reach. False, the default, makes no such promise.
+	// of it is then no part of the command's tree because it holds the command's output, which the command can hand to
+	// any process that it can reach. False, the default, makes no such promise.
 	PIDNamespace bool
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// session is what a manager knows of one.
+// session is a session with terminals or options of its own.
 type session struct {
 	opened    bool
 	options   SessionOptions
@@ -51,8 +51,8 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 }
 
 // CloseSession forgets a session's options and what was approved in it, has creates that are under way fail with
-// ErrSessionNotFound, and releases its terminals, as ReleaseSession does. In a session that was not opened, creates that are
-// under way go on, and what is approved in them is remembered: open sessions, and set Options.RequireSessions.
+// ErrSessionNotFound, and releases its terminals, as ReleaseSession does. In a session that was not opened, creates
+// that are under way go on, and what is approved in them is remembered: open sessions, and set Options.RequireSessions.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
@@ -65,7 +65,7 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	return m.ReleaseSession(ctx, id)
 }
 
-// ReleaseSession releases all terminals of a session, side by side. It returns when all are gone, with the
+// ReleaseSession releases all terminals of a session, concurrently. It returns when all are gone, with the
 // errors of Release joined.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)

@@ -202,6 +202,7 @@ var shapeless = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point
 var blanks = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}},
 	R32: []unicode.Range32{
-		{Lo: 0x13441, Hi: 0x13442, Stride: 1}, {Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1}, {Lo: 0x1D159, Hi: 0x1D159, Stride: 1},
+		{Lo: 0x13441, Hi: 0x13442, Stride: 1}, {Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1},
+		{Lo: 0x1D159, Hi: 0x1D159, Stride: 1},
 	},
 }

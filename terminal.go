@@ -1,7 +1,8 @@
 package acpterm
 
-// One command's life, from start to release. A Terminal joins a process tree (internal/proc), the capture of its output
-// (internal/capture) and the buffer that keeps it; it knows its own id and session and nothing of others.
+// A Terminal: what can be asked of it. terminal_start.go and terminal_end.go have its start and its end. It joins a
+// process tree (internal/proc), the capture of its output (internal/capture) and the buffer that keeps it; it knows its
+// own id and session and nothing of others.
 
 import (
 	"context"
@@ -23,7 +24,7 @@ const (
 	StateStarting State = iota
 	// StateRunning is while it does.
 	StateRunning
-	// StateFinished is after it exited by itself, or was ended by somebody else.
+	// StateFinished is after it exited by itself, or was ended by another process.
 	StateFinished
 	// StateKilled is after Kill or a release ended it.
 	StateKilled
@@ -38,7 +39,7 @@ const (
 type EndedBy string
 
 const (
-	// EndedByItself is a command that exited, or was ended by somebody else.
+	// EndedByItself is a command that exited, or was ended by another process.
 	EndedByItself EndedBy = "finished"
 	// EndedByKill is Terminal.Kill.
 	EndedByKill EndedBy = "killed"
@@ -50,7 +51,7 @@ const (
 	EndedByClose EndedBy = "closing"
 )
 
-// state is what a command that was ended so is in.
+// state is the state of a command after such an end.
 func (by EndedBy) state() State {
 	switch by {
 	case EndedByItself:
@@ -61,7 +62,7 @@ func (by EndedBy) state() State {
 	return StateKilled
 }
 
-// meta is what the agent is told of it.
+// meta is the _meta of an exit status.
 func (by EndedBy) meta() Meta {
 	return Meta{"acpterm": json.RawMessage(`{"endedBy":"` + string(by) + `"}`)}
 }
@@ -74,8 +75,8 @@ func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 // followSize is how many bytes of output one Chunk has at the most.
 const followSize = 64 << 10
 
-// Terminal is one command, running or ended, with its output. A Manager makes it. Whoever holds it can read
-// it for ever, after its release too.
+// Terminal is one command, running or ended, with its output. A Manager makes it. It can
+// still be read after its release.
 //
 // All methods may be called concurrently. None of them holds a lock while it waits.
 type Terminal struct {
@@ -214,18 +215,17 @@ func (t *Terminal) exitStatusIfEnded() *TerminalExitStatus {
 }
 
 // Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is
-// where to go on. It goes on until there can be no more output, which is when the last process that holds the
-// output has closed it or the terminal is released: a command that leaves something running in the background
-// may have ended long before. To stop sooner, end ctx or leave the loop.
+// where to go on. It ends when there can be no more output: the last process that holds the output has closed it, which
+// may be long after the command's end, or the terminal is released. To stop sooner, end ctx or leave the loop.
 //
-// A follower never slows the command. One that is too slow itself, or asks for what is gone, is told how
-// much it missed, to the byte; the last piece may be such a report with no text.
+// A follower never slows the command. A Chunk says how many bytes a slow follower missed; the last one may say that
+// without text.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		defer t.ring.follow()()
 		at := max(offset, 0)
 		for ctx.Err() == nil {
-			g := t.ring.look(at, followSize)
+			g := t.ring.read(at, followSize)
 			if g.end > at {
 				if !yield(Chunk{Offset: g.begin, End: g.end, Text: g.text, Missed: g.begin - at}) {
 					return
@@ -246,8 +246,8 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	}
 }
 
-// Wait returns how the command ended, when it has, whatever it left running. Every byte that the command
-// itself wrote can be read by then.
+// Wait returns how the command ended, once it has, even if processes that it started still run. Every byte that the
+// command itself wrote can be read by then.
 //
 // It fails with ErrCancelled when ctx ends first, with what Create returned when the command never started,
 // and with ErrInternal when its end could not be seen: a release that gave it up ends the watch for it.

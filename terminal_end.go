@@ -1,6 +1,7 @@
 package acpterm
 
-// How a Terminal ends: its command exits by itself, or its tree is ended step by step by a kill, a release or the timeout.
+// How a Terminal ends: its command exits by itself, or its tree is ended step by step by a kill, a release or the
+// timeout.
 
 import (
 	"context"
@@ -17,8 +18,8 @@ import (
 // the tree may take to be gone before the next step.
 type EscalationStep struct {
 	Signal syscall.Signal
-	// Wait is the time until the next step. 0: 5 seconds, and 10 seconds for SIGKILL, after which what still runs counts
-	// as a survivor.
+	// Wait is the time until the next step. 0: 5 seconds, and 10 seconds for SIGKILL, after which what still runs
+	// counts as a survivor.
 	Wait time.Duration
 }
 
@@ -36,8 +37,8 @@ func (s EscalationStep) wait() time.Duration {
 // SIGKILL. It returns when the tree is gone. A second Kill while a step is being waited for forces at once.
 // On a command that has ended it ends what is left of its tree; when nothing is, that is no error.
 //
-// It fails with ErrCancelled when ctx ends first, and the ending goes on; with ErrSurvivors when something
-// withstood.
+// It fails with ErrCancelled when ctx ends first, while the ending continues; with ErrSurvivors when
+// processes still run after the last step.
 func (t *Terminal) Kill(ctx context.Context) error {
 	e := t.beginKill()
 	select {
@@ -57,8 +58,8 @@ func (t *Terminal) beginKill() *ending {
 	return e
 }
 
-// prepareRelease is called by the manager, with its lock held. What it returns, to be called without, begins to end the
-// tree and the capture; it waits for nothing. after is called when everything has ended, before waits for it return.
+// prepareRelease is called by the manager, with its lock held. begin, to be called without the lock, begins to end the
+// tree and the capture, and does not block. after is called when everything has ended, before waits for it return.
 func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
 	begin = func() {}
 	t.retireOnce.Do(func() {
@@ -125,7 +126,7 @@ type ending struct {
 
 	// Under Terminal.mu.
 	over    bool // the tree is gone, or given up
-	reports bool // the command ended before that, and its end is told of with this ending's
+	reports bool // the command ended before that, and its EndEvent is sent with the survivors of this ending
 }
 
 // end begins to end the tree, or returns the ending that is under way or was successful. After a release
@@ -158,7 +159,7 @@ func (t *Terminal) runEnding(e *ending) {
 	e.over = true
 	reports := e.reports
 	t.mu.Unlock()
-	if reports { // before whoever waits for this ending goes on
+	if reports { // before the waits for this ending return
 		t.report(e.survivors())
 	}
 	if survivors := e.survivors(); len(survivors) > 0 {
@@ -166,7 +167,7 @@ func (t *Terminal) runEnding(e *ending) {
 	}
 }
 
-// survivors are the processes that withstood an ending that is over.
+// survivors are the processes that still run after an ending.
 func (e *ending) survivors() []int {
 	if failure, ok := errors.AsType[*Error](e.err); ok {
 		return failure.PIDs
@@ -174,7 +175,7 @@ func (e *ending) survivors() []int {
 	return nil
 }
 
-// failed reports whether it is over and something withstood.
+// failed reports whether the ending is over and processes still run.
 func (e *ending) failed() bool {
 	return e.done.IsSet() && e.err != nil
 }
@@ -191,7 +192,7 @@ func (t *Terminal) endTree(e *ending) error {
 	<-t.ended.Done() // the command is gone, so this is near
 	drained := make(chan struct{})
 	t.source.Drain(func() { // what the rest of the tree wrote before it was gone
-		t.ring.settle()
+		t.ring.commandEnded()
 		close(drained)
 	})
 	<-drained
@@ -200,8 +201,8 @@ func (t *Terminal) endTree(e *ending) error {
 	return nil
 }
 
-// escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone. It returns the
-// processes that still run then.
+// escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone. It returns
+// the processes that still run then.
 func (t *Terminal) escalate(e *ending) (survivors []int) {
 	forced, force := context.WithCancel(context.Background())
 	defer force()
@@ -256,7 +257,7 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 
 // finish makes the terminal one whose command has ended. It waits for nothing.
 func (t *Terminal) finish(e proc.Exit, err error) {
-	t.ring.settle()
+	t.ring.commandEnded()
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
 	ending, reported := t.ending, false
@@ -299,7 +300,7 @@ func statusOf(e proc.Exit) TerminalExitStatus {
 	return TerminalExitStatus{ExitCode: &e.Code}
 }
 
-// report tells of the command's end.
+// report emits the command's EndEvent.
 func (t *Terminal) report(survivors []int) {
 	if !t.events.heard() {
 		return

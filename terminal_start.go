@@ -39,7 +39,8 @@ type source interface {
 	Stop()
 }
 
-// start runs the command. The caller has made the terminal known already. same fails if the program is not what was approved.
+// start runs the command. The caller has made the terminal known already. same fails if the program is not what was
+// approved.
 func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, same func() error) error {
 	defer t.started.Set()
 	t.command = allowed.proposal.Command
@@ -131,7 +132,8 @@ func (t *Terminal) notStarted(c Command, err error, wrapped bool) error {
 func (t *Terminal) startElsewhere(ctx context.Context, o Options) error {
 	for option, set := range map[string]bool{"Wrap": o.Wrap != nil, "Cgroup": t.cgroup != ""} {
 		if set {
-			return &Error{Kind: ErrInternal, Reason: "Options." + option + " is of no use to commands that Options.Runner runs"}
+			reason := "Options." + option + " is of no use to commands that Options.Runner runs"
+			return &Error{Kind: ErrInternal, Reason: reason}
 		}
 	}
 	tree, err := startElsewhere(ctx, o.Runner, Launch{
@@ -182,7 +184,8 @@ func startError(c Command, err error) error {
 	return failed
 }
 
-// failedToExecute reports whether an error is of the start of the program itself: from os/exec, or of syscall.StartProcess.
+// failedToExecute reports whether an error is of the start of the program itself: from os/exec, or of
+// syscall.StartProcess.
 func failedToExecute(err error) bool {
 	if _, ok := err.(syscall.Errno); ok {
 		return true

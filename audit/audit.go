@@ -26,8 +26,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Log writes events as lines of JSON, one an event, as acpterm.LogEvents does with slog.NewJSONHandler. Its method Record
-// is for acpterm's Options.Record. Open makes one of a file, New of any writer. Several managers may share one.
+// Log writes events as lines of JSON, one an event, as acpterm.LogEvents does with slog.NewJSONHandler. Its method
+// Record is for acpterm's Options.Record. Open makes one of a file, New of any writer. Several managers may share one.
 //
 // Lines that could not be written are kept, up to 16 MiB, and written first when there is more to write: a disk that
 // was full for a while leaves no gap and no half line. So a decision may be in the file whose Record failed; its
@@ -88,7 +88,9 @@ func canSync(w io.Writer) bool {
 func Open(path string, roots ...string) (*Log, error) {
 	file, err := openFile(path, roots)
 	if err != nil {
-		return nil, &acpterm.Error{Op: "open audit", Kind: acpterm.ErrInternal, Reason: "the audit file cannot be used", Err: err}
+		return nil, &acpterm.Error{
+			Op: "open audit", Kind: acpterm.ErrInternal, Reason: "the audit file cannot be used", Err: err,
+		}
 	}
 	l := New(file)
 	l.close = file.Close
@@ -166,8 +168,8 @@ func ownFile(file *os.File, path string) error {
 
 // Record writes an event. Of an *acpterm.DecisionEvent that allows a command it returns when the line is written and
 // flushed, with the error if that failed, or with ctx's when ctx ended first; then the line may be written later. Other
-// events it leaves to a goroutine, which does not flush: their callers do not wait for the disk. While 16 MiB wait to be
-// written, it waits for that, and fails if it fails. After Close it fails with os.ErrClosed.
+// events it leaves to a goroutine, which does not flush: their callers do not wait for the disk. While 16 MiB wait to
+// be written, it waits for that, and fails if it fails. After Close it fails with os.ErrClosed.
 func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	durable := false
 	switch e := event.(type) {
@@ -263,7 +265,8 @@ func (l *Log) writeBatches() {
 func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			slog.Error("acpterm: the audit's writer panicked", "panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+			slog.Error("acpterm: the audit's writer panicked", "panic", fmt.Sprint(panicked),
+				"stack", string(debug.Stack()))
 			err = errors.New("the audit's writer panicked")
 		}
 		n = min(max(n, 0), len(data))

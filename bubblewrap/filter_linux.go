@@ -30,12 +30,13 @@ func syscallRules() []syscallRule {
 		{calls: []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR}, errno: unix.EAFNOSUPPORT,
 			argument: 0, allowed: []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}},
 		// Operations of io_uring, such as IORING_OP_SOCKET, pass no filter.
-		{calls: []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}, errno: unix.ENOSYS},
+		{calls: []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER},
+			errno: unix.ENOSYS},
 		// Keyrings are of the user and of the session outside: passwords, tickets, keys of encrypted file systems.
 		{calls: []uint32{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}, errno: unix.ENOSYS},
-		// In a user namespace that it made, a program has capabilities, and many attacks on kernels start there. It could not
-		// map user ids, as /proc is read-only. clone3 has its flags in memory, where no filter sees them; programs fall back
-		// to clone.
+		// In a user namespace that it made, a program has capabilities, and many attacks on kernels start there. It
+		// could not map user ids, as /proc is read-only. clone3 has its flags in memory, where no filter sees them;
+		// programs fall back to clone.
 		{calls: []uint32{unix.SYS_UNSHARE, unix.SYS_CLONE}, errno: unix.EPERM, argument: 0, flag: unix.CLONE_NEWUSER},
 		{calls: []uint32{unix.SYS_CLONE3}, errno: unix.ENOSYS},
 		// The kernel's log is the whole machine's.
@@ -58,8 +59,8 @@ func syscallFilter() ([]byte, error) {
 	case "arm64":
 		architecture = unix.AUDIT_ARCH_AARCH64
 	default:
-		return nil, internalError("no filter of system calls is known for "+runtime.GOARCH+", see Options.NoSyscallFilter",
-			errors.ErrUnsupported)
+		reason := "no filter of system calls is known for " + runtime.GOARCH + ", see Options.NoSyscallFilter"
+		return nil, internalError(reason, errors.ErrUnsupported)
 	}
 	return binary.Append(nil, binary.NativeEndian, syscallProgram(architecture))
 }

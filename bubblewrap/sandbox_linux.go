@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Sandbox is an acpterm.Wrapper that runs commands with bubblewrap. New makes one. It does not change once it is made, and
-// may be used concurrently.
+// Sandbox is an acpterm.Wrapper that runs commands with bubblewrap. New makes one. It does not change once it is made,
+// and may be used concurrently.
 type Sandbox struct {
 	program string // bwrap
 	network bool
@@ -136,7 +136,8 @@ func (b *Sandbox) findEnv() error {
 		cmd.Env = []string{}
 		return cmd.Run() == nil
 	}
-	if err == nil && visible(env, mounts) && works("--ignore-signal="+passedOver) && works("--default-signal="+passedOver) {
+	if err == nil && visible(env, mounts) &&
+		works("--ignore-signal="+passedOver) && works("--default-signal="+passedOver) {
 		b.env, b.argv0 = env, works("--argv0=env")
 	}
 	return nil

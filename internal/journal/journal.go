@@ -1,5 +1,5 @@
-// Package journal is a directory with a file for each command that may run, so that another process can find what a host
-// that died has left running. It imports the standard library, x/sys, ulid and internal/procfs.
+// Package journal is a directory with a file for each command that may run, so that another process can find what a
+// host that died has left running. It imports the standard library, x/sys, ulid and internal/procfs.
 //
 // A file is written before its command starts, so that nothing runs without a record. It is written under a temporary
 // name and renamed, so that a reader sees all of it or nothing, whenever the host dies. The command's process is added
@@ -50,8 +50,8 @@ type Command struct {
 	ShellLine string   `json:"shellLine,omitempty"`
 }
 
-// Process is a process's number, and what tells it from others that had or will have the number. Each system's file says
-// what that is, in newProcess and runs.
+// Process is a process's number, and what tells it from others that had or will have the number. Each system's file
+// says what that is, in newProcess and runs.
 type Process struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"`
@@ -220,7 +220,8 @@ func temporaryName(id string, host Process) string {
 	return fmt.Sprintf("%s.%d.%d%s", recordName(id), host.PID, host.Started, temporarySuffix)
 }
 
-// temporaryHost is the process that writes a temporary file; false if the name is none of those that temporaryName makes.
+// temporaryHost is the process that writes a temporary file; false if the name is none of those that temporaryName
+// makes.
 func temporaryHost(name string) (host Process, ok bool) {
 	record, numbers, found := strings.Cut(name, recordSuffix+".")
 	id, named := recordedTerminal(record + recordSuffix)

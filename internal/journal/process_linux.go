@@ -29,8 +29,8 @@ func newProcess(pid int) (Process, error) {
 	return Process{p.PID, p.Started}, nil
 }
 
-// runs reports whether it runs, in this boot of the machine. A process that cannot be looked at counts as running, if there is
-// one with the number: it may be hidden (hidepid in man 5 proc), or this process may have no descriptors left.
+// runs reports whether it runs, in this boot of the machine. A process that cannot be looked at counts as running, if
+// there is one with the number: it may be hidden (hidepid in man 5 proc), or this process may have no descriptors left.
 func (p Process) runs() bool {
 	handle, err := procfs.Open(p.PID)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package latch has a Latch: an event that happens once, as a channel and as functions to call. It imports the standard library alone.
+// Package latch has a Latch: an event that happens once, as a channel and as functions to call. It imports the standard
+// library alone.
 package latch
 
 import (
@@ -6,8 +7,8 @@ import (
 	"sync"
 )
 
-// Latch is set once. Done is closed then, and the functions of OnSet are called, so that nothing needs a goroutine to wait
-// for it. The zero value is not set. It must not be copied. Its methods may be called concurrently.
+// Latch is set once. Done is closed then, and the functions of OnSet are called, so that nothing needs a goroutine to
+// wait for it. The zero value is not set. It must not be copied. Its methods may be called concurrently.
 type Latch struct {
 	mu        sync.Mutex
 	set       bool
@@ -52,8 +53,8 @@ func (l *Latch) Done() <-chan struct{} {
 	return l.done
 }
 
-// OnSet has f called by Set, in Set's goroutine, or calls it at once if the latch is set. f must not block. stop removes f
-// and reports whether f was removed before it was called.
+// OnSet has f called by Set, in Set's goroutine, or calls it at once if the latch is set. f must not block. stop
+// removes f and reports whether f was removed before it was called.
 func (l *Latch) OnSet(f func()) (stop func() bool) {
 	l.mu.Lock()
 	if l.set {

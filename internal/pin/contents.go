@@ -40,9 +40,9 @@ type Verifier struct {
 // NewVerifier returns a Verifier.
 func NewVerifier() *Verifier { return &Verifier{make(chan struct{}, maxReads)} }
 
-// Read reads a program, and the interpreters of a script that is started in dir. unverified are the files whose contents
-// will not be compared: they are larger than MaxVerifiedSize or cannot be read. It fails with the context's cause when
-// ctx ends.
+// Read reads a program, and the interpreters of a script that is started in dir. unverified are the files whose
+// contents will not be compared: they are larger than MaxVerifiedSize or cannot be read. It fails with the context's
+// cause when ctx ends.
 func (v *Verifier) Read(ctx context.Context, program, dir string) (all Contents, unverified []string, err error) {
 	defer v.begin(ctx)()
 	for name := program; name != "" && len(all) <= maxInterpreters; {
@@ -73,7 +73,8 @@ func (v *Verifier) Unchanged(ctx context.Context, all Contents) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if is.file.path != was.file.path || !sameFile(is.file.info, was.file.info) || !bytes.Equal(is.digest, was.digest) {
+		if is.file.path != was.file.path || !sameFile(is.file.info, was.file.info) ||
+			!bytes.Equal(is.digest, was.digest) {
 			return false, nil
 		}
 	}
@@ -99,7 +100,8 @@ func readContents(ctx context.Context, name string) (c contents, head []byte, er
 	if c.file.path, err = filepath.EvalSymlinks(name); err != nil {
 		return c, nil, nil
 	}
-	file, err := os.OpenFile(c.file.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // which does not wait for a FIFO's other end
+	// O_NONBLOCK: the open of a FIFO does not wait for its other end.
+	file, err := os.OpenFile(c.file.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		c.file.info, _ = os.Stat(c.file.path)
 		return c, nil, nil

@@ -1,7 +1,8 @@
 // Package pin holds on to the program and the directory that a decision was about, so that nothing else runs in their
 // place: a File notices when its path leads elsewhere or the file was written to, a Dir is this very directory whatever
-// its path leads to later (on Linux), and a Verifier compares the contents of a program and its interpreters. It imports
-// the standard library and x/sys, and knows nothing of commands or policies. Callers pass paths without symbolic links.
+// its path leads to later (on Linux), and a Verifier compares the contents of a program and its interpreters. It
+// imports the standard library and x/sys, and knows nothing of commands or policies. Callers pass paths without
+// symbolic links.
 package pin
 
 import (

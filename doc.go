@@ -28,7 +28,8 @@
 //
 // The same commands without an agent. The context bounds the call, never the command.
 //
-//	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}})
+//	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
+//	t, err := m.Create(ctx, request)
 //	status, err := t.Wait(ctx)
 //	fmt.Println(status, t.Output().Output)
 //

@@ -6,6 +6,7 @@ package acpterm_test
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -53,8 +54,7 @@ func libraryGoroutines() (found []string) {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			const module = "github.com/acpterm/acpterm"
-			library := strings.Contains(stack, module+".") || strings.Contains(stack, module+"/internal/")
+			library := regexp.MustCompile(`github\.com/acpterm/acpterm(/audit|/internal/\w+)?\.`).MatchString(stack)
 			if library && !strings.Contains(stack, "libraryGoroutines") {
 				found = append(found, stack)
 			}

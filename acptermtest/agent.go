@@ -51,20 +51,25 @@ func (t *Turn) Say(text string) error {
 
 // Update sends any session/update.
 func (t *Turn) Update(update any) error {
-	return t.Conn.Notify(context.WithoutCancel(t.ctx), "session/update", map[string]any{"sessionId": t.SessionID, "update": update})
+	params := map[string]any{"sessionId": t.SessionID, "update": update}
+	return t.Conn.Notify(context.WithoutCancel(t.ctx), "session/update", params)
 }
 
 // NewAgent returns a client's end of a connection in memory, in place of an agent's standard input and output. At the
-// other end is an agent: it answers initialize and session/new, calls turn for each session/prompt, in a goroutine of its
-// own, and answers with the stop reason "end_turn" when turn has returned, "cancelled" if the turn was cancelled, or
-// turn's error. A turn that calls t.Fatal does not return; its prompt is answered with an error too. Everything else is
-// answered -32601.
+// other end is an agent: it answers initialize and session/new, calls turn for each session/prompt, in a goroutine of
+// its own, and answers with the stop reason "end_turn" when turn has returned, "cancelled" if the turn was cancelled,
+// or turn's error. A turn that calls t.Fatal does not return; its prompt is answered with an error too. Everything else
+// is answered -32601.
 //
 // When the test ends the connection is closed and the turns' contexts end; the test fails if the program under test has
 // sent the agent what is no message, and waits for the turns to return.
 func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	client, own := net.Pipe()
-	a := &scriptedAgent{play: turn, sessions: make(map[acpterm.SessionID]string), running: make(map[acpterm.SessionID]context.CancelFunc)}
+	a := &scriptedAgent{
+		play:     turn,
+		sessions: make(map[acpterm.SessionID]string),
+		running:  make(map[acpterm.SessionID]context.CancelFunc),
+	}
 	skipped := func(s acpterm.SkippedLine) {
 		t.Errorf("acptermtest: the agent got a line of %d bytes that is no message, it %s: %.1000q",
 			s.Bytes, s.Reason, s.Text)
@@ -148,12 +153,16 @@ func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 		}
 	default:
 		if !req.Notif {
-			conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "no method " + req.Method})
+			conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{
+				Code: jsonrpc2.CodeMethodNotFound, Message: "no method " + req.Method,
+			})
 		}
 	}
 }
 
-func (a *scriptedAgent) initialize(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, params json.RawMessage) {
+func (a *scriptedAgent) initialize(
+	ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, params json.RawMessage,
+) {
 	capabilities, err := acpterm.ReadClientCapabilities(params)
 	if err != nil {
 		conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
@@ -210,8 +219,8 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 // errNoReturn is what a prompt is answered with whose turn ended its goroutine.
 var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
-// Connect returns an agent's end of a connection in memory to a handler, and to nothing else of an ACP client: for tests
-// of what a Handler's options do. The connection is closed when the test ends.
+// Connect returns an agent's end of a connection in memory to a handler, and to nothing else of an ACP client: for
+// tests of what a Handler's options do. The connection is closed when the test ends.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
 	serving := h.Connect(context.Background(), acpterm.NewStream(client))

@@ -16,19 +16,19 @@ import (
 // Commands are the commands that there are, and what each does: an acpterm.Runner that starts no process.
 //
 // A key is a command as acpterm.Command's String has it, such as "go test ./...", which is also that shell line; or a
-// program, such as "go", for all its commands that have no key of their own; or "*", for all others. A program that is in
-// no key does not exist. A command that no key is for cannot be started: its create fails with acpterm.ErrInternal.
+// program, such as "go", for all its commands that have no key of their own; or "*", for all others. A program that is
+// in no key does not exist. A command that no key is for cannot be started: its create fails with acpterm.ErrInternal.
 //
 // Directories exist, whatever they are called, and programs are in /usr/bin; one that is named by a relative path is in
 // the command's directory, or in / if that is not set. Limits are taken as kept.
 //
-// It is safe for concurrent use as long as nobody changes the map.
+// It is safe for concurrent use as long as the map is not changed.
 type Commands map[string]Script
 
 // Script is what a command does, in a goroutine of its own; what it returns is the command's exit code. The command has
-// ended when the function has returned. A signal that ends it does so at the next call of a method of its Process, which
-// then does not return (deferred calls run): a script that waits for anything else has to watch Process.Context, or
-// nothing can end it.
+// ended when the function has returned. A signal that ends it does so at the next call of a method of its Process,
+// which then does not return (deferred calls run): a script that waits for anything else has to watch Process.Context,
+// or nothing can end it.
 type Script func(p *Process) int
 
 // Print is a command that prints something and exits with a code.

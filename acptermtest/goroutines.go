@@ -1,6 +1,6 @@
 package acptermtest
 
-// The goroutines that a test has started, by the labels that goroutines inherit from whoever starts them.
+// The goroutines of a test, by the labels that goroutines inherit from the one that starts them.
 
 import (
 	"bytes"
@@ -19,8 +19,8 @@ const label = "acptermtest"
 // marked are the goroutines with a label's value.
 type marked string
 
-// mark labels the calling goroutine, and so those that it starts, until the test ends. It reports false if the goroutine
-// has such a label already, of an earlier manager of the test: that one's check sees the same goroutines.
+// mark labels the calling goroutine, and so those that it starts, until the test ends. It reports false if the
+// goroutine has such a label already, of an earlier manager of the test: that one's check sees the same goroutines.
 func mark(t testing.TB) (m marked, first bool) {
 	for _, stack := range stacks() {
 		if strings.Contains(stack, `"`+label+`":`) && strings.Contains(stack, "acptermtest.mark+") {
@@ -41,7 +41,8 @@ func stacks() []string {
 }
 
 // libraryCode is a line of a stack in acpterm, or in a package or a module of it that is not a test's.
-var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm(/agent|/acpsdk|/view|/acptermtest|/policy/shell)?\.`)
+var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm` +
+	`(/(agent|acpsdk|acptermtest|audit|bubblewrap|internal/\w+|policy|policy/shell|view))?\.`)
 
 // left are the stacks of those that run code of the library, the caller's own not among them.
 func (m marked) left() (left []string) {
@@ -54,8 +55,9 @@ func (m marked) left() (left []string) {
 	return left
 }
 
-// eventuallyNone looks for what should not be there, until nothing is found or for some four seconds: what has said that
-// it is done may take a moment to be gone. Before the first look it lets what was just started come to where it stays.
+// eventuallyNone looks for what should not be there, until nothing is found or for some four seconds: what has said
+// that it is done may take a moment to be gone. Before the first look it lets what was just started come to where it
+// stays.
 func eventuallyNone(look func() []string) (found []string) {
 	for pause := time.Millisecond; pause < 4*time.Second; pause *= 2 {
 		time.Sleep(pause)

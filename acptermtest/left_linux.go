@@ -13,8 +13,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// processesOf are the processes that carry a terminal's id in their environment, and the leaders that nobody has
-// reaped.
+// processesOf are the processes that carry a terminal's id in their environment, and the leaders that were not reaped.
 func processesOf(ids []acpterm.TerminalID, leaders []int) (found []string) {
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range directories {
@@ -31,7 +30,9 @@ func processesOf(ids []acpterm.TerminalID, leaders []int) (found []string) {
 func carries(environ []byte, ids []acpterm.TerminalID) bool {
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		if value, ok := bytes.CutPrefix(variable, []byte("ACPTERM_TERMINAL=")); ok {
-			return slices.ContainsFunc(ids, func(id acpterm.TerminalID) bool { return bytes.Contains(value, []byte(id)) })
+			return slices.ContainsFunc(ids, func(id acpterm.TerminalID) bool {
+				return bytes.Contains(value, []byte(id))
+			})
 		}
 	}
 	return false

@@ -19,8 +19,9 @@ import (
 //   - a process of a command (looked for on Linux; elsewhere the manager's own word is all there is);
 //   - an open file more than before (likewise).
 //
-// With several managers in one test it is the first that looks for goroutines and files, when it is closed, which is last.
-// Terminals that are not released are no failure; if your program has to release them, see that Terminals returns none.
+// With several managers in one test it is the first that looks for goroutines and files, when it is closed, which is
+// last. Terminals that are not released are no failure; if your program has to release them, see that Terminals returns
+// none.
 //
 // Without Options.Runner the commands are real. Their processes and files are the whole program's, so such a test must
 // not run in parallel with others: NewManager calls Setenv, for which the testing package sees to that. The variable is

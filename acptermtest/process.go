@@ -14,8 +14,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Process is what a Script has to do with the world. Its methods are for the script's own goroutine, but for Command and
-// Context, which may be called concurrently with everything.
+// Process is what a Script has to do with the world. Its methods are for the script's own goroutine, but for Command
+// and Context, which may be called concurrently with everything.
 type Process struct {
 	tree *tree
 	ctx  context.Context

@@ -101,8 +101,8 @@ const updateVariable = "ACPTERMTEST_UPDATE"
 
 // Golden fails the test if String is not what a file has, answers looked for below their requests: the order in which
 // several are answered is not promised. With the environment variable ACPTERMTEST_UPDATE set it writes the file
-// instead, and its directory: look at the difference before you keep it. An answer that was not written yet is not in it:
-// synctest.Wait sees to that, in a bubble.
+// instead, and its directory: look at the difference before you keep it. An answer that was not written yet is not in
+// it: synctest.Wait sees to that, in a bubble.
 func (tr *Transcript) Golden(t testing.TB, file string) {
 	t.Helper()
 	got := tr.String()
@@ -122,7 +122,8 @@ func (tr *Transcript) Golden(t testing.TB, file string) {
 	}
 	want := strings.ReplaceAll(string(data), "\r\n", "\n") // as git may check it out
 	if difference := firstDifference(answersBelow(linesOf(want)), answersBelow(linesOf(got))); difference != "" {
-		t.Errorf("acptermtest: the transcript is not that of %s (%s=1 writes it):\n%s", file, updateVariable, difference)
+		t.Errorf("acptermtest: the transcript is not that of %s (%s=1 writes it):\n%s",
+			file, updateVariable, difference)
 	}
 }
 

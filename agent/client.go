@@ -36,8 +36,8 @@ type Client struct {
 type ClientOption func(*Client)
 
 // WithSupportedMethods names the methods besides terminal/* that the client serves, such as "fs/read_text_file".
-// Supports and FilterMethods then know them, and so does an acpterm.CapabilityError. Without this option, methods besides
-// terminal/* are none of a Client's business.
+// Supports and FilterMethods then know them, and so does an acpterm.CapabilityError. Without this option, methods
+// besides terminal/* are none of a Client's business.
 func WithSupportedMethods(methods ...string) ClientOption {
 	return func(c *Client) {
 		c.othersKnown = true
@@ -96,10 +96,12 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, calls a function with it and releases it: also if the function fails or panics, and if ctx has
-// ended. Its error is that of the creation, or the function's and the release's, joined. How long it waits for the
+// Use creates a terminal, calls a function with it and releases it: also if the function fails or panics, and if ctx
+// has ended. Its error is that of the creation, or the function's and the release's, joined. How long it waits for the
 // answer to the release, WithGrace says; ctx does not matter to that.
-func (c *Client) Use(ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error) (err error) {
+func (c *Client) Use(
+	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
+) (err error) {
 	t, err := c.Create(ctx, request)
 	if err != nil {
 		return err
@@ -114,7 +116,8 @@ func (c *Client) Use(ctx context.Context, request acpterm.CreateTerminalRequest,
 
 // withGrace bounds a request that must not take long.
 func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, c.grace, fmt.Errorf("no answer within %s: %w", c.grace, context.DeadlineExceeded))
+	cause := fmt.Errorf("no answer within %s: %w", c.grace, context.DeadlineExceeded)
+	return context.WithTimeoutCause(ctx, c.grace, cause)
 }
 
 // joinErrors is errors.Join, but says once that the connection is gone.

@@ -10,10 +10,11 @@
 //
 // # Running a command
 //
-// [Client.Run] is ACP's recipe for a command that may take too long: create, wait or expire, kill, final output, release.
+// [Client.Run] is ACP's recipe for a command that may take too long: create, wait or expire, kill, final output,
+// release.
 //
-//	result, err := c.Run(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}},
-//		agent.RunOptions{Timeout: time.Minute})
+//	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
+//	result, err := c.Run(ctx, request, agent.RunOptions{Timeout: time.Minute})
 //	if result.Outcome == agent.TimedOut {
 //
 // # A handle per terminal

@@ -127,7 +127,8 @@ func readKind(data members) (kind acpterm.Kind) {
 func readRefusal(data members) *acpterm.CapabilityError {
 	refused := acpterm.CapabilityError{SupportedMethods: []string{}}
 	if json.Unmarshal(data["method"], &refused.Method) != nil ||
-		json.Unmarshal(data["requiredCapability"], &refused.RequiredCapability) != nil || refused.RequiredCapability == "" {
+		json.Unmarshal(data["requiredCapability"], &refused.RequiredCapability) != nil ||
+		refused.RequiredCapability == "" {
 		return nil
 	}
 	// These two only tell more.

@@ -29,7 +29,8 @@ func (c *Client) supports(method string) bool {
 		return false
 	}
 	return slices.Contains([]string{
-		acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease,
+		acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit,
+		acpterm.MethodKill, acpterm.MethodRelease,
 	}, method)
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// members are an object's properties. Their names count letter by letter, which encoding/json would not do for a struct.
+// members are an object's properties. Their names count letter by letter, which encoding/json would not do for a
+// struct.
 type members map[string]json.RawMessage
 
 // readMembers reads an object; nil if it is none.

@@ -14,9 +14,9 @@ import (
 type RunOptions struct {
 	// Timeout is how long the command may run, from the client's answer to the create on. 0: until ctx ends.
 	Timeout time.Duration
-	// Created is told of the terminal when it is there: the place from which to show it in a tool call, with
-	// Terminal.Content. The command runs meanwhile, and its time too; but Run goes on, and kills what is still there,
-	// only when it has returned. Nil: nobody is told.
+	// Created is called with the terminal when it is there: the place from which to show it in a tool call, with
+	// Terminal.Content. The command runs at the same time, and so does its timeout, but Run continues, and kills what
+	// still runs, only when Created has returned. Nil: nothing is called.
 	Created func(*Terminal)
 }
 
@@ -45,15 +45,18 @@ type Result struct {
 }
 
 // Run runs a command: it creates a terminal, waits for the command to end or its time to expire, kills it in the latter
-// case, asks for the final output and releases the terminal. Its requests are sent in this order, each when those before
-// it are answered, but for the wait: the kill ends that, and its answer too comes before the output is asked for.
+// case, asks for the final output and releases the terminal. Its requests are sent in this order, each when those
+// before it are answered, but for the wait: the kill ends that, and its answer too comes before the output is asked
+// for.
 //
 // Once there is a terminal it is released, whatever happens: if the client answers something with an error or too late
 // (see WithGrace), if ctx ends, or if RunOptions.Created panics. When ctx ends, nothing but that is done any more.
 //
-// If the error is not nil, the result has what was found out nevertheless: a command whose time expired is TimedOut even
-// if the client then failed to kill it. The error holds those of all the steps that failed.
-func (c *Client) Run(ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions) (result Result, err error) {
+// If the error is not nil, the result has what was found out nevertheless: a command whose time expired is TimedOut
+// even if the client then failed to kill it. The error holds those of all the steps that failed.
+func (c *Client) Run(
+	ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions,
+) (result Result, err error) {
 	err = c.Use(ctx, request, func(t *Terminal) error {
 		result.TerminalID = t.id
 		var expired <-chan time.Time

@@ -43,8 +43,8 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 }
 
 // Wait waits until the command has ended, with terminal/wait_for_exit. When ctx ends first, the client is sent
-// $/cancel_request, and the command runs on. A status with neither an exit code nor a signal is one that the client does
-// not know.
+// $/cancel_request, and the command runs on. A status with neither an exit code nor a signal is one that the client
+// does not know.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
 }
@@ -77,8 +77,8 @@ func (t *Terminal) Kill(ctx context.Context) error {
 // always: ctx only bounds how long this call waits for the answer, and may have ended before. Every further Release
 // waits for the same answer and returns the same error. A client that does not know the terminal any more is no error.
 //
-// A call that is under way when Release is called may fail. A terminal that shall be seen in a tool call has to be in it
-// before (see Content).
+// A call that is under way when Release is called may fail. A terminal that shall be seen in a tool call has to be in
+// it before (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()
 	first := t.released == nil

@@ -28,13 +28,14 @@ func startedAt(process windows.Handle) (uint64, error) {
 
 // runs counts a process that may not be looked at as living: a record that is kept does no harm.
 func (p Process) runs() bool {
-	process, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION|windows.SYNCHRONIZE, false, uint32(p.PID))
+	const rights = windows.PROCESS_QUERY_LIMITED_INFORMATION | windows.SYNCHRONIZE
+	process, err := windows.OpenProcess(rights, false, uint32(p.PID))
 	if err != nil {
 		return !errors.Is(err, windows.ERROR_INVALID_PARAMETER) // which says that there is none
 	}
 	defer windows.CloseHandle(process)
 	if event, err := windows.WaitForSingleObject(process, 0); err == nil && event == windows.WAIT_OBJECT_0 {
-		return false // it has exited, and somebody still has a handle of it
+		return false // it has exited, and another process has a handle of it
 	}
 	started, err := startedAt(process)
 	return err != nil || started == p.Started

@@ -1,5 +1,5 @@
-// Package linuxtest runs a test in a PID namespace of its own, for tests that choose process numbers: what they write to
-// /proc/sys/kernel/ns_last_pid would have other tests' processes get numbers out of order. Only tests import it.
+// Package linuxtest runs a test in a PID namespace of its own, for tests that choose process numbers: what they write
+// to /proc/sys/kernel/ns_last_pid would have other tests' processes get numbers out of order. Only tests import it.
 package linuxtest
 
 import (
@@ -18,8 +18,8 @@ const (
 	cannotNamespace = 77 // the exit status of a first process that cannot set up its namespace
 )
 
-// Main is for TestMain: in the first process of a namespace that InPIDNamespace made, it starts the test, reaps what falls to
-// that process, and exits as the test does. Elsewhere it does nothing.
+// Main is for TestMain: in the first process of a namespace that InPIDNamespace made, it starts the test, reaps what
+// falls to that process, and exits as the test does. Elsewhere it does nothing.
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != initMark {
 		return
@@ -55,8 +55,8 @@ func MountProc() error {
 	return syscall.Mount("proc", "/proc", "proc", 0, "")
 }
 
-// InPIDNamespace reports whether the process is in a PID namespace that it made. If not, it runs the whole test in one, by
-// a process of its own, and fails if that does. It skips the test where no namespace can be made, which takes root.
+// InPIDNamespace reports whether the process is in a PID namespace that it made. If not, it runs the whole test in one,
+// by a process of its own, and fails if that does. It skips the test where no namespace can be made, which takes root.
 func InPIDNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideVariable) != "" {
@@ -68,7 +68,8 @@ func InPIDNamespace(t *testing.T) bool {
 	again.Env = append(os.Environ(), insideVariable+"=1")
 	again.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}
 	out, err := again.CombinedOutput()
-	if errors.Is(err, os.ErrPermission) || again.ProcessState != nil && again.ProcessState.ExitCode() == cannotNamespace {
+	if errors.Is(err, os.ErrPermission) ||
+		again.ProcessState != nil && again.ProcessState.ExitCode() == cannotNamespace {
 		t.Skipf("no PID namespace can be made here: %v %s", err, out)
 	}
 	if err != nil {

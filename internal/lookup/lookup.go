@@ -1,6 +1,6 @@
-// Package lookup finds the program and the environment that a command will run with: variables merged, the program looked up with
-// their PATH and in its directory, and on Windows the command line. It runs nothing. It imports the standard library and x/sys,
-// and knows nothing of requests.
+// Package lookup finds the program and the environment that a command will run with: variables merged, the program
+// looked up with their PATH and in its directory, and on Windows the command line. It runs nothing. It imports the
+// standard library and x/sys, and knows nothing of requests.
 package lookup
 
 import (
@@ -18,9 +18,9 @@ type FieldError struct{ Field, Reason string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
 
-// TerminalVariable is in every command's environment. It lists the ids of the terminals that a process runs in, separated
-// by colons: more than one if a host was started in a terminal of another. It finds processes that left their command's
-// session.
+// TerminalVariable is in every command's environment. It lists the ids of the terminals that a process runs in,
+// separated by colons: more than one if a host was started in a terminal of another. It finds processes that left their
+// command's session.
 const TerminalVariable = "ACPTERM_TERMINAL"
 
 // Reason is the text of the system's error number inside err, without the path that os puts before it, or err's whole
@@ -59,8 +59,8 @@ func HostDir() (string, error) {
 	return os.Getwd()
 }
 
-// Merge puts variables, "NAME=value", over a base environment that has each name once; the last of a name wins. PWD follows the
-// directory unless it is set: programs believe it when it names the directory they are in.
+// Merge puts variables, "NAME=value", over a base environment that has each name once; the last of a name wins. PWD
+// follows the directory unless it is set: programs believe it when it names the directory they are in.
 func Merge(base []string, dir string, set []string) []string {
 	over := make([]string, 0, len(set)+1)
 	if runtime.GOOS != "windows" && dir != "" {
@@ -91,7 +91,8 @@ func Merge(base []string, dir string, set []string) []string {
 	return merged
 }
 
-// Once is an environment with each name once, where it was first: the last of a name wins. It drops what is no variable.
+// Once is an environment with each name once, where it was first: the last of a name wins. It drops what is no
+// variable.
 func Once(env []string) []string {
 	once := make([]string, 0, len(env))
 	at := make(map[string]int, len(env)) // by name as the system compares names

@@ -96,7 +96,8 @@ func Shell(line string) (path string, args []string, err error) {
 	case strings.ContainsAny(line, "\r\n"):
 		return "", nil, &FieldError{"command", "must be one line: cmd.exe leaves out what comes after"}
 	case len(windows.StringToUTF16(line)) > cmdLimit-len(`cmd.exe /d /s /c ""`):
-		return "", nil, &FieldError{"command", fmt.Sprintf("is longer than the %d characters that cmd.exe takes", cmdLimit)}
+		reason := fmt.Sprintf("is longer than the %d characters that cmd.exe takes", cmdLimit)
+		return "", nil, &FieldError{"command", reason}
 	}
 	path, err = cmdExe()
 	return path, []string{"cmd.exe", "/d", "/s", "/c", line}, err
@@ -111,9 +112,9 @@ func cmdExe() (string, error) {
 	return filepath.Join(dir, "cmd.exe"), nil
 }
 
-// CommandLine returns the program to start and the line to give it, for a program with its arguments, or for a shell line. The
-// line is empty where it is to be made from the arguments by the rules that most programs take it apart by. Its error is
-// a *FieldError, or the system's.
+// CommandLine returns the program to start and the line to give it, for a program with its arguments, or for a shell
+// line. The line is empty where it is to be made from the arguments by the rules that most programs take it apart by.
+// Its error is a *FieldError, or the system's.
 func CommandLine(path string, args []string, shellLine string) (program, line string, err error) {
 	switch {
 	case shellLine != "":
@@ -149,7 +150,8 @@ func batchLine(path string, args []string) (program, line string, err error) {
 	// No AutoRun commands from the registry (/d); extensions on and delayed expansion off, whatever it says.
 	line = fmt.Sprintf(`cmd.exe /d /e:on /v:off /s /c "%s"`, strings.Join(words, " "))
 	if len(windows.StringToUTF16(line)) > cmdLimit {
-		return "", "", &FieldError{"args", fmt.Sprintf("are longer than the %d characters that cmd.exe takes", cmdLimit)}
+		reason := fmt.Sprintf("are longer than the %d characters that cmd.exe takes", cmdLimit)
+		return "", "", &FieldError{"args", reason}
 	}
 	program, err = cmdExe()
 	return program, line, err

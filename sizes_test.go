@@ -1,0 +1,106 @@
+package acpterm_test
+
+// The budgets of the code: how large the library, its files and its functions may become. Who needs more room changes
+// the number here, and says why in the commit.
+
+import (
+	"bufio"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	maxRootLines     = 7400
+	maxRootFiles     = 46
+	maxLibraryLines  = 12500 // the root and internal
+	maxFileLines     = 500
+	maxFunctionLines = 60
+	maxColumns       = 120 // a tab is four
+)
+
+// longFunctions are those that may be longer than maxFunctionLines, with the reason.
+var longFunctions = map[string]string{
+	"policy/variables.go: DangerousVariables": "a list of names",
+}
+
+func TestSizes(t *testing.T) {
+	rootLines, rootFiles, internalLines := 0, 0, 0
+	for _, path := range libraryFiles(t) {
+		file, err := os.Open(filepath.FromSlash(path))
+		require.NoError(t, err)
+		lines := 0
+		for s := bufio.NewScanner(file); s.Scan(); {
+			lines++
+			if n := utf8.RuneCountInString(s.Text()) + 3*strings.Count(s.Text(), "\t"); n > maxColumns {
+				t.Errorf("%s:%d has %d columns, more than %d", path, lines, n, maxColumns)
+			}
+		}
+		require.NoError(t, file.Close())
+		if lines > maxFileLines {
+			t.Errorf("%s has %d lines, more than %d", path, lines, maxFileLines)
+		}
+		switch dir := filepath.ToSlash(filepath.Dir(path)); {
+		case dir == ".":
+			rootLines += lines
+			rootFiles++
+		case strings.HasPrefix(dir, "internal/"):
+			internalLines += lines
+		}
+		checkFunctions(t, path)
+	}
+	for _, budget := range []struct {
+		what      string
+		has, most int
+	}{
+		{"lines in the root", rootLines, maxRootLines},
+		{"files in the root", rootFiles, maxRootFiles},
+		{"lines in the root and internal", rootLines + internalLines, maxLibraryLines},
+	} {
+		if budget.has > budget.most {
+			t.Errorf("%d %s, more than %d", budget.has, budget.what, budget.most)
+		}
+	}
+}
+
+// libraryFiles are the files of the root module that are not tests.
+func libraryFiles(t *testing.T) (files []string) {
+	for _, pattern := range []string{"*.go", "*/*.go", "internal/*/*.go"} {
+		found, err := filepath.Glob(filepath.FromSlash(pattern))
+		require.NoError(t, err)
+		for _, file := range found {
+			_, err := os.Stat(filepath.Join(filepath.Dir(file), "go.mod"))
+			ofRoot := filepath.Dir(file) == "." || os.IsNotExist(err)
+			if ofRoot && !strings.HasSuffix(file, "_test.go") {
+				files = append(files, filepath.ToSlash(file))
+			}
+		}
+	}
+	require.NotEmpty(t, files)
+	return files
+}
+
+func checkFunctions(t *testing.T, path string) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, filepath.FromSlash(path), nil, 0)
+	require.NoError(t, err)
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		lines := set.Position(f.End()).Line - set.Position(f.Pos()).Line + 1
+		name := fmt.Sprintf("%s: %s", path, f.Name.Name)
+		if _, exempt := longFunctions[name]; lines > maxFunctionLines && !exempt {
+			t.Errorf("%s has %d lines, more than %d", name, lines, maxFunctionLines)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -38,6 +39,20 @@ func outputChildren() map[string]func(args []string) {
 			if err != nil {
 				panic(err)
 			}
+		},
+		// last-words FILE READY: writes the file on SIGTERM, and exits; makes READY when it is ready for that.
+		"last-words": func(args []string) {
+			terminate := make(chan os.Signal, 1)
+			signal.Notify(terminate, syscall.SIGTERM)
+			text, err := os.ReadFile(args[0])
+			if err == nil {
+				err = os.WriteFile(args[1], nil, 0o600)
+			}
+			if err != nil {
+				panic(err)
+			}
+			<-terminate
+			os.Stdout.Write(text)
 		},
 		"splice": splice,
 	}
@@ -226,16 +241,11 @@ func TestLastWordsOfABackgroundProcess(t *testing.T) {
 	underLoad(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Minute}}})
 	files := bursts(t, 20, 60_000)
-	silence := filepath.Join(t.TempDir(), "silence")
-	require.NoError(t, unix.Mkfifo(silence, 0o600))
-	// It starts no process that SIGTERM could end in its place.
-	background := `TEXT=$(cat %s; echo .); TEXT=${TEXT%%.}
-		{ trap 'printf %%s "$TEXT"; exit' TERM; exec 3<>%s; : >%s; read word <&3; } & `
 	runs := runsOf(50)
 	inParallel(runs, func(i int) {
 		b := files[i%len(files)]
 		ready := fmt.Sprint(b.path, ".", i)
-		line := fmt.Sprintf(background, b.path, silence, ready) + []string{"wait", "exit 0"}[i%2]
+		line := strings.Join(childArgs("last-words", b.path, ready), " ") + " & " + []string{"wait", "exit 0"}[i%2]
 		term, err := m.Create(t.Context(), shellRequest(line))
 		if !assertStarted(t, err) {
 			return

@@ -76,7 +76,7 @@ func (e *ending) signal(t *Tree, s *sight) {
 func (t *Tree) pause(ctx context.Context, atMost time.Duration) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
-	exited := t.exited
+	exited := t.known.Done()
 	if t.hasExited() {
 		exited = nil
 	}

@@ -21,7 +21,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/latch"
 )
 
 // Spec is a command to start.
@@ -94,6 +97,46 @@ type Exit struct {
 	// Reaped says that another part of the host's program reaped the leader. How it ended is known all the same.
 	Reaped bool
 }
+
+// common is what a Tree has on every system. Its methods may be called concurrently.
+type common struct {
+	pid    int      // the leader's number, and its process group's
+	output *os.File // the reading end of the output's pipe
+	limits []Limit
+	exitStatus
+}
+
+// PID is the leader's process number.
+func (c *common) PID() int { return c.pid }
+
+// Output is the reading end of the pipe that the command has as its output. The caller closes it.
+func (c *common) Output() *os.File { return c.output }
+
+// Limits are those that the system enforces.
+func (c *common) Limits() []Limit { return c.limits }
+
+// exitStatus is how a leader ended, once that is known. Its methods may be called concurrently.
+type exitStatus struct {
+	claimed atomic.Bool // by the one call of setExit that counts
+	known   latch.Latch // exit and exitErr are set, and do not change any more
+	exit    Exit
+	exitErr error
+}
+
+// OnExit has f called once: when the leader has exited, which on Unix leaves it a zombie, or when that will not be seen. The
+// error is ErrReaped then, os.ErrClosed after a Close on Unix, or one of the system's. f must not block.
+func (s *exitStatus) OnExit(f func(Exit, error)) { s.known.OnSet(func() { f(s.exit, s.exitErr) }) }
+
+// setExit says how the leader ended. Only the first call counts.
+func (s *exitStatus) setExit(exit Exit, err error) {
+	if s.claimed.CompareAndSwap(false, true) {
+		s.exit, s.exitErr = exit, err
+		s.known.Set()
+	}
+}
+
+// hasExited reports whether it is known how the leader ended, or that it cannot be known.
+func (s *exitStatus) hasExited() bool { return s.known.IsSet() }
 
 // stepPause is how long End waits at first before it looks again for processes that have not ended, and maxPause is the
 // longest that this grows to.

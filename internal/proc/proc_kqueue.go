@@ -46,20 +46,14 @@ func (s *Supervisor) Close() { s.busy.Wait() }
 // Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one goroutine at
 // a time, and none but Close after Close.
 type Tree struct {
-	pid    int // the number of the leader, of its group and of its session
-	queue  exitQueue
-	early  bool // the leader was exiting before the queue was told of it
-	output *os.File
-	exited chan struct{} // closed when its exit was seen, or given up
+	common
+	queue exitQueue
+	early bool // the leader was exiting before the queue could watch it
 
 	escaped map[procfs.ID]bool // members found outside of the group: of the tree for good; for End alone
 
-	mu      sync.Mutex // held over kill, and wait4 of a zombie, none of which blocks
-	settled bool       // exit and exitErr are known
-	exit    Exit
-	exitErr error
-	tell    func(Exit, error) // OnExit's
-	closed  bool
+	mu     sync.Mutex // held over kill, and wait4 of a zombie, none of which blocks
+	closed bool
 }
 
 // Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its errors are
@@ -88,9 +82,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		output.Close()
 		return nil, err
 	}
-	t := &Tree{
-		pid: cmd.Process.Pid, output: output, exited: make(chan struct{}), escaped: make(map[procfs.ID]bool),
-	}
+	t := &Tree{common: common{pid: cmd.Process.Pid, output: output}, escaped: make(map[procfs.ID]bool)}
 	cmd.Process.Release() // Close reaps it
 	if err := t.openQueue(); err != nil {
 		unix.Kill(-t.pid, unix.SIGKILL)
@@ -98,7 +90,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		output.Close()
 		return nil, err
 	}
-	s.busy.Go(func() { t.settle(t.awaitExit()) })
+	s.busy.Go(func() { t.setExit(t.awaitExit()) })
 	return t, nil
 }
 
@@ -143,43 +135,6 @@ func (t *Tree) awaitExit() (Exit, error) {
 	return Exit{Code: uint32(status.ExitStatus())}, nil
 }
 
-// PID is the leader's process number.
-func (t *Tree) PID() int { return t.pid }
-
-// Output is the reading end of the pipe that the command has as its output. The caller closes it.
-func (t *Tree) Output() *os.File { return t.output }
-
-// Limits are none.
-func (t *Tree) Limits() []Limit { return nil }
-
-// OnExit has f called once: when the leader has exited, which leaves it a zombie, or when Close gives that up, with an
-// error that is os.ErrClosed. f must not wait.
-func (t *Tree) OnExit(f func(Exit, error)) {
-	t.mu.Lock()
-	t.tell = f
-	settled := t.settled
-	t.mu.Unlock()
-	if settled {
-		f(t.exit, t.exitErr)
-	}
-}
-
-// settle says how the leader ended. Only the first call counts.
-func (t *Tree) settle(exit Exit, err error) {
-	t.mu.Lock()
-	if t.settled {
-		t.mu.Unlock()
-		return
-	}
-	t.settled, t.exit, t.exitErr = true, exit, err
-	tell := t.tell
-	t.mu.Unlock()
-	close(t.exited)
-	if tell != nil {
-		tell(exit, err)
-	}
-}
-
 // signalGroup sends to the group, whether its leader runs or not. SIGCONT follows what asks a process to end, so that a stopped
 // one receives it. Errors say nothing that a look at what still runs does not: ESRCH that the group is empty, EPERM that it
 // has zombies only (on macOS) or processes of another user.
@@ -199,12 +154,12 @@ func (t *Tree) Close() {
 		return
 	}
 	t.closed = true
-	if t.settled && t.exitErr == nil {
+	if t.hasExited() && t.exitErr == nil {
 		reap(t.pid)
 	}
 	t.mu.Unlock()
-	t.queue.close() // without the lock: it waits for awaitExit, which then settles
-	t.settle(Exit{}, os.ErrClosed)
+	t.queue.close() // without the lock: it waits for awaitExit
+	t.setExit(Exit{}, os.ErrClosed)
 }
 
 // reap takes a child's zombie away.
@@ -271,7 +226,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	t.signalGroup(sig)
 	select {
-	case <-t.exited:
+	case <-t.known.Done():
 		t.signalGroup(unix.SIGKILL)
 		return nil
 	case <-ctx.Done():
@@ -283,11 +238,9 @@ func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 func (t *Tree) pause(ctx context.Context, atMost time.Duration) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
-	exited := t.exited
-	select {
-	case <-t.exited:
+	exited := t.known.Done()
+	if t.hasExited() {
 		exited = nil
-	default:
 	}
 	select {
 	case <-exited:

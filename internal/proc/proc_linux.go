@@ -19,30 +19,23 @@ import (
 // Tree is a command that was started and all that it starts: the leader, its session, and what left that session. Its
 // methods may be called concurrently, but End by one goroutine at a time, and none but Close after Close.
 type Tree struct {
+	common
 	sup       *Supervisor
 	starter   *starter
-	pid       int      // the number of the leader, of its group and of its session
 	pidfd     *os.File // the leader's, in Go's poller; nil on a system without, before Linux 5.4
-	output    *os.File // the reading end of the output
 	pipe      uint64   // what /proc calls the output's pipe
 	cgroup    *cgroup  // nil: none
-	limits    []Limit
 	mark      Mark
 	contained bool
-	before    forkCount     // from before the leader began
-	exited    chan struct{} // closed when settled
+	before    forkCount // from before the leader began
 
 	// For one End at a time, and for Close after it.
 	leader  procfs.Process              // its line of the table; zero before it was read
 	escaped map[procfs.ID]procfs.Handle // members found outside of the session: of the tree for good
 
-	mu      sync.Mutex // held over system calls that do not block
-	settled bool       // exit and exitErr are known
-	exit    Exit
-	exitErr error
-	tell    func(Exit, error) // OnExit's
-	lost    bool              // another part of the program has reaped the leader
-	closed  bool
+	mu     sync.Mutex // held over system calls that do not block
+	lost   bool       // another part of the program has reaped the leader
+	closed bool
 }
 
 // start is Start on a starter's thread.
@@ -68,8 +61,8 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 		return nil, err
 	}
 	t := &Tree{
-		sup: s, starter: st, output: output, cgroup: cgroup, mark: spec.Mark, contained: spec.Contained,
-		before: s.forksBefore(), exited: make(chan struct{}), escaped: make(map[procfs.ID]procfs.Handle),
+		common: common{output: output}, sup: s, starter: st, cgroup: cgroup, mark: spec.Mark, contained: spec.Contained,
+		before: s.forksBefore(), escaped: make(map[procfs.ID]procfs.Handle),
 	}
 	if t.pipe, err = pipeNumber(w); err != nil {
 		return nil, err
@@ -105,7 +98,7 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 	}
 	s.busy.Go(t.watch)
 	if err != nil {
-		<-t.exited
+		<-t.known.Done()
 		t.Close()
 		return nil, err
 	}
@@ -145,43 +138,23 @@ func pollable(pidfd int) *os.File {
 	return os.NewFile(uintptr(pidfd), "pidfd")
 }
 
-// PID is the leader's process number.
-func (t *Tree) PID() int { return t.pid }
-
-// Output is the reading end of the pipe that the command has as its output. The caller closes it.
-func (t *Tree) Output() *os.File { return t.output }
-
-// Limits are those that the system enforces.
-func (t *Tree) Limits() []Limit { return t.limits }
-
-// OnExit has f called once: when the leader has exited, which leaves it a zombie, or when Close gives that up, with an
-// error that is os.ErrClosed. The error is ErrReaped when it has exited and how cannot be known. f must not wait.
-func (t *Tree) OnExit(f func(Exit, error)) {
-	t.mu.Lock()
-	t.tell = f
-	settled := t.settled
-	t.mu.Unlock()
-	if settled {
-		f(t.exit, t.exitErr)
-	}
-}
-
 // watch is the goroutine that waits for the leader's exit, in Go's poller.
 func (t *Tree) watch() {
 	exit, err := t.awaitExit()
 	if !errors.Is(err, unix.ECHILD) {
-		t.settle(exit, err)
+		t.setExit(exit, err)
 		return
 	}
 	t.markLost()
 	exit, err = t.lostExit()
+	exit.Reaped = true
 	if err != nil && t.sup.HostReaps {
 		select {
-		case <-t.exited: // Reaped has said how it ended, or Close has given it up
+		case <-t.known.Done(): // Reaped has said how it ended, or Close has given it up
 		case <-time.After(handOver):
 		}
 	}
-	t.settle(exit, err)
+	t.setExit(exit, err)
 }
 
 // handOver is how long a host may take from a wait4 to the call of Reaped.
@@ -241,33 +214,6 @@ func (t *Tree) markLost() {
 	t.lost = true
 }
 
-// settle says how the leader ended. Only the first call counts.
-func (t *Tree) settle(exit Exit, err error) {
-	t.mu.Lock()
-	if t.settled {
-		t.mu.Unlock()
-		return
-	}
-	exit.Reaped = t.lost
-	t.settled, t.exit, t.exitErr = true, exit, err
-	tell := t.tell
-	t.mu.Unlock()
-	close(t.exited)
-	if tell != nil {
-		tell(exit, err)
-	}
-}
-
-// hasExited reports whether the leader was seen to have exited.
-func (t *Tree) hasExited() bool {
-	select {
-	case <-t.exited:
-		return true
-	default:
-		return false
-	}
-}
-
 // unreaped reports whether the leader's number is still its own: it runs, or is a zombie that was not reaped.
 func (t *Tree) unreaped() bool {
 	t.mu.Lock()
@@ -319,7 +265,7 @@ func (t *Tree) Close() {
 		t.mu.Unlock()
 		return
 	}
-	gone := t.lost || t.settled && t.exitErr == nil
+	gone := t.lost || t.hasExited() && t.exitErr == nil
 	if gone && !t.lost {
 		t.reapLocked()
 	}
@@ -328,7 +274,7 @@ func (t *Tree) Close() {
 	if t.pidfd != nil {
 		t.pidfd.Close()
 	}
-	t.settle(Exit{}, os.ErrClosed)
+	t.setExit(Exit{}, os.ErrClosed)
 	for _, handle := range t.escaped {
 		handle.Close()
 	}

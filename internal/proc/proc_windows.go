@@ -55,19 +55,14 @@ const killedCode = 0xE0000009
 // Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one
 // goroutine at a time, and none but Close after Close.
 type Tree struct {
-	pid     int            // the leader's number, and its process group's
-	process windows.Handle // the leader; closed when settled and after Close
-	output  *os.File       // the reading end of its output
-	limits  []Limit
+	common
+	process windows.Handle // the leader; see unuse
 
-	mu      sync.Mutex     // held over system calls that do not block
-	job     windows.Handle // 0 after Close
-	asked   string         // the signal that CTRL_BREAK stood for last; empty if none was sent
-	killed  bool           // the job was terminated
-	settled bool           // exit and exitErr are known
-	exit    Exit
-	exitErr error
-	tell    func(Exit, error) // OnExit's
+	mu     sync.Mutex     // held over system calls that do not block
+	job    windows.Handle // 0 after Close
+	asked  string         // the signal that CTRL_BREAK stood for last; empty if none was sent
+	killed bool           // the job was terminated
+	unused bool           // unuse was called once
 }
 
 // Start starts a command: with standard input at end of file, one pipe for both outputs, in a job of its own. It fails
@@ -81,7 +76,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.busy.Go(func() { t.settle(t.awaitExit()) })
+	s.busy.Go(t.watch)
 	return t, nil
 }
 
@@ -131,7 +126,7 @@ func (s startCalls) startTree(spec Spec) (*Tree, error) {
 	}
 	defer windows.CloseHandle(w)
 
-	t := &Tree{output: output, limits: enforced}
+	t := &Tree{common: common{output: output, limits: enforced}}
 	if err := s.start(t, info, spec, &syscall.ProcAttr{
 		Dir:   spec.Dir,
 		Env:   spec.Env,
@@ -222,39 +217,22 @@ func OutputPipe() (r *os.File, w windows.Handle, err error) {
 	return os.NewFile(uintptr(reading), "output"), w, nil
 }
 
-// PID is the leader's process number.
-func (t *Tree) PID() int { return t.pid }
-
-// Output is the reading end of the pipe that the command has as its output. The caller closes it.
-func (t *Tree) Output() *os.File { return t.output }
-
-// Limits are those that the system enforces.
-func (t *Tree) Limits() []Limit { return t.limits }
-
-// OnExit has f called once: when the leader has exited, also when Close terminates it, or with an error when that
-// cannot be seen. f must not wait.
-func (t *Tree) OnExit(f func(Exit, error)) {
+// watch waits for the leader's exit.
+func (t *Tree) watch() {
+	exit, err := t.awaitExit()
 	t.mu.Lock()
-	t.tell = f
-	settled := t.settled
+	t.unuse()
 	t.mu.Unlock()
-	if settled {
-		f(t.exit, t.exitErr)
-	}
+	t.setExit(exit, err)
 }
 
-// settle says how the leader ended. It is called once.
-func (t *Tree) settle(exit Exit, err error) {
-	t.mu.Lock()
-	t.settled, t.exit, t.exitErr = true, exit, err
-	if t.job == 0 {
+// unuse closes the leader's handle with its second call: the wait for the exit is over, and the Tree is closed. Until then
+// the handle reserves the leader's number.
+func (t *Tree) unuse() {
+	if t.unused {
 		windows.CloseHandle(t.process)
 	}
-	tell := t.tell
-	t.mu.Unlock()
-	if tell != nil {
-		tell(exit, err)
-	}
+	t.unused = true
 }
 
 // awaitExit returns when the leader has exited. It blocks a thread.
@@ -437,12 +415,10 @@ func (t *Tree) Close() {
 		return
 	}
 	// The system would end the job by itself, with exit code 0, which is that of a success.
-	if !t.settled && windows.TerminateJobObject(t.job, killedCode) == nil {
+	if !t.hasExited() && windows.TerminateJobObject(t.job, killedCode) == nil {
 		t.killed = true
 	}
 	windows.CloseHandle(t.job)
 	t.job = 0
-	if t.settled {
-		windows.CloseHandle(t.process)
-	}
+	t.unuse()
 }

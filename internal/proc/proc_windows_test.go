@@ -181,7 +181,7 @@ func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
 	require.True(t, tree.isMember(tree.process))
 	require.False(t, tree.isMember(windows.CurrentProcess()))
 	tree.Close()
-	tree.settle(tree.awaitExit())
+	tree.watch()
 }
 
 func TestSpecsThatAreUnsupported(t *testing.T) {

@@ -220,14 +220,16 @@ func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
 	return t != nil && t.reaped(status)
 }
 
-// reaped settles a tree whose leader the host has reaped. It reports false when the leader is there: the status is that of
+// reaped says how a leader ended that the host has reaped. It reports false when the leader is there: the status is that of
 // an earlier process with its number.
 func (t *Tree) reaped(status syscall.WaitStatus) bool {
 	if t.unreaped() {
 		return false
 	}
 	t.markLost()
-	t.settle(exitOf(status), nil)
+	exit := exitOf(status)
+	exit.Reaped = true
+	t.setExit(exit, nil)
 	return true
 }
 

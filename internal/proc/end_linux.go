@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/procfs"
 )
@@ -69,20 +68,5 @@ func (e *ending) signal(t *Tree, s *sight) {
 		case m.Stopped: // after it was sent the signal
 			m.signal(syscall.SIGCONT)
 		}
-	}
-}
-
-// pause waits for the leader's exit, but not longer than some time, nor beyond the end of ctx.
-func (t *Tree) pause(ctx context.Context, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	exited := t.known.Done()
-	if t.hasExited() {
-		exited = nil
-	}
-	select {
-	case <-exited:
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

@@ -31,8 +31,8 @@ type member struct {
 }
 
 func (m *member) signal(sig syscall.Signal) {
-	if m.open && m.handle.Signal(sig) == nil && sig != syscall.SIGKILL {
-		m.handle.Signal(syscall.SIGCONT) // so that a stopped process receives it
+	if m.open {
+		send(sig, m.handle.Signal)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,7 +36,7 @@ type Supervisor struct {
 	inherit inherit
 }
 
-// Reaped has nothing to do here.
+// Reaped returns false: nothing needs to be handed over.
 func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
 // Close returns when the Supervisor's goroutines have ended.
@@ -117,32 +116,28 @@ func (t *Tree) openQueue() error {
 // proc_exit posts NOTE_EXIT, then sets SZOMB), so that to reap it may mean to wait for that. All files of the leader are
 // closed by then (fdt_invalidate comes first).
 func (t *Tree) awaitExit() (Exit, error) {
-	var status unix.WaitStatus
+	var status syscall.WaitStatus
 	var err error
 	if t.early {
 		status, err = awaitEarly(t.pid)
 	} else {
 		var event unix.Kevent_t
 		event, err = t.queue.next()
-		status = unix.WaitStatus(event.Data) // as wait4 would say (man 2 kqueue, NOTE_EXIT)
+		status = syscall.WaitStatus(event.Data) // as wait4 would say (man 2 kqueue, NOTE_EXIT)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return Exit{}, err
-	case status.Signaled():
-		return Exit{Signal: unix.SignalName(status.Signal())}, nil
 	}
-	return Exit{Code: uint32(status.ExitStatus())}, nil
+	return exitOf(status), nil
 }
 
-// signalGroup sends to the group, whether its leader runs or not. SIGCONT follows what asks a process to end, so that a stopped
-// one receives it. Errors say nothing that a look at what still runs does not: ESRCH that the group is empty, EPERM that it
-// has zombies only (on macOS) or processes of another user.
+// signalGroup sends to the group, whether its leader runs or not. Errors say nothing that a scan does not: ESRCH that the group
+// is empty, EPERM that it has zombies only (on macOS) or processes of another user.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed && unix.Kill(-t.pid, sig) == nil && sig != unix.SIGKILL {
-		unix.Kill(-t.pid, unix.SIGCONT)
+	if !t.closed {
+		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
 	}
 }
 
@@ -234,21 +229,6 @@ func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// pause waits for the leader's exit, but not longer than some time, nor beyond the end of ctx.
-func (t *Tree) pause(ctx context.Context, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	exited := t.known.Done()
-	if t.hasExited() {
-		exited = nil
-	}
-	select {
-	case <-exited:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // members are the running processes of the tree: those in the group or the session of the leader, all their children, and
 // those that were found before. What leaves the session and loses its parent before a look (setsid after a double fork: a
 // daemon) cannot be told from any other process.
@@ -300,18 +280,14 @@ func (t *Tree) hold(p procfs.Process) {
 
 // signalMember sends to a process that was found in the tree and still is what was found; false if that cannot be said.
 func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
-	signals := []syscall.Signal{sig, unix.SIGCONT}
-	if sig == unix.SIGKILL {
-		signals = signals[:1]
-	}
-	for i, s := range signals {
+	return send(sig, func(sig syscall.Signal) error {
 		now, ok := procfs.Read(p.PID)
 		if !ok || now.Exited || now.ID != p.ID || now.Group != t.pid && !t.escaped[p.ID] {
-			return i > 0
+			return unix.ESRCH
 		}
-		unix.Kill(p.PID, s) // one of another user stays, and is reported in the end
-	}
-	return true
+		unix.Kill(p.PID, sig) // one of another user stays, and is reported in the end
+		return nil
+	}) == nil
 }
 
 // exitQueue is a kqueue of processes' exits, whose wait can be ended. A child does not inherit it (man 2 kqueue).

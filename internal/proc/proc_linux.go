@@ -3,7 +3,6 @@ package proc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -235,26 +234,21 @@ func (t *Tree) unreapedLocked() bool {
 	}) == nil
 }
 
-// signalGroup sends a signal to the leader's group, whether the leader runs or not, and to no other. SIGCONT follows what
-// asks a process to end, so that a stopped one receives it. Errors say nothing that a look at what still runs does not.
+// signalGroup sends a signal to the leader's group, whether the leader runs or not, and to no other. Errors say nothing that
+// a scan does not.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	send := func(sig syscall.Signal) error {
+	err := send(sig, func(sig syscall.Signal) error {
 		return t.withPidfd(func(fd int) error {
 			return unix.PidfdSendSignal(fd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 		})
-	}
-	err := send(sig)
+	})
 	if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) && t.unreapedLocked() { // before Linux 6.9
-		send = func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) }
-		err = send(sig)
-	}
-	if err == nil && sig != syscall.SIGKILL {
-		send(syscall.SIGCONT)
+		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
 	}
 }
 
@@ -339,20 +333,4 @@ func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	exit.CPUTime = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	exit.PeakMemory = int64(used.Maxrss) << 10 // man 2 getrusage: kilobytes
 	return exit, true, nil
-}
-
-// exitOf is an exit by what wait4 says of it.
-func exitOf(status syscall.WaitStatus) Exit {
-	if status.Signaled() {
-		return Exit{Signal: signalName(status.Signal())}
-	}
-	return Exit{Code: uint32(status.ExitStatus())}
-}
-
-// signalName is the POSIX name of a signal, or one made of its number, such as of a real-time signal.
-func signalName(sig syscall.Signal) string {
-	if name := unix.SignalName(sig); name != "" {
-		return name
-	}
-	return fmt.Sprintf("SIG%d", int(sig))
 }

@@ -34,7 +34,7 @@ var (
 const pipeSize = 64 << 10
 
 // Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
-// Tree is closed, and none after it.
+// Tree is closed, and nothing after it.
 type Supervisor struct {
 	// HostReaps has no effect here: a process's exit status stays as long as a handle of it is open.
 	HostReaps bool
@@ -42,7 +42,7 @@ type Supervisor struct {
 	busy sync.WaitGroup // the goroutines of trees
 }
 
-// Reaped returns false: no other part of the program can take a process's exit status away.
+// Reaped returns false: nothing needs to be handed over.
 func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
 // Close returns when the Supervisor's goroutines have ended.

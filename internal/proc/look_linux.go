@@ -100,7 +100,7 @@ func (l *looking) look() {
 		l.examine(t.pid)
 	}
 	last, err := t.sup.counters.LastPID()
-	l.ordered = err == nil && l.own && last >= t.pid && !t.before.mayHaveComeRound()
+	l.ordered = err == nil && l.own && last >= t.pid && !t.forks.mayHaveWrapped()
 	if l.ordered {
 		l.complete = l.examineSince(t.pid+1, last)
 	} else {

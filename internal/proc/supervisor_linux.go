@@ -173,8 +173,8 @@ func (s *Supervisor) endStart() {
 	}
 }
 
-// enter registers a tree, and leave takes it off again when its leader is reaped. A leader may have been reaped before.
-func (s *Supervisor) enter(t *Tree) {
+// register and unregister keep the trees whose leaders are not reaped. A leader may have been reaped before.
+func (s *Supervisor) register(t *Tree) {
 	s.mu.Lock()
 	if s.trees == nil {
 		s.trees = make(map[int]*Tree)
@@ -184,11 +184,11 @@ func (s *Supervisor) enter(t *Tree) {
 	status, reaped := s.early[t.pid]
 	s.mu.Unlock()
 	if reaped {
-		t.reaped(status)
+		t.reapedWith(status)
 	}
 }
 
-func (s *Supervisor) leave(t *Tree) {
+func (s *Supervisor) unregister(t *Tree) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.trees[t.pid] == t {
@@ -217,20 +217,7 @@ func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
 		s.early[pid] = status
 	}
 	s.mu.Unlock()
-	return t != nil && t.reaped(status)
-}
-
-// reaped says how a leader ended that the host has reaped. It reports false when the leader is there: the status is that of
-// an earlier process with its number.
-func (t *Tree) reaped(status syscall.WaitStatus) bool {
-	if t.unreaped() {
-		return false
-	}
-	t.markLost()
-	exit := exitOf(status)
-	exit.Reaped = true
-	t.setExit(exit, nil)
-	return true
+	return t != nil && t.reapedWith(status)
 }
 
 // Close ends the Supervisor's goroutines, and returns when they have ended.
@@ -255,9 +242,9 @@ type forkCount struct {
 // the fork.
 const forkCountAge = time.Second
 
-// forksBefore is a count from now or from a moment ago. An older one errs on the safe side: more numbers seem to have been
+// recentForks is a count from now or from a moment ago. An older one errs on the safe side: more numbers seem to have been
 // given out since.
-func (s *Supervisor) forksBefore() forkCount {
+func (s *Supervisor) recentForks() forkCount {
 	s.mu.Lock()
 	n := s.counts
 	s.mu.Unlock()
@@ -271,8 +258,8 @@ func (s *Supervisor) forksBefore() forkCount {
 	return n
 }
 
-// mayHaveComeRound reports whether so many processes may have begun since that numbers from before were given out again.
-func (n forkCount) mayHaveComeRound() bool {
+// mayHaveWrapped reports whether so many processes may have begun since that numbers from before were given out again.
+func (n forkCount) mayHaveWrapped() bool {
 	const (
 		reserved = 1000                   // more than the numbers that are never given out again
 		tooSoon  = 100 * time.Millisecond // no machine begins thirty thousand processes in this time

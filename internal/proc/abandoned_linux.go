@@ -17,8 +17,8 @@ import (
 )
 
 // Abandoned is a tree whose host has died: its leader died with the host and was reaped, so that its number may be
-// another process's. Its members are the processes that carry its mark, their sessions and children, and all that is in its
-// cgroup.
+// another process's. Its members are the processes that carry its mark, their sessions and children, and all that is in
+// its cgroup.
 type Abandoned struct {
 	Mark   Mark
 	Leader procfs.ID // zero if it is not known
@@ -46,8 +46,8 @@ type Step struct {
 	Wait   time.Duration
 }
 
-// EndAbandoned ends trees concurrently, step by step; when ctx ends, the last step comes at once. A tree that this process
-// is in is left alone, and Left has this process's number.
+// EndAbandoned ends trees concurrently, step by step; when ctx ends, the last step comes at once. A tree that this
+// process is in is left alone, and Left has this process's number.
 func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 	var left []*Abandoned
 	for _, a := range all {
@@ -75,8 +75,8 @@ func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 	}
 }
 
-// takeStep sends a signal to all of some trees, and to processes that join them, until they are gone or the step's time is
-// over. It returns the trees that are left.
+// takeStep sends a signal to all of some trees, and to processes that join them, until they are gone or the step's time
+// is over. It returns the trees that are left.
 func takeStep(ctx context.Context, left []*Abandoned, step Step) []*Abandoned {
 	ctx, cancel := context.WithTimeout(ctx, step.Wait)
 	defer cancel()
@@ -159,8 +159,8 @@ type candidate struct {
 	unknown bool     // the marks are: it was in execve
 }
 
-// scanAbandoned looks once at all processes for several trees, and returns those trees that this process is not in. If it
-// cannot read the process table, it says so in each tree and returns none.
+// scanAbandoned looks once at all processes for several trees, and returns those trees that this process is not in. If
+// it cannot read the process table, it says so in each tree and returns none.
 func scanAbandoned(all []*Abandoned) []*Abandoned {
 	if len(all) == 0 {
 		return nil
@@ -282,8 +282,9 @@ func (a *Abandoned) find(table []candidate) {
 	}
 }
 
-// hold opens a process that was found to be a member, and makes sure that it is the one that was found. It reports whether
-// the process runs. What makes it a member is seen once more through the handle, which can mean no other process.
+// hold opens a process that was found to be a member, and makes sure that it is the one that was found. It reports
+// whether the process runs. What makes it a member is seen once more through the handle, which can mean no other
+// process.
 func (a *Abandoned) hold(c *candidate, members map[int]*candidate) bool {
 	if _, open := a.handles[c.ID]; open || c.PID == os.Getpid() {
 		return true
@@ -305,8 +306,8 @@ func (a *Abandoned) hold(c *candidate, members map[int]*candidate) bool {
 	return true
 }
 
-// stillMember reports whether a process has the mark, is in the cgroup, or has its parent or another process of its session among
-// the members, which is there still.
+// stillMember reports whether a process has the mark, is in the cgroup, or has its parent or another process of its
+// session among the members, which is there still.
 func (a *Abandoned) stillMember(handle procfs.Handle, now procfs.Process, members map[int]*candidate) bool {
 	if now.ID == a.Leader || hasMark(handle, a.Mark) == yes {
 		return true
@@ -318,7 +319,8 @@ func (a *Abandoned) stillMember(handle procfs.Handle, now procfs.Process, member
 		if m.ID == now.ID || m.PID != now.Parent && m.Session != now.Session {
 			continue
 		}
-		if still, err := procfs.Read(m.PID); err == nil && still.ID == m.ID && !still.Exited && still.Session == m.Session {
+		still, err := procfs.Read(m.PID)
+		if err == nil && still.ID == m.ID && !still.Exited && still.Session == m.Session {
 			return true
 		}
 	}

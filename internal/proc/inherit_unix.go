@@ -14,21 +14,22 @@ import (
 )
 
 // inherit knows the descriptors of this process that stay open over an exec, which commands are not to have. Go opens
-// none of those, but the host may have been started with some, or have C code that opens them. The zero value is ready. Its
-// methods may be called concurrently.
+// none of those, but the host may have been started with some, or have C code that opens them. The zero value is ready.
+// Its methods may be called concurrently.
 type inherit struct {
 	mu    sync.Mutex
 	found []int     // every descriptor that was ever seen to stay open over an exec
 	next  time.Time // not to be looked for again before
 }
 
-// lookShare bounds the time that goes into looking, to a share of one in so many: with thousands of descriptors, a look takes
-// longer than a start.
+// lookShare bounds the time that goes into looking, to a share of one in so many: with thousands of descriptors, a look
+// takes longer than a start.
 const lookShare = 400
 
-// closingOthers are the files that a child inherits as descriptors from 3 on, with a nil for every other descriptor that it
-// would inherit: those are closed in the child. One that is not open any more does no harm, so descriptors that were found once
-// are remembered. (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay open.)
+// closingOthers are the files that a child inherits as descriptors from 3 on, with a nil for every other descriptor
+// that it would inherit: those are closed in the child. One that is not open any more does no harm, so descriptors that
+// were found once are remembered. (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they
+// stay open.)
 func (i *inherit) closingOthers(files []*os.File) []*os.File {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -16,18 +16,18 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// On macOS and FreeBSD the leader's exit is seen by kqueue, which leaves the zombie, and the rest of the tree is found in the
-// process table. This file is compiled and vetted; it has never run.
+// On macOS and FreeBSD the leader's exit is seen by kqueue, which leaves the zombie, and the rest of the tree is found
+// in the process table. This file is compiled and vetted; it has never run.
 //
-// While the leader runs or is a zombie, no process, group or session is given its number (XNU forkproc and FreeBSD fork_findpid
-// try those before they give a number away), so a signal to its group reaches no other. For a process outside of the group
-// there is no pidfd. It is known by its number together with the microsecond of its start, and both are looked at again
-// right before kill(2). For that signal to reach another process, in the microseconds between, the process has to exit, its
-// parent has to reap it, and tens of thousands of numbers have to be given out, since they are given out in turn (with
-// FreeBSD's kern.randompid: one number, by chance).
+// While the leader runs or is a zombie, no process, group or session is given its number (XNU forkproc and FreeBSD
+// fork_findpid try those before they give a number away), so a signal to its group reaches no other. For a process
+// outside of the group there is no pidfd. It is known by its number together with the microsecond of its start, and
+// both are looked at again right before kill(2). For that signal to reach another process, in the microseconds between,
+// the process has to exit, its parent has to reap it, and tens of thousands of numbers have to be given out, since they
+// are given out in turn (with FreeBSD's kern.randompid: one number, by chance).
 
-// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every Tree is
-// closed, and nothing after it.
+// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
+// Tree is closed, and nothing after it.
 type Supervisor struct {
 	// HostReaps has no effect here: kqueue says how a leader ended, whatever reaps it.
 	HostReaps bool
@@ -42,8 +42,8 @@ func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 // Close returns when the Supervisor's goroutines have ended.
 func (s *Supervisor) Close() { s.busy.Wait() }
 
-// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one goroutine at
-// a time, and none but Close after Close.
+// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one
+// goroutine at a time, and none but Close after Close.
 type Tree struct {
 	common
 	queue exitQueue
@@ -55,8 +55,8 @@ type Tree struct {
 	closed bool
 }
 
-// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its errors are
-// those of os/exec, and *LimitError: no limit can be enforced here.
+// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its
+// errors are those of os/exec, and *LimitError: no limit can be enforced here.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -93,10 +93,10 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 	return t, nil
 }
 
-// openQueue begins to watch the leader, which may have exited already. FreeBSD reports that at once (filt_procattach: zpfind).
-// macOS says ESRCH from when the leader exits on (XNU filt_procattach: proc_find), and has another way to learn how it ended
-// (awaitEarly). A leader that XNU does find cannot exit past the watch: its proc_exit waits for what has found it
-// (proc_refdrain) before it posts the event.
+// openQueue begins to watch the leader, which may have exited already. FreeBSD reports that at once (filt_procattach:
+// zpfind). macOS says ESRCH from when the leader exits on (XNU filt_procattach: proc_find), and has another way to
+// learn how it ended (awaitEarly). A leader that XNU does find cannot exit past the watch: its proc_exit waits for what
+// has found it (proc_refdrain) before it posts the event.
 func (t *Tree) openQueue() error {
 	if err := t.queue.open(); err != nil {
 		return err
@@ -113,8 +113,8 @@ func (t *Tree) openQueue() error {
 }
 
 // awaitExit returns when the leader has exited and is a zombie, or becomes one: the event may come a moment before (XNU
-// proc_exit posts NOTE_EXIT, then sets SZOMB), so that to reap it may mean to wait for that. All files of the leader are
-// closed by then (fdt_invalidate comes first).
+// proc_exit posts NOTE_EXIT, then sets SZOMB), so that to reap it may mean to wait for that. All files of the leader
+// are closed by then (fdt_invalidate comes first).
 func (t *Tree) awaitExit() (Exit, error) {
 	var status syscall.WaitStatus
 	var err error
@@ -131,8 +131,8 @@ func (t *Tree) awaitExit() (Exit, error) {
 	return exitOf(status), nil
 }
 
-// signalGroup sends to the group, whether its leader runs or not. Errors say nothing that a scan does not: ESRCH that the group
-// is empty, EPERM that it has zombies only (on macOS) or processes of another user.
+// signalGroup sends to the group, whether its leader runs or not. Errors say nothing that a scan does not: ESRCH that
+// the group is empty, EPERM that it has zombies only (on macOS) or processes of another user.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,11 +169,11 @@ func reap(pid int) {
 // End sends a signal to the whole tree, and to processes that join it later, and returns when none of it runs any more,
 // or when ctx ends: then with the numbers of those that still run.
 //
-// A look at the process table is not one moment, and neither is a signal to the group: XNU makes a list of numbers first and
-// visits them after, and passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). Its
-// parent is in the list then, and is missed only if it has exited when it is visited; the child can be seen by then. So
-// the tree is gone when a look finds nothing, SIGKILL was sent to the group after it, which reaches that child, and another
-// look finds nothing.
+// A look at the process table is not one moment, and neither is a signal to the group: XNU makes a list of numbers
+// first and visits them after, and passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL,
+// P_REF_NEW). Its parent is in the list then, and is missed only if it has exited when it is visited; the child can be
+// seen by then. So the tree is gone when a look finds nothing, SIGKILL was sent to the group after it, which reaches
+// that child, and another look finds nothing.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	signalled := make(map[procfs.ID]bool)
 	sealed := false // the last look found nothing, and then SIGKILL was sent to the group
@@ -216,8 +216,8 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// endGroup is End where the process table cannot be read: it signals the group, waits for the leader's exit, and then kills
-// what is left of the group, whose number the zombie still holds.
+// endGroup is End where the process table cannot be read: it signals the group, waits for the leader's exit, and then
+// kills what is left of the group, whose number the zombie still holds.
 func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	t.signalGroup(sig)
 	select {
@@ -229,12 +229,12 @@ func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// members are the running processes of the tree: those in the group or the session of the leader, all their children, and
-// those that were found before. What leaves the session and loses its parent before a look (setsid after a double fork: a
-// daemon) cannot be told from any other process.
+// members are the running processes of the tree: those in the group or the session of the leader, all their children,
+// and those that were found before. What leaves the session and loses its parent before a look (setsid after a double
+// fork: a daemon) cannot be told from any other process.
 //
-// A parent that is a number is good enough here: a process with a parent in the tree is its child, or was when the kernel wrote
-// the line, since an orphan's parent becomes process 1.
+// A parent that is a number is good enough here: a process with a parent in the tree is its child, or was when the
+// kernel wrote the line, since an orphan's parent becomes process 1.
 func (t *Tree) members() ([]procfs.Process, error) {
 	t.mu.Lock()
 	closed := t.closed
@@ -270,8 +270,8 @@ func (t *Tree) members() ([]procfs.Process, error) {
 	return members, nil
 }
 
-// hold remembers a process outside of the group if what made it one of the tree is seen again, or if its parent has gone
-// since, which makes it an orphan of the tree.
+// hold remembers a process outside of the group if what made it one of the tree is seen again, or if its parent has
+// gone since, which makes it an orphan of the tree.
 func (t *Tree) hold(p procfs.Process) {
 	if now, _ := procfs.Read(p.PID); now == p || now.ID == p.ID && now.Parent != p.Parent {
 		t.escaped[p.ID] = true
@@ -293,8 +293,8 @@ func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
 // exitQueue is a kqueue of processes' exits, whose wait can be ended. A child does not inherit it (man 2 kqueue).
 //
 // To close a kqueue that a thread waits on wakes that thread on macOS (kqueue_drain) but not on FreeBSD, where the
-// waiting thread keeps it open; and on either the descriptor may be another file's before the thread is back. So close wakes
-// the thread that waits, and waits until it has left.
+// waiting thread keeps it open; and on either the descriptor may be another file's before the thread is back. So close
+// wakes the thread that waits, and waits until it has left.
 type exitQueue struct {
 	waiting sync.Mutex // held by the goroutine that waits
 	fd      int        // -1 once it is closed

@@ -146,8 +146,8 @@ func (t *Tree) awaitExit() (exit Exit, err error) {
 // handOver is how long a host may take from a wait4 to the call of Reaped.
 const handOver = 5 * time.Second
 
-// exitOfReaped is how a leader ended that another part of the program has reaped. From Linux 6.15 on its pidfd still says; if it
-// does not, a host that reaps every child has some time to call Reaped.
+// exitOfReaped is how a leader ended that another part of the program has reaped. From Linux 6.15 on its pidfd still
+// says; if it does not, a host that reaps every child has some time to call Reaped.
 func (t *Tree) exitOfReaped() (Exit, error) {
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
 	t.mu.Lock()
@@ -171,8 +171,8 @@ func (t *Tree) exitOfReaped() (Exit, error) {
 	return Exit{Reaped: true}, ErrReaped
 }
 
-// reapedWith takes how a leader ended that the host has reaped. It reports false when the leader is there: the status is that of
-// an earlier process with its number.
+// reapedWith takes how a leader ended that the host has reaped. It reports false when the leader is there: the status
+// is that of an earlier process with its number.
 func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	t.mu.Lock()
 	if t.unreapedLocked() {
@@ -206,8 +206,8 @@ func (t *Tree) unreapedLocked() bool {
 	return err == nil
 }
 
-// signalGroup sends a signal to the leader's group, whether the leader runs or not, and to no other. Errors say nothing that
-// a scan does not.
+// signalGroup sends a signal to the leader's group, whether the leader runs or not, and to no other. Errors say nothing
+// that a scan does not.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,7 +217,7 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	err := send(sig, func(sig syscall.Signal) error {
 		return unix.PidfdSendSignal(t.pidfd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
 	})
-	if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) && t.unreapedLocked() { // before Linux 6.9
+	if err != nil && err != unix.ESRCH && err != unix.EPERM && t.unreapedLocked() { // before Linux 6.9
 		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
 	}
 }
@@ -260,8 +260,8 @@ func reap(idType, id int) error {
 	}
 }
 
-// childInfo is how waitid fills in siginfo_t (man 2 sigaction): three ints, then the fields of SIGCHLD, aligned to a word.
-// x/sys has no names for those.
+// childInfo is how waitid fills in siginfo_t (man 2 sigaction): three ints, then the fields of SIGCHLD, aligned to a
+// word. x/sys has no names for those.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [unsafe.Sizeof(uintptr(0)) - 4]byte

@@ -74,8 +74,8 @@ func line(text string) Spec {
 	}
 }
 
-// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters are
-// left then.
+// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters
+// are left then.
 func newSupervisor(t *testing.T) *Supervisor {
 	t.Helper()
 	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
@@ -226,8 +226,8 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 	requireNothingLeft(t, before)
 }
 
-// hangingProgram is one that hangs in execve until release: this process has a lease on it (F_SETLEASE in man 2 fcntl). The
-// kernel breaks the lease after 45 seconds.
+// hangingProgram is one that hangs in execve until release: this process has a lease on it (F_SETLEASE in man 2 fcntl).
+// The kernel breaks the lease after 45 seconds.
 func hangingProgram(t *testing.T) (path string, release func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "program")
@@ -488,8 +488,8 @@ func TestEndWithFewDescriptors(t *testing.T) {
 	}
 }
 
-// A process whose main thread has exited shows its environment by other threads only. It is found, and one that is not of the
-// tree is no survivor.
+// A process whose main thread has exited shows its environment by other threads only. It is found, and one that is not
+// of the tree is no survivor.
 func TestMainThreadsThatExited(t *testing.T) {
 	s := newSupervisor(t)
 	self, err := os.Executable()

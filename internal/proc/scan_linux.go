@@ -17,11 +17,12 @@ import (
 // The members of a tree are the processes of the leader's session; those that left it and have the tree's mark in their
 // environment or its output open for writing, which outlive a new session, a double fork and each other; the sessions
 // that those began; and the children of all. With a cgroup, exactly those in it. A process that has cleared its
-// environment, closed the output and left the session and its parent cannot be told from any other; only a cgroup holds it.
+// environment, closed the output and left the session and its parent cannot be told from any other; only a cgroup holds
+// it.
 //
-// A member outside of the leader's session is in a session that began after it: a process leaves a session for a new one
-// only. So most of the machine's processes are passed over by their session's number, at the cost of one system call that
-// takes a fraction of a microsecond.
+// A member outside of the leader's session is in a session that began after it: a process leaves a session for a new
+// one only. So most of the machine's processes are passed over by their session's number, at the cost of one system
+// call that takes a fraction of a microsecond.
 
 // member is a running process of a tree.
 type member struct {
@@ -65,8 +66,8 @@ func (s *scan) close() {
 	}
 }
 
-// scan finds the members of the tree. nonMembers are processes that an earlier scan found not to be members; this one adds to
-// them.
+// scan finds the members of the tree. nonMembers are processes that an earlier scan found not to be members; this one
+// adds to them.
 func (t *Tree) scan(nonMembers map[procfs.ID]bool) *scan {
 	if t.cgroup != nil {
 		return t.scanCgroup()
@@ -93,7 +94,7 @@ type scanner struct {
 	user       int // whose processes are examined closely
 
 	session int              // the leader's, while its number is known to be its own; else noSession
-	oldest  int              // sessions with lower numbers began before the leader's; 0 if numbers may have wrapped around
+	oldest  int              // sessions with lower numbers began before; 0 if numbers may have wrapped around
 	missed  bool             // a process ended before it was examined, and may have started another one
 	others  []procfs.Process // processes that are not members, unless a member is their parent or began their session
 }
@@ -117,9 +118,9 @@ func (s *scanner) run() {
 	s.addRelatives()
 }
 
-// examineSince examines the processes with numbers from first to last, and then those that began since, until none of them
-// can have been started by one that it missed. Numbers are given out in order, so that a process is examined after its
-// parent, and one that is missed has ended.
+// examineSince examines the processes with numbers from first to last, and then those that began since, until none of
+// them can have been started by one that it missed. Numbers are given out in order, so that a process is examined after
+// its parent, and one that is missed has ended.
 func (s *scanner) examineSince(first, last int) (complete bool) {
 	for first <= last {
 		s.missed = false
@@ -169,7 +170,7 @@ func (s *scanner) examine(pid int) {
 	case err == unix.ESRCH:
 		s.missed = true
 		return
-	case pid == os.Getpid(), err != nil, session == 0: // 0: a session of another PID namespace, or a thread of the kernel's
+	case pid == os.Getpid(), err != nil, session == 0: // 0: of another PID namespace, or a thread of the kernel's
 		return
 	case session == s.session:
 	case session < s.oldest, session != t.pid && t.sup.leads(session):
@@ -200,8 +201,8 @@ func (s *scanner) examine(pid int) {
 	}
 }
 
-// cannotExamine takes a process that has ended by now or is a thread, that the system does not show, or that cannot be opened
-// for want of descriptors.
+// cannotExamine takes a process that has ended by now or is a thread, that the system does not show, or that cannot be
+// opened for want of descriptors.
 func (s *scanner) cannotExamine(pid int, err error) {
 	switch {
 	case procfs.IsGone(err):
@@ -317,9 +318,9 @@ func hasMark(handle procfs.Handle, mark Mark) answer {
 	return known
 }
 
-// variableOf is a variable of a process's environment, and whether it is known: yes, with an empty value if there is none;
-// no, if it may not be seen; gone, if the process has ended; unknown, if it is in execve each time. In execve it has no
-// environment for a moment, and what is being read of one ends early.
+// variableOf is a variable of a process's environment, and whether it is known: yes, with an empty value if there is
+// none; no, if it may not be seen; gone, if the process has ended; unknown, if it is in execve each time. In execve it
+// has no environment for a moment, and what is being read of one ends early.
 func variableOf(handle procfs.Handle, name string) (value string, known answer) {
 	const tries = 4
 	for range tries {
@@ -383,8 +384,8 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 	return false
 }
 
-// beganSession reports whether the leader of a session with a member in it is a member, or has ended: then the session was
-// begun by no process outside of the tree.
+// beganSession reports whether the leader of a session with a member in it is a member, or has ended: then the session
+// was begun by no process outside of the tree.
 func (s *scanner) beganSession(session int) bool {
 	if slices.ContainsFunc(s.members, func(m *member) bool { return m.PID == session }) {
 		return true
@@ -415,7 +416,8 @@ func (t *Tree) scanCgroup() *scan {
 		handle, err := procfs.Open(pid)
 		switch {
 		case err == nil:
-			s.members = append(s.members, &member{Process: procfs.Process{ID: procfs.ID{PID: pid}}, handle: handle, open: true})
+			p := procfs.Process{ID: procfs.ID{PID: pid}}
+			s.members = append(s.members, &member{Process: p, handle: handle, open: true})
 		case !procfs.IsGone(err):
 			undecided(pid)
 		}

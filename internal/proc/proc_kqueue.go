@@ -19,12 +19,11 @@ import (
 // On macOS and FreeBSD the leader's exit is seen by kqueue, which leaves the zombie, and the rest of the tree is found
 // in the process table. This file is compiled and vetted; it has never run.
 //
-// While the leader runs or is a zombie, no process, group or session is given its number (XNU forkproc and FreeBSD
-// fork_findpid try those before they give a number away), so a signal to its group reaches no other. For a process
-// outside of the group there is no pidfd. It is known by its number together with the microsecond of its start, and
-// both are looked at again right before kill(2). For that signal to reach another process, in the microseconds between,
-// the process has to exit, its parent has to reap it, and tens of thousands of numbers have to be given out, since they
-// are given out in turn (with FreeBSD's kern.randompid: one number, by chance).
+// While the leader runs or is a zombie, its number is given to no process, group or session (XNU forkproc, FreeBSD
+// fork_findpid), so a signal to its group reaches no other. A process outside of the group has no pidfd: it is known by
+// its number and the microsecond of its start, which are read again right before kill(2). For that signal to reach
+// another process, the process has to exit and be reaped in the microseconds between, and its number to be given out
+// again, after all others or, with FreeBSD's kern.randompid, by chance.
 
 // Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
 // Tree is closed, and nothing after it.
@@ -49,9 +48,9 @@ type Tree struct {
 	queue exitQueue
 	early bool // the leader was exiting before the queue could watch it
 
-	escaped map[procfs.ID]bool // members found outside of the group: of the tree for good; for End alone
+	escaped map[procfs.ID]bool // members that were found outside of the group: they stay members. For one End at a time
 
-	mu     sync.Mutex // held over kill, and wait4 of a zombie, none of which blocks
+	mu     sync.Mutex // held over kill, and wait4 of a zombie, neither of which blocks
 	closed bool
 }
 
@@ -94,14 +93,14 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 }
 
 // openQueue begins to watch the leader, which may have exited already. FreeBSD reports that at once (filt_procattach:
-// zpfind). macOS says ESRCH from when the leader exits on (XNU filt_procattach: proc_find), and has another way to
-// learn how it ended (awaitEarly). A leader that XNU does find cannot exit past the watch: its proc_exit waits for what
-// has found it (proc_refdrain) before it posts the event.
-func (t *Tree) openQueue() error {
-	if err := t.queue.open(); err != nil {
+// zpfind). macOS says ESRCH then (XNU filt_procattach: proc_find), and awaitEarly tells how it ended. A leader that XNU
+// finds does not exit past the watch: proc_exit waits for what has found it (proc_refdrain) before it posts the event.
+func (t *Tree) openQueue() (err error) {
+	if t.queue.fd, err = unix.Kqueue(); err != nil {
 		return err
 	}
-	err := t.queue.add(t.pid, unix.NOTE_EXIT|noteExitStatus)
+	unix.CloseOnExec(t.queue.fd) // else commands would have it closed
+	err = t.queue.add(t.pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT, unix.NOTE_EXIT|noteExitStatus, 0)
 	if errors.Is(err, unix.ESRCH) && seesEarlyExits {
 		t.early = true
 		return nil
@@ -112,19 +111,14 @@ func (t *Tree) openQueue() error {
 	return err
 }
 
-// awaitExit returns when the leader has exited and is a zombie, or becomes one: the event may come a moment before (XNU
-// proc_exit posts NOTE_EXIT, then sets SZOMB), so that to reap it may mean to wait for that. All files of the leader
-// are closed by then (fdt_invalidate comes first).
+// awaitExit returns when the leader has exited and is a zombie, or becomes one: XNU's proc_exit posts NOTE_EXIT, then
+// sets SZOMB, so reap may wait for that. The leader's files are closed by then (fdt_invalidate comes first).
 func (t *Tree) awaitExit() (Exit, error) {
-	var status syscall.WaitStatus
-	var err error
+	await := t.queue.next
 	if t.early {
-		status, err = awaitEarly(t.pid)
-	} else {
-		var event unix.Kevent_t
-		event, err = t.queue.next()
-		status = syscall.WaitStatus(event.Data) // as wait4 would say (man 2 kqueue, NOTE_EXIT)
+		await = func() (syscall.WaitStatus, error) { return awaitEarly(t.pid) }
 	}
+	status, err := await()
 	if err != nil {
 		return Exit{}, err
 	}
@@ -169,14 +163,13 @@ func reap(pid int) {
 // End sends a signal to the whole tree, and to processes that join it later, and returns when none of it runs any more,
 // or when ctx ends: then with the numbers of those that still run.
 //
-// A look at the process table is not one moment, and neither is a signal to the group: XNU makes a list of numbers
-// first and visits them after, and passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL,
-// P_REF_NEW). Its parent is in the list then, and is missed only if it has exited when it is visited; the child can be
-// seen by then. So the tree is gone when a look finds nothing, SIGKILL was sent to the group after it, which reaches
-// that child, and another look finds nothing.
+// Neither the process table nor a signal to the group is atomic: XNU lists the numbers first, visits them after, and
+// passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). Its parent is in the
+// list, and is missed only if it exits before it is visited; the child can be seen by then. So the tree is gone when a
+// scan finds nothing, SIGKILL is sent to the group, which reaches that child, and another scan finds nothing.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	signalled := make(map[procfs.ID]bool)
-	sealed := false // the last look found nothing, and then SIGKILL was sent to the group
+	sealed := false // the last scan found nothing, and then SIGKILL was sent to the group
 	pause := stepPause
 	for first := true; ; first = false {
 		members, err := t.members()
@@ -193,21 +186,22 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 			}
 			return left
 		}
-		toGroup := sig
-		if empty && !first {
-			toGroup = unix.SIGKILL
+		sealed = false
+		switch {
+		case first:
+			t.signalGroup(sig)
+			sealed = empty && sig == unix.SIGKILL
+		case empty:
+			t.signalGroup(unix.SIGKILL)
+			sealed = true
 		}
-		if first || empty {
-			t.signalGroup(toGroup)
-		}
-		sealed = empty && toGroup == unix.SIGKILL
 		for _, p := range members {
 			switch {
 			case first && p.Group == t.pid || signalled[p.ID]:
 			case p.Group == t.pid && sig == unix.SIGKILL:
-				t.signalGroup(sig) // twice does no harm, and for the group there is no window
+				t.signalGroup(sig) // twice does no harm, and a group's number cannot be another's
 			case !t.signalMember(p, sig):
-				continue // it has changed: the next look sees how
+				continue // it has changed: the next scan sees how
 			}
 			signalled[p.ID] = true
 		}
@@ -230,11 +224,11 @@ func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 }
 
 // members are the running processes of the tree: those in the group or the session of the leader, all their children,
-// and those that were found before. What leaves the session and loses its parent before a look (setsid after a double
-// fork: a daemon) cannot be told from any other process.
+// and those that were found before. A process that leaves the session and loses its parent before a scan (setsid after
+// a double fork: a daemon) cannot be told from any other.
 //
-// A parent that is a number is good enough here: a process with a parent in the tree is its child, or was when the
-// kernel wrote the line, since an orphan's parent becomes process 1.
+// The parent's number tells: a process with a parent in the tree was its child when the kernel wrote the line, since an
+// orphan's parent becomes process 1.
 func (t *Tree) members() ([]procfs.Process, error) {
 	t.mu.Lock()
 	closed := t.closed
@@ -290,40 +284,20 @@ func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
 	}) == nil
 }
 
-// exitQueue is a kqueue of processes' exits, whose wait can be ended. A child does not inherit it (man 2 kqueue).
+// exitQueue is a kqueue for a process's exit, whose wait can be ended. A child does not inherit it (man 2 kqueue).
 //
-// To close a kqueue that a thread waits on wakes that thread on macOS (kqueue_drain) but not on FreeBSD, where the
-// waiting thread keeps it open; and on either the descriptor may be another file's before the thread is back. So close
-// wakes the thread that waits, and waits until it has left.
+// Closing a kqueue wakes the thread that waits on it on macOS (kqueue_drain) but not on FreeBSD, and on either the
+// descriptor may be another file's before that thread is back. So close wakes the thread, and waits until it has left.
 type exitQueue struct {
 	waiting sync.Mutex // held by the goroutine that waits
 	fd      int        // -1 once it is closed
 }
 
-func (q *exitQueue) open() (err error) {
-	if q.fd, err = unix.Kqueue(); err == nil {
-		unix.CloseOnExec(q.fd) // else commands would have it closed
-	}
-	return err
-}
-
-// add asks for a process's exit. ESRCH is that it is not there or, on macOS, exiting.
-func (q *exitQueue) add(pid int, notes uint32) error {
+// add registers an event. ESRCH is a process that is not there or, on macOS, exiting.
+func (q *exitQueue) add(ident, filter, flags int, notes uint32, data int64) error {
 	var change unix.Kevent_t
-	unix.SetKevent(&change, pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
-	change.Fflags = notes
-	return q.change(change)
-}
-
-// wake makes next return, now and from now on: a timer rings every millisecond.
-func (q *exitQueue) wake() {
-	var change unix.Kevent_t
-	unix.SetKevent(&change, 0, unix.EVFILT_TIMER, unix.EV_ADD)
-	change.Data = 1
-	q.change(change)
-}
-
-func (q *exitQueue) change(change unix.Kevent_t) error {
+	unix.SetKevent(&change, ident, filter, flags)
+	change.Fflags, change.Data = notes, data
 	for {
 		_, err := unix.Kevent(q.fd, []unix.Kevent_t{change}, nil, nil)
 		if !errors.Is(err, unix.EINTR) { // the change was made all the same, and may be made twice
@@ -332,8 +306,8 @@ func (q *exitQueue) change(change unix.Kevent_t) error {
 	}
 }
 
-// next returns the next exit, or os.ErrClosed when it was woken or closed.
-func (q *exitQueue) next() (unix.Kevent_t, error) {
+// next returns the exit, as wait4 would (man 2 kqueue, NOTE_EXIT), or os.ErrClosed when the queue was closed.
+func (q *exitQueue) next() (syscall.WaitStatus, error) {
 	q.waiting.Lock()
 	defer q.waiting.Unlock()
 	events := make([]unix.Kevent_t, 1)
@@ -342,20 +316,20 @@ func (q *exitQueue) next() (unix.Kevent_t, error) {
 		switch {
 		case errors.Is(err, unix.EINTR) || err == nil && n == 0:
 		case err != nil:
-			return events[0], err
+			return 0, err
 		case events[0].Filter == unix.EVFILT_TIMER:
-			return events[0], os.ErrClosed
+			return 0, os.ErrClosed
 		default:
-			return events[0], nil
+			return syscall.WaitStatus(events[0].Data), nil
 		}
 	}
-	return events[0], os.ErrClosed
+	return 0, os.ErrClosed
 }
 
-// close is for one caller, and not concurrent with wake or add.
+// close is for one caller, and not concurrent with add. A timer that fires each millisecond wakes next.
 func (q *exitQueue) close() {
 	if !q.waiting.TryLock() {
-		q.wake()
+		q.add(0, unix.EVFILT_TIMER, unix.EV_ADD, 0, 1)
 		q.waiting.Lock()
 	}
 	defer q.waiting.Unlock()

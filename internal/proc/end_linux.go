@@ -63,10 +63,10 @@ func (e *ending) signal(t *Tree, s *scan) {
 		case toGroup && inGroup:
 			e.withGroup[m.ID] = true
 		case e.sig == syscall.SIGKILL, !e.alone[m.ID] && !(inGroup && e.withGroup[m.ID]):
-			m.signal(e.sig)
+			send(e.sig, m.handle.Signal)
 			e.alone[m.ID] = true
 		case m.Stopped: // after it was sent the signal
-			m.signal(syscall.SIGCONT)
+			m.handle.Signal(syscall.SIGCONT)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -28,14 +27,7 @@ import (
 type member struct {
 	procfs.Process
 	handle  procfs.Handle
-	open    bool // the handle is: not for a process that the system hides
 	escaped bool // it is in Tree.escaped, with the handle
-}
-
-func (m *member) signal(sig syscall.Signal) {
-	if m.open {
-		send(sig, m.handle.Signal)
-	}
 }
 
 // scan is what one pass over the processes has found of a tree.
@@ -60,7 +52,7 @@ func (s *scan) pids() []int {
 // close frees the handles that the tree does not keep.
 func (s *scan) close() {
 	for _, m := range s.members {
-		if m.open && !m.escaped {
+		if !m.escaped {
 			m.handle.Close()
 		}
 	}
@@ -180,7 +172,8 @@ func (s *scanner) examine(pid int) {
 	if err != nil {
 		if session, err := unix.Getsid(pid); err == nil && session == s.session && !(pid == t.pid && t.hasExited()) {
 			// It is hidden (hidepid in man 5 proc), or this process has no descriptors left.
-			s.members = append(s.members, &member{Process: procfs.Process{ID: procfs.ID{PID: pid}, Group: -1}})
+			p := procfs.Process{ID: procfs.ID{PID: pid}, Group: -1}
+			s.members = append(s.members, &member{Process: p, handle: handle})
 			return
 		}
 		s.cannotExamine(pid, err)
@@ -195,7 +188,7 @@ func (s *scanner) examine(pid int) {
 		s.missed = true
 		handle.Close()
 	case p.Session == s.session: // which the handle's process had after it was opened
-		s.members = append(s.members, &member{Process: p, handle: handle, open: true})
+		s.members = append(s.members, &member{Process: p, handle: handle})
 	default:
 		s.classify(p, handle)
 	}
@@ -218,7 +211,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	t := s.tree
 	if kept, ok := t.escaped[p.ID]; ok {
 		handle.Close()
-		s.members = append(s.members, &member{Process: p, handle: kept, open: true, escaped: true})
+		s.members = append(s.members, &member{Process: p, handle: kept, escaped: true})
 		return
 	}
 	if p.Started >= t.leader.Started {
@@ -245,7 +238,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 // addEscaped makes a process outside of the session a member for good.
 func (s *scanner) addEscaped(p procfs.Process, handle procfs.Handle) {
 	s.tree.escaped[p.ID] = handle
-	s.members = append(s.members, &member{Process: p, handle: handle, open: true, escaped: true})
+	s.members = append(s.members, &member{Process: p, handle: handle, escaped: true})
 }
 
 type answer int
@@ -416,8 +409,7 @@ func (t *Tree) scanCgroup() *scan {
 		handle, err := procfs.Open(pid)
 		switch {
 		case err == nil:
-			p := procfs.Process{ID: procfs.ID{PID: pid}}
-			s.members = append(s.members, &member{Process: p, handle: handle, open: true})
+			s.members = append(s.members, &member{Process: procfs.Process{ID: procfs.ID{PID: pid}}, handle: handle})
 		case !procfs.IsGone(err):
 			undecided(pid)
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Abandoned is a tree whose host has died: its leader died with the host and was reaped, so that its number may be
-// another process's. Its members are the processes that carry its mark, their sessions and children, and all that is in
-// its cgroup.
+// Abandoned is a tree whose host has died, for one goroutine at a time: its leader died with the host and was reaped,
+// so that its number may be another process's. Its members are the processes that carry its mark, their sessions and
+// children, and all that is in its cgroup.
 type Abandoned struct {
 	Mark   Mark
 	Leader procfs.ID // zero if it is not known
@@ -27,7 +27,7 @@ type Abandoned struct {
 	// EndAbandoned sets the rest.
 	Ended []int // processes that ran and were ended, in no order
 	Left  []int // processes that still run
-	Err   error // why they could not be looked for; nil otherwise
+	Err   error // why they could not be found; nil otherwise
 
 	cgroup  *cgroup
 	handles map[procfs.ID]procfs.Handle // of all members that were ever found

@@ -274,8 +274,7 @@ const (
 	childDumped = 3 // CLD_DUMPED: likewise
 )
 
-// waitUnreaped is waitid for a child's exit, leaving the zombie. It fails with ECHILD if there is no such child, since
-// somebody has reaped it.
+// waitUnreaped is waitid for a child's exit, which leaves the zombie. It fails with ECHILD if the child was reaped.
 func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	var info unix.Siginfo
 	var used unix.Rusage

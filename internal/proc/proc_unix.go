@@ -5,30 +5,14 @@ package proc
 // What Linux, macOS and FreeBSD have in common.
 
 import (
-	"context"
 	"fmt"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// pause waits for the leader's exit, at most for some time and until ctx ends.
-func (s *exitStatus) pause(ctx context.Context, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	exited := s.known.Done()
-	if s.hasExited() {
-		exited = nil
-	}
-	select {
-	case <-exited:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// send sends a signal, and then SIGCONT, so that a stopped process receives the signal too. SIGKILL ends a stopped process.
+// send sends a signal, and then SIGCONT, so that a stopped process receives the signal too. SIGKILL ends a stopped
+// process.
 func send(sig syscall.Signal, by func(syscall.Signal) error) error {
 	err := by(sig)
 	if err == nil && sig != syscall.SIGKILL {

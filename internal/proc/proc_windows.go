@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -25,10 +24,7 @@ import (
 // A host without a console cannot send it, and then End does not wait. A process keeps its number as long as a handle
 // of it is open, so the group's number, which is the leader's, is its own until Close.
 
-var (
-	procIsProcessInJob = windows.NewLazySystemDLL("kernel32.dll").NewProc("IsProcessInJob")
-	procResumeProcess  = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
-)
+var procResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 // pipeSize is how many bytes the output's pipe holds.
 const pipeSize = 64 << 10
@@ -226,8 +222,8 @@ func (t *Tree) watch() {
 	t.setExit(exit, err)
 }
 
-// unuse closes the leader's handle with its second call: the wait for the exit is over, and the Tree is closed. Until then
-// the handle reserves the leader's number.
+// unuse closes the leader's handle with its second call: the wait for the exit is over, and the Tree is closed. Until
+// then the handle reserves the leader's number.
 func (t *Tree) unuse() {
 	if t.unused {
 		windows.CloseHandle(t.process)
@@ -266,10 +262,10 @@ func (t *Tree) exitOf(code uint32) Exit {
 // End sends a signal to the whole tree, and returns when none of it runs any more, or when ctx ends, then with the
 // numbers of those that still run. It does not wait for a signal that no process can have received.
 //
-// It waits for one process of the job after the other until the job is empty, and so also for what those have started.
+// The job knows its processes, and so also what those have started.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	err := t.signal(sig)
-	for {
+	for pause := stepPause; ; pause = min(2*pause, maxPause) {
 		members := t.members()
 		if len(members) == 0 {
 			return nil
@@ -277,7 +273,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if err != nil || ctx.Err() != nil {
 			return members
 		}
-		t.awaitMember(ctx, members[0])
+		t.pause(ctx, pause)
 	}
 }
 
@@ -316,59 +312,6 @@ func signalName(sig syscall.Signal) string {
 	return "SIGTERM"
 }
 
-// awaitMember returns when a process is not a running member of the job, or ctx has ended.
-func (t *Tree) awaitMember(ctx context.Context, pid int) {
-	const access = windows.SYNCHRONIZE | windows.PROCESS_QUERY_LIMITED_INFORMATION
-	process, err := windows.OpenProcess(access, false, uint32(pid))
-	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
-		return // it is gone
-	}
-	if err == nil {
-		defer windows.CloseHandle(process)
-		if !t.isMember(process) { // another process has its number now
-			return
-		}
-		err = waitFor(ctx, process)
-	}
-	if err != nil { // it cannot be opened or waited for: End asks the job again after a pause
-		select {
-		case <-time.After(maxPause):
-		case <-ctx.Done():
-		}
-	}
-}
-
-// waitFor returns when a process has exited or ctx has ended.
-func waitFor(ctx context.Context, process windows.Handle) error {
-	cancelled, err := windows.CreateEvent(nil, 1, 0, nil)
-	if err != nil {
-		return err
-	}
-	defer windows.CloseHandle(cancelled)
-	set := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		windows.SetEvent(cancelled)
-		close(set)
-	})
-	_, err = windows.WaitForMultipleObjects([]windows.Handle{process, cancelled}, false, windows.INFINITE)
-	if !stop() {
-		<-set // until then the function uses the handle
-	}
-	return err
-}
-
-// isMember reports whether a process is in the job.
-func (t *Tree) isMember(process windows.Handle) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.job == 0 {
-		return false
-	}
-	var is int32
-	procIsProcessInJob.Call(uintptr(process), uintptr(t.job), uintptr(unsafe.Pointer(&is)))
-	return is != 0
-}
-
 // members are the running processes of the job.
 func (t *Tree) members() []int {
 	t.mu.Lock()
@@ -382,12 +325,13 @@ func (t *Tree) membersLocked() []int {
 	}
 	// JOBOBJECT_BASIC_PROCESS_ID_LIST: how many there are, how many are listed here, and those.
 	const header = 8
-	for size := uintptr(firstLook); ; size *= 2 {
-		buffer := make([]uintptr, header/unsafe.Sizeof(uintptr(0))+size)
+	const word = unsafe.Sizeof(uintptr(0))
+	for room := uintptr(16); ; room *= 2 {
+		buffer := make([]uintptr, header/word+room)
 		var pin runtime.Pinner
 		pin.Pin(&buffer[0])
 		err := windows.QueryInformationJobObject(t.job, windows.JobObjectBasicProcessIdList,
-			uintptr(unsafe.Pointer(&buffer[0])), uint32(uintptr(len(buffer))*unsafe.Sizeof(uintptr(0))), nil)
+			uintptr(unsafe.Pointer(&buffer[0])), uint32(uintptr(len(buffer))*word), nil)
 		pin.Unpin()
 		if errors.Is(err, windows.ERROR_MORE_DATA) {
 			continue
@@ -397,15 +341,12 @@ func (t *Tree) membersLocked() []int {
 		}
 		listed := (*[2]uint32)(unsafe.Pointer(&buffer[0]))[1]
 		var pids []int
-		for _, pid := range buffer[header/unsafe.Sizeof(uintptr(0)):][:listed] {
+		for _, pid := range buffer[header/word:][:listed] {
 			pids = append(pids, int(pid))
 		}
 		return pids
 	}
 }
-
-// firstLook is how many members of a job the first query has room for.
-const firstLook = 16
 
 // Close terminates what still runs in the job, and frees what the Tree holds. It does not wait.
 func (t *Tree) Close() {

@@ -388,7 +388,7 @@ func TestCommandsInheritNothing(t *testing.T) {
 	require.Equal(t, "0 1 2 3", list(file))
 }
 
-// found are processes that a look finds, by what shows that they are of the tree: each line says its number.
+// found are processes that a scan finds, by what shows that they are of the tree: each line says its number.
 var found = map[string]string{
 	"the session":            `sleep 300 & echo $!; wait`,
 	"the session, no leader": `sleep 300 & echo $!`,
@@ -495,14 +495,14 @@ func TestMainThreadsThatExited(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	tree := start(t, s, line("setsid "+self+" "+mainExitsMark+" & sleep 300"))
-	stranger := exec.Command(self, mainExitsMark)
-	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	stdout, err := stranger.StdoutPipe()
+	nonMember := exec.Command(self, mainExitsMark)
+	nonMember.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := nonMember.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, stranger.Start())
+	require.NoError(t, nonMember.Start())
 	ended := make(chan struct{})
 	go func() {
-		stranger.Wait()
+		nonMember.Wait()
 		close(ended)
 	}()
 	_, err = bufio.NewReader(stdout).ReadString('\n')
@@ -515,11 +515,11 @@ func TestMainThreadsThatExited(t *testing.T) {
 		}
 	}
 	require.Eventually(t, mainExited(pid), time.Minute, time.Millisecond)
-	require.Eventually(t, mainExited(stranger.Process.Pid), time.Minute, time.Millisecond)
+	require.Eventually(t, mainExited(nonMember.Process.Pid), time.Minute, time.Millisecond)
 	tree.end()
 	require.False(t, runs(pid))
-	require.True(t, runs(stranger.Process.Pid))
-	require.NoError(t, stranger.Process.Kill())
+	require.True(t, runs(nonMember.Process.Pid))
+	require.NoError(t, nonMember.Process.Kill())
 	<-ended
 }
 

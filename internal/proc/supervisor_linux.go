@@ -230,7 +230,7 @@ func (s *Supervisor) Close() {
 	s.counters.Close()
 }
 
-// forkCount says how many process numbers had been given out at a moment.
+// forkCount says how many process numbers had been given out at some time.
 type forkCount struct {
 	at    time.Time
 	forks uint64 // processes and threads that the machine ever began; 0 if that is not known
@@ -240,7 +240,7 @@ type forkCount struct {
 // but the fork.
 const forkCountAge = time.Second
 
-// recentForks is a count from now or from a moment ago. An older one errs on the safe side: more numbers seem to have
+// recentForks is a count that is at most forkCountAge old. An older one errs on the safe side: more numbers seem to have
 // been given out since.
 func (s *Supervisor) recentForks() forkCount {
 	s.mu.Lock()

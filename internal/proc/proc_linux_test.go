@@ -606,3 +606,18 @@ func TestAReapedLeader(t *testing.T) {
 	tree.close()
 	io.Copy(io.Discard, tree.output)
 }
+
+// A leader that was reaped, and whose pidfd does not say how it ended, is registered no longer than its tree is open.
+func TestALeaderWhoseExitIsLost(t *testing.T) {
+	s := newSupervisor(t)
+	tree := &Tree{sup: s, starter: &starter{changed: sync.Cond{L: &s.mu}}, pidfd: -1}
+	tree.pid = 1 << 30
+	s.register(tree)
+	exit, err := tree.exitOfReaped()
+	require.ErrorIs(t, err, ErrReaped)
+	require.True(t, exit.Reaped)
+	tree.setExit(exit, err)
+	tree.Close()
+	require.Empty(t, s.trees)
+	require.Zero(t, tree.starter.leaders)
+}

@@ -240,8 +240,8 @@ type forkCount struct {
 // but the fork.
 const forkCountAge = time.Second
 
-// recentForks is a count that is at most forkCountAge old. An older one errs on the safe side: more numbers seem to have
-// been given out since.
+// recentForks is a count that is at most forkCountAge old. An older one errs on the safe side: more numbers seem to
+// have been given out since.
 func (s *Supervisor) recentForks() forkCount {
 	s.mu.Lock()
 	n := s.counts

@@ -16,9 +16,9 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Abandoned is a tree whose host has died: its leader died with the host and was reaped, so that its number may be
-// another process's. What carries the tree's mark is of it, as are the sessions and the children of those processes, and
-// all that is in its cgroup.
+// Abandoned is a tree whose host has died, for one goroutine at a time: its leader died with the host and was reaped,
+// so that its number may be another process's. Its members are the processes that carry its mark, their sessions and
+// children, and all that is in its cgroup.
 type Abandoned struct {
 	Mark   Mark
 	Leader procfs.ID // zero if it is not known
@@ -27,38 +27,39 @@ type Abandoned struct {
 	// EndAbandoned sets the rest.
 	Ended []int // processes that ran and were ended, in no order
 	Left  []int // processes that still run
-	Err   error // why they could not be looked for; nil otherwise
+	Err   error // why they could not be found; nil otherwise
 
-	cgroup   *cgroup
-	held     map[procfs.ID]procfs.Handle // all that were seen to be of the tree
-	running  []procfs.Process            // as the last look saw them
-	doubtful []int                       // processes that the last look could not tell whether they are of the tree
-	unread   error                       // why the last look could not read the whole cgroup
-	empty    int                         // looks in a row that saw none
-	sent     map[procfs.ID]bool          // the signal of this step
+	cgroup  *cgroup
+	handles map[procfs.ID]procfs.Handle // of all members that were ever found
+	sent    map[procfs.ID]bool          // members that were sent the signal of this step
+
+	// Of the last scan.
+	running   []procfs.Process // members
+	undecided []int            // processes that may be members: they are in execve each time
+	unread    error            // why the cgroup could not be read as a whole
+	empty     int              // so many scans in a row have found nothing
 }
 
-// Step is a signal, and how long what gets it may take to end.
+// Step is a signal, and how long processes that get it may take to end.
 type Step struct {
 	Signal syscall.Signal
 	Wait   time.Duration
 }
 
-// EndAbandoned ends trees concurrently, step by step; when ctx ends, the last step comes at once. A tree that this process
-// is in is left alone, and Left has this process's number.
+// EndAbandoned ends trees concurrently, step by step; when ctx ends, the last step comes at once. A tree that this
+// process is in is left alone, and Left has this process's number.
 func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 	var left []*Abandoned
 	for _, a := range all {
-		a.held = make(map[procfs.ID]procfs.Handle)
+		a.handles = make(map[procfs.ID]procfs.Handle)
 		if a.Err = a.open(); a.Err == nil {
 			left = append(left, a)
 		}
 		defer a.close()
 	}
-	left = lookAtAbandoned(left)
+	left = scanAbandoned(left)
 	for i, step := range steps {
-		last := i == len(steps)-1
-		if last {
+		if i == len(steps)-1 {
 			ctx = context.Background()
 		}
 		if ctx.Err() == nil {
@@ -67,15 +68,15 @@ func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 	}
 	for _, a := range left {
 		a.Err = a.unread
-		a.Left = append(a.Left, a.doubtful...)
+		a.Left = append(a.Left, a.undecided...)
 		for _, p := range a.running {
 			a.Left = append(a.Left, p.PID)
 		}
 	}
 }
 
-// takeStep sends a signal to all of some trees, and to processes that join them, until they are gone or the step's time is
-// over. It returns the trees that are left.
+// takeStep sends a signal to all of some trees, and to processes that join them, until they are gone or the step's time
+// is over. It returns the trees that are left.
 func takeStep(ctx context.Context, left []*Abandoned, step Step) []*Abandoned {
 	ctx, cancel := context.WithTimeout(ctx, step.Wait)
 	defer cancel()
@@ -93,26 +94,25 @@ func takeStep(ctx context.Context, left []*Abandoned, step Step) []*Abandoned {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		left = slices.DeleteFunc(lookAtAbandoned(left), func(a *Abandoned) bool { return a.empty > 1 })
+		left = slices.DeleteFunc(scanAbandoned(left), func(a *Abandoned) bool { return a.empty > 1 })
 	}
 }
 
-// signal sends to those processes that were not sent to.
+// signal sends to those members that were not sent to.
 func (a *Abandoned) signal(sig syscall.Signal) {
 	if sig == syscall.SIGKILL {
 		a.cgroup.kill()
 	}
 	for _, p := range a.running {
-		handle, held := a.held[p.ID]
+		handle, open := a.handles[p.ID]
 		switch {
-		case !held:
+		case !open:
 		case !a.sent[p.ID]:
-			handle.Signal(sig)
-			fallthrough
-		case p.Stopped:
-			handle.Signal(syscall.SIGCONT) // so that a stopped process receives the signal
+			send(sig, handle.Signal)
+			a.sent[p.ID] = true
+		case p.Stopped: // after it was sent the signal
+			handle.Signal(syscall.SIGCONT)
 		}
-		a.sent[p.ID] = held
 	}
 }
 
@@ -141,10 +141,10 @@ func (a *Abandoned) open() error {
 	return nil
 }
 
-// close frees what the tree holds, and says what was ended.
+// close frees what the tree has open, and says what was ended.
 func (a *Abandoned) close() {
 	a.cgroup.remove()
-	for id, handle := range a.held {
+	for id, handle := range a.handles {
 		handle.Close()
 		if !slices.ContainsFunc(a.running, func(p procfs.Process) bool { return p.ID == id }) {
 			a.Ended = append(a.Ended, id.PID)
@@ -152,20 +152,20 @@ func (a *Abandoned) close() {
 	}
 }
 
-// seen is a running process, as a look has seen it.
-type seen struct {
+// candidate is a running process, as a scan has seen it.
+type candidate struct {
 	procfs.Process
-	marks []string // values of the marks' variable
-	doubt bool     // it was becoming another program
+	marks   []string // values of the marks' variable
+	unknown bool     // the marks are: it was in execve
 }
 
-// lookAtAbandoned looks once at all processes for several trees, and returns those trees that this process is not in. If it
-// cannot look, it says so in each tree and returns none.
-func lookAtAbandoned(all []*Abandoned) []*Abandoned {
+// scanAbandoned looks once at all processes for several trees, and returns those trees that this process is not in. If
+// it cannot read the process table, it says so in each tree and returns none.
+func scanAbandoned(all []*Abandoned) []*Abandoned {
 	if len(all) == 0 {
 		return nil
 	}
-	table, complete, err := wholeTable(all[0].Mark.Name)
+	table, complete, err := readTable(all[0].Mark.Name)
 	if err != nil {
 		for _, a := range all {
 			a.Err = err
@@ -175,7 +175,7 @@ func lookAtAbandoned(all []*Abandoned) []*Abandoned {
 	self := os.Getpid()
 	return slices.DeleteFunc(all, func(a *Abandoned) bool {
 		a.find(table)
-		if !complete {
+		if a.empty++; len(a.running)+len(a.undecided) > 0 || a.unread != nil || !complete {
 			a.empty = 0
 		}
 		if slices.ContainsFunc(a.running, func(p procfs.Process) bool { return p.PID == self }) {
@@ -186,13 +186,13 @@ func lookAtAbandoned(all []*Abandoned) []*Abandoned {
 	})
 }
 
-// tableReads is how often a look reads the list of processes at the most.
+// tableReads is how often a scan lists the processes at the most.
 const tableReads = 100
 
-// wholeTable is all processes that run. A process that ends before it could be looked at may have started another one, so it
-// looks at those that began in the meantime, until it has missed none. complete is false when it gave that up.
-func wholeTable(variable string) (table []seen, complete bool, err error) {
-	looked := make(map[int]bool)
+// readTable reads all processes that run. One that ends before it is read may have started another one, so those that
+// began since are read until none is missed. complete is false when it gave that up.
+func readTable(variable string) (table []candidate, complete bool, err error) {
+	seen := make(map[int]bool)
 	for range tableReads {
 		pids, err := procfs.PIDs()
 		if err != nil {
@@ -200,14 +200,14 @@ func wholeTable(variable string) (table []seen, complete bool, err error) {
 		}
 		missed := false
 		for _, pid := range pids {
-			if looked[pid] {
+			if seen[pid] {
 				continue
 			}
-			looked[pid] = true
-			s, err := see(pid, variable)
+			seen[pid] = true
+			c, err := readCandidate(pid, variable)
 			switch {
 			case err == nil:
-				table = append(table, s)
+				table = append(table, c)
 			case procfs.IsGone(err):
 				missed = true
 			case errors.Is(err, fs.ErrPermission) && pid != os.Getpid(): // another user's
@@ -222,111 +222,105 @@ func wholeTable(variable string) (table []seen, complete bool, err error) {
 	return table, false, nil
 }
 
-// see looks at one process. Its error is as procfs has it.
-func see(pid int, variable string) (seen, error) {
+// readCandidate reads one process. Its errors are those of procfs.
+func readCandidate(pid int, variable string) (candidate, error) {
 	handle, err := procfs.Open(pid)
 	if err != nil {
-		return seen{}, err
+		return candidate{}, err
 	}
 	defer handle.Close()
 	p, err := handle.Process()
 	switch {
 	case err != nil:
-		return seen{}, err
+		return candidate{}, err
 	case p.Exited:
-		return seen{}, unix.ESRCH
+		return candidate{}, unix.ESRCH
 	case p.Kernel:
-		return seen{Process: p}, nil
+		return candidate{Process: p}, nil
 	}
 	value, known := variableOf(handle, variable)
 	if known == gone {
-		return seen{}, unix.ESRCH
+		return candidate{}, unix.ESRCH
 	}
-	return seen{Process: p, marks: strings.Split(value, ":"), doubt: known == unknown}, nil
+	return candidate{Process: p, marks: strings.Split(value, ":"), unknown: known == unknown}, nil
 }
 
-// find sets which processes of a table are of the tree, and holds them.
-func (a *Abandoned) find(table []seen) {
-	in := make(map[int]*seen)      // by number
-	sessions := make(map[int]bool) // begun by the tree: their leaders are of it, or gone
-	inCgroup, unread := a.cgroup.pids()
-	add := func(s *seen) {
-		in[s.PID] = s
-		leads := func(other seen) bool { return other.PID == s.Session }
-		if s.Session != 0 && (in[s.Session] != nil || !slices.ContainsFunc(table, leads)) {
-			sessions[s.Session] = true
-		}
-	}
-	a.doubtful = nil
-	a.unread = unread
-	for i := range table {
-		s := &table[i]
-		_, held := a.held[s.ID]
-		switch {
-		case s.Started < a.Leader.Started:
-		case held, s.ID == a.Leader, slices.Contains(s.marks, a.Mark.Value), slices.Contains(inCgroup, s.PID):
-			add(s)
-		case s.doubt:
-			a.doubtful = append(a.doubtful, s.PID)
-		}
+// find sets which processes of a table are members, and opens them.
+func (a *Abandoned) find(table []candidate) {
+	members := make(map[int]*candidate) // by number
+	sessions := make(map[int]bool)      // begun by members: their leaders are members, or have ended
+	var inCgroup []int
+	inCgroup, a.unread = a.cgroup.pids()
+	isMember := func(c *candidate) bool {
+		_, open := a.handles[c.ID]
+		return open || c.ID == a.Leader || slices.Contains(c.marks, a.Mark.Value) || slices.Contains(inCgroup, c.PID) ||
+			members[c.Parent] != nil || sessions[c.Session]
 	}
 	for grown := true; grown; {
 		grown = false
 		for i := range table {
-			s := &table[i]
-			if in[s.PID] == nil && s.Started >= a.Leader.Started && (in[s.Parent] != nil || sessions[s.Session]) {
-				add(s)
-				grown = true
+			c := &table[i]
+			if members[c.PID] != nil || c.Started < a.Leader.Started || !isMember(c) {
+				continue
+			}
+			members[c.PID] = c
+			grown = true
+			leads := func(other candidate) bool { return other.PID == c.Session }
+			if c.Session != 0 && (members[c.Session] != nil || !slices.ContainsFunc(table, leads)) {
+				sessions[c.Session] = true
 			}
 		}
 	}
-	a.running = nil
-	for _, s := range in {
-		if a.hold(s, in) {
-			a.running = append(a.running, s.Process)
+	a.running, a.undecided = nil, nil
+	for _, c := range table {
+		switch m := members[c.PID]; {
+		case m != nil && a.hold(m, members):
+			a.running = append(a.running, c.Process)
+		case m == nil && c.unknown && c.Started >= a.Leader.Started:
+			a.undecided = append(a.undecided, c.PID)
 		}
-	}
-	if a.empty++; len(a.running)+len(a.doubtful) > 0 || a.unread != nil {
-		a.empty = 0
 	}
 }
 
-// hold opens a process that was found to be of the tree, and makes sure that it is the one that was found. It reports
-// whether the process runs. What makes it belong is seen once more through the handle, which can mean no other process:
-// its mark, or that its parent or session is still what it was, while another process of the tree that shows this is there.
-func (a *Abandoned) hold(s *seen, in map[int]*seen) bool {
-	if _, held := a.held[s.ID]; held || s.PID == os.Getpid() {
+// hold opens a process that was found to be a member, and makes sure that it is the one that was found. It reports
+// whether the process runs. What makes it a member is seen once more through the handle, which can mean no other
+// process.
+func (a *Abandoned) hold(c *candidate, members map[int]*candidate) bool {
+	if _, open := a.handles[c.ID]; open || c.PID == os.Getpid() {
 		return true
 	}
-	handle, err := procfs.Open(s.PID)
+	handle, err := procfs.Open(c.PID)
 	if err != nil {
 		return !procfs.IsGone(err) // else there are no descriptors left
 	}
 	now, err := handle.Process()
-	if err != nil || now.Exited || now.ID != s.ID {
+	switch {
+	case err != nil || now.Exited || now.ID != c.ID:
 		handle.Close()
 		return err != nil && !procfs.IsGone(err)
-	}
-	if !a.shown(handle, now, in) {
+	case a.stillMember(handle, now, members):
+		a.handles[c.ID] = handle
+	default: // it changed during the scan; the next one decides
 		handle.Close()
-		return true // it changed during the look; the next one finds out
 	}
-	a.held[s.ID] = handle
 	return true
 }
 
-func (a *Abandoned) shown(handle procfs.Handle, now procfs.Process, in map[int]*seen) bool {
+// stillMember reports whether a process has the mark, is in the cgroup, or has its parent or another process of its
+// session among the members, which is there still.
+func (a *Abandoned) stillMember(handle procfs.Handle, now procfs.Process, members map[int]*candidate) bool {
 	if now.ID == a.Leader || hasMark(handle, a.Mark) == yes {
 		return true
 	}
 	if inCgroup, _ := a.cgroup.pids(); slices.Contains(inCgroup, now.PID) {
 		return true
 	}
-	for _, other := range in {
-		if other.PID != now.Parent && other.Session != now.Session || other.ID == now.ID {
+	for _, m := range members {
+		if m.ID == now.ID || m.PID != now.Parent && m.Session != now.Session {
 			continue
 		}
-		if still, err := procfs.Read(other.PID); err == nil && still.ID == other.ID && !still.Exited && still.Session == other.Session {
+		still, err := procfs.Read(m.PID)
+		if err == nil && still.ID == m.ID && !still.Exited && still.Session == m.Session {
 			return true
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// cgroup is a tree's own cgroup, below the directory in Spec.Cgroup. Processes are born into it and cannot leave it, and the
-// kernel ends all of them at once (cgroup.procs and cgroup.kill in Documentation/admin-guide/cgroup-v2.rst). A nil cgroup is
-// none: it has no processes, and its methods do nothing.
+// cgroup is a tree's own cgroup, below the directory in Spec.Cgroup. Processes are born into it and cannot leave it,
+// and the kernel ends all of them at once (cgroup.procs and cgroup.kill in Documentation/admin-guide/cgroup-v2.rst). A
+// nil cgroup is none: it has no processes, and its methods do nothing.
 type cgroup struct {
 	dir *os.File
 }
@@ -38,8 +38,8 @@ func newCgroup(parent, name string) (*cgroup, error) {
 	return &cgroup{dir}, nil
 }
 
-// cgroupLimits are the files that bound what all processes of a cgroup use together. They are there if the parent delegates
-// the controllers (cgroup.subtree_control).
+// cgroupLimits are the files that bound what all processes of a cgroup use together. They are there if the parent
+// delegates the controllers (cgroup.subtree_control).
 var cgroupLimits = map[string]string{"Memory": "memory.max", "Processes": "pids.max"}
 
 // limit bounds what the cgroup's processes use, before there are any. The rest are limits that it cannot enforce.
@@ -101,8 +101,8 @@ func (c *cgroup) prepare(attr *syscall.SysProcAttr) {
 	}
 }
 
-// pids are the processes in the cgroup and in those that they made below it. It fails if some cannot be read, with those that
-// can.
+// pids are the processes in the cgroup and in those that they made below it. It fails if some cannot be read, with
+// those that can.
 func (c *cgroup) pids() (pids []int, err error) {
 	c.walk(func(dir string, unreadable error) {
 		procs, readErr := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
@@ -139,8 +139,8 @@ func (c *cgroup) kill() {
 	}
 }
 
-// remove removes the directory and those below it. A process holds its cgroup for a moment after its exit was seen, so it
-// tries again, for a second.
+// remove removes the directory and those below it. A process holds its cgroup for a moment after its exit was seen, so
+// it tries again, for a second.
 func (c *cgroup) remove() {
 	if c == nil {
 		return
@@ -160,8 +160,8 @@ func (c *cgroup) remove() {
 	}
 }
 
-// walk calls visit with the cgroup's directory and each one below it, and once more with the error if what is in one cannot be
-// listed.
+// walk calls visit with the cgroup's directory and each one below it, and once more with the error if what is in one
+// cannot be listed.
 func (c *cgroup) walk(visit func(dir string, unreadable error)) {
 	if c == nil {
 		return

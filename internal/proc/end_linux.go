@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/procfs"
 )
@@ -13,23 +12,23 @@ import (
 // or when ctx ends: then with the numbers of those that still run. The signal is sent at least once, also when ctx has
 // ended before.
 //
-// The processes are looked for before the first signal: what shows that one belongs to the tree may be gone after it.
+// The members are looked for before the first signal: what shows that a process is one may be gone after it.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
-	e := ending{sig: sig, covered: make(map[procfs.ID]bool), signalled: make(map[procfs.ID]bool)}
-	strangers := make(map[procfs.ID]bool)
-	empty := 0 // looks in a row that found nothing
+	e := ending{sig: sig, withGroup: make(map[procfs.ID]bool), alone: make(map[procfs.ID]bool)}
+	nonMembers := make(map[procfs.ID]bool)
+	empty := 0 // scans in a row that found nothing
 	for pause := stepPause; ; pause = min(2*pause, maxPause) {
-		s := t.look(strangers)
+		s := t.scan(nonMembers)
 		if empty++; !s.empty() {
 			empty = 0
 		}
 		if empty > 0 && (s.complete || empty > 1) && t.hasExited() {
 			return nil
 		}
-		if e.sent && (ctx.Err() != nil || s.blind && t.hasExited()) {
+		if e.groupSent && (ctx.Err() != nil || s.err != nil && t.hasExited()) {
 			s.close()
 			left = s.pids()
-			if !t.hasExited() && t.unreaped() && !slices.Contains(left, t.pid) { // it runs where no look sees it
+			if !t.hasExited() && t.unreaped() && !slices.Contains(left, t.pid) { // it runs where no scan sees it
 				left = append(left, t.pid)
 			}
 			return left
@@ -43,46 +42,31 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 // ending is one End.
 type ending struct {
 	sig       syscall.Signal
-	sent      bool               // to the group
-	covered   map[procfs.ID]bool // was in the group when it was sent to it, but may have left it right before
-	signalled map[procfs.ID]bool // one by one
+	groupSent bool
+	withGroup map[procfs.ID]bool // sent the signal with the group, unless they left it right before
+	alone     map[procfs.ID]bool // sent the signal one by one
 }
 
 // signal sends the signal to those members that were not sent it. SIGKILL does no harm twice.
-func (e *ending) signal(t *Tree, s *sight) {
-	toGroup := !e.sent
+func (e *ending) signal(t *Tree, s *scan) {
+	toGroup := !e.groupSent
 	if toGroup {
 		t.signalGroup(e.sig)
-		e.sent = true
+		e.groupSent = true
 	}
 	if e.sig == syscall.SIGKILL {
 		t.cgroup.kill()
 	}
-	for _, m := range s.running {
+	for _, m := range s.members {
 		inGroup := m.Group == t.pid
 		switch {
 		case toGroup && inGroup:
-			e.covered[m.ID] = true
-		case e.sig == syscall.SIGKILL, !e.signalled[m.ID] && !(inGroup && e.covered[m.ID]):
-			m.signal(e.sig)
-			e.signalled[m.ID] = true
+			e.withGroup[m.ID] = true
+		case e.sig == syscall.SIGKILL, !e.alone[m.ID] && !(inGroup && e.withGroup[m.ID]):
+			send(e.sig, m.handle.Signal)
+			e.alone[m.ID] = true
 		case m.Stopped: // after it was sent the signal
-			m.signal(syscall.SIGCONT)
+			m.handle.Signal(syscall.SIGCONT)
 		}
-	}
-}
-
-// pause waits for the leader's exit, but not longer than some time, nor beyond the end of ctx.
-func (t *Tree) pause(ctx context.Context, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	exited := t.exited
-	if t.hasExited() {
-		exited = nil
-	}
-	select {
-	case <-exited:
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

@@ -24,7 +24,7 @@ const zombie = 5
 // waitid waits for it; the status comes from the process table, which has that of a zombie just as wait4 would give
 // it. (Go's os package gave waitid up on macOS since it returned for stopped children too, Go issue 19314. A child
 // that is exiting stops no more, and the loop would not mind.)
-func awaitEarly(pid int) (unix.WaitStatus, error) {
+func awaitEarly(pid int) (syscall.WaitStatus, error) {
 	const pPID = 1      // P_PID in sys/wait.h
 	var info [16]uint64 // siginfo_t, of 104 bytes
 	for {
@@ -38,7 +38,7 @@ func awaitEarly(pid int) (unix.WaitStatus, error) {
 			return 0, os.NewSyscallError("sysctl kern.proc.pid", err)
 		}
 		if kinfo.Proc.P_stat == zombie {
-			return unix.WaitStatus(kinfo.Proc.P_xstat), nil
+			return syscall.WaitStatus(kinfo.Proc.P_xstat), nil
 		}
 	}
 }

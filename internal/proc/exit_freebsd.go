@@ -2,8 +2,7 @@ package proc
 
 import (
 	"errors"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // noteExitStatus makes kqueue's exit event carry the wait status; FreeBSD does so without being asked.
@@ -12,4 +11,4 @@ const noteExitStatus = 0
 // seesEarlyExits is that awaitEarly can do it. FreeBSD does not need it: its kqueue reports zombies.
 const seesEarlyExits = false
 
-func awaitEarly(int) (unix.WaitStatus, error) { return 0, errors.ErrUnsupported }
+func awaitEarly(int) (syscall.WaitStatus, error) { return 0, errors.ErrUnsupported }

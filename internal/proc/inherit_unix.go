@@ -14,27 +14,28 @@ import (
 )
 
 // inherit knows the descriptors of this process that stay open over an exec, which commands are not to have. Go opens
-// none of those, but the host may have been started with some, or have C code that opens them. The zero value is ready. Its
-// methods may be called concurrently.
+// none of those, but the host may have been started with some, or have C code that opens them. The zero value is ready.
+// Its methods may be called concurrently.
 type inherit struct {
 	mu    sync.Mutex
 	found []int     // every descriptor that was ever seen to stay open over an exec
-	next  time.Time // not to be looked for again before
+	next  time.Time // no scan before
 }
 
-// lookShare bounds the time that goes into looking, to a share of one in so many: with thousands of descriptors, a look takes
-// longer than a start.
-const lookShare = 400
+// scanShare bounds the time that scans take to one part in so many: with thousands of descriptors, a scan takes longer
+// than a start.
+const scanShare = 400
 
-// closingOthers are the files that a child inherits as descriptors from 3 on, with a nil for every other descriptor that it
-// would inherit: those are closed in the child. One that is not open any more does no harm, so descriptors that were found once
-// are remembered. (Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay open.)
+// closingOthers are the files that a child inherits as descriptors from 3 on, with a nil, which closes it in the child,
+// for every other descriptor that it would inherit. One that is not open any more does no harm, so those that were
+// found once are remembered. Where /dev/fd does not list a process's descriptors, as on FreeBSD by default, they stay
+// open.
 func (i *inherit) closingOthers(files []*os.File) []*os.File {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if began := time.Now(); !began.Before(i.next) {
-		i.look()
-		i.next = time.Now().Add(lookShare * time.Since(began))
+		i.scan()
+		i.next = time.Now().Add(scanShare * time.Since(began))
 	}
 	files = slices.Clone(files)
 	most := i.highest()
@@ -57,8 +58,8 @@ func (i *inherit) highest() int {
 	return int(min(uint64(limit.Cur), math.MaxInt32)) - spare
 }
 
-// look finds descriptors that stay open over an exec.
-func (i *inherit) look() {
+// scan finds descriptors that stay open over an exec.
+func (i *inherit) scan() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
 		return

@@ -27,14 +27,14 @@ var rlimits = map[string]int{
 	"FileSize":  unix.RLIMIT_FSIZE,
 }
 
-// limiter enforces limits that are properties of a process and that its children inherit. A child cannot be given them when
-// it is forked. So it asks to be traced (PTRACE_TRACEME in man 2 ptrace): a traced process stops when execve succeeds, before
-// the program's first instruction, and there it gets its limits and is let go. The tracer is the thread that forked, so a
-// limiter is for one thread.
+// limiter enforces limits that are properties of a process and that its children inherit. A child cannot be given them
+// when it is forked. So it asks to be traced (PTRACE_TRACEME in man 2 ptrace): a traced process stops when execve
+// succeeds, before the program's first instruction, and there it gets its limits and is let go. The tracer is the
+// thread that forked, so a limiter is for one thread.
 //
-// Until execve the thread waits for the child, which shares its memory, and a traced child stops at any signal and waits
-// for the thread: a SIGTERM to all processes at that moment would have both wait for each other. So the child is forked with
-// signals blocked, and gets its mask with its limits.
+// Until execve the thread waits for the child, which shares its memory, and a traced child stops at any signal and
+// waits for the thread: a SIGTERM to all processes at that moment would have both wait for each other. So the child is
+// forked with signals blocked, and gets its mask with its limits.
 type limiter struct {
 	limits  []Limit
 	signals unix.Sigset_t // what the thread, and so the command, has blocked
@@ -47,8 +47,8 @@ func startLimited(cmd *exec.Cmd, limits []Limit) (l limiter, err error) {
 	}
 	for _, limit := range limits {
 		if limit.Name == "Processes" && exemptFromProcesses() {
-			return l, &LimitError{"Processes", "takes a cgroup with the pids controller, for a host that is root or has " +
-				"CAP_SYS_RESOURCE or CAP_SYS_ADMIN: RLIMIT_NPROC does not hold for it", nil}
+			return l, &LimitError{"Processes", "takes a cgroup with the pids controller, for a host that is root or " +
+				"has CAP_SYS_RESOURCE or CAP_SYS_ADMIN: RLIMIT_NPROC does not hold for it", nil}
 		}
 	}
 	l.limits = limits
@@ -69,7 +69,8 @@ func startLimited(cmd *exec.Cmd, limits []Limit) (l limiter, err error) {
 	return l, err
 }
 
-// mayTrace reports whether a child may be traced: a program that does not exist is not found then, and else EPERM comes first.
+// mayTrace reports whether a child may be traced: a program that does not exist is not found then, and else EPERM comes
+// first.
 func mayTrace() bool {
 	missing := &exec.Cmd{Path: "/proc/self/missing", SysProcAttr: &syscall.SysProcAttr{Ptrace: true}}
 	return !errors.Is(missing.Start(), unix.EPERM)
@@ -87,9 +88,9 @@ func exemptFromProcesses() bool {
 // execStop is how long a child may take to stop at its first instruction. It is about to when it was started.
 const execStop = 10 * time.Second
 
-// impose gives a process that startLimited has started its limits, and lets it go. A process that was killed before its first
-// instruction needs none. It does not wait for the stop by wait4, whose report any wait in this program could take; the
-// process stays stopped all the same.
+// impose gives a process that startLimited has started its limits, and lets it go. A process that was killed before its
+// first instruction needs none. It does not wait for the stop by wait4, whose report any wait in this program could
+// take; the process stays stopped all the same.
 func (l *limiter) impose(ctx context.Context, t *Tree) ([]Limit, error) {
 	if len(l.limits) == 0 {
 		return nil, nil
@@ -178,7 +179,8 @@ func setSignalMask(pid int, signals *unix.Sigset_t) error {
 	if strings.HasPrefix(runtime.GOARCH, "mips") {
 		size = 128 / 8
 	}
-	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SETSIGMASK, uintptr(pid), size, uintptr(unsafe.Pointer(signals)), 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SETSIGMASK,
+		uintptr(pid), size, uintptr(unsafe.Pointer(signals)), 0, 0)
 	if errno != 0 {
 		return errno
 	}

@@ -1,6 +1,6 @@
 package proc
 
-// What a job is told of limits, and what it then enforces. Wine 8 accepts the limits of a job, and neither keeps nor
+// Which limits a job is given, and which it then enforces. Wine 8 accepts the limits of a job, and neither keeps nor
 // enforces them, except the end of the job's processes with its last handle.
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/internal/wintest"
 )
 
-// infoOf is what a job has been told.
+// infoOf are the limits that a job has.
 func infoOf(t *testing.T, job windows.Handle) (info jobInfo) {
 	t.Helper()
 	var pin runtime.Pinner

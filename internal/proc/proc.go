@@ -1,27 +1,33 @@
-// Package proc runs process trees: it starts a command, sees it exit without reaping it, limits what it may use, finds the
-// processes that it started, and ends all of them. Each operating system has its own file behind the same face:
+// Package proc runs process trees: it starts a command, sees it exit without reaping it, limits what it may use, finds
+// the processes that it started, and ends all of them. Each system has its own file behind the same face:
 // proc_linux.go, proc_kqueue.go (macOS and FreeBSD), proc_windows.go, and proc_other.go, which fails with
-// errors.ErrUnsupported. It imports procfs, and knows nothing of terminals or of the Agent Client Protocol.
+// errors.ErrUnsupported. It may import procfs and latch, and knows nothing of terminals or of the Agent Client
+// Protocol.
 //
 // # No signal reaches another process
 //
-// The leader's number is also that of its group and its session. The system gives it to no other process while the leader
-// runs, and while it is a zombie that was not reaped; a Tree reaps it in Close, and not before. On Linux the group is
-// signalled through the leader's pidfd, which means no other group whatever became of the number (before Linux 6.9:
-// by the number, while the leader is known to be unreaped). Every other process is signalled through a handle that was
-// opened before the process was seen to be of the tree.
+// The leader's number is also that of its group and its session. The system gives it to no other process while the
+// leader runs, and while it is a zombie that was not reaped; a Tree reaps it in Close, and not before. On Linux the
+// group is signalled through the leader's pidfd, which means no other group whatever became of the number (before Linux
+// 6.9: by the number, while the leader is known to be unreaped). Every other process is signalled through a handle that
+// was opened before the process was seen to be of the tree.
 //
-// # What a host must leave alone
+// # What callers owe
 //
-// A host that reaps children that are not its own, by wait4(-1) or by ignoring SIGCHLD, takes the leader's zombie away,
-// and with it the number. That is detected: see ErrReaped.
+// A caller closes Tree.Output, each Tree, and then the Supervisor. Its program leaves children alone that are not its
+// own: wait4(-1), or ignoring SIGCHLD, takes the leader's zombie away, and with it the number. That is detected, see
+// ErrReaped. A program that has to reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped.
 package proc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/latch"
 )
 
 // Spec is a command to start.
@@ -46,12 +52,13 @@ type Spec struct {
 	// Limits are what the command may use. A start fails with a *LimitError when one cannot be enforced.
 	Limits []Limit
 
-	// Contained says that all of the tree ends with the leader's children, as in a pid namespace: processes that are
-	// not the leader's descendants are not looked for by what they have open.
+	// Contained says that all of the tree ends with the leader's children, as in a PID namespace: that a process has
+	// the output open does not make it a member.
 	Contained bool
 }
 
-// Mark is a variable and a value: a process whose variable has the value, alone or in a list with colons, is of the tree.
+// Mark is a variable and a value: a process whose variable has the value, alone or in a list with colons, is of the
+// tree.
 type Mark struct{ Name, Value string }
 
 // Limit is something that the system bounds.
@@ -78,7 +85,8 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Err }
 
-// ErrReaped is a leader whose exit status is gone: another part of the host's program reaped it, or has the system do so.
+// ErrReaped is a leader whose exit status is gone: another part of the host's program reaped it, or has the system do
+// so.
 var ErrReaped = errors.New("another part of this program reaped the command's process, so how it ended is not known")
 
 // Exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.
@@ -95,8 +103,64 @@ type Exit struct {
 	Reaped bool
 }
 
-// stepPause is how long End waits at first before it looks again for processes that have not ended, and maxPause is the
-// longest that this grows to.
+// common is what a Tree has on every system. Its methods may be called concurrently.
+type common struct {
+	pid    int      // the leader's number, and its process group's
+	output *os.File // the reading end of the output's pipe
+	limits []Limit
+	exitStatus
+}
+
+// PID is the leader's process number.
+func (c *common) PID() int { return c.pid }
+
+// Output is the reading end of the pipe that the command has as its output. The caller closes it.
+func (c *common) Output() *os.File { return c.output }
+
+// Limits are those that the system enforces.
+func (c *common) Limits() []Limit { return c.limits }
+
+// exitStatus is how a leader ended, once that is known. The zero value is not known yet. Its methods may be called
+// concurrently.
+type exitStatus struct {
+	claimed atomic.Bool // by the one call of setExit that counts
+	known   latch.Latch // exit and exitErr are set, and do not change any more
+	exit    Exit
+	exitErr error
+}
+
+// OnExit has f called once: when the leader has exited, which on Unix leaves it a zombie, or when that will not be
+// seen. The error is ErrReaped then, os.ErrClosed after a Close on Unix, or one of the system's. f must not block.
+func (s *exitStatus) OnExit(f func(Exit, error)) { s.known.OnSet(func() { f(s.exit, s.exitErr) }) }
+
+// setExit says how the leader ended, and calls the functions of OnExit. Only the first call counts.
+func (s *exitStatus) setExit(exit Exit, err error) {
+	if s.claimed.CompareAndSwap(false, true) {
+		s.exit, s.exitErr = exit, err
+		s.known.Set()
+	}
+}
+
+// hasExited reports whether it is known how the leader ended, or that it cannot be known.
+func (s *exitStatus) hasExited() bool { return s.known.IsSet() }
+
+// pause waits for the leader's exit, at most for some time and until ctx ends.
+func (s *exitStatus) pause(ctx context.Context, atMost time.Duration) {
+	timer := time.NewTimer(atMost)
+	defer timer.Stop()
+	exited := s.known.Done()
+	if s.hasExited() {
+		exited = nil
+	}
+	select {
+	case <-exited:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// stepPause is how long End waits at first before it asks again what runs, and maxPause is the longest that this grows
+// to.
 const (
 	stepPause = 100 * time.Microsecond
 	maxPause  = 20 * time.Millisecond

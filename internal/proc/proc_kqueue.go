@@ -10,25 +10,23 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// On macOS and FreeBSD the leader's exit is seen by kqueue, which leaves the zombie, and the rest of the tree is found in the
-// process table. This file is compiled and vetted; it has never run.
+// On macOS and FreeBSD the leader's exit is seen by kqueue, which leaves the zombie, and the rest of the tree is found
+// in the process table. This file is compiled and vetted; it has never run.
 //
-// While the leader runs or is a zombie, no process, group or session is given its number (XNU forkproc and FreeBSD fork_findpid
-// try those before they give a number away), so a signal to its group reaches no other. For a process outside of the group
-// there is no pidfd. It is known by its number together with the microsecond of its start, and both are looked at again
-// right before kill(2). For that signal to reach another process, in the microseconds between, the process has to exit, its
-// parent has to reap it, and tens of thousands of numbers have to be given out, since they are given out in turn (with
-// FreeBSD's kern.randompid: one number, by chance).
+// While the leader runs or is a zombie, its number is given to no process, group or session (XNU forkproc, FreeBSD
+// fork_findpid), so a signal to its group reaches no other. A process outside of the group has no pidfd: it is known by
+// its number and the microsecond of its start, which are read again right before kill(2). For that signal to reach
+// another process, the process has to exit and be reaped in the microseconds between, and its number to be given out
+// again, after all others or, with FreeBSD's kern.randompid, by chance.
 
-// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every Tree is
-// closed, and nothing after it.
+// Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
+// Tree is closed, and nothing after it.
 type Supervisor struct {
 	// HostReaps has no effect here: kqueue says how a leader ended, whatever reaps it.
 	HostReaps bool
@@ -37,33 +35,27 @@ type Supervisor struct {
 	inherit inherit
 }
 
-// Reaped has nothing to do here.
+// Reaped returns false: nothing needs to be handed over.
 func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
 // Close returns when the Supervisor's goroutines have ended.
 func (s *Supervisor) Close() { s.busy.Wait() }
 
-// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one goroutine at
-// a time, and none but Close after Close.
+// Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one
+// goroutine at a time, and none but Close after Close.
 type Tree struct {
-	pid    int // the number of the leader, of its group and of its session
-	queue  exitQueue
-	early  bool // the leader was exiting before the queue was told of it
-	output *os.File
-	exited chan struct{} // closed when its exit was seen, or given up
+	common
+	queue exitQueue
+	early bool // the leader was exiting before the queue could watch it
 
-	escaped map[procfs.ID]bool // members found outside of the group: of the tree for good; for End alone
+	escaped map[procfs.ID]bool // members that were found outside of the group: they stay members. For one End at a time
 
-	mu      sync.Mutex // held over kill, and wait4 of a zombie, none of which blocks
-	settled bool       // exit and exitErr are known
-	exit    Exit
-	exitErr error
-	tell    func(Exit, error) // OnExit's
-	closed  bool
+	mu     sync.Mutex // held over kill, and wait4 of a zombie, neither of which blocks
+	closed bool
 }
 
-// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its errors are
-// those of os/exec, and *LimitError: no limit can be enforced here.
+// Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. Its
+// errors are those of os/exec, and *LimitError: no limit can be enforced here.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -88,9 +80,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		output.Close()
 		return nil, err
 	}
-	t := &Tree{
-		pid: cmd.Process.Pid, output: output, exited: make(chan struct{}), escaped: make(map[procfs.ID]bool),
-	}
+	t := &Tree{common: common{pid: cmd.Process.Pid, output: output}, escaped: make(map[procfs.ID]bool)}
 	cmd.Process.Release() // Close reaps it
 	if err := t.openQueue(); err != nil {
 		unix.Kill(-t.pid, unix.SIGKILL)
@@ -98,19 +88,19 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		output.Close()
 		return nil, err
 	}
-	s.busy.Go(func() { t.settle(t.awaitExit()) })
+	s.busy.Go(func() { t.setExit(t.awaitExit()) })
 	return t, nil
 }
 
-// openQueue begins to watch the leader, which may have exited already. FreeBSD reports that at once (filt_procattach: zpfind).
-// macOS says ESRCH from when the leader exits on (XNU filt_procattach: proc_find), and has another way to learn how it ended
-// (awaitEarly). A leader that XNU does find cannot exit past the watch: its proc_exit waits for what has found it
-// (proc_refdrain) before it posts the event.
-func (t *Tree) openQueue() error {
-	if err := t.queue.open(); err != nil {
+// openQueue begins to watch the leader, which may have exited already. FreeBSD reports that at once (filt_procattach:
+// zpfind). macOS says ESRCH then (XNU filt_procattach: proc_find), and awaitEarly tells how it ended. A leader that XNU
+// finds does not exit past the watch: proc_exit waits for what has found it (proc_refdrain) before it posts the event.
+func (t *Tree) openQueue() (err error) {
+	if t.queue.fd, err = unix.Kqueue(); err != nil {
 		return err
 	}
-	err := t.queue.add(t.pid, unix.NOTE_EXIT|noteExitStatus)
+	unix.CloseOnExec(t.queue.fd) // else commands would have it closed
+	err = t.queue.add(t.pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT, unix.NOTE_EXIT|noteExitStatus, 0)
 	if errors.Is(err, unix.ESRCH) && seesEarlyExits {
 		t.early = true
 		return nil
@@ -121,73 +111,27 @@ func (t *Tree) openQueue() error {
 	return err
 }
 
-// awaitExit returns when the leader has exited and is a zombie, or becomes one: the event may come a moment before (XNU
-// proc_exit posts NOTE_EXIT, then sets SZOMB), so that to reap it may mean to wait for that. All files of the leader are
-// closed by then (fdt_invalidate comes first).
+// awaitExit returns when the leader has exited and is a zombie, or becomes one: XNU's proc_exit posts NOTE_EXIT, then
+// sets SZOMB, so reap may wait for that. The leader's files are closed by then (fdt_invalidate comes first).
 func (t *Tree) awaitExit() (Exit, error) {
-	var status unix.WaitStatus
-	var err error
+	await := t.queue.next
 	if t.early {
-		status, err = awaitEarly(t.pid)
-	} else {
-		var event unix.Kevent_t
-		event, err = t.queue.next()
-		status = unix.WaitStatus(event.Data) // as wait4 would say (man 2 kqueue, NOTE_EXIT)
+		await = func() (syscall.WaitStatus, error) { return awaitEarly(t.pid) }
 	}
-	switch {
-	case err != nil:
+	status, err := await()
+	if err != nil {
 		return Exit{}, err
-	case status.Signaled():
-		return Exit{Signal: unix.SignalName(status.Signal())}, nil
 	}
-	return Exit{Code: uint32(status.ExitStatus())}, nil
+	return exitOf(status), nil
 }
 
-// PID is the leader's process number.
-func (t *Tree) PID() int { return t.pid }
-
-// Output is the reading end of the pipe that the command has as its output. The caller closes it.
-func (t *Tree) Output() *os.File { return t.output }
-
-// Limits are none.
-func (t *Tree) Limits() []Limit { return nil }
-
-// OnExit has f called once: when the leader has exited, which leaves it a zombie, or when Close gives that up, with an
-// error that is os.ErrClosed. f must not wait.
-func (t *Tree) OnExit(f func(Exit, error)) {
-	t.mu.Lock()
-	t.tell = f
-	settled := t.settled
-	t.mu.Unlock()
-	if settled {
-		f(t.exit, t.exitErr)
-	}
-}
-
-// settle says how the leader ended. Only the first call counts.
-func (t *Tree) settle(exit Exit, err error) {
-	t.mu.Lock()
-	if t.settled {
-		t.mu.Unlock()
-		return
-	}
-	t.settled, t.exit, t.exitErr = true, exit, err
-	tell := t.tell
-	t.mu.Unlock()
-	close(t.exited)
-	if tell != nil {
-		tell(exit, err)
-	}
-}
-
-// signalGroup sends to the group, whether its leader runs or not. SIGCONT follows what asks a process to end, so that a stopped
-// one receives it. Errors say nothing that a look at what still runs does not: ESRCH that the group is empty, EPERM that it
-// has zombies only (on macOS) or processes of another user.
+// signalGroup sends to the group, whether its leader runs or not. Errors say nothing that a scan does not: ESRCH that
+// the group is empty, EPERM that it has zombies only (on macOS) or processes of another user.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed && unix.Kill(-t.pid, sig) == nil && sig != unix.SIGKILL {
-		unix.Kill(-t.pid, unix.SIGCONT)
+	if !t.closed {
+		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
 	}
 }
 
@@ -199,12 +143,12 @@ func (t *Tree) Close() {
 		return
 	}
 	t.closed = true
-	if t.settled && t.exitErr == nil {
+	if t.hasExited() && t.exitErr == nil {
 		reap(t.pid)
 	}
 	t.mu.Unlock()
-	t.queue.close() // without the lock: it waits for awaitExit, which then settles
-	t.settle(Exit{}, os.ErrClosed)
+	t.queue.close() // without the lock: it waits for awaitExit
+	t.setExit(Exit{}, os.ErrClosed)
 }
 
 // reap takes a child's zombie away.
@@ -219,14 +163,13 @@ func reap(pid int) {
 // End sends a signal to the whole tree, and to processes that join it later, and returns when none of it runs any more,
 // or when ctx ends: then with the numbers of those that still run.
 //
-// A look at the process table is not one moment, and neither is a signal to the group: XNU makes a list of numbers first and
-// visits them after, and passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). Its
-// parent is in the list then, and is missed only if it has exited when it is visited; the child can be seen by then. So
-// the tree is gone when a look finds nothing, SIGKILL was sent to the group after it, which reaches that child, and another
-// look finds nothing.
+// Neither the process table nor a signal to the group is atomic: XNU lists the numbers first, visits them after, and
+// passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). Its parent is in the
+// list, and is missed only if it exits before it is visited; the child can be seen by then. So the tree is gone when a
+// scan finds nothing, SIGKILL is sent to the group, which reaches that child, and another scan finds nothing.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	signalled := make(map[procfs.ID]bool)
-	sealed := false // the last look found nothing, and then SIGKILL was sent to the group
+	sealed := false // the last scan found nothing, and then SIGKILL was sent to the group
 	pause := stepPause
 	for first := true; ; first = false {
 		members, err := t.members()
@@ -243,21 +186,22 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 			}
 			return left
 		}
-		toGroup := sig
-		if empty && !first {
-			toGroup = unix.SIGKILL
+		sealed = false
+		switch {
+		case first:
+			t.signalGroup(sig)
+			sealed = empty && sig == unix.SIGKILL
+		case empty:
+			t.signalGroup(unix.SIGKILL)
+			sealed = true
 		}
-		if first || empty {
-			t.signalGroup(toGroup)
-		}
-		sealed = empty && toGroup == unix.SIGKILL
 		for _, p := range members {
 			switch {
 			case first && p.Group == t.pid || signalled[p.ID]:
 			case p.Group == t.pid && sig == unix.SIGKILL:
-				t.signalGroup(sig) // twice does no harm, and for the group there is no window
+				t.signalGroup(sig) // twice does no harm, and a group's number cannot be another's
 			case !t.signalMember(p, sig):
-				continue // it has changed: the next look sees how
+				continue // it has changed: the next scan sees how
 			}
 			signalled[p.ID] = true
 		}
@@ -266,12 +210,12 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// endGroup is End where the process table cannot be read: it signals the group, waits for the leader's exit, and then kills
-// what is left of the group, whose number the zombie still holds.
+// endGroup is End where the process table cannot be read: it signals the group, waits for the leader's exit, and then
+// kills what is left of the group, whose number the zombie still holds.
 func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	t.signalGroup(sig)
 	select {
-	case <-t.exited:
+	case <-t.known.Done():
 		t.signalGroup(unix.SIGKILL)
 		return nil
 	case <-ctx.Done():
@@ -279,29 +223,12 @@ func (t *Tree) endGroup(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-// pause waits for the leader's exit, but not longer than some time, nor beyond the end of ctx.
-func (t *Tree) pause(ctx context.Context, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	exited := t.exited
-	select {
-	case <-t.exited:
-		exited = nil
-	default:
-	}
-	select {
-	case <-exited:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// members are the running processes of the tree: those in the group or the session of the leader, all their children, and
-// those that were found before. What leaves the session and loses its parent before a look (setsid after a double fork: a
-// daemon) cannot be told from any other process.
+// members are the running processes of the tree: those in the group or the session of the leader, all their children,
+// and those that were found before. A process that leaves the session and loses its parent before a scan (setsid after
+// a double fork: a daemon) cannot be told from any other.
 //
-// A parent that is a number is good enough here: a process with a parent in the tree is its child, or was when the kernel wrote
-// the line, since an orphan's parent becomes process 1.
+// The parent's number tells: a process with a parent in the tree was its child when the kernel wrote the line, since an
+// orphan's parent becomes process 1.
 func (t *Tree) members() ([]procfs.Process, error) {
 	t.mu.Lock()
 	closed := t.closed
@@ -337,8 +264,8 @@ func (t *Tree) members() ([]procfs.Process, error) {
 	return members, nil
 }
 
-// hold remembers a process outside of the group if what made it one of the tree is seen again, or if its parent has gone
-// since, which makes it an orphan of the tree.
+// hold remembers a process outside of the group if what made it one of the tree is seen again, or if its parent has
+// gone since, which makes it an orphan of the tree.
 func (t *Tree) hold(p procfs.Process) {
 	if now, _ := procfs.Read(p.PID); now == p || now.ID == p.ID && now.Parent != p.Parent {
 		t.escaped[p.ID] = true
@@ -347,54 +274,30 @@ func (t *Tree) hold(p procfs.Process) {
 
 // signalMember sends to a process that was found in the tree and still is what was found; false if that cannot be said.
 func (t *Tree) signalMember(p procfs.Process, sig syscall.Signal) bool {
-	signals := []syscall.Signal{sig, unix.SIGCONT}
-	if sig == unix.SIGKILL {
-		signals = signals[:1]
-	}
-	for i, s := range signals {
+	return send(sig, func(sig syscall.Signal) error {
 		now, ok := procfs.Read(p.PID)
 		if !ok || now.Exited || now.ID != p.ID || now.Group != t.pid && !t.escaped[p.ID] {
-			return i > 0
+			return unix.ESRCH
 		}
-		unix.Kill(p.PID, s) // one of another user stays, and is reported in the end
-	}
-	return true
+		unix.Kill(p.PID, sig) // one of another user stays, and is reported in the end
+		return nil
+	}) == nil
 }
 
-// exitQueue is a kqueue of processes' exits, whose wait can be ended. A child does not inherit it (man 2 kqueue).
+// exitQueue is a kqueue for a process's exit, whose wait can be ended. A child does not inherit it (man 2 kqueue).
 //
-// To close a kqueue that a thread waits on wakes that thread on macOS (kqueue_drain) but not on FreeBSD, where the
-// waiting thread keeps it open; and on either the descriptor may be another file's before the thread is back. So close wakes
-// the thread that waits, and waits until it has left.
+// Closing a kqueue wakes the thread that waits on it on macOS (kqueue_drain) but not on FreeBSD, and on either the
+// descriptor may be another file's before that thread is back. So close wakes the thread, and waits until it has left.
 type exitQueue struct {
 	waiting sync.Mutex // held by the goroutine that waits
 	fd      int        // -1 once it is closed
 }
 
-func (q *exitQueue) open() (err error) {
-	if q.fd, err = unix.Kqueue(); err == nil {
-		unix.CloseOnExec(q.fd) // else commands would have it closed
-	}
-	return err
-}
-
-// add asks for a process's exit. ESRCH is that it is not there or, on macOS, exiting.
-func (q *exitQueue) add(pid int, notes uint32) error {
+// add registers an event. ESRCH is a process that is not there or, on macOS, exiting.
+func (q *exitQueue) add(ident, filter, flags int, notes uint32, data int64) error {
 	var change unix.Kevent_t
-	unix.SetKevent(&change, pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
-	change.Fflags = notes
-	return q.change(change)
-}
-
-// wake makes next return, now and from now on: a timer rings every millisecond.
-func (q *exitQueue) wake() {
-	var change unix.Kevent_t
-	unix.SetKevent(&change, 0, unix.EVFILT_TIMER, unix.EV_ADD)
-	change.Data = 1
-	q.change(change)
-}
-
-func (q *exitQueue) change(change unix.Kevent_t) error {
+	unix.SetKevent(&change, ident, filter, flags)
+	change.Fflags, change.Data = notes, data
 	for {
 		_, err := unix.Kevent(q.fd, []unix.Kevent_t{change}, nil, nil)
 		if !errors.Is(err, unix.EINTR) { // the change was made all the same, and may be made twice
@@ -403,8 +306,8 @@ func (q *exitQueue) change(change unix.Kevent_t) error {
 	}
 }
 
-// next returns the next exit, or os.ErrClosed when it was woken or closed.
-func (q *exitQueue) next() (unix.Kevent_t, error) {
+// next returns the exit, as wait4 would (man 2 kqueue, NOTE_EXIT), or os.ErrClosed when the queue was closed.
+func (q *exitQueue) next() (syscall.WaitStatus, error) {
 	q.waiting.Lock()
 	defer q.waiting.Unlock()
 	events := make([]unix.Kevent_t, 1)
@@ -413,20 +316,20 @@ func (q *exitQueue) next() (unix.Kevent_t, error) {
 		switch {
 		case errors.Is(err, unix.EINTR) || err == nil && n == 0:
 		case err != nil:
-			return events[0], err
+			return 0, err
 		case events[0].Filter == unix.EVFILT_TIMER:
-			return events[0], os.ErrClosed
+			return 0, os.ErrClosed
 		default:
-			return events[0], nil
+			return syscall.WaitStatus(events[0].Data), nil
 		}
 	}
-	return events[0], os.ErrClosed
+	return 0, os.ErrClosed
 }
 
-// close is for one caller, and not concurrent with wake or add.
+// close is for one caller, and not concurrent with add. A timer that fires each millisecond wakes next.
 func (q *exitQueue) close() {
 	if !q.waiting.TryLock() {
-		q.wake()
+		q.add(0, unix.EVFILT_TIMER, unix.EV_ADD, 0, 1)
 		q.waiting.Lock()
 	}
 	defer q.waiting.Unlock()

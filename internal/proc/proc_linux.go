@@ -1,9 +1,9 @@
 package proc
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -19,253 +19,172 @@ import (
 // Tree is a command that was started and all that it starts: the leader, its session, and what left that session. Its
 // methods may be called concurrently, but End by one goroutine at a time, and none but Close after Close.
 type Tree struct {
+	common
 	sup       *Supervisor
 	starter   *starter
-	pid       int      // the number of the leader, of its group and of its session
-	pidfd     *os.File // the leader's, in Go's poller; nil on a system without, before Linux 5.4
-	output    *os.File // the reading end of the output
-	pipe      uint64   // what /proc calls the output's pipe
+	pidfd     int      // the leader's, until closed; -1 on a system without, before Linux 5.4
+	poll      *os.File // pidfd in Go's poller; nil without
+	pipe      uint64   // the inode of the output's pipe
 	cgroup    *cgroup  // nil: none
-	limits    []Limit
 	mark      Mark
 	contained bool
-	before    forkCount     // from before the leader began
-	exited    chan struct{} // closed when settled
+	forks     forkCount // from before the leader began
 
 	// For one End at a time, and for Close after it.
-	leader  procfs.Process              // its line of the table; zero before it was read
-	escaped map[procfs.ID]procfs.Handle // members found outside of the session: of the tree for good
+	leader  procfs.Process              // its line of the process table; zero until it is read
+	escaped map[procfs.ID]procfs.Handle // members that were found outside of the session: they stay members
 
-	mu      sync.Mutex // held over system calls that do not block
-	settled bool       // exit and exitErr are known
-	exit    Exit
-	exitErr error
-	tell    func(Exit, error) // OnExit's
-	lost    bool              // another part of the program has reaped the leader
-	closed  bool
+	mu     sync.Mutex // held over system calls that do not block
+	reaped bool       // by another part of the program
+	closed bool
 }
 
 // start is Start on a starter's thread.
 func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree, err error) {
-	undo := func(f func()) {
-		if err != nil {
-			f()
-		}
-	}
-	output, w, err := outputPipe()
-	if err != nil {
-		return nil, err
-	}
-	defer undo(func() { output.Close() })
-	defer w.Close()
-	cgroup, err := newCgroup(spec.Cgroup, spec.Mark.Value)
-	if err != nil {
-		return nil, err
-	}
-	defer undo(cgroup.remove)
-	ofTree, ofProcess, err := cgroup.limit(spec.Limits)
-	if err != nil {
-		return nil, err
-	}
 	t := &Tree{
-		sup: s, starter: st, output: output, cgroup: cgroup, mark: spec.Mark, contained: spec.Contained,
-		before: s.forksBefore(), exited: make(chan struct{}), escaped: make(map[procfs.ID]procfs.Handle),
+		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained,
+		forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
 	}
-	if t.pipe, err = pipeNumber(w); err != nil {
+	defer func() {
+		if err != nil {
+			t.output.Close()
+			t.cgroup.remove()
+		}
+	}()
+	output, w, err := os.Pipe()
+	if err != nil {
 		return nil, err
 	}
-	pidfd := -1
+	defer w.Close()
+	t.output = output
+	info, err := output.Stat()
+	if err != nil {
+		return nil, err
+	}
+	t.pipe = info.Sys().(*syscall.Stat_t).Ino
+	if t.cgroup, err = newCgroup(spec.Cgroup, spec.Mark.Value); err != nil {
+		return nil, err
+	}
+	ofTree, ofProcess, err := t.cgroup.limit(spec.Limits)
+	if err != nil {
+		return nil, err
+	}
 	cmd := &exec.Cmd{
 		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Stdout: w, Stderr: w,
 		ExtraFiles: s.inherit.closingOthers(spec.Files),
 		SysProcAttr: &syscall.SysProcAttr{
 			Setsid:    true,
 			Pdeathsig: syscall.SIGKILL, // the host's end is the command's
-			PidFD:     &pidfd,
+			PidFD:     &t.pidfd,
 		},
 	}
-	cgroup.prepare(cmd.SysProcAttr)
-	s.beginStart()
-	defer s.endStart()
-	limiter, err := startLimited(cmd, ofProcess)
-	if err != nil {
-		return nil, err
-	}
-	t.pid = cmd.Process.Pid
-	cmd.Process.Release() // Close reaps it
-	if pidfd >= 0 {
-		t.pidfd = pollable(pidfd)
-	}
-	if t.pidfd == nil {
-		t.readLeader() // tells it from a later process with its number
-	}
-	s.enter(t)
-	if ofProcess, err = limiter.impose(ctx, t); err != nil {
-		t.signalGroup(syscall.SIGKILL)
-	}
-	s.busy.Go(t.watch)
-	if err != nil {
-		<-t.exited
-		t.Close()
+	t.cgroup.prepare(cmd.SysProcAttr)
+	if ofProcess, err = t.startLeader(ctx, cmd, ofProcess); err != nil {
 		return nil, err
 	}
 	t.limits = append(ofTree, ofProcess...)
 	return t, nil
 }
 
-// outputPipe is a pipe whose reading end is in Go's poller, and whose writing end blocks, as commands expect.
-func outputPipe() (r, w *os.File, err error) {
-	var ends [2]int
-	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
-		return nil, nil, os.NewSyscallError("pipe2", err)
+// startLeader starts the leader, with limits. If it fails, the Tree is closed, and the leader does not run.
+func (t *Tree) startLeader(ctx context.Context, cmd *exec.Cmd, limits []Limit) ([]Limit, error) {
+	s := t.sup
+	s.beginStart()
+	defer s.endStart()
+	limiter, err := startLimited(cmd, limits)
+	if err != nil {
+		return nil, err
 	}
-	if err := unix.SetNonblock(ends[0], true); err != nil {
-		unix.Close(ends[0])
-		unix.Close(ends[1])
-		return nil, nil, os.NewSyscallError("fcntl", err)
+	t.pid = cmd.Process.Pid
+	cmd.Process.Release() // Close reaps it
+	if t.pidfd >= 0 {
+		unix.SetNonblock(t.pidfd, true) // which has NewFile put it into Go's poller
+		t.poll = os.NewFile(uintptr(t.pidfd), "pidfd")
+	} else {
+		t.readLeader() // tells it from a later process with its number
 	}
-	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), nil
+	s.register(t)
+	if limits, err = limiter.impose(ctx, t); err != nil {
+		t.signalGroup(syscall.SIGKILL)
+	}
+	s.busy.Go(t.watch)
+	if err != nil {
+		<-t.known.Done()
+		t.Close()
+	}
+	return limits, err
 }
 
-// pipeNumber is what /proc calls a pipe.
-func pipeNumber(pipe *os.File) (uint64, error) {
-	var status unix.Stat_t
-	if err := unix.Fstat(int(pipe.Fd()), &status); err != nil {
-		return 0, os.NewSyscallError("fstat", err)
-	}
-	return status.Ino, nil
-}
-
-// pollable hands a pidfd to Go's poller.
-func pollable(pidfd int) *os.File {
-	if unix.SetNonblock(pidfd, true) != nil {
-		unix.Close(pidfd)
-		return nil
-	}
-	return os.NewFile(uintptr(pidfd), "pidfd")
-}
-
-// PID is the leader's process number.
-func (t *Tree) PID() int { return t.pid }
-
-// Output is the reading end of the pipe that the command has as its output. The caller closes it.
-func (t *Tree) Output() *os.File { return t.output }
-
-// Limits are those that the system enforces.
-func (t *Tree) Limits() []Limit { return t.limits }
-
-// OnExit has f called once: when the leader has exited, which leaves it a zombie, or when Close gives that up, with an
-// error that is os.ErrClosed. The error is ErrReaped when it has exited and how cannot be known. f must not wait.
-func (t *Tree) OnExit(f func(Exit, error)) {
-	t.mu.Lock()
-	t.tell = f
-	settled := t.settled
-	t.mu.Unlock()
-	if settled {
-		f(t.exit, t.exitErr)
-	}
-}
-
-// watch is the goroutine that waits for the leader's exit, in Go's poller.
+// watch waits for the leader's exit.
 func (t *Tree) watch() {
 	exit, err := t.awaitExit()
-	if !errors.Is(err, unix.ECHILD) {
-		t.settle(exit, err)
-		return
+	if errors.Is(err, unix.ECHILD) {
+		exit, err = t.exitOfReaped()
 	}
-	t.markLost()
-	exit, err = t.lostExit()
-	if err != nil && t.sup.HostReaps {
-		select {
-		case <-t.exited: // Reaped has said how it ended, or Close has given it up
-		case <-time.After(handOver):
+	t.setExit(exit, err)
+}
+
+func (t *Tree) awaitExit() (exit Exit, err error) {
+	exited := false
+	if t.poll == nil {
+		for !exited && err == nil {
+			exit, exited, err = waitUnreaped(unix.P_PID, t.pid, 0)
 		}
+		return exit, err
 	}
-	t.settle(exit, err)
+	raw, err := t.poll.SyscallConn()
+	if err != nil {
+		return exit, err
+	}
+	pollErr := raw.Read(func(fd uintptr) (done bool) {
+		exit, exited, err = waitUnreaped(unix.P_PIDFD, int(fd), unix.WNOHANG)
+		return exited || err != nil
+	})
+	return exit, cmp.Or(pollErr, err) // pollErr: Close has closed it
 }
 
 // handOver is how long a host may take from a wait4 to the call of Reaped.
 const handOver = 5 * time.Second
 
-func (t *Tree) awaitExit() (exit Exit, err error) {
-	if t.pidfd == nil {
-		for seen := false; !seen && err == nil; {
-			exit, seen, err = waitUnreaped(unix.P_PID, t.pid, 0)
-		}
-		return exit, err
-	}
-	raw, err := t.pidfd.SyscallConn()
-	if err != nil {
-		return exit, err
-	}
-	seen := false
-	readErr := raw.Read(func(fd uintptr) (done bool) {
-		exit, seen, err = waitUnreaped(unix.P_PIDFD, int(fd), unix.WNOHANG)
-		return seen || err != nil
-	})
-	if readErr != nil { // Close has closed it
-		return exit, readErr
-	}
-	return exit, err
-}
-
-// lostExit is how a leader ended that another part of the program has reaped: from Linux 6.15 on its pidfd still says.
-func (t *Tree) lostExit() (Exit, error) {
+// exitOfReaped is how a leader ended that another part of the program has reaped. From Linux 6.15 on its pidfd still
+// says; if it does not, a host that reaps every child has some time to call Reaped.
+func (t *Tree) exitOfReaped() (Exit, error) {
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
-	err := t.withPidfd(func(fd int) error { return unix.IoctlPidfdInfo(fd, &info) })
-	if err != nil || info.Mask&unix.PIDFD_INFO_EXIT == 0 {
-		return Exit{}, ErrReaped
-	}
-	return exitOf(syscall.WaitStatus(info.Exit_code)), nil
-}
-
-// withPidfd calls f with the leader's pidfd, if there is one and it is open.
-func (t *Tree) withPidfd(f func(fd int) error) error {
-	if t.pidfd == nil {
-		return errors.ErrUnsupported
-	}
-	raw, err := t.pidfd.SyscallConn()
-	if err != nil {
-		return err
-	}
-	if controlErr := raw.Control(func(fd uintptr) { err = f(int(fd)) }); controlErr != nil {
-		return controlErr
-	}
-	return err
-}
-
-// markLost notes that another part of the program has reaped the leader.
-func (t *Tree) markLost() {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.lost = true
-}
-
-// settle says how the leader ended. Only the first call counts.
-func (t *Tree) settle(exit Exit, err error) {
-	t.mu.Lock()
-	if t.settled {
-		t.mu.Unlock()
-		return
+	t.reaped = true
+	err := os.ErrClosed
+	if !t.closed {
+		err = unix.IoctlPidfdInfo(t.pidfd, &info)
 	}
-	exit.Reaped = t.lost
-	t.settled, t.exit, t.exitErr = true, exit, err
-	tell := t.tell
 	t.mu.Unlock()
-	close(t.exited)
-	if tell != nil {
-		tell(exit, err)
+	if err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
+		exit := exitOf(syscall.WaitStatus(info.Exit_code))
+		exit.Reaped = true
+		return exit, nil
 	}
+	if t.sup.HostReaps {
+		select {
+		case <-t.known.Done(): // Reaped has said how it ended, or Close was called
+		case <-time.After(handOver):
+		}
+	}
+	return Exit{Reaped: true}, ErrReaped
 }
 
-// hasExited reports whether the leader was seen to have exited.
-func (t *Tree) hasExited() bool {
-	select {
-	case <-t.exited:
-		return true
-	default:
+// reapedWith takes how a leader ended that the host has reaped. It reports false when the leader is there: the status
+// is that of an earlier process with its number.
+func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
+	t.mu.Lock()
+	if t.unreapedLocked() {
+		t.mu.Unlock()
 		return false
 	}
+	t.reaped = true
+	t.mu.Unlock()
+	exit := exitOf(status)
+	exit.Reaped = true
+	t.setExit(exit, nil)
+	return true
 }
 
 // unreaped reports whether the leader's number is still its own: it runs, or is a zombie that was not reaped.
@@ -279,36 +198,27 @@ func (t *Tree) unreapedLocked() bool {
 	switch {
 	case t.closed:
 		return false
-	case t.pidfd == nil:
+	case t.pidfd < 0:
 		now, err := procfs.Read(t.pid)
 		return err == nil && now.ID == t.leader.ID && now.Parent == os.Getpid()
 	}
-	return t.withPidfd(func(fd int) error {
-		_, _, err := waitUnreaped(unix.P_PIDFD, fd, unix.WNOHANG)
-		return err
-	}) == nil
+	_, _, err := waitUnreaped(unix.P_PIDFD, t.pidfd, unix.WNOHANG)
+	return err == nil
 }
 
-// signalGroup sends a signal to the leader's group, whether the leader runs or not, and to no other. SIGCONT follows what
-// asks a process to end, so that a stopped one receives it. Errors say nothing that a look at what still runs does not.
+// signalGroup sends a signal to the leader's group, whether the leader runs or not, and to no other. Errors say nothing
+// that a scan does not.
 func (t *Tree) signalGroup(sig syscall.Signal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	send := func(sig syscall.Signal) error {
-		return t.withPidfd(func(fd int) error {
-			return unix.PidfdSendSignal(fd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
-		})
-	}
-	err := send(sig)
-	if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) && t.unreapedLocked() { // before Linux 6.9
-		send = func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) }
-		err = send(sig)
-	}
-	if err == nil && sig != syscall.SIGKILL {
-		send(syscall.SIGCONT)
+	err := send(sig, func(sig syscall.Signal) error {
+		return unix.PidfdSendSignal(t.pidfd, sig, nil, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+	})
+	if err != nil && err != unix.ESRCH && err != unix.EPERM && t.unreapedLocked() { // before Linux 6.9
+		send(sig, func(sig syscall.Signal) error { return unix.Kill(-t.pid, sig) })
 	}
 }
 
@@ -319,32 +229,28 @@ func (t *Tree) Close() {
 		t.mu.Unlock()
 		return
 	}
-	gone := t.lost || t.settled && t.exitErr == nil
-	if gone && !t.lost {
-		t.reapLocked()
+	gone := t.reaped || t.hasExited() && t.exitErr == nil
+	switch {
+	case !gone || t.reaped:
+	case t.pidfd >= 0:
+		reap(unix.P_PIDFD, t.pidfd)
+	case t.unreapedLocked():
+		reap(unix.P_PID, t.pid)
 	}
 	t.closed = true
 	t.mu.Unlock()
-	if t.pidfd != nil {
-		t.pidfd.Close()
-	}
-	t.settle(Exit{}, os.ErrClosed)
+	t.poll.Close()
+	t.setExit(Exit{}, os.ErrClosed)
 	for _, handle := range t.escaped {
 		handle.Close()
 	}
 	if gone {
-		t.sup.leave(t)
+		t.sup.unregister(t)
 	}
 	t.cgroup.remove() // a zombie would hold it
 }
 
-// reapLocked takes the leader's zombie away, and no other.
-func (t *Tree) reapLocked() {
-	if t.withPidfd(func(fd int) error { return reap(unix.P_PIDFD, fd) }) != nil && t.pidfd == nil && t.unreapedLocked() {
-		reap(unix.P_PID, t.pid)
-	}
-}
-
+// reap takes a zombie away.
 func reap(idType, id int) error {
 	for {
 		err := unix.Waitid(idType, id, nil, unix.WEXITED|unix.WNOHANG, nil)
@@ -354,8 +260,8 @@ func reap(idType, id int) error {
 	}
 }
 
-// childInfo is how waitid fills in siginfo_t (man 2 sigaction): three ints, then the fields of SIGCHLD, aligned to a word.
-// x/sys has no names for those.
+// childInfo is how waitid fills in siginfo_t (man 2 sigaction): three ints, then the fields of SIGCHLD, aligned to a
+// word. x/sys has no names for those.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [unsafe.Sizeof(uintptr(0)) - 4]byte
@@ -368,8 +274,7 @@ const (
 	childDumped = 3 // CLD_DUMPED: likewise
 )
 
-// waitUnreaped is waitid for a child's exit, leaving the zombie. It fails with ECHILD if there is no such child, since
-// somebody has reaped it.
+// waitUnreaped is waitid for a child's exit, which leaves the zombie. It fails with ECHILD if the child was reaped.
 func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	var info unix.Siginfo
 	var used unix.Rusage
@@ -393,20 +298,4 @@ func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	exit.CPUTime = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	exit.PeakMemory = int64(used.Maxrss) << 10 // man 2 getrusage: kilobytes
 	return exit, true, nil
-}
-
-// exitOf is an exit by what wait4 says of it.
-func exitOf(status syscall.WaitStatus) Exit {
-	if status.Signaled() {
-		return Exit{Signal: signalName(status.Signal())}
-	}
-	return Exit{Code: uint32(status.ExitStatus())}
-}
-
-// signalName is the POSIX name of a signal, or one made of its number, such as of a real-time signal.
-func signalName(sig syscall.Signal) string {
-	if name := unix.SignalName(sig); name != "" {
-		return name
-	}
-	return fmt.Sprintf("SIG%d", int(sig))
 }

@@ -74,8 +74,8 @@ func line(text string) Spec {
 	}
 }
 
-// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters are
-// left then.
+// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters
+// are left then.
 func newSupervisor(t *testing.T) *Supervisor {
 	t.Helper()
 	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
@@ -226,8 +226,8 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 	requireNothingLeft(t, before)
 }
 
-// hangingProgram is one that hangs in execve until release: this process has a lease on it (F_SETLEASE in man 2 fcntl). The
-// kernel breaks the lease after 45 seconds.
+// hangingProgram is one that hangs in execve until release: this process has a lease on it (F_SETLEASE in man 2 fcntl).
+// The kernel breaks the lease after 45 seconds.
 func hangingProgram(t *testing.T) (path string, release func()) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "program")
@@ -388,7 +388,7 @@ func TestCommandsInheritNothing(t *testing.T) {
 	require.Equal(t, "0 1 2 3", list(file))
 }
 
-// found are processes that a look finds, by what shows that they are of the tree: each line says its number.
+// found are processes that a scan finds, by what shows that they are of the tree: each line says its number.
 var found = map[string]string{
 	"the session":            `sleep 300 & echo $!; wait`,
 	"the session, no leader": `sleep 300 & echo $!`,
@@ -488,21 +488,21 @@ func TestEndWithFewDescriptors(t *testing.T) {
 	}
 }
 
-// A process whose main thread has exited shows its environment by other threads only. It is found, and one that is not of the
-// tree is no survivor.
+// A process whose main thread has exited shows its environment by other threads only. It is found, and one that is not
+// of the tree is no survivor.
 func TestMainThreadsThatExited(t *testing.T) {
 	s := newSupervisor(t)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	tree := start(t, s, line("setsid "+self+" "+mainExitsMark+" & sleep 300"))
-	stranger := exec.Command(self, mainExitsMark)
-	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	stdout, err := stranger.StdoutPipe()
+	nonMember := exec.Command(self, mainExitsMark)
+	nonMember.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := nonMember.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, stranger.Start())
+	require.NoError(t, nonMember.Start())
 	ended := make(chan struct{})
 	go func() {
-		stranger.Wait()
+		nonMember.Wait()
 		close(ended)
 	}()
 	_, err = bufio.NewReader(stdout).ReadString('\n')
@@ -515,11 +515,11 @@ func TestMainThreadsThatExited(t *testing.T) {
 		}
 	}
 	require.Eventually(t, mainExited(pid), time.Minute, time.Millisecond)
-	require.Eventually(t, mainExited(stranger.Process.Pid), time.Minute, time.Millisecond)
+	require.Eventually(t, mainExited(nonMember.Process.Pid), time.Minute, time.Millisecond)
 	tree.end()
 	require.False(t, runs(pid))
-	require.True(t, runs(stranger.Process.Pid))
-	require.NoError(t, stranger.Process.Kill())
+	require.True(t, runs(nonMember.Process.Pid))
+	require.NoError(t, nonMember.Process.Kill())
 	<-ended
 }
 
@@ -605,4 +605,19 @@ func TestAReapedLeader(t *testing.T) {
 	require.Empty(t, tree.End(t.Context(), unix.SIGTERM))
 	tree.close()
 	io.Copy(io.Discard, tree.output)
+}
+
+// A leader that was reaped, and whose pidfd does not say how it ended, is registered no longer than its tree is open.
+func TestALeaderWhoseExitIsLost(t *testing.T) {
+	s := newSupervisor(t)
+	tree := &Tree{sup: s, starter: &starter{changed: sync.Cond{L: &s.mu}}, pidfd: -1}
+	tree.pid = 1 << 30
+	s.register(tree)
+	exit, err := tree.exitOfReaped()
+	require.ErrorIs(t, err, ErrReaped)
+	require.True(t, exit.Reaped)
+	tree.setExit(exit, err)
+	tree.Close()
+	require.Empty(t, s.trees)
+	require.Zero(t, tree.starter.leaders)
 }

@@ -5,7 +5,6 @@ package proc
 import (
 	"context"
 	"errors"
-	"os"
 	"syscall"
 )
 
@@ -13,14 +12,10 @@ import (
 type Supervisor struct{ HostReaps bool }
 
 // Tree is never made.
-type Tree struct{}
+type Tree struct{ common }
 
 func (*Supervisor) Start(context.Context, Spec) (*Tree, error) { return nil, errors.ErrUnsupported }
 func (*Supervisor) Reaped(int, syscall.WaitStatus) bool        { return false }
 func (*Supervisor) Close()                                     {}
-func (*Tree) PID() int                                         { return 0 }
-func (*Tree) Output() *os.File                                 { return nil }
-func (*Tree) Limits() []Limit                                  { return nil }
-func (*Tree) OnExit(func(Exit, error))                         {}
 func (*Tree) End(context.Context, syscall.Signal) (left []int) { return nil }
 func (*Tree) Close()                                           {}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -25,16 +24,13 @@ import (
 // A host without a console cannot send it, and then End does not wait. A process keeps its number as long as a handle
 // of it is open, so the group's number, which is the leader's, is its own until Close.
 
-var (
-	procIsProcessInJob = windows.NewLazySystemDLL("kernel32.dll").NewProc("IsProcessInJob")
-	procResumeProcess  = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
-)
+var procResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
 // pipeSize is how many bytes the output's pipe holds.
 const pipeSize = 64 << 10
 
 // Supervisor starts trees. The zero value is ready. Its methods may be called concurrently, but Close only when every
-// Tree is closed, and none after it.
+// Tree is closed, and nothing after it.
 type Supervisor struct {
 	// HostReaps has no effect here: a process's exit status stays as long as a handle of it is open.
 	HostReaps bool
@@ -42,7 +38,7 @@ type Supervisor struct {
 	busy sync.WaitGroup // the goroutines of trees
 }
 
-// Reaped returns false: no other part of the program can take a process's exit status away.
+// Reaped returns false: nothing needs to be handed over.
 func (s *Supervisor) Reaped(int, syscall.WaitStatus) bool { return false }
 
 // Close returns when the Supervisor's goroutines have ended.
@@ -55,19 +51,14 @@ const killedCode = 0xE0000009
 // Tree is a command that was started and all that it starts. Its methods may be called concurrently, but End by one
 // goroutine at a time, and none but Close after Close.
 type Tree struct {
-	pid     int            // the leader's number, and its process group's
-	process windows.Handle // the leader; closed when settled and after Close
-	output  *os.File       // the reading end of its output
-	limits  []Limit
+	common
+	process windows.Handle // the leader; see unuse
 
-	mu      sync.Mutex     // held over system calls that do not block
-	job     windows.Handle // 0 after Close
-	asked   string         // the signal that CTRL_BREAK stood for last; empty if none was sent
-	killed  bool           // the job was terminated
-	settled bool           // exit and exitErr are known
-	exit    Exit
-	exitErr error
-	tell    func(Exit, error) // OnExit's
+	mu     sync.Mutex     // held over system calls that do not block
+	job    windows.Handle // 0 after Close
+	asked  string         // the signal that CTRL_BREAK stood for last; empty if none was sent
+	killed bool           // the job was terminated
+	unused bool           // unuse was called once
 }
 
 // Start starts a command: with standard input at end of file, one pipe for both outputs, in a job of its own. It fails
@@ -81,7 +72,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.busy.Go(func() { t.settle(t.awaitExit()) })
+	s.busy.Go(t.watch)
 	return t, nil
 }
 
@@ -131,7 +122,7 @@ func (s startCalls) startTree(spec Spec) (*Tree, error) {
 	}
 	defer windows.CloseHandle(w)
 
-	t := &Tree{output: output, limits: enforced}
+	t := &Tree{common: common{output: output, limits: enforced}}
 	if err := s.start(t, info, spec, &syscall.ProcAttr{
 		Dir:   spec.Dir,
 		Env:   spec.Env,
@@ -222,39 +213,22 @@ func OutputPipe() (r *os.File, w windows.Handle, err error) {
 	return os.NewFile(uintptr(reading), "output"), w, nil
 }
 
-// PID is the leader's process number.
-func (t *Tree) PID() int { return t.pid }
-
-// Output is the reading end of the pipe that the command has as its output. The caller closes it.
-func (t *Tree) Output() *os.File { return t.output }
-
-// Limits are those that the system enforces.
-func (t *Tree) Limits() []Limit { return t.limits }
-
-// OnExit has f called once: when the leader has exited, also when Close terminates it, or with an error when that
-// cannot be seen. f must not wait.
-func (t *Tree) OnExit(f func(Exit, error)) {
+// watch waits for the leader's exit.
+func (t *Tree) watch() {
+	exit, err := t.awaitExit()
 	t.mu.Lock()
-	t.tell = f
-	settled := t.settled
+	t.unuse()
 	t.mu.Unlock()
-	if settled {
-		f(t.exit, t.exitErr)
-	}
+	t.setExit(exit, err)
 }
 
-// settle says how the leader ended. It is called once.
-func (t *Tree) settle(exit Exit, err error) {
-	t.mu.Lock()
-	t.settled, t.exit, t.exitErr = true, exit, err
-	if t.job == 0 {
+// unuse closes the leader's handle with its second call: the wait for the exit is over, and the Tree is closed. Until
+// then the handle reserves the leader's number.
+func (t *Tree) unuse() {
+	if t.unused {
 		windows.CloseHandle(t.process)
 	}
-	tell := t.tell
-	t.mu.Unlock()
-	if tell != nil {
-		tell(exit, err)
-	}
+	t.unused = true
 }
 
 // awaitExit returns when the leader has exited. It blocks a thread.
@@ -288,10 +262,10 @@ func (t *Tree) exitOf(code uint32) Exit {
 // End sends a signal to the whole tree, and returns when none of it runs any more, or when ctx ends, then with the
 // numbers of those that still run. It does not wait for a signal that no process can have received.
 //
-// It waits for one process of the job after the other until the job is empty, and so also for what those have started.
+// The job knows its processes, and so also what those have started.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	err := t.signal(sig)
-	for {
+	for pause := stepPause; ; pause = min(2*pause, maxPause) {
 		members := t.members()
 		if len(members) == 0 {
 			return nil
@@ -299,7 +273,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if err != nil || ctx.Err() != nil {
 			return members
 		}
-		t.awaitMember(ctx, members[0])
+		t.pause(ctx, pause)
 	}
 }
 
@@ -338,59 +312,6 @@ func signalName(sig syscall.Signal) string {
 	return "SIGTERM"
 }
 
-// awaitMember returns when a process is not a running member of the job, or ctx has ended.
-func (t *Tree) awaitMember(ctx context.Context, pid int) {
-	const access = windows.SYNCHRONIZE | windows.PROCESS_QUERY_LIMITED_INFORMATION
-	process, err := windows.OpenProcess(access, false, uint32(pid))
-	if errors.Is(err, windows.ERROR_INVALID_PARAMETER) {
-		return // it is gone
-	}
-	if err == nil {
-		defer windows.CloseHandle(process)
-		if !t.isMember(process) { // another process has its number now
-			return
-		}
-		err = waitFor(ctx, process)
-	}
-	if err != nil { // it cannot be opened or waited for: End asks the job again after a pause
-		select {
-		case <-time.After(maxPause):
-		case <-ctx.Done():
-		}
-	}
-}
-
-// waitFor returns when a process has exited or ctx has ended.
-func waitFor(ctx context.Context, process windows.Handle) error {
-	cancelled, err := windows.CreateEvent(nil, 1, 0, nil)
-	if err != nil {
-		return err
-	}
-	defer windows.CloseHandle(cancelled)
-	set := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		windows.SetEvent(cancelled)
-		close(set)
-	})
-	_, err = windows.WaitForMultipleObjects([]windows.Handle{process, cancelled}, false, windows.INFINITE)
-	if !stop() {
-		<-set // until then the function uses the handle
-	}
-	return err
-}
-
-// isMember reports whether a process is in the job.
-func (t *Tree) isMember(process windows.Handle) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.job == 0 {
-		return false
-	}
-	var is int32
-	procIsProcessInJob.Call(uintptr(process), uintptr(t.job), uintptr(unsafe.Pointer(&is)))
-	return is != 0
-}
-
 // members are the running processes of the job.
 func (t *Tree) members() []int {
 	t.mu.Lock()
@@ -404,12 +325,13 @@ func (t *Tree) membersLocked() []int {
 	}
 	// JOBOBJECT_BASIC_PROCESS_ID_LIST: how many there are, how many are listed here, and those.
 	const header = 8
-	for size := uintptr(firstLook); ; size *= 2 {
-		buffer := make([]uintptr, header/unsafe.Sizeof(uintptr(0))+size)
+	const word = unsafe.Sizeof(uintptr(0))
+	for room := uintptr(16); ; room *= 2 {
+		buffer := make([]uintptr, header/word+room)
 		var pin runtime.Pinner
 		pin.Pin(&buffer[0])
 		err := windows.QueryInformationJobObject(t.job, windows.JobObjectBasicProcessIdList,
-			uintptr(unsafe.Pointer(&buffer[0])), uint32(uintptr(len(buffer))*unsafe.Sizeof(uintptr(0))), nil)
+			uintptr(unsafe.Pointer(&buffer[0])), uint32(uintptr(len(buffer))*word), nil)
 		pin.Unpin()
 		if errors.Is(err, windows.ERROR_MORE_DATA) {
 			continue
@@ -419,15 +341,12 @@ func (t *Tree) membersLocked() []int {
 		}
 		listed := (*[2]uint32)(unsafe.Pointer(&buffer[0]))[1]
 		var pids []int
-		for _, pid := range buffer[header/unsafe.Sizeof(uintptr(0)):][:listed] {
+		for _, pid := range buffer[header/word:][:listed] {
 			pids = append(pids, int(pid))
 		}
 		return pids
 	}
 }
-
-// firstLook is how many members of a job the first query has room for.
-const firstLook = 16
 
 // Close terminates what still runs in the job, and frees what the Tree holds. It does not wait.
 func (t *Tree) Close() {
@@ -437,12 +356,10 @@ func (t *Tree) Close() {
 		return
 	}
 	// The system would end the job by itself, with exit code 0, which is that of a success.
-	if !t.settled && windows.TerminateJobObject(t.job, killedCode) == nil {
+	if !t.hasExited() && windows.TerminateJobObject(t.job, killedCode) == nil {
 		t.killed = true
 	}
 	windows.CloseHandle(t.job)
 	t.job = 0
-	if t.settled {
-		windows.CloseHandle(t.process)
-	}
+	t.unuse()
 }

@@ -178,10 +178,9 @@ func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
 	require.NoError(t, err)
 	defer tree.Output().Close()
 	require.Equal(t, []string{"start", "assign", "resume"}, steps)
-	require.True(t, tree.isMember(tree.process))
-	require.False(t, tree.isMember(windows.CurrentProcess()))
+	require.Equal(t, []int{tree.PID()}, tree.members())
 	tree.Close()
-	tree.settle(tree.awaitExit())
+	tree.watch()
 }
 
 func TestSpecsThatAreUnsupported(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 // Supervisor starts trees and knows what they have in common. The zero value is ready, and takes nothing before the
 // first Start. Its methods may be called concurrently, but Close only when every Tree is closed, and nothing after it.
 //
-// Every start is made by one goroutine that has locked its thread: the system kills a leader when the thread that forked
-// it ends (PR_SET_PDEATHSIG in man 2 prctl), which is to happen when the host dies, and only then. When a start hangs, as
-// on a network file system that does not answer, a second goroutine takes over; the first ends when no leader that it
-// forked is left.
+// Every start is made by one goroutine that has locked its thread: the system kills a leader when the thread that
+// forked it ends (PR_SET_PDEATHSIG in man 2 prctl), which is to happen when the host dies, and only then. When a start
+// hangs, as on a network file system that does not answer, a second goroutine takes over; the first ends when no leader
+// that it forked is left.
 type Supervisor struct {
 	// HostReaps says that the host reaps every child of its process, and hands over how each ended (Reaped).
 	HostReaps bool
@@ -28,7 +28,7 @@ type Supervisor struct {
 
 	mu       sync.Mutex
 	jobs     []func(*starter) // starts that have not begun
-	taker    *starter         // begins the next one; nil before the first
+	active   *starter         // begins the next one; nil before the first
 	starters []*starter       // that run
 	closed   bool
 	trees    map[int]*Tree              // by the leader's number, until it is reaped
@@ -39,7 +39,7 @@ type Supervisor struct {
 
 // starter is a goroutine that starts trees on its thread.
 type starter struct {
-	changed sync.Cond // with Supervisor.mu: there is a job, or it is not the taker any more, or a leader is gone
+	changed sync.Cond // with Supervisor.mu: there is a job, or it is not the active one any more, or a leader is gone
 	idle    bool      // it waits for changed; under Supervisor.mu, as is leaders
 	leaders int       // that it forked and that are not reaped
 }
@@ -49,37 +49,35 @@ const (
 	hungStart = 10 * time.Second       // and how long Start waits for it once its context has ended
 )
 
-// started is what a start has come to.
-type started struct {
-	tree *Tree
-	err  error
-}
-
 // Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. When ctx
-// ends before that is done, Start fails with ctx's cause, or returns the tree if it runs by then. A start that hangs is given up
-// ten seconds later, and what it still starts is ended. Other errors are those of os/exec, and *LimitError.
+// ends before that is done, Start fails with ctx's cause, or returns the tree if it runs by then. A start that hangs is
+// given up ten seconds later, and what it still starts is ended. Other errors are those of os/exec, and *LimitError.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
-	result := make(chan started, 1)
+	type result struct {
+		tree *Tree
+		err  error
+	}
+	started := make(chan result, 1)
 	s.post(func(st *starter) {
 		if ctx.Err() != nil {
-			result <- started{err: context.Cause(ctx)}
+			started <- result{err: context.Cause(ctx)}
 			return
 		}
 		tree, err := s.start(ctx, st, spec)
-		result <- started{tree, err}
+		started <- result{tree, err}
 	})
 	select {
-	case r := <-result:
+	case r := <-started:
 		return r.tree, r.err
 	case <-ctx.Done():
 	}
 	select {
-	case r := <-result:
+	case r := <-started:
 		return r.tree, r.err
 	case <-time.After(hungStart):
 	}
 	s.busy.Go(func() {
-		if r := <-result; r.err == nil {
+		if r := <-started; r.err == nil {
 			r.tree.End(context.Background(), syscall.SIGKILL)
 			r.tree.Close()
 			r.tree.output.Close()
@@ -93,16 +91,16 @@ func (s *Supervisor) post(f func(*starter)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs = append(s.jobs, f)
-	if s.taker == nil {
+	if s.active == nil {
 		s.addStarterLocked()
 		return
 	}
-	s.taker.changed.Signal()
+	s.active.changed.Signal()
 }
 
 func (s *Supervisor) addStarterLocked() {
 	st := &starter{changed: sync.Cond{L: &s.mu}}
-	s.taker = st
+	s.active = st
 	s.starters = append(s.starters, st)
 	s.busy.Go(func() { s.run(st) })
 }
@@ -127,11 +125,11 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 	defer s.mu.Unlock()
 	for {
 		switch {
-		case s.taker == st && len(s.jobs) > 0:
+		case s.active == st && len(s.jobs) > 0:
 			job := s.jobs[0]
 			s.jobs = s.jobs[1:]
 			return job
-		case s.closed, s.taker != st && st.leaders == 0:
+		case s.closed, s.active != st && st.leaders == 0:
 			s.starters = slices.DeleteFunc(s.starters, func(other *starter) bool { return other == st })
 			return nil
 		}
@@ -145,12 +143,12 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 func (s *Supervisor) replace(slow *starter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.taker != slow {
+	if s.active != slow {
 		return
 	}
 	for _, st := range s.starters {
 		if st.idle {
-			s.taker = st
+			s.active = st
 			st.changed.Signal()
 			return
 		}
@@ -173,8 +171,8 @@ func (s *Supervisor) endStart() {
 	}
 }
 
-// enter registers a tree, and leave takes it off again when its leader is reaped. A leader may have been reaped before.
-func (s *Supervisor) enter(t *Tree) {
+// register and unregister keep the trees whose leaders are not reaped. A leader may have been reaped before.
+func (s *Supervisor) register(t *Tree) {
 	s.mu.Lock()
 	if s.trees == nil {
 		s.trees = make(map[int]*Tree)
@@ -184,11 +182,11 @@ func (s *Supervisor) enter(t *Tree) {
 	status, reaped := s.early[t.pid]
 	s.mu.Unlock()
 	if reaped {
-		t.reaped(status)
+		t.reapedWith(status)
 	}
 }
 
-func (s *Supervisor) leave(t *Tree) {
+func (s *Supervisor) unregister(t *Tree) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.trees[t.pid] == t {
@@ -205,8 +203,8 @@ func (s *Supervisor) leads(session int) bool {
 	return s.trees[session] != nil
 }
 
-// Reaped hands over how a child of this process ended that the host has reaped. It reports whether that was the leader of
-// a tree that has been started.
+// Reaped hands over how a child of this process ended that the host has reaped. It reports whether that was the leader
+// of a tree that has been started.
 func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
 	s.mu.Lock()
 	t := s.trees[pid]
@@ -217,18 +215,7 @@ func (s *Supervisor) Reaped(pid int, status syscall.WaitStatus) bool {
 		s.early[pid] = status
 	}
 	s.mu.Unlock()
-	return t != nil && t.reaped(status)
-}
-
-// reaped settles a tree whose leader the host has reaped. It reports false when the leader is there: the status is that of
-// an earlier process with its number.
-func (t *Tree) reaped(status syscall.WaitStatus) bool {
-	if t.unreaped() {
-		return false
-	}
-	t.markLost()
-	t.settle(exitOf(status), nil)
-	return true
+	return t != nil && t.reapedWith(status)
 }
 
 // Close ends the Supervisor's goroutines, and returns when they have ended.
@@ -243,19 +230,19 @@ func (s *Supervisor) Close() {
 	s.counters.Close()
 }
 
-// forkCount says how many process numbers had been given out at a moment.
+// forkCount says how many process numbers had been given out at some time.
 type forkCount struct {
 	at    time.Time
 	forks uint64 // processes and threads that the machine ever began; 0 if that is not known
 }
 
-// forkCountAge is how old a count may be that a start uses: to read it takes longer than anything else about a start but
-// the fork.
+// forkCountAge is how old a count may be that a start uses: to read it takes longer than anything else about a start
+// but the fork.
 const forkCountAge = time.Second
 
-// forksBefore is a count from now or from a moment ago. An older one errs on the safe side: more numbers seem to have been
-// given out since.
-func (s *Supervisor) forksBefore() forkCount {
+// recentForks is a count that is at most forkCountAge old. An older one errs on the safe side: more numbers seem to
+// have been given out since.
+func (s *Supervisor) recentForks() forkCount {
 	s.mu.Lock()
 	n := s.counts
 	s.mu.Unlock()
@@ -269,8 +256,8 @@ func (s *Supervisor) forksBefore() forkCount {
 	return n
 }
 
-// mayHaveComeRound reports whether so many processes may have begun since that numbers from before were given out again.
-func (n forkCount) mayHaveComeRound() bool {
+// mayHaveWrapped reports whether so many processes may have begun since that numbers from before were given out again.
+func (n forkCount) mayHaveWrapped() bool {
 	const (
 		reserved = 1000                   // more than the numbers that are never given out again
 		tooSoon  = 100 * time.Millisecond // no machine begins thirty thousand processes in this time

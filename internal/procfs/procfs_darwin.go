@@ -28,7 +28,7 @@ func Read(pid int) (Process, bool) {
 }
 
 // processOf reads a line. The session is asked for after the rest: should the number belong to another process by
-// then, the line is of one that is gone, which no later look takes for the other.
+// then, the line is of one that is gone, and its start time tells it from the other.
 func processOf(line *unix.KinfoProc) Process {
 	started := line.Proc.P_starttime // of the fork, and not changed with the clock
 	p := Process{

@@ -10,8 +10,8 @@ import (
 // zombie is the state of a zombie (SZOMB in sys/proc.h).
 const zombie = 5
 
-// Where the fields are in struct kinfo_proc of a 64-bit system, which x/sys does not know (sys/user.h). Its size is part of the
-// kernel's interface, and its fields do not move.
+// Where the fields are in struct kinfo_proc of a 64-bit system, which x/sys does not know (sys/user.h). Its size is
+// part of the kernel's interface, and its fields do not move.
 const (
 	kinfoSize   = 1088 // KINFO_PROC_SIZE, which is also what its first field, ki_structsize, says
 	kinfoPid    = 72

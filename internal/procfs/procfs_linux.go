@@ -15,12 +15,12 @@ import (
 )
 
 // Handle is one process, opened: whatever happens to its number, the handle means no other process. It is a descriptor
-// of the process's directory in /proc, which works where seccomp filters refuse pidfd_open. It may not be used
-// concurrently with Close.
+// of the process's directory in /proc, which works where seccomp filters refuse pidfd_open. Its methods may be called
+// concurrently, but none with or after Close.
 type Handle struct{ dir int }
 
-// Open opens the process with a number. The caller looks at it through the handle to know which one that is. It fails with
-// an error that is fs.ErrNotExist when there is none.
+// Open opens the process with a number; Handle.Process says which one that is. It fails with fs.ErrNotExist if there is
+// none. What a Handle does that comes with an error fails too.
 func Open(pid int) (Handle, error) {
 	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
 	if err == unix.ESRCH {
@@ -37,8 +37,8 @@ func (h Handle) Signal(sig syscall.Signal) error {
 	return os.NewSyscallError("pidfd_send_signal", unix.PidfdSendSignal(h.dir, sig, nil, 0))
 }
 
-// Process is the process's line of the table. It fails when the process has exited and was reaped, and for a thread that
-// is no process.
+// Process is the process's line of the table. It fails when the process has exited and was reaped, and for a thread
+// that is no process.
 func (h Handle) Process() (Process, error) {
 	var line [2 << 10]byte // longer than any line; the kernel gives a line at once
 	n, err := h.read("stat", line[:])
@@ -48,9 +48,9 @@ func (h Handle) Process() (Process, error) {
 	return parseStat(line[:n])
 }
 
-// Variable is a variable of the environment that the process's program was started with, empty if there is none, and the
-// bytes of the environment that could be read: fewer than Process has when the process becomes another program,
-// and none for a moment then. It fails when this process may not see it.
+// Variable is a variable of the environment that the process's program was started with, empty if there is none, and
+// the bytes of the environment that could be read: fewer than Process has when the process becomes another program, and
+// none for a moment then. It fails when this process may not see it.
 func (h Handle) Variable(name string) (value string, size int, err error) {
 	environ, err := h.environ("environ")
 	if len(environ) == 0 && (err == nil || IsGone(err)) { // the main thread may have exited, and show none
@@ -114,11 +114,12 @@ func (h Handle) CanWriteTo(pipe uint64) (bool, error) {
 	return false, err
 }
 
-// IsGone reports whether an error of Open, Read or a Handle's method says that there is no such process any more. Other errors
-// say nothing of the process: it may not be seen (fs.ErrPermission), or this process lacks descriptors or memory.
+// IsGone reports whether an error of Open, Read or a Handle's method says that there is no such process any more. Other
+// errors say nothing of the process: it may not be seen (fs.ErrPermission), or this process lacks descriptors or
+// memory.
 func IsGone(err error) bool { return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ESRCH) }
 
-// Owner is the user that the process runs as, or root when it may not be looked at.
+// Owner is the user that the process runs as, or root if the process may not be examined (dumpable in man 5 proc).
 func (h Handle) Owner() (uid int) {
 	var status unix.Stat_t
 	if unix.Fstat(h.dir, &status) != nil {
@@ -201,8 +202,7 @@ func parseStat(line []byte) (p Process, err error) {
 	return p, err
 }
 
-// PIDs are the numbers of all processes, the lowest first. One that begins during the call may be missing; one whose
-// number is above the last that was given out before the call is not needed by callers that ask for LastPID first.
+// PIDs are the numbers of all processes, the lowest first. One that begins during the call may be missing.
 func PIDs() (pids []int, err error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -225,8 +225,8 @@ func PIDs() (pids []int, err error) {
 	return pids, nil
 }
 
-// Counters says how process numbers were given out. The zero value is ready. Its methods may be called concurrently, but
-// not with or after Close.
+// Counters says how process numbers were given out. The zero value is ready. Its methods may be called concurrently,
+// but not with or after Close.
 type Counters struct {
 	once sync.Once
 	fd   int // of /proc/loadavg, open, so that a call takes one system call
@@ -256,8 +256,8 @@ func (c *Counters) Close() {
 	}
 }
 
-// openKernelFile opens a file of /proc, and fails if another file is mounted over it, such as lxcfs's in a container, which
-// is up to five seconds old.
+// openKernelFile opens a file of /proc, and fails if another file is mounted over it, such as lxcfs's in a container,
+// which is up to five seconds old.
 func openKernelFile(path string) (int, error) {
 	fd, err := open(unix.AT_FDCWD, path, 0)
 	if err != nil {
@@ -275,10 +275,10 @@ func openKernelFile(path string) (int, error) {
 	return fd, nil
 }
 
-// Forks is how many processes and threads the machine has ever begun ("processes" in man 5 proc_stat), and Limit is the
-// highest process number and one more; 0 where that is not known.
+// Forks is how many processes and threads the machine has ever begun ("processes" in man 5 proc_stat); 0 where that is
+// not known.
 func Forks() uint64 {
-	stat, _ := readFile("/proc/stat")
+	stat, _ := os.ReadFile("/proc/stat")
 	_, rest, _ := bytes.Cut(stat, []byte("\nprocesses "))
 	text, _, _ := bytes.Cut(rest, []byte("\n"))
 	n, _ := strconv.ParseUint(string(text), 10, 64)
@@ -287,21 +287,12 @@ func Forks() uint64 {
 
 // Limit is one more than the highest process number that the system gives out; 0 where that is not known.
 func Limit() uint64 {
-	text, _ := readFile("/proc/sys/kernel/pid_max")
+	text, _ := os.ReadFile("/proc/sys/kernel/pid_max")
 	n, _ := strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
 	return n
 }
 
-func readFile(path string) ([]byte, error) {
-	fd, err := open(unix.AT_FDCWD, path, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	return readAll(fd)
-}
-
-// readAll reads a descriptor to its end. It spares the calls by which os.ReadFile offers a file to Go's poller.
+// readAll reads a descriptor to its end, without the calls by which os.ReadFile offers a file to Go's poller.
 func readAll(fd int) ([]byte, error) {
 	data := make([]byte, 0, 4<<10)
 	for {

@@ -86,7 +86,8 @@ func TestAProcessWithAnOddName(t *testing.T) {
 	require.Equal(t, os.Getppid(), p.Parent)
 }
 
-// A new program's environment seems to be empty while it is being put in place. Where its code begins is set after that.
+// A new program's environment seems to be empty while it is being put in place. Where its code begins is set after
+// that.
 func TestAProgramThatIsBeingPutInPlace(t *testing.T) {
 	fields := make([]int, 48)
 	fields[fieldStartCode-1], fields[fieldEnvStart-1], fields[fieldEnvEnd-1] = 0, 1000, 1000

@@ -1,0 +1,38 @@
+//go:build linux || darwin || freebsd
+
+package proc
+
+// What Linux, macOS and FreeBSD have in common.
+
+import (
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// send sends a signal, and then SIGCONT, so that a stopped process receives the signal too. SIGKILL ends a stopped
+// process.
+func send(sig syscall.Signal, by func(syscall.Signal) error) error {
+	err := by(sig)
+	if err == nil && sig != syscall.SIGKILL {
+		by(syscall.SIGCONT)
+	}
+	return err
+}
+
+// exitOf is an exit by its wait status.
+func exitOf(status syscall.WaitStatus) Exit {
+	if status.Signaled() {
+		return Exit{Signal: signalName(status.Signal())}
+	}
+	return Exit{Code: uint32(status.ExitStatus())}
+}
+
+// signalName is the POSIX name of a signal, or one made of its number, such as of a real-time signal.
+func signalName(sig syscall.Signal) string {
+	if name := unix.SignalName(sig); name != "" {
+		return name
+	}
+	return fmt.Sprintf("SIG%d", int(sig))
+}

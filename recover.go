@@ -1,15 +1,19 @@
 package acpterm
 
-// What a host that died left running: found by the journal's records, ended, and reported. How processes are found
-// and ended is in recover_linux.go, recover_windows.go and recover_other.go.
+// What a host that died left running: found by the journal's records, ended by internal/proc, and reported. And the
+// records of terminals themselves.
 
 import (
 	"context"
 	"errors"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/acpterm/acpterm/internal/journal"
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/internal/procfs"
 )
 
 // Recovered is a terminal whose host died, and what became of its processes.
@@ -59,55 +63,75 @@ func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 		errs[i] = recoverError("skipped", err)
 	}
 
-	all := make([]*remains, len(records))
-	var running []*remains
+	trees := make([]*proc.Abandoned, len(records))
+	var running []*proc.Abandoned
 	for i, r := range records {
-		all[i] = &remains{Record: r}
+		trees[i] = &proc.Abandoned{
+			Mark:   proc.Mark{Name: lookup.TerminalVariable, Value: r.Terminal},
+			Leader: procfs.ID{PID: r.Leader.PID, Started: r.Leader.Started},
+			Cgroup: r.Cgroup,
+		}
 		if r.Boot == boot {
-			running = append(running, all[i])
+			running = append(running, trees[i])
 		}
 	}
 	if len(running) > 0 {
-		endRemains(ctx, running)
+		proc.EndAbandoned(ctx, running, recoverySteps()...)
 	}
 
 	var recovered []Recovered
-	for _, r := range all {
-		recovered = append(recovered, r.result())
-		if r.err != nil {
-			errs = append(errs, r.err)
-		}
-		if !r.keep {
-			if err := j.Remove(r.Terminal); err != nil {
-				errs = append(errs, recoverError("the journal cannot be written", err))
+	for i, r := range records {
+		recovered = append(recovered, newRecovered(r, trees[i]))
+		if err := abandonedError(r, trees[i]); err != nil {
+			errs = append(errs, err)
+			if trees[i].Err != errors.ErrUnsupported { // which ENOSYS, of a system call, is not
+				continue // the record stays: a later call can do more
 			}
+		}
+		if err := j.Remove(r.Terminal); err != nil {
+			errs = append(errs, recoverError("the journal cannot be written", err))
 		}
 	}
 	return recovered, errors.Join(errs...)
+}
+
+// recoverySteps are SIGTERM, the default grace, and SIGKILL.
+func recoverySteps() (steps []proc.Step) {
+	for _, step := range append(new(Options).escalation(), EscalationStep{Signal: syscall.SIGKILL}) {
+		steps = append(steps, proc.Step{Signal: step.Signal, Wait: step.wait()})
+	}
+	return steps
 }
 
 func recoverError(reason string, err error) error {
 	return &Error{Op: "recover", Kind: ErrInternal, Reason: reason, Err: err}
 }
 
-// remains are what may be left of a terminal's tree. endRemains, which each system has, fills in all but the record.
-type remains struct {
-	journal.Record
-	ended, survivors []int
-	err              error
-	keep             bool // the record: a later look can do more
+// abandonedError says what of a tree may still run; nil if nothing does.
+func abandonedError(r journal.Record, tree *proc.Abandoned) error {
+	e := &Error{Op: "recover", SessionID: SessionID(r.Session), TerminalID: TerminalID(r.Terminal)}
+	switch {
+	case tree.Err != nil:
+		e.Kind, e.Reason, e.Err = ErrInternal, "what it left running cannot be looked for", tree.Err
+	case len(tree.Left) > 0:
+		e.Kind, e.PIDs = ErrSurvivors, tree.Left
+	default:
+		return nil
+	}
+	return e
 }
 
-func (r *remains) result() Recovered {
+func newRecovered(r journal.Record, tree *proc.Abandoned) Recovered {
+	c := r.Command
 	return Recovered{
 		TerminalID: TerminalID(r.Terminal),
 		SessionID:  SessionID(r.Session),
-		Command:    Command{Path: r.Command.Path, Args: r.Command.Args, Dir: r.Command.Dir, ShellLine: r.Command.ShellLine},
+		Command:    Command{Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine},
 		PID:        r.Leader.PID,
 		Created:    r.Created,
 		HostPID:    r.Host.PID,
-		Ended:      r.ended,
-		Survivors:  r.survivors,
+		Ended:      tree.Ended,
+		Survivors:  tree.Left,
 	}
 }
 

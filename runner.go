@@ -15,8 +15,10 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
+	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
@@ -75,11 +77,10 @@ type runnerTree struct {
 	process Process
 	output  *runnerOutput
 
-	mu      sync.Mutex
-	settled bool // exit and err are known
-	exit    proc.Exit
-	err     error
-	tell    func(proc.Exit, error) // OnExit's
+	settled atomic.Bool // exit and err are being set
+	exited  latch.Latch
+	exit    proc.Exit // once exited
+	err     error     // likewise
 }
 
 // startElsewhere has a Runner start a command.
@@ -134,27 +135,14 @@ func (t *runnerTree) awaitExit() (proc.Exit, error) {
 
 // settle says how the command ended. Only the first call counts.
 func (t *runnerTree) settle(e proc.Exit, err error) {
-	t.mu.Lock()
-	if t.settled {
-		t.mu.Unlock()
-		return
-	}
-	t.settled, t.exit, t.err = true, e, err
-	tell := t.tell
-	t.mu.Unlock()
-	if tell != nil {
-		tell(e, err)
+	if t.settled.CompareAndSwap(false, true) {
+		t.exit, t.err = e, err
+		t.exited.Set()
 	}
 }
 
 func (t *runnerTree) OnExit(f func(proc.Exit, error)) {
-	t.mu.Lock()
-	t.tell = f
-	settled := t.settled
-	t.mu.Unlock()
-	if settled {
-		f(t.exit, t.err)
-	}
+	t.exited.OnSet(func() { f(t.exit, t.err) })
 }
 
 func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {

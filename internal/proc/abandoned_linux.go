@@ -16,19 +16,9 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Abandoned is a tree whose host has died, for one goroutine at a time: its leader died with the host and was reaped,
-// so that its number may be another process's. Its members are the processes that carry its mark, their sessions and
-// children, and all that is in its cgroup.
-type Abandoned struct {
-	Mark   Mark
-	Leader procfs.ID // zero if it is not known
-	Cgroup string    // the directory of its own cgroup; empty: none
-
-	// EndAbandoned sets the rest.
-	Ended []int // processes that ran and were ended, in no order
-	Left  []int // processes that still run
-	Err   error // why they could not be found; nil otherwise
-
+// abandoned is an Abandoned that is being ended.
+type abandoned struct {
+	*Abandoned
 	cgroup  *cgroup
 	handles map[procfs.ID]procfs.Handle // of all members that were ever found
 	sent    map[procfs.ID]bool          // members that were sent the signal of this step
@@ -40,18 +30,12 @@ type Abandoned struct {
 	empty     int              // so many scans in a row have found nothing
 }
 
-// Step is a signal, and how long processes that get it may take to end.
-type Step struct {
-	Signal syscall.Signal
-	Wait   time.Duration
-}
-
 // EndAbandoned ends trees concurrently, step by step; when ctx ends, the last step comes at once. A tree that this
 // process is in is left alone, and Left has this process's number.
 func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
-	var left []*Abandoned
-	for _, a := range all {
-		a.handles = make(map[procfs.ID]procfs.Handle)
+	var left []*abandoned
+	for _, tree := range all {
+		a := &abandoned{Abandoned: tree, handles: make(map[procfs.ID]procfs.Handle)}
 		if a.Err = a.open(); a.Err == nil {
 			left = append(left, a)
 		}
@@ -77,7 +61,7 @@ func EndAbandoned(ctx context.Context, all []*Abandoned, steps ...Step) {
 
 // takeStep sends a signal to all of some trees, and to processes that join them, until they are gone or the step's time
 // is over. It returns the trees that are left.
-func takeStep(ctx context.Context, left []*Abandoned, step Step) []*Abandoned {
+func takeStep(ctx context.Context, left []*abandoned, step Step) []*abandoned {
 	ctx, cancel := context.WithTimeout(ctx, step.Wait)
 	defer cancel()
 	for _, a := range left {
@@ -94,12 +78,12 @@ func takeStep(ctx context.Context, left []*Abandoned, step Step) []*Abandoned {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		left = slices.DeleteFunc(scanAbandoned(left), func(a *Abandoned) bool { return a.empty > 1 })
+		left = slices.DeleteFunc(scanAbandoned(left), func(a *abandoned) bool { return a.empty > 1 })
 	}
 }
 
 // signal sends to those members that were not sent to.
-func (a *Abandoned) signal(sig syscall.Signal) {
+func (a *abandoned) signal(sig syscall.Signal) {
 	if sig == syscall.SIGKILL {
 		a.cgroup.kill()
 	}
@@ -117,7 +101,7 @@ func (a *Abandoned) signal(sig syscall.Signal) {
 }
 
 // open opens the tree's cgroup, if it had one that is still there.
-func (a *Abandoned) open() error {
+func (a *abandoned) open() error {
 	if a.Cgroup == "" {
 		return nil
 	}
@@ -142,7 +126,7 @@ func (a *Abandoned) open() error {
 }
 
 // close frees what the tree has open, and says what was ended.
-func (a *Abandoned) close() {
+func (a *abandoned) close() {
 	a.cgroup.remove()
 	for id, handle := range a.handles {
 		handle.Close()
@@ -161,7 +145,7 @@ type candidate struct {
 
 // scanAbandoned looks once at all processes for several trees, and returns those trees that this process is not in. If
 // it cannot read the process table, it says so in each tree and returns none.
-func scanAbandoned(all []*Abandoned) []*Abandoned {
+func scanAbandoned(all []*abandoned) []*abandoned {
 	if len(all) == 0 {
 		return nil
 	}
@@ -173,7 +157,7 @@ func scanAbandoned(all []*Abandoned) []*Abandoned {
 		return nil
 	}
 	self := os.Getpid()
-	return slices.DeleteFunc(all, func(a *Abandoned) bool {
+	return slices.DeleteFunc(all, func(a *abandoned) bool {
 		a.find(table)
 		if a.empty++; len(a.running)+len(a.undecided) > 0 || a.unread != nil || !complete {
 			a.empty = 0
@@ -246,7 +230,7 @@ func readCandidate(pid int, variable string) (candidate, error) {
 }
 
 // find sets which processes of a table are members, and opens them.
-func (a *Abandoned) find(table []candidate) {
+func (a *abandoned) find(table []candidate) {
 	members := make(map[int]*candidate) // by number
 	sessions := make(map[int]bool)      // begun by members: their leaders are members, or have ended
 	var inCgroup []int
@@ -285,7 +269,7 @@ func (a *Abandoned) find(table []candidate) {
 // hold opens a process that was found to be a member, and makes sure that it is the one that was found. It reports
 // whether the process runs. What makes it a member is seen once more through the handle, which can mean no other
 // process.
-func (a *Abandoned) hold(c *candidate, members map[int]*candidate) bool {
+func (a *abandoned) hold(c *candidate, members map[int]*candidate) bool {
 	if _, open := a.handles[c.ID]; open || c.PID == os.Getpid() {
 		return true
 	}
@@ -308,7 +292,7 @@ func (a *Abandoned) hold(c *candidate, members map[int]*candidate) bool {
 
 // stillMember reports whether a process has the mark, is in the cgroup, or has its parent or another process of its
 // session among the members, which is there still.
-func (a *Abandoned) stillMember(handle procfs.Handle, now procfs.Process, members map[int]*candidate) bool {
+func (a *abandoned) stillMember(handle procfs.Handle, now procfs.Process, members map[int]*candidate) bool {
 	if now.ID == a.Leader || hasMark(handle, a.Mark) == yes {
 		return true
 	}

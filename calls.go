@@ -148,7 +148,7 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	if cancelled != nil && t != nil {
 		go func() {
 			defer h.leave(c)
-			h.outputs.forget(t) // and Close waits for it until it is gone
+			h.outputs.forget(terminalOutput{t}) // and Close waits for it until it is gone
 			h.manager.discard(t)
 			h.releaseCreateBytes(c.bytes)
 			h.reply(c, nil, cancelled)
@@ -204,11 +204,11 @@ func (h *Handler) reply(c *call, result any, err error) {
 
 // responseLine is an answer as it goes on the wire.
 func (h *Handler) responseLine(c *call, result any, err error) []byte {
-	line := make([]byte, 0, 128) // which is room for most
+	line := make([]byte, 0, 128) // room for most
 	if err != nil {
-		return appendResponse(line, c.wireID, "error", ResponseError(h.outward(err)))
+		return appendError(line, c.wireID, ResponseError(h.outward(err)))
 	}
-	return appendResponse(line, c.wireID, "result", result)
+	return appendResult(line, c.wireID, appendJSON(make([]byte, 0, 128), result))
 }
 
 // cancelPending cancels the request that a $/cancel_request with these params names, and reports whether it is one of ours.
@@ -259,7 +259,7 @@ func (h *Handler) servePoll(c *call, t *Terminal) {
 	first := len(h.polls) == 0
 	h.mu.Unlock()
 	if first && h.stream != nil {
-		if line := shortReply(t, c.wireID); line != nil && h.stream.tryWrite(line) {
+		if line := shortReply(terminalOutput{t}, c.wireID); line != nil && h.stream.tryWrite(line) {
 			h.settle(c)
 			h.leave(c)
 			return
@@ -303,9 +303,9 @@ func (h *Handler) answerPoll(c *call) {
 		return
 	}
 	h.stream.writePieces(func(write func([]byte) error) error {
-		return h.outputs.reply(c.poll, c.wireID, write)
+		return h.outputs.reply(terminalOutput{c.poll}, c.wireID, write)
 	})
 	if _, err := h.manager.Terminal(c.poll.session, c.poll.id); err != nil {
-		h.outputs.forget(c.poll) // it was released meanwhile
+		h.outputs.forget(terminalOutput{c.poll}) // it was released meanwhile
 	}
 }

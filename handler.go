@@ -357,7 +357,7 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 		done.Set()
 		return await{done, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
 	}
-	h.outputs.forget(t) // and Close waits for it until it is gone
+	h.outputs.forget(terminalOutput{t}) // and Close waits for it until it is gone
 	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
 }
 
@@ -416,7 +416,7 @@ func (h *Handler) keep(t *Terminal) {
 
 // forget takes a terminal off the list of those to release in the end.
 func (h *Handler) forget(t *Terminal) {
-	h.outputs.forget(t)
+	h.outputs.forget(terminalOutput{t})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.terminals, t.id)
@@ -511,6 +511,12 @@ func ResponseError(err error) *jsonrpc2.Error {
 		data.Method = e.Op
 	}
 	return responseError(code, e, data)
+}
+
+// invalidMessage is the error that a line which is no message is answered with.
+func invalidMessage(f *fault) *jsonrpc2.Error {
+	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.reason}
+	return responseError(f.code, e, errorData{Kind: e.Kind, Reason: e.Reason})
 }
 
 func responseError(code int64, err error, data any) *jsonrpc2.Error {

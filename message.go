@@ -40,65 +40,23 @@ var (
 
 // answer is the line that answers a fault. id is as it came; empty for null.
 func (f *fault) answer(id []byte) []byte {
-	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.reason}
-	return appendResponse(nil, id, "error", responseError(f.code, e, errorData{Kind: e.Kind, Reason: e.Reason}))
+	return appendError(nil, id, invalidMessage(f))
 }
 
-// appendResponse appends a response's line: its id as it goes on the wire, empty for null, and its result or error.
-func appendResponse(to, id []byte, member string, value any) []byte {
-	to = append(append(append(appendResponseID(to, id), '"'), member...), `":`...)
-	return append(appendValue(to, value), "}\n"...)
+// appendResult appends the line that answers a request with a result: its id as it goes on the wire, and the result as JSON.
+func appendResult(to, id, result []byte) []byte {
+	to = append(appendResponseID(to, id), `"result":`...)
+	return append(append(to, result...), "}\n"...)
 }
 
-// appendValue appends a value as json.Marshal makes it of this package's types; of those that most answers are, without
-// reflection.
-func appendValue(to []byte, value any) []byte {
-	switch v := value.(type) {
-	case KillTerminalResponse:
-		if v.Meta == nil {
-			return append(to, "{}"...)
-		}
-	case ReleaseTerminalResponse:
-		if v.Meta == nil {
-			return append(to, "{}"...)
-		}
-	case CreateTerminalResponse:
-		if v.Meta == nil { // an id of ours has nothing to escape
-			return append(append(append(to, `{"terminalId":"`...), v.TerminalID...), `"}`...)
-		}
-	case WaitForTerminalExitResponse:
-		return appendStatus(to, TerminalExitStatus(v))
-	}
-	encoded, err := json.Marshal(value)
+// appendError appends the line that answers a request with an error. id is as it goes on the wire; empty for null.
+func appendError(to, id []byte, e *jsonrpc2.Error) []byte {
+	encoded, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // it is of one of this package's types, and those can be encoded
+		panic(err) // its data was made by this package's
 	}
-	return append(to, encoded...)
-}
-
-// appendStatus appends an exit status.
-func appendStatus(to []byte, s TerminalExitStatus) []byte {
-	to = append(to, `{"exitCode":`...)
-	if s.ExitCode != nil {
-		to = strconv.AppendUint(to, uint64(*s.ExitCode), 10)
-	} else {
-		to = append(to, "null"...)
-	}
-	to = append(to, `,"signal":`...)
-	if s.Signal != nil {
-		to = append(appendEscaped(append(to, '"'), []byte(*s.Signal)), '"')
-	} else {
-		to = append(to, "null"...)
-	}
-	if len(s.Meta) > 0 {
-		to = append(to, `,"_meta":`...)
-		if endedBy := s.Meta["acpterm"]; len(s.Meta) == 1 && endedBy != nil { // ours, as it always is
-			to = append(append(append(to, `{"acpterm":`...), endedBy...), '}')
-		} else {
-			to = appendValue(to, s.Meta)
-		}
-	}
-	return append(to, '}')
+	to = append(appendResponseID(to, id), `"error":`...)
+	return append(append(to, encoded...), "}\n"...)
 }
 
 // appendResponseID appends what a response's line begins with.
@@ -215,7 +173,7 @@ func parseResponse(line, id, result, failure []byte) (message, []byte, *fault) {
 
 func unreadableResponse(id jsonrpc2.ID) message {
 	encoded, _ := id.MarshalJSON()
-	return message{line: appendResponse(nil, encoded, "error",
+	return message{line: appendError(nil, encoded,
 		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.reason})}
 }
 

@@ -55,7 +55,7 @@ func TestAnswersAreAsEncodingJSONMakesThem(t *testing.T) {
 	} {
 		want, err := json.Marshal(value)
 		require.NoError(t, err)
-		require.Equal(t, string(want), string(appendValue(nil, value)), "%#v", value)
+		require.Equal(t, string(want), string(appendJSON(nil, value)), "%#v", value)
 	}
 	for _, shape := range []TerminalOutputResponse{
 		{}, {Truncated: true}, {ExitStatus: &TerminalExitStatus{ExitCode: &code, Meta: of(EndedByKill)}},
@@ -63,6 +63,11 @@ func TestAnswersAreAsEncodingJSONMakesThem(t *testing.T) {
 	} {
 		want, err := json.Marshal(shape)
 		require.NoError(t, err)
-		require.Equal(t, string(want[len(outputMember):])+"}\n", string(replyTail(shape)))
+		var status []byte
+		if shape.ExitStatus != nil {
+			status = appendStatus(nil, *shape.ExitStatus)
+		}
+		line := appendPollTail(appendPollHead(nil, []byte("7")), shape.Truncated, status)
+		require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":`+string(want)+"}\n", string(line))
 	}
 }

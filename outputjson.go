@@ -1,7 +1,6 @@
 package acpterm
 
-// terminal/output's reply as JSON, at the speed of memory: output is escaped once, and what was escaped for one poll
-// is not escaped again for the next. It reads ring buffers and makes bytes, and knows of no connection.
+// The response to a poll as JSON: output is escaped once, and what was escaped for one poll is kept for the next.
 
 import (
 	"encoding/binary"
@@ -17,66 +16,83 @@ import (
 const (
 	// shortOutput is how many bytes of output are escaped anew for each poll.
 	shortOutput = 4 << 10
-	// maxCachedOutputs is how many terminals' escaped output is kept. Agents poll one or two at a time.
+	// maxCachedOutputs is how many outputs are kept escaped. Agents poll one or two at a time.
 	maxCachedOutputs = 8
-	// maxCachedBytes bounds the same in bytes, but for the terminal that was polled last.
+	// maxCachedBytes bounds the same in bytes, but for the output that was polled last.
 	maxCachedBytes = 32 << 20
-	// maxCachedRaw is how big a buffer is kept for output on its way, so that it is not made anew each time.
+	// maxCachedRaw bounds the buffer for bytes not escaped yet that is kept from one poll to the next.
 	maxCachedRaw = 2 << 20
-	// emitEvery is how many bytes of new output are escaped before they are written: while they are on their way, the
-	// next are escaped.
-	emitEvery = 64 << 10
+	// writeEvery is how many bytes of new output are escaped before they are written, so that the peer reads them while the next
+	// are escaped.
+	writeEvery = 64 << 10
 	// markEvery is how many bytes of output lie between two marks at most.
 	markEvery = 4 << 10
 )
 
-// outputCache makes the replies of one connection.
+// polledOutput is an output at absolute offsets, of which polls show the end. It is comparable; equal ones are the same output.
+type polledOutput interface {
+	// total is how many bytes there are so far.
+	total() int64
+	// text is what a poll shows: the last bytes as valid UTF-8, and whether there are bytes before them.
+	text() (text string, truncated bool)
+	// window is what text would show of the output so far, as it was written. It appends to raw, which is empty.
+	window(raw []byte, known int64, size int) outputWindow
+	// exitStatus is how the command ended, as JSON; nil while it runs. All that the command wrote is in a text or window that is
+	// read later.
+	exitStatus() []byte
+}
+
+// outputWindow is what a poll shows of an output. If it is valid UTF-8 the response has exactly these bytes.
+type outputWindow struct {
+	start, end int64  // offsets of the first byte, which begins a character, and after the last
+	head       []byte // the first size bytes, or all
+	news       []byte // those that are not known: from the offset known on, or from start if that is later
+	raw        []byte // holds head and news, for the next call
+}
+
+// outputCache makes the responses to the polls of one connection.
 type outputCache struct {
-	raw []byte // reply's: for bytes on their way from a ring
+	raw []byte // reply's, from one poll to the next
 
 	mu      sync.Mutex
 	outputs []*escapedOutput // the one polled last comes last; the one that reply works on is not among them
 }
 
-// replyHead is what stands before the output's text in the reply to a poll.
-func replyHead(id []byte) []byte {
-	return append(appendResponseID(nil, id), `"result":`+outputMember...)
+// appendPollHead appends what stands before the output's text in the response to a poll.
+func appendPollHead(to, id []byte) []byte {
+	return append(appendResponseID(to, id), `"result":{"output":"`...)
 }
 
-// replyTail is what stands after the text. shape is the result without it.
-func replyTail(shape TerminalOutputResponse) []byte {
-	tail := strconv.AppendBool([]byte(`","truncated":`), shape.Truncated)
-	if shape.ExitStatus != nil {
-		tail = appendStatus(append(tail, `,"exitStatus":`...), *shape.ExitStatus)
+// appendPollTail appends what stands after the text.
+func appendPollTail(to []byte, truncated bool, exitStatus []byte) []byte {
+	to = strconv.AppendBool(append(to, `","truncated":`...), truncated)
+	if exitStatus != nil {
+		to = append(append(to, `,"exitStatus":`...), exitStatus...)
 	}
-	return append(tail, "}}\n"...)
+	return append(to, "}}\n"...)
 }
-
-// outputMember is what a result begins with: the first field of its type.
-const outputMember = `{"output":"`
 
 // shortReply returns the line that answers a poll with this id, if the output is short; nil if it is not.
-func shortReply(t *Terminal, id []byte) []byte {
-	if t.ring.total() > shortOutput {
+func shortReply(o polledOutput, id []byte) []byte {
+	if o.total() > shortOutput {
 		return nil
 	}
-	var shape TerminalOutputResponse
-	shape.ExitStatus = t.exitStatusIfEnded() // before the output, as in Terminal.Output
-	text, truncated := t.ring.last(t.limit)
-	shape.Truncated = truncated
-	return append(appendEscaped(replyHead(id), []byte(text)), replyTail(shape)...)
+	status := o.exitStatus() // before the text, which is complete then
+	text, truncated := o.text()
+	line := make([]byte, 0, len(text)+len(text)/4+len(status)+128)
+	return appendPollTail(appendEscaped(appendPollHead(line, id), []byte(text)), truncated, status)
 }
 
 // reply writes the line that answers a poll with this id, in pieces, the first ones before the last ones are escaped.
 // It is for one goroutine at a time.
-func (c *outputCache) reply(t *Terminal, id []byte, write func([]byte) error) error {
-	if line := shortReply(t, id); line != nil {
+func (c *outputCache) reply(o polledOutput, id []byte, write func([]byte) error) error {
+	if line := shortReply(o, id); line != nil {
 		return write(line)
 	}
-	shape := TerminalOutputResponse{ExitStatus: t.exitStatusIfEnded()} // before the output, as in Terminal.Output
-	o := c.take(t)
-	defer c.keep(o)
-	head := replyHead(id)
+	status := o.exitStatus() // before the window, which is complete then
+	e := c.take(o)
+	defer c.keep(e)
+	head := appendPollHead(nil, id)
 	var err error
 	emit := func(text []byte) {
 		if len(head) > 0 {
@@ -86,33 +102,32 @@ func (c *outputCache) reply(t *Terminal, id []byte, write func([]byte) error) er
 			err = write(text)
 		}
 	}
-	c.raw = o.update(c.raw[:0], emit)
+	c.raw = e.update(c.raw[:0], emit)
 	if cap(c.raw) > maxCachedRaw {
 		c.raw = nil
 	}
-	shape.Truncated = o.truncated
-	emit(replyTail(shape))
+	emit(appendPollTail(nil, e.truncated, status))
 	return err
 }
 
-// take returns a terminal's escaped output as the last poll left it.
-func (c *outputCache) take(t *Terminal) *escapedOutput {
+// take returns an escaped output as the last poll left it.
+func (c *outputCache) take(o polledOutput) *escapedOutput {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.outputs, func(o *escapedOutput) bool { return o.terminal == t })
+	i := slices.IndexFunc(c.outputs, func(e *escapedOutput) bool { return e.output == o })
 	if i < 0 {
-		return &escapedOutput{terminal: t}
+		return &escapedOutput{output: o}
 	}
-	o := c.outputs[i]
+	e := c.outputs[i]
 	c.outputs = slices.Delete(c.outputs, i, i+1)
-	return o
+	return e
 }
 
-// keep keeps it for the next poll, and forgets those that were not polled for longest if there are too many.
-func (c *outputCache) keep(o *escapedOutput) {
+// keep keeps an escaped output for the next poll. If there are too many, those that were polled longest ago go.
+func (c *outputCache) keep(e *escapedOutput) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.outputs = append(c.outputs, o)
+	c.outputs = append(c.outputs, e)
 	size := 0
 	for i := len(c.outputs) - 1; i >= 0; i-- {
 		size += cap(c.outputs[i].json)
@@ -123,27 +138,24 @@ func (c *outputCache) keep(o *escapedOutput) {
 	}
 }
 
-// forget forgets a terminal.
-func (c *outputCache) forget(t *Terminal) {
+// forget removes an output that is not polled any more.
+func (c *outputCache) forget(o polledOutput) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.outputs = slices.DeleteFunc(c.outputs, func(o *escapedOutput) bool { return o.terminal == t })
+	c.outputs = slices.DeleteFunc(c.outputs, func(e *escapedOutput) bool { return e.output == o })
 }
 
-// escapedOutput is the last of a terminal's output, escaped. It grows at its end as the output does, and its beginning
-// moves on from mark to mark; what lies between the first byte to show and the next mark is escaped anew.
+// escapedOutput is the end of an output, escaped. It grows at its end as the output does. Its beginning moves from mark to mark;
+// the bytes between the first one shown and the next mark are escaped for each poll.
 type escapedOutput struct {
-	terminal *Terminal
-
-	seen  int64 // the ring's total, and whether it was final, when they were last looked at
-	final bool
-	ready bool // it was looked at
+	output polledOutput
 
 	json  []byte
 	marks []mark // ascending; none if the output cannot be escaped piece by piece
 	end   int64  // the offset in the output after what is in json
 
-	// What was shown last: both pieces, one after the other. body is a part of json.
+	// What was shown last: the output from one offset to another, as text in two pieces. body is a part of json.
+	from, to   int64
 	lead, body []byte
 	truncated  bool
 }
@@ -154,68 +166,59 @@ type mark struct {
 	at     int
 }
 
-// update makes it what the output is now, and emits that. It uses raw for bytes on their way, and returns it.
-func (o *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
-	const look = markEvery + 4*contextBytes
-	ring, limit := o.terminal.ring, o.terminal.limit
-	e := ring.edges(raw, limit, look, o.end)
-	if o.ready && e.end == o.seen && e.final == o.final {
-		emit(o.lead)
-		emit(o.body)
-		return e.raw
+// update brings it up to date with the output, and emits the text. It reads into raw, and returns it.
+func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
+	known := int64(0)
+	if len(e.marks) > 0 {
+		known = e.end
 	}
-	o.seen, o.final, o.ready = e.end, e.final, true
-	news := e.tail
-	if !e.final {
-		news = news[:len(news)-unfinished(string(news[max(0, len(news)-utf8.UTFMax):]))]
+	w := e.output.window(raw, known, markEvery)
+	if w.start == e.from && w.end == e.to {
+		emit(e.lead)
+		emit(e.body)
+		return w.raw
 	}
-	// There was nothing, or nothing of it is to be shown any more.
-	begins := len(o.marks) == 0 || e.tailAt > o.end || len(news) >= int(limit)
+	e.from, e.to = w.start, w.end
+	begins := len(e.marks) == 0 || w.start >= e.end // nothing of json is shown any more
 	if begins {
-		first := max(0, len(news)-int(limit))
-		for first < len(news) && !startsCharacter(string(news[max(0, first-contextBytes):min(len(news), first+utf8.UTFMax)]), min(first, contextBytes)) {
-			first++
-		}
-		news, o.end = news[first:], e.tailAt+int64(first)
-		o.json, o.marks = o.json[:0], append(o.marks[:0], mark{o.end, 0})
+		e.json, e.marks, e.end = e.json[:0], append(e.marks[:0], mark{w.start, 0}), w.start
 	}
 	switch {
-	case !utf8.Valid(news): // how much may be shown depends on all of it
-		text, truncated := ring.last(limit)
-		o.marks, o.end = nil, 0
-		o.json = appendEscaped(o.json[:0], []byte(text))
-		o.lead, o.body, o.truncated = nil, o.json, truncated
-		emit(o.body)
+	case !utf8.Valid(w.news): // how much is shown depends on all of it
+		text, truncated := e.output.text()
+		e.marks = nil
+		e.json = appendEscaped(e.json[:0], []byte(text))
+		e.lead, e.body, e.truncated = nil, e.json, truncated
+		emit(e.body)
 	case begins:
-		o.truncated = o.end > 0
-		o.json = slices.Grow(o.json, len(news)+len(news)/4)
-		for len(news) > 0 {
-			n := wholeCharacters(news, emitEvery)
-			from := len(o.json)
-			o.append(news[:n])
-			emit(o.json[from:])
+		e.json = slices.Grow(e.json, len(w.news)+len(w.news)/4)
+		for news := w.news; len(news) > 0; {
+			n := wholeCharacters(news, writeEvery)
+			from := len(e.json)
+			e.append(news[:n])
+			emit(e.json[from:])
 			news = news[n:]
 		}
-		o.lead, o.body = nil, o.json
+		e.lead, e.body, e.truncated = nil, e.json, w.start > 0
 	default:
-		o.append(news)
-		o.show(e.head, e.headAt, limit)
-		emit(o.lead)
-		emit(o.body)
+		e.append(w.news)
+		e.show(w)
+		emit(e.lead)
+		emit(e.body)
 	}
-	return e.raw
+	return w.raw
 }
 
 // append escapes text that follows what is there, and marks it.
-func (o *escapedOutput) append(text []byte) {
+func (e *escapedOutput) append(text []byte) {
 	for len(text) > 0 {
-		n := wholeCharacters(text, int(markEvery-(o.end-o.marks[len(o.marks)-1].offset)))
+		n := wholeCharacters(text, int(markEvery-(e.end-e.marks[len(e.marks)-1].offset)))
 		if n == 0 {
-			o.marks = append(o.marks, mark{o.end, len(o.json)})
+			e.marks = append(e.marks, mark{e.end, len(e.json)})
 			continue
 		}
-		o.json = appendEscaped(o.json, text[:n])
-		o.end += int64(n)
+		e.json = appendEscaped(e.json, text[:n])
+		e.end += int64(n)
 		text = text[n:]
 	}
 }
@@ -231,32 +234,25 @@ func wholeCharacters(text []byte, n int) int {
 	return n
 }
 
-// show says what to show: as many of the last bytes as the limit lets whole characters be. head are the output's bytes
-// from the offset headAt on, which is at or before the first of them, up to the next mark at least.
-func (o *escapedOutput) show(head []byte, headAt, limit int64) {
-	start := o.end - limit
-	if start <= o.marks[0].offset { // all that is there
-		o.lead, o.body, o.truncated = nil, o.json[o.marks[0].at:], o.marks[0].offset > 0
-		return
+// show sets lead and body to what a window shows, and drops what lies before it.
+func (e *escapedOutput) show(w outputWindow) {
+	e.truncated = w.start > 0
+	next := sort.Search(len(e.marks), func(i int) bool { return e.marks[i].offset >= w.start })
+	if next == len(e.marks) {
+		e.marks = append(e.marks, mark{e.end, len(e.json)})
 	}
-	next := sort.Search(len(o.marks), func(i int) bool { return o.marks[i].offset >= start })
-	if next == len(o.marks) {
-		o.marks = append(o.marks, mark{o.end, len(o.json)})
+	e.lead = appendEscaped(e.lead[:0], w.head[:e.marks[next].offset-w.start])
+	if next > 1 {
+		e.marks = slices.Delete(e.marks, 0, next-1) // the last one before start stays
+		next = 1
 	}
-	between := head[start-headAt : o.marks[next].offset-headAt]
-	for len(between) > 0 && !utf8.RuneStart(between[0]) {
-		between = between[1:]
-	}
-	o.marks = slices.Delete(o.marks, 0, next-1) // to one before start
-	if gone := o.marks[0].at; gone > len(o.json)/2 {
-		o.json = slices.Delete(o.json, 0, gone)
-		for i := range o.marks {
-			o.marks[i].at -= gone
+	if gone := e.marks[0].at; gone > len(e.json)/2 {
+		e.json = slices.Delete(e.json, 0, gone)
+		for i := range e.marks {
+			e.marks[i].at -= gone
 		}
 	}
-	o.lead = appendEscaped(o.lead[:0], between)
-	o.body = o.json[o.marks[1].at:]
-	o.truncated = true
+	e.body = e.json[e.marks[next].at:]
 }
 
 // appendEscaped appends text as it stands between the quotes of a JSON string. The text is valid UTF-8. What JSON wants

@@ -21,7 +21,7 @@ func outputOf(limit int64) *Terminal {
 
 // line is a whole reply.
 func (c *outputCache) line(t testing.TB, term *Terminal) (line []byte) {
-	require.NoError(t, c.reply(term, []byte("7"), func(piece []byte) error {
+	require.NoError(t, c.reply(terminalOutput{term}, []byte("7"), func(piece []byte) error {
 		line = append(line, piece...)
 		return nil
 	}))
@@ -104,7 +104,7 @@ func TestCacheIsBounded(t *testing.T) {
 		require.NotEmpty(t, cache.outputs)
 	}
 	last := cache.outputs[len(cache.outputs)-1]
-	cache.forget(last.terminal)
+	cache.forget(last.output)
 	require.False(t, slices.Contains(cache.outputs, last))
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 const (
@@ -163,29 +164,31 @@ func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 	return text, from+int64(cut) > 0
 }
 
-// edges are both ends of what there is to show of the output.
-type edges struct {
-	raw            []byte // holds both
-	head, tail     []byte
-	headAt, tailAt int64 // their offsets
-	end            int64 // the total
-	final          bool  // an unfinished character at the end is shown
-}
-
-// edges returns the beginning of the last limit bytes, with a few before them, size bytes in all, and what came after
-// the offset known, as far as it belongs to the last bytes. It uses raw to hold them. limit is at most the one that the
-// buffer was made for.
-func (r *ringBuffer) edges(raw []byte, limit, size, known int64) edges {
+// window is what last would show of the output so far, as it was written: its first size bytes, and those after the offset known.
+// It appends to raw, which is empty.
+func (r *ringBuffer) window(raw []byte, limit, known int64, size int) outputWindow {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := edges{end: r.end, final: r.finalLocked()}
-	e.headAt = r.end - min(r.end, limit+2*contextBytes)
-	e.tailAt = max(e.headAt, known)
-	e.raw = r.appendLocked(raw, e.headAt, min(e.headAt+size, r.end))
-	split := len(e.raw)
-	e.raw = r.appendLocked(e.raw, e.tailAt, r.end)
-	e.head, e.tail = e.raw[:split], e.raw[split:]
-	return e
+	first := r.end - min(r.end, limit+2*contextBytes)
+	from := max(first, known)
+	raw = r.appendLocked(raw, first, min(first+int64(size)+4*contextBytes, r.end))
+	head := len(raw)
+	raw = r.appendLocked(raw, from, r.end)
+	final := r.finalLocked()
+	r.mu.Unlock()
+
+	w := outputWindow{head: raw[:head], news: raw[head:], raw: raw}
+	if !final {
+		w.news = w.news[:len(w.news)-unfinished(string(w.news[max(0, len(w.news)-utf8.UTFMax):]))]
+	}
+	w.end = from + int64(len(w.news))
+	w.start = max(first, w.end-limit)
+	context := string(w.head[:min(len(w.head), 4*contextBytes)])
+	for w.start < w.end && !startsCharacter(context, int(w.start-first)) {
+		w.start++
+	}
+	w.head = w.head[w.start-first:]
+	w.news = w.news[max(0, w.start-from):]
+	return w
 }
 
 // A glance is what a reader that follows the output finds from an offset on.

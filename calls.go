@@ -123,7 +123,7 @@ func (h *Handler) answerNow(c *call, result func() (any, error)) {
 
 // replyNow is reply for a call that is settled, and its leave, without a wait.
 func (h *Handler) replyNow(c *call, result any, err error) {
-	if h.stream != nil && h.stream.tryWrite(h.responseLine(c, result, err)) {
+	if h.stream != nil && h.stream.lines.tryWrite(h.responseLine(c, result, err)) {
 		h.leave(c)
 		return
 	}
@@ -194,7 +194,7 @@ func (h *Handler) leave(c *call) {
 func (h *Handler) reply(c *call, result any, err error) {
 	switch {
 	case h.stream != nil:
-		h.stream.write(h.responseLine(c, result, err))
+		h.stream.lines.write(h.responseLine(c, result, err))
 	case err != nil:
 		c.conn.ReplyWithError(context.Background(), c.id, ResponseError(h.outward(err)))
 	default:
@@ -259,7 +259,7 @@ func (h *Handler) servePoll(c *call, t *Terminal) {
 	first := len(h.polls) == 0
 	h.mu.Unlock()
 	if first && h.stream != nil {
-		if line := shortReply(terminalOutput{t}, c.wireID); line != nil && h.stream.tryWrite(line) {
+		if line := shortReply(terminalOutput{t}, c.wireID); line != nil && h.stream.lines.tryWrite(line) {
 			h.settle(c)
 			h.leave(c)
 			return
@@ -302,7 +302,7 @@ func (h *Handler) answerPoll(c *call) {
 		h.reply(c, c.poll.Output(), nil)
 		return
 	}
-	h.stream.writePieces(func(write func([]byte) error) error {
+	h.stream.lines.writePieces(func(write func([]byte) error) error {
 		return h.outputs.reply(terminalOutput{c.poll}, c.wireID, write)
 	})
 	if _, err := h.manager.Terminal(c.poll.session, c.poll.id); err != nil {

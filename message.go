@@ -38,11 +38,6 @@ var (
 	faultStrayResponse = &fault{"is a response to no request", 0}
 )
 
-// answer is the line that answers a fault. id is as it came; empty for null.
-func (f *fault) answer(id []byte) []byte {
-	return appendError(nil, id, invalidMessage(f))
-}
-
 // appendResult appends the line that answers a request with a result: its id as it goes on the wire, and the result as JSON.
 func appendResult(to, id, result []byte) []byte {
 	to = append(appendResponseID(to, id), `"result":`...)
@@ -93,17 +88,18 @@ const (
 // span is where a member's value is in a line; the zero span is a member that is not there.
 type span struct{ from, to int }
 
-// parseMessage says what a line is. If something is wrong with a request whose id can be told, it returns that id.
-func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
+// parseMessage says what a line is: a message, or what is wrong with it. With a fault the message has the id to answer with,
+// if the line has one; and if the line answers a request of ours, it is a response that says so, so that its caller does not wait.
+func parseMessage(line []byte) (message, *fault) {
 	switch {
 	case len(line) == 0:
-		return m, nil, faultEmpty
+		return message{}, faultEmpty
 	case !json.Valid(line):
-		return m, nil, faultNotJSON
+		return message{}, faultNotJSON
 	case line[0] == '[':
-		return m, nil, faultBatch
+		return message{}, faultBatch
 	case line[0] != '{':
-		return m, nil, faultNotObject
+		return message{}, faultNotObject
 	}
 	var members [len(memberNames)]span
 	for name, value := range eachMember(line) {
@@ -112,29 +108,29 @@ func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
 				members[i] = value
 				break
 			} else if bytes.EqualFold(name, []byte(known)) {
-				return m, nil, faultMember
+				return message{}, faultMember
 			}
 		}
 	}
-	there := func(member int) bool { return members[member] != span{} }
+	has := func(member int) bool { return members[member] != span{} }
 	value := func(member int) []byte { return line[members[member].from:members[member].to] }
-	isResponse := there(memberResult) || there(memberError)
+	isResponse := has(memberResult) || has(memberError)
 	switch {
-	case there(memberMethod) && isResponse:
-		return m, nil, faultBoth
+	case has(memberMethod) && isResponse:
+		return message{}, faultBoth
 	case isResponse:
 		return parseResponse(line, value(memberID), value(memberResult), value(memberError))
-	case !there(memberMethod):
-		return m, nil, faultNoMessage
+	case !has(memberMethod):
+		return message{}, faultNoMessage
 	}
-	taken := line
-	if there(memberID) {
+	taken, id := line, []byte(nil)
+	if has(memberID) {
 		if len(value(memberID)) > maxIDBytes {
-			return m, nil, faultLongID
+			return message{}, faultLongID
 		}
 		asTaken, ok := takenID(value(memberID))
 		if !ok {
-			return m, nil, faultID
+			return message{}, faultID
 		}
 		id = value(memberID)
 		if asTaken != nil {
@@ -143,32 +139,31 @@ func parseMessage(line []byte) (m message, id []byte, wrong *fault) {
 	}
 	method, isString := stringOf(value(memberMethod))
 	if !isString {
-		return m, id, faultMethod
+		return message{id: id}, faultMethod
 	}
-	return message{taken, method, id, value(memberParams)}, nil, nil
+	return message{taken, method, id, value(memberParams)}, nil
 }
 
-// parseResponse is parseMessage for a response. If it answers a request of ours and cannot be read, it becomes one that
-// says so; else whoever made that request would wait for ever.
-func parseResponse(line, id, result, failure []byte) (message, []byte, *fault) {
+// parseResponse is parseMessage for a response.
+func parseResponse(line, id, result, failure []byte) (message, *fault) {
 	if len(id) == 0 || string(id) == "null" {
-		return message{}, nil, faultStrayResponse
+		return message{}, faultStrayResponse
 	}
 	decoded, ok := decodedID(id)
 	if !ok {
-		return message{}, nil, faultStrayResponse
+		return message{}, faultStrayResponse
 	}
 	// jsonrpc2 decodes both into any, which has no room for every number, and the error into its own type.
 	var e *jsonrpc2.Error
 	for _, value := range [][]byte{result, failure} {
 		if len(value) > 0 && json.Unmarshal(value, new(any)) != nil {
-			return unreadableResponse(decoded), nil, faultResponse
+			return unreadableResponse(decoded), faultResponse
 		}
 	}
 	if len(failure) > 0 && json.Unmarshal(failure, &e) != nil || len(result) == 0 && e == nil {
-		return unreadableResponse(decoded), nil, faultResponse
+		return unreadableResponse(decoded), faultResponse
 	}
-	return message{line: line}, nil, nil
+	return message{line: line}, nil
 }
 
 func unreadableResponse(id jsonrpc2.ID) message {

@@ -21,8 +21,8 @@ func FuzzMessage(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		m, _, wrong := parseMessage(line)
-		if wrong != nil || m.method == "" {
+		m, fault := parseMessage(line)
+		if fault != nil || m.method == "" {
 			return
 		}
 		var req jsonrpc2.Request

@@ -182,7 +182,7 @@ func BenchmarkReply(b *testing.B) {
 		var cache outputCache
 		stream := NewStream(discarding{})
 		run("acpterm", func() {
-			stream.writePieces(func(write func([]byte) error) error { return cache.reply(terminalOutput{t}, []byte("7"), write) })
+			stream.lines.writePieces(func(write func([]byte) error) error { return cache.reply(terminalOutput{t}, []byte("7"), write) })
 		})
 		silent, _ := io.Pipe()
 		conn := jsonrpc2.NewConn(b.Context(), jsonrpc2.NewPlainObjectStream(discarding{silent}), naive{})

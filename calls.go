@@ -213,7 +213,7 @@ func (h *Handler) responseLine(c *call, result any, err error) []byte {
 
 // cancelPending cancels the request that a $/cancel_request with these params names, and reports whether it is one of ours.
 func (h *Handler) cancelPending(params []byte) bool {
-	id, ok := requestID(readObject("", params).get("requestId"))
+	id, ok := requestID(readObject(params).get("requestId"))
 	if !ok {
 		return false
 	}

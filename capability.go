@@ -22,13 +22,13 @@ type ClientCapabilities struct {
 // A capability that is absent, or that is not a boolean, counts as false, as the schema says. It fails
 // only for parameters that are no JSON object, with an *Error of kind ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error) {
-	params := readObject("", initializeParams)
-	if params.err != nil {
-		return ClientCapabilities{}, params.err
+	params := readObject(initializeParams)
+	if err := params.firstError(); err != nil {
+		return ClientCapabilities{}, invalidParams(err)
 	}
-	// Here a value of the wrong type counts as absent, so what read says of it does not matter.
+	// A value of the wrong type counts as absent, so the errors of read do not matter.
 	var c ClientCapabilities
-	capabilities := readObject("", params.get("clientCapabilities"))
+	capabilities := readObject(params.get("clientCapabilities"))
 	capabilities.read("terminal", &c.Terminal, "a boolean")
 	capabilities.read("_meta", &c.Meta, "an object")
 	return c, nil

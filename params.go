@@ -1,7 +1,6 @@
 package acpterm
 
-// Reading the params of requests strictly: a field is there or not, has its type or not, and what is wrong is
-// said by the field's name.
+// Reading JSON objects strictly: a property is there or not, has its type or not, and an error names it.
 
 import (
 	"bytes"
@@ -9,39 +8,40 @@ import (
 	"encoding/json"
 )
 
-// parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
-func parseTerminalParams(data []byte) (session SessionID, terminal TerminalID, err error) {
-	o := readObject("", data)
-	session = SessionID(o.requireString("sessionId"))
-	terminal = TerminalID(o.requireString("terminalId"))
-	if o.err != nil {
-		return "", "", o.err
-	}
-	return session, terminal, nil
-}
+// paramError says what is wrong with a property: its path, such as "cwd" or "env[2].name", and a reason. It quotes no value, which
+// may be secret.
+type paramError struct{ field, reason string }
 
-// object reads a JSON object property by property. Names count letter by letter, and the last of two
-// equal ones holds: encoding/json would take "Command" for "command", and would leave the elements of
-// a first "env" in the gaps of a second. err is the first thing that was wrong; it never quotes a
-// value, which may be a secret of the environment.
+// object reads a JSON object property by property. Names are compared letter by letter, and the last of two
+// equal ones counts: encoding/json would take "Command" for "command", and would leave the elements of
+// a first "env" in the gaps of a second.
 type object struct {
-	path string // where the object is: "", or "env[2]"
-	data []byte // valid JSON; nil if it was not
-	err  error
+	path string       // where the object is: "", or "env[2]"
+	data []byte       // valid JSON; nil if it was not
+	err  **paramError // the first thing that is wrong with the outermost object
 }
 
-func readObject(path string, data []byte) *object {
-	o := &object{path: path}
+// readObject returns an object's reader.
+func readObject(data []byte) *object { return newObject("", data, new(*paramError)) }
+
+// child returns the reader of an object inside of this one, such as "env[2]". What is wrong with it is wrong with this one.
+func (o *object) child(path string, data []byte) *object { return newObject(path, data, o.err) }
+
+func newObject(path string, data []byte, err **paramError) *object {
+	o := &object{path: path, err: err}
 	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(trimmed) == 0 || trimmed[0] != '{':
-		o.err = invalidField(cmp.Or(path, "params"), "must be an object")
+		o.report(cmp.Or(path, "params"), "must be an object")
 	case !json.Valid(trimmed):
-		o.err = invalidField(cmp.Or(path, "params"), "not valid JSON")
+		o.report(cmp.Or(path, "params"), "not valid JSON")
 	default:
 		o.data = trimmed
 	}
 	return o
 }
+
+// firstError returns the first thing that is wrong, nil if nothing is.
+func (o *object) firstError() *paramError { return *o.err }
 
 // get returns a property's value, nil if it is not there.
 func (o *object) get(name string) (value json.RawMessage) {
@@ -56,7 +56,7 @@ func (o *object) get(name string) (value json.RawMessage) {
 	return value
 }
 
-// read fills in a property and reports whether it is there; null counts as absent.
+// read decodes a property and reports whether it is there; null counts as absent. want says what it must be, for the error.
 func (o *object) read(name string, into any, want string) bool {
 	value := o.get(name)
 	if value == nil || string(value) == "null" {
@@ -82,11 +82,16 @@ func (o *object) requireString(name string) (text string) {
 	return text
 }
 
+// fail says that something is wrong with a property.
 func (o *object) fail(name, reason string) {
 	if o.path != "" {
 		name = o.path + "." + name
 	}
-	if o.err == nil {
-		o.err = invalidField(name, reason)
+	o.report(name, reason)
+}
+
+func (o *object) report(field, reason string) {
+	if *o.err == nil {
+		*o.err = &paramError{field, reason}
 	}
 }

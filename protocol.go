@@ -7,7 +7,6 @@ package acpterm
 // field is wrong.
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -191,7 +190,7 @@ type CancelRequestNotification struct {
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage
-	o := readObject("", data)
+	o := readObject(data)
 	req.SessionID = SessionID(o.requireString("sessionId"))
 	req.Command = o.requireString("command")
 	o.read("args", &args, "an array")
@@ -211,19 +210,32 @@ func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	}
 	for i, item := range env {
 		var v EnvVariable
-		e := readObject(fmt.Sprintf("env[%d]", i), item)
+		e := o.child(fmt.Sprintf("env[%d]", i), item)
 		v.Name = e.requireString("name")
 		v.Value = e.requireString("value")
 		e.read("_meta", &v.Meta, "an object")
-		if e.err != nil {
-			o.err = cmp.Or(o.err, e.err)
+		if o.firstError() != nil {
 			break
 		}
 		req.Env = append(req.Env, v)
 	}
-	if o.err != nil {
-		return o.err
+	if err := o.firstError(); err != nil {
+		return invalidParams(err)
 	}
 	*r = req
 	return nil
 }
+
+// parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
+func parseTerminalParams(data []byte) (session SessionID, terminal TerminalID, err error) {
+	o := readObject(data)
+	session = SessionID(o.requireString("sessionId"))
+	terminal = TerminalID(o.requireString("terminalId"))
+	if err := o.firstError(); err != nil {
+		return "", "", invalidParams(err)
+	}
+	return session, terminal, nil
+}
+
+// invalidParams is an error of the params' reader as one of this package.
+func invalidParams(err *paramError) *Error { return invalidField(err.field, err.reason) }

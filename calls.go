@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // call is a request that has not been answered.
@@ -35,16 +37,16 @@ const spareAnswers = 64
 var errCancelRequest = errors.New("the agent cancelled the request")
 
 // serveMessage is Handle for a message that jsonrpc2 has not seen. It reports false if the message is for jsonrpc2.
-func (h *Handler) serveMessage(ctx context.Context, m message) (taken bool) {
+func (h *Handler) serveMessage(ctx context.Context, m wire.Message) (taken bool) {
 	switch {
-	case m.method == MethodCancelRequest && m.id == nil:
-		return h.cancelPending(m.params)
-	case !slices.Contains(methods, m.method):
+	case m.Method == MethodCancelRequest && m.ID == nil:
+		return h.cancelPending(m.Params)
+	case !slices.Contains(methods, m.Method):
 		return false
-	case m.id != nil:
-		id, _ := requestID(m.id)
-		wireID := bytes.ToValidUTF8(m.id, []byte(string(utf8.RuneError))) // a copy: the line is good until this returns
-		h.serve(ctx, &call{method: m.method, id: id, wireID: wireID}, m.params)
+	case m.ID != nil:
+		id, _ := wire.RequestID(m.ID)
+		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy: the line is good until this returns
+		h.serve(ctx, &call{method: m.Method, id: id, wireID: wireID}, m.Params)
 	}
 	return true
 }
@@ -123,7 +125,7 @@ func (h *Handler) answerNow(c *call, result func() (any, error)) {
 
 // replyNow is reply for a call that is settled, and its leave, without a wait.
 func (h *Handler) replyNow(c *call, result any, err error) {
-	if h.stream != nil && h.stream.lines.tryWrite(h.responseLine(c, result, err)) {
+	if h.stream != nil && h.stream.lines.TryWrite(h.responseLine(c, result, err)) {
 		h.leave(c)
 		return
 	}
@@ -148,7 +150,7 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	if cancelled != nil && t != nil {
 		go func() {
 			defer h.leave(c)
-			h.outputs.forget(terminalOutput{t}) // and Close waits for it until it is gone
+			h.outputs.Forget(terminalOutput{t}) // and Close waits for it until it is gone
 			h.manager.discard(t)
 			h.releaseCreateBytes(c.bytes)
 			h.reply(c, nil, cancelled)
@@ -194,7 +196,7 @@ func (h *Handler) leave(c *call) {
 func (h *Handler) reply(c *call, result any, err error) {
 	switch {
 	case h.stream != nil:
-		h.stream.lines.write(h.responseLine(c, result, err))
+		h.stream.lines.Write(h.responseLine(c, result, err))
 	case err != nil:
 		c.conn.ReplyWithError(context.Background(), c.id, ResponseError(h.outward(err)))
 	default:
@@ -206,14 +208,14 @@ func (h *Handler) reply(c *call, result any, err error) {
 func (h *Handler) responseLine(c *call, result any, err error) []byte {
 	line := make([]byte, 0, 128) // room for most
 	if err != nil {
-		return appendError(line, c.wireID, ResponseError(h.outward(err)))
+		return wire.AppendError(line, c.wireID, ResponseError(h.outward(err)))
 	}
-	return appendResult(line, c.wireID, appendJSON(make([]byte, 0, 128), result))
+	return wire.AppendResult(line, c.wireID, appendJSON(make([]byte, 0, 128), result))
 }
 
 // cancelPending cancels the request that a $/cancel_request with these params names, and reports whether it is one of ours.
 func (h *Handler) cancelPending(params []byte) bool {
-	id, ok := requestID(readObject(params).get("requestId"))
+	id, ok := wire.RequestID(wire.ReadObject(params).Get("requestId"))
 	if !ok {
 		return false
 	}
@@ -259,7 +261,7 @@ func (h *Handler) servePoll(c *call, t *Terminal) {
 	first := len(h.polls) == 0
 	h.mu.Unlock()
 	if first && h.stream != nil {
-		if line := shortReply(terminalOutput{t}, c.wireID); line != nil && h.stream.lines.tryWrite(line) {
+		if line := wire.ShortReply(terminalOutput{t}, c.wireID); line != nil && h.stream.lines.TryWrite(line) {
 			h.settle(c)
 			h.leave(c)
 			return
@@ -302,10 +304,10 @@ func (h *Handler) answerPoll(c *call) {
 		h.reply(c, c.poll.Output(), nil)
 		return
 	}
-	h.stream.lines.writePieces(func(write func([]byte) error) error {
-		return h.outputs.reply(terminalOutput{c.poll}, c.wireID, write)
+	h.stream.lines.WritePieces(func(write func([]byte) error) error {
+		return h.outputs.Reply(terminalOutput{c.poll}, c.wireID, write)
 	})
 	if _, err := h.manager.Terminal(c.poll.session, c.poll.id); err != nil {
-		h.outputs.forget(terminalOutput{c.poll}) // it was released meanwhile
+		h.outputs.Forget(terminalOutput{c.poll}) // it was released meanwhile
 	}
 }

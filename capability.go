@@ -4,7 +4,11 @@ package acpterm
 // advertises it, an agent reads it, and both hold requests against it. One value does all three, so
 // that what is served is what was advertised.
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/acpterm/acpterm/internal/wire"
+)
 
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
@@ -22,15 +26,15 @@ type ClientCapabilities struct {
 // A capability that is absent, or that is not a boolean, counts as false, as the schema says. It fails
 // only for parameters that are no JSON object, with an *Error of kind ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error) {
-	params := readObject(initializeParams)
-	if err := params.firstError(); err != nil {
+	params := wire.ReadObject(initializeParams)
+	if err := params.Err(); err != nil {
 		return ClientCapabilities{}, invalidParams(err)
 	}
-	// A value of the wrong type counts as absent, so the errors of read do not matter.
+	// A value of the wrong type counts as absent, so the errors of Read do not matter.
 	var c ClientCapabilities
-	capabilities := readObject(params.get("clientCapabilities"))
-	capabilities.read("terminal", &c.Terminal, "a boolean")
-	capabilities.read("_meta", &c.Meta, "an object")
+	capabilities := wire.ReadObject(params.Get("clientCapabilities"))
+	capabilities.Read("terminal", &c.Terminal, "a boolean")
+	capabilities.Read("_meta", &c.Meta, "an object")
 	return c, nil
 }
 

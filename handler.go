@@ -1,7 +1,7 @@
 package acpterm
 
 // From JSON-RPC to a Manager and back: the five methods, what each is about, and errors onto codes; calls.go answers
-// them. Everything that knows JSON-RPC is in these two, stream.go and message.go. One Handler serves one connection.
+// them. Everything that knows JSON-RPC is in these two, stream.go and internal/wire. One Handler serves one connection.
 
 import (
 	"cmp"
@@ -16,6 +16,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // The codes of ACP's own (schema type ErrorCode) that jsonrpc2 has no names for.
@@ -103,7 +104,7 @@ type Handler struct {
 	manager *Manager
 	options HandlerOptions
 	stream  *Stream // takes the replies; nil: jsonrpc2 does. Set before the first request
-	outputs outputCache
+	outputs wire.Cache
 
 	connected sync.Once      // the connection is known
 	closing   latch.Latch    // Close was called
@@ -161,7 +162,7 @@ func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
-		c := &call{method: req.Method, id: req.ID, wireID: wireID(req.ID), conn: conn}
+		c := &call{method: req.Method, id: req.ID, wireID: wire.WireID(req.ID), conn: conn}
 		h.serve(context.WithoutCancel(ctx), c, paramsOf(req))
 	}
 }
@@ -185,7 +186,7 @@ func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.Co
 		s = NewStream(nil)
 	}
 	h.stream = s
-	s.serve = func(m message) bool { return h.serveMessage(ctx, m) }
+	s.serve = func(m wire.Message) bool { return h.serveMessage(ctx, m) }
 	conn := jsonrpc2.NewConn(ctx, s, h, options...)
 	h.closeAfter(conn)
 	return conn
@@ -357,7 +358,7 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 		done.Set()
 		return await{done, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
 	}
-	h.outputs.forget(terminalOutput{t}) // and Close waits for it until it is gone
+	h.outputs.Forget(terminalOutput{t}) // and Close waits for it until it is gone
 	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
 }
 
@@ -416,7 +417,7 @@ func (h *Handler) keep(t *Terminal) {
 
 // forget takes a terminal off the list of those to release in the end.
 func (h *Handler) forget(t *Terminal) {
-	h.outputs.forget(terminalOutput{t})
+	h.outputs.Forget(terminalOutput{t})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.terminals, t.id)
@@ -514,9 +515,9 @@ func ResponseError(err error) *jsonrpc2.Error {
 }
 
 // invalidMessage is the error that a line which is no message is answered with.
-func invalidMessage(f *fault) *jsonrpc2.Error {
-	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.reason}
-	return responseError(f.code, e, errorData{Kind: e.Kind, Reason: e.Reason})
+func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
+	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.Reason}
+	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})
 }
 
 func responseError(code int64, err error, data any) *jsonrpc2.Error {

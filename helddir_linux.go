@@ -37,3 +37,11 @@ func onlyRootWrites(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == 0 && info.Mode()&0o022 == 0 && os.Geteuid() != 0
 }
+
+// retry makes a system call again for as long as signals interrupt it.
+func retry(call func() (int, error)) (n int, err error) {
+	for n, err = call(); err == unix.EINTR; {
+		n, err = call()
+	}
+	return n, err
+}

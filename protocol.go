@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // The methods of the terminal capability (https://agentclientprotocol.com/protocol/v1/terminals)
@@ -190,36 +192,36 @@ type CancelRequestNotification struct {
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage
-	o := readObject(data)
-	req.SessionID = SessionID(o.requireString("sessionId"))
-	req.Command = o.requireString("command")
-	o.read("args", &args, "an array")
-	o.read("env", &env, "an array")
-	if o.read("cwd", &req.Cwd, "a string") && req.Cwd == "" {
-		o.fail("cwd", "must be an absolute path")
+	o := wire.ReadObject(data)
+	req.SessionID = SessionID(o.RequireString("sessionId"))
+	req.Command = o.RequireString("command")
+	o.Read("args", &args, "an array")
+	o.Read("env", &env, "an array")
+	if o.Read("cwd", &req.Cwd, "a string") && req.Cwd == "" {
+		o.Fail("cwd", "must be an absolute path")
 	}
-	o.read("outputByteLimit", &req.OutputByteLimit, "an integer from 0 to 18446744073709551615")
-	o.read("_meta", &req.Meta, "an object")
+	o.Read("outputByteLimit", &req.OutputByteLimit, "an integer from 0 to 18446744073709551615")
+	o.Read("_meta", &req.Meta, "an object")
 	for i, arg := range args {
 		var text *string
 		if json.Unmarshal(arg, &text) != nil || text == nil {
-			o.fail(fmt.Sprintf("args[%d]", i), "must be a string")
+			o.Fail(fmt.Sprintf("args[%d]", i), "must be a string")
 			break
 		}
 		req.Args = append(req.Args, *text)
 	}
 	for i, item := range env {
 		var v EnvVariable
-		e := o.child(fmt.Sprintf("env[%d]", i), item)
-		v.Name = e.requireString("name")
-		v.Value = e.requireString("value")
-		e.read("_meta", &v.Meta, "an object")
-		if o.firstError() != nil {
+		e := o.Child(fmt.Sprintf("env[%d]", i), item)
+		v.Name = e.RequireString("name")
+		v.Value = e.RequireString("value")
+		e.Read("_meta", &v.Meta, "an object")
+		if o.Err() != nil {
 			break
 		}
 		req.Env = append(req.Env, v)
 	}
-	if err := o.firstError(); err != nil {
+	if err := o.Err(); err != nil {
 		return invalidParams(err)
 	}
 	*r = req
@@ -228,14 +230,14 @@ func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 
 // parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
 func parseTerminalParams(data []byte) (session SessionID, terminal TerminalID, err error) {
-	o := readObject(data)
-	session = SessionID(o.requireString("sessionId"))
-	terminal = TerminalID(o.requireString("terminalId"))
-	if err := o.firstError(); err != nil {
+	o := wire.ReadObject(data)
+	session = SessionID(o.RequireString("sessionId"))
+	terminal = TerminalID(o.RequireString("terminalId"))
+	if err := o.Err(); err != nil {
 		return "", "", invalidParams(err)
 	}
 	return session, terminal, nil
 }
 
 // invalidParams is an error of the params' reader as one of this package.
-func invalidParams(err *paramError) *Error { return invalidField(err.field, err.reason) }
+func invalidParams(err *wire.FieldError) *Error { return invalidField(err.Field, err.Reason) }

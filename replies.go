@@ -6,6 +6,8 @@ package acpterm
 import (
 	"encoding/json"
 	"strconv"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // appendJSON appends a result as json.Marshal encodes it.
@@ -61,14 +63,14 @@ func appendStatus(to []byte, s TerminalExitStatus) []byte {
 // terminalOutput is a terminal's output as polls read it.
 type terminalOutput struct{ t *Terminal }
 
-func (o terminalOutput) total() int64                        { return o.t.ring.total() }
-func (o terminalOutput) text() (text string, truncated bool) { return o.t.ring.last(o.t.limit) }
+func (o terminalOutput) Total() int64                        { return o.t.ring.total() }
+func (o terminalOutput) Text() (text string, truncated bool) { return o.t.ring.last(o.t.limit) }
 
-func (o terminalOutput) window(raw []byte, known int64, size int) outputWindow {
+func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
 	return o.t.ring.window(raw, o.t.limit, known, size)
 }
 
-func (o terminalOutput) exitStatus() []byte {
+func (o terminalOutput) ExitStatus() []byte {
 	if status := o.t.exitStatusIfEnded(); status != nil {
 		return appendStatus(nil, *status)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 const (
@@ -166,7 +168,7 @@ func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 
 // window is what last would show of the output so far, as it was written: its first size bytes, and those after the offset known.
 // It appends to raw, which is empty.
-func (r *ringBuffer) window(raw []byte, limit, known int64, size int) outputWindow {
+func (r *ringBuffer) window(raw []byte, limit, known int64, size int) wire.Window {
 	r.mu.Lock()
 	first := r.end - min(r.end, limit+2*contextBytes)
 	from := max(first, known)
@@ -176,18 +178,18 @@ func (r *ringBuffer) window(raw []byte, limit, known int64, size int) outputWind
 	final := r.finalLocked()
 	r.mu.Unlock()
 
-	w := outputWindow{head: raw[:head], news: raw[head:], raw: raw}
+	w := wire.Window{Head: raw[:head], News: raw[head:], Raw: raw}
 	if !final {
-		w.news = w.news[:len(w.news)-unfinished(string(w.news[max(0, len(w.news)-utf8.UTFMax):]))]
+		w.News = w.News[:len(w.News)-unfinished(string(w.News[max(0, len(w.News)-utf8.UTFMax):]))]
 	}
-	w.end = from + int64(len(w.news))
-	w.start = max(first, w.end-limit)
-	context := string(w.head[:min(len(w.head), 4*contextBytes)])
-	for w.start < w.end && !startsCharacter(context, int(w.start-first)) {
-		w.start++
+	w.End = from + int64(len(w.News))
+	w.Start = max(first, w.End-limit)
+	context := string(w.Head[:min(len(w.Head), 4*contextBytes)])
+	for w.Start < w.End && !startsCharacter(context, int(w.Start-first)) {
+		w.Start++
 	}
-	w.head = w.head[w.start-first:]
-	w.news = w.news[max(0, w.start-from):]
+	w.Head = w.Head[w.Start-first:]
+	w.News = w.News[max(0, w.Start-from):]
 	return w
 }
 

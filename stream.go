@@ -9,6 +9,8 @@ import (
 	"log/slog"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // Stream is a jsonrpc2.ObjectStream for ACP over any connection. Whatever the peer writes, the connection goes on: a line
@@ -22,13 +24,13 @@ import (
 //
 // ReadObject is for one goroutine; WriteObject and Close may be called concurrently with everything.
 type Stream struct {
-	lines   *lines
+	lines   *wire.Lines
 	limit   int
 	skipped func(SkippedLine)
 
 	// serve takes a request or notification that jsonrpc2 is not to get, and reports whether it did. Nil: jsonrpc2 gets
 	// all.
-	serve func(message) (taken bool)
+	serve func(wire.Message) (taken bool)
 }
 
 var _ jsonrpc2.ObjectStream = (*Stream)(nil)
@@ -79,7 +81,7 @@ func NewStream(conn io.ReadWriteCloser, options ...StreamOption) *Stream {
 			option(s)
 		}
 	}
-	s.lines = newLines(conn, s.limit, s.skip, invalidMessage)
+	s.lines = wire.NewLines(conn, s.limit, s.skip, invalidMessage)
 	return s
 }
 
@@ -88,30 +90,40 @@ func logSkippedLine(l SkippedLine) {
 }
 
 // skip hands a line to the hook. A panic of the hook is logged.
-func (s *Stream) skip(text []byte, size int64, f *fault) {
-	l := SkippedLine{Text: text, Bytes: size, Reason: f.reason, Code: f.code}
+func (s *Stream) skip(text []byte, size int64, f *wire.Fault) {
+	l := SkippedLine{Text: text, Bytes: size, Reason: f.Reason, Code: f.Code}
 	callHook("WithSkippedLines", func() { s.skipped(l) })
 }
 
 // ReadObject reads the next line that is a JSON-RPC message into v. When the connection is at its end it returns io.EOF.
 func (s *Stream) ReadObject(v any) error {
 	for {
-		m, err := s.lines.read()
+		m, err := s.lines.Read()
 		if err != nil {
 			return err
 		}
-		if m.method != "" && s.serve != nil && s.serve(m) {
+		if m.Method != "" && s.serve != nil && s.serve(m) {
 			continue
 		}
 		if into, ok := v.(json.Unmarshaler); ok {
-			return into.UnmarshalJSON(m.line)
+			return into.UnmarshalJSON(m.Line)
 		}
-		return json.Unmarshal(m.line, v)
+		return json.Unmarshal(m.Line, v)
 	}
 }
 
 // WriteObject writes v as one line.
-func (s *Stream) WriteObject(v any) error { return s.lines.writeObject(v) }
+func (s *Stream) WriteObject(v any) error { return s.lines.WriteObject(v) }
 
 // Close closes the connection.
-func (s *Stream) Close() error { return s.lines.close() }
+func (s *Stream) Close() error { return s.lines.Close() }
+
+// JoinStdio makes one connection of an agent's standard output, which is read from, and its standard input, which is
+// written to: what exec.Cmd's StdoutPipe and StdinPipe return. On Linux, macOS and the BSDs a Stream over such pipes
+// answers short requests without a goroutine for each.
+//
+// Closing it closes both, and what waits in a Read or Write of a pipe returns. It may be used as its two halves may.
+// A nil half is one that is at its end.
+func JoinStdio(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
+	return wire.Join(stdout, stdin)
+}

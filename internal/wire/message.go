@@ -1,4 +1,4 @@
-package acpterm
+package wire
 
 // What a line of the connection is: a message that jsonrpc2 can take, or what is wrong with it. It looks closely,
 // because jsonrpc2 ends the connection for a line that it cannot decode, and answers some ids with others. It knows
@@ -16,36 +16,36 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// fault is what is wrong with a line, and what JSON-RPC says to answer (https://www.jsonrpc.org/specification#error_object).
-type fault struct {
-	reason string
-	code   int64 // 0: no answer. A response must not be answered, or two peers would go on for ever
+// Fault is what is wrong with a line, and what JSON-RPC says to answer (https://www.jsonrpc.org/specification#error_object).
+type Fault struct {
+	Reason string
+	Code   int64 // 0: no answer. A response must not be answered, or two peers would go on for ever
 }
 
 var (
-	faultEmpty         = &fault{"is empty", 0}
-	faultTooLong       = &fault{"is longer than the limit", jsonrpc2.CodeInvalidRequest}
-	faultNotJSON       = &fault{"is not JSON", jsonrpc2.CodeParseError}
-	faultBatch         = &fault{"is an array; ACP has no batches", jsonrpc2.CodeInvalidRequest}
-	faultNotObject     = &fault{"is JSON and no object", jsonrpc2.CodeInvalidRequest}
-	faultNoMessage     = &fault{"is neither request nor response", jsonrpc2.CodeInvalidRequest}
-	faultBoth          = &fault{"is request and response at once", jsonrpc2.CodeInvalidRequest}
-	faultMember        = &fault{"has a member twice, or spelt in another case", jsonrpc2.CodeInvalidRequest}
-	faultMethod        = &fault{"has a method that is no string", jsonrpc2.CodeInvalidRequest}
-	faultID            = &fault{"has an id that is neither string nor number", jsonrpc2.CodeInvalidRequest}
-	faultLongID        = &fault{"has an id of more than 1024 bytes", jsonrpc2.CodeInvalidRequest}
-	faultResponse      = &fault{"is a response that cannot be read", 0}
-	faultStrayResponse = &fault{"is a response to no request", 0}
+	faultEmpty         = &Fault{"is empty", 0}
+	faultTooLong       = &Fault{"is longer than the limit", jsonrpc2.CodeInvalidRequest}
+	faultNotJSON       = &Fault{"is not JSON", jsonrpc2.CodeParseError}
+	faultBatch         = &Fault{"is an array; ACP has no batches", jsonrpc2.CodeInvalidRequest}
+	faultNotObject     = &Fault{"is JSON and no object", jsonrpc2.CodeInvalidRequest}
+	faultNoMessage     = &Fault{"is neither request nor response", jsonrpc2.CodeInvalidRequest}
+	faultBoth          = &Fault{"is request and response at once", jsonrpc2.CodeInvalidRequest}
+	faultMember        = &Fault{"has a member twice, or spelt in another case", jsonrpc2.CodeInvalidRequest}
+	faultMethod        = &Fault{"has a method that is no string", jsonrpc2.CodeInvalidRequest}
+	faultID            = &Fault{"has an id that is neither string nor number", jsonrpc2.CodeInvalidRequest}
+	faultLongID        = &Fault{"has an id of more than 1024 bytes", jsonrpc2.CodeInvalidRequest}
+	faultResponse      = &Fault{"is a response that cannot be read", 0}
+	faultStrayResponse = &Fault{"is a response to no request", 0}
 )
 
-// appendResult appends the line that answers a request with a result: its id as it goes on the wire, and the result as JSON.
-func appendResult(to, id, result []byte) []byte {
+// AppendResult appends the line that answers a request with a result: its id as it goes on the wire, and the result as JSON.
+func AppendResult(to, id, result []byte) []byte {
 	to = append(appendResponseID(to, id), `"result":`...)
 	return append(append(to, result...), "}\n"...)
 }
 
-// appendError appends the line that answers a request with an error. id is as it goes on the wire; empty for null.
-func appendError(to, id []byte, e *jsonrpc2.Error) []byte {
+// AppendError appends the line that answers a request with an error. id is as it goes on the wire; empty for null.
+func AppendError(to, id []byte, e *jsonrpc2.Error) []byte {
 	encoded, err := json.Marshal(e)
 	if err != nil {
 		panic(err) // its data was made by this package's
@@ -62,12 +62,12 @@ func appendResponseID(to, id []byte) []byte {
 	return append(append(append(to, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
-// message is a line that jsonrpc2 can take: whatever parseMessage returns, it decodes without an error.
-type message struct {
-	line   []byte // with an id that jsonrpc2 would not give back as it came in a form that it does
-	method string // empty: a response
-	id     []byte // a request's as it came; nil: a notification
-	params []byte // likewise; nil: there are none
+// Message is a line that jsonrpc2 can take: whatever Parse returns, it decodes without an error.
+type Message struct {
+	Line   []byte // with an id that jsonrpc2 would not give back as it came in a form that it does
+	Method string // empty: a response
+	ID     []byte // a request's as it came; nil: a notification
+	Params []byte // likewise; nil: there are none
 }
 
 // maxIDBytes is how long a request's id may be. Ids are held until there is an answer, which many requests may wait
@@ -88,18 +88,18 @@ const (
 // span is where a member's value is in a line; the zero span is a member that is not there.
 type span struct{ from, to int }
 
-// parseMessage says what a line is: a message, or what is wrong with it. With a fault the message has the id to answer with,
+// Parse says what a line is: a message, or what is wrong with it. With a fault the message has the id to answer with,
 // if the line has one; and if the line answers a request of ours, it is a response that says so, so that its caller does not wait.
-func parseMessage(line []byte) (message, *fault) {
+func Parse(line []byte) (Message, *Fault) {
 	switch {
 	case len(line) == 0:
-		return message{}, faultEmpty
+		return Message{}, faultEmpty
 	case !json.Valid(line):
-		return message{}, faultNotJSON
+		return Message{}, faultNotJSON
 	case line[0] == '[':
-		return message{}, faultBatch
+		return Message{}, faultBatch
 	case line[0] != '{':
-		return message{}, faultNotObject
+		return Message{}, faultNotObject
 	}
 	var members [len(memberNames)]span
 	for name, value := range eachMember(line) {
@@ -108,7 +108,7 @@ func parseMessage(line []byte) (message, *fault) {
 				members[i] = value
 				break
 			} else if bytes.EqualFold(name, []byte(known)) {
-				return message{}, faultMember
+				return Message{}, faultMember
 			}
 		}
 	}
@@ -117,20 +117,20 @@ func parseMessage(line []byte) (message, *fault) {
 	isResponse := has(memberResult) || has(memberError)
 	switch {
 	case has(memberMethod) && isResponse:
-		return message{}, faultBoth
+		return Message{}, faultBoth
 	case isResponse:
 		return parseResponse(line, value(memberID), value(memberResult), value(memberError))
 	case !has(memberMethod):
-		return message{}, faultNoMessage
+		return Message{}, faultNoMessage
 	}
 	taken, id := line, []byte(nil)
 	if has(memberID) {
 		if len(value(memberID)) > maxIDBytes {
-			return message{}, faultLongID
+			return Message{}, faultLongID
 		}
 		asTaken, ok := takenID(value(memberID))
 		if !ok {
-			return message{}, faultID
+			return Message{}, faultID
 		}
 		id = value(memberID)
 		if asTaken != nil {
@@ -139,19 +139,19 @@ func parseMessage(line []byte) (message, *fault) {
 	}
 	method, isString := stringOf(value(memberMethod))
 	if !isString {
-		return message{id: id}, faultMethod
+		return Message{ID: id}, faultMethod
 	}
-	return message{taken, method, id, value(memberParams)}, nil
+	return Message{taken, method, id, value(memberParams)}, nil
 }
 
-// parseResponse is parseMessage for a response.
-func parseResponse(line, id, result, failure []byte) (message, *fault) {
+// parseResponse is Parse for a response.
+func parseResponse(line, id, result, failure []byte) (Message, *Fault) {
 	if len(id) == 0 || string(id) == "null" {
-		return message{}, faultStrayResponse
+		return Message{}, faultStrayResponse
 	}
 	decoded, ok := decodedID(id)
 	if !ok {
-		return message{}, faultStrayResponse
+		return Message{}, faultStrayResponse
 	}
 	// jsonrpc2 decodes both into any, which has no room for every number, and the error into its own type.
 	var e *jsonrpc2.Error
@@ -163,13 +163,13 @@ func parseResponse(line, id, result, failure []byte) (message, *fault) {
 	if len(failure) > 0 && json.Unmarshal(failure, &e) != nil || len(result) == 0 && e == nil {
 		return unreadableResponse(decoded), faultResponse
 	}
-	return message{line: line}, nil
+	return Message{Line: line}, nil
 }
 
-func unreadableResponse(id jsonrpc2.ID) message {
+func unreadableResponse(id jsonrpc2.ID) Message {
 	encoded, _ := id.MarshalJSON()
-	return message{line: appendError(nil, encoded,
-		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.reason})}
+	return Message{Line: AppendError(nil, encoded,
+		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.Reason})}
 }
 
 // rawID marks an id of ours for jsonrpc2, which stands for what follows as it came. jsonrpc2 has room for strings and
@@ -198,8 +198,8 @@ func takenID(id []byte) (taken []byte, ok bool) {
 	return taken, true
 }
 
-// requestID is the id that jsonrpc2 has for a request which came with this one. raw may be anything.
-func requestID(raw []byte) (id jsonrpc2.ID, ok bool) {
+// RequestID is the id that jsonrpc2 has for a request which came with this one. raw may be anything.
+func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return id, false
@@ -223,8 +223,8 @@ func decodedID(encoded []byte) (id jsonrpc2.ID, ok bool) {
 	return id, err == nil
 }
 
-// wireID is an id of jsonrpc2's as it goes on the wire.
-func wireID(id jsonrpc2.ID) []byte {
+// WireID is an id of jsonrpc2's as it goes on the wire.
+func WireID(id jsonrpc2.ID) []byte {
 	if raw, wrapped := strings.CutPrefix(id.Str, rawID); wrapped {
 		return []byte(raw)
 	}

@@ -1,4 +1,4 @@
-package acpterm
+package wire
 
 // Writing only as much as can be written without waiting, where a connection can do that.
 

@@ -1,4 +1,4 @@
-package acpterm
+package wire
 
 import "syscall"
 

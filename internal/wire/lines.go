@@ -1,4 +1,4 @@
-package acpterm
+package wire
 
 // ACP's framing (https://agentclientprotocol.com/protocol/v1/transports): one JSON object a line, UTF-8.
 
@@ -17,18 +17,18 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// lines reads and writes the messages of a connection, one a line. A line that is no message is answered, where JSON-RPC has an
+// Lines reads and writes the messages of a connection, one a line. A line that is no message is answered, where JSON-RPC has an
 // answer for it (-32700 or -32600), and skipped.
 //
-// read is for one goroutine; everything else may be called concurrently.
-type lines struct {
+// Read is for one goroutine; everything else may be called concurrently.
+type Lines struct {
 	conn    io.ReadWriteCloser
 	try     tryWriter // nil: every write may wait
 	limit   int
-	skipped func(text []byte, size int64, f *fault)
-	errorOf func(*fault) *jsonrpc2.Error
+	skipped func(text []byte, size int64, f *Fault)
+	errorOf func(*Fault) *jsonrpc2.Error
 
-	// For read alone.
+	// For Read alone.
 	reader *bufio.Reader
 	line   []byte // the last line, if it was longer than the reader's buffer
 
@@ -37,7 +37,7 @@ type lines struct {
 
 	mu       sync.Mutex
 	replies  [][]byte       // error replies with an id that are to be written, at most maxReplies
-	nullIDs  map[*fault]int // how many without one are to be written, for each fault
+	nullIDs  map[*Fault]int // how many without one are to be written, for each fault
 	flushing bool           // there is a goroutine that writes them
 }
 
@@ -48,49 +48,49 @@ const maxReplies = 1000
 // readerSize is how long a line can be without being copied.
 const readerSize = 64 << 10
 
-// newLines returns the lines of a connection. A nil connection is one that has ended. A line over limit bytes is skipped, without
+// NewLines returns the lines of a connection. A nil connection is one that has ended. A line over limit bytes is skipped, without
 // being held in memory. skipped is called with each line that is skipped, before the next one is read; text is valid until it returns,
 // and of a line over the limit the beginning. errorOf is what a fault is answered with.
-func newLines(
+func NewLines(
 	conn io.ReadWriteCloser, limit int,
-	skipped func(text []byte, size int64, f *fault), errorOf func(*fault) *jsonrpc2.Error,
-) *lines {
+	skipped func(text []byte, size int64, f *Fault), errorOf func(*Fault) *jsonrpc2.Error,
+) *Lines {
 	if conn == nil {
 		conn = endedConn{}
 	}
-	return &lines{
+	return &Lines{
 		conn: conn, try: newTryWriter(conn), limit: limit, skipped: skipped, errorOf: errorOf,
-		reader: bufio.NewReaderSize(conn, readerSize), nullIDs: make(map[*fault]int),
+		reader: bufio.NewReaderSize(conn, readerSize), nullIDs: make(map[*Fault]int),
 	}
 }
 
-// read returns the next message, valid until the next call. At the connection's end its error is io.EOF.
-func (l *lines) read() (message, error) {
+// Read returns the next message, valid until the next call. At the connection's end its error is io.EOF.
+func (l *Lines) Read() (Message, error) {
 	for {
 		text, size, err := l.readLine()
 		text = bytes.TrimSpace(text)
-		m, f := message{}, faultTooLong
+		m, f := Message{}, faultTooLong
 		if size <= int64(l.limit) {
-			m, f = parseMessage(text)
+			m, f = Parse(text)
 		}
 		if f != nil && (err == nil || len(text) > 0) {
-			if err == nil && f.code != 0 {
-				l.queueErrorReply(f, m.id)
+			if err == nil && f.Code != 0 {
+				l.queueErrorReply(f, m.ID)
 			}
 			l.skipped(text, size, f)
 		}
-		if m.line != nil {
+		if m.Line != nil {
 			return m, nil
 		}
 		if err != nil {
-			return message{}, err
+			return Message{}, err
 		}
 	}
 }
 
 // readLine returns the next line, valid until the next call, and its size without its end. Of a line that is longer than
 // the limit it returns the beginning.
-func (l *lines) readLine() (text []byte, size int64, err error) {
+func (l *Lines) readLine() (text []byte, size int64, err error) {
 	if cap(l.line) > 1<<20 {
 		l.line = nil // what one long line took is given back
 	}
@@ -131,11 +131,11 @@ func firstOf(n int, line, piece []byte) []byte {
 }
 
 // queueErrorReply has a fault answered by another goroutine than the one that reads: a peer may write for long before it reads.
-func (l *lines) queueErrorReply(f *fault, id []byte) {
+func (l *Lines) queueErrorReply(f *Fault, id []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(id) > 0 && len(l.replies) < maxReplies {
-		l.replies = append(l.replies, appendError(nil, id, l.errorOf(f)))
+		l.replies = append(l.replies, AppendError(nil, id, l.errorOf(f)))
 	} else {
 		l.nullIDs[f]++
 	}
@@ -146,18 +146,18 @@ func (l *lines) queueErrorReply(f *fault, id []byte) {
 }
 
 // flush writes error replies until none is left.
-func (l *lines) flush() {
+func (l *Lines) flush() {
 	for {
 		reply := l.nextErrorReply()
 		if reply == nil {
 			return
 		}
-		l.write(reply) // after an error nothing can be read either, which read's caller sees
+		l.Write(reply) // after an error nothing can be read either, which Read's caller sees
 	}
 }
 
 // nextErrorReply takes one from the queue; nil if it is empty.
-func (l *lines) nextErrorReply() []byte {
+func (l *Lines) nextErrorReply() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.replies) > 0 {
@@ -169,29 +169,29 @@ func (l *lines) nextErrorReply() []byte {
 		if l.nullIDs[f]--; l.nullIDs[f] == 0 {
 			delete(l.nullIDs, f)
 		}
-		return appendError(nil, nil, l.errorOf(f))
+		return AppendError(nil, nil, l.errorOf(f))
 	}
 	l.replies, l.flushing = nil, false
 	return nil
 }
 
-// writeObject writes v as one line.
-func (l *lines) writeObject(v any) error {
+// WriteObject writes v as one line.
+func (l *Lines) WriteObject(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return l.write(append(unwrapID(line), '\n'))
+	return l.Write(append(unwrapID(line), '\n'))
 }
 
-// write writes a line.
-func (l *lines) write(line []byte) error {
-	return l.writePieces(func(write func([]byte) error) error { return write(line) })
+// Write writes a line.
+func (l *Lines) Write(line []byte) error {
+	return l.WritePieces(func(write func([]byte) error) error { return write(line) })
 }
 
-// writePieces writes a line that comes in pieces. If it comes to its end too soon, nothing can be written any more:
+// WritePieces writes a line that comes in pieces. If it comes to its end too soon, nothing can be written any more:
 // another line must not begin in the middle of one.
-func (l *lines) writePieces(line func(write func([]byte) error) error) error {
+func (l *Lines) WritePieces(line func(write func([]byte) error) error) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if l.broken != nil {
@@ -209,9 +209,9 @@ func (l *lines) writePieces(line func(write func([]byte) error) error) error {
 	return err
 }
 
-// tryWrite writes a line if that can be done without waiting, and reports whether it is done with it. If the peer takes
+// TryWrite writes a line if that can be done without waiting, and reports whether it is done with it. If the peer takes
 // only a part, the rest follows in a goroutine of its own.
-func (l *lines) tryWrite(line []byte) (done bool) {
+func (l *Lines) TryWrite(line []byte) (done bool) {
 	if l.try == nil || !l.writing.TryLock() {
 		return false
 	}
@@ -230,5 +230,5 @@ func (l *lines) tryWrite(line []byte) (done bool) {
 	return true
 }
 
-// close closes the connection.
-func (l *lines) close() error { return l.conn.Close() }
+// Close closes the connection.
+func (l *Lines) Close() error { return l.conn.Close() }

@@ -1,4 +1,4 @@
-package acpterm
+package wire
 
 // An agent's standard input and output as the one connection that they are.
 
@@ -8,13 +8,8 @@ import (
 	"os"
 )
 
-// JoinStdio makes one connection of an agent's standard output, which is read from, and its standard input, which is
-// written to: what exec.Cmd's StdoutPipe and StdinPipe return. On Linux, macOS and the BSDs a Stream over such pipes
-// answers short requests without a goroutine for each.
-//
-// Closing it closes both, and what waits in a Read or Write of a pipe returns. It may be used as its two halves may.
-// A nil half is one that is at its end.
-func JoinStdio(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
+// Join makes one connection of what is read from and what is written to. A nil half is one that is at its end.
+func Join(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
 	if stdout == nil {
 		stdout = endedConn{}
 	}

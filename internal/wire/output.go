@@ -1,4 +1,4 @@
-package acpterm
+package wire
 
 // The response to a poll as JSON: output is escaped once, and what was escaped for one poll is kept for the next.
 
@@ -29,33 +29,33 @@ const (
 	markEvery = 4 << 10
 )
 
-// polledOutput is an output at absolute offsets, of which polls show the end. It is comparable; equal ones are the same output.
-type polledOutput interface {
-	// total is how many bytes there are so far.
-	total() int64
-	// text is what a poll shows: the last bytes as valid UTF-8, and whether there are bytes before them.
-	text() (text string, truncated bool)
-	// window is what text would show of the output so far, as it was written. It appends to raw, which is empty.
-	window(raw []byte, known int64, size int) outputWindow
-	// exitStatus is how the command ended, as JSON; nil while it runs. All that the command wrote is in a text or window that is
+// Output is an output at absolute offsets, of which polls show the end. It is comparable; equal ones are the same output.
+type Output interface {
+	// Total is how many bytes there are so far.
+	Total() int64
+	// Text is what a poll shows: the last bytes as valid UTF-8, and whether there are bytes before them.
+	Text() (text string, truncated bool)
+	// Window is what Text would show of the output so far, as it was written. It appends to raw, which is empty.
+	Window(raw []byte, known int64, size int) Window
+	// ExitStatus is how the command ended, as JSON; nil while it runs. All that the command wrote is in a Text or Window that is
 	// read later.
-	exitStatus() []byte
+	ExitStatus() []byte
 }
 
-// outputWindow is what a poll shows of an output. If it is valid UTF-8 the response has exactly these bytes.
-type outputWindow struct {
-	start, end int64  // offsets of the first byte, which begins a character, and after the last
-	head       []byte // the first size bytes, or all
-	news       []byte // those that are not known: from the offset known on, or from start if that is later
-	raw        []byte // holds head and news, for the next call
+// Window is what a poll shows of an output. If it is valid UTF-8 the response has exactly these bytes.
+type Window struct {
+	Start, End int64  // offsets of the first byte, which begins a character, and after the last
+	Head       []byte // the first size bytes, or all
+	News       []byte // those that are not known: from the offset known on, or from start if that is later
+	Raw        []byte // holds Head and News, for the next call
 }
 
-// outputCache makes the responses to the polls of one connection.
-type outputCache struct {
-	raw []byte // reply's, from one poll to the next
+// Cache makes the responses to the polls of one connection.
+type Cache struct {
+	raw []byte // Reply's, from one poll to the next
 
 	mu      sync.Mutex
-	outputs []*escapedOutput // the one polled last comes last; the one that reply works on is not among them
+	outputs []*escapedOutput // the one polled last comes last; the one that Reply works on is not among them
 }
 
 // appendPollHead appends what stands before the output's text in the response to a poll.
@@ -72,24 +72,24 @@ func appendPollTail(to []byte, truncated bool, exitStatus []byte) []byte {
 	return append(to, "}}\n"...)
 }
 
-// shortReply returns the line that answers a poll with this id, if the output is short; nil if it is not.
-func shortReply(o polledOutput, id []byte) []byte {
-	if o.total() > shortOutput {
+// ShortReply returns the line that answers a poll with this id, if the output is short; nil if it is not.
+func ShortReply(o Output, id []byte) []byte {
+	if o.Total() > shortOutput {
 		return nil
 	}
-	status := o.exitStatus() // before the text, which is complete then
-	text, truncated := o.text()
+	status := o.ExitStatus() // before the text, which is complete then
+	text, truncated := o.Text()
 	line := make([]byte, 0, len(text)+len(text)/4+len(status)+128)
 	return appendPollTail(appendEscaped(appendPollHead(line, id), []byte(text)), truncated, status)
 }
 
-// reply writes the line that answers a poll with this id, in pieces, the first ones before the last ones are escaped.
+// Reply writes the line that answers a poll with this id, in pieces, the first ones before the last ones are escaped.
 // It is for one goroutine at a time.
-func (c *outputCache) reply(o polledOutput, id []byte, write func([]byte) error) error {
-	if line := shortReply(o, id); line != nil {
+func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
+	if line := ShortReply(o, id); line != nil {
 		return write(line)
 	}
-	status := o.exitStatus() // before the window, which is complete then
+	status := o.ExitStatus() // before the window, which is complete then
 	e := c.take(o)
 	defer c.keep(e)
 	head := appendPollHead(nil, id)
@@ -111,7 +111,7 @@ func (c *outputCache) reply(o polledOutput, id []byte, write func([]byte) error)
 }
 
 // take returns an escaped output as the last poll left it.
-func (c *outputCache) take(o polledOutput) *escapedOutput {
+func (c *Cache) take(o Output) *escapedOutput {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.outputs, func(e *escapedOutput) bool { return e.output == o })
@@ -124,7 +124,7 @@ func (c *outputCache) take(o polledOutput) *escapedOutput {
 }
 
 // keep keeps an escaped output for the next poll. If there are too many, those that were polled longest ago go.
-func (c *outputCache) keep(e *escapedOutput) {
+func (c *Cache) keep(e *escapedOutput) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outputs = append(c.outputs, e)
@@ -138,8 +138,8 @@ func (c *outputCache) keep(e *escapedOutput) {
 	}
 }
 
-// forget removes an output that is not polled any more.
-func (c *outputCache) forget(o polledOutput) {
+// Forget removes an output that is not polled any more.
+func (c *Cache) Forget(o Output) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outputs = slices.DeleteFunc(c.outputs, func(e *escapedOutput) bool { return e.output == o })
@@ -148,7 +148,7 @@ func (c *outputCache) forget(o polledOutput) {
 // escapedOutput is the end of an output, escaped. It grows at its end as the output does. Its beginning moves from mark to mark;
 // the bytes between the first one shown and the next mark are escaped for each poll.
 type escapedOutput struct {
-	output polledOutput
+	output Output
 
 	json  []byte
 	marks []mark // ascending; none if the output cannot be escaped piece by piece
@@ -172,41 +172,41 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	if len(e.marks) > 0 {
 		known = e.end
 	}
-	w := e.output.window(raw, known, markEvery)
-	if w.start == e.from && w.end == e.to {
+	w := e.output.Window(raw, known, markEvery)
+	if w.Start == e.from && w.End == e.to {
 		emit(e.lead)
 		emit(e.body)
-		return w.raw
+		return w.Raw
 	}
-	e.from, e.to = w.start, w.end
-	begins := len(e.marks) == 0 || w.start >= e.end // nothing of json is shown any more
+	e.from, e.to = w.Start, w.End
+	begins := len(e.marks) == 0 || w.Start >= e.end // nothing of json is shown any more
 	if begins {
-		e.json, e.marks, e.end = e.json[:0], append(e.marks[:0], mark{w.start, 0}), w.start
+		e.json, e.marks, e.end = e.json[:0], append(e.marks[:0], mark{w.Start, 0}), w.Start
 	}
 	switch {
-	case !utf8.Valid(w.news): // how much is shown depends on all of it
-		text, truncated := e.output.text()
+	case !utf8.Valid(w.News): // how much is shown depends on all of it
+		text, truncated := e.output.Text()
 		e.marks = nil
 		e.json = appendEscaped(e.json[:0], []byte(text))
 		e.lead, e.body, e.truncated = nil, e.json, truncated
 		emit(e.body)
 	case begins:
-		e.json = slices.Grow(e.json, len(w.news)+len(w.news)/4)
-		for news := w.news; len(news) > 0; {
+		e.json = slices.Grow(e.json, len(w.News)+len(w.News)/4)
+		for news := w.News; len(news) > 0; {
 			n := wholeCharacters(news, writeEvery)
 			from := len(e.json)
 			e.append(news[:n])
 			emit(e.json[from:])
 			news = news[n:]
 		}
-		e.lead, e.body, e.truncated = nil, e.json, w.start > 0
+		e.lead, e.body, e.truncated = nil, e.json, w.Start > 0
 	default:
-		e.append(w.news)
+		e.append(w.News)
 		e.show(w)
 		emit(e.lead)
 		emit(e.body)
 	}
-	return w.raw
+	return w.Raw
 }
 
 // append escapes text that follows what is there, and marks it.
@@ -235,13 +235,13 @@ func wholeCharacters(text []byte, n int) int {
 }
 
 // show sets lead and body to what a window shows, and drops what lies before it.
-func (e *escapedOutput) show(w outputWindow) {
-	e.truncated = w.start > 0
-	next := sort.Search(len(e.marks), func(i int) bool { return e.marks[i].offset >= w.start })
+func (e *escapedOutput) show(w Window) {
+	e.truncated = w.Start > 0
+	next := sort.Search(len(e.marks), func(i int) bool { return e.marks[i].offset >= w.Start })
 	if next == len(e.marks) {
 		e.marks = append(e.marks, mark{e.end, len(e.json)})
 	}
-	e.lead = appendEscaped(e.lead[:0], w.head[:e.marks[next].offset-w.start])
+	e.lead = appendEscaped(e.lead[:0], w.Head[:e.marks[next].offset-w.Start])
 	if next > 1 {
 		e.marks = slices.Delete(e.marks, 0, next-1) // the last one before start stays
 		next = 1

@@ -1,6 +1,6 @@
 //go:build unix
 
-package acpterm
+package wire
 
 import (
 	"syscall"

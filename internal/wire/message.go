@@ -7,11 +7,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
 	"slices"
-	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -84,9 +80,6 @@ const (
 	memberResult = 4
 	memberError  = 5
 )
-
-// span is where a member's value is in a line; the zero span is a member that is not there.
-type span struct{ from, to int }
 
 // Parse says what a line is: a message, or what is wrong with it. With a fault the message has the id to answer with,
 // if the line has one; and if the line answers a request of ours, it is a response that says so, so that its caller does not wait.
@@ -170,162 +163,4 @@ func unreadableResponse(id jsonrpc2.ID) Message {
 	encoded, _ := id.MarshalJSON()
 	return Message{Line: AppendError(nil, encoded,
 		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.Reason})}
-}
-
-// rawID marks an id of ours for jsonrpc2, which stands for what follows as it came. jsonrpc2 has room for strings and
-// for whole numbers of 64 bits, gives negative ones back as others, and ends the connection for the rest.
-const rawID = "raw-id:"
-
-// takenID returns the id that jsonrpc2 shall see in place of one that came, nil if it is good as it is; not ok if it
-// is no id.
-func takenID(id []byte) (taken []byte, ok bool) {
-	switch c := id[0]; {
-	case c == '"':
-		text, _ := stringOf(id)
-		lost := strings.ContainsRune(text, utf8.RuneError) &&
-			(!utf8.Valid(id) || bytes.Contains(bytes.ToLower(id), []byte(`\ud`))) // half of a surrogate pair
-		if !lost && !strings.HasPrefix(text, rawID) {
-			return nil, true
-		}
-	case '0' <= c && c <= '9':
-		if _, err := strconv.ParseInt(string(id), 10, 64); err == nil {
-			return nil, true
-		}
-	case c != '-':
-		return nil, false
-	}
-	taken, _ = json.Marshal(rawID + string(bytes.ToValidUTF8(id, []byte(string(utf8.RuneError)))))
-	return taken, true
-}
-
-// RequestID is the id that jsonrpc2 has for a request which came with this one. raw may be anything.
-func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		return id, false
-	}
-	taken, ok := takenID(raw)
-	switch {
-	case taken != nil:
-		return decodedID(taken)
-	case raw[0] == '"':
-		id.Str, id.IsString = stringOf(raw)
-		return id, id.IsString
-	}
-	var err error
-	id.Num, err = strconv.ParseUint(string(raw), 10, 64)
-	return id, ok && err == nil
-}
-
-// decodedID is an id as jsonrpc2 reads it.
-func decodedID(encoded []byte) (id jsonrpc2.ID, ok bool) {
-	err := json.Unmarshal(encoded, &id)
-	return id, err == nil
-}
-
-// WireID is an id of jsonrpc2's as it goes on the wire.
-func WireID(id jsonrpc2.ID) []byte {
-	if raw, wrapped := strings.CutPrefix(id.Str, rawID); wrapped {
-		return []byte(raw)
-	}
-	encoded, _ := id.MarshalJSON()
-	return encoded
-}
-
-// unwrapID puts an id that takenID has replaced back into a line that jsonrpc2 made. Its responses begin with the id.
-func unwrapID(line []byte) []byte {
-	const before = `{"id":`
-	if !bytes.HasPrefix(line, []byte(before+`"`+rawID)) {
-		return line
-	}
-	end := len(before) + skipString(line[len(before):])
-	var text string
-	json.Unmarshal(line[len(before):end], &text)
-	return slices.Concat([]byte(before), []byte(strings.TrimPrefix(text, rawID)), line[end:])
-}
-
-// eachMember goes through the members of an object. data is valid JSON and begins with "{".
-func eachMember(data []byte) iter.Seq2[[]byte, span] {
-	return func(yield func([]byte, span) bool) {
-		for at := 1; ; at++ { // data[at] is after "{" or ","
-			at += skipSpace(data[at:])
-			if data[at] == '}' {
-				return
-			}
-			end := at + skipString(data[at:])
-			name := data[at+1 : end-1]
-			if bytes.IndexByte(name, '\\') >= 0 {
-				text, _ := stringOf(data[at:end])
-				name = []byte(text)
-			}
-			at = end + skipSpace(data[end:]) + 1 // ":"
-			at += skipSpace(data[at:])
-			end = at + skipValue(data[at:])
-			if !yield(name, span{at, end}) {
-				return
-			}
-			at = end + skipSpace(data[end:])
-			if data[at] == '}' {
-				return
-			}
-		}
-	}
-}
-
-// stringOf is the text of a JSON string; not ok if the value is something else. It takes what encoding/json takes, and
-// most strings more quickly.
-func stringOf(value []byte) (text string, ok bool) {
-	if len(value) == 0 || value[0] != '"' {
-		return "", false
-	}
-	if inside := value[1 : len(value)-1]; bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
-		return string(inside), true
-	}
-	var decoded string // not text, which would be put on the heap for those above too
-	err := json.Unmarshal(value, &decoded)
-	return decoded, err == nil
-}
-
-// The skip functions return how long what valid JSON begins with is.
-
-func skipSpace(data []byte) int {
-	n := 0
-	for n < len(data) && (data[n] == ' ' || data[n] == '\t' || data[n] == '\r' || data[n] == '\n') {
-		n++
-	}
-	return n
-}
-
-func skipString(data []byte) int {
-	for n := 1; ; n++ {
-		switch data[n] {
-		case '\\':
-			n++
-		case '"':
-			return n + 1
-		}
-	}
-}
-
-func skipValue(data []byte) int {
-	depth := 0
-	for n := 0; ; n++ {
-		switch data[n] {
-		case '"':
-			n += skipString(data[n:]) - 1
-		case '{', '[':
-			depth++
-			continue
-		case '}', ']':
-			depth--
-		default:
-			if depth == 0 {
-				return n + bytes.IndexAny(data[n:], ",}] \t\r\n")
-			}
-			continue
-		}
-		if depth == 0 {
-			return n + 1
-		}
-	}
 }

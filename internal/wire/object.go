@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"iter"
+	"unicode/utf8"
 )
 
 // FieldError says what is wrong with a property: its path, such as "cwd" or "env[2].name", and a reason. It quotes no value, which
@@ -93,5 +95,94 @@ func (o *Object) Fail(name, reason string) {
 func (o *Object) report(field, reason string) {
 	if *o.err == nil {
 		*o.err = &FieldError{field, reason}
+	}
+}
+
+// span is where a member's value is in a line; the zero span is a member that is not there.
+type span struct{ from, to int }
+
+// eachMember goes through the members of an object. data is valid JSON and begins with "{".
+func eachMember(data []byte) iter.Seq2[[]byte, span] {
+	return func(yield func([]byte, span) bool) {
+		for at := 1; ; at++ { // data[at] is after "{" or ","
+			at += skipSpace(data[at:])
+			if data[at] == '}' {
+				return
+			}
+			end := at + skipString(data[at:])
+			name := data[at+1 : end-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				text, _ := stringOf(data[at:end])
+				name = []byte(text)
+			}
+			at = end + skipSpace(data[end:]) + 1 // ":"
+			at += skipSpace(data[at:])
+			end = at + skipValue(data[at:])
+			if !yield(name, span{at, end}) {
+				return
+			}
+			at = end + skipSpace(data[end:])
+			if data[at] == '}' {
+				return
+			}
+		}
+	}
+}
+
+// stringOf is the text of a JSON string; not ok if the value is something else. It takes what encoding/json takes, and
+// most strings more quickly.
+func stringOf(value []byte) (text string, ok bool) {
+	if len(value) == 0 || value[0] != '"' {
+		return "", false
+	}
+	if inside := value[1 : len(value)-1]; bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
+		return string(inside), true
+	}
+	var decoded string // not text, which would be put on the heap for those above too
+	err := json.Unmarshal(value, &decoded)
+	return decoded, err == nil
+}
+
+// The skip functions return how long what valid JSON begins with is.
+
+func skipSpace(data []byte) int {
+	n := 0
+	for n < len(data) && (data[n] == ' ' || data[n] == '\t' || data[n] == '\r' || data[n] == '\n') {
+		n++
+	}
+	return n
+}
+
+func skipString(data []byte) int {
+	for n := 1; ; n++ {
+		switch data[n] {
+		case '\\':
+			n++
+		case '"':
+			return n + 1
+		}
+	}
+}
+
+func skipValue(data []byte) int {
+	depth := 0
+	for n := 0; ; n++ {
+		switch data[n] {
+		case '"':
+			n += skipString(data[n:]) - 1
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		default:
+			if depth == 0 {
+				return n + bytes.IndexAny(data[n:], ",}] \t\r\n")
+			}
+			continue
+		}
+		if depth == 0 {
+			return n + 1
+		}
 	}
 }

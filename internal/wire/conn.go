@@ -5,7 +5,9 @@ package wire
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
+	"syscall"
 )
 
 // Join makes one connection of what is read from and what is written to. A nil half is one that is at its end.
@@ -34,3 +36,22 @@ type stdio struct {
 func (s *stdio) Write(p []byte) (int, error) { return s.stdin.Write(p) }
 
 func (s *stdio) Close() error { return errors.Join(s.stdin.Close(), s.ReadCloser.Close()) }
+
+// tryWriter writes what it can without waiting, and says how many bytes that were.
+type tryWriter interface{ tryWrite(p []byte) int }
+
+// newTryWriter returns the tryWriter of a connection, nil if it has none. It goes by the types that are known: another
+// one may well have a SyscallConn, but perhaps only of what it reads from.
+func newTryWriter(conn io.ReadWriteCloser) tryWriter {
+	var writer any = conn
+	if joined, ok := conn.(*stdio); ok {
+		writer = joined.stdin
+	}
+	switch writer.(type) {
+	case *os.File, *net.TCPConn, *net.UnixConn:
+		if raw, err := writer.(syscall.Conn).SyscallConn(); err == nil {
+			return newRawWriter(raw)
+		}
+	}
+	return nil
+}

@@ -1,6 +1,6 @@
 package wire
 
-// The response to a poll as JSON: output is escaped once, and what was escaped for one poll is kept for the next.
+// Responses to polls. Output is escaped once: what was escaped for one poll is kept for the next.
 
 import (
 	"slices"
@@ -11,56 +11,59 @@ import (
 )
 
 const (
-	// shortOutput is how many bytes of output are escaped anew for each poll.
+	// shortOutput is how many bytes of output are not worth keeping escaped.
 	shortOutput = 4 << 10
-	// maxCachedOutputs is how many outputs are kept escaped. Agents poll one or two at a time.
+	// maxCachedOutputs bounds the outputs that are kept. Agents poll one or two at a time.
 	maxCachedOutputs = 8
-	// maxCachedBytes bounds the same in bytes, but for the output that was polled last.
+	// maxCachedBytes bounds their bytes. The output that was polled last is kept even if it is larger.
 	maxCachedBytes = 32 << 20
-	// maxCachedRaw bounds the buffer for bytes not escaped yet that is kept from one poll to the next.
+	// maxCachedRaw bounds the buffer for unescaped bytes that is kept between polls.
 	maxCachedRaw = 2 << 20
-	// writeEvery is how many bytes of new output are escaped before they are written, so that the peer reads them while the next
-	// are escaped.
+	// writeEvery is how many bytes of new output are escaped between two writes. The peer reads them while the next are
+	// escaped.
 	writeEvery = 64 << 10
-	// markEvery is how many bytes of output lie between two marks at most.
+	// markEvery bounds the bytes of output between two marks.
 	markEvery = 4 << 10
 )
 
-// Output is an output at absolute offsets, of which polls show the end. It is comparable; equal ones are the same output.
+// Output is the output that polls show: bytes at absolute offsets. Its type is comparable, and equal values are the
+// same output.
 type Output interface {
-	// Total is how many bytes there are so far.
+	// Total returns how many bytes were written.
 	Total() int64
-	// Text is what a poll shows: the last bytes as valid UTF-8, and whether there are bytes before them.
+	// Text returns what a poll shows: the last bytes as valid UTF-8, and whether bytes before them are left out.
 	Text() (text string, truncated bool)
-	// Window is what Text would show of the output so far, as it was written. It appends to raw, which is empty.
+	// Window returns the bytes that Text shows, as they were written: the first size of them, and those from the offset
+	// known on. It appends to raw, which is empty.
 	Window(raw []byte, known int64, size int) Window
-	// ExitStatus is how the command ended, as JSON; nil while it runs. All that the command wrote is in a Text or Window that is
-	// read later.
+	// ExitStatus returns how the command ended, as JSON; nil while it runs. Once it is not nil, Text and Window have
+	// all that the command wrote.
 	ExitStatus() []byte
 }
 
-// Window is what a poll shows of an output. If it is valid UTF-8 the response has exactly these bytes.
+// Window is a part of an output. If it is valid UTF-8, the response to a poll has exactly these bytes.
 type Window struct {
-	Start, End int64  // offsets of the first byte, which begins a character, and after the last
-	Head       []byte // the first size bytes, or all
-	News       []byte // those that are not known: from the offset known on, or from start if that is later
-	Raw        []byte // holds Head and News, for the next call
+	Start, End int64  // offsets; Start begins a character
+	Head       []byte // the bytes from Start on, at least the first size, or all
+	News       []byte // the bytes from the offset known, or from Start if that is later, to End
+	Raw        []byte // holds Head and News; for the next call
 }
 
-// Cache makes the responses to the polls of one connection.
+// Cache answers the polls of one connection. The zero value is empty. Reply is for one goroutine at a time; Forget may
+// be called concurrently.
 type Cache struct {
-	raw []byte // Reply's, from one poll to the next
+	raw []byte // for Reply alone
 
 	mu      sync.Mutex
-	outputs []*escapedOutput // the one polled last comes last; the one that Reply works on is not among them
+	outputs []*escapedOutput // the one polled last comes last; Reply takes out the one that it works on
 }
 
-// appendPollHead appends what stands before the output's text in the response to a poll.
+// appendPollHead appends the part of a poll's response before the text.
 func appendPollHead(to, id []byte) []byte {
-	return append(appendResponseID(to, id), `"result":{"output":"`...)
+	return append(appendResponse(to, id), `"result":{"output":"`...)
 }
 
-// appendPollTail appends what stands after the text.
+// appendPollTail appends the part after the text.
 func appendPollTail(to []byte, truncated bool, exitStatus []byte) []byte {
 	to = strconv.AppendBool(append(to, `","truncated":`...), truncated)
 	if exitStatus != nil {
@@ -69,24 +72,23 @@ func appendPollTail(to []byte, truncated bool, exitStatus []byte) []byte {
 	return append(to, "}}\n"...)
 }
 
-// ShortReply returns the line that answers a poll with this id, if the output is short; nil if it is not.
+// ShortReply returns the line that answers a poll, or nil if the output is long.
 func ShortReply(o Output, id []byte) []byte {
 	if o.Total() > shortOutput {
 		return nil
 	}
-	status := o.ExitStatus() // before the text, which is complete then
+	status := o.ExitStatus() // before the text
 	text, truncated := o.Text()
 	line := make([]byte, 0, len(text)+len(text)/4+len(status)+128)
 	return appendPollTail(appendEscaped(appendPollHead(line, id), []byte(text)), truncated, status)
 }
 
-// Reply writes the line that answers a poll with this id, in pieces, the first ones before the last ones are escaped.
-// It is for one goroutine at a time.
+// Reply writes the line that answers a poll, in pieces: the first are written before the last are escaped.
 func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	if line := ShortReply(o, id); line != nil {
 		return write(line)
 	}
-	status := o.ExitStatus() // before the window, which is complete then
+	status := o.ExitStatus() // before the window
 	e := c.take(o)
 	defer c.keep(e)
 	head := appendPollHead(nil, id)
@@ -107,7 +109,7 @@ func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	return err
 }
 
-// take returns an escaped output as the last poll left it.
+// take removes an output from the cache and returns it, or a new one.
 func (c *Cache) take(o Output) *escapedOutput {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +122,7 @@ func (c *Cache) take(o Output) *escapedOutput {
 	return e
 }
 
-// keep keeps an escaped output for the next poll. If there are too many, those that were polled longest ago go.
+// keep puts an output into the cache, and removes those that were polled longest ago if there are too many.
 func (c *Cache) keep(e *escapedOutput) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,35 +137,35 @@ func (c *Cache) keep(e *escapedOutput) {
 	}
 }
 
-// Forget removes an output that is not polled any more.
+// Forget removes an output from the cache.
 func (c *Cache) Forget(o Output) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outputs = slices.DeleteFunc(c.outputs, func(e *escapedOutput) bool { return e.output == o })
 }
 
-// escapedOutput is the end of an output, escaped. It grows at its end as the output does. Its beginning moves from mark to mark;
-// the bytes between the first one shown and the next mark are escaped for each poll.
+// escapedOutput is the end of an output, escaped. It grows as the output does. Its beginning moves from mark to mark;
+// the bytes from the first one shown to the next mark are escaped for each poll.
 type escapedOutput struct {
 	output Output
 
 	json  []byte
 	marks []mark // ascending; none if the output cannot be escaped piece by piece
-	end   int64  // the offset in the output after what is in json
+	end   int64  // offset in the output of the end of json
 
-	// What was shown last: the output from one offset to another, as text in two pieces. body is a part of json.
+	// What was shown last: the bytes between two offsets, escaped, in two pieces. body is a part of json.
 	from, to   int64
 	lead, body []byte
 	truncated  bool
 }
 
-// mark is where in json the byte at an offset of the output is. It begins a character.
+// mark is the place in json of the byte at an offset of the output. It begins a character.
 type mark struct {
 	offset int64
 	at     int
 }
 
-// update brings it up to date with the output, and emits the text. It reads into raw, and returns it.
+// update escapes what is new in the output, and emits all that is shown. It reads into raw, and returns it.
 func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	known := int64(0)
 	if len(e.marks) > 0 {
@@ -181,7 +183,7 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 		e.json, e.marks, e.end = e.json[:0], append(e.marks[:0], mark{w.Start, 0}), w.Start
 	}
 	switch {
-	case !utf8.Valid(w.News): // how much is shown depends on all of it
+	case !utf8.Valid(w.News): // its replacement is longer, so that less is shown
 		text, truncated := e.output.Text()
 		e.marks = nil
 		e.json = appendEscaped(e.json[:0], []byte(text))
@@ -206,7 +208,7 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	return w.Raw
 }
 
-// append escapes text that follows what is there, and marks it.
+// append escapes text that follows json, with marks.
 func (e *escapedOutput) append(text []byte) {
 	for len(text) > 0 {
 		n := wholeCharacters(text, int(markEvery-(e.end-e.marks[len(e.marks)-1].offset)))
@@ -220,7 +222,7 @@ func (e *escapedOutput) append(text []byte) {
 	}
 }
 
-// wholeCharacters is how many of the first n bytes of a text are whole characters.
+// wholeCharacters returns how many of the first n bytes of a text are whole characters.
 func wholeCharacters(text []byte, n int) int {
 	if n >= len(text) {
 		return len(text)

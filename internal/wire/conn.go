@@ -1,6 +1,6 @@
 package wire
 
-// An agent's standard input and output as the one connection that they are.
+// A connection of two halves, and writes that do not block.
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Join makes one connection of what is read from and what is written to. A nil half is one that is at its end.
+// Join returns a connection that reads from stdout and writes to stdin. A nil half has ended. Close closes both.
 func Join(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
 	if stdout == nil {
 		stdout = endedConn{}
@@ -21,7 +21,7 @@ func Join(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
 	return &stdio{stdout, stdin}
 }
 
-// endedConn is a connection that has ended.
+// endedConn is a connection that has ended, or one half of it.
 type endedConn struct{}
 
 func (endedConn) Read([]byte) (int, error)  { return 0, io.EOF }
@@ -37,11 +37,11 @@ func (s *stdio) Write(p []byte) (int, error) { return s.stdin.Write(p) }
 
 func (s *stdio) Close() error { return errors.Join(s.stdin.Close(), s.ReadCloser.Close()) }
 
-// tryWriter writes what it can without waiting, and says how many bytes that were.
+// tryWriter writes as many bytes as it can without blocking, and returns how many these are.
 type tryWriter interface{ tryWrite(p []byte) int }
 
-// newTryWriter returns the tryWriter of a connection, nil if it has none. It goes by the types that are known: another
-// one may well have a SyscallConn, but perhaps only of what it reads from.
+// newTryWriter returns the tryWriter of a connection, nil if it has none. Only known types have one: the SyscallConn of
+// another type may be that of what it reads from.
 func newTryWriter(conn io.ReadWriteCloser) tryWriter {
 	var writer any = conn
 	if joined, ok := conn.(*stdio); ok {

@@ -1,6 +1,6 @@
 package wire
 
-// Text as it stands between the quotes of a JSON string, at nearly the speed of memory.
+// Text as it stands between the quotes of a JSON string.
 
 import (
 	"encoding/binary"
@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// appendEscaped appends text as it stands between the quotes of a JSON string. The text is valid UTF-8. What JSON wants
-// escaped is, and so are U+2028 and U+2029, which end a line for some readers of lines.
+// appendEscaped appends text, which is valid UTF-8, as it stands between the quotes of a JSON string. It escapes what
+// JSON requires, and U+2028 and U+2029, which some readers take for the end of a line.
 //
-// It goes by eight bytes at a time: they are put where they belong, and what comes from the first one on that is to be
-// escaped is overwritten.
+// Most output has few bytes to escape. So eight bytes are copied at a time, and those from the first one to escape on
+// are overwritten.
 func appendEscaped(to, text []byte) []byte {
 	const step = 8
 	for len(text) >= step {
@@ -60,7 +60,7 @@ func appendEscaped(to, text []byte) []byte {
 // firstOf2028 is the first byte of U+2028, of U+2029, and of other characters of three bytes.
 const firstOf2028 = 0xE2
 
-// appendLineEnd appends the character that text begins with, escaped if it is one of the two that end a line.
+// appendLineEnd appends the first character of text, escaped if it is U+2028 or U+2029.
 func appendLineEnd(to, text []byte) []byte {
 	if text[1] == 0x80 && text[2]&^1 == 0xA8 {
 		return append(to, '\\', 'u', '2', '0', '2', hex[text[2]&15])
@@ -70,7 +70,7 @@ func appendLineEnd(to, text []byte) []byte {
 
 const hex = "0123456789abcdef"
 
-// escapes are the escape sequences of ASCII characters; the size is 0 where there is none.
+// escapes are the escape sequences of ASCII characters; the size of those without one is 0.
 var escapes = func() (all [utf8.RuneSelf]escape) {
 	for c := range byte(' ') {
 		all[c] = newEscape(fmt.Sprintf(`\u%04x`, c))
@@ -83,7 +83,7 @@ var escapes = func() (all [utf8.RuneSelf]escape) {
 	return all
 }()
 
-// escape is an escape sequence as a number, the first byte lowest, so that it can be written at once.
+// escape is an escape sequence as a little-endian number, which is written in one step.
 type escape struct {
 	bytes uint64
 	size  int
@@ -97,8 +97,8 @@ func newEscape(sequence string) (e escape) {
 	return e
 }
 
-// specialBytes sets the high bit of the first byte of eight that may have to be escaped, and none if there is none. What
-// it says of later ones does not count.
+// specialBytes sets the high bit of the first of eight bytes that may need escaping, and no bit if none does. The bits
+// of later bytes mean nothing.
 func specialBytes(eight uint64) uint64 {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	quote, backslash, line := eight^ones*'"', eight^ones*'\\', eight^ones*firstOf2028

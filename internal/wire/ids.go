@@ -1,6 +1,7 @@
 package wire
 
-// Ids that jsonrpc2 would not give back as they came.
+// Ids that jsonrpc2 would not give back as they came. It has room for strings and for whole numbers of 64 bits, gives
+// negative numbers back as others, and ends the connection at everything else. It sees a string in place of such an id.
 
 import (
 	"bytes"
@@ -13,13 +14,12 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// rawID marks an id of ours for jsonrpc2, which stands for what follows as it came. jsonrpc2 has room for strings and
-// for whole numbers of 64 bits, gives negative ones back as others, and ends the connection for the rest.
+// rawID begins an id that stands for the one that follows, as it came.
 const rawID = "raw-id:"
 
-// takenID returns the id that jsonrpc2 shall see in place of one that came, nil if it is good as it is; not ok if it
-// is no id.
-func takenID(id []byte) (taken []byte, ok bool) {
+// substituteID returns the id that jsonrpc2 gets in place of one that came, nil if it gets that one. It is not ok if
+// what came is no id.
+func substituteID(id []byte) (substitute []byte, ok bool) {
 	switch c := id[0]; {
 	case c == '"':
 		text, _ := stringOf(id)
@@ -35,20 +35,21 @@ func takenID(id []byte) (taken []byte, ok bool) {
 	case c != '-':
 		return nil, false
 	}
-	taken, _ = json.Marshal(rawID + string(bytes.ToValidUTF8(id, []byte(string(utf8.RuneError)))))
-	return taken, true
+	substitute, _ = json.Marshal(rawID + string(bytes.ToValidUTF8(id, []byte(string(utf8.RuneError)))))
+	return substitute, true
 }
 
-// RequestID is the id that jsonrpc2 has for a request which came with this one. raw may be anything.
+// RequestID returns the id that jsonrpc2 has for a request which came with this one. raw may be anything; it is not ok
+// if that is no id.
 func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return id, false
 	}
-	taken, ok := takenID(raw)
+	substitute, ok := substituteID(raw)
 	switch {
-	case taken != nil:
-		return decodedID(taken)
+	case substitute != nil:
+		return decodeID(substitute)
 	case raw[0] == '"':
 		id.Str, id.IsString = stringOf(raw)
 		return id, id.IsString
@@ -58,29 +59,28 @@ func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	return id, ok && err == nil
 }
 
-// decodedID is an id as jsonrpc2 reads it.
-func decodedID(encoded []byte) (id jsonrpc2.ID, ok bool) {
+// decodeID returns an id as jsonrpc2 decodes it.
+func decodeID(encoded []byte) (id jsonrpc2.ID, ok bool) {
 	err := json.Unmarshal(encoded, &id)
 	return id, err == nil
 }
 
-// WireID is an id of jsonrpc2's as it goes on the wire.
+// WireID returns an id of jsonrpc2's as it came.
 func WireID(id jsonrpc2.ID) []byte {
-	if raw, wrapped := strings.CutPrefix(id.Str, rawID); wrapped {
+	if raw, substituted := strings.CutPrefix(id.Str, rawID); substituted {
 		return []byte(raw)
 	}
 	encoded, _ := id.MarshalJSON()
 	return encoded
 }
 
-// unwrapID puts an id that takenID has replaced back into a line that jsonrpc2 made. Its responses begin with the id.
-func unwrapID(line []byte) []byte {
+// restoreID puts the id that came back into a response of jsonrpc2's. These begin with the id.
+func restoreID(line []byte) []byte {
 	const before = `{"id":`
 	if !bytes.HasPrefix(line, []byte(before+`"`+rawID)) {
 		return line
 	}
 	end := len(before) + skipString(line[len(before):])
-	var text string
-	json.Unmarshal(line[len(before):end], &text)
+	text, _ := stringOf(line[len(before):end])
 	return slices.Concat([]byte(before), []byte(strings.TrimPrefix(text, rawID)), line[end:])
 }

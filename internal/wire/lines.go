@@ -1,6 +1,12 @@
+// Package wire reads and writes the bytes of an ACP connection: JSON-RPC messages, one a line
+// (https://agentclientprotocol.com/protocol/v1/transports), the params of requests, and responses, of which those to
+// polls keep the output that they have escaped. It knows nothing of terminals, managers or processes, and makes none of
+// the root package's errors: a caller turns a FieldError and a Fault into its own. It imports the standard library,
+// x/sys and jsonrpc2.
+//
+// Callers read from a Lines in one goroutine and use a message before they read the next. They handle every request
+// that they have read; the lines that are no messages are answered here.
 package wire
-
-// ACP's framing (https://agentclientprotocol.com/protocol/v1/transports): one JSON object a line, UTF-8.
 
 import (
 	"bufio"
@@ -17,13 +23,13 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Lines reads and writes the messages of a connection, one a line. A line that is no message is answered, where JSON-RPC has an
-// answer for it (-32700 or -32600), and skipped.
+// Lines reads and writes the messages of a connection, one a line. A line that is no message is skipped, and answered
+// with an error where JSON-RPC has one for it (-32700 or -32600).
 //
 // Read is for one goroutine; everything else may be called concurrently.
 type Lines struct {
 	conn    io.ReadWriteCloser
-	try     tryWriter // nil: every write may wait
+	try     tryWriter // nil: every write may block
 	limit   int
 	skipped func(text []byte, size int64, f *Fault)
 	errorOf func(*Fault) *jsonrpc2.Error
@@ -36,21 +42,23 @@ type Lines struct {
 	broken  error      // under writing: a line was written in part
 
 	mu       sync.Mutex
-	replies  [][]byte       // error replies with an id that are to be written, at most maxReplies
-	nullIDs  map[*Fault]int // how many without one are to be written, for each fault
-	flushing bool           // there is a goroutine that writes them
+	replies  [][]byte       // queued error replies with an id, at most maxReplies
+	nullIDs  map[*Fault]int // the number of queued error replies without an id
+	flushing bool           // flush runs
 }
 
-// maxReplies bounds the error replies that wait for a peer which does not read. Those beyond have a null id, so that they only need
-// to be counted.
+// maxReplies bounds the memory of error replies to a peer that does not read. Those beyond are sent with a null id, so
+// that they only need to be counted.
 const maxReplies = 1000
 
 // readerSize is how long a line can be without being copied.
 const readerSize = 64 << 10
 
-// NewLines returns the lines of a connection. A nil connection is one that has ended. A line over limit bytes is skipped, without
-// being held in memory. skipped is called with each line that is skipped, before the next one is read; text is valid until it returns,
-// and of a line over the limit the beginning. errorOf is what a fault is answered with.
+// NewLines returns the lines of a connection; a nil connection has ended. A line of more than limit bytes is skipped,
+// and never held in memory as a whole.
+//
+// Read calls skipped with each skipped line. Its text is valid until skipped returns, and is the beginning of a line
+// that is too long. errorOf returns the error that a fault is answered with.
 func NewLines(
 	conn io.ReadWriteCloser, limit int,
 	skipped func(text []byte, size int64, f *Fault), errorOf func(*Fault) *jsonrpc2.Error,
@@ -64,7 +72,7 @@ func NewLines(
 	}
 }
 
-// Read returns the next message, valid until the next call. At the connection's end its error is io.EOF.
+// Read returns the next message, valid until the next call. At the end of the connection it returns io.EOF.
 func (l *Lines) Read() (Message, error) {
 	for {
 		text, size, err := l.readLine()
@@ -88,11 +96,11 @@ func (l *Lines) Read() (Message, error) {
 	}
 }
 
-// readLine returns the next line, valid until the next call, and its size without its end. Of a line that is longer than
-// the limit it returns the beginning.
+// readLine returns the next line, valid until the next call, and its size without the newline. Of a line over the limit
+// it returns the beginning.
 func (l *Lines) readLine() (text []byte, size int64, err error) {
 	if cap(l.line) > 1<<20 {
-		l.line = nil // what one long line took is given back
+		l.line = nil // one long line does not occupy memory for the rest of the connection
 	}
 	l.line = l.line[:0]
 	for {
@@ -112,7 +120,7 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		// The peer is gone and left something unread, or this end was closed: both are the end and not an error.
+		// A peer that is gone and a connection that was closed here are its end, and no error.
 		for _, end := range []error{syscall.ECONNRESET, os.ErrClosed, net.ErrClosed, io.ErrClosedPipe} {
 			if errors.Is(err, end) {
 				err = io.EOF
@@ -122,7 +130,7 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 	}
 }
 
-// firstOf returns the first n bytes of a line that comes in two pieces, without holding more.
+// firstOf returns the first n bytes of a line in two pieces, in a slice that is not larger than needed.
 func firstOf(n int, line, piece []byte) []byte {
 	if len(line) > n {
 		return slices.Clone(line[:n])
@@ -130,7 +138,8 @@ func firstOf(n int, line, piece []byte) []byte {
 	return append(line, piece[:min(len(piece), n-len(line))]...)
 }
 
-// queueErrorReply has a fault answered by another goroutine than the one that reads: a peer may write for long before it reads.
+// queueErrorReply queues the answer to a fault. Read does not write it, because a peer that writes without reading
+// would block it.
 func (l *Lines) queueErrorReply(f *Fault, id []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,18 +154,18 @@ func (l *Lines) queueErrorReply(f *Fault, id []byte) {
 	}
 }
 
-// flush writes error replies until none is left.
+// flush writes the queued error replies.
 func (l *Lines) flush() {
 	for {
 		reply := l.nextErrorReply()
 		if reply == nil {
 			return
 		}
-		l.Write(reply) // after an error nothing can be read either, which Read's caller sees
+		l.Write(reply) // an error ends the connection, which the caller of Read sees
 	}
 }
 
-// nextErrorReply takes one from the queue; nil if it is empty.
+// nextErrorReply removes a reply from the queue. It returns nil, and ends flush, when the queue is empty.
 func (l *Lines) nextErrorReply() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,22 +184,22 @@ func (l *Lines) nextErrorReply() []byte {
 	return nil
 }
 
-// WriteObject writes v as one line.
+// WriteObject writes a message of jsonrpc2's as one line, with the id that the request came with.
 func (l *Lines) WriteObject(v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return l.Write(append(unwrapID(line), '\n'))
+	return l.Write(append(restoreID(line), '\n'))
 }
 
-// Write writes a line.
+// Write writes a line, which ends in a newline.
 func (l *Lines) Write(line []byte) error {
 	return l.WritePieces(func(write func([]byte) error) error { return write(line) })
 }
 
-// WritePieces writes a line that comes in pieces. If it comes to its end too soon, nothing can be written any more:
-// another line must not begin in the middle of one.
+// WritePieces writes a line that its argument writes piece by piece. After an error in the middle of a line every
+// further write fails, since another line must not begin there.
 func (l *Lines) WritePieces(line func(write func([]byte) error) error) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -209,8 +218,8 @@ func (l *Lines) WritePieces(line func(write func([]byte) error) error) error {
 	return err
 }
 
-// TryWrite writes a line if that can be done without waiting, and reports whether it is done with it. If the peer takes
-// only a part, the rest follows in a goroutine of its own.
+// TryWrite writes a line if that does not block, and reports whether it did. If only a part can be written at once,
+// another goroutine writes the rest.
 func (l *Lines) TryWrite(line []byte) (done bool) {
 	if l.try == nil || !l.writing.TryLock() {
 		return false

@@ -1,8 +1,7 @@
 package wire
 
-// What a line of the connection is: a message that jsonrpc2 can take, or what is wrong with it. It looks closely,
-// because jsonrpc2 ends the connection for a line that it cannot decode, and answers some ids with others. It knows
-// bytes, and neither connections nor terminals.
+// From a line to a message, and from a result or an error to a line. Lines are checked in full, because jsonrpc2 ends
+// the connection at a line that it cannot decode.
 
 import (
 	"bytes"
@@ -12,10 +11,11 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Fault is what is wrong with a line, and what JSON-RPC says to answer (https://www.jsonrpc.org/specification#error_object).
+// Fault is what is wrong with a line, as "is not JSON", and the code to answer it with
+// (https://www.jsonrpc.org/specification#error_object).
 type Fault struct {
 	Reason string
-	Code   int64 // 0: no answer. A response must not be answered, or two peers would go on for ever
+	Code   int64 // 0: none. A response is not answered, or two peers could answer each other without end
 }
 
 var (
@@ -34,43 +34,42 @@ var (
 	faultStrayResponse = &Fault{"is a response to no request", 0}
 )
 
-// AppendResult appends the line that answers a request with a result: its id as it goes on the wire, and the result as JSON.
+// AppendResult appends the line that answers a request. The id is as it came, and the result is JSON.
 func AppendResult(to, id, result []byte) []byte {
-	to = append(appendResponseID(to, id), `"result":`...)
+	to = append(appendResponse(to, id), `"result":`...)
 	return append(append(to, result...), "}\n"...)
 }
 
-// AppendError appends the line that answers a request with an error. id is as it goes on the wire; empty for null.
+// AppendError appends the line that answers a request with an error. The id is as it came; an empty one becomes null.
 func AppendError(to, id []byte, e *jsonrpc2.Error) []byte {
 	encoded, err := json.Marshal(e)
 	if err != nil {
 		panic(err) // its data was made by this package's
 	}
-	to = append(appendResponseID(to, id), `"error":`...)
+	to = append(appendResponse(to, id), `"error":`...)
 	return append(append(to, encoded...), "}\n"...)
 }
 
-// appendResponseID appends what a response's line begins with.
-func appendResponseID(to, id []byte) []byte {
+// appendResponse appends the beginning of a response, up to its result or error.
+func appendResponse(to, id []byte) []byte {
 	if len(id) == 0 {
 		id = []byte("null")
 	}
 	return append(append(append(to, `{"jsonrpc":"2.0","id":`...), id...), ',')
 }
 
-// Message is a line that jsonrpc2 can take: whatever Parse returns, it decodes without an error.
+// Message is a message that jsonrpc2 decodes without an error.
 type Message struct {
-	Line   []byte // with an id that jsonrpc2 would not give back as it came in a form that it does
+	Line   []byte // for jsonrpc2, with an id that it keeps as it is
 	Method string // empty: a response
-	ID     []byte // a request's as it came; nil: a notification
-	Params []byte // likewise; nil: there are none
+	ID     []byte // a request's as it came; nil: a notification or response
+	Params []byte // as they came; empty: none
 }
 
-// maxIDBytes is how long a request's id may be. Ids are held until there is an answer, which many requests may wait
-// for.
+// maxIDBytes bounds a request's id, which is held in memory until the request is answered.
 const maxIDBytes = 1024
 
-// The members of messages, as jsonrpc2 and encoding/json see them: in any case of letters.
+// memberNames are the members that jsonrpc2 decodes. Like encoding/json, it takes them in any case of letters.
 var memberNames = [...]string{"jsonrpc", "id", "method", "params", "result", "error", "meta"}
 
 const (
@@ -81,8 +80,10 @@ const (
 	memberError  = 5
 )
 
-// Parse says what a line is: a message, or what is wrong with it. With a fault the message has the id to answer with,
-// if the line has one; and if the line answers a request of ours, it is a response that says so, so that its caller does not wait.
+// Parse returns the message in a line, or what is wrong with the line.
+//
+// Together with a Fault it returns a Message with the ID to answer, if the line has one. A response that cannot be read
+// comes with an error response as the Line, so that the caller which waits for it does not wait without limit.
 func Parse(line []byte) (Message, *Fault) {
 	switch {
 	case len(line) == 0:
@@ -94,59 +95,81 @@ func Parse(line []byte) (Message, *Fault) {
 	case line[0] != '{':
 		return Message{}, faultNotObject
 	}
-	var members [len(memberNames)]span
+	m, ok := findMembers(line)
+	if !ok {
+		return Message{}, faultMember
+	}
+	isRequest, isResponse := m.has(memberMethod), m.has(memberResult) || m.has(memberError)
+	switch {
+	case isRequest && isResponse:
+		return Message{}, faultBoth
+	case isResponse:
+		return parseResponse(line, &m)
+	case isRequest:
+		return parseRequest(line, &m)
+	}
+	return Message{}, faultNoMessage
+}
+
+// members are the places in a line of the members in memberNames.
+type members [len(memberNames)]span
+
+func (m *members) has(member int) bool { return m[member] != span{} }
+
+// value returns a member's value, empty if there is none.
+func (m *members) value(line []byte, member int) []byte { return line[m[member].from:m[member].to] }
+
+// findMembers fails if a member is there twice, or its name is spelt in another case: which one counts then depends on
+// the decoder.
+func findMembers(line []byte) (m members, ok bool) {
 	for name, value := range eachMember(line) {
 		for i, known := range memberNames {
-			if string(name) == known && members[i] == (span{}) {
-				members[i] = value
+			if string(name) == known && !m.has(i) {
+				m[i] = value
 				break
 			} else if bytes.EqualFold(name, []byte(known)) {
-				return Message{}, faultMember
+				return m, false
 			}
 		}
 	}
-	has := func(member int) bool { return members[member] != span{} }
-	value := func(member int) []byte { return line[members[member].from:members[member].to] }
-	isResponse := has(memberResult) || has(memberError)
-	switch {
-	case has(memberMethod) && isResponse:
-		return Message{}, faultBoth
-	case isResponse:
-		return parseResponse(line, value(memberID), value(memberResult), value(memberError))
-	case !has(memberMethod):
-		return Message{}, faultNoMessage
-	}
-	taken, id := line, []byte(nil)
-	if has(memberID) {
-		if len(value(memberID)) > maxIDBytes {
+	return m, true
+}
+
+// parseRequest is Parse for a request or notification.
+func parseRequest(line []byte, m *members) (Message, *Fault) {
+	message := Message{Line: line, Params: m.value(line, memberParams)}
+	if m.has(memberID) {
+		id := m.value(line, memberID)
+		if len(id) > maxIDBytes {
 			return Message{}, faultLongID
 		}
-		asTaken, ok := takenID(value(memberID))
+		substitute, ok := substituteID(id)
 		if !ok {
 			return Message{}, faultID
 		}
-		id = value(memberID)
-		if asTaken != nil {
-			taken = slices.Concat(line[:members[memberID].from], asTaken, line[members[memberID].to:])
+		if substitute != nil {
+			message.Line = slices.Concat(line[:m[memberID].from], substitute, line[m[memberID].to:])
 		}
+		message.ID = id
 	}
-	method, isString := stringOf(value(memberMethod))
-	if !isString {
-		return Message{ID: id}, faultMethod
+	var isString bool
+	if message.Method, isString = stringOf(m.value(line, memberMethod)); !isString {
+		return Message{ID: message.ID}, faultMethod
 	}
-	return Message{taken, method, id, value(memberParams)}, nil
+	return message, nil
 }
 
 // parseResponse is Parse for a response.
-func parseResponse(line, id, result, failure []byte) (Message, *Fault) {
+func parseResponse(line []byte, m *members) (Message, *Fault) {
+	id, result, failure := m.value(line, memberID), m.value(line, memberResult), m.value(line, memberError)
 	if len(id) == 0 || string(id) == "null" {
 		return Message{}, faultStrayResponse
 	}
-	decoded, ok := decodedID(id)
+	decoded, ok := decodeID(id)
 	if !ok {
 		return Message{}, faultStrayResponse
 	}
-	// jsonrpc2 decodes both into any, which has no room for every number, and the error into its own type.
+	// jsonrpc2 decodes both into any, which fails for some numbers, and the error into its own type.
 	var e *jsonrpc2.Error
 	for _, value := range [][]byte{result, failure} {
 		if len(value) > 0 && json.Unmarshal(value, new(any)) != nil {
@@ -159,6 +182,7 @@ func parseResponse(line, id, result, failure []byte) (Message, *Fault) {
 	return Message{Line: line}, nil
 }
 
+// unreadableResponse is the response that takes the place of one that jsonrpc2 cannot decode.
 func unreadableResponse(id jsonrpc2.ID) Message {
 	encoded, _ := id.MarshalJSON()
 	return Message{Line: AppendError(nil, encoded,

@@ -10,23 +10,22 @@ import (
 	"unicode/utf8"
 )
 
-// FieldError says what is wrong with a property: its path, such as "cwd" or "env[2].name", and a reason. It quotes no value, which
-// may be secret.
+// FieldError says what is wrong with a property, such as "cwd" or "env[2].name". It never quotes the value, which may
+// be secret.
 type FieldError struct{ Field, Reason string }
 
-// Object reads a JSON object property by property. Names are compared letter by letter, and the last of two
-// equal ones counts: encoding/json would take "Command" for "command", and would leave the elements of
-// a first "env" in the gaps of a second.
+// Object reads a JSON object property by property, and keeps the first error. Names are compared exactly, and the last
+// of two equal ones counts: encoding/json would take "Command" for "command", and mix the elements of two arrays "env".
 type Object struct {
 	path string       // where the object is: "", or "env[2]"
 	data []byte       // valid JSON; nil if it was not
-	err  **FieldError // the first thing that is wrong with the outermost object
+	err  **FieldError // the first error; children share it
 }
 
-// ReadObject returns an object's reader.
+// ReadObject reads the params of a request.
 func ReadObject(data []byte) *Object { return newObject("", data, new(*FieldError)) }
 
-// Child returns the reader of an object inside of this one, such as "env[2]". What is wrong with it is wrong with this one.
+// Child reads an object inside this one, such as "env[2]". Its errors are those of this one.
 func (o *Object) Child(path string, data []byte) *Object { return newObject(path, data, o.err) }
 
 func newObject(path string, data []byte, err **FieldError) *Object {
@@ -42,10 +41,10 @@ func newObject(path string, data []byte, err **FieldError) *Object {
 	return o
 }
 
-// Err returns the first thing that is wrong, nil if nothing is.
+// Err returns the first error; nil: there is none.
 func (o *Object) Err() *FieldError { return *o.err }
 
-// Get returns a property's value, nil if it is not there.
+// Get returns a property's value, nil if it is absent.
 func (o *Object) Get(name string) (value json.RawMessage) {
 	if o.data == nil {
 		return nil
@@ -58,7 +57,8 @@ func (o *Object) Get(name string) (value json.RawMessage) {
 	return value
 }
 
-// Read decodes a property and reports whether it is there; null counts as absent. want says what it must be, for the error.
+// Read decodes a property and reports whether it is there; null counts as absent. want is the type that the error
+// names.
 func (o *Object) Read(name string, into any, want string) bool {
 	value := o.Get(name)
 	if value == nil || string(value) == "null" {
@@ -70,7 +70,7 @@ func (o *Object) Read(name string, into any, want string) bool {
 	return true
 }
 
-// RequireString returns a property that has to be a string.
+// RequireString returns a string that must be there.
 func (o *Object) RequireString(name string) (text string) {
 	value := o.Get(name)
 	if value == nil || string(value) == "null" {
@@ -84,7 +84,7 @@ func (o *Object) RequireString(name string) (text string) {
 	return text
 }
 
-// Fail says that something is wrong with a property.
+// Fail adds an error about a property.
 func (o *Object) Fail(name, reason string) {
 	if o.path != "" {
 		name = o.path + "." + name
@@ -98,10 +98,10 @@ func (o *Object) report(field, reason string) {
 	}
 }
 
-// span is where a member's value is in a line; the zero span is a member that is not there.
+// span is the place of a member's value; the zero span is that of an absent one.
 type span struct{ from, to int }
 
-// eachMember goes through the members of an object. data is valid JSON and begins with "{".
+// eachMember iterates over the members of an object. data is valid JSON and begins with "{".
 func eachMember(data []byte) iter.Seq2[[]byte, span] {
 	return func(yield func([]byte, span) bool) {
 		for at := 1; ; at++ { // data[at] is after "{" or ","
@@ -129,8 +129,7 @@ func eachMember(data []byte) iter.Seq2[[]byte, span] {
 	}
 }
 
-// stringOf is the text of a JSON string; not ok if the value is something else. It takes what encoding/json takes, and
-// most strings more quickly.
+// stringOf returns the text of a JSON string as encoding/json decodes it. It is not ok if the value is something else.
 func stringOf(value []byte) (text string, ok bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
@@ -138,12 +137,12 @@ func stringOf(value []byte) (text string, ok bool) {
 	if inside := value[1 : len(value)-1]; bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
 		return string(inside), true
 	}
-	var decoded string // not text, which would be put on the heap for those above too
+	var decoded string // not text, which would escape to the heap in the case above too
 	err := json.Unmarshal(value, &decoded)
 	return decoded, err == nil
 }
 
-// The skip functions return how long what valid JSON begins with is.
+// The skip functions return the length of the space, string or value that valid JSON begins with.
 
 func skipSpace(data []byte) int {
 	n := 0

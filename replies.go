@@ -28,9 +28,14 @@ func appendJSON(to []byte, result any) []byte {
 	case WaitForTerminalExitResponse:
 		return appendStatus(to, TerminalExitStatus(r))
 	}
-	encoded, err := json.Marshal(result)
+	return appendMarshaled(to, result)
+}
+
+// appendMarshaled appends a value of a type of this package, which can be encoded.
+func appendMarshaled(to []byte, value any) []byte {
+	encoded, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // every result is of a type of this package, which can be encoded
+		panic(err)
 	}
 	return append(to, encoded...)
 }
@@ -45,7 +50,7 @@ func appendStatus(to []byte, s TerminalExitStatus) []byte {
 	}
 	to = append(to, `,"signal":`...)
 	if s.Signal != nil {
-		to = appendJSON(to, *s.Signal)
+		to = appendMarshaled(to, *s.Signal)
 	} else {
 		to = append(to, "null"...)
 	}
@@ -54,7 +59,7 @@ func appendStatus(to []byte, s TerminalExitStatus) []byte {
 		if endedBy := s.Meta["acpterm"]; len(s.Meta) == 1 && endedBy != nil { // as a Terminal sets it
 			to = append(append(append(to, `{"acpterm":`...), endedBy...), '}')
 		} else {
-			to = appendJSON(to, s.Meta)
+			to = appendMarshaled(to, s.Meta)
 		}
 	}
 	return append(to, '}')

@@ -17,19 +17,20 @@ type FieldError struct{ Field, Reason string }
 // Object reads a JSON object property by property, and keeps the first error. Names are compared exactly, and the last
 // of two equal ones counts: encoding/json would take "Command" for "command", and mix the elements of two arrays "env".
 type Object struct {
-	path string       // where the object is: "", or "env[2]"
-	data []byte       // valid JSON; nil if it was not
-	err  **FieldError // the first error; children share it
+	path   string      // where the object is: "", or "env[2]"
+	data   []byte      // valid JSON; nil if it was not
+	parent *Object     // gets the errors of this one too; nil: there is none
+	err    *FieldError // the first error
 }
 
 // ReadObject reads the params of a request.
-func ReadObject(data []byte) *Object { return newObject("", data, new(*FieldError)) }
+func ReadObject(data []byte) *Object { return newObject("", data, nil) }
 
 // Child reads an object inside this one, such as "env[2]". Its errors are those of this one.
-func (o *Object) Child(path string, data []byte) *Object { return newObject(path, data, o.err) }
+func (o *Object) Child(path string, data []byte) *Object { return newObject(path, data, o) }
 
-func newObject(path string, data []byte, err **FieldError) *Object {
-	o := &Object{path: path, err: err}
+func newObject(path string, data []byte, parent *Object) *Object {
+	o := &Object{path: path, parent: parent}
 	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
 	case len(trimmed) == 0 || trimmed[0] != '{':
 		o.report(cmp.Or(path, "params"), "must be an object")
@@ -42,7 +43,7 @@ func newObject(path string, data []byte, err **FieldError) *Object {
 }
 
 // Err returns the first error; nil: there is none.
-func (o *Object) Err() *FieldError { return *o.err }
+func (o *Object) Err() *FieldError { return o.err }
 
 // Get returns a property's value, nil if it is absent.
 func (o *Object) Get(name string) (value json.RawMessage) {
@@ -93,8 +94,10 @@ func (o *Object) Fail(name, reason string) {
 }
 
 func (o *Object) report(field, reason string) {
-	if *o.err == nil {
-		*o.err = &FieldError{field, reason}
+	for ; o != nil; o = o.parent {
+		if o.err == nil {
+			o.err = &FieldError{field, reason}
+		}
 	}
 }
 

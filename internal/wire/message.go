@@ -43,8 +43,8 @@ func AppendResult(to, id, result []byte) []byte {
 // AppendError appends the line that answers a request with an error. The id is as it came; an empty one becomes null.
 func AppendError(to, id []byte, e *jsonrpc2.Error) []byte {
 	encoded, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // its data was made by this package's
+	if err != nil { // the data of an error that the host made may be no JSON
+		encoded, _ = json.Marshal(&jsonrpc2.Error{Code: e.Code, Message: e.Message})
 	}
 	to = append(appendResponse(to, id), `"error":`...)
 	return append(append(to, encoded...), "}\n"...)

@@ -3,6 +3,7 @@ package wire
 // What is read without jsonrpc2 and encoding/json is what they would have read.
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -41,4 +42,11 @@ func FuzzMessage(f *testing.F) {
 			require.Equal(t, req.ID, id)
 		}
 	})
+}
+
+// A host's error is answered even if its data is no JSON.
+func TestAppendErrorWithDataThatIsNoJSON(t *testing.T) {
+	data := json.RawMessage("{")
+	line := AppendError(nil, []byte("7"), &jsonrpc2.Error{Code: 1, Message: "m", Data: &data})
+	require.Equal(t, `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}`+"\n", string(line))
 }

@@ -1,7 +1,7 @@
 package acpterm
 
 // clientCapabilities.terminal (https://agentclientprotocol.com/protocol/v1/initialization): a client
-// advertises it, an agent reads it, and both hold requests against it. One value does all three, so
+// advertises it, an agent reads it, and both check requests with it. One type serves all three, so
 // that what is served is what was advertised.
 
 import (
@@ -57,7 +57,7 @@ type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods are the methods that the client does serve, as far as it told (see
+	// SupportedMethods are the methods that the client does serve, as far as it is known (see
 	// HandlerOptions.SupportedMethods); never nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }

@@ -1,5 +1,7 @@
 package acpterm
 
+// The options of a Handler, and their defaults.
+
 import (
 	"cmp"
 
@@ -24,9 +26,9 @@ type HandlerOptions struct {
 	Created func(*Terminal)
 
 	// SessionPrefix is put before the session ids of this connection: "a/" makes the agent's "session-1" the manager's
-	// "a/session-1", for OpenSession, for policies, in events. It keeps connections whose prefixes are not the beginning
-	// of one another out of each other's sessions: agents choose the ids, and two may choose the same. The agent is told
-	// its own. Empty: ids are as the agent has them.
+	// "a/session-1", for OpenSession, for policies, in events. It keeps connections whose prefixes are not the
+	// beginning of one another out of each other's sessions: agents choose the ids, and two may choose the same. The
+	// agent receives its own ids. Empty: the manager uses the agent's ids.
 	SessionPrefix SessionID
 
 	// Stream is the Stream of this handler's connection, for a connection that is made by jsonrpc2.NewConn: replies to
@@ -35,8 +37,8 @@ type HandlerOptions struct {
 	// Stream here.
 	Stream *Stream
 
-	// SupportedMethods are the methods that Next serves. An agent that calls terminal/* without the capability is
-	// told them.
+	// SupportedMethods are the methods that Next serves. They are in the error for an agent that calls terminal/*
+	// without the capability.
 	SupportedMethods []string
 
 	// MaxPending is how many requests may be without an answer, and, with a few more, how many answers may wait for the

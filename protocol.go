@@ -2,9 +2,8 @@ package acpterm
 
 // The wire types: field for field the terminal part of the published ACP v1 schema
 // (schema/v1/schema.json; the part that concerns terminals is kept in testdata/schema).
-// Nothing here touches a process or a connection. Where a type has rules that encoding/json
-// cannot express (required fields, null for absent), its UnmarshalJSON keeps them and says which
-// field is wrong.
+// Where a type has rules that encoding/json cannot express (required fields, null for absent), its
+// UnmarshalJSON checks them and names the field that is wrong.
 
 import (
 	"encoding/json"
@@ -26,11 +25,11 @@ const (
 	MethodCancelRequest = "$/cancel_request"
 )
 
-// SessionID names a conversation between a client and an agent (schema type SessionId). Agents mint
-// it in session/new.
+// SessionID names a conversation between a client and an agent (schema type SessionId). An agent generates it in
+// session/new.
 type SessionID string
 
-// TerminalID names a terminal (schema type TerminalId). A Manager mints it: "term_" and a ULID.
+// TerminalID names a terminal (schema type TerminalId). A Manager generates it: "term_" and a ULID.
 type TerminalID string
 
 // Meta is the _meta object that ACP reserves for extensions (Extensibility page). Values are kept
@@ -139,7 +138,7 @@ func (s TerminalExitStatus) String() string {
 	return "not known"
 }
 
-// WaitForTerminalExitRequest asks to be told when the command has ended (schema type
+// WaitForTerminalExitRequest asks for a reply when the command has ended (schema type
 // WaitForTerminalExitRequest).
 type WaitForTerminalExitRequest struct {
 	SessionID  SessionID  `json:"sessionId"`

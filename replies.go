@@ -1,7 +1,6 @@
 package acpterm
 
-// Results as JSON. Those that most requests are answered with are encoded without reflection; the output of a terminal is
-// encoded piece by piece.
+// Results as JSON, the frequent ones without reflection, and the output of a terminal as internal/wire reads it.
 
 import (
 	"encoding/json"

@@ -13,10 +13,10 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// Stream is a jsonrpc2.ObjectStream for ACP over any connection. Whatever the peer writes, the connection goes on: a line
-// that is no JSON-RPC message, such as a debugging print on an agent's standard output, is handed to a hook, answered
-// where JSON-RPC has an answer for it (-32700 or -32600), and skipped. Requests are answered with the id that they came
-// with, also where jsonrpc2 has no room for it; a handler then sees a string in its place.
+// Stream is a jsonrpc2.ObjectStream for ACP over any connection. Whatever the peer writes, the connection goes on: a
+// line that is no JSON-RPC message, such as a debugging print on an agent's standard output, is handed to a hook,
+// answered where JSON-RPC has an answer for it (-32700 or -32600), and skipped. Requests are answered with the id that
+// they came with, also where jsonrpc2 has no room for it; a handler then sees a string in its place.
 //
 // With HandlerOptions.Stream it writes the replies to terminal/* without jsonrpc2, which would copy output four times,
 // and with Handler.Connect it also hands the requests to the Handler directly. jsonrpc2's OnSend and OnRecv do not see
@@ -28,8 +28,8 @@ type Stream struct {
 	limit   int
 	skipped func(SkippedLine)
 
-	// serve takes a request or notification that jsonrpc2 is not to get, and reports whether it did. Nil: jsonrpc2 gets
-	// all.
+	// serve is called with each request and notification. It reports whether it took it, so that jsonrpc2 does not get
+	// it. Nil: jsonrpc2 gets all.
 	serve func(wire.Message) (taken bool)
 }
 
@@ -38,8 +38,8 @@ var _ jsonrpc2.ObjectStream = (*Stream)(nil)
 // StreamOption changes a Stream that NewStream makes.
 type StreamOption func(*Stream)
 
-// WithLineLimit sets how many bytes a line may have that the peer writes. A longer one is skipped, without being held in
-// memory. 0: 64 MiB. Negative: every line is skipped.
+// WithLineLimit sets how many bytes a line may have that the peer writes. A longer one is skipped, without being held
+// in memory. 0: 64 MiB. Negative: every line is skipped.
 func WithLineLimit(bytes int) StreamOption {
 	return func(s *Stream) { s.limit = max(0, cmp.Or(bytes, defaultLineLimit)) }
 }
@@ -71,9 +71,9 @@ type SkippedLine struct {
 	Code int64
 }
 
-// NewStream returns a stream over a connection, such as JoinStdio makes of an agent's standard input and output.
-// It is for Handler.Connect, or any jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not restore ids.
-// A nil connection is one that has ended, and a nil option none.
+// NewStream returns a stream over a connection, such as JoinStdio makes of an agent's standard input and output. It is
+// for Handler.Connect, or any jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not
+// restore ids. A nil connection is one that has ended, and a nil option none.
 func NewStream(conn io.ReadWriteCloser, options ...StreamOption) *Stream {
 	s := &Stream{limit: defaultLineLimit, skipped: logSkippedLine}
 	for _, option := range options {
@@ -95,7 +95,8 @@ func (s *Stream) skip(text []byte, size int64, f *wire.Fault) {
 	callHook("WithSkippedLines", func() { s.skipped(l) })
 }
 
-// ReadObject reads the next line that is a JSON-RPC message into v. When the connection is at its end it returns io.EOF.
+// ReadObject reads the next line that is a JSON-RPC message into v. When the connection is at its end it returns
+// io.EOF.
 func (s *Stream) ReadObject(v any) error {
 	for {
 		m, err := s.lines.Read()

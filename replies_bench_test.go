@@ -133,8 +133,8 @@ func agentEnd(b *testing.B, way answerer, m *Manager, t *Terminal) (poll func())
 		}
 	})
 	way.serve(b.Context(), JoinStdio(fromAgent, toAgent), m, t)
-	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":12345,"method":"terminal/output","params":{"sessionId":%q,"terminalId":%q}}`+"\n",
-		t.session, t.id)
+	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":12345,"method":"terminal/output",`+
+		`"params":{"sessionId":%q,"terminalId":%q}}`+"\n", t.session, t.id)
 	buf := make([]byte, 1<<20)
 	return func() {
 		if _, err := toClient.Write(line); err != nil {
@@ -183,7 +183,9 @@ func BenchmarkReply(b *testing.B) {
 		var cache wire.Cache
 		stream := NewStream(discarding{})
 		run("acpterm", func() {
-			stream.lines.WritePieces(func(write func([]byte) error) error { return cache.Reply(terminalOutput{t}, []byte("7"), write) })
+			stream.lines.WritePieces(func(write func([]byte) error) error {
+				return cache.Reply(terminalOutput{t}, []byte("7"), write)
+			})
 		})
 		silent, _ := io.Pipe()
 		conn := jsonrpc2.NewConn(b.Context(), jsonrpc2.NewPlainObjectStream(discarding{silent}), naive{})

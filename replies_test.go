@@ -58,7 +58,10 @@ func requireSame(t testing.TB, want, got TerminalOutputResponse, about ...any) {
 
 func TestRepliesSayWhatOutputSays(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"plain text ", "é", "✓", "\x1b[31mred\x1b[0m\r\n", "\"\\/", "\x00\x01\x7f", "\u2028\u2029", "<&>", "😀", "\xff", "\xe2\x80", "\t\b\f"}
+	pieces := []string{
+		"plain text ", "é", "✓", "\x1b[31mred\x1b[0m\r\n", "\"\\/",
+		"\x00\x01\x7f", "\u2028\u2029", "<&>", "😀", "\xff", "\xe2\x80", "\t\b\f",
+	}
 	for _, limit := range []int64{0, 1, 3, 100, 5000, 20_000, 100_000} {
 		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with what is not
 			term := outputOf(limit)
@@ -116,10 +119,13 @@ func TestAnswersAreAsEncodingJSONMakesThem(t *testing.T) {
 	code, signal := uint32(4294967295), "SIGTERM"
 	of := EndedBy.meta
 	for _, value := range []any{
-		KillTerminalResponse{}, KillTerminalResponse{Meta: of("x")}, ReleaseTerminalResponse{}, ReleaseTerminalResponse{Meta: of("x")},
-		CreateTerminalResponse{TerminalID: newIDMint().next("s")}, CreateTerminalResponse{TerminalID: "term_1", Meta: of("x")},
+		KillTerminalResponse{}, KillTerminalResponse{Meta: of("x")},
+		ReleaseTerminalResponse{}, ReleaseTerminalResponse{Meta: of("x")},
+		CreateTerminalResponse{TerminalID: newIDMint().next("s")},
+		CreateTerminalResponse{TerminalID: "term_1", Meta: of("x")},
 		WaitForTerminalExitResponse{ExitCode: &code}, WaitForTerminalExitResponse{Signal: &signal},
-		WaitForTerminalExitResponse{ExitCode: new(uint32), Meta: of(EndedByItself)}, WaitForTerminalExitResponse{Meta: Meta{}},
+		WaitForTerminalExitResponse{ExitCode: new(uint32), Meta: of(EndedByItself)},
+		WaitForTerminalExitResponse{Meta: Meta{}},
 		WaitForTerminalExitResponse{Signal: &signal, Meta: Meta{"other": json.RawMessage(`[1, 2]`)}},
 		TerminalExitStatus{ExitCode: &code, Meta: Meta{"acpterm": json.RawMessage(`1`), "other": json.RawMessage(`2`)}},
 	} {
@@ -128,7 +134,8 @@ func TestAnswersAreAsEncodingJSONMakesThem(t *testing.T) {
 		require.Equal(t, string(want), string(appendJSON(nil, value)), "%#v", value)
 	}
 	for _, shape := range []TerminalOutputResponse{
-		{}, {Truncated: true}, {Output: "text", ExitStatus: &TerminalExitStatus{ExitCode: &code, Meta: of(EndedByKill)}},
+		{}, {Truncated: true},
+		{Output: "text", ExitStatus: &TerminalExitStatus{ExitCode: &code, Meta: of(EndedByKill)}},
 		{Truncated: true, ExitStatus: &TerminalExitStatus{Signal: &signal}},
 	} {
 		want, err := json.Marshal(shape)

@@ -166,8 +166,8 @@ func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 	return text, from+int64(cut) > 0
 }
 
-// window is what last would show of the output so far, as it was written: its first size bytes, and those after the offset known.
-// It appends to raw, which is empty.
+// window returns the bytes that last shows of the output so far, as they were written: the first size of them, and those
+// from the offset known on. It appends to raw, which is empty.
 func (r *ringBuffer) window(raw []byte, limit, known int64, size int) wire.Window {
 	r.mu.Lock()
 	first := r.end - min(r.end, limit+2*contextBytes)

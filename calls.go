@@ -1,7 +1,7 @@
 package acpterm
 
-// The requests of one connection between their coming and their answer: each is answered once, in its order where
-// order matters, cancelled or not, and an agent that does not read holds up nothing but itself.
+// The requests of one connection, from arrival to answer. Each is answered once, cancelled or not, and in the order of
+// arrival where that matters. An agent that does not read delays nothing but its own answers.
 
 import (
 	"bytes"
@@ -11,58 +11,61 @@ import (
 	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // call is a request that has not been answered.
 type call struct {
 	method string
-	id     jsonrpc2.ID    // as jsonrpc2 has it, or would have
+	id     jsonrpc2.ID    // as jsonrpc2 decodes it
 	wireID []byte         // as it came
-	conn   *jsonrpc2.Conn // nil if jsonrpc2 has not seen it
-	poll   *Terminal      // of a terminal/output that waits for its turn
-	bytes  int            // that a create holds until it is answered
+	conn   *jsonrpc2.Conn // nil: the request did not pass through jsonrpc2
+	poll   *Terminal      // of a queued terminal/output
+	bytes  int            // reserved by a create until its answer
 
 	// Under Handler.mu.
-	cancelled error  // why; nil if it is not
-	cancel    func() // has a request that waits go on; nil if it waits for nothing
+	cancelled error  // the cause; nil: not cancelled
+	cancel    func() // ends the wait of the request; nil: it does not wait
 }
 
-// spareAnswers is how many more answers than requests may be under way: an agent that has read one may ask again before
-// the goroutine that wrote it says so.
+// spareAnswers is how many more answers than requests may be under way. An agent that has read an answer may send the
+// next request before the goroutine that wrote the answer has counted it.
 const spareAnswers = 64
 
 // errCancelRequest is why a request was cancelled by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
 
-// serveMessage is Handle for a message that jsonrpc2 has not seen. It reports false if the message is for jsonrpc2.
-func (h *Handler) serveMessage(ctx context.Context, m message) (taken bool) {
+// serveMessage is Handle for a message that has not passed through jsonrpc2. It reports whether it took the message.
+func (h *Handler) serveMessage(ctx context.Context, m wire.Message) (taken bool) {
 	switch {
-	case m.method == MethodCancelRequest && m.id == nil:
-		return h.cancelPending(m.params)
-	case !slices.Contains(methods, m.method):
+	case m.Method == MethodCancelRequest && m.ID == nil:
+		return h.cancelPending(m.Params)
+	case !slices.Contains(methods, m.Method):
 		return false
-	case m.id != nil:
-		id, _ := requestID(m.id)
-		wireID := bytes.ToValidUTF8(m.id, []byte(string(utf8.RuneError))) // a copy: the line is good until this returns
-		h.serve(ctx, &call{method: m.method, id: id, wireID: wireID}, m.params)
+	case m.ID != nil:
+		id, _ := wire.RequestID(m.ID)
+		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy, since m is valid until this returns
+		h.serve(ctx, &call{method: m.Method, id: id, wireID: wireID}, m.Params)
 	}
 	return true
 }
 
-// serve begins to answer a request. What order matters to is done before it returns: the request is pending, so that a
-// cancel which follows it on the wire finds it, and it has its terminal, so that a release which follows it does not
-// take that away. It waits only to refuse a request beyond MaxPending: that takes no further goroutine.
+// serve begins to answer a request. When it returns, the request is pending, so that the cancel which follows it on the
+// wire finds it, and has its terminal, so that the release which follows it does not remove that.
+//
+// It blocks only to refuse a request beyond MaxPending, because goroutines for these would have no bound.
 func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
-	if err := h.enter(c); err != nil {
+	if err := h.admit(c); err != nil {
 		h.reply(c, nil, err)
 		return
 	}
-	switch w := h.admit(c.method, params).(type) {
+	switch w := h.prepare(c.method, params).(type) {
 	case refusal:
 		go h.answer(c, func() (any, error) { return nil, w.err })
 	case start:
 		ctx, cancel := context.WithCancelCause(ctx)
-		h.letCancel(c, func() { cancel(nil) })
+		h.onCancel(c, func() { cancel(nil) })
 		c.bytes = w.bytes
 		go func() {
 			defer cancel(nil)
@@ -71,9 +74,9 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 		}()
 	case poll:
 		h.servePoll(c, w.terminal)
-	case await: // without a goroutine, so that many cost little
+	case await: // no goroutine, so that many cost little
 		stop := w.done.OnSet(func() { h.answerNow(c, w.result) })
-		h.letCancel(c, func() {
+		h.onCancel(c, func() {
 			if stop() {
 				go h.answer(c, w.result)
 			}
@@ -81,13 +84,13 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	}
 }
 
-// enter makes a call one of those that are pending, unless there are too many.
-func (h *Handler) enter(c *call) error {
+// admit makes a call pending, unless too many are.
+func (h *Handler) admit(c *call) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	limit := h.options.maxPending()
 	switch {
-	case h.closed: // this handler, and not the connection
+	case h.closed: // the connection may go on
 		return &Error{Op: c.method, Kind: ErrClosing}
 	case h.unanswered >= limit, h.unwritten >= limit+spareAnswers:
 		return &Error{Op: c.method, Kind: ErrQuota, Quota: QuotaPendingRequests, Limit: int64(limit)}
@@ -97,8 +100,8 @@ func (h *Handler) enter(c *call) error {
 	return nil
 }
 
-// letCancel says what has to be done to cancel a call, or does it if it was cancelled before that was known.
-func (h *Handler) letCancel(c *call, cancel func()) {
+// onCancel sets the function that cancels a call, and calls it at once if the call is cancelled already.
+func (h *Handler) onCancel(c *call, cancel func()) {
 	h.mu.Lock()
 	c.cancel = cancel
 	cancelled := c.cancelled != nil
@@ -108,54 +111,54 @@ func (h *Handler) letCancel(c *call, cancel func()) {
 	}
 }
 
-// answer replies with a result that is there, unless the call was cancelled.
+// answer replies with a result, or with an error if the call was cancelled.
 func (h *Handler) answer(c *call, result func() (any, error)) {
-	defer h.leave(c)
+	defer h.done(c)
 	answer, err := h.outcome(c, result)
 	h.reply(c, answer, err)
 }
 
-// answerNow is answer without a wait: what cannot be written at once is written by a goroutine.
+// answerNow is answer without blocking: a goroutine writes what cannot be written at once.
 func (h *Handler) answerNow(c *call, result func() (any, error)) {
 	answer, err := h.outcome(c, result)
 	h.replyNow(c, answer, err)
 }
 
-// replyNow is reply for a call that is settled, and its leave, without a wait.
+// replyNow is reply and done without blocking. The call is complete.
 func (h *Handler) replyNow(c *call, result any, err error) {
-	if h.stream != nil && h.stream.tryWrite(h.responseLine(c, result, err)) {
-		h.leave(c)
+	if h.stream != nil && h.stream.lines.TryWrite(h.responseLine(c, result, err)) {
+		h.done(c)
 		return
 	}
 	go func() {
-		defer h.leave(c)
+		defer h.done(c)
 		h.reply(c, result, err)
 	}()
 }
 
-// outcome settles a call, and is what to answer. It comes before the answer, so that an agent which has read that finds
-// its place among those pending free.
+// outcome completes a call and returns what to answer. A call is complete before its answer is written, so that an
+// agent which has read the answer can send another request.
 func (h *Handler) outcome(c *call, result func() (any, error)) (any, error) {
-	if err := h.settle(c); err != nil {
+	if err := h.complete(c); err != nil {
 		return nil, err
 	}
 	return result()
 }
 
-// answerCreate is answerNow for a create, which leaves nothing if it was cancelled.
+// answerCreate is answerNow for a create. If that was cancelled, its terminal is released first.
 func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
-	cancelled := h.settle(c)
+	cancelled := h.complete(c)
 	if cancelled != nil && t != nil {
 		go func() {
-			defer h.leave(c)
-			h.outputs.forget(t) // and Close waits for it until it is gone
+			defer h.done(c)
+			h.outputs.Forget(terminalOutput{t}) // it stays tracked, so that Close waits for it
 			h.manager.discard(t)
 			h.releaseCreateBytes(c.bytes)
 			h.reply(c, nil, cancelled)
 		}()
 		return
 	}
-	h.releaseCreateBytes(c.bytes) // before the answer: an agent that has read it may ask for as much again
+	h.releaseCreateBytes(c.bytes) // before the answer, after which the agent may send as much again
 	switch {
 	case cancelled != nil:
 		h.replyNow(c, nil, cancelled)
@@ -166,14 +169,14 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	}
 }
 
-// settle makes a call one that is about to be answered and can be cancelled no more. It fails if it was cancelled
-// before.
-func (h *Handler) settle(c *call) error {
+// complete removes a call from those that are pending, so that it cannot be cancelled any more. It fails if the call
+// was cancelled before.
+func (h *Handler) complete(c *call) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unanswered--
 	h.unwritten++
-	if h.pending[c.id] == c { // an agent may have used the id again, against the rules
+	if h.pending[c.id] == c { // unless the agent used the id again, against JSON-RPC's rules
 		delete(h.pending, c.id)
 	}
 	if c.cancelled != nil {
@@ -182,38 +185,39 @@ func (h *Handler) settle(c *call) error {
 	return nil
 }
 
-// leave says that a call's answer is written.
-func (h *Handler) leave(c *call) {
+// done counts a call's answer as written.
+func (h *Handler) done(c *call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unwritten--
 }
 
-// reply writes an answer, by jsonrpc2 if no Stream is known. An error of the write is the connection's end, which its
-// reader sees as well.
+// reply writes an answer: to the Stream, or through jsonrpc2 without one. A failed write ends the connection, which its
+// reader sees.
 func (h *Handler) reply(c *call, result any, err error) {
 	switch {
 	case h.stream != nil:
-		h.stream.write(h.responseLine(c, result, err))
+		h.stream.lines.Write(h.responseLine(c, result, err))
 	case err != nil:
-		c.conn.ReplyWithError(context.Background(), c.id, ResponseError(h.outward(err)))
+		c.conn.ReplyWithError(context.Background(), c.id, ResponseError(h.toWireError(err)))
 	default:
 		c.conn.Reply(context.Background(), c.id, result)
 	}
 }
 
-// responseLine is an answer as it goes on the wire.
+// responseLine returns an answer as a line.
 func (h *Handler) responseLine(c *call, result any, err error) []byte {
-	line := make([]byte, 0, 128) // which is room for most
+	line := make([]byte, 0, 128) // room for most
 	if err != nil {
-		return appendResponse(line, c.wireID, "error", ResponseError(h.outward(err)))
+		return wire.AppendError(line, c.wireID, ResponseError(h.toWireError(err)))
 	}
-	return appendResponse(line, c.wireID, "result", result)
+	return wire.AppendResult(line, c.wireID, appendJSON(make([]byte, 0, 128), result))
 }
 
-// cancelPending cancels the request that a $/cancel_request with these params names, and reports whether it is one of ours.
+// cancelPending cancels the pending request that the params of a $/cancel_request name, and reports whether there is
+// one.
 func (h *Handler) cancelPending(params []byte) bool {
-	id, ok := requestID(readObject("", params).get("requestId"))
+	id, ok := wire.RequestID(wire.ReadObject(params).Get("requestId"))
 	if !ok {
 		return false
 	}
@@ -227,7 +231,7 @@ func (h *Handler) cancelPending(params []byte) bool {
 	return true
 }
 
-// cancelAll cancels what is pending, because this handler is closed.
+// cancelAll cancels all pending requests when the handler is closed.
 func (h *Handler) cancelAll() {
 	h.mu.Lock()
 	var all []*call
@@ -252,16 +256,16 @@ func (h *Handler) cancelCall(c *call, why error) {
 	}
 }
 
-// servePoll answers a terminal/output: at once, if the answer is short and can be written without waiting, and else in
-// a goroutine, one for all polls, that writes them in their order.
+// servePoll answers a terminal/output at once if the answer is short and can be written without blocking. Otherwise it
+// queues the request for answerPolls.
 func (h *Handler) servePoll(c *call, t *Terminal) {
 	h.mu.Lock()
 	first := len(h.polls) == 0
 	h.mu.Unlock()
 	if first && h.stream != nil {
-		if line := shortReply(t, c.wireID); line != nil && h.stream.tryWrite(line) {
-			h.settle(c)
-			h.leave(c)
+		if line := wire.ShortReply(terminalOutput{t}, c.wireID); line != nil && h.stream.lines.TryWrite(line) {
+			h.complete(c)
+			h.done(c)
 			return
 		}
 	}
@@ -274,8 +278,8 @@ func (h *Handler) servePoll(c *call, t *Terminal) {
 	}
 }
 
-// answerPolls is the goroutine that there is while polls wait for an answer. A poll looks at the output when its turn
-// has come, so that polls which wait cost no copy of it.
+// answerPolls answers the queued polls in their order. Output is read when a poll's turn comes, so that queued polls
+// hold no copy of it.
 func (h *Handler) answerPolls() {
 	for {
 		h.mu.Lock()
@@ -293,8 +297,8 @@ func (h *Handler) answerPolls() {
 }
 
 func (h *Handler) answerPoll(c *call) {
-	defer h.leave(c)
-	if err := h.settle(c); err != nil {
+	defer h.done(c)
+	if err := h.complete(c); err != nil {
 		h.reply(c, nil, err)
 		return
 	}
@@ -302,10 +306,10 @@ func (h *Handler) answerPoll(c *call) {
 		h.reply(c, c.poll.Output(), nil)
 		return
 	}
-	h.stream.writePieces(func(write func([]byte) error) error {
-		return h.outputs.reply(c.poll, c.wireID, write)
+	h.stream.lines.WritePieces(func(write func([]byte) error) error {
+		return h.outputs.Reply(terminalOutput{c.poll}, c.wireID, write)
 	})
 	if _, err := h.manager.Terminal(c.poll.session, c.poll.id); err != nil {
-		h.outputs.forget(c.poll) // it was released meanwhile
+		h.outputs.Forget(terminalOutput{c.poll}) // it was released while the poll was answered
 	}
 }

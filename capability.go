@@ -1,10 +1,14 @@
 package acpterm
 
 // clientCapabilities.terminal (https://agentclientprotocol.com/protocol/v1/initialization): a client
-// advertises it, an agent reads it, and both hold requests against it. One value does all three, so
+// advertises it, an agent reads it, and both check requests with it. One type serves all three, so
 // that what is served is what was advertised.
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/acpterm/acpterm/internal/wire"
+)
 
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
@@ -22,15 +26,15 @@ type ClientCapabilities struct {
 // A capability that is absent, or that is not a boolean, counts as false, as the schema says. It fails
 // only for parameters that are no JSON object, with an *Error of kind ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error) {
-	params := readObject("", initializeParams)
-	if params.err != nil {
-		return ClientCapabilities{}, params.err
+	params := wire.ReadObject(initializeParams)
+	if err := params.Err(); err != nil {
+		return ClientCapabilities{}, invalidParams(err)
 	}
-	// Here a value of the wrong type counts as absent, so what read says of it does not matter.
+	// A value of the wrong type counts as absent, so the errors of Read do not matter.
 	var c ClientCapabilities
-	capabilities := readObject("", params.get("clientCapabilities"))
-	capabilities.read("terminal", &c.Terminal, "a boolean")
-	capabilities.read("_meta", &c.Meta, "an object")
+	capabilities := wire.ReadObject(params.Get("clientCapabilities"))
+	capabilities.Read("terminal", &c.Terminal, "a boolean")
+	capabilities.Read("_meta", &c.Meta, "an object")
 	return c, nil
 }
 
@@ -53,7 +57,7 @@ type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods are the methods that the client does serve, as far as it told (see
+	// SupportedMethods are the methods that the client does serve, as far as it is known (see
 	// HandlerOptions.SupportedMethods); never nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }

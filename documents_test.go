@@ -224,7 +224,7 @@ var (
 	commentLine    = regexp.MustCompile(`^<!--\s*(.*?)\s*-->$`)
 	headingLine    = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
 	linkedText     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	ownPackage     = regexp.MustCompile(`^(acpterm|proc|procfs|capture)\.`)
+	ownPackage     = regexp.MustCompile(`^(acpterm|wire|proc|procfs|capture)\.`)
 	testName       = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)[A-Z_]\w*$`)
 	fileName       = regexp.MustCompile(`^[\w./*-]+\.go$`)
 	memberName     = regexp.MustCompile(`^\w+\.\w+$`)

@@ -1,10 +1,9 @@
 package acpterm
 
-// From JSON-RPC to a Manager and back: the five methods, what each is about, and errors onto codes; calls.go answers
-// them. Everything that knows JSON-RPC is in these two, stream.go and message.go. One Handler serves one connection.
+// From JSON-RPC to a Manager and back: the five methods, and the codes of errors. calls.go answers the requests.
+// Besides these two, only stream.go, replies.go and internal/wire know JSON-RPC.
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,15 +15,16 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// The codes of ACP's own (schema type ErrorCode) that jsonrpc2 has no names for.
+// The codes that ACP adds to JSON-RPC's (schema type ErrorCode).
 const (
 	CodeResourceNotFound = -32002
 	CodeRequestCancelled = -32800
 )
 
-// codes are what kinds of errors become on the wire. A kind that is not here is an internal error.
+// codes are the codes of kinds of errors. A kind that is not here is an internal error.
 var codes = map[Kind]int64{
 	ErrMethodNotFound:   jsonrpc2.CodeMethodNotFound,
 	ErrInvalidParams:    jsonrpc2.CodeInvalidParams,
@@ -38,60 +38,7 @@ var codes = map[Kind]int64{
 	ErrClosing:          CodeRequestCancelled,
 }
 
-// HandlerOptions configure a Handler. The zero value, and nil in its place, is good.
-type HandlerOptions struct {
-	// Next gets every request and notification that is not terminal/*, and every $/cancel_request that does not
-	// name a pending terminal/* request. It is called as jsonrpc2 calls a handler: while it runs, nothing else
-	// is read. Nil: requests are answered -32601, notifications dropped.
-	Next jsonrpc2.Handler
-
-	// Capabilities are what the client advertises in initialize, and Handler.Capabilities returns. Nil:
-	// terminals are advertised. If they are not, every terminal/* is answered -32601.
-	Capabilities *ClientCapabilities
-
-	// Created is called with each terminal that the agent creates, before the agent gets its id: the place from which
-	// to show live output, with Terminal.Follow in a goroutine. It is called by the goroutine that serves the request,
-	// concurrently for several; only that create waits for it to return. If it panics, the create fails with
-	// ErrInternal and its terminal is released; the panic is logged with its stack. Nil: nothing is called.
-	Created func(*Terminal)
-
-	// SessionPrefix is put before the session ids of this connection: "a/" makes the agent's "session-1" the manager's
-	// "a/session-1", for OpenSession, for policies, in events. It keeps connections whose prefixes are not the beginning
-	// of one another out of each other's sessions: agents choose the ids, and two may choose the same. The agent is told
-	// its own. Empty: ids are as the agent has them.
-	SessionPrefix SessionID
-
-	// Stream is the Stream of this handler's connection, for a connection that is made by jsonrpc2.NewConn: replies to
-	// terminal/* are then written to it, without jsonrpc2, which would copy output four times and whose OnSend then
-	// does not see them. It must be the stream that NewConn is given. Nil: jsonrpc2 sends the replies. Connect needs no
-	// Stream here.
-	Stream *Stream
-
-	// SupportedMethods are the methods that Next serves. An agent that calls terminal/* without the capability is
-	// told them.
-	SupportedMethods []string
-
-	// MaxPending is how many requests may be without an answer, and, with a few more, how many answers may wait for the
-	// agent to read. A request beyond is answered -32800 with kind "quota", and then nothing more is read until the
-	// agent has read that. 0: 16384. Negative: every request is.
-	MaxPending int
-
-	// MaxCreateBytes is how many bytes the params of a create may have, as JSON. 0: 4 MiB. Negative: every create is
-	// refused.
-	MaxCreateBytes int
-
-	// MaxPendingCreateBytes is how many bytes all creates without an answer may hold together: their params as JSON,
-	// and what a list of arguments or variables takes besides. A create beyond is answered -32800 with kind "quota". 0:
-	// 64 MiB. Negative: every create is refused.
-	MaxPendingCreateBytes int
-}
-
-func (o *HandlerOptions) maxPending() int     { return cmp.Or(o.MaxPending, 16<<10) }
-func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 4<<20) }
-
-func (o *HandlerOptions) maxPendingCreateBytes() int { return cmp.Or(o.MaxPendingCreateBytes, 64<<20) }
-
-// maxParamsBytes is how many bytes the params of all other requests may have. They name a session and a terminal.
+// maxParamsBytes bounds the params of requests other than creates, which only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
 // Handler serves the terminal/* methods of one connection from a Manager. It is a jsonrpc2.Handler; with
@@ -102,21 +49,21 @@ const maxParamsBytes = 64 << 10
 type Handler struct {
 	manager *Manager
 	options HandlerOptions
-	stream  *Stream // takes the replies; nil: jsonrpc2 does. Set before the first request
-	outputs outputCache
+	stream  *Stream // gets the replies; nil: jsonrpc2 does. Set before the first request
+	outputs wire.Cache
 
-	connected sync.Once      // the connection is known
+	connected sync.Once      // closeAfter was called
 	closing   latch.Latch    // Close was called
 	creates   sync.WaitGroup // creates under way; none is added once closed is set
 
 	mu          sync.Mutex
 	closed      bool
-	unanswered  int // requests
-	unwritten   int // answers that are to be written, or are being written
-	createBytes int // that creates without an answer hold
+	unanswered  int // pending requests
+	unwritten   int // complete requests whose answers are not written
+	createBytes int // reserved by creates without an answer
 	pending     map[jsonrpc2.ID]*call
-	terminals   map[TerminalID]*Terminal // created here and not released here
-	polls       []*call                  // terminal/output requests, answered in the order in which they came
+	terminals   map[TerminalID]*Terminal // created through this handler and not gone
+	polls       []*call                  // queued terminal/output requests; the first is being answered
 }
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied. Without a
@@ -137,8 +84,8 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities is what to put into initialize as clientCapabilities, or to copy there. It is what this
-// handler holds requests against.
+// Capabilities returns what to advertise in initialize as clientCapabilities. The handler refuses requests that it does
+// not cover.
 func (h *Handler) Capabilities() ClientCapabilities {
 	if h.options.Capabilities != nil {
 		return *h.options.Capabilities
@@ -161,7 +108,7 @@ func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
-		c := &call{method: req.Method, id: req.ID, wireID: wireID(req.ID), conn: conn}
+		c := &call{method: req.Method, id: req.ID, wireID: wire.WireID(req.ID), conn: conn}
 		h.serve(context.WithoutCancel(ctx), c, paramsOf(req))
 	}
 }
@@ -185,7 +132,7 @@ func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.Co
 		s = NewStream(nil)
 	}
 	h.stream = s
-	s.serve = func(m message) bool { return h.serveMessage(ctx, m) }
+	s.serve = func(m wire.Message) bool { return h.serveMessage(ctx, m) }
 	conn := jsonrpc2.NewConn(ctx, s, h, options...)
 	h.closeAfter(conn)
 	return conn
@@ -217,11 +164,11 @@ var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill
 // was not advertised a *CapabilityError.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	result, err = h.dispatch(ctx, method, params)
-	return result, h.outward(err)
+	return result, h.toWireError(err)
 }
 
 func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
-	switch w := h.admit(method, params).(type) {
+	switch w := h.prepare(method, params).(type) {
 	case refusal:
 		return nil, w.err
 	case start:
@@ -246,23 +193,22 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 	panic("acpterm: a request without work")
 }
 
-// work is what is left of a request when that part of it is done which has its place in the order of requests: its
-// params are read, and its terminal is found. It is one of the four types that follow.
+// work is what remains of a request after prepare. It is one of the four types that follow.
 type work interface{ work() }
 
-// refusal is a request that something is wrong with.
+// refusal is a request that fails.
 type refusal struct{ err error }
 
-// start is a create. Its bytes are to be released when it is answered.
+// start is a create. Its bytes are reserved until releaseCreateBytes.
 type start struct {
 	request CreateTerminalRequest
 	bytes   int
 }
 
-// poll is a terminal/output: it waits for nothing, and its result is what the output is when it is answered.
+// poll is a terminal/output. Its result is the output at the time of the answer.
 type poll struct{ terminal *Terminal }
 
-// await is a request whose result is there when a latch is set.
+// await is a request whose result is known when a latch is set.
 type await struct {
 	done   *latch.Latch
 	result func() (any, error)
@@ -273,9 +219,9 @@ func (start) work()   {}
 func (poll) work()    {}
 func (await) work()   {}
 
-// admit does the part of a request that has its place in the order of requests, and waits for nothing. A release's id
-// is dead from here on.
-func (h *Handler) admit(method string, params json.RawMessage) work {
+// prepare does what must happen in the order of requests, without blocking: it reads the params and finds the terminal.
+// The id of a release is dead when it returns.
+func (h *Handler) prepare(method string, params json.RawMessage) work {
 	if !slices.Contains(methods, method) {
 		return refusal{methodNotFound(method)}
 	}
@@ -295,7 +241,7 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 		if err := req.UnmarshalJSON(params); err != nil {
 			return refusal{err}
 		}
-		req.SessionID = h.inward(req.SessionID)
+		req.SessionID = h.toInternalID(req.SessionID)
 		return h.reserveCreateBytes(req, len(params))
 	}
 	if len(params) > maxParamsBytes {
@@ -305,9 +251,9 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 	if err != nil {
 		return refusal{err}
 	}
-	session = h.inward(session)
+	session = h.toInternalID(session)
 	if method == MethodRelease {
-		return h.admitRelease(session, id)
+		return h.prepareRelease(session, id)
 	}
 	t, err := h.manager.Terminal(session, id)
 	if err != nil {
@@ -327,9 +273,10 @@ func (h *Handler) admit(method string, params json.RawMessage) work {
 	}
 }
 
-// reserveCreateBytes counts what a create holds, unless all that are not answered would hold too much.
+// reserveCreateBytes counts the memory that a create needs, and refuses it if all creates without an answer would need
+// too much.
 func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work {
-	const perArg, perVariable = 16, 40 // bytes that each takes in its slice
+	const perArg, perVariable = 16, 40 // bytes of each in its slice
 	size := params + perArg*len(req.Args) + perVariable*len(req.Env)
 	limit := h.options.maxPendingCreateBytes()
 	h.mu.Lock()
@@ -347,7 +294,7 @@ func (h *Handler) releaseCreateBytes(n int) {
 	h.createBytes -= n
 }
 
-func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
+func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
 	t, err := h.manager.beginRelease(session, id, EndedByRelease)
 	if err != nil {
 		return refusal{err}
@@ -357,15 +304,15 @@ func (h *Handler) admitRelease(session SessionID, id TerminalID) work {
 		done.Set()
 		return await{done, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
 	}
-	h.outputs.forget(t) // and Close waits for it until it is gone
+	h.outputs.Forget(terminalOutput{t}) // t stays tracked, so that Close waits for it
 	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
 }
 
-// create creates a terminal, unless this handler is closed or ctx, whose cancel comes with it, ends.
+// create creates a terminal, unless the handler is closed or ctx ends. cancel ends ctx.
 func (h *Handler) create(
 	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
 ) (*Terminal, error) {
-	t, err := h.createAndKeep(ctx, cancel, req)
+	t, err := h.createTracked(ctx, cancel, req)
 	if err != nil || h.options.Created == nil {
 		return t, err
 	}
@@ -376,8 +323,8 @@ func (h *Handler) create(
 	return t, nil
 }
 
-// createAndKeep creates a terminal that is released with the handler at the latest. Close waits for it.
-func (h *Handler) createAndKeep(
+// createTracked creates a terminal that Close releases. Close waits for it to return.
+func (h *Handler) createTracked(
 	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
 ) (*Terminal, error) {
 	if !h.beginCreate() {
@@ -388,7 +335,7 @@ func (h *Handler) createAndKeep(
 	t, err := h.manager.create(ctx, req, nil)
 	switch {
 	case err == nil:
-		h.keep(t)
+		h.track(t)
 		return t, nil
 	case context.Cause(ctx) == error(ErrClosing):
 		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
@@ -406,26 +353,26 @@ func (h *Handler) beginCreate() bool {
 	return !h.closed
 }
 
-// keep puts a terminal on the list of those to release in the end.
-func (h *Handler) keep(t *Terminal) {
+// track has Close release a terminal, until it is gone.
+func (h *Handler) track(t *Terminal) {
 	h.mu.Lock()
 	h.terminals[t.id] = t
 	h.mu.Unlock()
-	t.retired.OnSet(func() { h.forget(t) }) // by whomever it is released
+	t.retired.OnSet(func() { h.untrack(t) }) // the host may release it too
 }
 
-// forget takes a terminal off the list of those to release in the end.
-func (h *Handler) forget(t *Terminal) {
-	h.outputs.forget(t)
+// untrack forgets a terminal that is gone.
+func (h *Handler) untrack(t *Terminal) {
+	h.outputs.Forget(terminalOutput{t})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.terminals, t.id)
 }
 
 // Close cancels creates that are under way, releases the terminals that were created through this handler, as
-// Manager.Release does, and returns when they are gone; its error is that of the releases, joined. Pending requests are answered, if the agent
-// still reads, and later ones refused with ErrClosing. jsonrpc2 need not be told: the end of its connection does
-// it. A Close that comes later waits as well.
+// Manager.Release does, and returns when they are gone. Its error joins those of the releases. Pending requests are
+// answered if the agent still reads; later ones are refused with ErrClosing. The end of a jsonrpc2 connection calls it.
+// It may be called more than once; each call waits.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -442,26 +389,26 @@ func (h *Handler) Close() error {
 	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
 }
 
-// inward is the manager's id of a session that the agent names. No id stays none, so that it is refused.
-func (h *Handler) inward(id SessionID) SessionID {
+// toInternalID returns the manager's id of a session that the agent names. An empty id stays empty, and is refused.
+func (h *Handler) toInternalID(id SessionID) SessionID {
 	if id == "" {
 		return ""
 	}
 	return h.options.SessionPrefix + id
 }
 
-// outward is an error with the session's id as the agent knows it.
-func (h *Handler) outward(err error) error {
+// toWireError returns an error with the session id that the agent knows.
+func (h *Handler) toWireError(err error) error {
 	e, ok := err.(*Error)
 	if !ok || h.options.SessionPrefix == "" {
 		return err
 	}
-	told := *e
-	told.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
-	return &told
+	onWire := *e
+	onWire.SessionID = SessionID(strings.TrimPrefix(string(e.SessionID), string(h.options.SessionPrefix)))
+	return &onWire
 }
 
-// methodNotFound is the error for a method that nobody serves.
+// methodNotFound is the error for an unknown method.
 func methodNotFound(method string) *Error {
 	return &Error{Op: method, Kind: ErrMethodNotFound}
 }
@@ -481,9 +428,9 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError is an error as it goes out on the wire: a code, a message and data, which is an object that tells
-// programs what is wrong. It takes any error; what is not of this package, and no *jsonrpc2.Error already, is an
-// internal error. Of nil it is nil: a pointer, so test err and not the result where that becomes an error.
+// ResponseError returns an error as it goes out on the wire: a code, a message, and data, an object that tells programs
+// what is wrong. A *jsonrpc2.Error stays as it is, and any other error that is not of this package is an internal
+// error. For nil it returns a nil pointer, which is not nil as an error: test err, not the result.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil
@@ -511,6 +458,12 @@ func ResponseError(err error) *jsonrpc2.Error {
 		data.Method = e.Op
 	}
 	return responseError(code, e, data)
+}
+
+// invalidMessage is the error that answers a line which is no message.
+func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
+	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.Reason}
+	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})
 }
 
 func responseError(code int64, err error, data any) *jsonrpc2.Error {

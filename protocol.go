@@ -2,16 +2,16 @@ package acpterm
 
 // The wire types: field for field the terminal part of the published ACP v1 schema
 // (schema/v1/schema.json; the part that concerns terminals is kept in testdata/schema).
-// Nothing here touches a process or a connection. Where a type has rules that encoding/json
-// cannot express (required fields, null for absent), its UnmarshalJSON keeps them and says which
-// field is wrong.
+// Where a type has rules that encoding/json cannot express (required fields, null for absent), its
+// UnmarshalJSON checks them and names the field that is wrong.
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 // The methods of the terminal capability (https://agentclientprotocol.com/protocol/v1/terminals)
@@ -25,11 +25,11 @@ const (
 	MethodCancelRequest = "$/cancel_request"
 )
 
-// SessionID names a conversation between a client and an agent (schema type SessionId). Agents mint
-// it in session/new.
+// SessionID names a conversation between a client and an agent (schema type SessionId). An agent generates it in
+// session/new.
 type SessionID string
 
-// TerminalID names a terminal (schema type TerminalId). A Manager mints it: "term_" and a ULID.
+// TerminalID names a terminal (schema type TerminalId). A Manager generates it: "term_" and a ULID.
 type TerminalID string
 
 // Meta is the _meta object that ACP reserves for extensions (Extensibility page). Values are kept
@@ -138,7 +138,7 @@ func (s TerminalExitStatus) String() string {
 	return "not known"
 }
 
-// WaitForTerminalExitRequest asks to be told when the command has ended (schema type
+// WaitForTerminalExitRequest asks for a reply when the command has ended (schema type
 // WaitForTerminalExitRequest).
 type WaitForTerminalExitRequest struct {
 	SessionID  SessionID  `json:"sessionId"`
@@ -191,39 +191,52 @@ type CancelRequestNotification struct {
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage
-	o := readObject("", data)
-	req.SessionID = SessionID(o.requireString("sessionId"))
-	req.Command = o.requireString("command")
-	o.read("args", &args, "an array")
-	o.read("env", &env, "an array")
-	if o.read("cwd", &req.Cwd, "a string") && req.Cwd == "" {
-		o.fail("cwd", "must be an absolute path")
+	o := wire.ReadObject(data)
+	req.SessionID = SessionID(o.RequireString("sessionId"))
+	req.Command = o.RequireString("command")
+	o.Read("args", &args, "an array")
+	o.Read("env", &env, "an array")
+	if o.Read("cwd", &req.Cwd, "a string") && req.Cwd == "" {
+		o.Fail("cwd", "must be an absolute path")
 	}
-	o.read("outputByteLimit", &req.OutputByteLimit, "an integer from 0 to 18446744073709551615")
-	o.read("_meta", &req.Meta, "an object")
+	o.Read("outputByteLimit", &req.OutputByteLimit, "an integer from 0 to 18446744073709551615")
+	o.Read("_meta", &req.Meta, "an object")
 	for i, arg := range args {
 		var text *string
 		if json.Unmarshal(arg, &text) != nil || text == nil {
-			o.fail(fmt.Sprintf("args[%d]", i), "must be a string")
+			o.Fail(fmt.Sprintf("args[%d]", i), "must be a string")
 			break
 		}
 		req.Args = append(req.Args, *text)
 	}
 	for i, item := range env {
 		var v EnvVariable
-		e := readObject(fmt.Sprintf("env[%d]", i), item)
-		v.Name = e.requireString("name")
-		v.Value = e.requireString("value")
-		e.read("_meta", &v.Meta, "an object")
-		if e.err != nil {
-			o.err = cmp.Or(o.err, e.err)
+		e := o.Child(fmt.Sprintf("env[%d]", i), item)
+		v.Name = e.RequireString("name")
+		v.Value = e.RequireString("value")
+		e.Read("_meta", &v.Meta, "an object")
+		if o.Err() != nil {
 			break
 		}
 		req.Env = append(req.Env, v)
 	}
-	if o.err != nil {
-		return o.err
+	if err := o.Err(); err != nil {
+		return invalidParams(err)
 	}
 	*r = req
 	return nil
 }
+
+// parseTerminalParams reads the session and terminal of an output, wait, kill or release request.
+func parseTerminalParams(data []byte) (session SessionID, terminal TerminalID, err error) {
+	o := wire.ReadObject(data)
+	session = SessionID(o.RequireString("sessionId"))
+	terminal = TerminalID(o.RequireString("terminalId"))
+	if err := o.Err(); err != nil {
+		return "", "", invalidParams(err)
+	}
+	return session, terminal, nil
+}
+
+// invalidParams is an error of the params' reader as one of this package.
+func invalidParams(err *wire.FieldError) *Error { return invalidField(err.Field, err.Reason) }

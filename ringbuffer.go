@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm/internal/wire"
 )
 
 const (
@@ -163,29 +166,31 @@ func (r *ringBuffer) last(limit int64) (text string, truncated bool) {
 	return text, from+int64(cut) > 0
 }
 
-// edges are both ends of what there is to show of the output.
-type edges struct {
-	raw            []byte // holds both
-	head, tail     []byte
-	headAt, tailAt int64 // their offsets
-	end            int64 // the total
-	final          bool  // an unfinished character at the end is shown
-}
-
-// edges returns the beginning of the last limit bytes, with a few before them, size bytes in all, and what came after
-// the offset known, as far as it belongs to the last bytes. It uses raw to hold them. limit is at most the one that the
-// buffer was made for.
-func (r *ringBuffer) edges(raw []byte, limit, size, known int64) edges {
+// window returns the bytes that last shows of the output so far, as they were written: the first size of them, and
+// those from the offset known on. It appends to raw, which is empty.
+func (r *ringBuffer) window(raw []byte, limit, known int64, size int) wire.Window {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := edges{end: r.end, final: r.finalLocked()}
-	e.headAt = r.end - min(r.end, limit+2*contextBytes)
-	e.tailAt = max(e.headAt, known)
-	e.raw = r.appendLocked(raw, e.headAt, min(e.headAt+size, r.end))
-	split := len(e.raw)
-	e.raw = r.appendLocked(e.raw, e.tailAt, r.end)
-	e.head, e.tail = e.raw[:split], e.raw[split:]
-	return e
+	first := r.end - min(r.end, limit+2*contextBytes)
+	from := max(first, known)
+	raw = r.appendLocked(raw, first, min(first+int64(size)+4*contextBytes, r.end))
+	head := len(raw)
+	raw = r.appendLocked(raw, from, r.end)
+	final := r.finalLocked()
+	r.mu.Unlock()
+
+	w := wire.Window{Head: raw[:head], News: raw[head:], Raw: raw}
+	if !final {
+		w.News = w.News[:len(w.News)-unfinished(string(w.News[max(0, len(w.News)-utf8.UTFMax):]))]
+	}
+	w.End = from + int64(len(w.News))
+	w.Start = max(first, w.End-limit)
+	context := string(w.Head[:min(len(w.Head), 4*contextBytes)])
+	for w.Start < w.End && !startsCharacter(context, int(w.Start-first)) {
+		w.Start++
+	}
+	w.Head = w.Head[w.Start-first:]
+	w.News = w.News[max(0, w.Start-from):]
+	return w
 }
 
 // excerpt is what a follower reads from an offset on.

@@ -137,7 +137,8 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":{},"method":"x"}`, invalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":[1],"method":"x"}`, invalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":true,"method":"x"}`, invalidRequest, "null"},
-		{`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 1023) + `","method":"x"}`, invalidRequest, "null"}, // it would be held
+		// Ids are held until the answer.
+		{`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 1023) + `","method":"x"}`, invalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":` + strings.Repeat("1", 1025) + `,"method":7}`, invalidRequest, "null"},
 		// Responses are not answered, or two peers would answer each other for ever.
 		{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`, unanswered, ""},
@@ -157,14 +158,16 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 			r := p.read()
 			require.Equal(t, bad.id, string(r.ID), "%.100s", bad.line)
 			require.Equal(t, bad.code, r.Error.Code, "%.100s", bad.line)
-			require.JSONEq(t, fmt.Sprintf(`{"kind":"invalid_message","reason":"the line %s"}`, l.Reason), string(*r.Error.Data))
+			want := fmt.Sprintf(`{"kind":"invalid_message","reason":"the line %s"}`, l.Reason)
+			require.JSONEq(t, want, string(*r.Error.Data))
 		}
 		p.works()
 	}
 	// What jsonrpc2 has no trouble with.
 	for _, good := range []string{
 		`{"jsonrpc":"2.0","id":78,"error":null,"result":null}`, `{"jsonrpc":"2.0","method":"notification","params":5}`,
-		`{"method":"x","jsonrpc":"1.0","extra":{"a":[]}}`, "\t{ \"method\" : \"x\" , \"meta\" : { \"}\" : \"\\\"\" } } \r",
+		`{"method":"x","jsonrpc":"1.0","extra":{"a":[]}}`,
+		"\t{ \"method\" : \"x\" , \"meta\" : { \"}\" : \"\\\"\" } } \r",
 	} {
 		p.write(good)
 		p.works()
@@ -221,8 +224,11 @@ func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
 	p := connectPeer(t, m, &acpterm.HandlerOptions{Next: next})
 	term := create(t, m, childRequest("sleep"))
 	for _, id := range []string{
-		`0`, `1`, `-1`, `"x"`, `""`, `"0"`, `"<&>"`, `"é"`, `9223372036854775807`, `-9223372036854775808`, `9223372036854775808`,
-		`18446744073709551615`, `18446744073709551616`, `1.5`, `1e3`, `1E400`, `-0`, `1.0`, `"raw-id:7"`, `"raw-id:"`, `"\ud800"`, `"\ufffd"`,
+		`0`, `1`, `-1`, `"x"`, `""`, `"0"`, `"<&>"`, `"é"`,
+		`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`,
+		`18446744073709551615`, `18446744073709551616`,
+		`1.5`, `1e3`, `1E400`, `-0`, `1.0`,
+		`"raw-id:7"`, `"raw-id:"`, `"\ud800"`, `"\ufffd"`,
 	} {
 		for _, ask := range []struct{ method, params string }{
 			{"next/method", `{}`},
@@ -253,10 +259,11 @@ func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
 
 func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 	skipped := make(chan acpterm.SkippedLine, 1)
-	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithLineLimit(100<<10), acpterm.WithSkippedLines(func(l acpterm.SkippedLine) {
+	hook := acpterm.WithSkippedLines(func(l acpterm.SkippedLine) {
 		l.Text = bytes.Clone(l.Text)
 		skipped <- l
-	}))
+	})
+	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithLineLimit(100<<10), hook)
 	good, spaces := request(`1`, acpterm.MethodOutput, of("none")), bytes.Repeat([]byte(" "), 64<<10)
 	for _, size := range []int{100<<10 + 1, 1 << 20, 200 << 20} {
 		var before, after runtime.MemStats
@@ -412,14 +419,18 @@ func (c *bytesConn) Close() error { return nil }
 // FuzzStream: whatever bytes come, what jsonrpc2 is given decodes, and the next good line works.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{
-		"", "{", "[]", "7\n", `{"method":"x"}`, `{"id":-1,"method":"x"}`, `{"id":1.5,"method":"x","params":[1e999]}`, `{"id":"\ud800","method":"x"}`,
-		`{"id":"raw-id:7","method":"x"}`, `{"id":3,"result":{}}`, `{"id":3,"error":{"code":1.5}}`, `{"METHOD":"x"}`, `{"\u006dethod":"x","id":null}`,
-		`{"method":"terminal/output","id":1,"params":{"sessionId":"s"}}`, "{\"method\":\"\xff\"}", `{"id":1,"method":"x","meta":[],"x":"\"}{"}`,
+		"", "{", "[]", "7\n", `{"method":"x"}`, `{"id":-1,"method":"x"}`,
+		`{"id":1.5,"method":"x","params":[1e999]}`, `{"id":"\ud800","method":"x"}`,
+		`{"id":"raw-id:7","method":"x"}`, `{"id":3,"result":{}}`, `{"id":3,"error":{"code":1.5}}`, `{"METHOD":"x"}`,
+		`{"\u006dethod":"x","id":null}`,
+		`{"method":"terminal/output","id":1,"params":{"sessionId":"s"}}`, "{\"method\":\"\xff\"}",
+		`{"id":1,"method":"x","meta":[],"x":"\"}{"}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		conn := &bytesConn{Reader: io.MultiReader(bytes.NewReader(data), strings.NewReader("\n"+`{"jsonrpc":"2.0","id":"good","method":"good"}`+"\n"))}
+		good := strings.NewReader("\n" + `{"jsonrpc":"2.0","id":"good","method":"good"}` + "\n")
+		conn := &bytesConn{Reader: io.MultiReader(bytes.NewReader(data), good)}
 		got := make(chan *jsonrpc2.Request, 10_000)
 		client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(conn, acpterm.WithLineLimit(10_000), quietly()),
 			requests(got), jsonrpc2.SetLogger(failingLogger{t}))
@@ -521,10 +532,11 @@ func TestWhatHooksOfJSONRPC2See(t *testing.T) {
 func TestConnectHasItsContext(t *testing.T) {
 	type key struct{}
 	seen := make(chan any, 1)
-	m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
+	policy := acpterm.PolicyFunc(func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
 		seen <- ctx.Value(key{})
 		return acpterm.Decision{Verdict: acpterm.Allow}
-	})})
+	})
+	m := newManager(t, &acpterm.Options{Policy: policy})
 	ours, theirs := pipePair(t)
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 	h := acpterm.NewHandler(m, nil)
@@ -556,7 +568,8 @@ func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
 	require.Empty(t, m.Terminals())
 }
 
-// Requests for terminals and all others may come in any order and in pieces; each is answered, and Next has its own in order.
+// Requests for terminals and all others may come in any order and in pieces; each is answered, and Next has its own in
+// order.
 func TestRequestsOfAllKindsInPieces(t *testing.T) {
 	var others []string
 	next := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
@@ -602,7 +615,7 @@ func TestRequestsOfAllKindsInPieces(t *testing.T) {
 			require.NoError(t, err)
 			line = line[piece:]
 		}
-		for n == lines-1 && len(waiting) > 0 || len(waiting) > random.IntN(6) { // after the last, whoever reads has nothing left to read
+		for n == lines-1 && len(waiting) > 0 || len(waiting) > random.IntN(6) { // all, after the last line
 			r := <-answers
 			other, ok := waiting[string(r.ID)]
 			require.True(t, ok, "%s", r.ID)
@@ -624,7 +637,9 @@ func TestRequestsOfAllKindsInPieces(t *testing.T) {
 
 // A connection goes on when its manager is closed.
 func TestAConnectionOutlivesItsManager(t *testing.T) {
-	next := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) { return "other", nil })
+	next := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
+		return "other", nil
+	})
 	m := newManager(t, nil)
 	p := connectPeer(t, m, &acpterm.HandlerOptions{Next: next})
 	p.works()

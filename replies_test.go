@@ -1,16 +1,16 @@
 package acpterm
 
-// Replies to polls, against encoding/json: the same text back, whatever was written and polled in between.
+// Replies, against encoding/json: the same text back, whatever was written and polled in between.
 
 import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/acpterm/acpterm/internal/wire"
 	"github.com/stretchr/testify/require"
 )
 
@@ -19,9 +19,9 @@ func outputOf(limit int64) *Terminal {
 	return &Terminal{ring: newRingBuffer(limit), limit: limit}
 }
 
-// line is a whole reply.
-func (c *outputCache) line(t testing.TB, term *Terminal) (line []byte) {
-	require.NoError(t, c.reply(term, []byte("7"), func(piece []byte) error {
+// replyLine is a whole reply.
+func replyLine(t testing.TB, c *wire.Cache, term *Terminal) (line []byte) {
+	require.NoError(t, c.Reply(terminalOutput{term}, []byte("7"), func(piece []byte) error {
 		line = append(line, piece...)
 		return nil
 	}))
@@ -58,11 +58,14 @@ func requireSame(t testing.TB, want, got TerminalOutputResponse, about ...any) {
 
 func TestRepliesSayWhatOutputSays(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"plain text ", "é", "✓", "\x1b[31mred\x1b[0m\r\n", "\"\\/", "\x00\x01\x7f", "\u2028\u2029", "<&>", "😀", "\xff", "\xe2\x80", "\t\b\f"}
+	pieces := []string{
+		"plain text ", "é", "✓", "\x1b[31mred\x1b[0m\r\n", "\"\\/",
+		"\x00\x01\x7f", "\u2028\u2029", "<&>", "😀", "\xff", "\xe2\x80", "\t\b\f",
+	}
 	for _, limit := range []int64{0, 1, 3, 100, 5000, 20_000, 100_000} {
 		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with what is not
 			term := outputOf(limit)
-			var cache outputCache
+			var cache wire.Cache
 			const rounds = 60
 			for round := range rounds {
 				var news bytes.Buffer
@@ -81,43 +84,12 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 					continue
 				}
 				for range 2 {
-					got := decodeReply(t, cache.line(t, term))
+					got := decodeReply(t, replyLine(t, &cache, term))
 					requireSame(t, term.Output(), got, "limit %d, round %d", limit, round)
 				}
 			}
 		}
 	}
-}
-
-func TestCacheIsBounded(t *testing.T) {
-	var cache outputCache
-	for range maxCachedOutputs + 2 {
-		term := outputOf(5 << 20)
-		term.ring.write(bytes.Repeat([]byte("0123456789abcdef"), 320<<10), 1<<16)
-		cache.line(t, term)
-		size := 0
-		for _, o := range cache.outputs {
-			size += cap(o.json)
-		}
-		require.LessOrEqual(t, len(cache.outputs), maxCachedOutputs)
-		require.LessOrEqual(t, size, maxCachedBytes)
-		require.NotEmpty(t, cache.outputs)
-	}
-	last := cache.outputs[len(cache.outputs)-1]
-	cache.forget(last.terminal)
-	require.False(t, slices.Contains(cache.outputs, last))
-}
-
-// An output that moves on for long keeps no more than it shows, but for a part.
-func TestEscapedOutputDoesNotGrow(t *testing.T) {
-	term := outputOf(100_000)
-	var cache outputCache
-	for range 2000 {
-		term.ring.write([]byte(strings.Repeat("0123456789\n", 1000)), 1<<16)
-		cache.line(t, term)
-	}
-	require.Less(t, cap(cache.outputs[0].json), 600_000)
-	require.Less(t, len(cache.outputs[0].marks), 100)
 }
 
 // FuzzReply: any bytes in any two pieces, polled after each.
@@ -127,13 +99,13 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte(strings.Repeat("x", 5000)+"\xe2"), []byte("\x9c\x93"), uint16(4999))
 	f.Fuzz(func(t *testing.T, first, second []byte, limit uint16) {
 		term := outputOf(int64(limit))
-		var cache outputCache
+		var cache wire.Cache
 		for _, data := range [][]byte{bytes.Repeat(first, 1+5000/(1+len(first))), second, first, nil} {
 			if data == nil {
 				term.ring.Close()
 			}
 			term.ring.write(data, 1<<16)
-			got := decodeReply(t, cache.line(t, term))
+			got := decodeReply(t, replyLine(t, &cache, term))
 			want, err := json.Marshal(term.Output())
 			require.NoError(t, err)
 			var expected TerminalOutputResponse
@@ -141,4 +113,50 @@ func FuzzReply(f *testing.F) {
 			requireSame(t, expected, got)
 		}
 	})
+}
+
+func TestAnswersAreAsEncodingJSONMakesThem(t *testing.T) {
+	code, signal := uint32(4294967295), "SIGTERM"
+	of := EndedBy.meta
+	for _, value := range []any{
+		KillTerminalResponse{}, KillTerminalResponse{Meta: of("x")},
+		ReleaseTerminalResponse{}, ReleaseTerminalResponse{Meta: of("x")},
+		CreateTerminalResponse{TerminalID: newIDGenerator().next("s")},
+		CreateTerminalResponse{TerminalID: "term_1", Meta: of("x")},
+		WaitForTerminalExitResponse{ExitCode: &code}, WaitForTerminalExitResponse{Signal: &signal},
+		WaitForTerminalExitResponse{ExitCode: new(uint32), Meta: of(EndedByItself)},
+		WaitForTerminalExitResponse{Meta: Meta{}},
+		WaitForTerminalExitResponse{Signal: &signal, Meta: Meta{"other": json.RawMessage(`[1, 2]`)}},
+		TerminalExitStatus{ExitCode: &code, Meta: Meta{"acpterm": json.RawMessage(`1`), "other": json.RawMessage(`2`)}},
+	} {
+		want, err := json.Marshal(value)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(appendJSON(nil, value)), "%#v", value)
+	}
+	for _, shape := range []TerminalOutputResponse{
+		{}, {Truncated: true},
+		{Output: "text", ExitStatus: &TerminalExitStatus{ExitCode: &code, Meta: of(EndedByKill)}},
+		{Truncated: true, ExitStatus: &TerminalExitStatus{Signal: &signal}},
+	} {
+		want, err := json.Marshal(shape)
+		require.NoError(t, err)
+		line := wire.ShortReply(shapedOutput{shape: shape}, []byte("7"))
+		require.Equal(t, `{"jsonrpc":"2.0","id":7,"result":`+string(want)+"}\n", string(line))
+	}
+}
+
+// shapedOutput is an output of which polls show this.
+type shapedOutput struct {
+	wire.Output
+	shape TerminalOutputResponse
+}
+
+func (o shapedOutput) Total() int64         { return int64(len(o.shape.Output)) }
+func (o shapedOutput) Text() (string, bool) { return o.shape.Output, o.shape.Truncated }
+
+func (o shapedOutput) ExitStatus() []byte {
+	if o.shape.ExitStatus == nil {
+		return nil
+	}
+	return appendStatus(nil, *o.shape.ExitStatus)
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package acpterm
+package wire
 
 import (
 	"syscall"
@@ -25,16 +25,8 @@ func newRawWriter(raw syscall.RawConn) tryWriter {
 
 func (w rawWriter) tryWrite(p []byte) (n int) {
 	w.raw.Write(func(fd uintptr) (done bool) {
-		n, _ = retry(func() (int, error) { return unix.Write(int(fd), p) })
-		return true // whatever came of it: not to be called again when there is room
+		n, _ = unix.Write(int(fd), p)
+		return true // after an error too: a caller that may block writes the line then
 	})
 	return max(n, 0)
-}
-
-// retry makes a system call again for as long as signals interrupt it.
-func retry(call func() (int, error)) (n int, err error) {
-	for n, err = call(); err == unix.EINTR; {
-		n, err = call()
-	}
-	return n, err
 }

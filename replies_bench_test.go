@@ -3,7 +3,7 @@ package acpterm
 // What an answer to terminal/output costs over a connection, beside stock jsonrpc2 and beside what cannot be done
 // without. The ratios are in BENCHMARKS.md.
 //
-//	go test -run '^$' -bench 'Poll|Escap' -benchtime 300x .
+//	go test -run '^$' -bench 'Reply|Poll|Escap' -benchtime 300x . ./internal/wire
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/wire"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -132,8 +133,8 @@ func agentEnd(b *testing.B, way answerer, m *Manager, t *Terminal) (poll func())
 		}
 	})
 	way.serve(b.Context(), JoinStdio(fromAgent, toAgent), m, t)
-	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":12345,"method":"terminal/output","params":{"sessionId":%q,"terminalId":%q}}`+"\n",
-		t.session, t.id)
+	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":12345,"method":"terminal/output",`+
+		`"params":{"sessionId":%q,"terminalId":%q}}`+"\n", t.session, t.id)
 	buf := make([]byte, 1<<20)
 	return func() {
 		if _, err := toClient.Write(line); err != nil {
@@ -158,7 +159,7 @@ func (discarding) Write(p []byte) (int, error) { return len(p), nil }
 func (discarding) Close() error                { return nil }
 
 // BenchmarkReply is the reply alone, with neither a request to read nor a pipe to move it through, of a megabyte that
-// is new each time and of one that does not change; beside one pass that escapes it.
+// is new each time and of one that does not change. BenchmarkEscaping of internal/wire is one pass that escapes it.
 func BenchmarkReply(b *testing.B) {
 	text := testOutput(1 << 20)
 	for _, news := range []struct {
@@ -179,41 +180,15 @@ func BenchmarkReply(b *testing.B) {
 				}
 			})
 		}
-		var cache outputCache
+		var cache wire.Cache
 		stream := NewStream(discarding{})
 		run("acpterm", func() {
-			stream.writePieces(func(write func([]byte) error) error { return cache.reply(t, []byte("7"), write) })
+			stream.lines.WritePieces(func(write func([]byte) error) error {
+				return cache.Reply(terminalOutput{t}, []byte("7"), write)
+			})
 		})
 		silent, _ := io.Pipe()
 		conn := jsonrpc2.NewConn(b.Context(), jsonrpc2.NewPlainObjectStream(discarding{silent}), naive{})
 		run("stock", func() { conn.Reply(b.Context(), jsonrpc2.ID{Num: 7}, t.Output()) })
-		into := make([]byte, 0, 2<<20)
-		run("one-escaping-pass", func() { appendEscaped(into, text) })
 	}
-}
-
-// BenchmarkEscaping is one pass over a megabyte.
-func BenchmarkEscaping(b *testing.B) {
-	text := testOutput(1 << 20)
-	into := make([]byte, 0, 2<<20)
-	b.Run("acpterm", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		for b.Loop() {
-			appendEscaped(into, text)
-		}
-	})
-	b.Run("encoding-json", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		for b.Loop() {
-			if _, err := json.Marshal(string(text)); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("memcpy", func(b *testing.B) {
-		b.SetBytes(int64(len(text)))
-		for b.Loop() {
-			copy(into[:len(text)], text)
-		}
-	})
 }

@@ -1,0 +1,190 @@
+package wire
+
+// From a line to a message, and from a result or an error to a line. Lines are checked in full, because jsonrpc2 ends
+// the connection at a line that it cannot decode.
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// Fault is what is wrong with a line, as "is not JSON", and the code to answer it with
+// (https://www.jsonrpc.org/specification#error_object).
+type Fault struct {
+	Reason string
+	Code   int64 // 0: none. A response is not answered, or two peers could answer each other without end
+}
+
+var (
+	faultEmpty         = &Fault{"is empty", 0}
+	faultTooLong       = &Fault{"is longer than the limit", jsonrpc2.CodeInvalidRequest}
+	faultNotJSON       = &Fault{"is not JSON", jsonrpc2.CodeParseError}
+	faultBatch         = &Fault{"is an array; ACP has no batches", jsonrpc2.CodeInvalidRequest}
+	faultNotObject     = &Fault{"is JSON and no object", jsonrpc2.CodeInvalidRequest}
+	faultNoMessage     = &Fault{"is neither request nor response", jsonrpc2.CodeInvalidRequest}
+	faultBoth          = &Fault{"is request and response at once", jsonrpc2.CodeInvalidRequest}
+	faultMember        = &Fault{"has a member twice, or spelt in another case", jsonrpc2.CodeInvalidRequest}
+	faultMethod        = &Fault{"has a method that is no string", jsonrpc2.CodeInvalidRequest}
+	faultID            = &Fault{"has an id that is neither string nor number", jsonrpc2.CodeInvalidRequest}
+	faultLongID        = &Fault{"has an id of more than 1024 bytes", jsonrpc2.CodeInvalidRequest}
+	faultResponse      = &Fault{"is a response that cannot be read", 0}
+	faultStrayResponse = &Fault{"is a response to no request", 0}
+)
+
+// AppendResult appends the line that answers a request. The id is as it came, and the result is JSON.
+func AppendResult(to, id, result []byte) []byte {
+	to = append(appendResponse(to, id), `"result":`...)
+	return append(append(to, result...), "}\n"...)
+}
+
+// AppendError appends the line that answers a request with an error. The id is as it came; an empty one becomes null.
+func AppendError(to, id []byte, e *jsonrpc2.Error) []byte {
+	encoded, err := json.Marshal(e)
+	if err != nil { // the data of an error that the host made may be no JSON
+		encoded, _ = json.Marshal(&jsonrpc2.Error{Code: e.Code, Message: e.Message})
+	}
+	to = append(appendResponse(to, id), `"error":`...)
+	return append(append(to, encoded...), "}\n"...)
+}
+
+// appendResponse appends the beginning of a response, up to its result or error.
+func appendResponse(to, id []byte) []byte {
+	if len(id) == 0 {
+		id = []byte("null")
+	}
+	return append(append(append(to, `{"jsonrpc":"2.0","id":`...), id...), ',')
+}
+
+// Message is a message that jsonrpc2 decodes without an error.
+type Message struct {
+	Line   []byte // for jsonrpc2, with an id that it keeps as it is
+	Method string // empty: a response
+	ID     []byte // a request's as it came; nil: a notification or response
+	Params []byte // as they came; empty: none
+}
+
+// maxIDBytes bounds a request's id, which is held in memory until the request is answered.
+const maxIDBytes = 1024
+
+// memberNames are the members that jsonrpc2 decodes. Like encoding/json, it takes them in any case of letters.
+var memberNames = [...]string{"jsonrpc", "id", "method", "params", "result", "error", "meta"}
+
+const (
+	memberID     = 1
+	memberMethod = 2
+	memberParams = 3
+	memberResult = 4
+	memberError  = 5
+)
+
+// Parse returns the message in a line, or what is wrong with the line.
+//
+// Together with a Fault it returns a Message with the ID to answer, if the line has one. A response that cannot be read
+// comes with an error response as the Line, so that the caller which waits for it does not wait without limit.
+func Parse(line []byte) (Message, *Fault) {
+	switch {
+	case len(line) == 0:
+		return Message{}, faultEmpty
+	case !json.Valid(line):
+		return Message{}, faultNotJSON
+	case line[0] == '[':
+		return Message{}, faultBatch
+	case line[0] != '{':
+		return Message{}, faultNotObject
+	}
+	m, ok := findMembers(line)
+	if !ok {
+		return Message{}, faultMember
+	}
+	isRequest, isResponse := m.has(memberMethod), m.has(memberResult) || m.has(memberError)
+	switch {
+	case isRequest && isResponse:
+		return Message{}, faultBoth
+	case isResponse:
+		return parseResponse(line, &m)
+	case isRequest:
+		return parseRequest(line, &m)
+	}
+	return Message{}, faultNoMessage
+}
+
+// members are the places in a line of the members in memberNames.
+type members [len(memberNames)]span
+
+func (m *members) has(member int) bool { return m[member] != span{} }
+
+// value returns a member's value, empty if there is none.
+func (m *members) value(line []byte, member int) []byte { return line[m[member].from:m[member].to] }
+
+// findMembers fails if a member is there twice, or its name is spelt in another case: which one counts then depends on
+// the decoder.
+func findMembers(line []byte) (m members, ok bool) {
+	for name, value := range eachMember(line) {
+		for i, known := range memberNames {
+			if string(name) == known && !m.has(i) {
+				m[i] = value
+				break
+			} else if bytes.EqualFold(name, []byte(known)) {
+				return m, false
+			}
+		}
+	}
+	return m, true
+}
+
+// parseRequest is Parse for a request or notification.
+func parseRequest(line []byte, m *members) (Message, *Fault) {
+	message := Message{Line: line, Params: m.value(line, memberParams)}
+	if m.has(memberID) {
+		id := m.value(line, memberID)
+		if len(id) > maxIDBytes {
+			return Message{}, faultLongID
+		}
+		substitute, ok := substituteID(id)
+		if !ok {
+			return Message{}, faultID
+		}
+		if substitute != nil {
+			message.Line = slices.Concat(line[:m[memberID].from], substitute, line[m[memberID].to:])
+		}
+		message.ID = id
+	}
+	var isString bool
+	if message.Method, isString = stringOf(m.value(line, memberMethod)); !isString {
+		return Message{ID: message.ID}, faultMethod
+	}
+	return message, nil
+}
+
+// parseResponse is Parse for a response.
+func parseResponse(line []byte, m *members) (Message, *Fault) {
+	id, result, failure := m.value(line, memberID), m.value(line, memberResult), m.value(line, memberError)
+	if len(id) == 0 || string(id) == "null" {
+		return Message{}, faultStrayResponse
+	}
+	decoded, ok := decodeID(id)
+	if !ok {
+		return Message{}, faultStrayResponse
+	}
+	// jsonrpc2 decodes both into any, which fails for some numbers, and the error into its own type.
+	var e *jsonrpc2.Error
+	for _, value := range [][]byte{result, failure} {
+		if len(value) > 0 && json.Unmarshal(value, new(any)) != nil {
+			return unreadableResponse(decoded), faultResponse
+		}
+	}
+	if len(failure) > 0 && json.Unmarshal(failure, &e) != nil || len(result) == 0 && e == nil {
+		return unreadableResponse(decoded), faultResponse
+	}
+	return Message{Line: line}, nil
+}
+
+// unreadableResponse is the response that takes the place of one that jsonrpc2 cannot decode.
+func unreadableResponse(id jsonrpc2.ID) Message {
+	encoded, _ := id.MarshalJSON()
+	return Message{Line: AppendError(nil, encoded,
+		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.Reason})}
+}

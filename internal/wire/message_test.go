@@ -1,0 +1,52 @@
+package wire
+
+// What is read without jsonrpc2 and encoding/json is what they would have read.
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// A request's parts are those that jsonrpc2 finds in it.
+func FuzzMessage(f *testing.F) {
+	for _, seed := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"terminal/output","params":{"sessionId":"s","terminalId":"t"}}`,
+		`{"params":[1, {"a":"}"}] , "method":"\u0074erminal/kill","id":"\u0061\\"}`,
+		`{"id":-1,"method":"x"}`, `{"id":18446744073709551615,"method":"x"}`, `{"id":1.50,"method":"x","params":null}`,
+		`{"id":"raw-id:7","method":"x","params":7}`, `{"method":"$/cancel_request","params":{"requestId":"a"}}`,
+		`{"id":"\ud800","method":"x"}`, "{\"id\":\"\xff\",\"method\":\"x\"}",
+		`{"method":"x","id":0}`, `{"method":"x","id":01}`, `{"id":3,"result":{}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		m, fault := Parse(line)
+		if fault != nil || m.Method == "" {
+			return
+		}
+		var req jsonrpc2.Request
+		require.NoError(t, req.UnmarshalJSON(m.Line))
+		require.Equal(t, req.Method, m.Method)
+		require.Equal(t, req.Notif, m.ID == nil)
+		if req.Params != nil {
+			require.JSONEq(t, string(*req.Params), string(m.Params))
+		} else {
+			require.Contains(t, []string{"", "null"}, string(m.Params))
+		}
+		if m.ID != nil {
+			id, ok := RequestID(m.ID)
+			require.True(t, ok)
+			require.Equal(t, req.ID, id)
+		}
+	})
+}
+
+// A host's error is answered even if its data is no JSON.
+func TestAppendErrorWithDataThatIsNoJSON(t *testing.T) {
+	data := json.RawMessage("{")
+	line := AppendError(nil, []byte("7"), &jsonrpc2.Error{Code: 1, Message: "m", Data: &data})
+	require.Equal(t, `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}`+"\n", string(line))
+}

@@ -1,0 +1,190 @@
+package wire
+
+// Reading JSON objects strictly: a property is there or not, has its type or not, and an error names it.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"iter"
+	"unicode/utf8"
+)
+
+// FieldError says what is wrong with a property, such as "cwd" or "env[2].name". It never quotes the value, which may
+// be secret.
+type FieldError struct{ Field, Reason string }
+
+// Object reads a JSON object property by property, and keeps the first error. Names are compared exactly, and the last
+// of two equal ones counts: encoding/json would take "Command" for "command", and mix the elements of two arrays "env".
+type Object struct {
+	path   string      // where the object is: "", or "env[2]"
+	data   []byte      // valid JSON; nil if it was not
+	parent *Object     // gets the errors of this one too; nil: there is none
+	err    *FieldError // the first error
+}
+
+// ReadObject reads the params of a request.
+func ReadObject(data []byte) *Object { return newObject("", data, nil) }
+
+// Child reads an object inside this one, such as "env[2]". Its errors are those of this one.
+func (o *Object) Child(path string, data []byte) *Object { return newObject(path, data, o) }
+
+func newObject(path string, data []byte, parent *Object) *Object {
+	o := &Object{path: path, parent: parent}
+	switch trimmed := bytes.TrimLeft(data, " \t\r\n"); {
+	case len(trimmed) == 0 || trimmed[0] != '{':
+		o.report(cmp.Or(path, "params"), "must be an object")
+	case !json.Valid(trimmed):
+		o.report(cmp.Or(path, "params"), "not valid JSON")
+	default:
+		o.data = trimmed
+	}
+	return o
+}
+
+// Err returns the first error; nil: there is none.
+func (o *Object) Err() *FieldError { return o.err }
+
+// Get returns a property's value, nil if it is absent.
+func (o *Object) Get(name string) (value json.RawMessage) {
+	if o.data == nil {
+		return nil
+	}
+	for n, at := range eachMember(o.data) {
+		if string(n) == name {
+			value = o.data[at.from:at.to]
+		}
+	}
+	return value
+}
+
+// Read decodes a property and reports whether it is there; null counts as absent. want is the type that the error
+// names.
+func (o *Object) Read(name string, into any, want string) bool {
+	value := o.Get(name)
+	if value == nil || string(value) == "null" {
+		return false
+	}
+	if json.Unmarshal(value, into) != nil {
+		o.Fail(name, "must be "+want)
+	}
+	return true
+}
+
+// RequireString returns a string that must be there.
+func (o *Object) RequireString(name string) (text string) {
+	value := o.Get(name)
+	if value == nil || string(value) == "null" {
+		o.Fail(name, "required")
+		return ""
+	}
+	text, ok := stringOf(value)
+	if !ok {
+		o.Fail(name, "must be a string")
+	}
+	return text
+}
+
+// Fail adds an error about a property.
+func (o *Object) Fail(name, reason string) {
+	if o.path != "" {
+		name = o.path + "." + name
+	}
+	o.report(name, reason)
+}
+
+func (o *Object) report(field, reason string) {
+	for ; o != nil; o = o.parent {
+		if o.err == nil {
+			o.err = &FieldError{field, reason}
+		}
+	}
+}
+
+// span is the place of a member's value; the zero span is that of an absent one.
+type span struct{ from, to int }
+
+// eachMember iterates over the members of an object. data is valid JSON and begins with "{".
+func eachMember(data []byte) iter.Seq2[[]byte, span] {
+	return func(yield func([]byte, span) bool) {
+		for at := 1; ; at++ { // data[at] is after "{" or ","
+			at += skipSpace(data[at:])
+			if data[at] == '}' {
+				return
+			}
+			end := at + skipString(data[at:])
+			name := data[at+1 : end-1]
+			if bytes.IndexByte(name, '\\') >= 0 {
+				text, _ := stringOf(data[at:end])
+				name = []byte(text)
+			}
+			at = end + skipSpace(data[end:]) + 1 // ":"
+			at += skipSpace(data[at:])
+			end = at + skipValue(data[at:])
+			if !yield(name, span{at, end}) {
+				return
+			}
+			at = end + skipSpace(data[end:])
+			if data[at] == '}' {
+				return
+			}
+		}
+	}
+}
+
+// stringOf returns the text of a JSON string as encoding/json decodes it. It is not ok if the value is something else.
+func stringOf(value []byte) (text string, ok bool) {
+	if len(value) == 0 || value[0] != '"' {
+		return "", false
+	}
+	if inside := value[1 : len(value)-1]; bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
+		return string(inside), true
+	}
+	var decoded string // not text, which would escape to the heap in the case above too
+	err := json.Unmarshal(value, &decoded)
+	return decoded, err == nil
+}
+
+// The skip functions return the length of the space, string or value that valid JSON begins with.
+
+func skipSpace(data []byte) int {
+	n := 0
+	for n < len(data) && (data[n] == ' ' || data[n] == '\t' || data[n] == '\r' || data[n] == '\n') {
+		n++
+	}
+	return n
+}
+
+func skipString(data []byte) int {
+	for n := 1; ; n++ {
+		switch data[n] {
+		case '\\':
+			n++
+		case '"':
+			return n + 1
+		}
+	}
+}
+
+func skipValue(data []byte) int {
+	depth := 0
+	for n := 0; ; n++ {
+		switch data[n] {
+		case '"':
+			n += skipString(data[n:]) - 1
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		default:
+			if depth == 0 {
+				return n + bytes.IndexAny(data[n:], ",}] \t\r\n")
+			}
+			continue
+		}
+		if depth == 0 {
+			return n + 1
+		}
+	}
+}

@@ -23,7 +23,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
 
@@ -181,7 +181,7 @@ func TestDocumentRules(t *testing.T) {
 			if b.language != "json" {
 				continue
 			}
-			rules, err := acpterm.ParseRules([]byte(strings.Join(b.lines, "\n")))
+			rules, err := policy.ParseRules([]byte(strings.Join(b.lines, "\n")))
 			if err == nil {
 				_, err = rules.Policy(nil)
 			}

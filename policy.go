@@ -6,10 +6,8 @@ package acpterm
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/acpterm/acpterm/internal/lookup"
 )
@@ -151,21 +149,7 @@ func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	return strictest
 }
 
-// ConfineDir denies commands whose working directory is not in one of the roots. Links are followed on both sides: when
-// the policy is made in the roots, and in each proposal's directory. A root that cannot be resolved is an error, of kind
-// ErrInvalidParams.
-func ConfineDir(roots ...string) (Policy, error) {
-	resolved := make([]string, len(roots))
-	for i, root := range roots {
-		var err error
-		if resolved[i], err = lookup.RealDir(root); err != nil {
-			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
-		}
-	}
-	return confinement(resolved), nil
-}
-
-// confinement is ConfineDir's policy. The roots are resolved.
+// confinement is the policy of a session's roots. They are resolved.
 func confinement(roots []string) Policy {
 	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
 		if p.DirWithin(roots...) {
@@ -191,69 +175,4 @@ func (p Proposal) Propose(ctx context.Context, name string, args []string, set [
 		return Proposal{}, err
 	}
 	return inner, nil
-}
-
-// NoShell denies shell lines, and every program that is a shell by the name of its file or by the name that it is
-// called by.
-func NoShell() Policy {
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
-			return Decision{Verdict: Deny, Rule: "no-shell", Reason: "shells are not allowed"}
-		}
-		return Decision{Verdict: Allow, Rule: "no-shell"}
-	})
-}
-
-// isShell reports whether a program of this name takes lines of commands.
-func isShell(name string) bool {
-	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
-	return slices.Contains([]string{
-		"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh", "elvish", "nu", "xonsh",
-		"busybox", "toybox", "cmd", "powershell", "pwsh", "command",
-	}, name)
-}
-
-// NoShellSyntax denies arguments that have a character in them which a shell gives a meaning to, or one that ends a line.
-// It is for programs that hand their arguments on to a shell. White space is no such character. Shell lines are
-// denied, since they are all syntax.
-func NoShellSyntax() Policy {
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		for i, arg := range p.Command.Args[1:] {
-			if p.Command.ShellLine != "" || strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
-				return Decision{Verdict: Deny, Rule: "no-shell-syntax",
-					Reason: fmt.Sprintf("args[%d] has shell syntax in it, which is not allowed", i)}
-			}
-		}
-		return Decision{Verdict: Allow, Rule: "no-shell-syntax"}
-	})
-}
-
-// pattern is a text in which "*" stands for any text, of any characters, and "?" for one character. There is no way to
-// mean the two themselves.
-type pattern string
-
-// matches reports whether all of a text is what the pattern stands for.
-func (p pattern) matches(text string) bool {
-	// Where "*" was met last, and which part of the text it stands for then. That of an earlier one need not change.
-	star, rest := -1, ""
-	at := 0
-	for text != "" {
-		_, size := utf8.DecodeRuneInString(text)
-		switch {
-		case at < len(p) && p[at] == '*':
-			star, rest = at, text
-			at++
-		case at < len(p) && p[at] == '?':
-			text, at = text[size:], at+1
-		case at < len(p) && p[at] == text[0]:
-			text, at = text[1:], at+1
-		case star >= 0:
-			_, size := utf8.DecodeRuneInString(rest)
-			rest = rest[size:]
-			text, at = rest, star+1
-		default:
-			return false
-		}
-	}
-	return strings.Trim(string(p[at:]), "*") == ""
 }

@@ -13,6 +13,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/acpterm/acpterm/policy"
+
 	"github.com/acpterm/acpterm"
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -98,17 +100,17 @@ func guarded(
 	audit *acpterm.Audit,
 ) (*acpterm.Manager, error) {
 	// {"rules": [{"name": "git", "verdict": "allow", "program": "git", "args": ["status"]}, …]}
-	rules, err := acpterm.ParseRules(rulesJSON)
+	rules, err := policy.ParseRules(rulesJSON)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := rules.Policy(nil) // checks each rule's own examples, too
+	programs, err := rules.Policy(nil) // checks each rule's own examples, too
 	if err != nil {
 		return nil, err
 	}
 	return acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
-		Policy:          acpterm.Policies{policy, acpterm.AllowVariables(acpterm.SafeVariables()...)},
+		Policy:          acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 		Approve:         askTheUser, // once, for this session, always, never; cancelled with the request
 		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
 		Wrap:            sandbox,      // acpterm.NewBubblewrap(nil), on Linux

@@ -41,7 +41,7 @@ func stacks() []string {
 }
 
 // libraryCode is a line of a stack in acpterm, or in a package or a module of it that is not a test's.
-var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm(/agent|/acpsdk|/view|/acptermtest|/policy/shell)?\.`)
+var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm(/agent|/acpsdk|/view|/acptermtest|/policy(/shell)?)?\.`)
 
 // left are the stacks of those that run code of the library, the caller's own not among them.
 func (m marked) left() (left []string) {

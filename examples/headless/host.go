@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 )
 
 // config is what the flags say.
@@ -40,8 +41,8 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	h := &host{env: acpterm.InheritVariables(os.Environ(), "PATH", "HOME", "LANG", "LC_*", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")}
-	policy, err := loadPolicy(c.rules, h.env)
+	h := &host{env: policy.InheritVariables(os.Environ(), "PATH", "HOME", "LANG", "LC_*", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")}
+	allowed, err := loadPolicy(c.rules, h.env)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	h.options = acpterm.Options{
 		RequireSessions: true,
 		Env:             h.env,
-		Policy:          policy,
+		Policy:          allowed,
 		Wrap:            sandbox,
 		Limits:          limits,
 		Cgroup:          c.cgroup,
@@ -92,7 +93,7 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := acpterm.ParseRules(data)
+	rules, err := policy.ParseRules(data)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return acpterm.Policies{programs, acpterm.AllowVariables(acpterm.SafeVariables()...)}, nil
+	return acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)}, nil
 }
 
 // recoverFrom ends what hosts left running that died, and puts it on record.

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
 )
 
 // allowed lets a few harmless programs run, and git with two of its commands.
 func allowed(t testing.TB, bin string) acpterm.Policy {
-	rules := acpterm.Rules{Rules: []acpterm.Rule{
+	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "reading", Verdict: acpterm.Allow, Program: "cat"},
 		{Name: "env", Verdict: acpterm.Allow, Program: "env"},
 		{Name: "xargs", Verdict: acpterm.Allow, Program: "xargs"},
@@ -26,10 +27,10 @@ func allowed(t testing.TB, bin string) acpterm.Policy {
 		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*", "-f"}},
 		{Name: "ask to build", Verdict: acpterm.Ask, Program: "make"},
 	}}
-	policy, err := rules.Policy([]string{"PATH=" + bin + ":/usr/bin:/bin"})
+	decides, err := rules.Policy([]string{"PATH=" + bin + ":/usr/bin:/bin"})
 	require.NoError(t, err)
-	variables := acpterm.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
-	return shell.Policy(acpterm.Policies{policy, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
+	variables := policy.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
+	return shell.Policy(acpterm.Policies{decides, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
 }
 
 func TestLinesUnderRules(t *testing.T) {
@@ -137,10 +138,10 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink("/usr/bin/env", filepath.Join(dir, "innocent")))
-	rules := acpterm.Rules{Default: acpterm.Allow, Rules: []acpterm.Rule{{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"}}}
-	policy, err := rules.Policy(nil)
+	rules := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"}}}
+	decides, err := rules.Policy(nil)
 	require.NoError(t, err)
-	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(policy, nil)})
+	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(decides, nil)})
 	defer func() { require.NoError(t, m.Close()) }()
 	for program, want := range map[string]bool{"true": true, "touch": false} {
 		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{

@@ -1,4 +1,4 @@
-package acpterm
+package policy
 
 // Rules: a Policy that is written down as data, in Go or in JSON, with examples that are checked when it is loaded.
 
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
@@ -19,18 +20,18 @@ import (
 // holds. Policy makes a Policy of them; ParseRules reads them from JSON.
 type Rules struct {
 	// Default is the verdict on commands that no rule matches. The zero value denies.
-	Default Verdict `json:"default,omitempty"`
+	Default acpterm.Verdict `json:"default,omitempty"`
 	// ShellLines is the verdict on shell lines, which no rule matches: the module policy/shell has each program in a line
 	// looked at by the rules instead. The zero value denies.
-	ShellLines Verdict `json:"shellLines,omitempty"`
-	Rules      []Rule  `json:"rules,omitempty"`
+	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
+	Rules      []Rule          `json:"rules,omitempty"`
 }
 
 // Rule is a verdict on some commands: on those that all of its conditions hold for.
 type Rule struct {
 	// Name is what decisions and records call it. Required.
-	Name    string  `json:"name"`
-	Verdict Verdict `json:"verdict"`
+	Name    string          `json:"name"`
+	Verdict acpterm.Verdict `json:"verdict"`
 	// Reason is what the agent is told of a denial, and whoever is asked.
 	Reason string `json:"reason,omitempty"`
 
@@ -73,7 +74,7 @@ func ParseRules(data []byte) (Rules, error) {
 // PATH of an environment, "NAME=value"; nil is this process's. A program that is not there makes a rule that allows it
 // match nothing. Where Options.Runner runs commands it looks programs up, too, and for each decision, in the environment
 // that commands inherit. Errors are of kind ErrInvalidParams and name the rule.
-func (r Rules) Policy(env []string) (Policy, error) {
+func (r Rules) Policy(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
 	}
@@ -101,8 +102,8 @@ func (r Rules) Policy(env []string) (Policy, error) {
 }
 
 // checkVerdict refuses an unknown verdict in a field.
-func checkVerdict(field string, v Verdict) error {
-	if v < Deny || v > Allow {
+func checkVerdict(field string, v acpterm.Verdict) error {
+	if v < acpterm.Deny || v > acpterm.Allow {
 		return invalidField(field, v.String()+" is no verdict")
 	}
 	return nil
@@ -115,16 +116,16 @@ type rulesPolicy struct {
 }
 
 // Decide is the strictest of the rules that match.
-func (r rulesPolicy) Decide(ctx context.Context, p Proposal) Decision {
+func (r rulesPolicy) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
 	if p.Command.ShellLine != "" {
-		return Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines", Reason: "shell lines are not allowed as such"}
+		return acpterm.Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines", Reason: "shell lines are not allowed as such"}
 	}
 	matched := false
-	decision := Decision{Verdict: r.defaults.Default, Rule: "default", Reason: "no rule allows this"}
+	decision := acpterm.Decision{Verdict: r.defaults.Default, Rule: "default", Reason: "no rule allows this"}
 	for _, rule := range r.rules {
 		if rule.at(ctx, p).matches(p) && (!matched || rule.Verdict < decision.Verdict) {
 			matched = true
-			decision = Decision{Verdict: rule.Verdict, Rule: rule.Name, Reason: rule.Reason}
+			decision = acpterm.Decision{Verdict: rule.Verdict, Rule: rule.Name, Reason: rule.Reason}
 		}
 	}
 	return decision
@@ -166,7 +167,7 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 }
 
 // at is the rule with its names looked up where a proposal's command will run.
-func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
+func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 	if !p.Remote() {
 		return c
 	}
@@ -182,12 +183,12 @@ func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
 
 // matches reports whether all conditions hold. Arguments and directories that are not known satisfy those of a rule that
 // denies, and no others.
-func (c compiledRule) matches(p Proposal) bool {
-	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == Deny) {
+func (c compiledRule) matches(p acpterm.Proposal) bool {
+	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == acpterm.Deny) {
 		return false
 	}
 	if p.ArgsUnknown && (c.Args != nil || c.AnyArg != nil) {
-		return c.Verdict == Deny && c.matchesProgram(p.Name, p.Command.Path)
+		return c.Verdict == acpterm.Deny && c.matchesProgram(p.Name, p.Command.Path)
 	}
 	return c.matchesProgram(p.Name, p.Command.Path) && c.matchesArgs(p.Command.Args[min(1, len(p.Command.Args)):])
 }
@@ -197,9 +198,9 @@ func (c compiledRule) matchesProgram(name, path string) bool {
 	switch {
 	case c.base == "":
 		return true
-	case c.Verdict == Deny && !filepath.IsAbs(c.Program):
+	case c.Verdict == acpterm.Deny && !filepath.IsAbs(c.Program):
 		return byName || byPath
-	case c.Verdict == Deny:
+	case c.Verdict == acpterm.Deny:
 		return byPath
 	}
 	return byName && byPath

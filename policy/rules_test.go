@@ -1,26 +1,18 @@
-package acpterm_test
+package policy_test
 
 // Rules: how they are read, what they match, and that their examples are held against them.
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
-
-// programs makes executable files in a new directory, and returns it.
-func programs(t testing.TB, names ...string) (dir string) {
-	t.Helper()
-	dir = realTempDir(t)
-	for _, name := range names {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
-	}
-	return dir
-}
 
 func TestRulesUnderAttack(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -32,7 +24,7 @@ func TestRulesUnderAttack(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(bin, "curl"), filepath.Join(evil, "harmless")))
 	require.NoError(t, os.Symlink(filepath.Join(bin, "git"), filepath.Join(cwd, "renamed")))
 	env := []string{"PATH=" + bin}
-	rules, err := acpterm.ParseRules([]byte(`{
+	rules, err := policy.ParseRules([]byte(`{
 		"rules": [
 			{"name": "git, looking", "verdict": "allow", "program": "git", "args": ["status"],
 				"match": [["git", "status"]], "noMatch": [["git"], ["git", "status", "-v"], ["git", "push"]]},
@@ -48,9 +40,9 @@ func TestRulesUnderAttack(t *testing.T) {
 			{"name": "not installed", "verdict": "allow", "program": "no-such-program"}
 		]}`))
 	require.NoError(t, err)
-	policy, err := rules.Policy(env)
+	decides, err := rules.Policy(env)
 	require.NoError(t, err)
-	m := newManager(t, &acpterm.Options{Policy: policy, Env: env, Shell: acpterm.ShellNever})
+	m := newManager(t, &acpterm.Options{Policy: decides, Env: env, Shell: acpterm.ShellNever})
 	for _, c := range []struct {
 		want    bool
 		command string
@@ -98,7 +90,7 @@ func TestRulesUnderAttack(t *testing.T) {
 
 	require.NoError(t, m.Close())
 
-	lines := newManager(t, &acpterm.Options{Policy: policy, Env: env})
+	lines := newManager(t, &acpterm.Options{Policy: decides, Env: env})
 	_, err = lines.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "git status; git push"})
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
@@ -120,7 +112,7 @@ func TestRulesThatAreWrong(t *testing.T) {
 		`{"rules":[{"name":"n","verdict":"allow","match":[[]]}]}`:                                                   "is empty",
 		`{"rules":[{"name":"good","verdict":"allow"},{"name":"n","verdict":"allow","match":[["x"]],"args":["y"]}]}`: "rules[1]",
 	} {
-		rules, err := acpterm.ParseRules([]byte(text))
+		rules, err := policy.ParseRules([]byte(text))
 		if err == nil {
 			_, err = rules.Policy([]string{})
 		}
@@ -129,21 +121,35 @@ func TestRulesThatAreWrong(t *testing.T) {
 	}
 }
 
+func TestRulesWithAnUnknownVerdictAreRefused(t *testing.T) {
+	for _, unknown := range []acpterm.Verdict{-1, 9} {
+		for _, rules := range []policy.Rules{
+			{Default: unknown}, {ShellLines: unknown}, {Rules: []policy.Rule{{Name: "all", Verdict: unknown}}},
+		} {
+			_, err := rules.Policy(nil)
+			require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%+v", rules)
+			require.ErrorContains(t, err, unknown.String())
+			e, _ := errors.AsType[*acpterm.Error](err)
+			require.NotEmpty(t, e.Field)
+		}
+	}
+}
+
 func FuzzParseRules(f *testing.F) {
 	f.Add([]byte(`{"rules":[{"name":"n","verdict":"allow","program":"x","args":["a*","..."],"match":[["x","b"]]}]}`))
 	f.Add([]byte(`{"default":"ask","shellLines":"allow"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		rules, err := acpterm.ParseRules(data)
+		rules, err := policy.ParseRules(data)
 		if err != nil {
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 			return
 		}
-		policy, err := rules.Policy([]string{})
+		decides, err := rules.Policy([]string{})
 		if err != nil {
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 			return
 		}
-		d := policy.Decide(t.Context(), acpterm.Proposal{Name: "x", Command: acpterm.Command{Path: "/x", Args: []string{"x", "ab"}, Dir: "/"}})
+		d := decides.Decide(t.Context(), acpterm.Proposal{Name: "x", Command: acpterm.Command{Path: "/x", Args: []string{"x", "ab"}, Dir: "/"}})
 		require.Contains(t, []acpterm.Verdict{acpterm.Deny, acpterm.Ask, acpterm.Allow}, d.Verdict)
 	})
 }

@@ -1,25 +1,26 @@
-package acpterm_test
+package policy_test
 
 // What a decision costs over the start that it is about.
 //
-//	go test -run '^$' -bench Policy -benchtime 300x .
+//	go test -run '^$' -bench Policy -benchtime 300x ./policy
 
 import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
 
 func BenchmarkPolicy(b *testing.B) {
-	rules := acpterm.Rules{Rules: []acpterm.Rule{
+	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "git", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
 		{Name: "true", Verdict: acpterm.Allow, Program: "true", Args: []string{"*", "..."}},
 		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*"}},
 	}}
-	policy, err := rules.Policy(nil)
+	decides, err := rules.Policy(nil)
 	require.NoError(b, err)
-	all := acpterm.Policies{policy, acpterm.AllowVariables(acpterm.SafeVariables()...), acpterm.NoShell()}
+	all := acpterm.Policies{decides, policy.AllowVariables(policy.SafeVariables()...), policy.NoShell()}
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Args: []string{"a", "b"}, Cwd: "/"}
 	for _, way := range []struct {
 		name    string

@@ -1,4 +1,4 @@
-package acpterm
+package policy
 
 // Policies about the variables that an agent sets for a command.
 
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
@@ -15,7 +16,7 @@ import (
 // reads and writes what it would without them: they say how it shows what it does, and in which language. Where only
 // some values are known to be so, such as cat for PAGER, these are listed. It is meant to be added to:
 //
-//	acpterm.AllowVariables(append(acpterm.SafeVariables(), "MY_PROJECT_*")...)
+//	policy.AllowVariables(append(policy.SafeVariables(), "MY_PROJECT_*")...)
 func SafeVariables() []string {
 	return []string{
 		"CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES",
@@ -93,9 +94,9 @@ func DangerousVariables() []string {
 // (Proposal.ValuesUnknown) is none that is listed. What the embedder puts into the environment is not looked at.
 //
 // AllowVariables(SafeVariables()...) is the guard to begin with.
-func AllowVariables(names ...string) Policy {
+func AllowVariables(names ...string) acpterm.Policy {
 	allowed := variablePatterns(names, lookup.Key)
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		for _, v := range p.Requested.Env {
 			name, known := lookup.Key(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
 			problem := "must not be set"
@@ -109,16 +110,16 @@ func AllowVariables(names ...string) Policy {
 				return refuseVariable("allow-variables", v, problem)
 			}
 		}
-		return Decision{Verdict: Allow, Rule: "allow-variables"}
+		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "allow-variables"}
 	})
 }
 
 // DenyVariables denies commands for which the agent sets a variable that is one of these, which are as for
 // AllowVariables, but that the case of names does not count on any system: some programs ignore it. A value that is not
 // known counts as one that is listed. It lets through all that nobody thought of; AllowVariables does not.
-func DenyVariables(names ...string) Policy {
+func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		for _, v := range p.Requested.Env {
 			name, known := strings.ToUpper(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
 			if slices.ContainsFunc(denied, func(d variablePattern) bool {
@@ -127,12 +128,12 @@ func DenyVariables(names ...string) Policy {
 				return refuseVariable("deny-variables", v, "must not be set")
 			}
 		}
-		return Decision{Verdict: Allow, Rule: "deny-variables"}
+		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "deny-variables"}
 	})
 }
 
-func refuseVariable(rule string, v EnvVariable, problem string) Decision {
-	return Decision{Verdict: Deny, Rule: rule, Reason: fmt.Sprintf("the variable %q %s", v.Name, problem)}
+func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.Decision {
+	return acpterm.Decision{Verdict: acpterm.Deny, Rule: rule, Reason: fmt.Sprintf("the variable %q %s", v.Name, problem)}
 }
 
 // InheritVariables returns those variables of an environment, such as os.Environ(), that are one of these, which are as

@@ -144,7 +144,7 @@ func TestDocumentRules(t *testing.T) {
 			}
 			rules, err := policy.ParseRules([]byte(strings.Join(b.lines, "\n")))
 			if err == nil {
-				_, err = rules.Policy(nil)
+				_, err = rules.Compile(nil)
 			}
 			if err != nil {
 				t.Errorf("%s:%d: %v", doc.path, b.number, err)

@@ -104,7 +104,7 @@ func guarded(
 	if err != nil {
 		return nil, err
 	}
-	programs, err := rules.Policy(nil) // checks each rule's own examples, too
+	programs, err := rules.Compile(nil) // checks each rule's own examples, too
 	if err != nil {
 		return nil, err
 	}

@@ -226,12 +226,12 @@ func TestUserIsAsked(t *testing.T) {
 		{Name: "reading", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
 		{Name: "writing", Verdict: acpterm.Ask, Program: "git", Args: []string{"push", "..."}},
 	}}
-	decides, err := rules.Policy(nil)
+	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	var asked []string
 	o := acpterm.Options{
 		Runner: acptermtest.Commands{"git": acptermtest.Print("done\n", 0), "/tmp/git": acptermtest.Print("evil\n", 0)},
-		Policy: decides,
+		Policy: compiled,
 		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
 			asked = append(asked, q.Command.String())
 			time.Sleep(time.Minute) // a person thinks

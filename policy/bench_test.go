@@ -18,9 +18,9 @@ func BenchmarkPolicy(b *testing.B) {
 		{Name: "true", Verdict: acpterm.Allow, Program: "true", Args: []string{"*", "..."}},
 		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*"}},
 	}}
-	decides, err := rules.Policy(nil)
+	compiled, err := rules.Compile(nil)
 	require.NoError(b, err)
-	all := acpterm.Policies{decides, policy.AllowVariables(policy.SafeVariables()...), policy.NoShell()}
+	all := acpterm.Policies{compiled, policy.AllowVariables(policy.SafeVariables()...), policy.NoShell()}
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Args: []string{"a", "b"}, Cwd: "/"}
 	for _, way := range []struct {
 		name    string

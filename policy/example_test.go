@@ -33,11 +33,11 @@ func ExampleRules() {
 	if err != nil {
 		panic(err)
 	}
-	decides, err := rules.Policy(nil)
+	compiled, err := rules.Compile(nil)
 	if err != nil {
 		panic(err)
 	}
-	m := acpterm.NewManager(&acpterm.Options{Policy: decides})
+	m := acpterm.NewManager(&acpterm.Options{Policy: compiled})
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"run", "."}})

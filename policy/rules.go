@@ -17,7 +17,7 @@ import (
 )
 
 // Rules say which programs may run, with which arguments, where. The strictest verdict of the rules that match a command
-// holds. Policy makes a Policy of them; ParseRules reads them from JSON.
+// holds. Compile makes a Policy of them; ParseRules reads them from JSON.
 type Rules struct {
 	// Default is the verdict on commands that no rule matches. The zero value denies.
 	Default acpterm.Verdict `json:"default,omitempty"`
@@ -35,7 +35,7 @@ type Rule struct {
 	// Reason is what the agent is told of a denial, and whoever is asked.
 	Reason string `json:"reason,omitempty"`
 
-	// Program is a name, which is looked up in the PATH of the environment that Policy is given, or an absolute path.
+	// Program is a name, which is looked up in the PATH of the environment that Compile is given, or an absolute path.
 	// Empty: any program. A rule that allows or asks matches that file under that name, and nothing else which an agent's
 	// PATH or directory has by the same name; a rule that denies matches the file under any name, and any file under
 	// that name.
@@ -70,11 +70,11 @@ func ParseRules(data []byte) (Rules, error) {
 	return r, nil
 }
 
-// Policy checks the rules and their examples and returns the policy that they are. Programs are looked up now, in the
+// Compile checks the rules and their examples and returns the policy that they are. Programs are looked up now, in the
 // PATH of an environment, "NAME=value"; nil is this process's. A program that is not there makes a rule that allows it
 // match nothing. Where Options.Runner runs commands it looks programs up, too, and for each decision, in the environment
 // that commands inherit. Errors are of kind ErrInvalidParams and name the rule.
-func (r Rules) Policy(env []string) (acpterm.Policy, error) {
+func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
 	}

@@ -40,9 +40,9 @@ func TestRulesUnderAttack(t *testing.T) {
 			{"name": "not installed", "verdict": "allow", "program": "no-such-program"}
 		]}`))
 	require.NoError(t, err)
-	decides, err := rules.Policy(env)
+	compiled, err := rules.Compile(env)
 	require.NoError(t, err)
-	m := newManager(t, &acpterm.Options{Policy: decides, Env: env, Shell: acpterm.ShellNever})
+	m := newManager(t, &acpterm.Options{Policy: compiled, Env: env, Shell: acpterm.ShellNever})
 	for _, c := range []struct {
 		want    bool
 		command string
@@ -90,7 +90,7 @@ func TestRulesUnderAttack(t *testing.T) {
 
 	require.NoError(t, m.Close())
 
-	lines := newManager(t, &acpterm.Options{Policy: decides, Env: env})
+	lines := newManager(t, &acpterm.Options{Policy: compiled, Env: env})
 	_, err = lines.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "git status; git push"})
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
@@ -114,7 +114,7 @@ func TestRulesThatAreWrong(t *testing.T) {
 	} {
 		rules, err := policy.ParseRules([]byte(text))
 		if err == nil {
-			_, err = rules.Policy([]string{})
+			_, err = rules.Compile([]string{})
 		}
 		require.ErrorIs(t, err, acpterm.ErrInvalidParams, text)
 		require.ErrorContains(t, err, want, text)
@@ -126,7 +126,7 @@ func TestRulesWithAnUnknownVerdictAreRefused(t *testing.T) {
 		for _, rules := range []policy.Rules{
 			{Default: unknown}, {ShellLines: unknown}, {Rules: []policy.Rule{{Name: "all", Verdict: unknown}}},
 		} {
-			_, err := rules.Policy(nil)
+			_, err := rules.Compile(nil)
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%+v", rules)
 			require.ErrorContains(t, err, unknown.String())
 			e, _ := errors.AsType[*acpterm.Error](err)
@@ -144,12 +144,12 @@ func FuzzParseRules(f *testing.F) {
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 			return
 		}
-		decides, err := rules.Policy([]string{})
+		compiled, err := rules.Compile([]string{})
 		if err != nil {
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 			return
 		}
-		d := decides.Decide(t.Context(), acpterm.Proposal{Name: "x", Command: acpterm.Command{Path: "/x", Args: []string{"x", "ab"}, Dir: "/"}})
+		d := compiled.Decide(t.Context(), acpterm.Proposal{Name: "x", Command: acpterm.Command{Path: "/x", Args: []string{"x", "ab"}, Dir: "/"}})
 		require.Contains(t, []acpterm.Verdict{acpterm.Deny, acpterm.Ask, acpterm.Allow}, d.Verdict)
 	})
 }

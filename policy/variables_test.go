@@ -14,9 +14,9 @@ import (
 
 // decideVariable is the decision about a command for which the agent sets a variable after a harmless one. A reason must not
 // show the value.
-func decideVariable(t *testing.T, decides acpterm.Policy, name, value string) acpterm.Decision {
+func decideVariable(t *testing.T, guard acpterm.Policy, name, value string) acpterm.Decision {
 	t.Helper()
-	d := decides.Decide(t.Context(), acpterm.Proposal{Requested: acpterm.CreateTerminalRequest{
+	d := guard.Decide(t.Context(), acpterm.Proposal{Requested: acpterm.CreateTerminalRequest{
 		Env: []acpterm.EnvVariable{{Name: "CI", Value: "1"}, {Name: name, Value: value}},
 	}})
 	require.NotContains(t, d.Reason, "secret")
@@ -24,9 +24,9 @@ func decideVariable(t *testing.T, decides acpterm.Policy, name, value string) ac
 }
 
 // maySet reports whether the agent may set a variable.
-func maySet(t *testing.T, decides acpterm.Policy, name, value string) bool {
+func maySet(t *testing.T, guard acpterm.Policy, name, value string) bool {
 	t.Helper()
-	return decideVariable(t, decides, name, value).Verdict == acpterm.Allow
+	return decideVariable(t, guard, name, value).Verdict == acpterm.Allow
 }
 
 func TestDeniedVariables(t *testing.T) {

@@ -31,7 +31,7 @@ func (a *allowances) add(text string) error {
 		}
 		rules, err := policy.ParseRules(data)
 		if err == nil {
-			_, err = rules.Policy(nil) // for what is wrong with them, and with their examples
+			_, err = rules.Compile(nil) // for what is wrong with them, and with their examples
 		}
 		a.file = &rules
 		return err
@@ -49,7 +49,7 @@ func (a *allowances) add(text string) error {
 		rule.Args = words[1:]
 	}
 	a.given = append(a.given, rule)
-	_, err := policy.Rules{Rules: []policy.Rule{rule}}.Policy(nil)
+	_, err := policy.Rules{Rules: []policy.Rule{rule}}.Compile(nil)
 	return err
 }
 
@@ -76,7 +76,7 @@ func newPolicy(rules *policy.Rules, variables []string, ask bool) (acpterm.Polic
 	if rules == nil {
 		return nil, nil
 	}
-	programs, err := rules.Policy(nil)
+	programs, err := rules.Compile(nil)
 	if err != nil {
 		return nil, err
 	}

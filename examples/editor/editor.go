@@ -41,7 +41,7 @@ type Editor struct {
 func New(ui UI, rules policy.Rules) (*Editor, error) {
 	e := &Editor{ui: ui, panes: make(map[acpterm.TerminalID]*Pane)}
 	rules.Default, rules.ShellLines = acpterm.Ask, acpterm.Ask
-	programs, err := rules.Policy(nil)
+	programs, err := rules.Compile(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	programs, err := rules.Policy(env)
+	programs, err := rules.Compile(env)
 	if err != nil {
 		return nil, err
 	}

@@ -91,9 +91,9 @@ func programs(t testing.TB, b battlefield) acpterm.Policy {
 	for _, program := range []string{"cat", "sh", "bash", "env", "true", filepath.Join(b.dir, "root/tool")} {
 		rules.Rules = append(rules.Rules, policy.Rule{Name: program, Verdict: acpterm.Allow, Program: program})
 	}
-	decides, err := rules.Policy(b.env)
+	compiled, err := rules.Compile(b.env)
 	require.NoError(t, err)
-	return decides
+	return compiled
 }
 
 func usualRules(t testing.TB, b battlefield) acpterm.Policy {
@@ -124,11 +124,11 @@ func confined(t testing.TB, b battlefield) acpterm.Policy {
 
 // notOutside denies git where it does harm.
 func notOutside(t testing.TB, b battlefield) acpterm.Policy {
-	decides, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
+	compiled, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
 		{Name: "not here", Verdict: acpterm.Deny, Program: "git", Dir: filepath.Join(b.dir, "outside")},
-	}}.Policy(b.env)
+	}}.Compile(b.env)
 	require.NoError(t, err)
-	return decides
+	return compiled
 }
 
 func noGit(testing.TB, battlefield) acpterm.Policy { return policy.DenyVariables("GIT_*") }
@@ -347,11 +347,11 @@ func TestEnvironmentOfALine(t *testing.T) {
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
 			b := newBattlefield(t)
-			decides := shell.Policy(allowAll, nil)
+			guard := shell.Policy(allowAll, nil)
 			env := append(slices.Clone(b.env), c.variable+"="+c.value)
-			inherited := acpterm.NewManager(&acpterm.Options{Env: env, Policy: decides})
+			inherited := acpterm.NewManager(&acpterm.Options{Env: env, Policy: guard})
 			defer func() { require.NoError(t, inherited.Close()) }()
-			requested := acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: decides})
+			requested := acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: guard})
 			defer func() { require.NoError(t, requested.Close()) }()
 			for _, req := range requests {
 				req.SessionID = "s"

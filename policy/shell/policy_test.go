@@ -27,10 +27,10 @@ func allowed(t testing.TB, bin string) acpterm.Policy {
 		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*", "-f"}},
 		{Name: "ask to build", Verdict: acpterm.Ask, Program: "make"},
 	}}
-	decides, err := rules.Policy([]string{"PATH=" + bin + ":/usr/bin:/bin"})
+	compiled, err := rules.Compile([]string{"PATH=" + bin + ":/usr/bin:/bin"})
 	require.NoError(t, err)
 	variables := policy.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
-	return shell.Policy(acpterm.Policies{decides, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
+	return shell.Policy(acpterm.Policies{compiled, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
 }
 
 func TestLinesUnderRules(t *testing.T) {
@@ -139,9 +139,9 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink("/usr/bin/env", filepath.Join(dir, "innocent")))
 	rules := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"}}}
-	decides, err := rules.Policy(nil)
+	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
-	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(decides, nil)})
+	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(compiled, nil)})
 	defer func() { require.NoError(t, m.Close()) }()
 	for program, want := range map[string]bool{"true": true, "touch": false} {
 		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{

@@ -73,9 +73,12 @@ func TestRootsConfineTheDirectory(t *testing.T) {
 			require.Contains(t, string(*r.Error.Data), `"rule":"roots"`)
 		}
 	}
-	// Another session has no roots, and a relative root is no root.
+	// Another session has no roots, one with an empty list may run nowhere, and a relative root is no root.
 	_, err := m.Create(t.Context(), inSession("other", childRequest("pwd")))
 	require.NoError(t, err)
+	require.NoError(t, m.OpenSession("nowhere", &acpterm.SessionOptions{Roots: []string{}}))
+	_, err = m.Create(t.Context(), inSession("nowhere", childRequest("pwd")))
+	require.ErrorIs(t, err, acpterm.ErrDenied)
 	require.ErrorIs(t, m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{"a"}}), acpterm.ErrInvalidParams)
 	require.ErrorIs(t, m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{dir + "/missing"}}), acpterm.ErrInvalidParams)
 }

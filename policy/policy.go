@@ -60,8 +60,11 @@ func isShell(name string) bool {
 // denied, since they are all syntax.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
-		for i, arg := range p.Command.Args[1:] {
-			if p.Command.ShellLine != "" || strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
+		if p.Command.ShellLine != "" {
+			return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell-syntax", Reason: "shell lines are not allowed"}
+		}
+		for i, arg := range arguments(p) {
+			if strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
 				return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell-syntax",
 					Reason: fmt.Sprintf("args[%d] has shell syntax in it, which is not allowed", i)}
 			}
@@ -69,6 +72,9 @@ func NoShellSyntax() acpterm.Policy {
 		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "no-shell-syntax"}
 	})
 }
+
+// arguments are those of a proposal's command, without the program's name.
+func arguments(p acpterm.Proposal) []string { return p.Command.Args[min(1, len(p.Command.Args)):] }
 
 // invalidField is the error for what a policy cannot be made of.
 func invalidField(field, reason string) error {

@@ -92,3 +92,22 @@ func TestNoShell(t *testing.T) {
 		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
 	}
 }
+
+// A line without any syntax is still one.
+func TestNoShellSyntaxDeniesLines(t *testing.T) {
+	line := acpterm.Command{Args: []string{"sh", "-c", "true"}, ShellLine: "true"}
+	require.Equal(t, acpterm.Deny, policy.NoShellSyntax().Decide(t.Context(), acpterm.Proposal{Command: line}).Verdict)
+}
+
+// A policy that is asked about a command without arguments does not panic.
+func TestProposalWithoutArguments(t *testing.T) {
+	confined, err := policy.ConfineDir(realTempDir(t))
+	require.NoError(t, err)
+	compiled, err := policy.Rules{Rules: []policy.Rule{{Name: "none", Verdict: acpterm.Allow, Args: []string{}}}}.Compile(nil)
+	require.NoError(t, err)
+	for _, p := range []acpterm.Policy{
+		confined, compiled, policy.NoShell(), policy.NoShellSyntax(), policy.AllowVariables(), policy.DenyVariables("*"),
+	} {
+		p.Decide(t.Context(), acpterm.Proposal{})
+	}
+}

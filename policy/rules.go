@@ -190,7 +190,7 @@ func (c compiledRule) matches(p acpterm.Proposal) bool {
 	if p.ArgsUnknown && (c.Args != nil || c.AnyArg != nil) {
 		return c.Verdict == acpterm.Deny && c.matchesProgram(p.Name, p.Command.Path)
 	}
-	return c.matchesProgram(p.Name, p.Command.Path) && c.matchesArgs(p.Command.Args[min(1, len(p.Command.Args)):])
+	return c.matchesProgram(p.Name, p.Command.Path) && c.matchesArgs(arguments(p))
 }
 
 func (c compiledRule) matchesProgram(name, path string) bool {

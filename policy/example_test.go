@@ -23,12 +23,38 @@ func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 	fmt.Printf("%s: runs\n", line)
 }
 
-// What may run is data, with examples that are checked when it is loaded.
+// Allow programs by rules, and the variables that the agent may set by a list.
+func Example() {
+	rules, err := policy.ParseRules([]byte(`{"rules": [
+		{"name": "go version", "verdict": "allow", "program": "go", "args": ["version"]}
+	]}`))
+	if err != nil {
+		panic(err)
+	}
+	programs, err := rules.Compile(nil)
+	if err != nil {
+		panic(err)
+	}
+	variables := policy.AllowVariables(policy.SafeVariables()...)
+	m := acpterm.NewManager(&acpterm.Options{Policy: acpterm.Policies{programs, variables}})
+	defer m.Close()
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"env"}})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
+		Env: []acpterm.EnvVariable{{Name: "GOFLAGS", Value: "-toolexec=./x"}}})
+	// Output:
+	// go version: runs
+	// go env: acpterm: create: no rule allows this
+	// go version: acpterm: create: the variable "GOFLAGS" must not be set
+}
+
+// Rules hold their own examples, which are checked when they are loaded.
 func ExampleRules() {
 	rules, err := policy.ParseRules([]byte(`{"rules": [
 		{"name": "go, but not run", "verdict": "allow", "program": "go", "args": ["version", "..."],
 			"match": [["go", "version"], ["go", "version", "-m", "x"]], "noMatch": [["go", "run", "."]]},
-		{"name": "no toolchains", "verdict": "deny", "reason": "use the one that is here", "program": "go", "anyArg": ["*toolchain*"]}
+		{"name": "no toolchains", "verdict": "deny", "reason": "use the one that is here",
+			"program": "go", "anyArg": ["*toolchain*"]}
 	]}`))
 	if err != nil {
 		panic(err)

@@ -5,13 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a text in which "*" stands for any text, of any characters, and "?" for one character. There is no way to
-// mean the two themselves.
+// pattern is a text in which "*" stands for any text and "?" for one character. Neither can be escaped.
 type pattern string
 
-// matches reports whether all of a text is what the pattern stands for.
+// matches reports whether the pattern stands for the whole text.
 func (p pattern) matches(text string) bool {
-	// Where "*" was met last, and which part of the text it stands for then. That of an earlier one need not change.
+	// The last "*", and the text after what it stands for. What earlier ones stand for need not change.
 	star, rest := -1, ""
 	at := 0
 	for text != "" {

@@ -1,7 +1,11 @@
-// Package policy has ready-made policies for acpterm.Options.Policy: rules written down as data, and guards against shells, against
-// variables that make programs do something else, and against directories elsewhere.
+// Package policy has policies for acpterm.Options.Policy and acpterm.SessionOptions.Policy: Rules, written as data, and
+// ready-made ones about directories, shells and environment variables. Begin with Rules for programs and AllowVariables
+// for variables, joined by acpterm.Policies, as the example does. All policies may be used concurrently.
 //
-// It imports the acpterm package, which knows nothing of it.
+// What each policy protects from, and what it does not, is in docs/security.md. For shell lines see the module
+// github.com/acpterm/acpterm/policy/shell.
+//
+// The package imports acpterm, which never imports it, and internal/lookup.
 package policy
 
 import (
@@ -15,9 +19,9 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// ConfineDir denies commands whose working directory is not in one of the roots. Links are followed on both sides: when
-// the policy is made in the roots, and in each proposal's directory. A root that cannot be resolved is an error, of kind
-// ErrInvalidParams.
+// ConfineDir denies commands whose working directory is not in one of the roots or below. Symbolic links in the roots
+// are followed now, and those in the working directory at each decision. A root has to be the absolute path of what
+// exists; otherwise the error is of kind ErrInvalidParams.
 func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	resolved := make([]string, len(roots))
 	for i, root := range roots {
@@ -35,8 +39,7 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	}), nil
 }
 
-// NoShell denies shell lines, and every program that is a shell by the name of its file or by the name that it is
-// called by.
+// NoShell denies shell lines, and programs that are called by the name of a shell or whose file has one.
 func NoShell() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
@@ -46,18 +49,17 @@ func NoShell() acpterm.Policy {
 	})
 }
 
-// isShell reports whether a program of this name takes lines of commands.
+// isShell reports whether a program of this name runs shell lines.
 func isShell(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
 	return slices.Contains([]string{
-		"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh", "elvish", "nu", "xonsh",
-		"busybox", "toybox", "cmd", "powershell", "pwsh", "command",
+		"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh",
+		"elvish", "nu", "xonsh", "busybox", "toybox", "cmd", "powershell", "pwsh", "command",
 	}, name)
 }
 
-// NoShellSyntax denies arguments that have a character in them which a shell gives a meaning to, or one that ends a line.
-// It is for programs that hand their arguments on to a shell. White space is no such character. Shell lines are
-// denied, since they are all syntax.
+// NoShellSyntax denies shell lines, and arguments with a character that has a meaning to a shell or ends a line;
+// blanks and tabs are allowed. It is for programs that hand their arguments to a shell.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {
@@ -73,10 +75,10 @@ func NoShellSyntax() acpterm.Policy {
 	})
 }
 
-// arguments are those of a proposal's command, without the program's name.
+// arguments are a command's, without the program's name.
 func arguments(p acpterm.Proposal) []string { return p.Command.Args[min(1, len(p.Command.Args)):] }
 
-// invalidField is the error for what a policy cannot be made of.
+// invalidField is the error of a policy that cannot be made.
 func invalidField(field, reason string) error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
@@ -27,7 +28,7 @@ func BenchmarkPolicy(b *testing.B) {
 		options acpterm.Options
 	}{{"without", acpterm.Options{}}, {"with", acpterm.Options{Policy: all}}} {
 		b.Run("start/"+way.name, func(b *testing.B) {
-			m := newManager(b, &way.options)
+			m := acptermtest.NewManager(b, &way.options)
 			for b.Loop() {
 				term, err := m.Create(b.Context(), req)
 				require.NoError(b, err)
@@ -39,7 +40,7 @@ func BenchmarkPolicy(b *testing.B) {
 		// All but the start: a quota refuses that.
 		b.Run("no-start/"+way.name, func(b *testing.B) {
 			way.options.MaxTerminals = 1
-			m := newManager(b, &way.options)
+			m := acptermtest.NewManager(b, &way.options)
 			_, err := m.Create(b.Context(), req)
 			require.NoError(b, err)
 			for b.Loop() {

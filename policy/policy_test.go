@@ -9,17 +9,10 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
-
-// newManager returns a manager that is closed when the test ends.
-func newManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
-	t.Helper()
-	m := acpterm.NewManager(options)
-	t.Cleanup(func() { require.NoError(t, m.Close()) })
-	return m
-}
 
 // realTempDir is a directory without links in its path.
 func realTempDir(t testing.TB) string {
@@ -77,7 +70,8 @@ func TestNoShell(t *testing.T) {
 	}
 	dir := realTempDir(t)
 	require.NoError(t, os.Symlink("/bin/sh", filepath.Join(dir, "innocent")))
-	m := newManager(t, &acpterm.Options{Policy: acpterm.Policies{policy.NoShell(), policy.NoShellSyntax()}})
+	require.NoError(t, os.Symlink("/bin/true", filepath.Join(dir, "zsh")))
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: acpterm.Policies{policy.NoShell(), policy.NoShellSyntax()}})
 	for _, c := range []struct {
 		command string
 		args    []string
@@ -85,8 +79,10 @@ func TestNoShell(t *testing.T) {
 	}{
 		{"true", nil, true}, {"true", []string{"a b", "--x=y", "/path/é.go:1", "a,b"}, true},
 		{"true && true", nil, false}, {"sh", []string{"-c", "true"}, false}, {"/bin/sh", []string{"x"}, false},
-		{filepath.Join(dir, "innocent"), []string{"x"}, false}, // by the file that it is
-		{"true", []string{"a;b"}, false}, {"true", []string{"$(x)"}, false}, {"true", []string{"a\nb"}, false}, {"true", []string{"`x`"}, false},
+		{filepath.Join(dir, "innocent"), []string{"x"}, false}, // by its file
+		{filepath.Join(dir, "zsh"), []string{"x"}, false},      // by its name
+		{"true", []string{"a;b"}, false}, {"true", []string{"$(x)"}, false}, {"true", []string{"a\nb"}, false},
+		{"true", []string{"`x`"}, false},
 	} {
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args})
 		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
@@ -103,7 +99,8 @@ func TestNoShellSyntaxDeniesLines(t *testing.T) {
 func TestProposalWithoutArguments(t *testing.T) {
 	confined, err := policy.ConfineDir(realTempDir(t))
 	require.NoError(t, err)
-	compiled, err := policy.Rules{Rules: []policy.Rule{{Name: "none", Verdict: acpterm.Allow, Args: []string{}}}}.Compile(nil)
+	rules := policy.Rules{Rules: []policy.Rule{{Name: "none", Verdict: acpterm.Allow, Args: []string{}}}}
+	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	for _, p := range []acpterm.Policy{
 		confined, compiled, policy.NoShell(), policy.NoShellSyntax(), policy.AllowVariables(), policy.DenyVariables("*"),

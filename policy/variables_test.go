@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// decideVariable is the decision about a command for which the agent sets a variable after a harmless one. A reason must not
-// show the value.
+// decideVariable is the decision about a command for which the agent sets a variable after a harmless one. A reason
+// must not show the value.
 func decideVariable(t *testing.T, guard acpterm.Policy, name, value string) acpterm.Decision {
 	t.Helper()
 	d := guard.Decide(t.Context(), acpterm.Proposal{Requested: acpterm.CreateTerminalRequest{
@@ -60,6 +60,25 @@ func TestAllowedVariables(t *testing.T) {
 		{"EMPTY", "", true}, {"EMPTY", "1", false},
 	} {
 		require.Equal(t, c.want, maySet(t, allowed, c.name, c.value), "%+v", c)
+	}
+}
+
+// A value that a shell line makes may be any.
+func TestUnknownValues(t *testing.T) {
+	p := acpterm.Proposal{ValuesUnknown: []string{"MODE"}, Requested: acpterm.CreateTerminalRequest{
+		Env: []acpterm.EnvVariable{{Name: "MODE", Value: "slow"}},
+	}}
+	for _, c := range []struct {
+		guard acpterm.Policy
+		want  acpterm.Verdict
+	}{
+		{policy.AllowVariables("MODE"), acpterm.Allow},
+		{policy.AllowVariables("MODE=slow"), acpterm.Deny},
+		{policy.DenyVariables("MODE"), acpterm.Deny},
+		{policy.DenyVariables("MODE=fast"), acpterm.Deny},
+		{policy.DenyVariables("OTHER=fast"), acpterm.Allow},
+	} {
+		require.Equal(t, c.want, c.guard.Decide(t.Context(), p).Verdict)
 	}
 }
 

@@ -76,7 +76,8 @@ func ExampleLogEvents() {
 		}
 		return a
 	}})
-	m := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(), Events: acpterm.LogEvents(slog.New(handler))})
+	logged := acpterm.LogEvents(slog.New(handler))
+	m := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(), Events: logged})
 	defer m.Close()
 	m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"version"},
 		Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}})

@@ -1,6 +1,6 @@
 package acpterm_test
 
-// What may run: attacks on each guard, over the wire where that is how they come. Each fails when its guard is taken out.
+// What may run: attacks on each guard, over the wire where they come that way. Each test fails without its guard.
 
 import (
 	"bytes"
@@ -56,7 +56,8 @@ func TestRootsConfineTheDirectory(t *testing.T) {
 	p := connectPeer(t, m, nil)
 	for cwd, want := range map[string]bool{
 		"": true, "a": true, "a/below": true, "a/below/..": true, "link-in/below": true,
-		"ab": false, "outside": false, ".": false, "a/..": false, "a/below/../..": false, "a/link-out": false, "a/link-out/..": false,
+		"ab": false, "outside": false, ".": false, "a/..": false, "a/below/../..": false,
+		"a/link-out": false, "a/link-out/..": false,
 	} {
 		if runtime.GOOS == "windows" && strings.Contains(cwd, "link") {
 			continue
@@ -79,8 +80,10 @@ func TestRootsConfineTheDirectory(t *testing.T) {
 	require.NoError(t, m.OpenSession("nowhere", &acpterm.SessionOptions{Roots: []string{}}))
 	_, err = m.Create(t.Context(), inSession("nowhere", childRequest("pwd")))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
-	require.ErrorIs(t, m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{"a"}}), acpterm.ErrInvalidParams)
-	require.ErrorIs(t, m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{dir + "/missing"}}), acpterm.ErrInvalidParams)
+	for _, wrong := range []string{"a", dir + "/missing"} {
+		err := m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{wrong}})
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams, wrong)
+	}
 }
 
 // A session's directory is the first of its roots, unless it says another.
@@ -88,7 +91,8 @@ func TestASessionsDirectoryAndEnvironment(t *testing.T) {
 	first, second := realTempDir(t), realTempDir(t)
 	m := newManager(t, nil)
 	require.NoError(t, m.OpenSession("roots", &acpterm.SessionOptions{Roots: []string{first, second}}))
-	require.NoError(t, m.OpenSession("dir", &acpterm.SessionOptions{Dir: second, Env: []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}}))
+	env := []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}
+	require.NoError(t, m.OpenSession("dir", &acpterm.SessionOptions{Dir: second, Env: env}))
 	for session, want := range map[acpterm.SessionID]string{"roots": first, "dir": second} {
 		term, err := m.Create(t.Context(), inSession(session, childRequest("pwd")))
 		require.NoError(t, err)
@@ -319,10 +323,11 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
 			require.NoError(t, os.Mkdir(filepath.Join(dir, "work"), 0o700))
 			require.NoError(t, os.Mkdir(filepath.Join(dir, "elsewhere"), 0o700))
 			require.NoError(t, os.Symlink(filepath.Join(dir, "work"), filepath.Join(dir, "cwd")))
-			m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			swap := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 				attack.swap(dir)
 				return acpterm.Decision{Verdict: acpterm.Allow}
-			})})
+			})
+			m := newManager(t, &acpterm.Options{Policy: swap})
 			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 				SessionID: "s", Command: filepath.Join(dir, "link"), Cwd: filepath.Join(dir, "cwd"),
 			})
@@ -351,7 +356,7 @@ func TestPoliciesTheStrictestWins(t *testing.T) {
 		{acpterm.Policies{say(acpterm.Allow, "a"), say(acpterm.Allow, "b")}, acpterm.Allow, "a"},
 		{acpterm.Policies{say(acpterm.Allow, "a"), say(acpterm.Ask, "b"), say(acpterm.Ask, "c")}, acpterm.Ask, "b"},
 		{acpterm.Policies{say(acpterm.Ask, "a"), say(acpterm.Deny, "b"), say(acpterm.Allow, "c")}, acpterm.Deny, "b"},
-		{acpterm.Policies{acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (d acpterm.Decision) { return })}, acpterm.Deny, ""},
+		{acpterm.Policies{&verdict{}}, acpterm.Deny, ""},
 	} {
 		d := c.policies.Decide(t.Context(), acpterm.Proposal{})
 		require.Equal(t, c.want, d.Verdict)
@@ -389,11 +394,12 @@ func TestAPolicyCanChangeACommand(t *testing.T) {
 }
 
 func TestPoliciesThatNeverAgreeDeny(t *testing.T) {
-	never := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+	never := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		c := p.Command
 		return acpterm.Decision{Verdict: acpterm.Allow, Change: &c}
-	})})
-	_, err := never.Create(t.Context(), childRequest("print", "x"))
+	})
+	m := newManager(t, &acpterm.Options{Policy: never})
+	_, err := m.Create(t.Context(), childRequest("print", "x"))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 

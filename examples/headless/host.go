@@ -41,7 +41,8 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	h := &host{env: policy.InheritVariables(os.Environ(), "PATH", "HOME", "LANG", "LC_*", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")}
+	h := &host{env: policy.InheritVariables(os.Environ(),
+		"PATH", "HOME", "LANG", "LC_*", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")}
 	allowed, err := loadPolicy(c.rules, h.env)
 	if err != nil {
 		return nil, err

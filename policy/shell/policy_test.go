@@ -122,7 +122,8 @@ func TestLinesUnderRules(t *testing.T) {
 		{[]string{"xargs", "rm"}, false},
 		{[]string{"env", "LD_PRELOAD=x", "git", "status"}, false},
 	} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: plain.args[0], Args: plain.args[1:]})
+		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: plain.args[0], Args: plain.args[1:]}
+		_, err := m.Create(t.Context(), req)
 		if plain.want {
 			require.NoError(t, err, "%v", plain.args)
 		} else {
@@ -138,7 +139,9 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink("/usr/bin/env", filepath.Join(dir, "innocent")))
-	rules := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"}}}
+	rules := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
+		{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"},
+	}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(compiled, nil)})
@@ -167,7 +170,8 @@ func TestUnknownVerdictDenies(t *testing.T) {
 		m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(rules, nil)})
 		defer func() { require.NoError(t, m.Close()) }()
 		for _, req := range []acpterm.CreateTerminalRequest{
-			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}}, {Command: "cat", Args: []string{"/dev/null"}},
+			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}},
+			{Command: "cat", Args: []string{"/dev/null"}},
 		} {
 			req.SessionID = "s"
 			_, err := m.Create(t.Context(), req)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,7 +65,7 @@ func ParseRules(data []byte) (Rules, error) {
 	if err := decoder.Decode(&r); err != nil {
 		return Rules{}, invalidField("rules", err.Error())
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); err != io.EOF {
 		return Rules{}, invalidField("rules", "there is something after the object")
 	}
 	return r, nil

@@ -198,6 +198,8 @@ func TestRulesWithARunner(t *testing.T) {
 func TestRulesThatAreWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"rules":[]} x`: "after the object",
+		`{"rules":[]}}`:  "after the object",
+		`{"rules":[]} ]`: "after the object",
 		`[]`:             "cannot unmarshal",
 	} {
 		_, err := policy.ParseRules([]byte(text))

@@ -1,6 +1,7 @@
-// Package policy has policies for acpterm.Options.Policy and acpterm.SessionOptions.Policy: Rules, written as data, and
-// ready-made ones about directories, shells and environment variables. Begin with Rules for programs and AllowVariables
-// for variables, joined by acpterm.Policies, as the example does. All policies may be used concurrently.
+// Package policy has policies for [acpterm.Options] and [acpterm.SessionOptions]: [Rules], written as data, and
+// ready-made ones about directories, shells and environment variables. Begin with Rules for programs and
+// [AllowVariables] for variables, joined by [acpterm.Policies], as the example does. All policies may be used
+// concurrently.
 //
 // What each policy protects from, and what it does not, is in docs/security.md. For shell lines see the module
 // github.com/acpterm/acpterm/policy/shell.

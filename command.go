@@ -1,8 +1,7 @@
 package acpterm
 
-// From a request to the command as it will run: the environment merged, the directory checked, the
-// program looked up with that environment's PATH and in that directory. Nothing runs here; what is wrong
-// with a request is found here and named by its field.
+// From a request to the command as it will run: the environment merged, the directory checked, the program looked up
+// with that environment's PATH and in that directory. Errors name the field of the request. Nothing runs here.
 
 import (
 	"context"
@@ -17,17 +16,17 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Command is what a terminal runs, as it runs: nothing of it is looked up again.
+// Command is what a terminal runs. Nothing of it is looked up again.
 type Command struct {
 	// Path is the program's file, absolute.
 	Path string
 	// Args are the arguments with the program's name first, as in exec.Cmd.
 	Args []string
-	// Dir is the working directory, absolute. Empty: the one that Options.Runner chooses.
+	// Dir is the working directory, absolute. Empty: Options.Runner chooses it.
 	Dir string
 	// Env is the whole environment, "NAME=value", each name once. It may hold secrets.
 	Env []string
-	// ShellLine is the line that the system's shell was given, where the request was one; else empty.
+	// ShellLine is the line that the system's shell runs; empty for a command that is no shell line.
 	ShellLine string
 }
 
@@ -37,7 +36,7 @@ func (c Command) clone() Command {
 	return c
 }
 
-// withArgs is c with its path as its only argument if it has none, as os/exec has it.
+// withArgs is c with its path as its only argument if it has none, as in os/exec.
 func (c Command) withArgs() Command {
 	if len(c.Args) == 0 {
 		c.Args = []string{c.Path}
@@ -45,8 +44,8 @@ func (c Command) withArgs() Command {
 	return c
 }
 
-// String is the command for people: the shell line, or the program and its arguments, quoted where needed. The agent
-// chose it: Visible makes it safe to print.
+// String is the shell line, or the program and its arguments, quoted where needed. It is the agent's text: Visible
+// makes it safe to print.
 func (c Command) String() string {
 	if c.ShellLine != "" {
 		return c.ShellLine
@@ -60,26 +59,25 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// ShellMode says when a request's command is a line for the system's shell (/bin/sh, or cmd.exe on
-// Windows) and not a program's name. A request with arguments never is.
+// ShellMode says when a request's command is a line for the system's shell (/bin/sh, or cmd.exe on Windows) and not a
+// program's name. With arguments it always is a program's name.
 type ShellMode int
 
 const (
-	// ShellAuto gives a command to the shell when no program of that exact name exists and it has white
-	// space or shell syntax. Agents do send "npm test && git diff" with no arguments.
+	// ShellAuto gives a command to the shell when no program of that exact name exists and it has white space or shell
+	// syntax. Agents do send "npm test && git diff" without arguments.
 	ShellAuto ShellMode = iota
 	// ShellNever runs programs only.
 	ShellNever
-	// ShellAlways gives every command without arguments to the shell. Any other value is as ShellNever.
+	// ShellAlways gives every command without arguments to the shell. An unknown mode is as ShellNever.
 	ShellAlways
 )
 
-// shellSyntax are the characters that make a command a shell line: white space, and what a shell gives a
-// meaning to.
+// shellSyntax are the characters that make a command a shell line: white space, and those with a meaning to a shell.
 const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
 
-// resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable
-// and ErrCommandNotFound.
+// resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable,
+// ErrCommandNotFound and, for what the host has set, ErrInternal.
 func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (Command, error) {
 	if err := checkStrings(req); err != nil {
 		return Command{}, err
@@ -109,7 +107,7 @@ func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (Comma
 	return c, err
 }
 
-// checkStrings finds what no system call could take, and what a schema cannot say.
+// checkStrings refuses what no system call takes. A schema cannot say it.
 func checkStrings(req CreateTerminalRequest) error {
 	switch {
 	case req.SessionID == "":
@@ -141,8 +139,7 @@ func checkStrings(req CreateTerminalRequest) error {
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
-// resolveDir returns the directory a command will run in: what the request asks for, else the manager's
-// default, else the host's own.
+// resolveDir returns the directory that a command will run in: the request's, else the fallback, else the host's own.
 func resolveDir(cwd, fallback string) (string, error) {
 	if cwd == "" {
 		cwd = fallback
@@ -186,7 +183,7 @@ func markEnv(env []string, id TerminalID) []string {
 	return append(marked, lookup.TerminalVariable+"="+list)
 }
 
-// mergeEnv is lookup.Merge with a request's variables.
+// mergeEnv is lookup.Merge for the variables of a request.
 func mergeEnv(base []string, dir string, set []EnvVariable) []string {
 	over := make([]string, len(set))
 	for i, v := range set {

@@ -105,7 +105,8 @@ func TestShellLines(t *testing.T) {
 func TestMergeEnv(t *testing.T) {
 	base := []string{"A=1", "B=2", "A=3", "broken", "PWD=/elsewhere", "EMPTY=", ""}
 	require.Equal(t, []string{"A=3", "B=2", "PWD=/elsewhere", "EMPTY="}, lookup.Once(base))
-	merged := mergeEnv(lookup.Once(base), "/dir", []EnvVariable{{Name: "B", Value: "x"}, {Name: "C", Value: "a=b"}, {Name: "B", Value: "y"}})
+	set := []EnvVariable{{Name: "B", Value: "x"}, {Name: "C", Value: "a=b"}, {Name: "B", Value: "y"}}
+	merged := mergeEnv(lookup.Once(base), "/dir", set)
 	require.Equal(t, []string{"A=3", "B=y", "PWD=/dir", "EMPTY=", "C=a=b"}, merged)
 	require.Equal(t, []string{"PWD=/set"}, mergeEnv(nil, "/dir", []EnvVariable{{Name: "PWD", Value: "/set"}}))
 }

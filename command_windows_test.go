@@ -68,7 +68,8 @@ func TestLookUpOnWindows(t *testing.T) {
 		require.True(t, strings.EqualFold(filepath.Join(dir, look.want), c.Path), "%+v: %s", look, c.Path)
 	}
 	for _, command := range []string{`.\plain`, dir} { // no program; a directory
-		_, err := (&Options{Shell: ShellNever}).resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: command, Cwd: dir + `\work`})
+		req := CreateTerminalRequest{SessionID: "s", Command: command, Cwd: dir + `\work`}
+		_, err := (&Options{Shell: ShellNever}).resolve(t.Context(), req)
 		require.ErrorIs(t, err, ErrNotExecutable, command)
 	}
 }

@@ -69,13 +69,14 @@
 // # What may run
 //
 // [Options].Policy sees each command as it will run and allows it, denies it, changes it or has somebody asked
-// ([Options].Approve). [Rules] are a policy written down as data; [ConfineDir], [AllowVariables], [NoShell] and others
-// are ready-made; [Policies] joins them, and the strictest wins. [Manager.OpenSession] gives a session a policy of its
-// own, and directories that it may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox
-// such as the package bubblewrap's, and [Options].Record puts every decision on record before its command runs, in a
-// file by the package audit.
+// ([Options].Approve). The package policy has rules written down as data and ready-made policies; [Policies] joins
+// several, and the strictest wins. [Manager.OpenSession] gives a session a policy of its own, and directories that it
+// may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox such as the package
+// bubblewrap's, and [Options].Record puts every decision on record before its command runs, in a file by the package
+// audit.
 //
-//	m := acpterm.NewManager(&acpterm.Options{Policy: policy, Approve: ask, Record: log.Record})
+//	settable := policy.AllowVariables(policy.SafeVariables()...)
+//	m := acpterm.NewManager(&acpterm.Options{Policy: settable, Approve: ask, Record: log.Record})
 //
 // # In tests, and elsewhere
 //

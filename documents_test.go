@@ -1,14 +1,11 @@
 package acpterm_test
 
-// What the documents say is there: every link leads somewhere, every piece of Go is an excerpt of a file that is compiled,
-// every command names what exists, and so does every name of a test, a file or a member in code quotes. Only files are
-// read; nothing is run.
+// What the documents say is there: every link leads somewhere, every piece of Go is an excerpt of a file that is
+// compiled, every command names what exists, and so does, in code quotes, every name of a test, a file, a member and
+// what a package declares ("policy.Rules"). Only files are read; nothing is run.
 
 import (
-	"cmp"
-	"flag"
 	"fmt"
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -23,7 +20,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
 
@@ -138,42 +135,6 @@ func TestDocumentPackages(t *testing.T) {
 	}
 }
 
-// packageSize is a package's size and what it imports of this repository.
-type packageSize struct {
-	lines   int
-	imports []string // directories, "." for the root
-}
-
-// sizes are the packages of the repository by their directories, without tests, documentation alone, and the examples.
-func sizes(t *testing.T) map[string]packageSize {
-	const module = "github.com/acpterm/acpterm"
-	all := make(map[string]packageSize)
-	walk(t, func(name string) {
-		dir := path.Dir(name)
-		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(dir, "examples/") {
-			return
-		}
-		lines, err := readLines(name)
-		require.NoError(t, err)
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		require.NoError(t, err)
-		if len(file.Decls) == 0 && dir != "." {
-			return
-		}
-		size := all[dir]
-		size.lines += len(lines) - 1
-		for _, spec := range file.Imports {
-			imported := strings.Trim(spec.Path.Value, `"`)
-			if inside, ok := strings.CutPrefix(imported, module); ok && imported != module+"/"+dir {
-				size.imports = append(size.imports, cmp.Or(strings.TrimPrefix(inside, "/"), "."))
-			}
-		}
-		all[dir] = size
-	})
-	require.NotEmpty(t, all)
-	return all
-}
-
 // Rules that are shown are rules that load, with their examples.
 func TestDocumentRules(t *testing.T) {
 	for _, doc := range documents(t) {
@@ -181,9 +142,9 @@ func TestDocumentRules(t *testing.T) {
 			if b.language != "json" {
 				continue
 			}
-			rules, err := acpterm.ParseRules([]byte(strings.Join(b.lines, "\n")))
+			rules, err := policy.ParseRules([]byte(strings.Join(b.lines, "\n")))
 			if err == nil {
-				_, err = rules.Policy(nil)
+				_, err = rules.Compile(nil)
 			}
 			if err != nil {
 				t.Errorf("%s:%d: %v", doc.path, b.number, err)
@@ -193,25 +154,12 @@ func TestDocumentRules(t *testing.T) {
 }
 
 func TestDocumentNames(t *testing.T) {
-	members, tests := declared(t)
+	all := declared(t)
 	for _, doc := range documents(t) {
 		for _, l := range doc.prose {
 			for _, span := range codeSpan.FindAllString(l.text, -1) {
-				name := ownPackage.ReplaceAllString(strings.Trim(span, "`"), "")
-				owner, member, _ := strings.Cut(name, ".")
-				switch {
-				case testName.MatchString(name):
-					if !tests[name] {
-						t.Errorf("%s:%d: there is no %s", doc.path, l.number, name)
-					}
-				case fileName.MatchString(name):
-					if found, _ := filepath.Glob(name); len(found) == 0 {
-						t.Errorf("%s:%d: there is no file %s", doc.path, l.number, name)
-					}
-				case memberName.MatchString(name) && members[owner] != nil:
-					if !members[owner][member] {
-						t.Errorf("%s:%d: %s has no %s", doc.path, l.number, owner, member)
-					}
+				if wrong := all.wrong(strings.Trim(span, "`")); wrong != "" {
+					t.Errorf("%s:%d: %s", doc.path, l.number, wrong)
 				}
 			}
 		}
@@ -224,10 +172,10 @@ var (
 	commentLine    = regexp.MustCompile(`^<!--\s*(.*?)\s*-->$`)
 	headingLine    = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
 	linkedText     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	ownPackage     = regexp.MustCompile(`^(acpterm|wire|proc|procfs|capture)\.`)
 	testName       = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)[A-Z_]\w*$`)
 	fileName       = regexp.MustCompile(`^[\w./*-]+\.go$`)
 	memberName     = regexp.MustCompile(`^\w+\.\w+$`)
+	qualifiedName  = regexp.MustCompile(`^[a-z]\w*\.\w+(\.\w+)?$`)
 	testDeclared   = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
 	excerptComment = regexp.MustCompile(`^(?:wrong, )?from (\S+\.go)$`)
 )
@@ -252,7 +200,7 @@ func walk(t *testing.T, visit func(name string)) {
 			return err
 		case !entry.IsDir():
 			visit(filepath.ToSlash(name))
-		case name != "." && strings.HasPrefix(entry.Name(), "."), slices.Contains([]string{"node_modules", "testdata"}, entry.Name()):
+		case name != "." && strings.HasPrefix(entry.Name(), "."), entry.Name() == "node_modules", entry.Name() == "testdata":
 			return fs.SkipDir
 		}
 		return nil
@@ -444,181 +392,4 @@ func parses(code string) bool {
 		}
 	}
 	return false
-}
-
-// buildFlags are flags that go's commands take, as far as documents need any, and whether a value follows.
-var buildFlags = map[string]bool{"race": false, "C": true, "tags": true, "all": false, "o": true, "c": false}
-
-// checkCommand says what is wrong with a command line, if it is one of go's or of .ci.
-func checkCommand(command string) string {
-	words := shellWords(command)
-	for len(words) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(words[0]) {
-		words = words[1:]
-	}
-	switch {
-	case len(words) == 0:
-		return ""
-	case strings.HasPrefix(words[0], ".ci/"):
-		if _, err := os.Stat(filepath.FromSlash(words[0])); err != nil {
-			return "there is no such script"
-		}
-		for _, word := range words[1:] {
-			if name, isFlag := strings.CutPrefix(word, "-"); isFlag && flag.Lookup(name) == nil {
-				return "there is no flag " + word
-			}
-		}
-	case words[0] == "go" && len(words) > 1 && words[1] == "run":
-		return checkRun(words[2:])
-	case words[0] == "go" && len(words) > 1 && slices.Contains([]string{"test", "vet", "build"}, words[1]):
-		return checkTest(words[2:])
-	}
-	return ""
-}
-
-// shellWords are the words of a command line with simple quotes, up to a comment or an operator.
-func shellWords(line string) (words []string) {
-	for _, m := range regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`).FindAllString(line, -1) {
-		if strings.HasPrefix(m, "#") || strings.ContainsAny(m[:1], "|<>&;") {
-			break
-		}
-		words = append(words, strings.Trim(m, `'"`))
-	}
-	return words
-}
-
-// checkRun looks at what follows "go run": the package is there, and its source has each flag's name in quotes.
-func checkRun(words []string) string {
-	if len(words) == 0 {
-		return "it names no package"
-	}
-	source, wrong := packageSource(words[0], "*.go")
-	for _, word := range words[1:] {
-		name, isFlag := strings.CutPrefix(word, "-")
-		if word == "--" {
-			break
-		}
-		if wrong == "" && isFlag && !strings.Contains(source, `"`+name+`"`) {
-			wrong = "the program has no flag " + word
-		}
-	}
-	return wrong
-}
-
-// checkTest looks at what follows "go test", "go vet" or "go build": packages are there, flags exist, and each expression for
-// names of tests matches one.
-func checkTest(words []string) string {
-	tests := ""
-	var expressions []string
-	for i := 0; i < len(words); i++ {
-		name, isFlag := strings.CutPrefix(words[i], "-")
-		name, value, hasValue := strings.Cut(name, "=")
-		switch {
-		case isFlag:
-			takesValue, known := buildFlags[name]
-			if f := flag.Lookup("test." + name); f != nil {
-				b, isBool := f.Value.(interface{ IsBoolFlag() bool })
-				takesValue, known = !isBool || !b.IsBoolFlag(), true
-			}
-			if !known {
-				return "there is no flag " + words[i]
-			}
-			if takesValue && !hasValue && i+1 < len(words) {
-				i++
-				value = words[i]
-			}
-			if slices.Contains([]string{"run", "bench", "fuzz"}, name) && value != "^$" {
-				expressions = append(expressions, value)
-			}
-		case words[i] != "work":
-			source, wrong := packageSource(words[i], "*_test.go")
-			if wrong != "" {
-				return wrong
-			}
-			tests += source
-		}
-	}
-	for _, expression := range expressions {
-		re, err := regexp.Compile(expression)
-		if err != nil {
-			return err.Error()
-		}
-		if !slices.ContainsFunc(testDeclared.FindAllStringSubmatch(tests, -1), func(m []string) bool { return re.MatchString(m[1]) }) {
-			return "it matches no test: " + expression
-		}
-	}
-	return ""
-}
-
-// packageSource is the text of a package's files, by its path in the repository.
-func packageSource(name, pattern string) (source, wrong string) {
-	dir, all := strings.CutSuffix(name, "/...")
-	if name != "." && !strings.HasPrefix(name, "./") {
-		return "", "packages are named by their directory: " + name
-	}
-	if info, err := os.Stat(filepath.FromSlash(dir)); err != nil || !info.IsDir() {
-		return "", "there is no package " + name
-	}
-	if found, _ := filepath.Glob(filepath.Join(dir, "*.go")); len(found) == 0 && !all {
-		return "", "there is no Go in " + name
-	}
-	files, _ := filepath.Glob(filepath.Join(filepath.FromSlash(dir), pattern))
-	for _, file := range files {
-		data, _ := os.ReadFile(file)
-		source += string(data)
-	}
-	return source, ""
-}
-
-// declared are the members of the types of the root package and of those below internal, on every system, and the names of all
-// tests of the repository.
-func declared(t *testing.T) (members map[string]map[string]bool, tests map[string]bool) {
-	members, tests = make(map[string]map[string]bool), make(map[string]bool)
-	add := func(owner, member string) {
-		if members[owner] == nil {
-			members[owner] = make(map[string]bool)
-		}
-		members[owner][member] = true
-	}
-	walk(t, func(name string) {
-		switch {
-		case strings.HasSuffix(name, "_test.go"):
-			data, err := os.ReadFile(filepath.FromSlash(name))
-			require.NoError(t, err)
-			for _, m := range testDeclared.FindAllStringSubmatch(string(data), -1) {
-				tests[m[1]] = true
-			}
-		case path.Ext(name) == ".go" && (path.Dir(name) == "." || strings.HasPrefix(name, "internal/")):
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-			require.NoError(t, err)
-			ast.Inspect(file, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.FuncDecl:
-					if n.Recv != nil {
-						receiver := n.Recv.List[0].Type
-						if star, ok := receiver.(*ast.StarExpr); ok {
-							receiver = star.X
-						}
-						add(receiver.(*ast.Ident).Name, n.Name.Name)
-					}
-				case *ast.TypeSpec:
-					var fields *ast.FieldList
-					switch of := n.Type.(type) {
-					case *ast.StructType:
-						fields = of.Fields
-					case *ast.InterfaceType:
-						fields = of.Methods
-					default:
-						return true
-					}
-					for _, field := range fields.List {
-						for _, name := range field.Names {
-							add(n.Name.Name, name.Name)
-						}
-					}
-				}
-				return true
-			})
-		}
-	})
-	return members, tests
 }

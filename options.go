@@ -176,7 +176,7 @@ type SessionOptions struct {
 	Dir string
 
 	// Roots are directories, absolute paths: commands may only run in them and below. Links in them are followed once,
-	// by OpenSession. Sandboxes let commands write there. Nil: commands may run anywhere.
+	// by OpenSession. Sandboxes let commands write there. Nil: commands may run anywhere; empty but not nil: nowhere.
 	Roots []string
 
 	// Env is the environment that requests add to. Nil: Options.Env.

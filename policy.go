@@ -1,73 +1,69 @@
 package acpterm
 
-// What may run: a Policy sees each command as it will run, before it does, and allows it, refuses it, has somebody
-// asked, or changes it. Nothing here knows how a command is started, or what JSON-RPC is.
+// What may run: what a Policy is shown before a command starts, and what it can say. Package policy has policies that
+// are ready to use; authorize.go asks them.
 
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Policy decides what may run. It must be safe for concurrent use: commands that are created side by side are decided
-// side by side. It may take its time, bounded by ctx; only the create waits.
+// Policy decides what may run. It must be safe for concurrent use. Only the create waits for it, until ctx ends.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
 
-// PolicyFunc is a function as a Policy.
+// PolicyFunc makes a Policy of a function.
 type PolicyFunc func(ctx context.Context, p Proposal) Decision
 
 // Decide calls the function.
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
-// Proposal is a command as it will run if it is allowed. What a policy is shown is what runs: the program and the
-// directory are those files and no others, whatever becomes of the names that led to them. (Where Options.Runner runs
-// commands, the files are its own, and so is that promise.)
+// Proposal is a command as it will run if it is allowed: this program and this directory, even if other files get their
+// names before the start. Where Options.Runner runs commands, keeping that promise is up to the Runner.
 type Proposal struct {
 	SessionID SessionID
-	// Command is what will run. Path and Dir have no symbolic links in them. A policy must not change what Args and Env
-	// point to.
+	// Command is what will run. Path and Dir have no symbolic links. A policy must not write to Args and Env.
 	Command Command
-	// Name is the last part of the path that the program was found at, before links were followed: what programs with
-	// several uses go by.
+	// Name is the last part of the path that the program was found at, before links were followed. Programs such as
+	// busybox choose what they do by it.
 	Name string
-	// ArgsUnknown says that the arguments will be others than Command.Args has: those of a program in a shell line, for
-	// instance, whose words the shell makes something of. A policy must then expect any.
+	// ArgsUnknown says that the arguments can be any, whatever Command.Args has: in a shell line, for instance, those
+	// that the shell expands.
 	ArgsUnknown bool
-	// DirUnknown says that the command may run in another directory than Command.Dir: a program in a shell line after cd,
-	// for instance. A policy must then expect any.
+	// DirUnknown says that the directory can be any, whatever Command.Dir is: in a shell line, for instance, after cd.
 	DirUnknown bool
-	// ValuesUnknown are the names of those variables in Requested.Env whose values will be others than it has: those that a
-	// shell line sets to something of its own making. A policy must then expect any.
+	// ValuesUnknown are the names of variables in Requested.Env whose values can be any: in a shell line, for instance,
+	// those that the shell expands.
 	ValuesUnknown []string
-	// Roots are the session's, without symbolic links; nil if it has none.
+	// Roots are SessionOptions.Roots without symbolic links; nil if there are none.
 	Roots []string
-	// Requested is what the agent asked for. Its Env are the variables that the agent sets; the rest of Command.Env is
-	// the embedder's.
+	// Requested is the agent's request. Its Env are the variables that the agent sets; the rest of Command.Env is the
+	// embedder's.
 	Requested CreateTerminalRequest
 
-	look lookups  // where it will run
-	env  []string // Options.Env, or the session's
+	look lookups
+	env  []string // the session's, or Options.Env
 }
 
-// DirWithin reports whether the command runs in one of some directories or below. They are absolute, without symbolic
-// links, as Roots are. It is false where DirUnknown is true.
+// DirWithin reports whether the command certainly runs in one of these directories or below: not if DirUnknown. The
+// directories are absolute and have no symbolic links, as in Roots.
 func (p Proposal) DirWithin(dirs ...string) bool {
-	return !p.DirUnknown && slices.ContainsFunc(dirs, func(dir string) bool { return lookup.Within(p.Command.Dir, dir) })
+	within := func(dir string) bool { return lookup.Within(p.Command.Dir, dir) }
+	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether Options.Runner runs the command. Its paths are then not of this system.
+// Remote reports whether Options.Runner runs the command. Then paths are names of the Runner's files, not of this
+// system's.
 func (p Proposal) Remote() bool { return p.look.runner != nil }
 
-// LookPath returns the file of a program, without symbolic links, as the command would find it if the agent set no
-// variables: a name is looked up with the PATH that commands inherit. It fails with ErrCommandNotFound or
-// ErrNotExecutable if there is no such program. ctx is for a Runner's Look.
+// LookPath returns the file of a program, without symbolic links, as the command would find it without the agent's
+// variables: a name is looked up in the PATH that commands inherit. It fails with ErrCommandNotFound or
+// ErrNotExecutable. A Runner looks programs up until ctx ends.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if env == nil && !p.Remote() {
@@ -77,16 +73,16 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	return path, err
 }
 
-// Verdict is what a policy says of a command. The zero value denies, and so does a value that is none of the constants.
+// Verdict is what a policy says of a command. The zero value and unknown values deny.
 type Verdict int
 
 // The verdicts, the strictest first.
 const (
 	// Deny refuses the command.
 	Deny Verdict = iota
-	// Ask has Options.Approve asked. Without that it denies.
+	// Ask leaves the decision to Options.Approve. Without that it denies.
 	Ask
-	// Allow lets it run, as far as this policy is concerned.
+	// Allow lets the command run, unless another policy is stricter.
 	Allow
 )
 
@@ -95,7 +91,7 @@ var verdictNames = [...]string{"deny", "ask", "allow"}
 // String is "deny", "ask" or "allow", or of an unknown verdict "Verdict(9)".
 func (v Verdict) String() string { return nameOf("Verdict", verdictNames[:], int(v)) }
 
-// nameOf is the name of a value of a type, or of one that has no name the type and the number.
+// nameOf is the name of a value, or the type and the number of an unknown one.
 func nameOf(typ string, names []string, value int) string {
 	if value < 0 || value >= len(names) {
 		return fmt.Sprintf("%s(%d)", typ, value)
@@ -103,7 +99,7 @@ func nameOf(typ string, names []string, value int) string {
 	return names[value]
 }
 
-// MarshalText writes what String returns. That of an unknown verdict cannot be read back.
+// MarshalText returns the verdict's String. UnmarshalText refuses that of an unknown verdict.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // UnmarshalText reads a verdict's name.
@@ -116,23 +112,23 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Decision is a policy's answer. The zero value denies, for no reason.
+// Decision is a policy's answer. The zero value denies, without a reason.
 type Decision struct {
 	Verdict Verdict
-	// Rule says which rule of the policy decided, for records and for whoever is asked.
+	// Rule names the rule that decided, in events and questions.
 	Rule string
-	// Reason is what the agent is told of a denial, and whoever is asked of the question.
+	// Reason is for the agent, in the error of a denial, and for the person who is asked.
 	Reason string
-	// Change, if it is not nil, is what shall run instead. It is proposed anew, to all policies.
+	// Change, unless it is nil or the verdict is Deny, is the command to run instead. All policies decide about it
+	// anew.
 	Change *Command
 }
 
-// Policies is a Policy made of several. All are asked, in their order, and the strictest verdict wins, the first of
-// equals. The first change wins. No policies allow everything. An unknown verdict becomes Deny, for a reason that names
-// it.
+// Policies is a Policy made of several. All of them decide, in order, and the strictest decision holds, the first of
+// equals, with the first change. An empty list allows everything. An unknown verdict becomes Deny.
 type Policies []Policy
 
-// Decide asks all.
+// Decide returns the strictest decision.
 func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	strictest := Decision{Verdict: Allow}
 	for i, policy := range all {
@@ -151,33 +147,21 @@ func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 	return strictest
 }
 
-// ConfineDir denies commands whose working directory is not in one of the roots. Links are followed on both sides: when
-// the policy is made in the roots, and in each proposal's directory. A root that cannot be resolved is an error, of kind
-// ErrInvalidParams.
-func ConfineDir(roots ...string) (Policy, error) {
-	resolved := make([]string, len(roots))
-	for i, root := range roots {
-		var err error
-		if resolved[i], err = lookup.RealDir(root); err != nil {
-			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
-		}
-	}
-	return confinement(resolved), nil
-}
-
-// confinement is ConfineDir's policy. The roots are resolved.
+// confinement is the policy of a session's roots, which have no symbolic links.
 func confinement(roots []string) Policy {
 	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
 		if p.DirWithin(roots...) {
 			return Decision{Verdict: Allow, Rule: "roots"}
 		}
-		return Decision{Verdict: Deny, Rule: "roots", Reason: "cwd is outside of the directories that commands may run in"}
+		reason := "cwd is outside of the directories that commands may run in"
+		return Decision{Verdict: Deny, Rule: "roots", Reason: reason}
 	})
 }
 
-// Propose is the program that a policy such as policy/shell's has found in a command, as a Proposal of its own, for the
-// same rules: p with the name of the program as the command would look it up, its arguments, and the variables that are
-// set for it. It fails with ErrCommandNotFound or ErrNotExecutable if there is no such program. ctx is for a Runner's Look.
+// Propose returns a program that p's command runs as a Proposal of its own: the program looked up as the command would,
+// with these arguments, and with these variables set beside the agent's. Policies that find programs in a command, such
+// as policy/shell's, put them before other policies so. It fails with ErrCommandNotFound or ErrNotExecutable. A Runner
+// looks programs up until ctx ends.
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
@@ -191,69 +175,4 @@ func (p Proposal) Propose(ctx context.Context, name string, args []string, set [
 		return Proposal{}, err
 	}
 	return inner, nil
-}
-
-// NoShell denies shell lines, and every program that is a shell by the name of its file or by the name that it is
-// called by.
-func NoShell() Policy {
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
-			return Decision{Verdict: Deny, Rule: "no-shell", Reason: "shells are not allowed"}
-		}
-		return Decision{Verdict: Allow, Rule: "no-shell"}
-	})
-}
-
-// isShell reports whether a program of this name takes lines of commands.
-func isShell(name string) bool {
-	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
-	return slices.Contains([]string{
-		"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh", "elvish", "nu", "xonsh",
-		"busybox", "toybox", "cmd", "powershell", "pwsh", "command",
-	}, name)
-}
-
-// NoShellSyntax denies arguments that have a character in them which a shell gives a meaning to, or one that ends a line.
-// It is for programs that hand their arguments on to a shell. White space is no such character. Shell lines are
-// denied, since they are all syntax.
-func NoShellSyntax() Policy {
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
-		for i, arg := range p.Command.Args[1:] {
-			if p.Command.ShellLine != "" || strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
-				return Decision{Verdict: Deny, Rule: "no-shell-syntax",
-					Reason: fmt.Sprintf("args[%d] has shell syntax in it, which is not allowed", i)}
-			}
-		}
-		return Decision{Verdict: Allow, Rule: "no-shell-syntax"}
-	})
-}
-
-// pattern is a text in which "*" stands for any text, of any characters, and "?" for one character. There is no way to
-// mean the two themselves.
-type pattern string
-
-// matches reports whether all of a text is what the pattern stands for.
-func (p pattern) matches(text string) bool {
-	// Where "*" was met last, and which part of the text it stands for then. That of an earlier one need not change.
-	star, rest := -1, ""
-	at := 0
-	for text != "" {
-		_, size := utf8.DecodeRuneInString(text)
-		switch {
-		case at < len(p) && p[at] == '*':
-			star, rest = at, text
-			at++
-		case at < len(p) && p[at] == '?':
-			text, at = text[size:], at+1
-		case at < len(p) && p[at] == text[0]:
-			text, at = text[1:], at+1
-		case star >= 0:
-			_, size := utf8.DecodeRuneInString(rest)
-			rest = rest[size:]
-			text, at = rest, star+1
-		default:
-			return false
-		}
-	}
-	return strings.Trim(string(p[at:]), "*") == ""
 }

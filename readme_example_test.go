@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/policy"
 
 	"github.com/acpterm/acpterm"
 	"github.com/sourcegraph/jsonrpc2"
@@ -100,17 +101,17 @@ func guarded(
 	decisions *audit.Log,
 ) (*acpterm.Manager, error) {
 	// {"rules": [{"name": "git", "verdict": "allow", "program": "git", "args": ["status"]}, …]}
-	rules, err := acpterm.ParseRules(rulesJSON)
+	rules, err := policy.ParseRules(rulesJSON)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := rules.Policy(nil) // checks each rule's own examples, too
+	programs, err := rules.Compile(nil) // checks each rule's own examples, too
 	if err != nil {
 		return nil, err
 	}
 	return acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
-		Policy:          acpterm.Policies{policy, acpterm.AllowVariables(acpterm.SafeVariables()...)},
+		Policy:          acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 		Approve:         askTheUser, // once, for this session, always, never; cancelled with the request
 		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
 		Wrap:            sandbox,          // bubblewrap.New(nil), on Linux

@@ -270,9 +270,6 @@ func (l lookups) file(ctx context.Context, c Command) (path, name string, err er
 
 // roots are directories without links.
 func (l lookups) roots(roots []string) ([]string, error) {
-	if len(roots) == 0 && l.runner == nil {
-		return nil, nil
-	}
 	resolved := slices.Clone(roots)
 	for i, root := range roots {
 		var err error

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 7400
-	maxRootFiles     = 46
-	maxLibraryLines  = 12500 // the root and internal
+	maxRootLines     = 5800
+	maxRootFiles     = 32
+	maxLibraryLines  = 12000 // the root and internal
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -5,7 +5,6 @@ package acpterm_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/acpterm/acpterm"
@@ -80,19 +79,5 @@ func TestUnknownApprovalDenies(t *testing.T) {
 				require.Equal(t, "a person", d.Approver)
 			}
 		})
-	}
-}
-
-func TestRulesWithAnUnknownVerdictAreRefused(t *testing.T) {
-	for _, unknown := range []acpterm.Verdict{-1, 9} {
-		for _, rules := range []acpterm.Rules{
-			{Default: unknown}, {ShellLines: unknown}, {Rules: []acpterm.Rule{{Name: "all", Verdict: unknown}}},
-		} {
-			_, err := rules.Policy(nil)
-			require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%+v", rules)
-			require.ErrorContains(t, err, unknown.String())
-			e, _ := errors.AsType[*acpterm.Error](err)
-			require.NotEmpty(t, e.Field)
-		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -221,16 +222,16 @@ func TestStopButton(t *testing.T) {
 }
 
 func TestUserIsAsked(t *testing.T) {
-	rules := acpterm.Rules{Rules: []acpterm.Rule{
+	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "reading", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
 		{Name: "writing", Verdict: acpterm.Ask, Program: "git", Args: []string{"push", "..."}},
 	}}
-	policy, err := rules.Policy(nil)
+	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	var asked []string
 	o := acpterm.Options{
 		Runner: acptermtest.Commands{"git": acptermtest.Print("done\n", 0), "/tmp/git": acptermtest.Print("evil\n", 0)},
-		Policy: policy,
+		Policy: compiled,
 		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
 			asked = append(asked, q.Command.String())
 			time.Sleep(time.Minute) // a person thinks

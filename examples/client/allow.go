@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 )
 
 // allowances are the -allow flags.
 type allowances struct {
-	given []acpterm.Rule
-	file  *acpterm.Rules // of @FILE
+	given []policy.Rule
+	file  *policy.Rules // of @FILE
 }
 
 func (a *allowances) add(text string) error {
@@ -28,9 +29,9 @@ func (a *allowances) add(text string) error {
 		if err != nil {
 			return err
 		}
-		rules, err := acpterm.ParseRules(data)
+		rules, err := policy.ParseRules(data)
 		if err == nil {
-			_, err = rules.Policy(nil) // for what is wrong with them, and with their examples
+			_, err = rules.Compile(nil) // for what is wrong with them, and with their examples
 		}
 		a.file = &rules
 		return err
@@ -43,22 +44,22 @@ func (a *allowances) add(text string) error {
 	if _, err := exec.LookPath(words[0]); err != nil {
 		return fmt.Errorf("there is no program %q", words[0])
 	}
-	rule := acpterm.Rule{Name: text, Verdict: acpterm.Allow, Program: words[0]}
+	rule := policy.Rule{Name: text, Verdict: acpterm.Allow, Program: words[0]}
 	if len(words) > 1 {
 		rule.Args = words[1:]
 	}
 	a.given = append(a.given, rule)
-	_, err := acpterm.Rules{Rules: []acpterm.Rule{rule}}.Policy(nil)
+	_, err := policy.Rules{Rules: []policy.Rule{rule}}.Compile(nil)
 	return err
 }
 
 // rules are all of them together; nil if there are none, and nobody is to be asked. Whoever asks wants to be asked
 // instead of what would be denied for want of a rule.
-func (a *allowances) rules(ask bool) *acpterm.Rules {
+func (a *allowances) rules(ask bool) *policy.Rules {
 	if a.file == nil && a.given == nil && !ask {
 		return nil
 	}
-	var all acpterm.Rules
+	var all policy.Rules
 	if a.file != nil {
 		all = *a.file
 	}
@@ -71,15 +72,15 @@ func (a *allowances) rules(ask bool) *acpterm.Rules {
 
 // newPolicy makes rules a policy. To allow git is not to allow whatever GIT_PAGER names: of variables the agent may set
 // those that are safe, and these.
-func newPolicy(rules *acpterm.Rules, variables []string, ask bool) (acpterm.Policy, error) {
+func newPolicy(rules *policy.Rules, variables []string, ask bool) (acpterm.Policy, error) {
 	if rules == nil {
 		return nil, nil
 	}
-	programs, err := rules.Policy(nil)
+	programs, err := rules.Compile(nil)
 	if err != nil {
 		return nil, err
 	}
-	settable := acpterm.AllowVariables(append(acpterm.SafeVariables(), variables...)...)
+	settable := policy.AllowVariables(append(policy.SafeVariables(), variables...)...)
 	if ask {
 		settable = askInstead(settable)
 	}
@@ -87,9 +88,9 @@ func newPolicy(rules *acpterm.Rules, variables []string, ask bool) (acpterm.Poli
 }
 
 // askInstead asks about what a policy denies.
-func askInstead(policy acpterm.Policy) acpterm.Policy {
+func askInstead(strict acpterm.Policy) acpterm.Policy {
 	return acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
-		d := policy.Decide(ctx, p)
+		d := strict.Decide(ctx, p)
 		d.Verdict = max(d.Verdict, acpterm.Ask)
 		return d
 	})

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 )
 
 // options are what the command line says.
@@ -24,8 +24,8 @@ type options struct {
 	agent  []string
 
 	roots     []string
-	rules     *acpterm.Rules // nil: everything may run
-	variables []string       // that the agent may set besides acpterm.SafeVariables
+	rules     *policy.Rules // nil: everything may run
+	variables []string      // that the agent may set besides policy.SafeVariables
 	ask       bool
 	timeout   time.Duration
 	audit     string

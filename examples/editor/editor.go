@@ -14,6 +14,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 )
 
 // UI is what the editor around this has to have. Its methods are called concurrently.
@@ -37,14 +38,14 @@ type Editor struct {
 }
 
 // New makes the editor, with what may run without a question.
-func New(ui UI, rules acpterm.Rules) (*Editor, error) {
+func New(ui UI, rules policy.Rules) (*Editor, error) {
 	e := &Editor{ui: ui, panes: make(map[acpterm.TerminalID]*Pane)}
 	rules.Default, rules.ShellLines = acpterm.Ask, acpterm.Ask
-	programs, err := rules.Policy(nil)
+	programs, err := rules.Compile(nil)
 	if err != nil {
 		return nil, err
 	}
-	variables := acpterm.AllowVariables(acpterm.SafeVariables()...)
+	variables := policy.AllowVariables(policy.SafeVariables()...)
 	e.manager = acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
 		Policy:          acpterm.Policies{programs, variables},

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 )
 
 func TestMain(m *testing.M) {
@@ -84,7 +85,7 @@ type fixture struct {
 	run     func(command string) (acpterm.TerminalID, error)
 }
 
-func newFixture(t *testing.T, rules acpterm.Rules) *fixture {
+func newFixture(t *testing.T, rules policy.Rules) *fixture {
 	u := &user{answers: make(chan string, 9), asked: make(chan string, 9), withdrawn: make(chan struct{}), drawn: make(chan *Pane, 1)}
 	e, err := New(u, rules)
 	require.NoError(t, err)
@@ -119,8 +120,8 @@ func executable(t *testing.T) string {
 }
 
 // allow are rules under which this needs no question.
-func allow(t *testing.T) acpterm.Rules {
-	return acpterm.Rules{Rules: []acpterm.Rule{{Name: "tests", Verdict: acpterm.Allow, Program: executable(t)}}}
+func allow(t *testing.T) policy.Rules {
+	return policy.Rules{Rules: []policy.Rule{{Name: "tests", Verdict: acpterm.Allow, Program: executable(t)}}}
 }
 
 // awaitDrawn returns when the pane has been drawn and is as it should be.
@@ -191,7 +192,7 @@ func TestTheStopButtonPressedTwice(t *testing.T) {
 }
 
 func TestTheUserIsAskedOnceAConversation(t *testing.T) {
-	f := newFixture(t, acpterm.Rules{})
+	f := newFixture(t, policy.Rules{})
 	f.answers <- refuse
 	_, err := f.run("greet")
 	require.ErrorContains(t, err, "it was not approved")
@@ -206,7 +207,7 @@ func TestTheUserIsAskedOnceAConversation(t *testing.T) {
 }
 
 func TestACancelledRequestTakesItsDialogAway(t *testing.T) {
-	f := newFixture(t, acpterm.Rules{})
+	f := newFixture(t, policy.Rules{})
 	waiting, err := f.agent.DispatchCall(t.Context(), acpterm.MethodCreate,
 		acpterm.CreateTerminalRequest{SessionID: "s1", Command: executable(t), Args: []string{"greet"}}, jsonrpc2.PickID(jsonrpc2.ID{Num: 77}))
 	require.NoError(t, err)

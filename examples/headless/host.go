@@ -14,6 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/audit"
 	"github.com/acpterm/acpterm/bubblewrap"
+	"github.com/acpterm/acpterm/policy"
 )
 
 // config is what the flags say.
@@ -42,8 +43,9 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	h := &host{env: acpterm.InheritVariables(os.Environ(), "PATH", "HOME", "LANG", "LC_*", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")}
-	policy, err := loadPolicy(c.rules, h.env)
+	h := &host{env: policy.InheritVariables(os.Environ(),
+		"PATH", "HOME", "LANG", "LC_*", "TMPDIR", "SYSTEMROOT", "PATHEXT", "TEMP")}
+	allowed, err := loadPolicy(c.rules, h.env)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	h.options = acpterm.Options{
 		RequireSessions: true,
 		Env:             h.env,
-		Policy:          policy,
+		Policy:          allowed,
 		Wrap:            sandbox,
 		Limits:          limits,
 		Cgroup:          c.cgroup,
@@ -94,15 +96,15 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := acpterm.ParseRules(data)
+	rules, err := policy.ParseRules(data)
 	if err != nil {
 		return nil, err
 	}
-	programs, err := rules.Policy(env)
+	programs, err := rules.Compile(env)
 	if err != nil {
 		return nil, err
 	}
-	return acpterm.Policies{programs, acpterm.AllowVariables(acpterm.SafeVariables()...)}, nil
+	return acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)}, nil
 }
 
 // recoverFrom ends what hosts left running that died, and puts it on record.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/policy"
 )
 
 func TestMain(m *testing.M) {
@@ -91,7 +92,7 @@ func self() string {
 
 // newConfig has rules that let this program run as each command but "forbidden".
 func newConfig(t *testing.T) config {
-	rules := acpterm.Rules{Rules: []acpterm.Rule{
+	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "self", Verdict: acpterm.Allow, Program: self()},
 		{Name: "forbidden", Verdict: acpterm.Deny, Reason: "not here", AnyArg: []string{"forbidden"}},
 	}}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
 )
@@ -84,19 +85,19 @@ pager=${GIT_PAGER-$(/bin/cat .git/config)}
 
 // programs allows some; git in the root only.
 func programs(t testing.TB, b battlefield) acpterm.Policy {
-	rules := acpterm.Rules{Rules: []acpterm.Rule{
+	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "git", Verdict: acpterm.Allow, Program: "git", Dir: filepath.Join(b.dir, "root")},
 	}}
 	for _, program := range []string{"cat", "sh", "bash", "env", "true", filepath.Join(b.dir, "root/tool")} {
-		rules.Rules = append(rules.Rules, acpterm.Rule{Name: program, Verdict: acpterm.Allow, Program: program})
+		rules.Rules = append(rules.Rules, policy.Rule{Name: program, Verdict: acpterm.Allow, Program: program})
 	}
-	policy, err := rules.Policy(b.env)
+	compiled, err := rules.Compile(b.env)
 	require.NoError(t, err)
-	return policy
+	return compiled
 }
 
 func usualRules(t testing.TB, b battlefield) acpterm.Policy {
-	return acpterm.Policies{programs(t, b), acpterm.DenyVariables(acpterm.DangerousVariables()...)}
+	return acpterm.Policies{programs(t, b), policy.DenyVariables(policy.DangerousVariables()...)}
 }
 
 // guarded allows what has the guard's variable with its value.
@@ -111,26 +112,26 @@ func guarded(testing.TB, battlefield) acpterm.Policy {
 
 // withSafeVariables is the guard that is recommended.
 func withSafeVariables(t testing.TB, b battlefield) acpterm.Policy {
-	return acpterm.Policies{programs(t, b), acpterm.AllowVariables(append(acpterm.SafeVariables(), "MODE=test*")...)}
+	return acpterm.Policies{programs(t, b), policy.AllowVariables(append(policy.SafeVariables(), "MODE=test*")...)}
 }
 
 // confined allows what runs in the root.
 func confined(t testing.TB, b battlefield) acpterm.Policy {
-	policy, err := acpterm.ConfineDir(filepath.Join(b.dir, "root"))
+	confined, err := policy.ConfineDir(filepath.Join(b.dir, "root"))
 	require.NoError(t, err)
-	return policy
+	return confined
 }
 
 // notOutside denies git where it does harm.
 func notOutside(t testing.TB, b battlefield) acpterm.Policy {
-	policy, err := acpterm.Rules{Default: acpterm.Allow, Rules: []acpterm.Rule{
+	compiled, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
 		{Name: "not here", Verdict: acpterm.Deny, Program: "git", Dir: filepath.Join(b.dir, "outside")},
-	}}.Policy(b.env)
+	}}.Compile(b.env)
 	require.NoError(t, err)
-	return policy
+	return compiled
 }
 
-func noGit(testing.TB, battlefield) acpterm.Policy { return acpterm.DenyVariables("GIT_*") }
+func noGit(testing.TB, battlefield) acpterm.Policy { return policy.DenyVariables("GIT_*") }
 
 var allowAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 	return acpterm.Decision{Verdict: acpterm.Allow}
@@ -346,11 +347,11 @@ func TestEnvironmentOfALine(t *testing.T) {
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
 			b := newBattlefield(t)
-			policy := shell.Policy(allowAll, nil)
+			guard := shell.Policy(allowAll, nil)
 			env := append(slices.Clone(b.env), c.variable+"="+c.value)
-			inherited := acpterm.NewManager(&acpterm.Options{Env: env, Policy: policy})
+			inherited := acpterm.NewManager(&acpterm.Options{Env: env, Policy: guard})
 			defer func() { require.NoError(t, inherited.Close()) }()
-			requested := acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: policy})
+			requested := acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: guard})
 			defer func() { require.NoError(t, requested.Close()) }()
 			for _, req := range requests {
 				req.SessionID = "s"

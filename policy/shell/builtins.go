@@ -53,15 +53,18 @@ var builtins = map[string]builtin{
 	"alias": {hidden: changesText}, "unalias": {hidden: changesText}, "enable": {hidden: changesText},
 	"local": {hidden: "is for functions"},
 
-	"builtin": {hidden: oneShell}, "declare": {hidden: oneShell}, "typeset": {hidden: oneShell}, "let": {hidden: oneShell},
-	"shopt": {hidden: oneShell}, "mapfile": {hidden: oneShell}, "readarray": {hidden: oneShell}, "bind": {hidden: oneShell},
-	"complete": {hidden: oneShell}, "compgen": {hidden: oneShell}, "compopt": {hidden: oneShell}, "pushd": {hidden: oneShell},
-	"popd": {hidden: oneShell}, "dirs": {hidden: oneShell}, "disown": {hidden: oneShell}, "caller": {hidden: oneShell},
-	"history": {hidden: oneShell}, "help": {hidden: oneShell}, "logout": {hidden: oneShell}, "suspend": {hidden: oneShell},
-	"chdir": {hidden: oneShell}, "setvar": {hidden: oneShell}, "jobid": {hidden: oneShell}, "wordexp": {hidden: oneShell},
-	"freebsd_wordexp": {hidden: oneShell}, "nameref": {hidden: oneShell}, "print": {hidden: oneShell}, "whence": {hidden: oneShell},
-	"function": {hidden: oneShell}, "select": {hidden: oneShell}, "coproc": {hidden: oneShell}, "repeat": {hidden: oneShell},
-	"noglob": {hidden: oneShell}, "nocorrect": {hidden: oneShell}, "[[": {hidden: oneShell},
+	"builtin": {hidden: oneShell}, "declare": {hidden: oneShell}, "typeset": {hidden: oneShell},
+	"let": {hidden: oneShell}, "shopt": {hidden: oneShell}, "mapfile": {hidden: oneShell},
+	"readarray": {hidden: oneShell}, "bind": {hidden: oneShell}, "complete": {hidden: oneShell},
+	"compgen": {hidden: oneShell}, "compopt": {hidden: oneShell}, "pushd": {hidden: oneShell},
+	"popd": {hidden: oneShell}, "dirs": {hidden: oneShell}, "disown": {hidden: oneShell},
+	"caller": {hidden: oneShell}, "history": {hidden: oneShell}, "help": {hidden: oneShell},
+	"logout": {hidden: oneShell}, "suspend": {hidden: oneShell}, "chdir": {hidden: oneShell},
+	"setvar": {hidden: oneShell}, "jobid": {hidden: oneShell}, "wordexp": {hidden: oneShell},
+	"freebsd_wordexp": {hidden: oneShell}, "nameref": {hidden: oneShell}, "print": {hidden: oneShell},
+	"whence": {hidden: oneShell}, "function": {hidden: oneShell}, "select": {hidden: oneShell},
+	"coproc": {hidden: oneShell}, "repeat": {hidden: oneShell}, "noglob": {hidden: oneShell},
+	"nocorrect": {hidden: oneShell}, "[[": {hidden: oneShell},
 }
 
 // checkName says why a variable must not be written by a builtin, or "".
@@ -76,7 +79,9 @@ func checkName(a word) string {
 func dropEnd(args []word) []word { return dropOption(args, "--") }
 
 // testOperators stand between two operands of test.
-var testOperators = []string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o"}
+var testOperators = []string{
+	"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o",
+}
 
 // checkTest refuses what could be bash's -v and -R: they take the name of an array's element and run
 // the substitutions in its index. So every operator must be known.
@@ -127,7 +132,8 @@ func checkPrintf(args []word) string {
 
 // readNames are the arguments of read after its options.
 func readNames(args []word) []word {
-	for len(args) > 0 && args[0].Literal && (args[0].Text == "-r" || args[0].Text == "-p" && len(args) > 1 && args[1].One) {
+	for len(args) > 0 && args[0].Literal &&
+		(args[0].Text == "-r" || args[0].Text == "-p" && len(args) > 1 && args[1].One) {
 		if args[0].Text == "-p" {
 			args = args[1:]
 		}

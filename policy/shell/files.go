@@ -28,6 +28,8 @@ func (p policy) refusedRedirect(r Redirect, c Command, proposal acpterm.Proposal
 		return fmt.Sprintf("the shell may not read files: %q", path)
 	case r.Op != "<" && !p.options.WriteFiles:
 		return fmt.Sprintf("the shell may not write files: %q", path)
+	case proposal.Remote():
+		return fmt.Sprintf("a Runner runs the line, and which file %q is there is not known here", path)
 	case c.Moved && !filepath.IsAbs(path):
 		return "after cd, a file that is read or written has no absolute name"
 	}

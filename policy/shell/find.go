@@ -13,13 +13,14 @@ var findWords = map[string]int{
 	"-H": 0, "-L": 0, "-P": 0, "-E": 0, "-X": 0, "-s": 0, "-x": 0, "-O0": 0, "-O1": 0, "-O2": 0, "-O3": 0,
 	"-a": 0, "-and": 0, "-o": 0, "-or": 0, "-not": 0, "-daystart": 0, "-depth": 0, "-d": 0, "-follow": 0, "-mount": 0,
 	"-xdev": 0, "-noleaf": 0, "-warn": 0, "-nowarn": 0, "-empty": 0, "-executable": 0, "-readable": 0, "-writable": 0,
-	"-false": 0, "-true": 0, "-nogroup": 0, "-nouser": 0, "-delete": 0, "-ls": 0, "-print": 0, "-print0": 0, "-prune": 0, "-quit": 0,
-	"-ignore_readdir_race": 0, "-noignore_readdir_race": 0,
+	"-false": 0, "-true": 0, "-nogroup": 0, "-nouser": 0, "-delete": 0, "-ls": 0, "-print": 0, "-print0": 0,
+	"-prune": 0, "-quit": 0, "-ignore_readdir_race": 0, "-noignore_readdir_race": 0,
 	"-amin": 1, "-anewer": 1, "-atime": 1, "-cmin": 1, "-cnewer": 1, "-ctime": 1, "-fstype": 1, "-gid": 1, "-group": 1,
-	"-ilname": 1, "-iname": 1, "-inum": 1, "-ipath": 1, "-iregex": 1, "-iwholename": 1, "-links": 1, "-lname": 1, "-mmin": 1,
-	"-mtime": 1, "-name": 1, "-newer": 1, "-newermt": 1, "-newerat": 1, "-newerct": 1, "-path": 1, "-perm": 1, "-regex": 1,
-	"-regextype": 1, "-samefile": 1, "-size": 1, "-type": 1, "-uid": 1, "-used": 1, "-user": 1, "-wholename": 1, "-xtype": 1,
-	"-maxdepth": 1, "-mindepth": 1, "-printf": 1, "-fls": 1, "-fprint": 1, "-fprint0": 1, "-fprintf": 2,
+	"-ilname": 1, "-iname": 1, "-inum": 1, "-ipath": 1, "-iregex": 1, "-iwholename": 1, "-links": 1, "-lname": 1,
+	"-mmin": 1, "-mtime": 1, "-name": 1, "-newer": 1, "-newermt": 1, "-newerat": 1, "-newerct": 1, "-path": 1, "-perm": 1,
+	"-regex": 1, "-regextype": 1, "-samefile": 1, "-size": 1, "-type": 1, "-uid": 1, "-used": 1, "-user": 1,
+	"-wholename": 1, "-xtype": 1, "-maxdepth": 1, "-mindepth": 1, "-printf": 1, "-fls": 1,
+	"-fprint": 1, "-fprint0": 1, "-fprintf": 2,
 }
 
 // findRuns are the words that a command follows, and whether it runs in the directory of the file.

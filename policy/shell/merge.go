@@ -40,7 +40,8 @@ func mergeCommand(a, b Command) (Command, bool) {
 		if a.Redirects[i].Op != b.Redirects[i].Op {
 			return Command{}, false
 		}
-		merged.Redirects = append(merged.Redirects, Redirect{a.Redirects[i].Op, mergeArg(a.Redirects[i].Path, b.Redirects[i].Path)})
+		path := mergeArg(a.Redirects[i].Path, b.Redirects[i].Path)
+		merged.Redirects = append(merged.Redirects, Redirect{a.Redirects[i].Op, path})
 	}
 	return merged, true
 }

@@ -46,10 +46,10 @@ type Options struct {
 // locale must be C, POSIX or one in UTF-8, whether the agent or the embedder sets it: LC_ALL, LC_CTYPE and LANG.
 // In others a shell may read the line differently.
 //
-// Everything that decides by program, arguments or variables belongs into rules: beside this policy it would see a line
-// as arguments of sh. Put it where rules would stand, in acpterm.Options.Policy or SessionOptions.Policy. Files are
-// looked up on this system: with acpterm.Options.Runner do not set ReadFiles or WriteFiles. The policy may be used
-// concurrently if rules may.
+// Everything that decides by program, arguments or variables belongs into rules: beside this policy it would see a
+// line as arguments of sh. Put it where rules would stand, in acpterm.Options.Policy or SessionOptions.Policy. Where
+// acpterm.Options.Runner runs commands, ReadFiles and WriteFiles allow nothing, since files are looked up on this
+// system. The policy may be used concurrently if rules may.
 func Policy(rules acpterm.Policy, options *Options) acpterm.Policy {
 	p := policy{rules: acpterm.Policies{rules}} // Policies deny what they do not know
 	if options != nil {

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/acpterm/acpterm/policy/shell"
 	"github.com/stretchr/testify/require"
 )
 
 // allowed lets a few harmless programs run, and git with two of its commands.
 func allowed(t testing.TB, bin string) acpterm.Policy {
-	rules := acpterm.Rules{Rules: []acpterm.Rule{
+	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "reading", Verdict: acpterm.Allow, Program: "cat"},
 		{Name: "env", Verdict: acpterm.Allow, Program: "env"},
 		{Name: "xargs", Verdict: acpterm.Allow, Program: "xargs"},
@@ -26,10 +27,10 @@ func allowed(t testing.TB, bin string) acpterm.Policy {
 		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*", "-f"}},
 		{Name: "ask to build", Verdict: acpterm.Ask, Program: "make"},
 	}}
-	policy, err := rules.Policy([]string{"PATH=" + bin + ":/usr/bin:/bin"})
+	compiled, err := rules.Compile([]string{"PATH=" + bin + ":/usr/bin:/bin"})
 	require.NoError(t, err)
-	variables := acpterm.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
-	return shell.Policy(acpterm.Policies{policy, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
+	variables := policy.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
+	return shell.Policy(acpterm.Policies{compiled, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
 }
 
 func TestLinesUnderRules(t *testing.T) {
@@ -121,7 +122,8 @@ func TestLinesUnderRules(t *testing.T) {
 		{[]string{"xargs", "rm"}, false},
 		{[]string{"env", "LD_PRELOAD=x", "git", "status"}, false},
 	} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: plain.args[0], Args: plain.args[1:]})
+		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: plain.args[0], Args: plain.args[1:]}
+		_, err := m.Create(t.Context(), req)
 		if plain.want {
 			require.NoError(t, err, "%v", plain.args)
 		} else {
@@ -137,10 +139,12 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink("/usr/bin/env", filepath.Join(dir, "innocent")))
-	rules := acpterm.Rules{Default: acpterm.Allow, Rules: []acpterm.Rule{{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"}}}
-	policy, err := rules.Policy(nil)
+	rules := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
+		{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"},
+	}}
+	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
-	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(policy, nil)})
+	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(compiled, nil)})
 	defer func() { require.NoError(t, m.Close()) }()
 	for program, want := range map[string]bool{"true": true, "touch": false} {
 		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{
@@ -166,7 +170,8 @@ func TestUnknownVerdictDenies(t *testing.T) {
 		m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(rules, nil)})
 		defer func() { require.NoError(t, m.Close()) }()
 		for _, req := range []acpterm.CreateTerminalRequest{
-			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}}, {Command: "cat", Args: []string{"/dev/null"}},
+			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}},
+			{Command: "cat", Args: []string{"/dev/null"}},
 		} {
 			req.SessionID = "s"
 			_, err := m.Create(t.Context(), req)

@@ -321,7 +321,8 @@ func (w *walker) runShell(first word, args []word) *Error {
 		return w.refuseWord(ErrHidden, "what the shell runs is not known", args[0])
 	case text:
 		return w.runText(args[0])
-	case args[0].Text == "" || args[0].Text == "-" || strings.HasPrefix(args[0].Text, "/dev/") || strings.Contains(args[0].Text, "/fd/"):
+	case args[0].Text == "" || args[0].Text == "-" ||
+		strings.HasPrefix(args[0].Text, "/dev/") || strings.Contains(args[0].Text, "/fd/"):
 		return w.refuseWord(ErrHidden, "the shell runs what it reads", args[0])
 	}
 	return nil
@@ -334,7 +335,9 @@ func (w *walker) login(is bool) {
 }
 
 // shellLong are the long options of bash that change nothing here.
-var shellLong = map[string]bool{"--login": true, "--norc": true, "--noprofile": true, "--posix": true, "--verbose": true}
+var shellLong = map[string]bool{
+	"--login": true, "--norc": true, "--noprofile": true, "--posix": true, "--verbose": true,
+}
 
 // runText goes into the text of a shell.
 func (w *walker) runText(text word) *Error {

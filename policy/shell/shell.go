@@ -98,7 +98,9 @@ func Parse(line string) ([]Command, error) {
 	}
 	commands, ok := merge(posix, bash)
 	if !ok {
-		return nil, &Error{Kind: ErrNotPortable, Reason: "dash and bash would run different commands", Line: 1, Column: 1, Text: line}
+		return nil, &Error{
+			Kind: ErrNotPortable, Reason: "dash and bash would run different commands", Line: 1, Column: 1, Text: line,
+		}
 	}
 	return commands, nil
 }

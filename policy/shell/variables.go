@@ -39,7 +39,8 @@ var refusedVariables = map[string]string{
 	"EPOCHSECONDS": "is evaluated by bash", "EPOCHREALTIME": "is evaluated by bash", "UID": "is evaluated by bash",
 	"EUID": "is evaluated by bash", "PPID": "is evaluated by bash", "COMP_CWORD": "is evaluated by bash",
 	// Libraries load code from these.
-	"GCONV_PATH": "makes programs load code", "LOCPATH": "makes programs load code", "GLIBC_TUNABLES": "makes programs load code",
+	"GCONV_PATH": "makes programs load code", "LOCPATH": "makes programs load code",
+	"GLIBC_TUNABLES": "makes programs load code",
 }
 
 // refusedPrefixes begin the names of more of them.

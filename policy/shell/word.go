@@ -62,7 +62,8 @@ func (w *walker) word(n *syntax.Word) (word, *Error) {
 	if text != "[" && strings.HasPrefix(text, "[") && r.known == 0 {
 		r.many = true
 	}
-	if r.braced > 0 && (strings.Contains(text[r.braced-1:], ",") || strings.Contains(text[r.braced-1:], "..") || r.known >= 0) {
+	if r.braced > 0 &&
+		(strings.Contains(text[r.braced-1:], ",") || strings.Contains(text[r.braced-1:], "..") || r.known >= 0) {
 		if r.known < 0 || r.known > r.braced-1 {
 			r.known = r.braced - 1
 		}
@@ -183,7 +184,8 @@ const numeric = "#?$!"
 // parameter goes into $x and ${x...}. Only the operators of POSIX are known; bash's others run the
 // value as text (@P), take it for a name (!) or for arithmetic.
 func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
-	if n.Param == nil || n.Flags != nil || n.Excl || n.Width || n.IsSet || n.Split != 0 || n.GlobSubst != 0 || n.RcExpand != 0 ||
+	if n.Param == nil || n.Flags != nil || n.Excl || n.Width || n.IsSet ||
+		n.Split != 0 || n.GlobSubst != 0 || n.RcExpand != 0 ||
 		n.NestedParam != nil || n.Index != nil || n.Modifiers != nil || n.Slice != nil || n.Repl != nil || n.Names != 0 {
 		return r.refuse(ErrNotPortable, "an expansion that is not POSIX shell", n)
 	}
@@ -289,7 +291,8 @@ func (r *wordReader) arithmetic(n *syntax.ArithmExp) *Error {
 		}
 	}
 	if !constant.MatchString(text) {
-		return r.refuse(ErrHidden, "arithmetic on anything but numbers: bash runs substitutions in the values of variables", n)
+		const reason = "arithmetic on anything but numbers: bash runs substitutions in the values of variables"
+		return r.refuse(ErrHidden, reason, n)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-package acpterm
+package policy
 
-// Policies about the variables that an agent sets for a command.
+// Policies about the environment variables that an agent sets for a command.
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// SafeVariables are names and values of variables, as AllowVariables takes them, with which a program runs, loads,
-// reads and writes what it would without them: they say how it shows what it does, and in which language. Where only
-// some values are known to be so, such as cat for PAGER, these are listed. It is meant to be added to:
+// SafeVariables are names and values of variables for AllowVariables with which a program runs, loads, reads and writes
+// the same files: they change its language and the form of its output. Where only some values are safe, such as cat for
+// PAGER, these are listed. Add those that your agents need:
 //
-//	acpterm.AllowVariables(append(acpterm.SafeVariables(), "MY_PROJECT_*")...)
+//	policy.AllowVariables(append(policy.SafeVariables(), "MY_PROJECT_*")...)
 func SafeVariables() []string {
 	return []string{
 		"CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES",
@@ -33,10 +34,9 @@ func SafeVariables() []string {
 	}
 }
 
-// DangerousVariables are names of variables, as DenyVariables takes them, that make programs run, load, read or write
-// something else: by families, which hold harmless ones too, and those of systems, shells, languages and widely used
-// tools. Such a list is never complete: AllowVariables(SafeVariables()...) is the better guard. This one is for those
-// who cannot say what their agents need.
+// DangerousVariables are names of variables for DenyVariables that make programs run, load, read or write something
+// else: families, in which some are harmless, and those of systems, shells, languages and widely used tools. No such
+// list is complete: AllowVariables is the better guard wherever you can list what your agents need.
 func DangerousVariables() []string {
 	return []string{
 		// Families.
@@ -87,15 +87,13 @@ func DangerousVariables() []string {
 	}
 }
 
-// AllowVariables denies commands for which the agent sets a variable that is none of these. Each is a name, or
-// "NAME=value" for a variable that may have only that value. In both "*" stands for any text, "?" for one character; on
-// Windows the case of a name does not count. Without names the agent may set none. A value that is not known
-// (Proposal.ValuesUnknown) is none that is listed. What the embedder puts into the environment is not looked at.
-//
-// AllowVariables(SafeVariables()...) is the guard to begin with.
-func AllowVariables(names ...string) Policy {
+// AllowVariables denies commands for which the agent sets a variable that is not listed. Begin with SafeVariables. An
+// element is a name, which allows any value, or "NAME=value". In both "*" stands for any text and "?" for one
+// character. On Windows the case of names is ignored. Without elements the agent may set no variables. An unknown
+// value, as in Proposal.ValuesUnknown, is not listed. Variables that commands inherit from the host are not checked.
+func AllowVariables(names ...string) acpterm.Policy {
 	allowed := variablePatterns(names, lookup.Key)
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		for _, v := range p.Requested.Env {
 			name, known := lookup.Key(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
 			problem := "must not be set"
@@ -109,16 +107,16 @@ func AllowVariables(names ...string) Policy {
 				return refuseVariable("allow-variables", v, problem)
 			}
 		}
-		return Decision{Verdict: Allow, Rule: "allow-variables"}
+		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "allow-variables"}
 	})
 }
 
-// DenyVariables denies commands for which the agent sets a variable that is one of these, which are as for
-// AllowVariables, but that the case of names does not count on any system: some programs ignore it. A value that is not
-// known counts as one that is listed. It lets through all that nobody thought of; AllowVariables does not.
-func DenyVariables(names ...string) Policy {
+// DenyVariables denies commands for which the agent sets a variable that is listed, in the form of AllowVariables.
+// The case of names is ignored on every system, as some programs do. An unknown value is listed. A dangerous variable
+// that is missing in the list is let through, which AllowVariables prevents.
+func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
-	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		for _, v := range p.Requested.Env {
 			name, known := strings.ToUpper(v.Name), !slices.Contains(p.ValuesUnknown, v.Name)
 			if slices.ContainsFunc(denied, func(d variablePattern) bool {
@@ -127,17 +125,19 @@ func DenyVariables(names ...string) Policy {
 				return refuseVariable("deny-variables", v, "must not be set")
 			}
 		}
-		return Decision{Verdict: Allow, Rule: "deny-variables"}
+		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "deny-variables"}
 	})
 }
 
-func refuseVariable(rule string, v EnvVariable, problem string) Decision {
-	return Decision{Verdict: Deny, Rule: rule, Reason: fmt.Sprintf("the variable %q %s", v.Name, problem)}
+// refuseVariable is a denial. Its reason does not hold the value, which may be secret.
+func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.Decision {
+	reason := fmt.Sprintf("the variable %q %s", v.Name, problem)
+	return acpterm.Decision{Verdict: acpterm.Deny, Rule: rule, Reason: reason}
 }
 
-// InheritVariables returns those variables of an environment, such as os.Environ(), that are one of these, which are as
-// for AllowVariables: for Options.Env and SessionOptions.Env. Without names it is empty and not nil, so that commands
-// inherit nothing.
+// InheritVariables returns the variables of an environment, such as os.Environ(), that are listed, in the form of
+// AllowVariables. It is for acpterm.Options.Env and acpterm.SessionOptions.Env, where nil means the host's whole
+// environment: it never returns nil.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)
 	inherited := []string{}
@@ -152,21 +152,21 @@ func InheritVariables(environ []string, names ...string) []string {
 	return inherited
 }
 
-// variablePattern is a name, or "NAME=value".
+// variablePattern is an element of a list: a name, or "NAME=value".
 type variablePattern struct {
 	name, value pattern
 	anyValue    bool
 }
 
-// variablePatterns reads them. key is what makes two names the same.
-func variablePatterns(texts []string, key func(string) string) []variablePattern {
-	patterns := make([]variablePattern, len(texts))
-	for i, text := range texts {
-		name, value, one := lookup.Cut(text)
-		if !one {
-			name = text
+// variablePatterns parses a list. Names with the same key are the same.
+func variablePatterns(list []string, key func(string) string) []variablePattern {
+	patterns := make([]variablePattern, len(list))
+	for i, element := range list {
+		name, value, hasValue := lookup.Cut(element)
+		if !hasValue {
+			name = element
 		}
-		patterns[i] = variablePattern{pattern(key(name)), pattern(value), !one}
+		patterns[i] = variablePattern{pattern(key(name)), pattern(value), !hasValue}
 	}
 	return patterns
 }

@@ -1,4 +1,4 @@
-package acpterm_test
+package policy_test
 
 // Which variables an agent may set.
 
@@ -8,25 +8,29 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
 
-// maySet reports whether a command may be created with a variable. A denial must not show the value.
-func maySet(t *testing.T, m *acpterm.Manager, name, value string) bool {
+// decideVariable is the decision about a command for which the agent sets a variable after a harmless one. A reason
+// must not show the value.
+func decideVariable(t *testing.T, guard acpterm.Policy, name, value string) acpterm.Decision {
 	t.Helper()
-	req := childRequest("exit", "0")
-	req.Env = []acpterm.EnvVariable{{Name: name, Value: value}}
-	_, err := m.Create(t.Context(), req)
-	if err != nil {
-		require.ErrorIs(t, err, acpterm.ErrDenied, name)
-		require.NotContains(t, err.Error(), "secret")
-	}
-	return err == nil
+	d := guard.Decide(t.Context(), acpterm.Proposal{Requested: acpterm.CreateTerminalRequest{
+		Env: []acpterm.EnvVariable{{Name: "CI", Value: "1"}, {Name: name, Value: value}},
+	}})
+	require.NotContains(t, d.Reason, "secret")
+	return d
+}
+
+// maySet reports whether the agent may set a variable.
+func maySet(t *testing.T, guard acpterm.Policy, name, value string) bool {
+	t.Helper()
+	return decideVariable(t, guard, name, value).Verdict == acpterm.Allow
 }
 
 func TestDeniedVariables(t *testing.T) {
-	m := newManager(t, &acpterm.Options{Policy: acpterm.DenyVariables("LD_*", "GIT_PAGER", "MODE=fast*")})
-	p := connectPeer(t, m, nil)
+	denied := policy.DenyVariables("LD_*", "GIT_PAGER", "MODE=fast*")
 	for _, c := range []struct {
 		name, value string
 		want        bool
@@ -37,21 +41,14 @@ func TestDeniedVariables(t *testing.T) {
 		{"MODE", "slow", true}, {"MODE", "", true}, {"MODE", "fast", false}, {"mode", "faster", false},
 		{"MODE", "FAST", true},
 	} {
-		req := childRequest("exit", "0")
-		req.Env = []acpterm.EnvVariable{{Name: "OK", Value: "1"}, {Name: c.name, Value: c.value}}
-		p.write(request(`1`, acpterm.MethodCreate, req))
-		r := p.read()
-		require.Equal(t, c.want, r.Error == nil, "%+v", c)
-		if !c.want {
-			require.Contains(t, string(*r.Error.Data), "deny-variables")
-			require.NotContains(t, r.Error.Message+string(*r.Error.Data), "secret")
-		}
+		d := decideVariable(t, denied, c.name, c.value)
+		require.Equal(t, c.want, d.Verdict == acpterm.Allow, "%+v", c)
+		require.Equal(t, "deny-variables", d.Rule)
 	}
 }
 
 func TestAllowedVariables(t *testing.T) {
-	policy := acpterm.AllowVariables("CI", "MY_*", "PAGER=cat", "LANG=??_??.UTF-8", "EMPTY=")
-	m := newManager(t, &acpterm.Options{Policy: policy})
+	allowed := policy.AllowVariables("CI", "MY_*", "PAGER=cat", "LANG=??_??.UTF-8", "EMPTY=")
 	for _, c := range []struct {
 		name, value string
 		want        bool
@@ -62,22 +59,40 @@ func TestAllowedVariables(t *testing.T) {
 		{"LANG", "de_DE.UTF-8", true}, {"LANG", "../x.UTF-8", false},
 		{"EMPTY", "", true}, {"EMPTY", "1", false},
 	} {
-		require.Equal(t, c.want, maySet(t, m, c.name, c.value), "%+v", c)
+		require.Equal(t, c.want, maySet(t, allowed, c.name, c.value), "%+v", c)
+	}
+}
+
+// A value that a shell line makes may be any.
+func TestUnknownValues(t *testing.T) {
+	p := acpterm.Proposal{ValuesUnknown: []string{"MODE"}, Requested: acpterm.CreateTerminalRequest{
+		Env: []acpterm.EnvVariable{{Name: "MODE", Value: "slow"}},
+	}}
+	for _, c := range []struct {
+		guard acpterm.Policy
+		want  acpterm.Verdict
+	}{
+		{policy.AllowVariables("MODE"), acpterm.Allow},
+		{policy.AllowVariables("MODE=slow"), acpterm.Deny},
+		{policy.DenyVariables("MODE"), acpterm.Deny},
+		{policy.DenyVariables("MODE=fast"), acpterm.Deny},
+		{policy.DenyVariables("OTHER=fast"), acpterm.Allow},
+	} {
+		require.Equal(t, c.want, c.guard.Decide(t.Context(), p).Verdict)
 	}
 }
 
 func TestNoVariables(t *testing.T) {
-	none := newManager(t, &acpterm.Options{Policy: acpterm.AllowVariables()})
+	none := policy.AllowVariables()
 	require.False(t, maySet(t, none, "CI", "1"))
-	_, err := none.Create(t.Context(), childRequest("exit", "0"))
-	require.NoError(t, err)
+	require.Equal(t, acpterm.Allow, none.Decide(t.Context(), acpterm.Proposal{}).Verdict)
 }
 
 func TestInheritedVariables(t *testing.T) {
 	environ := []string{"A=1", "B=2", "LC_X=2", "=C:=x", "PAGER=less", "PAGERS=cat"}
-	require.Equal(t, []string{"A=1", "LC_X=2"}, acpterm.InheritVariables(environ, "A", "LC_*", "PAGER=cat"))
-	require.Equal(t, []string{"PAGER=less", "PAGERS=cat"}, acpterm.InheritVariables(environ, "PAGER=l*", "PAGERS=*"))
-	require.Equal(t, []string{}, acpterm.InheritVariables(environ))
+	require.Equal(t, []string{"A=1", "LC_X=2"}, policy.InheritVariables(environ, "A", "LC_*", "PAGER=cat"))
+	require.Equal(t, []string{"PAGER=less", "PAGERS=cat"}, policy.InheritVariables(environ, "PAGER=l*", "PAGERS=*"))
+	require.Equal(t, []string{}, policy.InheritVariables(environ))
 }
 
 // Names that were once missing from the list of what is dangerous, or are on it for good reasons.
@@ -98,19 +113,19 @@ const dangerous = `
 	R_PROFILE_USER JULIA_LOAD_PATH ERL_AFLAGS OPAMROOT PKG_CONFIG_PATH CONFIG_SITE SCCACHE_SERVER_PORT`
 
 func TestDangerousVariables(t *testing.T) {
-	m := newManager(t, &acpterm.Options{Policy: acpterm.DenyVariables(acpterm.DangerousVariables()...)})
+	denied := policy.DenyVariables(policy.DangerousVariables()...)
 	for _, name := range strings.Fields(dangerous) {
-		require.False(t, maySet(t, m, name, "secret"), name)
+		require.False(t, maySet(t, denied, name, "secret"), name)
 	}
 	for _, name := range strings.Fields("CI MY_VARIABLE PATHS TERM NO_COLOR LANG LC_ALL PORT TOKEN DATABASE_URL") {
-		require.True(t, maySet(t, m, name, "1"), name)
+		require.True(t, maySet(t, denied, name, "1"), name)
 	}
 }
 
 func TestSafeVariables(t *testing.T) {
-	m := newManager(t, &acpterm.Options{Policy: acpterm.AllowVariables(acpterm.SafeVariables()...)})
+	safe := policy.AllowVariables(policy.SafeVariables()...)
 	for _, name := range strings.Fields(dangerous) {
-		require.False(t, maySet(t, m, name, "secret"), name)
+		require.False(t, maySet(t, safe, name, "secret"), name)
 	}
 	for variable, want := range map[string]bool{
 		"CI=1": true, "NO_COLOR=": true, "FORCE_COLOR=0": true, "TERM=dumb": true, "TERM=xterm-256color": true,
@@ -128,6 +143,6 @@ func TestSafeVariables(t *testing.T) {
 		"TMPDIR=.": false,
 	} {
 		name, value, _ := strings.Cut(variable, "=")
-		require.Equal(t, want, maySet(t, m, name, value), variable)
+		require.Equal(t, want, maySet(t, safe, name, value), variable)
 	}
 }

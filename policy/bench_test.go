@@ -1,32 +1,34 @@
-package acpterm_test
+package policy_test
 
 // What a decision costs over the start that it is about.
 //
-//	go test -run '^$' -bench Policy -benchtime 300x .
+//	go test -run '^$' -bench Policy -benchtime 300x ./policy
 
 import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
 
 func BenchmarkPolicy(b *testing.B) {
-	rules := acpterm.Rules{Rules: []acpterm.Rule{
+	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "git", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
 		{Name: "true", Verdict: acpterm.Allow, Program: "true", Args: []string{"*", "..."}},
 		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*"}},
 	}}
-	policy, err := rules.Policy(nil)
+	compiled, err := rules.Compile(nil)
 	require.NoError(b, err)
-	all := acpterm.Policies{policy, acpterm.AllowVariables(acpterm.SafeVariables()...), acpterm.NoShell()}
+	all := acpterm.Policies{compiled, policy.AllowVariables(policy.SafeVariables()...), policy.NoShell()}
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "true", Args: []string{"a", "b"}, Cwd: "/"}
 	for _, way := range []struct {
 		name    string
 		options acpterm.Options
 	}{{"without", acpterm.Options{}}, {"with", acpterm.Options{Policy: all}}} {
 		b.Run("start/"+way.name, func(b *testing.B) {
-			m := newManager(b, &way.options)
+			m := acptermtest.NewManager(b, &way.options)
 			for b.Loop() {
 				term, err := m.Create(b.Context(), req)
 				require.NoError(b, err)
@@ -38,7 +40,7 @@ func BenchmarkPolicy(b *testing.B) {
 		// All but the start: a quota refuses that.
 		b.Run("no-start/"+way.name, func(b *testing.B) {
 			way.options.MaxTerminals = 1
-			m := newManager(b, &way.options)
+			m := acptermtest.NewManager(b, &way.options)
 			_, err := m.Create(b.Context(), req)
 			require.NoError(b, err)
 			for b.Loop() {

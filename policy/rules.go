@@ -1,61 +1,63 @@
-package acpterm
+package policy
 
-// Rules: a Policy that is written down as data, in Go or in JSON, with examples that are checked when it is loaded.
+// Rules: a policy written as data, in Go or JSON, with examples that are checked when it is loaded.
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Rules say which programs may run, with which arguments, where. The strictest verdict of the rules that match a command
-// holds. Policy makes a Policy of them; ParseRules reads them from JSON.
+// Rules say which programs may run, with which arguments, in which directories. Of the rules that match a command the
+// strictest verdict holds, the first of equals. ParseRules reads them from JSON, and Compile makes a policy of them.
 type Rules struct {
 	// Default is the verdict on commands that no rule matches. The zero value denies.
-	Default Verdict `json:"default,omitempty"`
-	// ShellLines is the verdict on shell lines, which no rule matches: the module policy/shell has each program in a line
-	// looked at by the rules instead. The zero value denies.
-	ShellLines Verdict `json:"shellLines,omitempty"`
-	Rules      []Rule  `json:"rules,omitempty"`
+	Default acpterm.Verdict `json:"default,omitempty"`
+	// ShellLines is the verdict on shell lines, which no rule matches. The zero value denies. Under the policy of the
+	// module policy/shell, rules decide about each program in a line instead.
+	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
+	Rules      []Rule          `json:"rules,omitempty"`
 }
 
-// Rule is a verdict on some commands: on those that all of its conditions hold for.
+// Rule is a verdict on the commands that meet all of its conditions.
 type Rule struct {
-	// Name is what decisions and records call it. Required.
-	Name    string  `json:"name"`
-	Verdict Verdict `json:"verdict"`
-	// Reason is what the agent is told of a denial, and whoever is asked.
+	// Name is the Rule of decisions. It must not be empty.
+	Name    string          `json:"name"`
+	Verdict acpterm.Verdict `json:"verdict"`
+	// Reason is the Reason of decisions: for the agent, or for the person who is asked.
 	Reason string `json:"reason,omitempty"`
 
-	// Program is a name, which is looked up in the PATH of the environment that Policy is given, or an absolute path.
-	// Empty: any program. A rule that allows or asks matches that file under that name, and nothing else which an agent's
-	// PATH or directory has by the same name; a rule that denies matches the file under any name, and any file under
-	// that name.
+	// Program is a name, which Compile looks up in PATH, or an absolute path. Empty: any program. A rule that allows or
+	// asks matches that file under that name, and no other file of the name in a PATH or directory of the agent's. A
+	// rule that denies matches the file under any name and, where Program is a name, any file of that name.
 	Program string `json:"program,omitempty"`
-	// Args are patterns for the arguments, one for each, without the program's name. In a pattern "*" stands for any text
-	// and "?" for one character. "..." as the last stands for any further arguments, none too. Nil: any arguments; empty
-	// but not nil: none.
+	// Args are patterns for all arguments, one for each, without the program's name. In a pattern "*" stands for any
+	// text and "?" for one character. "..." as the last stands for any further arguments or none. Nil: any arguments;
+	// empty but not nil: none.
 	Args []string `json:"args"`
-	// AnyArg are patterns of which one has to match one argument. Nil: no such condition.
+	// AnyArg are patterns, of which at least one has to match at least one argument. Nil: no condition.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir is a directory, an absolute path: the command has to run in it or below. Empty: anywhere. Of a program whose
-	// directory is not known (Proposal.DirUnknown) a rule that denies holds, and no other.
+	// Dir is the absolute path of a directory: the command has to run there or below. Empty: anywhere. If the command's
+	// directory is unknown, in a shell line after cd, only a rule that denies matches.
 	Dir string `json:"dir,omitempty"`
 
-	// Match and NoMatch are commands, the program first, that Program, Args and AnyArg have to match, and must not.
+	// Match and NoMatch are examples, the program first: commands that Program, Args and AnyArg match, and do not
+	// match.
 	Match   [][]string `json:"match,omitempty"`
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
-// ParseRules reads Rules from a JSON object with the names of their fields in lower camel case. What it does not know it
-// does not take. Its errors are of kind ErrInvalidParams.
+// ParseRules reads Rules from a JSON object with the names of their fields in lower camel case. Unknown fields are
+// errors. All errors are of kind ErrInvalidParams.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -63,17 +65,17 @@ func ParseRules(data []byte) (Rules, error) {
 	if err := decoder.Decode(&r); err != nil {
 		return Rules{}, invalidField("rules", err.Error())
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); err != io.EOF {
 		return Rules{}, invalidField("rules", "there is something after the object")
 	}
 	return r, nil
 }
 
-// Policy checks the rules and their examples and returns the policy that they are. Programs are looked up now, in the
-// PATH of an environment, "NAME=value"; nil is this process's. A program that is not there makes a rule that allows it
-// match nothing. Where Options.Runner runs commands it looks programs up, too, and for each decision, in the environment
-// that commands inherit. Errors are of kind ErrInvalidParams and name the rule.
-func (r Rules) Policy(env []string) (Policy, error) {
+// Compile checks the rules against their examples and returns their policy. Programs are looked up now, in the PATH
+// of an environment, which should be the one that commands inherit; nil is this process's. A rule that allows a
+// program which does not exist matches nothing. Where acpterm.Options.Runner runs commands, it looks programs up at
+// each decision, in the environment that commands inherit. Errors are of kind ErrInvalidParams and name the rule.
+func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
 	}
@@ -100,42 +102,43 @@ func (r Rules) Policy(env []string) (Policy, error) {
 	return p, nil
 }
 
-// checkVerdict refuses an unknown verdict in a field.
-func checkVerdict(field string, v Verdict) error {
-	if v < Deny || v > Allow {
+// checkVerdict refuses unknown verdicts.
+func checkVerdict(field string, v acpterm.Verdict) error {
+	if v < acpterm.Deny || v > acpterm.Allow {
 		return invalidField(field, v.String()+" is no verdict")
 	}
 	return nil
 }
 
-// rulesPolicy is Rules, checked.
+// rulesPolicy is the policy of Rules.
 type rulesPolicy struct {
 	defaults Rules
 	rules    []compiledRule
 }
 
-// Decide is the strictest of the rules that match.
-func (r rulesPolicy) Decide(ctx context.Context, p Proposal) Decision {
+// Decide returns the verdict of the strictest rule that matches.
+func (r rulesPolicy) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
 	if p.Command.ShellLine != "" {
-		return Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines", Reason: "shell lines are not allowed as such"}
+		return acpterm.Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines",
+			Reason: "shell lines are not allowed as such"}
 	}
 	matched := false
-	decision := Decision{Verdict: r.defaults.Default, Rule: "default", Reason: "no rule allows this"}
+	decision := acpterm.Decision{Verdict: r.defaults.Default, Rule: "default", Reason: "no rule allows this"}
 	for _, rule := range r.rules {
 		if rule.at(ctx, p).matches(p) && (!matched || rule.Verdict < decision.Verdict) {
 			matched = true
-			decision = Decision{Verdict: rule.Verdict, Rule: rule.Name, Reason: rule.Reason}
+			decision = acpterm.Decision{Verdict: rule.Verdict, Rule: rule.Name, Reason: rule.Reason}
 		}
 	}
 	return decision
 }
 
-// compiledRule is a Rule with its names looked up.
+// compiledRule is a Rule with its program and directory looked up.
 type compiledRule struct {
 	Rule
-	base string // the program's name; empty for any
-	path string // its file, without links; empty for any, or if there is none
-	dir  string // Dir, without links
+	base string // the program's name; empty: any
+	path string // its file without links; empty: any, or none exists
+	dir  string // Dir without links
 }
 
 func (r Rule) compile(env []string) (c compiledRule, err error) {
@@ -165,8 +168,8 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 	return c, nil
 }
 
-// at is the rule with its names looked up where a proposal's command will run.
-func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
+// at is the rule with its program looked up by the Runner, if there is one.
+func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 	if !p.Remote() {
 		return c
 	}
@@ -180,16 +183,16 @@ func (c compiledRule) at(ctx context.Context, p Proposal) compiledRule {
 	return c
 }
 
-// matches reports whether all conditions hold. Arguments and directories that are not known satisfy those of a rule that
-// denies, and no others.
-func (c compiledRule) matches(p Proposal) bool {
-	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == Deny) {
+// matches reports whether a command meets all conditions. Unknown arguments and directories meet those of rules that
+// deny, and of no others.
+func (c compiledRule) matches(p acpterm.Proposal) bool {
+	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == acpterm.Deny) {
 		return false
 	}
 	if p.ArgsUnknown && (c.Args != nil || c.AnyArg != nil) {
-		return c.Verdict == Deny && c.matchesProgram(p.Name, p.Command.Path)
+		return c.Verdict == acpterm.Deny && c.matchesProgram(p.Name, p.Command.Path)
 	}
-	return c.matchesProgram(p.Name, p.Command.Path) && c.matchesArgs(p.Command.Args[min(1, len(p.Command.Args)):])
+	return c.matchesProgram(p.Name, p.Command.Path) && c.matchesArgs(arguments(p))
 }
 
 func (c compiledRule) matchesProgram(name, path string) bool {
@@ -197,9 +200,9 @@ func (c compiledRule) matchesProgram(name, path string) bool {
 	switch {
 	case c.base == "":
 		return true
-	case c.Verdict == Deny && !filepath.IsAbs(c.Program):
+	case c.Verdict == acpterm.Deny && !filepath.IsAbs(c.Program):
 		return byName || byPath
-	case c.Verdict == Deny:
+	case c.Verdict == acpterm.Deny:
 		return byPath
 	}
 	return byName && byPath
@@ -224,7 +227,7 @@ func (c compiledRule) matchesArgs(args []string) bool {
 // sameFileName compares names as the system does: on Windows without case.
 func sameFileName(a, b string) bool { return lookup.Key(a) == lookup.Key(b) }
 
-// checkExamples holds the rule against its examples.
+// checkExamples fails for an example that the rule does not decide as it says.
 func (c compiledRule) checkExamples(env []string) error {
 	for _, examples := range []struct {
 		name string
@@ -241,7 +244,8 @@ func (c compiledRule) checkExamples(env []string) error {
 				program = c.matchesProgram(filepath.Base(found), path)
 			}
 			if (program && c.matchesArgs(example[1:])) != examples.want {
-				return fmt.Errorf("rule %q fails its example of %s: %s", c.Name, examples.name, strings.Join(example, " "))
+				return fmt.Errorf("rule %q fails its example of %s: %s",
+					c.Name, examples.name, strings.Join(example, " "))
 			}
 		}
 	}

@@ -1,0 +1,134 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
+)
+
+// try creates a terminal and says what came of it.
+func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
+	req.SessionID = "s1"
+	line := strings.Join(append([]string{req.Command}, req.Args...), " ")
+	if _, err := m.Create(context.Background(), req); err != nil {
+		fmt.Printf("%s: %v\n", line, err)
+		return
+	}
+	fmt.Printf("%s: runs\n", line)
+}
+
+// Allow programs by rules, and the variables that the agent may set by a list.
+func Example() {
+	rules, err := policy.ParseRules([]byte(`{"rules": [
+		{"name": "go version", "verdict": "allow", "program": "go", "args": ["version"]}
+	]}`))
+	if err != nil {
+		panic(err)
+	}
+	programs, err := rules.Compile(nil)
+	if err != nil {
+		panic(err)
+	}
+	variables := policy.AllowVariables(policy.SafeVariables()...)
+	m := acpterm.NewManager(&acpterm.Options{Policy: acpterm.Policies{programs, variables}})
+	defer m.Close()
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"env"}})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
+		Env: []acpterm.EnvVariable{{Name: "GOFLAGS", Value: "-toolexec=./x"}}})
+	// Output:
+	// go version: runs
+	// go env: acpterm: create: no rule allows this
+	// go version: acpterm: create: the variable "GOFLAGS" must not be set
+}
+
+// Rules hold their own examples, which are checked when they are loaded.
+func ExampleRules() {
+	rules, err := policy.ParseRules([]byte(`{"rules": [
+		{"name": "go, but not run", "verdict": "allow", "program": "go", "args": ["version", "..."],
+			"match": [["go", "version"], ["go", "version", "-m", "x"]], "noMatch": [["go", "run", "."]]},
+		{"name": "no toolchains", "verdict": "deny", "reason": "use the one that is here",
+			"program": "go", "anyArg": ["*toolchain*"]}
+	]}`))
+	if err != nil {
+		panic(err)
+	}
+	compiled, err := rules.Compile(nil)
+	if err != nil {
+		panic(err)
+	}
+	m := acpterm.NewManager(&acpterm.Options{Policy: compiled})
+	defer m.Close()
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"run", "."}})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "toolchain.txt"}})
+	// Output:
+	// go version: runs
+	// go run .: acpterm: create: no rule allows this
+	// go version toolchain.txt: acpterm: create: use the one that is here
+}
+
+func ExampleConfineDir() {
+	confined, err := policy.ConfineDir(os.TempDir())
+	if err != nil {
+		panic(err)
+	}
+	m := acpterm.NewManager(&acpterm.Options{Dir: os.TempDir(), Policy: confined})
+	defer m.Close()
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	// Output: go version: runs
+}
+
+func ExampleNoShell() {
+	m := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShell()})
+	defer m.Close()
+	try(m, acpterm.CreateTerminalRequest{Command: "go version && go env"})
+	// Output: go version && go env: acpterm: create: shells are not allowed
+}
+
+func ExampleNoShellSyntax() {
+	m := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShellSyntax()})
+	defer m.Close()
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "; rm x"}})
+	// Output: go version ; rm x: acpterm: create: args[1] has shell syntax in it, which is not allowed
+}
+
+func ExampleDenyVariables() {
+	m := acpterm.NewManager(&acpterm.Options{Policy: policy.DenyVariables(policy.DangerousVariables()...)})
+	defer m.Close()
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
+		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: "/tmp/x.so"}}})
+	// Output: go version: acpterm: create: the variable "LD_PRELOAD" must not be set
+}
+
+func ExampleAllowVariables() {
+	variables := append(policy.SafeVariables(), "MY_PROJECT_*", "GOOS=linux")
+	m := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(variables...)})
+	defer m.Close()
+	for _, set := range []acpterm.EnvVariable{
+		{Name: "CI", Value: "1"}, {Name: "GOOS", Value: "linux"},
+		{Name: "PAGER", Value: "./x"}, {Name: "GOFLAGS", Value: "-toolexec=./x"},
+	} {
+		try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}, Env: []acpterm.EnvVariable{set}})
+	}
+	// Output:
+	// go version: runs
+	// go version: runs
+	// go version: acpterm: create: the variable "PAGER" must not have this value
+	// go version: acpterm: create: the variable "GOFLAGS" must not be set
+}
+
+// Commands inherit what is named, and nothing else.
+func ExampleInheritVariables() {
+	env := policy.InheritVariables([]string{"PATH=/usr/bin", "LC_ALL=C", "AWS_SECRET=x"}, "PATH", "HOME", "LC_*")
+	fmt.Println(env)
+	m := acpterm.NewManager(&acpterm.Options{Env: env})
+	m.Close()
+	// Output: [PATH=/usr/bin LC_ALL=C]
+}

@@ -1,0 +1,86 @@
+// Package policy has policies for [acpterm.Options] and [acpterm.SessionOptions]: [Rules], written as data, and
+// ready-made ones about directories, shells and environment variables. Begin with Rules for programs and
+// [AllowVariables] for variables, joined by [acpterm.Policies], as the example does. All policies may be used
+// concurrently.
+//
+// What each policy protects from, and what it does not, is in docs/security.md. For shell lines see the module
+// github.com/acpterm/acpterm/policy/shell.
+//
+// The package imports acpterm, which never imports it, and internal/lookup.
+package policy
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
+)
+
+// ConfineDir denies commands whose working directory is not in one of the roots or below. Symbolic links in the roots
+// are followed now, and those in the working directory at each decision. A root has to be the absolute path of what
+// exists; otherwise the error is of kind ErrInvalidParams.
+func ConfineDir(roots ...string) (acpterm.Policy, error) {
+	resolved := make([]string, len(roots))
+	for i, root := range roots {
+		var err error
+		if resolved[i], err = lookup.RealDir(root); err != nil {
+			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
+		}
+	}
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.DirWithin(resolved...) {
+			return acpterm.Decision{Verdict: acpterm.Allow, Rule: "roots"}
+		}
+		return acpterm.Decision{Verdict: acpterm.Deny, Rule: "roots",
+			Reason: "cwd is outside of the directories that commands may run in"}
+	}), nil
+}
+
+// NoShell denies shell lines, and programs that are called by the name of a shell or whose file has one.
+func NoShell() acpterm.Policy {
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
+			return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell", Reason: "shells are not allowed"}
+		}
+		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "no-shell"}
+	})
+}
+
+// isShell reports whether a program of this name runs shell lines.
+func isShell(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
+	return slices.Contains([]string{
+		"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh",
+		"elvish", "nu", "xonsh", "busybox", "toybox", "cmd", "powershell", "pwsh", "command",
+	}, name)
+}
+
+// NoShellSyntax denies shell lines, and arguments with a character that has a meaning to a shell or ends a line;
+// blanks and tabs are allowed. It is for programs that hand their arguments to a shell.
+func NoShellSyntax() acpterm.Policy {
+	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.Command.ShellLine != "" {
+			reason := "shell lines are not allowed"
+			return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell-syntax", Reason: reason}
+		}
+		for i, arg := range arguments(p) {
+			if strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
+				return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell-syntax",
+					Reason: fmt.Sprintf("args[%d] has shell syntax in it, which is not allowed", i)}
+			}
+		}
+		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "no-shell-syntax"}
+	})
+}
+
+// arguments are a command's, without the program's name.
+func arguments(p acpterm.Proposal) []string { return p.Command.Args[min(1, len(p.Command.Args)):] }
+
+// invalidField is the error of a policy that cannot be made.
+func invalidField(field, reason string) error {
+	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
+}

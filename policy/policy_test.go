@@ -1,0 +1,110 @@
+package policy_test
+
+// Attacks on the ready-made policies. Each test fails without its guard.
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/policy"
+	"github.com/stretchr/testify/require"
+)
+
+// realTempDir is a directory without links in its path.
+func realTempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return dir
+}
+
+// programs makes executable files in a new directory, and returns it.
+func programs(t testing.TB, names ...string) (dir string) {
+	t.Helper()
+	dir = realTempDir(t)
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
+	}
+	return dir
+}
+
+func TestConfineDir(t *testing.T) {
+	dir := realTempDir(t)
+	root, other := filepath.Join(dir, "a"), filepath.Join(dir, "other")
+	for _, name := range []string{"a/below", "ab", "other"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
+	}
+	given := root
+	if runtime.GOOS != "windows" {
+		given = filepath.Join(dir, "link")
+		require.NoError(t, os.Symlink("a", given))
+	}
+	confined, err := policy.ConfineDir(given, other)
+	require.NoError(t, err)
+	for cwd, want := range map[string]acpterm.Verdict{
+		root: acpterm.Allow, filepath.Join(root, "below"): acpterm.Allow, other: acpterm.Allow,
+		dir: acpterm.Deny, filepath.Join(dir, "ab"): acpterm.Deny,
+		"": acpterm.Deny, // the directory that a Runner chooses
+	} {
+		p := acpterm.Proposal{Command: acpterm.Command{Dir: cwd}}
+		d := confined.Decide(t.Context(), p)
+		require.Equal(t, want, d.Verdict, cwd)
+		require.Equal(t, "roots", d.Rule)
+		p.DirUnknown = true
+		require.Equal(t, acpterm.Deny, confined.Decide(t.Context(), p).Verdict, cwd)
+	}
+	for _, wrong := range []string{"a", "", filepath.Join(dir, "missing")} {
+		_, err := policy.ConfineDir(root, wrong)
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+		require.ErrorContains(t, err, "roots[1]")
+	}
+}
+
+func TestNoShell(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("other shells, the same code")
+	}
+	dir := realTempDir(t)
+	require.NoError(t, os.Symlink("/bin/sh", filepath.Join(dir, "innocent")))
+	require.NoError(t, os.Symlink("/bin/true", filepath.Join(dir, "zsh")))
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: acpterm.Policies{policy.NoShell(), policy.NoShellSyntax()}})
+	for _, c := range []struct {
+		command string
+		args    []string
+		want    bool
+	}{
+		{"true", nil, true}, {"true", []string{"a b", "--x=y", "/path/é.go:1", "a,b"}, true},
+		{"true && true", nil, false}, {"sh", []string{"-c", "true"}, false}, {"/bin/sh", []string{"x"}, false},
+		{filepath.Join(dir, "innocent"), []string{"x"}, false}, // by its file
+		{filepath.Join(dir, "zsh"), []string{"x"}, false},      // by its name
+		{"true", []string{"a;b"}, false}, {"true", []string{"$(x)"}, false}, {"true", []string{"a\nb"}, false},
+		{"true", []string{"`x`"}, false},
+	} {
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args})
+		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
+	}
+}
+
+// A line without any syntax is still one.
+func TestNoShellSyntaxDeniesLines(t *testing.T) {
+	line := acpterm.Command{Args: []string{"sh", "-c", "true"}, ShellLine: "true"}
+	require.Equal(t, acpterm.Deny, policy.NoShellSyntax().Decide(t.Context(), acpterm.Proposal{Command: line}).Verdict)
+}
+
+// A policy that is asked about a command without arguments does not panic.
+func TestProposalWithoutArguments(t *testing.T) {
+	confined, err := policy.ConfineDir(realTempDir(t))
+	require.NoError(t, err)
+	rules := policy.Rules{Rules: []policy.Rule{{Name: "none", Verdict: acpterm.Allow, Args: []string{}}}}
+	compiled, err := rules.Compile(nil)
+	require.NoError(t, err)
+	for _, p := range []acpterm.Policy{
+		confined, compiled, policy.NoShell(), policy.NoShellSyntax(), policy.AllowVariables(), policy.DenyVariables("*"),
+	} {
+		p.Decide(t.Context(), acpterm.Proposal{})
+	}
+}

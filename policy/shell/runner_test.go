@@ -1,0 +1,24 @@
+package shell_test
+
+import (
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/policy/shell"
+	"github.com/stretchr/testify/require"
+)
+
+// Where a Runner runs the line, a name means another file than here.
+func TestFilesOfARunner(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Runner: acptermtest.Commands{"sh": acptermtest.Print("", 0), "cat": acptermtest.Print("", 0)},
+		Policy: shell.Policy(acpterm.Policies{}, &shell.Options{ReadFiles: true, WriteFiles: true}),
+		Shell:  acpterm.ShellAlways,
+	})
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{t.TempDir()}}))
+	for line, want := range map[string]bool{"cat": true, "cat < /dev/null": true, "cat < x": false, "cat > x": false} {
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line})
+		require.Equal(t, want, err == nil, "%s: %v", line, err)
+	}
+}

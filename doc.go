@@ -68,7 +68,7 @@
 //
 // # What may run
 //
-// [Options].Policy sees each command as it will run and allows it, denies it, changes it or has somebody asked
+// [Options].Policy sees each command as it will run and allows it, denies it, changes it or has a person asked
 // ([Options].Approve). The package policy has rules written down as data and ready-made policies; [Policies] joins
 // several, and the strictest wins. [Manager.OpenSession] gives a session a policy of its own, and directories that it
 // may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox such as the package

@@ -1,5 +1,5 @@
-// Package acpsdk gives terminals to an ACP client that is made with the Go SDK, github.com/coder/acp-go-sdk. Embedding a
-// *Terminals gives the client's type the five terminal methods of acp.Client:
+// Package acpsdk gives terminals to an ACP client that is made with the Go SDK, github.com/coder/acp-go-sdk. Embedding
+// a *Terminals gives the client's type the five terminal methods of acp.Client:
 //
 //	type client struct {
 //		*acpsdk.Terminals
@@ -27,8 +27,8 @@
 // # What the SDK cannot carry
 //
 // An agent made with the SDK ends its connection over a line of more than 10 MiB, and a byte of output may take six
-// there. What does not fit is cut off the beginning of the output, in whole characters, and the agent is told that it is
-// truncated (Options.MaxLineBytes).
+// there. What does not fit is cut off the beginning of the output, in whole characters, and truncated is true
+// then (Options.MaxLineBytes).
 //
 // The SDK refuses an output limit above int, which the protocol allows, before the client is asked. Connect makes it
 // the highest int on its way in; so does NewReader, for those who call acp.NewClientSideConnection.

@@ -7,7 +7,8 @@ import "unicode/utf8"
 const (
 	// longestLine is how long a line the SDK reads, its end included; a longer one ends its connection.
 	longestLine = 10 << 20
-	// frameBytes are left for what stands around an output: the request's id, which is the agent's, and the exit status.
+	// frameBytes are left for what stands around an output: the request's id, which is the agent's, and the exit
+	// status.
 	frameBytes = 4 << 10
 	// longestEscape is \u0000.
 	longestEscape = 6

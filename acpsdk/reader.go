@@ -32,7 +32,7 @@ type reader struct {
 	received func(line []byte) // is called with each line before it is read from here
 
 	line []byte // is used for each line anew
-	rest []byte // of what was read, what nobody has got yet
+	rest []byte // what was read and not returned yet
 	long bool   // in the middle of a line that the SDK will not read
 	err  error  // what comes after rest
 }

@@ -24,8 +24,9 @@ type Session struct {
 	AdditionalDirectories []string
 }
 
-// Connect is acp.NewClientSideConnection for the client that embeds the Terminals: toAgent is the agent's standard input
-// and fromAgent its standard output. It calls Options.NewSession for the agent's sessions, and reads through NewReader.
+// Connect is acp.NewClientSideConnection for the client that embeds the Terminals: toAgent is the agent's standard
+// input and fromAgent its standard output. It calls Options.NewSession for the agent's sessions, and reads through
+// NewReader.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
 		return acp.NewClientSideConnection(client, toAgent, fromAgent)

@@ -14,14 +14,14 @@ import (
 
 // Options configure Terminals. The zero value, and nil in its place, is good.
 type Options struct {
-	// Created is told of each terminal that the agent creates, before the agent is: the place from which to show
-	// live output, with Terminal.Follow in a goroutine. It is called side by side for several; only that create waits for
-	// it to return. Nil: nobody is told.
+	// Created is called with each terminal that the agent creates, before the agent gets its id: the place from which
+	// to show live output, with Terminal.Follow in a goroutine. It is called concurrently for several; only that create
+	// waits for it to return. Nil: nothing is called.
 	Created func(*acpterm.Terminal)
 
-	// NewSession is called when the agent has answered session/new or session/fork, before anything is read that the agent
-	// sent after that: the place for Manager.OpenSession, so that the session is open for the agent's first create. What
-	// the agent sends waits for it to return. A session that is not opened here has no terminals where
+	// NewSession is called when the agent has answered session/new or session/fork, before anything is read that the
+	// agent sent after that: the place for Manager.OpenSession, so that the session is open for the agent's first
+	// create. What the agent sends waits for it to return. A session that is not opened here has no terminals where
 	// acpterm.Options.RequireSessions is set. It is called for a connection that Connect made. For session/load and
 	// session/resume the id is known before: open the session before the call. Nil: nothing is called.
 	NewSession func(Session)
@@ -96,7 +96,7 @@ func (t *Terminals) create(ctx context.Context, req acp.CreateTerminalRequest) (
 	if err != nil || ctx.Err() == nil {
 		return created, err
 	}
-	// It was cancelled when the command ran already, and nobody will ask for the terminal.
+	// It was cancelled when the command ran already: the agent does not get the terminal's id.
 	cancelled := t.requestError(&acpterm.Error{Op: "create", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)})
 	dispatch[acpterm.ReleaseTerminalResponse](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
 		acp.ReleaseTerminalRequest{SessionId: req.SessionId, TerminalId: string(created.TerminalID)})
@@ -121,8 +121,8 @@ func (t *Terminals) TerminalOutput(ctx context.Context, req acp.TerminalOutputRe
 	return answer, nil
 }
 
-// WaitForTerminalExit returns when the command has ended, and how. In the status' meta, "endedBy" in "acpterm" says what
-// ended it.
+// WaitForTerminalExit returns when the command has ended, and how. In the status' meta, "endedBy" in "acpterm" says
+// what ended it.
 func (t *Terminals) WaitForTerminalExit(ctx context.Context, req acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
 	status, err := dispatch[acpterm.WaitForTerminalExitResponse](ctx, t, acpterm.MethodWaitForExit, req.SessionId, req)
 	if err != nil {
@@ -138,8 +138,8 @@ func (t *Terminals) KillTerminal(ctx context.Context, req acp.KillTerminalReques
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is KillTerminal and forgets the terminal: its id is unknown from the first moment on, but to release it
-// again is no error.
+// ReleaseTerminal is KillTerminal and forgets the terminal: its id is unknown from the first moment on, but to release
+// it again is no error.
 func (t *Terminals) ReleaseTerminal(ctx context.Context, req acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
 	released, err := dispatch[acpterm.ReleaseTerminalResponse](ctx, t, acpterm.MethodRelease, req.SessionId, req)
 	return acp.ReleaseTerminalResponse{Meta: metaOf(released.Meta)}, err

@@ -77,7 +77,7 @@ func (t *Terminal) Kill(ctx context.Context) error {
 // always: ctx only bounds how long this call waits for the answer, and may have ended before. Every further Release
 // waits for the same answer and returns the same error. A client that does not know the terminal any more is no error.
 //
-// A call that is under way when Release is called may fail. A terminal that shall be seen in a tool call has to be in
+// A call that is under way when Release is called may fail. A terminal that is to be shown in a tool call has to be in
 // it before (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()

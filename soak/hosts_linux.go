@@ -64,8 +64,9 @@ func hosts(r *run) {
 	})
 }
 
-// awaitUnstarted waits, a minute at most, for children of a host that had not become their commands' programs when it was
-// killed. They run nothing, and end by themselves as soon as they have a processor, which Recover does not wait for.
+// awaitUnstarted waits, a minute at most, for children of a host that had not become their commands' programs when it
+// was killed. They run nothing, and end by themselves as soon as they have a processor, which Recover does not wait
+// for.
 func awaitUnstarted(t *tree, journal string) {
 	unstarted := func(p process) bool {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))

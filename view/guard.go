@@ -1,7 +1,7 @@
 package view
 
-// Who gets in: the token, the names and addresses that requests may come to and from, and what browsers are told to
-// keep out. Nothing here knows terminals.
+// Access: the token, the names and addresses that requests may come to and from, and the headers that have browsers
+// refuse the rest. Nothing here knows terminals.
 
 import (
 	"crypto/sha256"
@@ -85,8 +85,8 @@ func local(remote string) bool {
 	return addr.Addr().Unmap().IsLoopback()
 }
 
-// knownHost reports whether the request is for a name that is the view's, on any port: a page of another site whose name
-// was made to point here still says that site's.
+// knownHost reports whether the request is for a name that is the view's, on any port: a page of another site whose
+// name was made to point here still says that site's.
 func (v *View) knownHost(r *http.Request) bool {
 	host := hostname(r.Host)
 	own := func(name string) bool { return strings.EqualFold(name, host) }
@@ -118,8 +118,8 @@ func (v *View) setHeaders(h http.Header) {
 	if len(v.options.FrameAncestors) > 0 {
 		ancestors = strings.Join(v.options.FrameAncestors, " ")
 	}
-	// Nothing inline, not even styles: acp-terminal.js sees to those that xterm.js makes. Trusted types have no policy, so
-	// that no script, xterm.js's too, can turn text into HTML.
+	// Nothing inline, not even styles: acp-terminal.js sees to those that xterm.js makes. Trusted types have no policy,
+	// so that no script, xterm.js's too, can turn text into HTML.
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "+ancestors+"; "+
 		"require-trusted-types-for 'script'; trusted-types 'none'")

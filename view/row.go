@@ -1,6 +1,6 @@
 package view
 
-// One command as pages are told of it.
+// One command as it is sent to pages.
 
 import (
 	"context"
@@ -155,7 +155,7 @@ func head(text string, limit int) string {
 	return text[:end]
 }
 
-// shown is a copy of a text as it can be shown to somebody who decides by it: cut after so many bytes, and with
+// shown is a text as it can be shown to a person who decides by it: cut after so many bytes, and with
 // characters that would hide or reorder others, or that are none, written out.
 func shown(text string, limit int) string {
 	var b strings.Builder

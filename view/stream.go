@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// refreshInterval is how often a page is told of numbers that change all the time.
+	// refreshInterval is how often numbers that change all the time are sent to a page.
 	refreshInterval = 500 * time.Millisecond
-	// outputInterval is how long a stream of output rests after a message, while the command runs: for a person it is at
-	// once, and the command keeps the processors.
+	// outputInterval is how long a stream of output rests after a message, while the command runs: for a person it is
+	// at once, and the command keeps the processors.
 	outputInterval = 50 * time.Millisecond
-	// skipInterval is how long it rests after one that skipped: what comes too fast to be read is only to be seen moving.
+	// skipInterval is how long it rests after one that skipped: what comes too fast to be read is only to be seen
+	// moving.
 	skipInterval = 250 * time.Millisecond
 	// maxLag is how many bytes a stream may be behind before it skips ahead.
 	maxLag = 1 << 20
@@ -211,7 +212,7 @@ type outputStream struct {
 
 	version  rowVersion      // of the row that was sent
 	changed  <-chan struct{} // closed when there may be another
-	pending  int64           // bytes before at that were skipped and not told of
+	pending  int64           // bytes before at that were skipped, and not reported to the page yet
 	over     bool            // there is no more output
 	finished bool            // and the browser knows that nothing comes any more
 	ended    bool            // the command has; what it wrote until then is sent without rest
@@ -322,7 +323,8 @@ func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 	return message.Missed > 0
 }
 
-// sendStatus sends the row, if it is another one. When there is no more output and nothing will change, that is the end.
+// sendStatus sends the row, if it is another one. When there is no more output and nothing will change, that is the
+// end.
 func (o *outputStream) sendStatus() {
 	row, version, settled, changed := o.table.rowOf(o.entry)
 	o.changed = changed

@@ -1,7 +1,7 @@
 package view
 
-// What is shown: one table of commands, running, past and denied. It is fed by the manager's events, bounded, and read by
-// any number of streams, each at its own speed: the table has versions, and no queues.
+// What is shown: one table of commands, running, past and denied. It is fed by the manager's events, bounded, and read
+// by any number of streams, each at its own speed: the table has versions, and no queues.
 
 import (
 	"slices"

@@ -13,9 +13,9 @@
 // Whoever has the URL, from this machine. It has a random token in its path; every other path is forbidden. Requests
 // from other machines are refused unless Options.AllowRemote is set, and so are those for a host's name that the view
 // does not know, as DNS rebinding makes them. Nothing can be changed unless Options.AllowStop is set, and then commands
-// can be stopped, by a request that no other site's page can make. The token is in the path and not in a cookie, because
-// a browser sends a cookie to every port of a host: on localhost to everybody's servers. So a page of another site that
-// makes the browser ask for something has nothing to ask with.
+// can be stopped, by a request that no other site's page can make. The token is in the path and not in a cookie,
+// because a browser sends a cookie to every port of a host: on localhost to everybody's servers. So a page of another
+// site that makes the browser ask for something has nothing to ask with.
 //
 // The connection is not encrypted. For other machines serve it with TLS, or forward a port.
 //
@@ -30,16 +30,16 @@
 // View.ScriptPath and View.TerminalPath return these paths. The element is at home in a page with a strict content
 // security policy: it needs script-src, style-src and connect-src for its server, and nothing inline.
 //
-// Over HTTP/1.1 browsers open six connections to a server at once. Each terminal in sight that runs takes one, and so does
-// each page with a list; pages that are hidden take none. With HTTP/2, which browsers speak over TLS, there is no such
-// limit.
+// Over HTTP/1.1 browsers open six connections to a server at once. Each terminal in sight that runs takes one, and so
+// does each page with a list; pages that are hidden take none. With HTTP/2, which browsers speak over TLS, there is no
+// such limit.
 //
 // # Following
 //
-// Output goes to browsers as server-sent events with absolute offsets: while the command runs at most 64 KiB twenty times
-// a second for each, and four times a second where that is not enough. A browser that reconnects goes on where it was.
-// One that is behind by more than 1 MiB, because the command or the network is what it is, skips ahead and shows how many
-// bytes it missed. The command waits for nobody.
+// Output goes to browsers as server-sent events with absolute offsets: while the command runs at most 64 KiB twenty
+// times a second for each, and four times a second where that is not enough. A browser that reconnects goes on where it
+// was. One that is behind by more than 1 MiB, because the command or the network is what it is, skips ahead and shows
+// how many bytes it missed. The command never waits for a page.
 package view
 
 // The face of the package: options, the handler and its routes.
@@ -62,19 +62,19 @@ type Options struct {
 	// Session is the only session whose terminals are shown. Empty: those of all.
 	Session acpterm.SessionID
 
-	// AllowStop lets whoever sees the page stop commands. False: it is for reading only.
+	// AllowStop lets those who open the page stop commands. False: it is for reading only.
 	AllowStop bool
 
 	// Token is what opens the page, as a part of its path: at least 16 characters that need no escaping in one, and
-	// nobody else's to know. Handler panics on any other. Empty: a random one of 130 bits.
+	// secret. Handler panics on any other. Empty: a random one of 130 bits.
 	Token string
 
-	// AllowRemote lets other machines in, as far as the listener does. False: only requests from loopback addresses, and
-	// over sockets that have none, are answered. The connection is as safe as you make it.
+	// AllowRemote lets other machines in, as far as the listener does. False: only requests from loopback addresses,
+	// and over sockets that have none, are answered. The connection is as safe as you make it.
 	AllowRemote bool
 
-	// Hosts are further names, without a port, under which browsers reach the view: behind a proxy, or with AllowRemote.
-	// The loopback ones and the IP address that the connection came to are always good.
+	// Hosts are further names, without a port, under which browsers reach the view: behind a proxy, or with
+	// AllowRemote. The loopback ones and the IP address that the connection came to are always good.
 	Hosts []string
 
 	// FrameAncestors are the origins, such as "https://editor.example", whose pages may show the view in a frame. Nil:
@@ -84,12 +84,12 @@ type Options struct {
 	// MaxPast is how many commands are shown that have ended or were denied; the oldest are forgotten. 0: 100.
 	MaxPast int
 
-	// MaxPastBytes is how many bytes of output and of requests are kept for those at the most; the oldest are forgotten,
-	// but for the last. 0: 64 MiB.
+	// MaxPastBytes is how many bytes of output and of requests are kept for those at the most; the oldest are
+	// forgotten, but for the last. 0: 64 MiB.
 	MaxPastBytes int64
 
-	// MaxStreams is how many connections there may be at once that wait for something new: one for each page, and one for
-	// each terminal that is shown. Beyond, a page says so and tries again. 0: 100.
+	// MaxStreams is how many connections there may be at once that wait for something new: one for each page, and one
+	// for each terminal that is shown. Beyond, a page says so and tries again. 0: 100.
 	MaxStreams int
 }
 
@@ -159,8 +159,8 @@ func (v *View) Path() string { return "/" + v.options.Token + "/" }
 // ScriptPath is the path of the script that defines the custom element <acp-terminal>: a module.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
-// TerminalPath is what the attribute src of an <acp-terminal> has to be to show a terminal, as seen from the root of the
-// handler. Opened in a browser it is a page with that terminal alone.
+// TerminalPath is what the attribute src of an <acp-terminal> has to be to show a terminal, as seen from the root of
+// the handler. Opened in a browser it is a page with that terminal alone.
 func (v *View) TerminalPath(id acpterm.TerminalID) string {
 	return v.Path() + "terminals/" + url.PathEscape(string(id))
 }
@@ -216,8 +216,8 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.mux.ServeHTTP(w, inner)
 }
 
-// find returns a command that is shown, nil if there is none, and its terminal. One that the manager has is shown even before the event
-// of its start has come.
+// find returns a command that is shown, nil if there is none, and its terminal. One that the manager has is shown even
+// before the event of its start has come.
 func (v *View) find(r *http.Request) (e *entry, terminal *acpterm.Terminal) {
 	id := acpterm.TerminalID(r.PathValue("id"))
 	if e, terminal = v.table.find(id); e != nil {

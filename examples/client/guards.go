@@ -45,8 +45,8 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 	return g, nil
 }
 
-// finish is for when the manager is shut down: nothing is asked or put on record any more. It fails if the record is not
-// complete.
+// finish is for when the manager is shut down: nothing is asked or put on record any more. It fails if the record is
+// not complete.
 func (g guards) finish() error {
 	if g.asker != nil {
 		g.asker.finish()

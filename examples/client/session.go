@@ -140,8 +140,8 @@ func (s *session) close(ctx context.Context) error {
 }
 
 // whileWanted asks about a command no longer than the turn lasts that it is for: once the person has cancelled that, an
-// agent that waits for the command must hear that there will be none. It hears of the cancel first, or it might take this
-// for an answer and go on.
+// agent that waits for the command must hear that there will be none. It hears of the cancel first, or it might take
+// this for an answer and go on.
 func (s *session) whileWanted(ask func(context.Context, acpterm.Question) acpterm.Answer) func(context.Context, acpterm.Question) acpterm.Answer {
 	return func(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		ctx, cancel := context.WithCancel(ctx)

@@ -1,10 +1,10 @@
-// Package editor is the terminal part of an imaginary editor: what an agent runs is shown while it runs, can be stopped by a
-// button, runs only when the user has said so, and stays readable in the conversation for as long as that is open.
+// Package editor is the terminal part of an imaginary editor: what an agent runs is shown while it runs, can be stopped
+// by a button, runs only when the user has said so, and stays readable in the conversation for as long as that is open.
 // docs/embedding-an-editor.md walks through it.
 package editor
 
-// The editor's side of it: one Manager for the program, a Handler for each agent, sessions and their end. pane.go is what
-// the user sees of one terminal, ask.go what the user is asked.
+// The editor's side of it: one Manager for the program, a Handler for each agent, sessions and their end. pane.go is
+// what the user sees of one terminal, ask.go what the user is asked.
 
 import (
 	"context"
@@ -21,8 +21,8 @@ import (
 type UI interface {
 	// Draw draws a pane that has changed. It may take as long as a frame takes.
 	Draw(*Pane)
-	// Ask shows a dialog and returns the button that was pressed, one of choices. When ctx ends it takes the dialog away, and
-	// what it returns counts for nothing.
+	// Ask shows a dialog and returns the button that was pressed, one of choices. When ctx ends it takes the dialog
+	// away, and what it returns counts for nothing.
 	Ask(ctx context.Context, question string, choices []string) string
 }
 
@@ -54,8 +54,8 @@ func New(ui UI, rules policy.Rules) (*Editor, error) {
 	return e, nil
 }
 
-// Connect begins to talk to an agent. next serves all that is not terminal/*: session/update, session/request_permission.
-// The agent's terminals are released when its connection ends.
+// Connect begins to talk to an agent. next serves all that is not terminal/*: session/update,
+// session/request_permission. The agent's terminals are released when its connection ends.
 func (e *Editor) Connect(ctx context.Context, agentStdio io.ReadWriteCloser, next jsonrpc2.Handler) (*jsonrpc2.Conn, error) {
 	h := acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: next, Created: e.show})
 	conn := h.Connect(ctx, acpterm.NewStream(agentStdio), jsonrpc2.OnRecv(e.openNewSession))
@@ -77,8 +77,8 @@ func (e *Editor) show(t *acpterm.Terminal) {
 	e.busy.Go(p.awaitEnd)
 }
 
-// Pane is what a tool call shows whose content is {"type": "terminal", "terminalId": …}: also after the agent has released
-// the terminal. It is nil for an id that no agent here was given.
+// Pane is what a tool call shows whose content is {"type": "terminal", "terminalId": …}: also after the agent has
+// released the terminal. It is nil for an id that no agent here was given.
 func (e *Editor) Pane(id acpterm.TerminalID) *Pane {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -27,8 +27,8 @@ type Pane struct {
 	note   string
 }
 
-// follow draws output as it comes. A Draw that takes its time holds up nothing but this loop: the command writes on, and
-// what comes meanwhile comes in one piece, or is counted as missed.
+// follow draws output as it comes. A Draw that takes its time holds up nothing but this loop: the command writes on,
+// and what comes meanwhile comes in one piece, or is counted as missed.
 func (p *Pane) follow() {
 	for chunk := range p.terminal.Follow(context.Background(), 0) {
 		p.mu.Lock()
@@ -64,7 +64,8 @@ func (p *Pane) Title() string {
 	return fmt.Sprintf("%s (%s)%s", p.terminal.Command(), state, note)
 }
 
-// Stop is the stop button. The command is asked to end and has the manager's grace for that; pressed again, it is made to.
+// Stop is the stop button. The command is asked to end and has the manager's grace for that; pressed again, it is made
+// to.
 func (p *Pane) Stop() {
 	p.busy.Go(func() {
 		err := p.terminal.Kill(context.Background())

@@ -17,8 +17,8 @@ type newSession struct {
 	Cwd       string            `json:"cwd"`
 }
 
-// openNewSession opens a session when the agent's answer to session/new arrives. It sees each message before the next one is
-// read, so the session is open before the agent can ask for a terminal in it.
+// openNewSession opens a session when the agent's answer to session/new arrives. It sees each message before the next
+// one is read, so the session is open before the agent can ask for a terminal in it.
 func (e *Editor) openNewSession(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 	if req == nil || req.Method != "session/new" || req.Params == nil || answer == nil || answer.Result == nil {
 		return

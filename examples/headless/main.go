@@ -1,5 +1,5 @@
-// Headless runs agents that nobody watches: many in one process, each in a session of its own, under rules, limits and quotas,
-// with all that they run on record. docs/embedding-a-headless-host.md walks through it.
+// Headless runs agents that nobody watches: many in one process, each in a session of its own, under rules, limits and
+// quotas, with all that they run on record. docs/embedding-a-headless-host.md walks through it.
 //
 //	go run ./examples/headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS
 //
@@ -7,8 +7,8 @@
 //
 //	{"name": "fix-1", "dir": "/work/fix-1", "agent": ["some-agent", "--acp"], "prompt": "…", "env": {"CI": "1"}}
 //
-// and what came of it is a line on standard output. SIGTERM and an interrupt end everything: gently for ten seconds, then
-// by force.
+// and what came of it is a line on standard output. SIGTERM and an interrupt end everything: gently for ten seconds,
+// then by force.
 package main
 
 import (

@@ -40,7 +40,7 @@ type Options struct {
 // program with and without the change. A verdict of rules that is none of acpterm's constants counts as a denial.
 //
 // The shell opens no files but /dev/null, sends no signals and is no login shell, unless Options say otherwise. Its
-// other builtins may be used. They tell which files there are, wherever they are: by patterns (echo *) and test.
+// other builtins may be used. They tell which files there are, anywhere: by patterns (echo *) and test.
 //
 // A request for a line must not set a variable that the line itself must not set (PATH, BASH_ENV, HOME ...), and its
 // locale must be C, POSIX or one in UTF-8, whether the agent or the embedder sets it: LC_ALL, LC_CTYPE and LANG.

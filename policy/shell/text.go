@@ -1,7 +1,7 @@
 package shell
 
 // Checks on the bytes of a line, for what the parser and real shells treat differently. They refuse
-// more than is dangerous, and little that anybody writes.
+// more than is dangerous, and little that agents do write.
 
 import (
 	"fmt"

@@ -84,7 +84,8 @@ func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 		recovered = append(recovered, newRecovered(r, trees[i]))
 		if err := abandonedError(r, trees[i]); err != nil {
 			errs = append(errs, err)
-			if trees[i].Err != errors.ErrUnsupported { // which ENOSYS, of a system call, is not
+			// Not errors.Is: ENOSYS matches that too, and a later call may succeed.
+			if trees[i].Err != errors.ErrUnsupported {
 				continue // the record stays: a later call can do more
 			}
 		}
@@ -151,8 +152,8 @@ func (t *Terminal) record() error {
 }
 
 // recordStart adds which process the command is.
-func (t *Terminal) recordStart(pid int) error {
-	return t.journalError("create", t.journal.AddLeader(string(t.id), pid))
+func (t *Terminal) recordStart() error {
+	return t.journalError("create", t.journal.AddLeader(string(t.id), t.tree.PID(), t.tree.Unreaped))
 }
 
 // forgetRecord removes the terminal's record, if there is one.

@@ -161,6 +161,7 @@ func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 }
 
 func (t *runnerTree) PID() int             { return t.process.PID() }
+func (t *runnerTree) Unreaped() bool       { return true }
 func (t *runnerTree) Limits() []proc.Limit { return nil }
 func (t *runnerTree) Close()               { t.settle(proc.Exit{}, errUnseen) }
 

@@ -28,6 +28,8 @@ type tree interface {
 	// Close gives up what is left of it.
 	Close()
 	PID() int
+	// Unreaped reports whether PID is still the command's: no part of the program has reaped it.
+	Unreaped() bool
 	Limits() []proc.Limit
 }
 
@@ -68,7 +70,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 	}
 	t.busy.Add(1)
 	t.tree.OnExit(t.exited)
-	return t.recordStart(t.tree.PID())
+	return t.recordStart()
 }
 
 // startHere has this system run the command.

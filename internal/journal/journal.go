@@ -93,13 +93,15 @@ func (d Dir) Write(r Record) (err error) {
 	return err
 }
 
-// AddLeader adds to a terminal's record which process the command is.
-func (d Dir) AddLeader(terminal string, pid int) error {
+// AddLeader adds to a terminal's record which process the command is: the one with the number pid, if it is still the
+// command's when the process has been read, which unreaped reports. A process that the host has reaped is not recorded,
+// since its number may be another's.
+func (d Dir) AddLeader(terminal string, pid int, unreaped func() bool) error {
 	if d == "" {
 		return nil
 	}
 	leader, err := newProcess(pid)
-	if errors.Is(err, fs.ErrNotExist) { // it ended, and the host reaped it: there is nothing to find by it
+	if errors.Is(err, fs.ErrNotExist) || !unreaped() {
 		return nil
 	}
 	if err != nil {

@@ -120,6 +120,10 @@ func (c *common) Output() *os.File { return c.output }
 // Limits are those that the system enforces.
 func (c *common) Limits() []Limit { return c.limits }
 
+// Unreaped reports whether PID is still the leader's: neither Close nor another part of the program has reaped it. On
+// other systems than Linux it is taken to be.
+func (c *common) Unreaped() bool { return true }
+
 // exitStatus is how a leader ended, once that is known. The zero value is not known yet. Its methods may be called
 // concurrently.
 type exitStatus struct {

@@ -194,6 +194,9 @@ func (t *Tree) unreaped() bool {
 	return t.unreapedLocked()
 }
 
+// Unreaped reports whether PID is still the leader's: neither Close nor another part of the program has reaped it.
+func (t *Tree) Unreaped() bool { return t.unreaped() }
+
 func (t *Tree) unreapedLocked() bool {
 	switch {
 	case t.closed:

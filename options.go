@@ -5,6 +5,7 @@ package acpterm
 import (
 	"cmp"
 	"context"
+	"slices"
 	"syscall"
 	"time"
 
@@ -49,11 +50,11 @@ type Options struct {
 	// program and looks like one.
 	Shell ShellMode
 
-	// Escalation is how a tree is ended: each step's signal goes to all of it, and the next step follows when it is not
-	// gone after the step's wait. SIGKILL always comes last; what is not gone 10 seconds after it, or after the wait of
-	// a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5 seconds. Empty but not nil: SIGKILL at
-	// once. On Windows every other signal is CTRL_BREAK, and a step is skipped when the host has no console to send it
-	// through.
+	// Escalation is how a tree is ended, with a grace period between the signals: each step's signal goes to all of it,
+	// and the next step follows when it is not gone after the step's wait. SIGKILL always comes last; what is not gone
+	// 10 seconds after it, or after the wait of a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5
+	// seconds. Empty but not nil: SIGKILL at once. On Windows every other signal is CTRL_BREAK, and a step is skipped
+	// when the host has no console to send it through.
 	Escalation []EscalationStep
 
 	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is born into one of its
@@ -208,8 +209,9 @@ func WithTimeout(timeout time.Duration) TerminalOption {
 }
 
 // WithEscalation sets how the command's tree is ended, in place of Options.Escalation, which says what the
-// steps mean.
+// steps mean. Without steps: SIGKILL at once.
 func WithEscalation(steps ...EscalationStep) TerminalOption {
+	steps = slices.Clone(steps)
 	return func(t *Terminal) { t.escalation = steps }
 }
 

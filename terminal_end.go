@@ -33,7 +33,7 @@ func (s EscalationStep) wait() time.Duration {
 	return 5 * time.Second
 }
 
-// Kill ends the command and its whole tree: step by step as the manager's escalation table says, then with
+// Kill ends the command and its whole tree: step by step as its escalation table says (Options.Escalation), then with
 // SIGKILL. It returns when the tree is gone. A second Kill while a step is being waited for forces at once.
 // On a command that has ended it ends what is left of its tree; when nothing is, that is no error.
 //
@@ -125,8 +125,8 @@ type ending struct {
 	err    error       // once done
 
 	// Under Terminal.mu.
-	over    bool // the tree is gone, or given up
-	reports bool // the command ended before that, and its EndEvent is sent with the survivors of this ending
+	over       bool // as done, but before the EndEvent
+	reportsEnd bool // the command ended before that, and its EndEvent is sent with the survivors of this ending
 }
 
 // end begins to end the tree, or returns the ending that is under way or was successful. After a release
@@ -157,7 +157,7 @@ func (t *Terminal) runEnding(e *ending) {
 	e.err = t.endTree(e)
 	t.mu.Lock()
 	e.over = true
-	reports := e.reports
+	reports := e.reportsEnd
 	t.mu.Unlock()
 	if reports { // before the waits for this ending return
 		t.report(e.survivors())
@@ -234,14 +234,17 @@ func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (left []in
 	return t.tree.End(ctx, step.Signal)
 }
 
-// expire is what the timeout does. A command that has ended, or is being ended, has won.
+// expire ends the tree when the timeout is over, unless the command has ended or is being ended.
 func (t *Terminal) expire() {
 	t.mu.Lock()
-	running := t.state == StateRunning && t.ending == nil
-	t.mu.Unlock()
-	if running {
-		t.end(EndedByTimeout)
+	if t.state != StateRunning || t.ending != nil {
+		t.mu.Unlock()
+		return
 	}
+	e := &ending{by: EndedByTimeout}
+	t.ending = e
+	t.mu.Unlock()
+	t.busy.Go(func() { t.runEnding(e) })
 }
 
 // exited ends the terminal when its output is whole. The command has exited, or that will not be seen.
@@ -264,7 +267,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	if ending != nil {
 		t.endedBy = ending.by
 		reported = !ending.over
-		ending.reports = ending.reports || reported
+		ending.reportsEnd = ending.reportsEnd || reported
 	}
 	t.state = t.endedBy.state()
 	switch {

@@ -38,7 +38,8 @@ type Rule struct {
 
 	// Program is a name, which Compile looks up in PATH, or an absolute path. Empty: any program. A rule that allows or
 	// asks matches that file under that name, and no other file of the name in a PATH or directory of the agent's. A
-	// rule that denies matches the file under any name and, where Program is a name, any file of that name.
+	// rule that denies matches the file under any name and, where Program is a name, any file of that name; where it is
+	// a path, the file that it leads to at the time of the decision, too.
 	Program string `json:"program,omitempty"`
 	// Args are patterns for all arguments, one for each, without the program's name. In a pattern "*" stands for any
 	// text and "?" for one character. "..." as the last stands for any further arguments or none. Nil: any arguments;
@@ -138,6 +139,7 @@ type compiledRule struct {
 	Rule
 	base string // the program's name; empty: any
 	path string // its file without links; empty: any, or none exists
+	now  string // its file at the time of a decision; empty if it is not looked up then
 	dir  string // Dir without links
 }
 
@@ -168,9 +170,13 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 	return c, nil
 }
 
-// at is the rule with its program looked up by the Runner, if there is one.
+// at is the rule for one proposal: with its program looked up by the Runner, if there is one. A rule that denies an
+// absolute path looks it up anew, since the file may have been made, or its link changed, after Compile.
 func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 	if !p.Remote() {
+		if c.Verdict == acpterm.Deny && filepath.IsAbs(c.Program) {
+			c.now, _ = p.LookPath(ctx, c.Program)
+		}
 		return c
 	}
 	c.base, c.path, c.dir = "", "", c.Dir
@@ -196,7 +202,7 @@ func (c compiledRule) matches(p acpterm.Proposal) bool {
 }
 
 func (c compiledRule) matchesProgram(name, path string) bool {
-	byName, byPath := sameFileName(c.base, name), c.path != "" && c.path == path
+	byName, byPath := sameFileName(c.base, name), path != "" && (path == c.path || path == c.now)
 	switch {
 	case c.base == "":
 		return true

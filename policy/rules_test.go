@@ -172,6 +172,42 @@ func (paths) Look(_ context.Context, c acpterm.Command) (string, error) {
 	return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: c.Args[0]}
 }
 
+// A rule that denies a path denies what it leads to when a command is decided about, and what it led to before.
+func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs links")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	file := func(name string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
+		return path
+	}
+	link, first, second := filepath.Join(dir, "link"), file("first"), file("second")
+	denied, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
+		{Name: "link", Verdict: acpterm.Deny, Program: link},
+	}}.Compile(nil) // there is no link yet
+	require.NoError(t, err)
+	verdict := func(p acpterm.Policy, path string) acpterm.Verdict {
+		return p.Decide(t.Context(), acpterm.Proposal{
+			Name: filepath.Base(path), Command: acpterm.Command{Path: path, Args: []string{path}, Dir: dir},
+		}).Verdict
+	}
+	require.Equal(t, acpterm.Allow, verdict(denied, first))
+	require.NoError(t, os.Symlink(first, link))
+	require.Equal(t, acpterm.Deny, verdict(denied, first))
+
+	moved, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
+		{Name: "link", Verdict: acpterm.Deny, Program: link},
+	}}.Compile(nil)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(second, link))
+	require.Equal(t, acpterm.Deny, verdict(moved, second))
+	require.Equal(t, acpterm.Deny, verdict(moved, first))
+}
+
 // Where a Runner runs commands, rules mean the program that it finds in what commands inherit.
 func TestRulesWithARunner(t *testing.T) {
 	project := realTempDir(t)

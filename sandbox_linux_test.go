@@ -421,6 +421,24 @@ func TestBubblewrapMustWork(t *testing.T) {
 	require.ErrorContains(t, err, "No permissions to create new namespace")
 }
 
+// What runs outside of the sandbox must not be where commands can replace it.
+func TestSandboxWhoseToolsCommandsCanReplace(t *testing.T) {
+	needsBubblewrap(t)
+	tools := outsideTmp(t)
+	bwrap, err := exec.LookPath("bwrap")
+	require.NoError(t, err)
+	data, err := os.ReadFile(bwrap)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(tools, "bwrap"), data, 0o755))
+	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+	m := sandboxManager(t, bubblewrap.Options{}, tools)
+	req := childRequest("print", "x")
+	req.Cwd = tools
+	_, err = m.Create(t.Context(), req)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorContains(t, err, "runs outside of the sandbox")
+}
+
 // The command's environment is its own and not bwrap's, which runs outside; nor can others see it.
 func TestSandboxEnvironment(t *testing.T) {
 	root := t.TempDir()

@@ -182,8 +182,14 @@ func (b *Sandbox) wrap(p acpterm.Proposal) (wrapped acpterm.Wrapped, err error) 
 	if !visible(c.Path, mounts) {
 		return wrapped, fieldError("command", "is not in the sandbox")
 	}
+	for _, outside := range []string{b.program, b.env} {
+		resolved, err := filepath.EvalSymlinks(outside)
+		if outside != "" && (err != nil || innermost(resolved, mounts).kind == writable) {
+			return wrapped, internalError(outside+" runs outside of the sandbox, and commands may replace it", err)
+		}
+	}
 	options := b.options(mounts)
-	// The program is looked up once, and old versions give it no other name than its path.
+	// bwrap runs a path. Where env cannot set argv[0] (GNU coreutils before 9.5), a link gives the program its name.
 	path, name := c.Path, cmp.Or(p.Name, filepath.Base(c.Path))
 	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != name {
 		path = "/dev/acpterm/" + strings.ReplaceAll(name, "=", "_") // "=" would be a variable, to env

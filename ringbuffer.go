@@ -50,7 +50,7 @@ func newRingBuffer(limit int64) *ringBuffer {
 func (r *ringBuffer) room() int64 { return r.keep - 2*contextBytes }
 
 // Reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
-// commit then says how many there were.
+// Commit then says how many there were.
 func (r *ringBuffer) Reserve(size int) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()

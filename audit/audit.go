@@ -30,7 +30,7 @@ import (
 // Record is for acpterm's Options.Record. Open makes one of a file, New of any writer. Several managers may share one.
 //
 // Lines that could not be written are kept, up to 16 MiB, and written first when there is more to write: a disk that
-// was full for a while leaves no gap and no half line. So a decision may be in the file whose Record failed; its
+// was full for a while leaves no gap and no half line. So the file may have a decision for which Record failed; its
 // command did not run, and its end says so. The first failure of several is logged. All methods may be called
 // concurrently.
 type Log struct {

@@ -140,8 +140,7 @@ func call(functions []func()) {
 // serve does what interrupts asked for, and reports whether to go on reading.
 func (r *Reader) serve() bool {
 	for {
-		// In this order: an interrupt that follows is seen by the next read, and one that came before has left its
-		// drain in the list.
+		// Clear the deadline, then take the list. Drain adds to the list, then sets the deadline. So none is missed.
 		r.pipe.SetReadDeadline(time.Time{})
 		r.mu.Lock()
 		drains := r.drains

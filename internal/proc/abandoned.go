@@ -7,9 +7,9 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Abandoned is a tree whose host has died, for one goroutine at a time: its leader died with the host and was reaped,
-// so that its number may be another process's. Its members are the processes that carry its mark, their sessions and
-// children, and all that is in its cgroup.
+// Abandoned is a tree whose host has died, for one goroutine at a time: the kernel kills the leader with its host,
+// unless it is set-user-id, and its number may be another process's now. Its members are the processes that carry its
+// mark, their sessions and children, and all that is in its cgroup.
 type Abandoned struct {
 	Mark   Mark
 	Leader procfs.ID // zero if it is not known

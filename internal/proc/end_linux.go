@@ -43,7 +43,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 type ending struct {
 	sig       syscall.Signal
 	groupSent bool
-	withGroup map[procfs.ID]bool // sent the signal with the group, unless they left it right before
+	withGroup map[procfs.ID]bool // in the group before it was signalled; one that is outside later may have missed it
 	alone     map[procfs.ID]bool // sent the signal one by one
 }
 

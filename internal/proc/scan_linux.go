@@ -19,9 +19,8 @@ import (
 // environment, closed the output and left the session and its parent cannot be told from any other; only a cgroup holds
 // it.
 //
-// A member outside of the leader's session is in a session that began after it: a process leaves a session for a new
-// one only. So most of the machine's processes are passed over by their session's number, at the cost of one system
-// call that takes a fraction of a microsecond.
+// A process leaves its session only by beginning a new one. So, until process numbers wrap around, no process in a
+// session with a lower number than the leader's is a member, and one getsid, a fraction of a microsecond, rules it out.
 
 // member is a running process of a tree.
 type member struct {
@@ -377,8 +376,8 @@ func (s *scanner) addRelative(p procfs.Process) bool {
 	return false
 }
 
-// beganSession reports whether the leader of a session with a member in it is a member, or has ended: then the session
-// was begun by no process outside of the tree.
+// beganSession reports whether a member began a session that has a member in it. A leader that has ended is taken for
+// one.
 func (s *scanner) beganSession(session int) bool {
 	if slices.ContainsFunc(s.members, func(m *member) bool { return m.PID == session }) {
 		return true

@@ -20,7 +20,7 @@ import (
 type Handle struct{ dir int }
 
 // Open opens the process with a number; Handle.Process says which one that is. It fails with fs.ErrNotExist if there is
-// none. What a Handle does that comes with an error fails too.
+// none. With an error the methods of the Handle fail.
 func Open(pid int) (Handle, error) {
 	dir, err := open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(pid), unix.O_DIRECTORY)
 	if err == unix.ESRCH {

@@ -45,7 +45,7 @@ type Output interface {
 type Window struct {
 	Start, End int64  // offsets; Start begins a character
 	Head       []byte // the bytes from Start on, at least the first size, or all
-	News       []byte // the bytes from the offset known, or from Start if that is later, to End
+	News       []byte // the bytes from the later of Start and the offset known, to End
 	Raw        []byte // holds Head and News; for the next call
 }
 

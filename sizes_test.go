@@ -1,7 +1,7 @@
 package acpterm_test
 
-// The budgets of the code: how large the library, its files and its functions may become. Who needs more room changes
-// the number here, and says why in the commit.
+// The budgets of the code: how large the library, its files and its functions may become. A change that needs more room
+// raises a number here, and says why in its commit.
 
 import (
 	"bufio"

@@ -81,11 +81,6 @@ func (s *Sandbox) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, 
 	return s.wrap(p)
 }
 
-// fieldError is for a field of a request or of Options that cannot be used.
-func fieldError(field, reason string) *acpterm.Error {
-	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
-}
-
 // internalError is for what is wrong with the host; reason may be empty.
 func internalError(reason string, err error) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInternal, Reason: reason, Err: err}

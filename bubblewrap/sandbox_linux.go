@@ -353,3 +353,8 @@ func memoryFile(name string, content []byte) (*os.File, error) {
 	}
 	return file, nil
 }
+
+// fieldError is for a field of a request or of Options that cannot be used.
+func fieldError(field, reason string) *acpterm.Error {
+	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
+}

@@ -36,8 +36,8 @@ type Client struct {
 type ClientOption func(*Client)
 
 // WithSupportedMethods names the methods besides terminal/* that the client serves, such as "fs/read_text_file".
-// Supports and FilterMethods then know them, and so does an acpterm.CapabilityError. Without this option, methods
-// besides terminal/* are none of a Client's business.
+// Supports and FilterMethods then know them, and so does an acpterm.CapabilityError. Without this option, a Client
+// knows of no methods besides terminal/*.
 func WithSupportedMethods(methods ...string) ClientOption {
 	return func(c *Client) {
 		c.othersKnown = true
@@ -97,8 +97,8 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 }
 
 // Use creates a terminal, calls a function with it and releases it: also if the function fails or panics, and if ctx
-// has ended. Its error is that of the creation, or the function's and the release's, joined. How long it waits for the
-// answer to the release, WithGrace says; ctx does not matter to that.
+// has ended. Its error is that of the creation, or the function's and the release's, joined. It waits for the answer to
+// the release as long as WithGrace says, whatever ctx says.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {

@@ -131,7 +131,7 @@ func readRefusal(data members) *acpterm.CapabilityError {
 		refused.RequiredCapability == "" {
 		return nil
 	}
-	// These two only tell more.
+	// These two only add detail.
 	json.Unmarshal(data["declaredValue"], &refused.DeclaredValue)
 	var supported []string
 	if json.Unmarshal(data["supportedMethods"], &supported) == nil && supported != nil {

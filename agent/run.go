@@ -27,8 +27,8 @@ type Outcome string
 const (
 	// Completed is a command that ended within its time, well or not: Result.ExitStatus says how.
 	Completed Outcome = "completed"
-	// TimedOut is a command that had not ended after RunOptions.Timeout, and was killed. One that ended in the moment
-	// before the kill reached it has an ExitStatus of its own making nevertheless.
+	// TimedOut is a command that had not ended after RunOptions.Timeout, and was killed. If it ended right
+	// before the kill, its ExitStatus says how.
 	TimedOut Outcome = "timed out"
 )
 
@@ -44,13 +44,13 @@ type Result struct {
 	TerminalID acpterm.TerminalID
 }
 
-// Run runs a command: it creates a terminal, waits for the command to end or its time to expire, kills it in the latter
-// case, asks for the final output and releases the terminal. Its requests are sent in this order, each when those
+// Run runs a command: it creates a terminal, waits for the command to end or its time to expire, kills it if its time
+// expired, asks for the final output and releases the terminal. Its requests are sent in this order, each when those
 // before it are answered, but for the wait: the kill ends that, and its answer too comes before the output is asked
 // for.
 //
 // Once there is a terminal it is released, whatever happens: if the client answers something with an error or too late
-// (see WithGrace), if ctx ends, or if RunOptions.Created panics. When ctx ends, nothing but that is done any more.
+// (see WithGrace), if ctx ends, or if RunOptions.Created panics. When ctx ends, nothing else is done any more.
 //
 // If the error is not nil, the result has what was found out nevertheless: a command whose time expired is TimedOut
 // even if the client then failed to kill it. The error holds those of all the steps that failed.
@@ -80,7 +80,7 @@ func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <
 	case <-expired:
 	case <-ctx.Done():
 	}
-	// A command that has ended has won, also if the callback took longer than its time.
+	// A command that has ended is Completed, even if the callback took longer than the timeout.
 	if !w.isAnswered() && ctx.Err() != nil {
 		w.cancel(context.Cause(ctx))
 	}

@@ -22,7 +22,7 @@ type Terminal struct {
 	releaseErr error
 }
 
-// ID is the terminal's id, which the client made up.
+// ID is the terminal's id, which the client chose.
 func (t *Terminal) ID() acpterm.TerminalID { return t.id }
 
 // SessionID is the session that the terminal was created for.

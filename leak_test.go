@@ -50,12 +50,12 @@ func newManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 // libraryGoroutines are the stacks of goroutines that run code of the library. A goroutine that has said it is
 // done may take a moment to be gone, so it looks until there is none, for a bounded time.
 func libraryGoroutines() (found []string) {
+	library := regexp.MustCompile(`github\.com/acpterm/acpterm(/audit|/internal/\w+)?\.`)
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			library := regexp.MustCompile(`github\.com/acpterm/acpterm(/audit|/internal/\w+)?\.`).MatchString(stack)
-			if library && !strings.Contains(stack, "libraryGoroutines") {
+			if library.MatchString(stack) && !strings.Contains(stack, "libraryGoroutines") {
 				found = append(found, stack)
 			}
 		}

@@ -280,7 +280,8 @@ func TestDecisionsShareAFlush(t *testing.T) {
 	require.NoError(t, <-first)
 	require.NoError(t, log.Close())
 	require.Len(t, auditLines(t, disk.onDisk()), 101)
-	require.Contains(t, []int{2, 3}, disk.syncs) // of the first, of all others, of Close, which may share that of the others
+	// Of the first, of all others, and of Close, which may share that of the others.
+	require.Contains(t, []int{2, 3}, disk.syncs)
 }
 
 // Denied commands with long arguments that wait for the disk take bounded memory.

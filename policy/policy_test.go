@@ -103,7 +103,8 @@ func TestProposalWithoutArguments(t *testing.T) {
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	for _, p := range []acpterm.Policy{
-		confined, compiled, policy.NoShell(), policy.NoShellSyntax(), policy.AllowVariables(), policy.DenyVariables("*"),
+		confined, compiled, policy.NoShell(), policy.NoShellSyntax(),
+		policy.AllowVariables(), policy.DenyVariables("*"),
 	} {
 		p.Decide(t.Context(), acpterm.Proposal{})
 	}

@@ -40,7 +40,8 @@ func newTarget(t *testing.T) target {
 				"match": [["git", "log"], ["git", "log", "-n", "3"]]},
 			{"name": "git show", "verdict": "allow", "program": "git", "args": ["show", "HEAD~?", "--format=*"]},
 			{"name": "git asks", "verdict": "ask", "program": "git", "args": ["push", "..."]},
-			{"name": "no force", "verdict": "deny", "reason": "not by force", "program": "git", "anyArg": ["-f", "--force*"],
+			{"name": "no force", "verdict": "deny", "reason": "not by force", "program": "git",
+				"anyArg": ["-f", "--force*"],
 				"match": [["git", "push", "--force-with-lease"]], "noMatch": [["git", "push"]]},
 			{"name": "list", "verdict": "allow", "program": "list"},
 			{"name": "tool here", "verdict": "allow", "program": "` + cwd + `/tool", "args": [], "dir": "` + cwd + `"},
@@ -77,7 +78,7 @@ func TestRulesUnderAttack(t *testing.T) {
 		{true, evil + "/other", []string{"x"}, ""},
 
 		{false, "git", nil, ""},
-		{false, "git", []string{"push"}, ""},                         // nobody to ask
+		{false, "git", []string{"push"}, ""},                         // without Approve, Ask denies
 		{false, "git", []string{"status", ""}, ""},                   // one argument more
 		{false, "git", []string{"status\n--upload-pack=x"}, ""},      // no pattern ends at a line's end
 		{false, "git", []string{"-c", "core.pager=x", "status"}, ""}, // or begins somewhere
@@ -122,6 +123,7 @@ func TestRulesOfADirectoryAndOfLines(t *testing.T) {
 
 // A rule that denies matches more than one that allows: a file under any name, a name of any file, and what is unknown.
 func TestRulesThatDeny(t *testing.T) {
+	argsUnknown := func(p *acpterm.Proposal) { p.ArgsUnknown = true }
 	if runtime.GOOS == "windows" {
 		t.Skip("needs programs without an extension")
 	}
@@ -143,10 +145,11 @@ func TestRulesThatDeny(t *testing.T) {
 		{rule: policy.Rule{Dir: dir}, change: func(p *acpterm.Proposal) { p.DirUnknown = true }, denied: true},
 		{rule: policy.Rule{Dir: bin}, change: func(p *acpterm.Proposal) { p.DirUnknown = true }, denied: true},
 		{rule: policy.Rule{Dir: bin}, name: "git", path: git},
-		{rule: policy.Rule{Args: []string{"a"}}, change: func(p *acpterm.Proposal) { p.ArgsUnknown = true }, denied: true},
-		{rule: policy.Rule{AnyArg: []string{"b"}}, change: func(p *acpterm.Proposal) { p.ArgsUnknown = true }, denied: true},
+		{rule: policy.Rule{Args: []string{"a"}}, change: argsUnknown, denied: true},
+		{rule: policy.Rule{AnyArg: []string{"b"}}, change: argsUnknown, denied: true},
 	} {
-		p := acpterm.Proposal{Name: c.name, Command: acpterm.Command{Path: c.path, Args: []string{c.name, "a"}, Dir: dir}}
+		command := acpterm.Command{Path: c.path, Args: []string{c.name, "a"}, Dir: dir}
+		p := acpterm.Proposal{Name: c.name, Command: command}
 		if c.change != nil {
 			c.change(&p)
 		}
@@ -250,8 +253,9 @@ func TestRulesThatAreWrong(t *testing.T) {
 		{`{"name":"n","verdict":"allow","args":["...","x"]}`, "must be the last"},
 		{`{"name":"n","verdict":"allow","dir":"x"}`, "absolute path"},
 		{`{"name":"n","verdict":"allow","anyArg":[""]}`, "empty pattern"},
-		{`{"name":"n","verdict":"allow","program":"x","args":["a*"],"match":[["x","b"]]}`, "fails its example of match: x b"},
-		{`{"name":"n","verdict":"allow","program":"x","args":["a*"],"noMatch":[["x","ab"]]}`, "its example of noMatch: x ab"},
+		{`{"name":"n","verdict":"allow","program":"x","args":["a*"],"match":[["x","b"]]}`, "its example of match: x b"},
+		{`{"name":"n","verdict":"allow","program":"x","args":["a*"],"noMatch":[["x","ab"]]}`,
+			"its example of noMatch: x ab"},
 		{`{"name":"n","verdict":"deny","program":"x","match":[["y"]]}`, "fails its example of match: y"},
 		{`{"name":"n","verdict":"allow","match":[[]]}`, "is empty"},
 		{`{"name":"good","verdict":"allow"},{"name":"n","verdict":"allow","match":[["x"]],"args":["y"]}`, "rules[1]"},

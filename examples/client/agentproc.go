@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// patience is how long an agent has for each step of its end.
-const patience = time.Second
+// stepTimeout is how long an agent has for each step of its end.
+const stepTimeout = time.Second
 
 // agentProcess is a running agent. It is the io.ReadWriteCloser of its connection; Close ends the agent's input,
 // and what the agent still has to say can be read after it.
@@ -110,7 +110,7 @@ func incomplete(text []byte) int {
 // has ended by itself then; not if something that left the group holds the agent's output.
 func (a *agentProcess) awaitLastWord() {
 	<-a.exited
-	time.Sleep(patience)
+	time.Sleep(stepTimeout)
 }
 
 // end returns when the agent has exited, which it should because its input has ended. If it does not it is asked
@@ -128,7 +128,7 @@ func (a *agentProcess) end(ctx context.Context) {
 	a.stderr.Close()
 }
 
-// await waits until done is closed, for the duration patience at most and until ctx ends, and reports whether done was
+// await waits until done is closed, for stepTimeout at most and until ctx ends, and reports whether done was
 // closed.
 func await(ctx context.Context, done <-chan struct{}) bool {
 	select {
@@ -139,7 +139,7 @@ func await(ctx context.Context, done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true
-	case <-time.After(patience):
+	case <-time.After(stepTimeout):
 	case <-ctx.Done():
 	}
 	return false

@@ -134,7 +134,7 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 func (s *session) close(ctx context.Context) error {
 	err := s.manager.CloseSession(ctx, s.id)
 	if ctx.Err() != nil {
-		return nil // it was not waited for; the end of the manager has no more patience than that
+		return nil // it was not waited for: the manager's end takes no longer than that
 	}
 	return err
 }

@@ -27,8 +27,8 @@ type Pane struct {
 	note   string
 }
 
-// follow draws output as it comes. A Draw that takes its time holds up nothing but this loop: the command writes on,
-// and what comes meanwhile comes in one piece, or is counted as missed.
+// follow draws output as it comes. A slow Draw delays nothing but this loop: the command writes on, and its output is
+// then drawn in one piece, or counted as missed.
 func (p *Pane) follow() {
 	for chunk := range p.terminal.Follow(context.Background(), 0) {
 		p.mu.Lock()

@@ -1,4 +1,4 @@
-// Headless runs agents that nobody watches: many in one process, each in a session of its own, under rules, limits and
+// Headless runs agents without a user at a screen: many in one process, each in a session of its own, under rules, limits and
 // quotas, with all that they run on record. docs/embedding-a-headless-host.md walks through it.
 //
 //	go run ./examples/headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS

@@ -28,7 +28,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if e.groupSent && (ctx.Err() != nil || s.err != nil && t.hasExited()) {
 			s.close()
 			left = s.pids()
-			if !t.hasExited() && t.unreaped() && !slices.Contains(left, t.pid) { // it runs where no scan sees it
+			if !t.hasExited() && t.Unreaped() && !slices.Contains(left, t.pid) { // it runs where no scan sees it
 				left = append(left, t.pid)
 			}
 			return left

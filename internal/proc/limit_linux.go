@@ -117,7 +117,7 @@ func (l *limiter) impose(ctx context.Context, t *Tree) ([]Limit, error) {
 // ended reports whether the leader runs no more, however that is known.
 func (t *Tree) ended() bool {
 	p, err := procfs.Read(t.pid)
-	return err != nil || p.Exited || !t.unreaped()
+	return err != nil || p.Exited || !t.Unreaped()
 }
 
 func (l *limiter) imposeStopped(pid int) (enforced []Limit, err error) {

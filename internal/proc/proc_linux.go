@@ -187,15 +187,13 @@ func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	return true
 }
 
-// unreaped reports whether the leader's number is still its own: it runs, or is a zombie that was not reaped.
-func (t *Tree) unreaped() bool {
+// Unreaped reports whether PID is still the leader's: it runs, or is a zombie that neither Close nor another part of the
+// program has reaped.
+func (t *Tree) Unreaped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.unreapedLocked()
 }
-
-// Unreaped reports whether PID is still the leader's: neither Close nor another part of the program has reaped it.
-func (t *Tree) Unreaped() bool { return t.unreaped() }
 
 func (t *Tree) unreapedLocked() bool {
 	switch {

@@ -65,11 +65,11 @@ func (t *Tree) scan(nonMembers map[procfs.ID]bool) *scan {
 	}
 	for {
 		s := &scanner{tree: t, nonMembers: nonMembers, session: noSession, user: os.Geteuid()}
-		if t.unreaped() {
+		if t.Unreaped() {
 			s.session = t.pid
 		}
 		s.run()
-		if s.session == noSession || t.unreaped() {
+		if s.session == noSession || t.Unreaped() {
 			return &s.scan
 		}
 		s.close() // the leader was reaped, and its number may have been given to another process

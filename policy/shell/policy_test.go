@@ -95,7 +95,7 @@ func TestLinesUnderRules(t *testing.T) {
 		"echo x > dangling":                 false,
 		"echo x > $HOME/.bashrc":            false,
 		"no-such-program | cat":             false,
-		"make | cat":                        false, // nobody to ask
+		"make | cat":                        false, // without Approve, Ask denies
 		"git() { rm x; }; git status":       false,
 	} {
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line})

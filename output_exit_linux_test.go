@@ -267,6 +267,19 @@ func TestLastWordsOfABackgroundProcess(t *testing.T) {
 	})
 }
 
+// A character that the command left unfinished is shown when it has ended, though another process holds the pipe.
+func TestAnUnfinishedCharacterOfAnEndedCommand(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, shellRequest(`sleep 300 & printf 'a\342'`))
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "a\uFFFD", term.Output().Output)
+	for chunk := range term.Follow(t.Context(), 0) {
+		require.Equal(t, "a\uFFFD", chunk.Text)
+		break
+	}
+}
+
 // A pipe may hold more than the library expects.
 func TestACommandThatWidensItsPipe(t *testing.T) {
 	alsoOnOneProcessor(t)

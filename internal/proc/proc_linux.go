@@ -187,8 +187,8 @@ func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	return true
 }
 
-// Unreaped reports whether PID is still the leader's: it runs, or is a zombie that neither Close nor another part of the
-// program has reaped.
+// Unreaped reports whether PID is still the leader's: it runs, or is a zombie that neither Close nor another part of
+// the program has reaped.
 func (t *Tree) Unreaped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

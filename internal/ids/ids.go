@@ -1,0 +1,71 @@
+// Package ids makes terminal ids: "term_" and a ULID. In place of its random part the ULID has a sequence number, so
+// that ids are unique whatever the clock says, and a message authentication code over the session and the rest. The
+// code tells an id that the session once had from one that it never had, so a second release can be answered without a
+// list of all ids. The package imports the standard library and ulid.
+package ids
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+const (
+	idPrefix = "term_"
+
+	// A ULID is 6 bytes of time, then 10 of entropy: here 4 of sequence number and 6 of code.
+	idSequenceAt = 6
+	idCodeAt     = 10
+)
+
+// Generator makes the ids of one manager. New makes one. Its methods may be called concurrently.
+type Generator struct {
+	key      []byte
+	macs     sync.Pool // of hash.Hash
+	now      func() time.Time
+	sequence atomic.Uint32
+}
+
+// New returns a generator with a key of its own.
+func New() *Generator {
+	key := make([]byte, sha256.Size)
+	rand.Read(key) // never fails
+	g := &Generator{key: key, now: time.Now}
+	g.macs.New = func() any { return hmac.New(sha256.New, g.key) }
+	return g
+}
+
+// Next makes a new id for a session.
+func (g *Generator) Next(session string) string {
+	var id ulid.ULID
+	_ = id.SetTime(ulid.Timestamp(g.now())) // fails for times after the year 10889
+	binary.BigEndian.PutUint32(id[idSequenceAt:], g.sequence.Add(1))
+	copy(id[idCodeAt:], g.code(session, id))
+	return idPrefix + id.String()
+}
+
+// Issued reports whether the id was made by this generator for that session.
+func (g *Generator) Issued(session, id string) bool {
+	text, found := strings.CutPrefix(id, idPrefix)
+	parsed, err := ulid.ParseStrict(text)
+	return found && err == nil && parsed.String() == text &&
+		hmac.Equal(parsed[idCodeAt:], g.code(session, parsed))
+}
+
+// code is the authentication code of an id of that session with this time and sequence number.
+func (g *Generator) code(session string, id ulid.ULID) []byte {
+	mac := g.macs.Get().(hash.Hash)
+	defer g.macs.Put(mac)
+	mac.Reset()
+	mac.Write(id[:idCodeAt])
+	mac.Write([]byte(session))
+	return mac.Sum(nil)[:len(id)-idCodeAt]
+}

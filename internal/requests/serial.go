@@ -1,0 +1,43 @@
+package requests
+
+import "sync"
+
+// Serial calls functions one after the other, in the order of Do. The zero value is ready.
+type Serial struct {
+	mu    sync.Mutex
+	queue []func() // the first is being called
+}
+
+// Do queues a function and returns. The goroutine that calls the functions exists only while there are some. Do may be
+// called concurrently.
+func (s *Serial) Do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, f)
+	if len(s.queue) == 1 {
+		go s.run()
+	}
+}
+
+func (s *Serial) run() {
+	for f := s.first(); f != nil; f = s.next() {
+		f()
+	}
+}
+
+func (s *Serial) first() func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.queue[0]
+}
+
+// next removes the function that was called, and returns the one after it; nil if there is none.
+func (s *Serial) next() func() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue[0] = nil // so that the array does not keep it alive
+	if s.queue = s.queue[1:]; len(s.queue) == 0 {
+		return nil
+	}
+	return s.queue[0]
+}

@@ -1,6 +1,6 @@
 package agent
 
-// One request and its answer. jsonrpc2 sends no cancel when a context ends, so this does.
+// One request, its answer and its cancellation, which jsonrpc2 does not send.
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// call is what is requested.
+// call is a method and its params.
 type call struct {
 	method   string
 	terminal acpterm.TerminalID // empty for a create
 	params   any
 
-	// late receives a result that arrives after the call was given up. Nil: such a result is dropped.
-	late func(result json.RawMessage)
+	// onLateResult receives a result that arrives after the call's cancellation. Nil: such a result is dropped.
+	onLateResult func(result json.RawMessage)
 }
 
 // request is a call that is refused, queued or sent.
@@ -29,9 +29,9 @@ type request struct {
 	refused error // nil: it is queued or sent
 	id      jsonrpc2.ID
 	params  json.RawMessage
-	written chan struct{}   // closed when it is written, or could not be
-	waiter  jsonrpc2.Waiter // once written
-	err     error           // likewise
+	written chan struct{}   // closed after the write
+	waiter  jsonrpc2.Waiter // valid once written is closed
+	err     error           // of the write; likewise
 }
 
 // send queues a request, unless ctx has ended or the client did not advertise the method. It does not block. Requests
@@ -42,7 +42,7 @@ func (c *Client) send(ctx context.Context, k call) *request {
 		return refuse(err)
 	}
 	if ctx.Err() != nil {
-		return refuse(k.gaveUp(ctx))
+		return refuse(k.cancelled(ctx))
 	}
 	params, err := json.Marshal(k.params)
 	if err != nil {
@@ -56,17 +56,17 @@ func (c *Client) send(ctx context.Context, k call) *request {
 	return r
 }
 
-// write writes the request. When it fails, the client got nothing that it could answer.
+// write writes the request. After a failure the client has no complete request to answer.
 func (r *request) write() {
 	defer close(r.written)
 	r.waiter, r.err = r.client.conn.DispatchCall(context.Background(), r.method, r.params, jsonrpc2.PickID(r.id))
 	if r.err != nil && r.err != jsonrpc2.ErrClosed {
-		// The params are JSON already, so it is the connection that does not take them.
+		// The params are valid JSON, so the connection failed.
 		r.err = fmt.Errorf("%w: %w", jsonrpc2.ErrClosed, r.err)
 	}
 }
 
-// answer returns the result as it came. When ctx ends first, the request is cancelled.
+// answer returns the raw result. When ctx ends first, the request is cancelled.
 func (r *request) answer(ctx context.Context) (json.RawMessage, error) {
 	if r.refused != nil {
 		return nil, r.refused
@@ -76,7 +76,7 @@ func (r *request) answer(ctx context.Context) (json.RawMessage, error) {
 	case <-r.client.conn.DisconnectNotify():
 		return nil, r.failed(jsonrpc2.ErrClosed)
 	case <-ctx.Done():
-		return nil, r.giveUp(ctx)
+		return nil, r.cancel(ctx)
 	}
 	if r.err != nil {
 		return nil, r.failed(r.err)
@@ -87,38 +87,38 @@ func (r *request) answer(ctx context.Context) (json.RawMessage, error) {
 	case err == nil:
 		return result, nil
 	case err == ctx.Err():
-		return nil, r.giveUp(ctx)
+		return nil, r.cancel(ctx)
 	}
 	return nil, r.failed(err)
 }
 
-// giveUp cancels the request, or withdraws it if it is not sent yet, and returns the call's error. It does not block.
-func (r *request) giveUp(ctx context.Context) error {
+// cancel cancels the request, or withdraws it if it is not sent yet, and returns the call's error. It does not block.
+func (r *request) cancel(ctx context.Context) error {
 	if !r.client.out.withdraw(r) {
 		r.client.out.add(&cancellation{r})
-		if r.late != nil {
-			go r.awaitLate()
+		if r.onLateResult != nil {
+			go r.awaitLateResult()
 		}
 	}
-	return r.gaveUp(ctx)
+	return r.cancelled(ctx)
 }
 
-// awaitLate is a goroutine that ends with the answer or the connection.
-func (r *request) awaitLate() {
+// awaitLateResult returns at the latest when the connection closes.
+func (r *request) awaitLateResult() {
 	<-r.written
 	if r.err != nil {
 		return
 	}
 	var result json.RawMessage
 	if r.waiter.Wait(context.Background(), &result) == nil {
-		r.late(result)
+		r.onLateResult(result)
 	}
 }
 
 // cancellation is a $/cancel_request.
 type cancellation struct{ request *request }
 
-// write writes the cancellation. Should that fail, the connection is gone.
+// write writes the cancellation. It fails only if the connection is closed.
 func (c *cancellation) write() {
 	c.request.client.conn.Notify(context.Background(), acpterm.MethodCancelRequest,
 		acpterm.CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})

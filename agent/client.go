@@ -1,6 +1,6 @@
 package agent
 
-// A Client and how terminals come about: Create gives a handle, Use also takes it back.
+// Client: its options, and the creation of terminals.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// defaultGrace leaves room for a client that asks a command to end before it forces it.
+// defaultGrace is longer than acpterm's own grace between a command's first signal and SIGKILL.
 const defaultGrace = 10 * time.Second
 
 // Client calls the terminal/* methods of the ACP client at the other end of a connection. All methods may be called
@@ -23,11 +23,12 @@ const defaultGrace = 10 * time.Second
 type Client struct {
 	conn         *jsonrpc2.Conn
 	capabilities acpterm.ClientCapabilities
-	others       []string // methods besides terminal/* that the client serves
-	othersKnown  bool
 	grace        time.Duration
 
-	idPrefix string // keeps this Client's request ids apart from everybody else's on the connection
+	otherMethods      []string // methods besides terminal/* that the client serves
+	otherMethodsKnown bool
+
+	idPrefix string // random, since others may send requests over the connection too
 	ids      atomic.Uint64
 	out      outbox
 }
@@ -36,21 +37,20 @@ type Client struct {
 type ClientOption func(*Client)
 
 // WithSupportedMethods names the methods besides terminal/* that the client serves, such as "fs/read_text_file".
-// Supports and FilterMethods then know them, and so does an acpterm.CapabilityError. Without this option, a Client
-// knows of no methods besides terminal/*.
+// Supports and FilterMethods then decide about them, and an acpterm.CapabilityError lists them.
 func WithSupportedMethods(methods ...string) ClientOption {
 	return func(c *Client) {
-		c.othersKnown = true
+		c.otherMethodsKnown = true
 		for _, m := range methods {
 			if !isTerminalMethod(m) {
-				c.others = append(c.others, m)
+				c.otherMethods = append(c.otherMethods, m)
 			}
 		}
 	}
 }
 
-// WithGrace sets how long Use and Run wait for the client's answer to each request that follows the end of a command or
-// of its time: kill, output and release. The kill's time is also that of the wait which the kill ends. 0: 10 seconds.
+// WithGrace sets how long Use and Run wait for the client's answer to each request after the end of a command or after
+// its timeout: kill, output and release. For a kill it includes the answer to the wait. 0: 10 seconds.
 func WithGrace(grace time.Duration) ClientOption {
 	return func(c *Client) {
 		if grace > 0 {
@@ -59,8 +59,8 @@ func WithGrace(grace time.Duration) ClientOption {
 	}
 }
 
-// NewClient returns a client for a connection, with what was advertised on it in initialize:
-// acpterm.ReadClientCapabilities reads that. It holds nothing that has to be closed.
+// NewClient returns a client for a connection, with the capabilities that initialize advertised on it;
+// acpterm.ReadClientCapabilities reads them. It has nothing to close.
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options ...ClientOption) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
@@ -72,14 +72,14 @@ func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, opt
 	return c
 }
 
-// Create has the client start a command, with terminal/create. The caller has to release the terminal.
+// Create starts a command, with terminal/create. The caller has to release the terminal.
 //
-// If ctx ends before the client has answered, the request is cancelled; should the client create the terminal all the
-// same, it is released as soon as its id is known.
+// If ctx ends before the client has answered, the request is cancelled; a terminal that the client creates nevertheless
+// is released as soon as its id is known.
 func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalRequest) (*Terminal, error) {
 	created := c.send(ctx, call{
 		method: acpterm.MethodCreate, params: request,
-		late: func(result json.RawMessage) {
+		onLateResult: func(result json.RawMessage) {
 			if id, err := readCreated(result); err == nil {
 				(&Terminal{client: c, session: request.SessionID, id: id}).Release(context.Background())
 			}
@@ -96,9 +96,9 @@ func (c *Client) Create(ctx context.Context, request acpterm.CreateTerminalReque
 	return &Terminal{client: c, session: request.SessionID, id: id}, nil
 }
 
-// Use creates a terminal, calls a function with it and releases it: also if the function fails or panics, and if ctx
-// has ended. Its error is that of the creation, or the function's and the release's, joined. It waits for the answer to
-// the release as long as WithGrace says, whatever ctx says.
+// Use creates a terminal, calls a function with it and releases it, even if the function fails or panics or ctx has
+// ended. Its error is that of the creation, or the function's and the release's, joined. It waits for the answer to the
+// release for the time of WithGrace, independent of ctx.
 func (c *Client) Use(
 	ctx context.Context, request acpterm.CreateTerminalRequest, use func(*Terminal) error,
 ) (err error) {
@@ -106,21 +106,19 @@ func (c *Client) Use(
 	if err != nil {
 		return err
 	}
-	defer func() {
-		ctx, cancel := c.withGrace(context.WithoutCancel(ctx))
-		defer cancel()
-		err = joinErrors(err, t.Release(ctx))
-	}()
+	defer func() { err = joinErrors(err, c.withGrace(context.WithoutCancel(ctx), t.Release)) }()
 	return use(t)
 }
 
-// withGrace bounds a request that must not take long.
-func (c *Client) withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
+// withGrace makes a request, with the grace as its timeout.
+func (c *Client) withGrace(ctx context.Context, request func(context.Context) error) error {
 	cause := fmt.Errorf("no answer within %s: %w", c.grace, context.DeadlineExceeded)
-	return context.WithTimeoutCause(ctx, c.grace, cause)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.grace, cause)
+	defer cancel()
+	return request(ctx)
 }
 
-// joinErrors is errors.Join, but says once that the connection is gone.
+// joinErrors is errors.Join, but reports a closed connection only once.
 func joinErrors(err, next error) error {
 	switch {
 	case err == nil:

@@ -1,6 +1,6 @@
 package agent
 
-// A terminal that is seen in a tool call.
+// A terminal as an item of a tool call's content.
 
 import (
 	"encoding/json"
@@ -8,15 +8,14 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Content is an item of a tool call's content that shows a terminal: the schema type ToolCallContent, of the type
-// "terminal", with a Terminal. The client goes on to show its output when it is released; but it has to be in the tool
-// call before that.
+// Content is an item of a tool call's content that shows a terminal: the schema's ToolCallContent with the type
+// "terminal". It has to be in the tool call before the terminal is released; the client continues to show the output.
 type Content struct {
 	TerminalID acpterm.TerminalID
 	Meta       acpterm.Meta
 }
 
-// Content is the terminal as an item of a tool call's content.
+// Content returns the terminal as an item of a tool call's content.
 func (t *Terminal) Content() Content { return Content{TerminalID: t.id} }
 
 // MarshalJSON writes {"type":"terminal","terminalId":…}.

@@ -1,6 +1,6 @@
 package agent
 
-// The errors that a caller can test for, and what the codes of answers become.
+// The errors of calls, and their kinds by the codes of answers.
 
 import (
 	"context"
@@ -14,28 +14,27 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// ErrBadResponse is an answer without something that ACP's schema requires in it, such as the id of a new terminal.
+// ErrBadResponse is an answer that lacks what ACP's schema requires, such as the id of a new terminal.
 const ErrBadResponse acpterm.Kind = "bad_response"
 
-// Error is a call that failed, unless it was refused because the client did not advertise it: that is an
-// *acpterm.CapabilityError, also when it is the client that said so.
+// Error is a call that failed. A method that was not advertised is an *acpterm.CapabilityError instead, also when the
+// client refused it.
 type Error struct {
-	// Method is what was called, as "terminal/kill".
+	// Method is the method that was called, such as "terminal/kill".
 	Method string
-	// TerminalID is the terminal that was meant; empty for a create.
+	// TerminalID is the id of the call's terminal; empty for a create.
 	TerminalID acpterm.TerminalID
-	// Kind says what is wrong, if that is known; errors.Is finds it. It follows from an answer's code: -32002 is
-	// acpterm.ErrTerminalNotFound (where a terminal was meant), -32601 acpterm.ErrMethodNotFound, -32602
-	// acpterm.ErrInvalidParams and -32800 acpterm.ErrCancelled; and a client that is made with acpterm says it more
-	// exactly. acpterm.ErrCancelled is also a call whose own context ended, and acpterm.ErrTerminalNotFound also one on
-	// a handle that was released.
+	// Kind is the kind of error, if it is known; errors.Is finds it. It follows from an answer's code: -32002 is
+	// acpterm.ErrTerminalNotFound (for a call with a terminal), -32601 acpterm.ErrMethodNotFound, -32602
+	// acpterm.ErrInvalidParams and -32800 acpterm.ErrCancelled; a client that is made with acpterm sends a more exact
+	// kind. A call whose own context ended has acpterm.ErrCancelled, one after Release acpterm.ErrTerminalNotFound.
 	Kind acpterm.Kind
-	// Err is the cause: a *jsonrpc2.Error if that is what the client answered, jsonrpc2.ErrClosed, perhaps wrapped, if
-	// the connection is gone, or the cause of the context's end. Nil for a handle that was released.
+	// Err is the cause: the *jsonrpc2.Error that the client answered with, jsonrpc2.ErrClosed, possibly wrapped, for a
+	// closed connection, or the cause of the context's end. Nil for a call after Release.
 	Err error
 }
 
-// Error names the method, the terminal and what is wrong.
+// Error names the method, the terminal, the kind and the cause.
 func (e *Error) Error() string {
 	parts := []string{"agent", e.Method}
 	if e.TerminalID != "" {
@@ -67,12 +66,12 @@ func (e *Error) Unwrap() (all []error) {
 	return all
 }
 
-// gaveUp is the error for a call whose context has ended.
-func (k *call) gaveUp(ctx context.Context) error {
+// cancelled returns the error for a call whose context has ended.
+func (k *call) cancelled(ctx context.Context) error {
 	return &Error{Method: k.method, TerminalID: k.terminal, Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
 }
 
-// failed is the error for a call that jsonrpc2 has an error for.
+// failed returns the error for a call for which jsonrpc2 returned err.
 func (k *call) failed(err error) error {
 	e := &Error{Method: k.method, TerminalID: k.terminal, Err: err}
 	answered, ok := errors.AsType[*jsonrpc2.Error](err)
@@ -92,7 +91,7 @@ func (k *call) failed(err error) error {
 	return e
 }
 
-// kindOf is what a code means without further data.
+// kindOf returns the kind of a code, for an answer whose data has none.
 func (k *call) kindOf(code int64) acpterm.Kind {
 	switch {
 	case code == acpterm.CodeResourceNotFound && k.terminal != "":
@@ -109,8 +108,7 @@ func (k *call) kindOf(code int64) acpterm.Kind {
 	return ""
 }
 
-// readKind returns the kind that a client made with acpterm puts into an error's data. Anything else that happens to be
-// called so counts as absent.
+// readKind returns the kind that a client made with acpterm puts into an error's data. Other values are ignored.
 func readKind(data members) (kind acpterm.Kind) {
 	known := []acpterm.Kind{
 		acpterm.ErrInvalidParams, acpterm.ErrNotExecutable, acpterm.ErrCommandNotFound, acpterm.ErrTerminalNotFound,
@@ -123,7 +121,7 @@ func readKind(data members) (kind acpterm.Kind) {
 	return kind
 }
 
-// readRefusal returns the error for a capability that was not advertised, nil if the data is another's.
+// readRefusal returns the CapabilityError in an error's data; nil if the data has none.
 func readRefusal(data members) *acpterm.CapabilityError {
 	refused := acpterm.CapabilityError{SupportedMethods: []string{}}
 	if json.Unmarshal(data["method"], &refused.Method) != nil ||
@@ -131,7 +129,7 @@ func readRefusal(data members) *acpterm.CapabilityError {
 		refused.RequiredCapability == "" {
 		return nil
 	}
-	// These two only add detail.
+	// These two are optional.
 	json.Unmarshal(data["declaredValue"], &refused.DeclaredValue)
 	var supported []string
 	if json.Unmarshal(data["supportedMethods"], &supported) == nil && supported != nil {

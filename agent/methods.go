@@ -1,6 +1,6 @@
 package agent
 
-// What may be offered to a model: only what the client advertised.
+// The methods that the client serves.
 
 import (
 	"errors"
@@ -10,13 +10,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Supports reports whether the client serves all of some methods: whether a tool that needs them may be offered. Of
-// methods besides terminal/* it knows what WithSupportedMethods told; without that, they count as served.
+// Supports reports whether the client serves all of the methods, so that a tool which needs them can be offered.
+// Without WithSupportedMethods, all methods besides terminal/* count as served.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }
 
-// FilterMethods returns those of some methods that Supports is true of, in their order. It leaves the slice as it is.
+// FilterMethods returns the methods that Supports reports, in their order, in a new slice.
 func (c *Client) FilterMethods(methods []string) []string {
 	return slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return !c.supports(m) })
 }
@@ -24,7 +24,7 @@ func (c *Client) FilterMethods(methods []string) []string {
 func (c *Client) supports(method string) bool {
 	switch {
 	case !isTerminalMethod(method):
-		return !c.othersKnown || slices.Contains(c.others, method)
+		return !c.otherMethodsKnown || slices.Contains(c.otherMethods, method)
 	case !c.capabilities.Terminal:
 		return false
 	}
@@ -37,11 +37,11 @@ func (c *Client) supports(method string) bool {
 // isTerminalMethod reports whether the terminal capability decides on a method.
 func isTerminalMethod(method string) bool { return strings.HasPrefix(method, "terminal/") }
 
-// require is the guard before everything that is sent.
+// require returns a CapabilityError if the terminal capability does not include the method.
 func (c *Client) require(method string) error {
 	err := c.capabilities.Require(method)
 	if refused, ok := errors.AsType[*acpterm.CapabilityError](err); ok {
-		refused.SupportedMethods = append(refused.SupportedMethods, c.others...)
+		refused.SupportedMethods = append(refused.SupportedMethods, c.otherMethods...)
 	}
 	return err
 }

@@ -1,22 +1,21 @@
 package agent
 
-// The order of messages. jsonrpc2 blocks while the other end does not read, whatever the context says; so messages are
-// queued, and one goroutine writes them.
+// The queue of messages. A write of jsonrpc2 blocks while the other end does not read, and ignores its context, so one
+// goroutine writes.
 
 import (
 	"slices"
 	"sync"
 )
 
-// message is something to write.
 type message interface{ write() }
 
-// outbox writes messages one at a time, in the order of add. The zero value is an empty one. All methods may be called
+// outbox writes messages one at a time, in the order of add. The zero value is ready to use. All methods may be called
 // concurrently.
 type outbox struct {
 	mu      sync.Mutex
 	queue   []message
-	writing bool // a goroutine writes the queue
+	writing bool // writeAll runs
 }
 
 // add queues a message. It does not block.
@@ -42,7 +41,7 @@ func (o *outbox) withdraw(m message) bool {
 	return true
 }
 
-// writeAll is the goroutine that runs while the queue is not empty.
+// writeAll writes until the queue is empty.
 func (o *outbox) writeAll() {
 	for {
 		m := o.next()
@@ -53,7 +52,7 @@ func (o *outbox) writeAll() {
 	}
 }
 
-// next removes the first message. If there is none, the goroutine has ended.
+// next removes and returns the first message. If it returns nil, writeAll has to return.
 func (o *outbox) next() message {
 	o.mu.Lock()
 	defer o.mu.Unlock()

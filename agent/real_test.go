@@ -1,11 +1,10 @@
 package agent_test
 
-// Against a real client: a Handler and its Manager at the other end of two pipes, and real commands.
+// With a Handler and a Manager at the other end of two pipes, and real commands.
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -19,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// childVariable makes the test binary a command of a test.
+// childVariable makes the test binary a command.
 const childVariable = "ACPTERM_AGENT_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -45,16 +44,16 @@ func child(t *testing.T, name string) acpterm.CreateTerminalRequest {
 	}
 }
 
-// connect returns an agent's Client and the Manager that serves it. When the test ends, the connection is ended, and
-// nothing may be left.
-func connect(t *testing.T) (*agent.Client, *acpterm.Manager) {
+// connect returns an agent's Client and the Manager that serves it. The end of the test closes the connection, and the
+// test fails if a goroutine is left.
+func connect(t *testing.T, options *acpterm.HandlerOptions) (*agent.Client, *acpterm.Manager) {
 	t.Helper()
 	fromAgent, toClient, err := os.Pipe()
 	require.NoError(t, err)
 	fromClient, toAgent, err := os.Pipe()
 	require.NoError(t, err)
 	m := acpterm.NewManager(nil)
-	h := acpterm.NewHandler(m, nil)
+	h := acpterm.NewHandler(m, options)
 	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent)), h)
 	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromClient, toClient)), nil)
 	t.Cleanup(func() {
@@ -67,26 +66,22 @@ func connect(t *testing.T) (*agent.Client, *acpterm.Manager) {
 			return !strings.Contains(string(buf[:runtime.Stack(buf, true)]), "acpterm/agent.(")
 		}, 5*time.Second, time.Millisecond, "goroutines are left")
 	})
-	return agent.NewClient(conn, h.Capabilities()), m
+	return agent.NewClient(conn, terminals), m
 }
 
-func TestRealCompletes(t *testing.T) {
-	c, m := connect(t)
+func TestRealRun(t *testing.T) {
+	c, m := connect(t, nil)
 	result, err := c.Run(t.Context(), child(t, "print"), agent.RunOptions{Timeout: time.Minute})
 	require.NoError(t, err)
-	require.Equal(t, agent.Completed, result.Outcome)
-	require.Equal(t, "hello\n", result.Output)
-	require.False(t, result.Truncated)
-	require.Equal(t, uint32(3), *result.ExitStatus.ExitCode)
-	_, err = m.Terminal("s", result.TerminalID)
-	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, "it is released")
-}
+	status := &acpterm.TerminalExitStatus{ExitCode: new(uint32(3)), Meta: result.ExitStatus.Meta}
+	require.Equal(t, agent.Result{
+		Outcome: agent.Completed, Output: "hello\n", ExitStatus: status, TerminalID: result.TerminalID,
+	}, result)
+	require.NotEmpty(t, result.TerminalID)
 
-func TestRealTimesOut(t *testing.T) {
-	c, m := connect(t)
 	request := child(t, "sleep")
 	request.OutputByteLimit = new(uint64(3))
-	result, err := c.Run(t.Context(), request, agent.RunOptions{
+	result, err = c.Run(t.Context(), request, agent.RunOptions{
 		Timeout: time.Millisecond,
 		Created: func(term *agent.Terminal) { pollFor(t, term, "dy\n") },
 	})
@@ -94,12 +89,11 @@ func TestRealTimesOut(t *testing.T) {
 	require.Equal(t, agent.TimedOut, result.Outcome)
 	require.Equal(t, "dy\n", result.Output)
 	require.True(t, result.Truncated)
-	require.NotNil(t, result.ExitStatus)
-	_, err = m.Terminal("s", result.TerminalID)
-	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound)
+	require.False(t, result.ExitStatus.Success())
+	require.Empty(t, m.Terminals())
 }
 
-// pollFor asks for the output until it has a text.
+// pollFor polls the output until it contains a text.
 func pollFor(t *testing.T, term *agent.Terminal, text string) {
 	for {
 		out, err := term.Output(t.Context())
@@ -111,30 +105,9 @@ func pollFor(t *testing.T, term *agent.Terminal, text string) {
 	}
 }
 
-func TestRealLife(t *testing.T) {
-	c, _ := connect(t)
-	term, err := c.Create(t.Context(), child(t, "sleep"))
-	require.NoError(t, err)
-	pollFor(t, term, "ready\n")
-	ctx, stop := context.WithCancel(t.Context())
-	given := make(chan error)
-	go func() {
-		_, err := term.Wait(ctx)
-		given <- err
-	}()
-	stop()
-	require.ErrorIs(t, <-given, context.Canceled)
-	require.NoError(t, term.Kill(t.Context()))
-	status, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	require.False(t, status.Success())
-	require.NoError(t, term.Release(t.Context()))
-	require.NoError(t, term.Release(t.Context()))
-}
-
-// Many at once, some of which are given up at any moment, leave no terminal.
-func TestRealManyAtOnce(t *testing.T) {
-	c, m := connect(t)
+// Concurrent Runs whose contexts end at any of their requests leave no terminal.
+func TestRealConcurrentRuns(t *testing.T) {
+	c, m := connect(t, nil)
 	var all sync.WaitGroup
 	for i := range 24 {
 		all.Go(func() {
@@ -144,13 +117,13 @@ func TestRealManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// One whose create was given up is released behind the caller's back.
+	// A terminal of a cancelled create is released after Run has returned.
 	require.Eventually(t, func() bool { return len(m.Terminals()) == 0 }, 30*time.Second, time.Millisecond)
 }
 
 // What the real client refuses keeps its kind on the way.
 func TestRealErrors(t *testing.T) {
-	c, m := connect(t)
+	c, m := connect(t, nil)
 	_, err := c.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "no-such-program"})
 	require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
 	_, err = c.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: "relative"})
@@ -163,20 +136,12 @@ func TestRealErrors(t *testing.T) {
 	require.NoError(t, term.Release(t.Context()))
 }
 
-// A client that serves less than it said.
+// The client refuses a method that initialize advertised.
 func TestRealRefusal(t *testing.T) {
-	agentIn, clientOut := io.Pipe()
-	clientIn, agentOut := io.Pipe()
-	m := acpterm.NewManager(nil)
-	defer m.Close()
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{
+	c, _ := connect(t, &acpterm.HandlerOptions{
 		Capabilities: new(acpterm.ClientCapabilities), SupportedMethods: []string{"fs/read_text_file"},
 	})
-	client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acpterm.JoinStdio(clientIn, clientOut)), h)
-	defer client.Close()
-	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acpterm.JoinStdio(agentIn, agentOut)), nil)
-	defer conn.Close()
-	_, err := agent.NewClient(conn, terminals).Create(t.Context(), request)
+	_, err := c.Create(t.Context(), request)
 	var refused *acpterm.CapabilityError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, &acpterm.CapabilityError{

@@ -1,7 +1,7 @@
 package agent
 
-// Reading results as the schema asks: what is required has to be there, and what is marked
-// x-deserialize-default-on-error counts as absent when it is of another type.
+// Results, read as ACP's schema says: required properties must be present, and a property that is marked
+// x-deserialize-default-on-error counts as absent when it has another type.
 
 import (
 	"encoding/json"
@@ -10,11 +10,11 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// members are an object's properties. Their names count letter by letter, which encoding/json would not do for a
-// struct.
+// members are an object's properties. The names of a map's keys are case-sensitive; encoding/json matches those of a
+// struct's fields in any case.
 type members map[string]json.RawMessage
 
-// readMembers reads an object; nil if it is none.
+// readMembers reads an object; nil if the data is of another type.
 func readMembers(data *json.RawMessage) (m members) {
 	if data == nil || json.Unmarshal(*data, &m) != nil {
 		return nil
@@ -31,7 +31,7 @@ func lenient[T any](m members, name string) *T {
 	return v
 }
 
-// required returns a property that has to be there.
+// required returns a property, or an error if lenient returns nil.
 func required[T any](m members, name, want string) (v T, err error) {
 	p := lenient[T](m, name)
 	if p == nil {
@@ -47,7 +47,6 @@ func (m members) meta() acpterm.Meta {
 	return nil
 }
 
-// errNoObject is a result that is none of the schema's types.
 var errNoObject = errors.New("the result must be an object")
 
 func readCreated(result json.RawMessage) (acpterm.TerminalID, error) {

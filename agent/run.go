@@ -1,7 +1,6 @@
 package agent
 
-// A command from beginning to end, with ACP's recipe for a timeout
-// (https://agentclientprotocol.com/protocol/v1/terminals).
+// A command with a timeout, as https://agentclientprotocol.com/protocol/v1/terminals recommends.
 
 import (
 	"context"
@@ -14,46 +13,45 @@ import (
 type RunOptions struct {
 	// Timeout is how long the command may run, from the client's answer to the create on. 0: until ctx ends.
 	Timeout time.Duration
-	// Created is called with the terminal when it is there: the place from which to show it in a tool call, with
-	// Terminal.Content. The command runs at the same time, and so does its timeout, but Run continues, and kills what
-	// still runs, only when Created has returned. Nil: nothing is called.
+	// Created is called with the new terminal, to show it in a tool call with Terminal.Content. The command and its
+	// timeout run concurrently, but Run continues, and kills a command that still runs, only after Created has
+	// returned. Nil: nothing is called.
 	Created func(*Terminal)
 }
 
-// Outcome is what became of a command.
+// Outcome says whether a command ended before its timeout.
 type Outcome string
 
-// The outcomes. The empty one is a Run that failed before it came to one.
+// The outcomes. The empty one is a Run that failed before either.
 const (
-	// Completed is a command that ended within its time, well or not: Result.ExitStatus says how.
+	// Completed is a command that ended before its timeout, successfully or not: Result.ExitStatus says how.
 	Completed Outcome = "completed"
 	// TimedOut is a command that had not ended after RunOptions.Timeout, and was killed. If it ended right
 	// before the kill, its ExitStatus says how.
 	TimedOut Outcome = "timed out"
 )
 
-// Result is what Run found out.
+// Result is the result of Run.
 type Result struct {
 	Outcome Outcome
-	// Output is the final output, as far as the terminal's limit allows; Truncated says that it is not all.
+	// Output is the end of the output, up to the terminal's limit; Truncated says that its beginning is missing.
 	Output    string
 	Truncated bool
 	// ExitStatus is how the command ended; nil if the client did not say.
 	ExitStatus *acpterm.TerminalExitStatus
-	// TerminalID is the terminal that there was; empty if none was created.
+	// TerminalID is the id of the terminal, which is released; empty if none was created.
 	TerminalID acpterm.TerminalID
 }
 
-// Run runs a command: it creates a terminal, waits for the command to end or its time to expire, kills it if its time
-// expired, asks for the final output and releases the terminal. Its requests are sent in this order, each when those
-// before it are answered, but for the wait: the kill ends that, and its answer too comes before the output is asked
-// for.
+// Run creates a terminal, waits for the command to end, kills it after its timeout, reads the final output and releases
+// the terminal. It sends each request after the answers to those before it; a kill is sent while the wait is pending,
+// and the output is read after the answers to both.
 //
-// Once there is a terminal it is released, whatever happens: if the client answers something with an error or too late
-// (see WithGrace), if ctx ends, or if RunOptions.Created panics. When ctx ends, nothing else is done any more.
+// A terminal that was created is always released: also if the client answers a request with an error or too late (see
+// WithGrace), if ctx ends, or if RunOptions.Created panics. After the end of ctx only the release is sent.
 //
-// If the error is not nil, the result has what was found out nevertheless: a command whose time expired is TimedOut
-// even if the client then failed to kill it. The error holds those of all the steps that failed.
+// With an error the result still has what is known: a command whose timeout expired is TimedOut even if the client then
+// failed to kill it. The error joins those of all requests that failed.
 func (c *Client) Run(
 	ctx context.Context, request acpterm.CreateTerminalRequest, options RunOptions,
 ) (result Result, err error) {
@@ -73,7 +71,7 @@ func (c *Client) Run(
 	return result, err
 }
 
-// finish is what happens from the wait to the final output.
+// finish waits for the command, kills it if that expires, and reads the final output.
 func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <-chan time.Time) (err error) {
 	select {
 	case <-w.answered:
@@ -91,7 +89,7 @@ func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <
 		r.Outcome = Completed
 	} else {
 		r.Outcome = TimedOut
-		err = t.client.step(ctx, func(ctx context.Context) error {
+		err = t.client.withGrace(ctx, func(ctx context.Context) error {
 			if err := t.Kill(ctx); err != nil {
 				return err
 			}
@@ -102,7 +100,7 @@ func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <
 			return nil
 		})
 	}
-	err = joinErrors(err, t.client.step(ctx, func(ctx context.Context) error {
+	err = joinErrors(err, t.client.withGrace(ctx, func(ctx context.Context) error {
 		out, err := t.Output(ctx)
 		r.Output, r.Truncated, r.ExitStatus = out.Output, out.Truncated, out.ExitStatus
 		return err
@@ -113,15 +111,15 @@ func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <
 	return err
 }
 
-// exitWait is a terminal/wait_for_exit that goes on while other requests are made.
+// exitWait is a pending terminal/wait_for_exit.
 type exitWait struct {
 	cancelRequest context.CancelCauseFunc
 	answered      chan struct{}              // closed when it is answered or cancelled
-	status        acpterm.TerminalExitStatus // once answered
+	status        acpterm.TerminalExitStatus // valid once answered is closed
 	err           error                      // likewise
 }
 
-// beginWait sends a wait. ctx does not end it; the caller has to.
+// beginWait sends a wait. Its caller has to cancel it; the end of ctx does not.
 func (t *Terminal) beginWait(ctx context.Context) *exitWait {
 	r := t.sendWait(ctx)
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -146,11 +144,4 @@ func (w *exitWait) isAnswered() bool {
 	default:
 		return false
 	}
-}
-
-// step makes a request that the client has the grace to answer.
-func (c *Client) step(ctx context.Context, request func(context.Context) error) error {
-	ctx, cancel := c.withGrace(ctx)
-	defer cancel()
-	return request(ctx)
 }

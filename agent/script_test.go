@@ -1,13 +1,13 @@
 package agent_test
 
-// A client that follows a script: at each step it is prompt, slow, silent or deaf, answers nonsense or vanishes. It lives
-// in a bubble of testing/synctest, which also sees to it that no goroutine is left.
+// A client with a configurable fault for each method. It runs in a bubble of testing/synctest, which also fails the test
+// if a goroutine is left.
 
 import (
 	"context"
 	"encoding/json"
 	"net"
-	"sync"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,96 +17,74 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// behaviour is how the client takes a request.
-type behaviour int
+// fault is how the client handles a method.
+type fault string
 
 const (
-	prompt   behaviour = iota
-	slow               // answers after five seconds
-	fails              // answers with an internal error
-	notFound           // answers that it does not know the terminal
-	nonsense           // answers something that is not in the schema
-	silent             // never answers
-	deaf               // never answers, and reads no more
-	vanishes           // ends the connection
+	none         fault = ""
+	slow         fault = "slow" // answers after delay
+	fails        fault = "internal error"
+	notFound     fault = "terminal not found"
+	malformed    fault = "malformed result"
+	noReply      fault = "no reply"
+	stopsReading fault = "stops reading" // and does not answer
+	disconnects  fault = "disconnects"
 )
 
-// slowness is less than the grace.
-const slowness = 5 * time.Second
+// delay is shorter than the default grace.
+const delay = 5 * time.Second
 
-// scripted is a client's end.
+// scripted is a client's handler.
 type scripted struct {
-	behaves map[string]behaviour
-	results map[string]string // in place of the usual ones
-	errors  map[string]*jsonrpc2.Error
-	ends    bool // whether the command ends by itself
-	on      func(method string)
-	conn    *jsonrpc2.Conn
+	faults    map[string]fault
+	results   map[string]string // in place of the default ones
+	errors    map[string]*jsonrpc2.Error
+	completes bool // the command ends by itself
+	on        func(method string)
 
-	mu     sync.Mutex
-	seen   []string
-	params map[string]json.RawMessage
+	seen    []string // methods without "terminal/", in the order of the requests
+	params  map[string]json.RawMessage
+	cancels int
 
-	killed func()
-	dead   context.Context
+	end   func() // ends the command
+	ended <-chan struct{}
 }
 
-// methods returns the requests that the client has read, in their order.
-func (s *scripted) methods() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []string
-	for _, m := range s.seen {
-		if m != acpterm.MethodCancelRequest {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// cancels returns how many requests were cancelled.
-func (s *scripted) cancels() int {
-	all := s.methods()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.seen) - len(all)
+// requests returns what the client has read, but for cancellations.
+func (s *scripted) requests() string {
+	synctest.Wait()
+	return strings.Join(s.seen, " ")
 }
 
 // Handle is called by the goroutine that reads.
 func (s *scripted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	s.mu.Lock()
-	s.seen = append(s.seen, req.Method)
-	if req.Params != nil {
-		s.params[req.Method] = *req.Params
+	s.params[req.Method] = *req.Params
+	if req.Method == acpterm.MethodCancelRequest {
+		s.cancels++
+		return
 	}
-	s.mu.Unlock()
+	s.seen = append(s.seen, strings.TrimPrefix(req.Method, "terminal/"))
 	if s.on != nil {
 		s.on(req.Method)
-	}
-	if req.Notif {
-		return
 	}
 	if e := s.errors[req.Method]; e != nil {
 		conn.ReplyWithError(ctx, req.ID, e)
 		return
 	}
-	switch s.behaves[req.Method] {
-	case silent:
-	case deaf:
+	switch s.faults[req.Method] {
+	case noReply:
+	case stopsReading:
 		<-conn.DisconnectNotify()
-	case vanishes:
+	case disconnects:
 		conn.Close()
 	case fails:
-		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: -32603, Message: "out of luck"})
+		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: -32603})
 	case notFound:
-		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: -32002, Message: "no such thing"})
-	case nonsense:
+		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: -32002})
+	case malformed:
 		conn.Reply(ctx, req.ID, []int{1})
 	case slow:
-		go func() {
-			time.Sleep(slowness)
-			s.reply(conn, req)
-		}()
+		time.AfterFunc(delay, func() { s.reply(conn, req) })
 	default:
 		go s.reply(conn, req)
 	}
@@ -120,12 +98,12 @@ func (s *scripted) reply(conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	case acpterm.MethodOutput:
 		result = `{"output":"out","truncated":true}`
 	case acpterm.MethodKill, acpterm.MethodRelease:
-		s.killed()
+		s.end()
 	case acpterm.MethodWaitForExit:
 		result = `{"exitCode":3}`
-		if !s.ends {
+		if !s.completes {
 			select {
-			case <-s.dead.Done():
+			case <-s.ended:
 			case <-conn.DisconnectNotify():
 			}
 			result = `{"signal":"SIGKILL"}`
@@ -137,20 +115,24 @@ func (s *scripted) reply(conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	conn.Reply(context.Background(), req.ID, json.RawMessage(result))
 }
 
-var terminals = acpterm.ClientCapabilities{Terminal: true}
+var (
+	terminals = acpterm.ClientCapabilities{Terminal: true}
+	request   = acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"}
+)
 
 // with runs a test against a scripted client, in a bubble.
 func with(t *testing.T, s *scripted, test func(t *testing.T, c *agent.Client, conn *jsonrpc2.Conn)) {
 	synctest.Test(t, func(t *testing.T) {
-		s.dead, s.killed = context.WithCancel(context.Background())
+		running, end := context.WithCancel(context.Background())
+		s.ended, s.end = running.Done(), end
 		s.params = make(map[string]json.RawMessage)
 		clientEnd, agentEnd := net.Pipe()
-		s.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd), s)
+		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd), s)
 		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), nil)
 		defer func() {
-			s.conn.Close()
+			client.Close()
 			conn.Close()
-			s.killed()
+			end()
 			synctest.Wait()
 		}()
 		test(t, agent.NewClient(conn, terminals), conn)

@@ -1,6 +1,6 @@
 package agent
 
-// The handle of one terminal, and its end.
+// Terminal: the requests for one terminal.
 
 import (
 	"context"
@@ -10,25 +10,25 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Terminal is a terminal of the client's. All methods may be called concurrently. Those that ask the client return when
-// their context ends; they refuse with acpterm.ErrTerminalNotFound, and send nothing, once Release was called.
+// Terminal is a terminal of the client. All methods may be called concurrently. Those with a context return when it
+// ends. After Release they fail with acpterm.ErrTerminalNotFound and send nothing.
 type Terminal struct {
 	client  *Client
 	session acpterm.SessionID
 	id      acpterm.TerminalID
 
 	mu         sync.Mutex
-	released   chan struct{} // closed when the client has answered; nil before Release was called
+	released   chan struct{} // nil before Release; closed when the client has answered it
 	releaseErr error
 }
 
 // ID is the terminal's id, which the client chose.
 func (t *Terminal) ID() acpterm.TerminalID { return t.id }
 
-// SessionID is the session that the terminal was created for.
+// SessionID is the id of the terminal's session.
 func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
-// Output asks for the output so far, with terminal/output. Its ExitStatus is nil while the command runs.
+// Output returns the output so far, with terminal/output. Its ExitStatus is nil while the command runs.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
 	request := acpterm.TerminalOutputRequest{SessionID: t.session, TerminalID: t.id}
 	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
@@ -42,14 +42,13 @@ func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, 
 	return out, nil
 }
 
-// Wait waits until the command has ended, with terminal/wait_for_exit. When ctx ends first, the client is sent
-// $/cancel_request, and the command runs on. A status with neither an exit code nor a signal is one that the client
-// does not know.
+// Wait waits until the command has ended, with terminal/wait_for_exit. When ctx ends first, the request is cancelled
+// and the command runs on. A client that does not know the status returns one with neither an exit code nor a signal.
 func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
 	return t.readWait(t.sendWait(ctx).answer(ctx))
 }
 
-// sendWait is the part of Wait that does not block, and readWait the rest.
+// sendWait is the part of Wait that does not block; readWait reads its answer.
 func (t *Terminal) sendWait(ctx context.Context) *request {
 	request := acpterm.WaitForTerminalExitRequest{SessionID: t.session, TerminalID: t.id}
 	return t.send(ctx, acpterm.MethodWaitForExit, request)
@@ -66,19 +65,18 @@ func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.Terminal
 	return status, nil
 }
 
-// Kill ends the command, with terminal/kill. The terminal stays, and its output can still be read.
+// Kill ends the command, with terminal/kill. Its output can still be read.
 func (t *Terminal) Kill(ctx context.Context) error {
 	request := acpterm.KillTerminalRequest{SessionID: t.session, TerminalID: t.id}
 	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
 	return err
 }
 
-// Release ends the command and has the client forget the terminal, with terminal/release. That is sent once, and
-// always: ctx only bounds how long this call waits for the answer, and may have ended before. Every further Release
-// waits for the same answer and returns the same error. A client that does not know the terminal any more is no error.
+// Release ends the command and invalidates the terminal's id, with terminal/release. The request is sent once, even if
+// ctx has ended: ctx only bounds the wait for the answer. Further calls wait for the same answer and return the same
+// error. The answer that the client does not know the terminal is not an error.
 //
-// A call that is under way when Release is called may fail. A terminal that is to be shown in a tool call has to be in
-// it before (see Content).
+// Other calls that are pending may fail. A terminal that a tool call shows has to be in it before (see Content).
 func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Lock()
 	first := t.released == nil
@@ -97,11 +95,11 @@ func (t *Terminal) Release(ctx context.Context) error {
 	case <-t.released:
 		return t.releaseErr
 	case <-ctx.Done():
-		return k.gaveUp(ctx)
+		return k.cancelled(ctx)
 	}
 }
 
-// awaitRelease is a goroutine that ends with the answer or the connection.
+// awaitRelease returns at the latest when the connection closes.
 func (t *Terminal) awaitRelease(r *request) {
 	defer close(t.released)
 	_, err := r.answer(context.Background())
@@ -111,7 +109,7 @@ func (t *Terminal) awaitRelease(r *request) {
 	t.releaseErr = err
 }
 
-// send queues a request, unless the terminal is released.
+// send queues a request, unless Release was called.
 func (t *Terminal) send(ctx context.Context, method string, params any) *request {
 	t.mu.Lock()
 	released := t.released != nil

@@ -1,7 +1,6 @@
 package acpsdk_test
 
-// A client that embeds Terminals, and an agent, over the SDK's own connections at both ends; and the commands that the
-// terminals run, which are the test binary itself.
+// A client that embeds Terminals, and an agent, connected by the SDK; and commands, which are the test binary itself.
 
 import (
 	"bytes"
@@ -11,20 +10,20 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
+	"github.com/acpterm/acpterm/acptermtest"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
 
-// childMark, as the first argument, makes the test binary one of the children.
+// childMark, as the first argument, makes the test binary a child.
 const childMark = "acpsdk-test-child"
 
 var children = map[string]func(args []string){
@@ -32,12 +31,12 @@ var children = map[string]func(args []string){
 	"print": func(args []string) { fmt.Print(args[0]) },
 	// exit CODE
 	"exit": func(args []string) { os.Exit(number(args[0])) },
-	// sleep: for ever; says "ready" first.
+	// sleep: prints "ready" and sleeps for an hour.
 	"sleep": func([]string) {
 		fmt.Println("ready")
 		time.Sleep(time.Hour)
 	},
-	// flood TIMES TEXT: writes the text, quoted as in Go, that many times.
+	// flood TIMES TEXT: writes a text, in Go syntax, repeatedly.
 	"flood": func(args []string) {
 		text, _ := strconv.Unquote(args[1])
 		io.WriteString(os.Stdout, strings.Repeat(text, number(args[0])))
@@ -61,36 +60,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// request asks for a child in session "s".
+// request returns a request for a child in session "s".
 func request(child string, args ...string) acp.CreateTerminalRequest {
 	return acp.CreateTerminalRequest{SessionId: "s", Command: os.Args[0], Args: append([]string{childMark, child}, args...)}
 }
 
-// client is what an embedder writes. It tells the test how requests begin and end.
+// client is an embedder's client. It reports the begin and the failure of creates and waits.
 type client struct {
 	*acpsdk.Terminals
 	noFiles
 
-	began  chan context.Context // of each wait and create
-	failed chan error           // those of them that did
+	began  chan context.Context
+	failed chan error
 }
 
-// noFiles is the rest of acp.Client, which no agent here asks for.
-type noFiles struct{}
-
-func (noFiles) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.ReadTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
-}
-
-func (noFiles) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r acp.WriteTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
-}
-
-func (noFiles) RequestPermission(context.Context, acp.RequestPermissionRequest) (r acp.RequestPermissionResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodSessionRequestPermission)
-}
-
-func (noFiles) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
+// noFiles has the other methods of acp.Client, which no agent here calls.
+type noFiles struct{ acp.Client }
 
 func (c *client) CreateTerminal(ctx context.Context, req acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
 	c.began <- ctx
@@ -110,36 +95,33 @@ func (c *client) WaitForTerminalExit(ctx context.Context, req acp.WaitForTermina
 	return status, err
 }
 
-// agent is an agent's own side; it only keeps what it is told in initialize.
 type agent struct {
-	acp.Agent // nil
-	told      chan acp.InitializeRequest
+	acp.Agent   // nil
+	initialized chan acp.InitializeRequest
 }
 
 func (a agent) Initialize(_ context.Context, req acp.InitializeRequest) (acp.InitializeResponse, error) {
-	a.told <- req
+	a.initialized <- req
 	return acp.InitializeResponse{ProtocolVersion: req.ProtocolVersion}, nil
 }
 
-// conversation is a client and an agent that are connected.
+// conversation is an agent that is connected to a client.
 type conversation struct {
 	*acp.AgentSideConnection
 	t       testing.TB
 	manager *acpterm.Manager
 	client  *client
-	ended   <-chan struct{} // the client's connection is
+	ended   <-chan struct{} // closed when the client's connection has ended
 	hangUp  func()          // ends it
-	told    acp.ClientCapabilities
 
-	mu      sync.Mutex
-	longest int // line that the agent got
+	capabilities acp.ClientCapabilities
+	longestLine  atomic.Int64 // that the agent received
 }
 
-// settings are what a conversation may have of its own.
 type settings struct {
-	manager   acpterm.Options
-	terminals *acpsdk.Options
-	none      bool // no terminals
+	manager     acpterm.Options
+	terminals   *acpsdk.Options
+	noTerminals bool
 }
 
 // wires are both ends of a connection.
@@ -154,7 +136,7 @@ func newWires() (w wires) {
 	return w
 }
 
-// converse begins a conversation. It ends with the test, which fails if anything is left then.
+// converse starts a conversation, which ends with the test.
 func converse(t testing.TB, s settings) *conversation {
 	t.Helper()
 	w := newWires()
@@ -162,8 +144,8 @@ func converse(t testing.TB, s settings) *conversation {
 	var conn *acp.ClientSideConnection
 	c.manager, c.client, conn = connectClient(t, s, w)
 	c.ended = conn.Done()
-	told := make(chan acp.InitializeRequest, 1)
-	c.AgentSideConnection = acp.NewAgentSideConnection(agent{told: told}, w.toClient, io.TeeReader(w.fromClient, &lineMeter{c: c}))
+	initialized := make(chan acp.InitializeRequest, 1)
+	c.AgentSideConnection = acp.NewAgentSideConnection(agent{initialized: initialized}, w.toClient, io.TeeReader(w.fromClient, &lineMeter{c: c}))
 	c.SetLogger(slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		w.toAgent.Close()
@@ -174,84 +156,51 @@ func converse(t testing.TB, s settings) *conversation {
 		ClientCapabilities: acp.ClientCapabilities{Terminal: c.client.TerminalCapability()},
 	})
 	require.NoError(t, err)
-	c.told = (<-told).ClientCapabilities
+	c.capabilities = (<-initialized).ClientCapabilities
 	return c
 }
 
-// connectClient is the client's side of a conversation.
+// connectClient starts the client's side of a conversation. The test fails if it leaves a process or goroutine.
 func connectClient(t testing.TB, s settings, w wires) (*acpterm.Manager, *client, *acp.ClientSideConnection) {
-	m := acpterm.NewManager(&s.manager)
+	m := acptermtest.NewManager(t, &s.manager)
 	c := &client{began: make(chan context.Context, 1000), failed: make(chan error, 1000)}
-	if !s.none {
+	if !s.noTerminals {
 		c.Terminals = acpsdk.New(m, s.terminals)
 	}
-	conn := acp.NewClientSideConnection(c, w.toAgent, acpsdk.NewReader(w.fromAgent))
+	conn := c.Connect(c, w.toAgent, w.fromAgent)
 	conn.SetLogger(slog.New(slog.DiscardHandler))
-	t.Cleanup(func() { requireNoGoroutines(t) }) // the last one
 	t.Cleanup(func() {
 		w.toClient.Close()
+		w.fromClient.Close()
 		<-conn.Done()
 		require.NoError(t, c.CloseTerminals())
 		require.Empty(t, m.Terminals())
-		require.NoError(t, m.Close())
 	})
 	return m, c, conn
 }
 
-// requireNoGoroutines holds that no goroutine runs code of the library or of the SDK. One that has said that it is done
-// may take a moment to be gone.
-func requireNoGoroutines(t testing.TB) {
-	t.Helper()
-	var found []string
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
-		buf := make([]byte, 1<<20)
-		found = nil
-		for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			for _, code := range []string{"acpterm/acpterm.", "acpterm/acpsdk.", "coder/acp-go-sdk."} {
-				if strings.Contains(stack, "github.com/"+code) {
-					found = append(found, stack)
-				}
-			}
-		}
-		if found == nil {
-			return
-		}
-	}
-	require.Empty(t, found, "goroutines are left")
-}
-
-// lineMeter is written what the agent gets.
+// lineMeter measures the lines that the agent receives.
 type lineMeter struct {
 	c    *conversation
-	line int
+	line int64
 }
 
 func (w *lineMeter) Write(p []byte) (int, error) {
 	for piece := range bytes.Lines(p) {
-		if w.line += len(piece); bytes.HasSuffix(piece, []byte("\n")) {
-			w.c.mu.Lock()
-			w.c.longest = max(w.c.longest, w.line)
-			w.c.mu.Unlock()
+		if w.line += int64(len(piece)); bytes.HasSuffix(piece, []byte("\n")) {
+			w.c.longestLine.Store(max(w.c.longestLine.Load(), w.line))
 			w.line = 0
 		}
 	}
 	return len(p), nil
 }
 
-// longestLine is how long the longest line is that the agent got so far.
-func (c *conversation) longestLine() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.longest
-}
-
-// create has the agent create a terminal, and returns its id and the client's view of it when the request's context has
-// ended.
+// create creates a terminal and waits for the end of the request's context.
 func (c *conversation) create(req acp.CreateTerminalRequest) (string, *acpterm.Terminal) {
 	c.t.Helper()
 	created, err := c.CreateTerminal(c.t.Context(), req)
 	require.NoError(c.t, err)
-	<-(<-c.client.began).Done() // the SDK ends a request's context once it is answered
+	<-(<-c.client.began).Done() // the SDK ends it after the answer
 	term, err := c.manager.Terminal(acpterm.SessionID(req.SessionId), acpterm.TerminalID(created.TerminalId))
 	require.NoError(c.t, err)
 	return created.TerminalId, term
@@ -264,13 +213,12 @@ func (c *conversation) output(id string) acp.TerminalOutputResponse {
 	return out
 }
 
-// exit is how a wait ended.
 type exit struct {
 	acp.WaitForTerminalExitResponse
 	err error
 }
 
-// beginWait has the agent wait, and returns when the client has been asked.
+// beginWait starts a wait, and returns when the client has the request.
 func (c *conversation) beginWait(ctx context.Context, id string) <-chan exit {
 	c.t.Helper()
 	done := make(chan exit, 1)
@@ -282,7 +230,6 @@ func (c *conversation) beginWait(ctx context.Context, id string) <-chan exit {
 	return done
 }
 
-// wait has the agent wait for a command's end.
 func (c *conversation) wait(id string) acp.WaitForTerminalExitResponse {
 	c.t.Helper()
 	ended := <-c.beginWait(c.t.Context(), id)
@@ -290,16 +237,16 @@ func (c *conversation) wait(id string) acp.WaitForTerminalExitResponse {
 	return ended.WaitForTerminalExitResponse
 }
 
-// awaitOutput returns when a command has written something.
+// awaitOutput waits for a command's first output.
 func awaitOutput(t testing.TB, term *acpterm.Terminal) {
 	t.Helper()
 	for range term.Follow(t.Context(), 0) {
 		return
 	}
-	require.Fail(t, "the command ended without a word")
+	require.Fail(t, "the command ended without output")
 }
 
-// errorData is what tests look at of an error's data.
+// errorData is the data of an error.
 type errorData struct {
 	Kind               acpterm.Kind
 	Field              string
@@ -308,7 +255,7 @@ type errorData struct {
 	RequiredCapability string
 }
 
-// requireError holds that an error is one of the SDK's with a code, and returns its data.
+// requireError requires an *acp.RequestError with a code, and returns its data.
 func requireError(t testing.TB, err error, code int) (data errorData) {
 	t.Helper()
 	var e *acp.RequestError

@@ -1,5 +1,5 @@
-// Package acpsdk gives terminals to an ACP client that is made with the Go SDK, github.com/coder/acp-go-sdk. Embedding
-// a *Terminals gives the client's type the five terminal methods of acp.Client:
+// Package acpsdk is for ACP clients on the Go SDK, github.com/coder/acp-go-sdk. A client's type that embeds a
+// *Terminals has the five terminal methods of acp.Client; the client calls CloseTerminals when the connection ends.
 //
 //	type client struct {
 //		*acpsdk.Terminals
@@ -16,23 +16,22 @@
 //		ClientCapabilities: acp.ClientCapabilities{Terminal: c.TerminalCapability()},
 //	})
 //
-// What is served is what acpterm.Handler serves, with the same codes and data in errors. The context that the SDK gives
-// a method ends with the request, and nothing that a terminal does depends on it.
+// The methods behave as those of acpterm.Handler, with the same codes and data in errors. The SDK ends a method's
+// context with the request; commands do not depend on it.
 //
 // # Sessions
 //
-// An agent may ask for a terminal right after its answer to session/new, before the SDK's NewSession has returned. With
-// acpterm.Options.RequireSessions, open sessions in Options.NewSession: it is called in time.
+// An agent may create a terminal right after its answer to session/new, before the SDK's NewSession has returned. With
+// acpterm.Options.RequireSessions, open sessions in Options.NewSession, which is called before that request is read.
 //
-// # What the SDK cannot carry
+// # Limits of the SDK
 //
-// An agent made with the SDK ends its connection over a line of more than 10 MiB, and a byte of output may take six
-// there. What does not fit is cut off the beginning of the output, in whole characters, and truncated is true
-// then (Options.MaxLineBytes).
+// An agent made with the SDK closes its connection after a line of more than 10 MiB, in which a byte of output may take
+// six. Output that does not fit loses whole characters at its beginning, and truncated is true (Options.MaxLineBytes).
 //
-// The SDK refuses an output limit above int, which the protocol allows, before the client is asked. Connect makes it
-// the highest int on its way in; so does NewReader, for those who call acp.NewClientSideConnection.
+// The SDK refuses an output limit above int, which the protocol allows, before the client receives it. Connect lowers
+// it to the highest int; so does NewReader, for use with acp.NewClientSideConnection.
 //
-// The SDK serves requests concurrently and in no order: an agent that does not wait for the answer to one before it
-// sends the next may have that served first. How many requests may be pending it does not bound.
+// The SDK serves requests concurrently and in any order, even if an agent sends one before the answer to another. It
+// does not limit the number of pending requests.
 package acpsdk

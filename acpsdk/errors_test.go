@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// What is wrong arrives with its code and says what it is.
+// Errors arrive with their code and data.
 
 import (
 	"context"
@@ -16,90 +16,57 @@ import (
 )
 
 func TestCreateErrors(t *testing.T) {
-	with := func(change func(*acp.CreateTerminalRequest)) acp.CreateTerminalRequest {
-		req := request("sleep")
-		change(&req)
-		return req
-	}
+	type create = acp.CreateTerminalRequest
 	deny := acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 		return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no", Reason: "no"}
 	})}
-	const invalid = -32602
-	cases := map[string]struct {
+	const (
+		invalid   = -32602
+		notFound  = acpterm.CodeResourceNotFound
+		cancelled = acpterm.CodeRequestCancelled
+	)
+	field := func(name string) errorData { return errorData{Kind: acpterm.ErrInvalidParams, Field: name} }
+	for _, test := range []struct {
+		name     string
 		settings settings
-		request  acp.CreateTerminalRequest
+		change   func(*create)
 		code     int
 		want     errorData
 	}{
-		"no such program": {
-			request: with(func(r *acp.CreateTerminalRequest) { r.Command = "no-such-program-anywhere" }),
-			code:    acpterm.CodeResourceNotFound, want: errorData{Kind: acpterm.ErrCommandNotFound},
-		},
-		"a directory that is relative": {
-			request: with(func(r *acp.CreateTerminalRequest) { r.Cwd = new("here") }),
-			code:    invalid, want: errorData{Kind: acpterm.ErrInvalidParams, Field: "cwd"},
-		},
-		"a directory that is empty": {
-			request: with(func(r *acp.CreateTerminalRequest) { r.Cwd = new("") }),
-			code:    invalid, want: errorData{Kind: acpterm.ErrInvalidParams, Field: "cwd"},
-		},
-		"a variable without a name": {
-			request: with(func(r *acp.CreateTerminalRequest) { r.Env = []acp.EnvVariable{{Value: "x"}} }),
-			code:    invalid, want: errorData{Kind: acpterm.ErrInvalidParams, Field: "env[0].name"},
-		},
-		"a limit below 0": {
-			request: with(func(r *acp.CreateTerminalRequest) { r.OutputByteLimit = new(-1) }),
-			code:    invalid, want: errorData{Kind: acpterm.ErrInvalidParams, Field: "outputByteLimit"},
-		},
-		"no session": {
-			request: with(func(r *acp.CreateTerminalRequest) { r.SessionId = "" }),
-			code:    invalid, want: errorData{Kind: acpterm.ErrInvalidParams, Field: "sessionId"},
-		},
-		"no command, which the SDK refuses": {
-			request: with(func(r *acp.CreateTerminalRequest) { r.Command = "" }),
-			code:    invalid,
-		},
-		"a session that was not opened": {
-			settings: settings{manager: acpterm.Options{RequireSessions: true}},
-			request:  request("sleep"),
-			code:     acpterm.CodeResourceNotFound, want: errorData{Kind: acpterm.ErrSessionNotFound},
-		},
-		"a policy's no": {
-			settings: settings{manager: deny},
-			request:  request("sleep"),
-			code:     invalid, want: errorData{Kind: acpterm.ErrDenied, Rule: "no"},
-		},
-		"too much to keep": {
-			settings: settings{manager: acpterm.Options{MaxOutputBytes: 1}},
-			request:  request("sleep"),
-			code:     acpterm.CodeRequestCancelled, want: errorData{Kind: acpterm.ErrQuota, Quota: acpterm.QuotaOutputBytes},
-		},
-		"too long": {
-			request: request("print", strings.Repeat("x", 5<<20)),
-			code:    acpterm.CodeRequestCancelled, want: errorData{Kind: acpterm.ErrQuota, Quota: acpterm.QuotaCreateBytes},
-		},
-		"what does not fit a line, but for its kind": {
-			settings: settings{manager: deny, terminals: &acpsdk.Options{MaxLineBytes: 4<<10 + 40}},
-			request:  request("sleep"),
-			code:     invalid, want: errorData{Kind: acpterm.ErrDenied},
-		},
-		"no terminals": {
-			settings: settings{none: true},
-			request:  request("sleep"),
-			code:     -32601, want: errorData{RequiredCapability: "clientCapabilities.terminal"},
-		},
-	}
-	for name, test := range cases {
-		t.Run(name, func(t *testing.T) {
+		{"no such program", settings{}, func(r *create) { r.Command = "no-such-program-anywhere" },
+			notFound, errorData{Kind: acpterm.ErrCommandNotFound}},
+		{"relative directory", settings{}, func(r *create) { r.Cwd = new("here") }, invalid, field("cwd")},
+		{"empty directory", settings{}, func(r *create) { r.Cwd = new("") }, invalid, field("cwd")},
+		{"variable without a name", settings{}, func(r *create) { r.Env = []acp.EnvVariable{{Value: "x"}} },
+			invalid, field("env[0].name")},
+		{"negative limit", settings{}, func(r *create) { r.OutputByteLimit = new(-1) }, invalid, field("outputByteLimit")},
+		{"no session", settings{}, func(r *create) { r.SessionId = "" }, invalid, field("sessionId")},
+		{"no command, refused by the SDK", settings{}, func(r *create) { r.Command = "" }, invalid, errorData{}},
+		{"session not open", settings{manager: acpterm.Options{RequireSessions: true}}, nil,
+			notFound, errorData{Kind: acpterm.ErrSessionNotFound}},
+		{"denied", settings{manager: deny}, nil, invalid, errorData{Kind: acpterm.ErrDenied, Rule: "no"}},
+		{"quota of output", settings{manager: acpterm.Options{MaxOutputBytes: 1}}, nil,
+			cancelled, errorData{Kind: acpterm.ErrQuota, Quota: acpterm.QuotaOutputBytes}},
+		{"quota of the request", settings{}, func(r *create) { r.Args = []string{strings.Repeat("x", 5<<20)} },
+			cancelled, errorData{Kind: acpterm.ErrQuota, Quota: acpterm.QuotaCreateBytes}},
+		{"data that does not fit the line", settings{manager: deny, terminals: &acpsdk.Options{MaxLineBytes: 4<<10 + 40}}, nil,
+			invalid, errorData{Kind: acpterm.ErrDenied}},
+		{"no terminals", settings{noTerminals: true}, nil, -32601, errorData{RequiredCapability: "clientCapabilities.terminal"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
 			c := converse(t, test.settings)
-			_, err := c.CreateTerminal(t.Context(), test.request)
+			req := request("sleep")
+			if test.change != nil {
+				test.change(&req)
+			}
+			_, err := c.CreateTerminal(t.Context(), req)
 			require.Equal(t, test.want, requireError(t, err, test.code))
 			require.Empty(t, c.manager.Terminals())
 		})
 	}
 }
 
-// An id counts in its session alone.
+// An id is valid in its session only.
 func TestTerminalErrors(t *testing.T) {
 	c := converse(t, settings{})
 	id, _ := c.create(request("sleep"))
@@ -109,10 +76,10 @@ func TestTerminalErrors(t *testing.T) {
 		code     int
 		want     errorData
 	}{
-		"an id that was never given out": {"s", "term_1", acpterm.CodeResourceNotFound, errorData{Kind: acpterm.ErrTerminalNotFound}},
-		"another session's":              {"other", id, acpterm.CodeResourceNotFound, errorData{Kind: acpterm.ErrTerminalNotFound}},
-		"no session":                     {"", id, -32602, errorData{Kind: acpterm.ErrInvalidParams, Field: "sessionId"}},
-		"no id, which the SDK refuses":   {"s", "", -32602, errorData{}},
+		"unknown id":                {"s", "term_1", acpterm.CodeResourceNotFound, errorData{Kind: acpterm.ErrTerminalNotFound}},
+		"id of another session":     {"other", id, acpterm.CodeResourceNotFound, errorData{Kind: acpterm.ErrTerminalNotFound}},
+		"no session":                {"", id, -32602, errorData{Kind: acpterm.ErrInvalidParams, Field: "sessionId"}},
+		"no id, refused by the SDK": {"s", "", -32602, errorData{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var errs [4]error
@@ -127,7 +94,7 @@ func TestTerminalErrors(t *testing.T) {
 	}
 }
 
-// The agent's types have no room for what is sent here.
+// The requests are JSON, since the SDK's type does not have these limits.
 func TestLimitAboveInt(t *testing.T) {
 	w := newWires()
 	m, _, _ := connectClient(t, settings{manager: acpterm.Options{MaxOutputByteLimit: 5000}}, w)
@@ -156,7 +123,7 @@ func TestLimitAboveInt(t *testing.T) {
 		require.Equal(t, want, term.OutputByteLimit(), limit)
 		_, err = term.Wait(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, int64(len("<&>\"outputByteLimit\"\u2028é")), term.OutputTotal(), "what else there is in the request arrives")
+		require.Equal(t, int64(len("<&>\"outputByteLimit\"\u2028é")), term.OutputTotal(), "the other members are unchanged")
 	}
 	for _, limit := range []string{"18446744073709551616", "-1", "-9223372036854775809", "1.5", "1e30", `"7"`} {
 		_, err := create(limit)

@@ -1,6 +1,6 @@
 package acpsdk
 
-// The cut is exact, held against what encoding/json makes.
+// suffixThatFits is exact, compared with encoding/json.
 
 import (
 	"encoding/json"
@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLastThatFits(t *testing.T) {
+func TestSuffixThatFits(t *testing.T) {
 	const text = "a\x00\x1f\x7f\"\\/\b\f\n\r\t<>&é\u2028\u2029終\uFFFD😀z" // each kind of escape
-	for room := -1; room < 100; room++ {
+	for limit := -1; limit < 100; limit++ {
 		want := text
-		for len(want) > 0 && encodedLength(want) > room {
+		for len(want) > 0 && encodedLength(want) > limit {
 			_, size := utf8.DecodeRuneInString(want)
 			want = want[size:]
 		}
-		require.Equal(t, want, lastThatFits(text, room), room)
+		require.Equal(t, want, suffixThatFits(text, limit), limit)
 	}
 }
 
@@ -31,7 +31,7 @@ func TestEncodedSize(t *testing.T) {
 	require.Equal(t, encodedLength("\xff"), encodedSize(utf8.RuneError, 1))
 }
 
-// encodedLength is how long a text is between the quotes of a JSON string.
+// encodedLength returns the length of a text between the quotes of a JSON string.
 func encodedLength(text string) int {
 	encoded, _ := json.Marshal(text)
 	return len(encoded) - len(`""`)

@@ -1,26 +1,25 @@
 package acpsdk
 
-// How much output goes into a line. It counts what encoding/json makes of a text, with which the SDK encodes.
+// How much output fits a line, encoded by encoding/json as the SDK does.
 
 import "unicode/utf8"
 
 const (
-	// longestLine is how long a line the SDK reads, its end included; a longer one ends its connection.
-	longestLine = 10 << 20
-	// frameBytes are left for what stands around an output: the request's id, which is the agent's, and the exit
-	// status.
-	frameBytes = 4 << 10
-	// longestEscape is \u0000.
-	longestEscape = 6
+	// maxSDKLine is the longest line that the SDK reads, newline included; a longer one closes its connection.
+	maxSDKLine = 10 << 20
+	// envelopeBytes are reserved for the rest of a response: the agent's request id and the exit status.
+	envelopeBytes = 4 << 10
+	// maxEncodedByte is the length of \u0000.
+	maxEncodedByte = 6
 )
 
-// room is how many bytes of a line there are for an output, or an error.
-func (t *Terminals) room() int { return t.options.maxLineBytes() - frameBytes }
+// maxEncoded is the number of bytes in a line for an output or an error.
+func (t *Terminals) maxEncoded() int { return t.options.maxLineBytes() - envelopeBytes }
 
-// lastThatFits is the longest end of a text, in whole characters, that takes at most room bytes between the quotes of a
-// JSON string.
-func lastThatFits(text string, room int) string {
-	if len(text) <= room/longestEscape {
+// suffixThatFits returns the longest suffix of a text, in whole characters, whose encoding takes at most limit bytes
+// between the quotes of a JSON string.
+func suffixThatFits(text string, limit int) string {
+	if len(text) <= limit/maxEncodedByte {
 		return text
 	}
 	at := len(text)
@@ -29,7 +28,7 @@ func lastThatFits(text string, room int) string {
 		if c >= utf8.RuneSelf {
 			c, size = utf8.DecodeLastRuneInString(text[:at])
 		}
-		if room -= encodedSize(c, size); room < 0 {
+		if limit -= encodedSize(c, size); limit < 0 {
 			break
 		}
 		at -= size
@@ -37,20 +36,20 @@ func lastThatFits(text string, room int) string {
 	return text[at:]
 }
 
-// encodedSize is how many bytes a character of this many becomes in a JSON string.
+// encodedSize returns the length in a JSON string of a character with this size in UTF-8.
 func encodedSize(c rune, size int) int {
 	switch c {
 	case '"', '\\', '\b', '\f', '\n', '\r', '\t':
 		return 2
 	case '<', '>', '&', '\u2028', '\u2029':
-		return longestEscape
+		return maxEncodedByte
 	case utf8.RuneError:
-		if size == 1 { // a byte that is part of no character
-			return longestEscape
+		if size == 1 { // an invalid byte
+			return maxEncodedByte
 		}
 	}
 	if c < ' ' {
-		return longestEscape
+		return maxEncodedByte
 	}
 	return size
 }

@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// The agent's reader takes 10 MiB, to the byte, and ends its connection over a longer line.
+// The agent closes its connection after a line of more than 10 MiB.
 
 import (
 	"fmt"
@@ -13,20 +13,20 @@ import (
 )
 
 func TestOutputOverTheLine(t *testing.T) {
-	const sdks = 10 << 20 // what the SDK reads of a line
+	const sdkLimit = 10 << 20 // of a line
 	for name, of := range map[string]struct {
 		text  string
 		limit int // of a line
 	}{
-		"control characters": {"\x01", sdks},
+		"control characters": {"\x01", sdkLimit},
 		"CJK":                {"終端", 1 << 20},
-		"what HTML has":      {"<é>", 1 << 20},
-		"one that fits":      {"x", sdks},
+		"escaped for HTML":   {"<é>", 1 << 20},
+		"output that fits":   {"x", sdkLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, options := of.text, &acpsdk.Options{MaxLineBytes: of.limit}
-			if of.limit == sdks {
-				options = nil // it is the default
+			if of.limit == sdkLimit {
+				options = nil // the default
 			}
 			times := of.limit / 2 * 3 / len(text) // more than fits, and less than OutputByteLimit
 			if text == "x" {
@@ -44,18 +44,29 @@ func TestOutputOverTheLine(t *testing.T) {
 			require.True(t, utf8.ValidString(out.Output))
 			require.True(t, strings.HasSuffix(whole, out.Output))
 			require.Equal(t, out.Truncated, len(out.Output) < len(whole))
-			require.LessOrEqual(t, c.longestLine(), of.limit)
-			require.Greater(t, c.longestLine(), of.limit-4<<10, "more would have gone in")
-			c.output(id) // the connection lives
+			require.LessOrEqual(t, int(c.longestLine.Load()), of.limit)
+			require.Greater(t, int(c.longestLine.Load()), of.limit-4<<10, "the output is as long as fits")
+			c.output(id) // the connection is open
 		})
 	}
 }
 
-func TestMaxLineBytes(t *testing.T) {
-	c := converse(t, settings{terminals: &acpsdk.Options{MaxLineBytes: 4<<10 + 10}})
-	id, _ := c.create(request("print", "ab\x01é\n<"))
-	c.wait(id)
-	out := c.output(id)
-	require.Equal(t, "é\n<", out.Output) // which take 2, 2 and 6 bytes there
-	require.True(t, out.Truncated)
+func TestShortenedOutput(t *testing.T) {
+	for _, test := range []struct {
+		limit       *int
+		options     *acpsdk.Options
+		printed, is string
+	}{
+		{new(4), nil, "aé✓", "✓"},
+		{nil, &acpsdk.Options{MaxLineBytes: 4<<10 + 10}, "ab\x01é\n<", "é\n<"}, // 2, 2 and 6 bytes when encoded
+	} {
+		c := converse(t, settings{terminals: test.options})
+		req := request("print", test.printed)
+		req.OutputByteLimit = test.limit
+		id, _ := c.create(req)
+		c.wait(id)
+		out := c.output(id)
+		require.Equal(t, test.is, out.Output)
+		require.True(t, out.Truncated)
+	}
 }

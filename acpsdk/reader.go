@@ -1,7 +1,7 @@
 package acpsdk
 
-// What the agent sends, before the SDK reads it. The SDK's type for a create has an int where the protocol has 64 bits
-// without a sign, and a number that does not go into it fails before the client is asked.
+// NewReader, which lowers output limits. The SDK's outputByteLimit is an int, the protocol's an unsigned 64-bit
+// integer, and the SDK answers a number that overflows with an error.
 
 import (
 	"bufio"
@@ -15,26 +15,25 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewReader returns a reader of what the agent writes, for acp.NewClientSideConnection. In a terminal/create, an
-// outputByteLimit that is too high for int becomes the highest int; a manager lowers both to
-// acpterm.Options.MaxOutputByteLimit. Everything else passes as it is. Without such a reader the SDK answers such
-// a create -32602.
+// NewReader returns a reader of the agent's output for acp.NewClientSideConnection. In a terminal/create it lowers an
+// outputByteLimit above int to the highest int, which a manager lowers further to acpterm.Options.MaxOutputByteLimit.
+// Everything else is unchanged. Without it the SDK answers such a create with -32602.
 //
-// It is for one goroutine, and reads ahead of what it is asked for.
+// The reader is buffered, and must not be used concurrently.
 func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }
 
 func newReader(agentOutput io.Reader) *reader {
-	return &reader{from: bufio.NewReaderSize(agentOutput, 64<<10), received: func([]byte) {}}
+	return &reader{from: bufio.NewReaderSize(agentOutput, 64<<10), onLine: func([]byte) {}}
 }
 
 type reader struct {
-	from     *bufio.Reader
-	received func(line []byte) // is called with each line before it is read from here
+	from   *bufio.Reader
+	onLine func(line []byte) // called with each line before Read returns it
 
-	line []byte // is used for each line anew
-	rest []byte // what was read and not returned yet
-	long bool   // in the middle of a line that the SDK will not read
-	err  error  // what comes after rest
+	line []byte // the buffer of the current line
+	rest []byte // the part of it that Read has not returned
+	long bool   // the current line is longer than the SDK reads
+	err  error  // for Read, after rest
 }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -49,14 +48,14 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line, or a part of one that is too long.
+// next reads a line, or a part of a long one.
 func (r *reader) next() {
 	r.line = r.line[:0]
 	for {
 		piece, err := r.from.ReadSlice('\n')
 		r.line = append(r.line, piece...)
 		if errors.Is(err, bufio.ErrBufferFull) {
-			if r.long = r.long || len(r.line) >= longestLine; r.long {
+			if r.long = r.long || len(r.line) >= maxSDKLine; r.long {
 				r.rest = r.line
 				return
 			}
@@ -64,7 +63,7 @@ func (r *reader) next() {
 		}
 		r.err = err
 		if r.rest = r.line; !r.long {
-			r.received(r.line)
+			r.onLine(r.line)
 			r.rest = lowerLimit(r.line)
 		}
 		r.long = false
@@ -72,7 +71,7 @@ func (r *reader) next() {
 	}
 }
 
-// lowerLimit is a line in which the limit of a create goes into int.
+// lowerLimit returns the line with the limit of a create lowered to int.
 func lowerLimit(line []byte) []byte {
 	const field = "outputByteLimit"
 	if !bytes.Contains(line, []byte(`"`+field+`"`)) {
@@ -93,11 +92,11 @@ func lowerLimit(line []byte) []byte {
 	return encode(message)
 }
 
-// encode encodes an object whose members are encoded already.
+// encode encodes an object of encoded members.
 func encode(members map[string]json.RawMessage) []byte {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
-	encoder.SetEscapeHTML(false) // else it may grow
+	encoder.SetEscapeHTML(false) // which could make the line longer
 	encoder.Encode(members)
 	return encoded.Bytes()
 }

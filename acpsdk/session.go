@@ -1,7 +1,7 @@
 package acpsdk
 
-// Sessions that the agent makes. The SDK returns an answer to its caller and serves the agent's next request
-// concurrently, so the answer to session/new is looked at before the SDK reads it.
+// Options.NewSession. The SDK serves the agent's next request concurrently with returning an answer to its caller, so
+// the answer to session/new is read before the SDK reads it.
 
 import (
 	"bytes"
@@ -15,27 +15,26 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Session is a session that the agent has made.
+// Session is a session that the agent has created.
 type Session struct {
-	// ID is the id for Manager.OpenSession: Options.SessionPrefix and the id that the agent chose.
+	// ID is the id for Manager.OpenSession: Options.SessionPrefix and the agent's id.
 	ID acpterm.SessionID
-	// Cwd and AdditionalDirectories are what the client asked for in session/new or session/fork.
+	// Cwd and AdditionalDirectories are from the client's session/new or session/fork.
 	Cwd                   string
 	AdditionalDirectories []string
 }
 
 // Connect is acp.NewClientSideConnection for the client that embeds the Terminals: toAgent is the agent's standard
-// input and fromAgent its standard output. It calls Options.NewSession for the agent's sessions, and reads through
-// NewReader.
+// input and fromAgent its standard output. It reads through NewReader, and calls Options.NewSession.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
 		return acp.NewClientSideConnection(client, toAgent, fromAgent)
 	}
-	s := &sessions{prefix: t.options.SessionPrefix, hook: t.options.NewSession, asked: make(map[float64]Session)}
+	s := &sessions{prefix: t.options.SessionPrefix, hook: t.options.NewSession, pending: make(map[float64]Session)}
 	r := newReader(fromAgent)
 	if s.hook != nil {
 		toAgent = &writer{toAgent, s}
-		r.received = s.answer
+		r.onLine = s.readAnswer
 	}
 	return acp.NewClientSideConnection(client, toAgent, r)
 }
@@ -45,24 +44,24 @@ type sessions struct {
 	prefix acpterm.SessionID
 	hook   func(Session)
 
-	mu    sync.Mutex
-	asked map[float64]Session // requests without an answer, by their ids; an id may be written as 1 and as 1.0
+	mu      sync.Mutex
+	pending map[float64]Session // by the request's id, as a number: 1.0 answers 1
 }
 
-// writer is what the SDK writes to.
+// writer records the SDK's requests for sessions.
 type writer struct {
 	to       io.Writer
 	sessions *sessions
 }
 
-// Write writes a line: the SDK writes each with one call.
+// Write writes a line. The SDK writes each line with one call.
 func (w *writer) Write(line []byte) (int, error) {
-	w.sessions.request(line)
+	w.sessions.readRequest(line)
 	return w.to.Write(line)
 }
 
-// request looks at a line that is about to be sent.
-func (s *sessions) request(line []byte) {
+// readRequest reads a line that is about to be sent.
+func (s *sessions) readRequest(line []byte) {
 	if !bytes.Contains(line, []byte(`"session/`)) {
 		return
 	}
@@ -80,12 +79,12 @@ func (s *sessions) request(line []byte) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked[*m.ID] = Session{Cwd: m.Params.Cwd, AdditionalDirectories: m.Params.AdditionalDirectories}
+	s.pending[*m.ID] = Session{Cwd: m.Params.Cwd, AdditionalDirectories: m.Params.AdditionalDirectories}
 }
 
-// answer looks at a line that was received.
-func (s *sessions) answer(line []byte) {
-	session, ok := s.answered(line)
+// readAnswer reads a line that was received, and calls the hook if it creates a session.
+func (s *sessions) readAnswer(line []byte) {
+	session, ok := s.created(line)
 	if !ok {
 		return
 	}
@@ -97,11 +96,11 @@ func (s *sessions) answer(line []byte) {
 	s.hook(session)
 }
 
-// answered returns the session that a line is the answer for.
-func (s *sessions) answered(line []byte) (_ Session, ok bool) {
+// created returns the session that a line creates.
+func (s *sessions) created(line []byte) (_ Session, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.asked) == 0 {
+	if len(s.pending) == 0 {
 		return Session{}, false
 	}
 	var m struct {
@@ -113,8 +112,8 @@ func (s *sessions) answered(line []byte) (_ Session, ok bool) {
 	if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method != "" {
 		return Session{}, false
 	}
-	session, ok := s.asked[*m.ID]
-	delete(s.asked, *m.ID)
+	session, ok := s.pending[*m.ID]
+	delete(s.pending, *m.ID)
 	var result struct {
 		SessionID acpterm.SessionID `json:"sessionId"`
 	}

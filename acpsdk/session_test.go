@@ -1,13 +1,12 @@
 package acpsdk_test
 
-// A session is open for the first request that the agent sends in it.
+// Options.NewSession is called before the agent's first request in a session.
 
 import (
 	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -18,36 +17,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rawAgent is an agent's end of a connection to a client with terminals, as lines.
+// rawAgent is an agent's end of a connection to a client, as lines.
 type rawAgent struct {
-	t    testing.TB
-	in   *bufio.Scanner
-	out  io.Writer
-	conn *acp.ClientSideConnection // the client's end
+	t       testing.TB
+	manager *acpterm.Manager
+	in      *bufio.Scanner
+	out     io.Writer
+	conn    *acp.ClientSideConnection // the client's end
 }
 
 // connectRaw connects a client whose manager requires sessions and runs "x".
-func connectRaw(t *testing.T, options func(*acpterm.Manager) *acpsdk.Options) (*rawAgent, *acpterm.Manager) {
-	m := acptermtest.NewManager(t, &acpterm.Options{
-		RequireSessions: true, Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)},
-	})
+func connectRaw(t *testing.T, options *acpsdk.Options) *rawAgent {
 	w := newWires()
-	c := &client{Terminals: acpsdk.New(m, options(m))}
-	conn := c.Connect(&quietClient{Terminals: c.Terminals}, w.toAgent, w.fromAgent)
-	conn.SetLogger(slog.New(slog.DiscardHandler))
-	t.Cleanup(func() {
-		w.toClient.Close()
-		w.fromClient.Close()
-		<-conn.Done()
-		require.NoError(t, c.CloseTerminals())
-	})
-	return &rawAgent{t: t, in: bufio.NewScanner(w.fromClient), out: w.toClient, conn: conn}, m
-}
-
-// quietClient is a client that tells the test nothing.
-type quietClient struct {
-	*acpsdk.Terminals
-	noFiles
+	m, _, conn := connectClient(t, settings{terminals: options, manager: acpterm.Options{
+		RequireSessions: true, Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)},
+	}}, w)
+	return &rawAgent{t: t, manager: m, in: bufio.NewScanner(w.fromClient), out: w.toClient, conn: conn}
 }
 
 // read returns the client's next message.
@@ -63,7 +48,7 @@ func (a *rawAgent) read() (m struct {
 	return m
 }
 
-// write sends lines, all at once.
+// write sends lines with one write.
 func (a *rawAgent) write(lines ...string) {
 	a.t.Helper()
 	_, err := io.WriteString(a.out, strings.Join(lines, "\n")+"\n")
@@ -79,7 +64,7 @@ func sessionLine(id json.RawMessage, session string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":%q}}`, id, session)
 }
 
-// newSession has the client make a session, and returns when the agent has the request.
+// newSession makes the client send session/new, and returns the id of the request.
 func (a *rawAgent) newSession(cwd string) (id json.RawMessage, result <-chan error) {
 	done := make(chan error, 1)
 	go func() {
@@ -91,43 +76,35 @@ func (a *rawAgent) newSession(cwd string) (id json.RawMessage, result <-chan err
 	return m.ID, done
 }
 
-// opening are options that open each session.
-func opening(m *acpterm.Manager) *acpsdk.Options {
-	return &acpsdk.Options{NewSession: func(s acpsdk.Session) { m.OpenSession(s.ID, nil) }}
-}
-
 // A create that is sent together with the answer to session/new is never refused.
 func TestCreateRightAfterTheSession(t *testing.T) {
-	a, _ := connectRaw(t, opening)
-	refused := 0
+	var a *rawAgent
+	a = connectRaw(t, &acpsdk.Options{NewSession: func(s acpsdk.Session) { a.manager.OpenSession(s.ID, nil) }})
 	for i := range 200 {
 		session := fmt.Sprint("session-", i)
 		id, done := a.newSession("/")
 		a.write(sessionLine(id, session), createLine(session))
 		created := a.read()
 		require.JSONEq(t, `"create"`, string(created.ID))
-		if created.Error != nil {
-			refused++
-		}
+		require.Nil(t, created.Error)
 		require.NoError(t, <-done)
 	}
-	require.Zero(t, refused)
 }
 
-// Each answer is for its own request, and what is no answer opens nothing.
-func TestSessionsAreThoseThatWereAskedFor(t *testing.T) {
+// An answer creates the session of its own request; other messages create none.
+func TestSessionsOfAnswers(t *testing.T) {
 	var sessions []acpsdk.Session
-	a, _ := connectRaw(t, func(*acpterm.Manager) *acpsdk.Options {
-		return &acpsdk.Options{SessionPrefix: "p/", NewSession: func(s acpsdk.Session) { sessions = append(sessions, s) }}
+	a := connectRaw(t, &acpsdk.Options{
+		SessionPrefix: "p/", NewSession: func(s acpsdk.Session) { sessions = append(sessions, s) },
 	})
 	one, oneDone := a.newSession("/one")
 	two, twoDone := a.newSession("/two")
 	a.write(
 		`{"jsonrpc":"2.0","method":"_x","id":`+string(one)+`,"result":{"sessionId":"a request"}}`,
 		`{"jsonrpc":"2.0","id":"`+string(one)+`","result":{"sessionId":"a string for an id"}}`,
-		`{"jsonrpc":"2.0","id":77,"result":{"sessionId":"nobody asked"}}`,
+		`{"jsonrpc":"2.0","id":77,"result":{"sessionId":"no request"}}`,
 		sessionLine(two, "2"), sessionLine(json.RawMessage(string(one)+".0"), "1"), sessionLine(one, "again"))
-	a.read() // that there is no method _x
+	a.read() // the error for _x
 	require.NoError(t, <-oneDone)
 	require.NoError(t, <-twoDone)
 	require.Equal(t, []acpsdk.Session{{ID: "p/2", Cwd: "/two"}, {ID: "p/1", Cwd: "/one"}}, sessions)
@@ -153,24 +130,20 @@ func TestSessionsAreThoseThatWereAskedFor(t *testing.T) {
 	require.Equal(t, acpsdk.Session{ID: "p/4", Cwd: "/fork", AdditionalDirectories: []string{"/more"}}, sessions[2])
 }
 
-// A session that the hook did not open has no terminals, and nothing else depends on it.
+// A session that the hook did not open has no terminals until it is open.
 func TestSessionThatIsNotOpened(t *testing.T) {
-	for name, options := range map[string]func(*acpterm.Manager) *acpsdk.Options{
-		"no hook": func(*acpterm.Manager) *acpsdk.Options { return nil },
-		"opens nothing": func(*acpterm.Manager) *acpsdk.Options {
-			return &acpsdk.Options{NewSession: func(acpsdk.Session) {}}
-		},
-		"a hook's panic": func(*acpterm.Manager) *acpsdk.Options {
-			return &acpsdk.Options{NewSession: func(acpsdk.Session) { panic("oh") }}
-		},
+	for name, options := range map[string]*acpsdk.Options{
+		"no hook":    nil,
+		"idle hook":  {NewSession: func(acpsdk.Session) {}},
+		"hook panic": {NewSession: func(acpsdk.Session) { panic("oh") }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, m := connectRaw(t, options)
+			a := connectRaw(t, options)
 			id, done := a.newSession("/")
 			a.write(sessionLine(id, "s"), createLine("s"))
 			require.Equal(t, acpterm.CodeResourceNotFound, a.read().Error.Code)
 			require.NoError(t, <-done)
-			require.NoError(t, m.OpenSession("s", nil))
+			require.NoError(t, a.manager.OpenSession("s", nil))
 			a.write(createLine("s"))
 			require.Nil(t, a.read().Error)
 		})

@@ -1,7 +1,6 @@
 package acpsdk
 
-// The five methods between the SDK's types and a Handler of acpterm's, and their common end. A request goes to the
-// handler as the JSON that it was, so that what is wrong with it is found where it always is.
+// Terminals: the five methods. Each passes its request as JSON to an acpterm.Handler, which validates it.
 
 import (
 	"cmp"
@@ -12,42 +11,41 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Options configure Terminals. The zero value, and nil in its place, is good.
+// Options configure Terminals. A nil pointer means the zero value.
 type Options struct {
-	// Created is called with each terminal that the agent creates, before the agent gets its id: the place from which
-	// to show live output, with Terminal.Follow in a goroutine. It is called concurrently for several; only that create
-	// waits for it to return. Nil: nothing is called.
+	// Created is called with each terminal that the agent creates, before the agent receives its id, for example to
+	// show live output with Terminal.Follow in a goroutine. Calls may be concurrent, and each blocks only its own
+	// create. Nil: nothing is called.
 	Created func(*acpterm.Terminal)
 
-	// NewSession is called when the agent has answered session/new or session/fork, before anything is read that the
-	// agent sent after that: the place for Manager.OpenSession, so that the session is open for the agent's first
-	// create. What the agent sends waits for it to return. A session that is not opened here has no terminals where
-	// acpterm.Options.RequireSessions is set. It is called for a connection that Connect made. For session/load and
-	// session/resume the id is known before: open the session before the call. Nil: nothing is called.
+	// NewSession is called after the agent's answer to session/new or session/fork, and before the agent's next message
+	// is read, which waits for it to return. It is for Manager.OpenSession: with acpterm.Options.RequireSessions a
+	// session that is not open has no terminals. It is called for connections that Connect made. For session/load and
+	// session/resume open the session before the call, since its id is known. Nil: nothing is called.
 	NewSession func(Session)
 
-	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it keeps connections that share a manager out of each
-	// other's sessions.
+	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it separates the sessions of connections that share a
+	// manager.
 	SessionPrefix acpterm.SessionID
 
-	// MaxLineBytes is how long a line the agent reads, its end included. Output that would make a longer one loses
-	// its beginning; 4 KiB are left for what stands around it. 0: 10 MiB, as agents made with the SDK do.
+	// MaxLineBytes is the longest line that the agent reads, newline included. Output that would make a line longer
+	// loses its beginning; 4 KiB are reserved for the rest of the line. 0: 10 MiB, the limit of agents on the SDK.
 	MaxLineBytes int
 }
 
-func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, longestLine) }
+func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine) }
 
-// Terminals are the terminals of one connection, for a client's type to embed. New makes them. Nil, and the zero value,
-// are a client without terminals: the capability is false, and every method fails as not advertised.
+// Terminals are the terminals of one connection, for a client's type to embed. New makes them. A nil pointer and the
+// zero value are a client without terminals: the capability is false, and every method fails as not advertised.
 //
-// All methods may be called concurrently. The errors of the five that serve the agent are *acp.RequestError, which the
-// SDK sends as they are. In the data is acpterm's kind of what is wrong. They fail with the code
+// All methods may be called concurrently. The errors of the five ACP methods are *acp.RequestError, which the SDK sends
+// as they are, with acpterm's kind of error in the data. Their codes are
 //
 //   - -32602 for a request that is malformed or cannot be carried out, and for a command that the policy denies;
-//   - -32002 for a terminal that the session does not have, and a command that is not there;
+//   - -32002 for a terminal that the session does not have, and a command that is not found;
 //   - -32800 when ctx ends first, beyond a quota, and after CloseTerminals or the manager's Close;
 //   - -32601 without terminals;
-//   - -32603 for the rest: something withstood a kill, or the system refused.
+//   - -32603 for other errors: a process survived a kill, or a system call failed.
 //
 // The context bounds the request and never the command.
 type Terminals struct {
@@ -55,26 +53,26 @@ type Terminals struct {
 	options Options
 }
 
-// New returns the terminals of one connection, which m makes; nil options mean all defaults. A manager may serve many
-// connections.
+// New returns the terminals of one connection, created by m. A manager may serve many connections.
 func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
 	}
 	return &Terminals{
-		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: options.Created, SessionPrefix: options.SessionPrefix}),
+		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{
+			Created: options.Created, SessionPrefix: options.SessionPrefix,
+		}),
 		options: *options,
 	}
 }
 
-// TerminalCapability is what to tell the agent as ClientCapabilities.Terminal in the InitializeRequest: whether there
-// are terminals.
+// TerminalCapability is the value for ClientCapabilities.Terminal in the InitializeRequest.
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
 
-// CloseTerminals releases all that the agent has created and not released, and returns when the commands and what they
-// started are gone; its error joins those of the releases. Creates that are under way fail and leave nothing, and later
-// ones are refused. The SDK does not say that a connection has ended to the client that it serves: call it when the
-// agent is no longer to be talked to, and when the Done of the acp.ClientSideConnection is closed.
+// CloseTerminals releases every terminal of the connection and returns when their process trees have ended; its error
+// joins those of the releases. Pending creates fail and leave nothing, and later ones are refused. The SDK does not
+// notify the client of the connection's end: call it when the Done of the acp.ClientSideConnection is closed, and when
+// the client disconnects.
 func (t *Terminals) CloseTerminals() error {
 	if !t.TerminalCapability() {
 		return nil
@@ -82,8 +80,10 @@ func (t *Terminals) CloseTerminals() error {
 	return t.handler.Close()
 }
 
-// CreateTerminal starts a command and returns when it runs. When ctx ends before, nothing is left running.
-func (t *Terminals) CreateTerminal(ctx context.Context, req acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
+// CreateTerminal starts a command and returns when it runs. When ctx ends first, nothing is left running.
+func (t *Terminals) CreateTerminal(
+	ctx context.Context, req acp.CreateTerminalRequest,
+) (acp.CreateTerminalResponse, error) {
 	created, err := t.create(ctx, req)
 	if err != nil {
 		return acp.CreateTerminalResponse{}, err
@@ -91,26 +91,30 @@ func (t *Terminals) CreateTerminal(ctx context.Context, req acp.CreateTerminalRe
 	return acp.CreateTerminalResponse{TerminalId: string(created.TerminalID), Meta: metaOf(created.Meta)}, nil
 }
 
-func (t *Terminals) create(ctx context.Context, req acp.CreateTerminalRequest) (created acpterm.CreateTerminalResponse, err error) {
+func (t *Terminals) create(
+	ctx context.Context, req acp.CreateTerminalRequest,
+) (created acpterm.CreateTerminalResponse, err error) {
 	created, err = dispatch[acpterm.CreateTerminalResponse](ctx, t, acpterm.MethodCreate, req.SessionId, req)
 	if err != nil || ctx.Err() == nil {
 		return created, err
 	}
-	// It was cancelled when the command ran already: the agent does not get the terminal's id.
+	// The request was cancelled after the start, so the agent does not receive the terminal's id.
 	cancelled := t.requestError(&acpterm.Error{Op: "create", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)})
 	dispatch[acpterm.ReleaseTerminalResponse](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
 		acp.ReleaseTerminalRequest{SessionId: req.SessionId, TerminalId: string(created.TerminalID)})
 	return created, cancelled
 }
 
-// TerminalOutput returns the output so far and, once the command has ended, how it ended. Its encoding fits the line
-// that the agent reads.
-func (t *Terminals) TerminalOutput(ctx context.Context, req acp.TerminalOutputRequest) (acp.TerminalOutputResponse, error) {
+// TerminalOutput returns the output so far and, once the command has ended, its status. The output is shortened so that
+// the answer fits Options.MaxLineBytes.
+func (t *Terminals) TerminalOutput(
+	ctx context.Context, req acp.TerminalOutputRequest,
+) (acp.TerminalOutputResponse, error) {
 	out, err := dispatch[acpterm.TerminalOutputResponse](ctx, t, acpterm.MethodOutput, req.SessionId, req)
 	if err != nil {
 		return acp.TerminalOutputResponse{}, err
 	}
-	text := lastThatFits(out.Output, t.room())
+	text := suffixThatFits(out.Output, t.maxEncoded())
 	answer := acp.TerminalOutputResponse{
 		Output: text, Truncated: out.Truncated || len(text) < len(out.Output), Meta: metaOf(out.Meta),
 	}
@@ -121,9 +125,11 @@ func (t *Terminals) TerminalOutput(ctx context.Context, req acp.TerminalOutputRe
 	return answer, nil
 }
 
-// WaitForTerminalExit returns when the command has ended, and how. In the status' meta, "endedBy" in "acpterm" says
-// what ended it.
-func (t *Terminals) WaitForTerminalExit(ctx context.Context, req acp.WaitForTerminalExitRequest) (acp.WaitForTerminalExitResponse, error) {
+// WaitForTerminalExit waits until the command has ended and returns its status. In the status' meta, "endedBy" in
+// "acpterm" says what ended it.
+func (t *Terminals) WaitForTerminalExit(
+	ctx context.Context, req acp.WaitForTerminalExitRequest,
+) (acp.WaitForTerminalExitResponse, error) {
 	status, err := dispatch[acpterm.WaitForTerminalExitResponse](ctx, t, acpterm.MethodWaitForExit, req.SessionId, req)
 	if err != nil {
 		return acp.WaitForTerminalExitResponse{}, err
@@ -131,22 +137,27 @@ func (t *Terminals) WaitForTerminalExit(ctx context.Context, req acp.WaitForTerm
 	return acp.WaitForTerminalExitResponse(exitStatusOf(acpterm.TerminalExitStatus(status))), nil
 }
 
-// KillTerminal ends the command and what it started, and returns when that is gone. The terminal stays. When ctx ends
-// first, it goes on.
-func (t *Terminals) KillTerminal(ctx context.Context, req acp.KillTerminalRequest) (acp.KillTerminalResponse, error) {
+// KillTerminal ends the command's process tree and returns when it has ended. The terminal's output can still be read.
+// The end of ctx does not stop the kill.
+func (t *Terminals) KillTerminal(
+	ctx context.Context, req acp.KillTerminalRequest,
+) (acp.KillTerminalResponse, error) {
 	killed, err := dispatch[acpterm.KillTerminalResponse](ctx, t, acpterm.MethodKill, req.SessionId, req)
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is KillTerminal and forgets the terminal: its id is unknown from the first moment on, but to release
-// it again is no error.
-func (t *Terminals) ReleaseTerminal(ctx context.Context, req acp.ReleaseTerminalRequest) (acp.ReleaseTerminalResponse, error) {
+// ReleaseTerminal is KillTerminal and invalidates the terminal's id at once. A second release is not an error.
+func (t *Terminals) ReleaseTerminal(
+	ctx context.Context, req acp.ReleaseTerminalRequest,
+) (acp.ReleaseTerminalResponse, error) {
 	released, err := dispatch[acpterm.ReleaseTerminalResponse](ctx, t, acpterm.MethodRelease, req.SessionId, req)
 	return acp.ReleaseTerminalResponse{Meta: metaOf(released.Meta)}, err
 }
 
-// dispatch has the handler serve a request. The SDK reads an absent session as an empty one, which no agent has.
-func dispatch[Result any](ctx context.Context, t *Terminals, method string, session acp.SessionId, request any) (result Result, err error) {
+// dispatch passes a request to the handler. An empty session is refused here, since the SDK decodes an absent one so.
+func dispatch[Result any](
+	ctx context.Context, t *Terminals, method string, session acp.SessionId, request any,
+) (result Result, err error) {
 	if !t.TerminalCapability() {
 		return result, t.requestError(acpterm.ClientCapabilities{}.Require(method))
 	}
@@ -156,7 +167,7 @@ func dispatch[Result any](ctx context.Context, t *Terminals, method string, sess
 		})
 	}
 	params, err := json.Marshal(request)
-	if err != nil { // a meta of the embedder's own making: the SDK's come from JSON
+	if err != nil { // an embedder's own call: what the SDK decoded can be encoded
 		return result, t.requestError(&acpterm.Error{Op: method, Kind: acpterm.ErrInvalidParams, Err: err})
 	}
 	served, err := t.handler.Dispatch(ctx, method, params)
@@ -166,7 +177,7 @@ func dispatch[Result any](ctx context.Context, t *Terminals, method string, sess
 	return served.(Result), nil
 }
 
-// exitStatusOf is a status in the SDK's type, which leaves out what acpterm has as null.
+// exitStatusOf converts a status to the SDK's type, which omits null members.
 func exitStatusOf(status acpterm.TerminalExitStatus) acp.TerminalExitStatus {
 	converted := acp.TerminalExitStatus{Signal: status.Signal, Meta: metaOf(status.Meta)}
 	if status.ExitCode != nil {
@@ -175,7 +186,7 @@ func exitStatusOf(status acpterm.TerminalExitStatus) acp.TerminalExitStatus {
 	return converted
 }
 
-// metaOf is meta as the SDK has it.
+// metaOf converts meta to the SDK's type.
 func metaOf(meta acpterm.Meta) map[string]any {
 	if meta == nil {
 		return nil
@@ -183,7 +194,7 @@ func metaOf(meta acpterm.Meta) map[string]any {
 	converted := make(map[string]any, len(meta))
 	for name, value := range meta {
 		var decoded any
-		json.Unmarshal(value, &decoded) // it is JSON
+		json.Unmarshal(value, &decoded) // valid JSON from acpterm
 		converted[name] = decoded
 	}
 	return converted

@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// What the agent sees of its terminals, and what is left when it is gone.
+// The life of terminals, cancellation, and the end of the connection.
 
 import (
 	"context"
@@ -38,18 +38,7 @@ func TestLifeOfATerminal(t *testing.T) {
 	require.Equal(t, new(3), c.wait(id).ExitCode)
 }
 
-func TestLimit(t *testing.T) {
-	c := converse(t, settings{})
-	req := request("print", "aé✓")
-	req.OutputByteLimit = new(4)
-	id, _ := c.create(req)
-	c.wait(id)
-	out := c.output(id)
-	require.Equal(t, "✓", out.Output)
-	require.True(t, out.Truncated)
-}
-
-func TestKillEndsAWaitThatHeldUpNothing(t *testing.T) {
+func TestPendingWaitBlocksNothing(t *testing.T) {
 	c := converse(t, settings{})
 	id, term := c.create(request("sleep"))
 	awaitOutput(t, term)
@@ -58,7 +47,7 @@ func TestKillEndsAWaitThatHeldUpNothing(t *testing.T) {
 	c.wait(other)
 	require.Equal(t, "ready", strings.TrimSpace(c.output(id).Output))
 	require.Empty(t, ended)
-	require.Equal(t, acpterm.StateRunning, term.State()) // though the context of the request that created it has ended
+	require.Equal(t, acpterm.StateRunning, term.State()) // the context of its create has ended
 	_, err := c.KillTerminal(t.Context(), acp.KillTerminalRequest{SessionId: "s", TerminalId: id})
 	require.NoError(t, err)
 	status := <-ended
@@ -68,57 +57,58 @@ func TestKillEndsAWaitThatHeldUpNothing(t *testing.T) {
 	require.Equal(t, "ready", strings.TrimSpace(c.output(id).Output))
 }
 
+// requireCancelled requires that the request failed as cancelled at both ends.
+func (c *conversation) requireCancelled(err error) {
+	c.t.Helper()
+	requireError(c.t, err, acpterm.CodeRequestCancelled)
+	require.Equal(c.t, acpterm.ErrCancelled, requireError(c.t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
+}
+
 func TestCancelledWaitLeavesTheCommand(t *testing.T) {
 	c := converse(t, settings{})
 	id, term := c.create(request("sleep"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := c.beginWait(ctx, id)
 	cancel()
-	requireError(t, (<-ended).err, acpterm.CodeRequestCancelled) // which is the SDK's own
-	require.Equal(t, acpterm.ErrCancelled, requireError(t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
+	c.requireCancelled((<-ended).err)
 	require.Equal(t, acpterm.StateRunning, term.State())
 }
 
+// asking returns settings with which a create calls a function before it starts the command.
+func asking(approve func(context.Context)) settings {
+	return settings{manager: acpterm.Options{
+		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			return acpterm.Decision{Verdict: acpterm.Ask}
+		}),
+		Approve: func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
+			approve(ctx)
+			return acpterm.Answer{Approval: acpterm.Once}
+		},
+	}}
+}
+
 func TestCancelledCreateLeavesNothing(t *testing.T) {
-	t.Run("before the command runs", func(t *testing.T) {
-		asked := make(chan struct{})
-		c := converse(t, settings{manager: acpterm.Options{
-			Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-				return acpterm.Decision{Verdict: acpterm.Ask}
-			}),
-			Approve: func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
-				close(asked)
-				<-ctx.Done()
-				return acpterm.Answer{Approval: acpterm.Once}
-			},
-		}})
+	t.Run("before the start", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			<-asked
+		c := converse(t, asking(func(ctx context.Context) {
 			cancel()
-		}()
+			<-ctx.Done()
+		}))
 		_, err := c.CreateTerminal(ctx, request("sleep"))
-		requireError(t, err, acpterm.CodeRequestCancelled)
-		require.Equal(t, acpterm.ErrCancelled, requireError(t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
+		c.requireCancelled(err)
 		require.Empty(t, c.manager.Terminals())
 	})
-	t.Run("when it runs", func(t *testing.T) {
-		created, cancelled := make(chan *acpterm.Terminal, 1), make(chan struct{})
-		c := converse(t, settings{terminals: &acpsdk.Options{Created: func(term *acpterm.Terminal) {
-			created <- term
-			<-cancelled
-		}}})
+	t.Run("after the start", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
+		var c *conversation
 		var term *acpterm.Terminal
-		go func() {
-			term = <-created
+		c = converse(t, settings{terminals: &acpsdk.Options{Created: func(created *acpterm.Terminal) {
+			term = created
 			cancel()
 			<-(<-c.client.began).Done()
-			close(cancelled)
-		}()
+		}}})
 		_, err := c.CreateTerminal(ctx, request("sleep"))
-		requireError(t, err, acpterm.CodeRequestCancelled)
-		require.Equal(t, acpterm.ErrCancelled, requireError(t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
+		c.requireCancelled(err)
 		require.Empty(t, c.manager.Terminals())
 		require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	})
@@ -130,7 +120,7 @@ func TestCloseReleasesAll(t *testing.T) {
 	awaitOutput(t, term)
 	c.beginWait(t.Context(), id)
 	c.hangUp()
-	<-c.ended // with it the wait, not the command
+	<-c.ended // cancels the wait
 	require.Equal(t, acpterm.ErrCancelled, requireError(t, <-c.client.failed, acpterm.CodeRequestCancelled).Kind)
 	require.Equal(t, acpterm.StateRunning, term.State())
 
@@ -142,41 +132,35 @@ func TestCloseReleasesAll(t *testing.T) {
 	require.NoError(t, c.client.CloseTerminals())
 }
 
-// A create that is under way when its client closes is ended and waited for.
+// CloseTerminals cancels a pending create and waits for it.
 func TestCloseWaitsForCreates(t *testing.T) {
-	asked, closed := make(chan struct{}), make(chan error, 1)
-	var early bool
-	c := converse(t, settings{manager: acpterm.Options{
-		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-			return acpterm.Decision{Verdict: acpterm.Ask}
-		}),
-		Approve: func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
-			close(asked)
-			<-ctx.Done()
-			for deadline := time.Now().Add(50 * time.Millisecond); !early && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-				early = len(closed) > 0
-			}
-			return acpterm.Answer{Approval: acpterm.Once}
-		},
-	}})
+	asked, closed := make(chan struct{}), make(chan struct{})
+	early := false
+	c := converse(t, asking(func(ctx context.Context) {
+		close(asked)
+		<-ctx.Done()
+		select {
+		case <-closed:
+			early = true
+		case <-time.After(50 * time.Millisecond):
+		}
+	}))
 	created := make(chan error, 1)
 	go func() {
 		_, err := c.CreateTerminal(t.Context(), request("sleep"))
 		created <- err
 	}()
 	<-asked
-	closed <- c.client.CloseTerminals()
-	require.NoError(t, <-closed)
+	require.NoError(t, c.client.CloseTerminals())
+	close(closed)
 	require.Equal(t, acpterm.ErrClosing, requireError(t, <-created, acpterm.CodeRequestCancelled).Kind)
 	require.False(t, early)
 	require.Empty(t, c.manager.Terminals())
 }
 
 func TestCapability(t *testing.T) {
-	for name, none := range map[string]bool{"terminals": false, "no terminals": true} {
-		t.Run(name, func(t *testing.T) {
-			require.Equal(t, !none, converse(t, settings{none: none}).told.Terminal)
-		})
+	for _, none := range []bool{false, true} {
+		require.Equal(t, !none, converse(t, settings{noTerminals: none}).capabilities.Terminal)
 	}
 	require.False(t, new(acpsdk.Terminals).TerminalCapability())
 	require.NoError(t, new(acpsdk.Terminals).CloseTerminals())

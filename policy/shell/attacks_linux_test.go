@@ -1,6 +1,6 @@
 package shell_test
 
-// Attacks through /proc, whose links mean something else to the host than to the command.
+// Attacks through links of /proc, whose targets differ between host and command.
 
 import "testing"
 

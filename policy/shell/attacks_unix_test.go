@@ -2,8 +2,8 @@
 
 package shell_test
 
-// Attacks on the policy. Each line is first given to a real shell without a policy, to see that it does harm, and then
-// to a manager with the policy, which has to refuse it.
+// Attacks on the policy. Each line first runs in a real shell without a policy, and must do harm; a manager with the
+// policy must deny it.
 
 import (
 	"context"
@@ -21,23 +21,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attack is a request that must not run. In its texts {root}, {outside}, {evil}, {bin} and {dir} are directories of a
-// battlefield.
+// attack is a request that must be denied. {root}, {outside}, {evil}, {bin} and {dir} in its texts are directories of a
+// fixture.
 type attack struct {
 	name, line string
 	args       []string // the request's; line is then a program
 	env        []acpterm.EnvVariable
 	options    *shell.Options
 	// rules decide about the programs; nil: usualRules.
-	rules func(testing.TB, battlefield) acpterm.Policy
-	// hostDir is the directory that the host is in.
+	rules func(testing.TB, fixture) acpterm.Policy
+	// hostDir is the host's working directory.
 	hostDir string
-	// bash says that the harm is done where /bin/sh is bash.
+	// bash says that only bash does the harm.
 	bash bool
 }
 
-// battlefield is a session's root with a git that the rules allow, and what must stay out of reach.
-type battlefield struct {
+// fixture is a session's root, a git that the rules allow, and files and programs outside of the root.
+type fixture struct {
 	dir      string
 	replacer *strings.Replacer
 	env      []string // of the host
@@ -45,18 +45,18 @@ type battlefield struct {
 
 const secretText = "nothing for the agent"
 
-func newBattlefield(t testing.TB) battlefield {
+func newFixture(t testing.TB) fixture {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, name := range []string{"bin", "evil", "home", "root/sub/sub", "root/.git", "outside/deep", "outside/.git"} {
 		require.NoError(t, os.MkdirAll(at(name), 0o700))
 	}
-	b := battlefield{dir: dir, env: []string{"PATH=" + at("bin") + ":/usr/bin:/bin", "HOME=" + at("home"), "GUARD=1"}}
+	b := fixture{dir: dir, env: []string{"PATH=" + at("bin") + ":/usr/bin:/bin", "HOME=" + at("home"), "GUARD=1"}}
 	b.replacer = strings.NewReplacer("{dir}", dir, "{root}", at("root"), "{outside}", at("outside"),
 		"{evil}", at("evil"), "{bin}", at("bin"))
 	for name, text := range map[string]string{
-		// git runs its pager, from the environment or from its configuration, and does harm without its guard.
+		// git runs a pager from the environment or its configuration, and does harm without GUARD=1.
 		"bin/git": `#!/bin/sh
 pager=${GIT_PAGER-$(/bin/cat .git/config)}
 [ -z "$pager" ] || "$pager"
@@ -83,8 +83,8 @@ pager=${GIT_PAGER-$(/bin/cat .git/config)}
 	return b
 }
 
-// programs allows some; git in the root only.
-func programs(t testing.TB, b battlefield) acpterm.Policy {
+// programs allows some programs, and git in the root only.
+func programs(t testing.TB, b fixture) acpterm.Policy {
 	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "git", Verdict: acpterm.Allow, Program: "git", Dir: filepath.Join(b.dir, "root")},
 	}}
@@ -96,12 +96,12 @@ func programs(t testing.TB, b battlefield) acpterm.Policy {
 	return compiled
 }
 
-func usualRules(t testing.TB, b battlefield) acpterm.Policy {
+func usualRules(t testing.TB, b fixture) acpterm.Policy {
 	return acpterm.Policies{programs(t, b), policy.DenyVariables(policy.DangerousVariables()...)}
 }
 
-// guarded allows what has the guard's variable with its value.
-func guarded(testing.TB, battlefield) acpterm.Policy {
+// guarded allows programs with GUARD=1.
+func guarded(testing.TB, fixture) acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if slices.Contains(p.Command.Env, "GUARD=1") {
 			return acpterm.Decision{Verdict: acpterm.Allow, Rule: "guarded"}
@@ -110,20 +110,20 @@ func guarded(testing.TB, battlefield) acpterm.Policy {
 	})
 }
 
-// withSafeVariables is the guard that is recommended.
-func withSafeVariables(t testing.TB, b battlefield) acpterm.Policy {
+// withSafeVariables has the recommended policy for variables.
+func withSafeVariables(t testing.TB, b fixture) acpterm.Policy {
 	return acpterm.Policies{programs(t, b), policy.AllowVariables(append(policy.SafeVariables(), "MODE=test*")...)}
 }
 
-// confined allows what runs in the root.
-func confined(t testing.TB, b battlefield) acpterm.Policy {
+// confined allows programs in the root.
+func confined(t testing.TB, b fixture) acpterm.Policy {
 	confined, err := policy.ConfineDir(filepath.Join(b.dir, "root"))
 	require.NoError(t, err)
 	return confined
 }
 
-// notOutside denies git where it does harm.
-func notOutside(t testing.TB, b battlefield) acpterm.Policy {
+// notOutside denies git in a directory where it does harm.
+func notOutside(t testing.TB, b fixture) acpterm.Policy {
 	compiled, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
 		{Name: "not here", Verdict: acpterm.Deny, Program: "git", Dir: filepath.Join(b.dir, "outside")},
 	}}.Compile(b.env)
@@ -131,16 +131,16 @@ func notOutside(t testing.TB, b battlefield) acpterm.Policy {
 	return compiled
 }
 
-func noGit(testing.TB, battlefield) acpterm.Policy { return policy.DenyVariables("GIT_*") }
+func noGit(testing.TB, fixture) acpterm.Policy { return policy.DenyVariables("GIT_*") }
 
 var allowAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 	return acpterm.Decision{Verdict: acpterm.Allow}
 })
 
-func anything(testing.TB, battlefield) acpterm.Policy { return allowAll }
+func anything(testing.TB, fixture) acpterm.Policy { return allowAll }
 
 // harmed reports whether something outside of the root was written, an evil program ran, or the secret was shown.
-func (b battlefield) harmed(output string) bool {
+func (b fixture) harmed(output string) bool {
 	for _, name := range []string{"owned", "outside/owned"} {
 		if _, err := os.Stat(filepath.Join(b.dir, name)); err == nil {
 			return true
@@ -149,8 +149,8 @@ func (b battlefield) harmed(output string) bool {
 	return strings.Contains(output, secretText)
 }
 
-// runUnguarded runs an attack as a client without a policy would.
-func (b battlefield) runUnguarded(t testing.TB, a attack) (output string) {
+// runUnguarded runs an attack without a policy.
+func (b fixture) runUnguarded(t testing.TB, a attack) (output string) {
 	t.Helper()
 	sh := "/bin/sh"
 	if a.bash {
@@ -168,12 +168,12 @@ func (b battlefield) runUnguarded(t testing.TB, a attack) (output string) {
 	for _, v := range a.env {
 		cmd.Env = append(cmd.Env, v.Name+"="+b.replacer.Replace(v.Value))
 	}
-	text, _ := cmd.CombinedOutput() // some fail after the harm is done
+	text, _ := cmd.CombinedOutput() // some fail after the harm
 	return string(text)
 }
 
-// runGuarded asks a manager with the policy to run it.
-func (b battlefield) runGuarded(t testing.TB, a attack) (output string, err error) {
+// runGuarded runs an attack with the policy.
+func (b fixture) runGuarded(t testing.TB, a attack) (output string, err error) {
 	rules := usualRules
 	if a.rules != nil {
 		rules = a.rules
@@ -200,14 +200,14 @@ func (b battlefield) runGuarded(t testing.TB, a attack) (output string, err erro
 func checkAttacks(t *testing.T, attacks []attack) {
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
-			b := newBattlefield(t)
+			b := newFixture(t)
 			if a.hostDir != "" {
 				t.Chdir(b.replacer.Replace(a.hostDir))
 			}
 			output := b.runUnguarded(t, a)
 			require.True(t, b.harmed(output), "%s does no harm: %s", a.line, output)
 
-			b = newBattlefield(t)
+			b = newFixture(t)
 			if a.hostDir != "" {
 				t.Chdir(b.replacer.Replace(a.hostDir))
 			}
@@ -241,7 +241,7 @@ func TestProgramsUnderOtherNames(t *testing.T) {
 	})
 }
 
-// With all that the options can allow.
+// All options are set.
 func TestProgramsThatALineHides(t *testing.T) {
 	all := &shell.Options{ReadFiles: true, WriteFiles: true, Kill: true, LoginShells: true}
 	var attacks []attack
@@ -278,7 +278,7 @@ func TestProgramsThatALineHides(t *testing.T) {
 		attacks = append(attacks, attack{name: line, line: line, options: all, bash: true})
 	}
 	for i := range attacks {
-		attacks[i].name = strconv.Itoa(i) // the test's directories have its name, which the shell reads again
+		attacks[i].name = strconv.Itoa(i) // a test's directories have its name, which the shell would parse
 	}
 	checkAttacks(t, attacks)
 }
@@ -328,7 +328,7 @@ func TestVariablesOfALine(t *testing.T) {
 	})
 }
 
-// What a request must not set where a line is read, and what the embedder must not.
+// The variables that neither a request nor the embedder may set for a line.
 func TestEnvironmentOfALine(t *testing.T) {
 	requests := []acpterm.CreateTerminalRequest{
 		{Command: "git log | cat"},
@@ -346,7 +346,7 @@ func TestEnvironmentOfALine(t *testing.T) {
 		{"LC_ALL", "../x.UTF-8", false}, {"LC_ALL", "zh_CN.GB18030", false},
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
-			b := newBattlefield(t)
+			b := newFixture(t)
 			guard := shell.Policy(allowAll, nil)
 			env := append(slices.Clone(b.env), c.variable+"="+c.value)
 			inherited := acpterm.NewManager(&acpterm.Options{Env: env, Policy: guard})
@@ -367,7 +367,7 @@ func TestEnvironmentOfALine(t *testing.T) {
 			}
 		})
 	}
-	m := acpterm.NewManager(&acpterm.Options{Env: newBattlefield(t).env, Policy: shell.Policy(allowAll, nil)})
+	m := acpterm.NewManager(&acpterm.Options{Env: newFixture(t).env, Policy: shell.Policy(allowAll, nil)})
 	defer func() { require.NoError(t, m.Close()) }()
 	for _, name := range []string{
 		"PATH", "ENV", "BASH_ENV", "BASH_FUNC_git%%", "BASHOPTS", "SHELLOPTS", "PS4", "IFS", "CDPATH", "HOME",
@@ -443,7 +443,7 @@ func TestBuiltinsAlone(t *testing.T) {
 	})
 }
 
-// Signals reach processes that no terminal has to do with.
+// The builtin kill reaches processes outside of all terminals.
 func TestKill(t *testing.T) {
 	for _, a := range []attack{
 		{name: "alone", line: "kill {victim} && true"},
@@ -454,12 +454,12 @@ func TestKill(t *testing.T) {
 		{name: "in a substitution", line: "true \"$(kill {victim})\""},
 	} {
 		t.Run(a.name, func(t *testing.T) {
-			b := newBattlefield(t)
+			b := newFixture(t)
 			victim := startVictim(t, &b)
 			b.runUnguarded(t, a)
 			<-victim
 
-			b = newBattlefield(t)
+			b = newFixture(t)
 			victim = startVictim(t, &b)
 			_, err := b.runGuarded(t, a)
 			require.ErrorIs(t, err, acpterm.ErrDenied)
@@ -477,8 +477,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// startVictim starts a process, whose number is {victim} in lines. The channel is closed when it has ended.
-func startVictim(t testing.TB, b *battlefield) <-chan struct{} {
+// startVictim starts a process with the number {victim}, and returns a channel that is closed when it has ended.
+func startVictim(t testing.TB, b *fixture) <-chan struct{} {
 	cmd := exec.Command("sleep", "1000")
 	require.NoError(t, cmd.Start())
 	ended := make(chan struct{})
@@ -494,7 +494,18 @@ func startVictim(t testing.TB, b *battlefield) <-chan struct{} {
 	return ended
 }
 
-// A line may set what the recommended guard lets a request set. A value that is not known is not one that is listed.
+// requireDecision requires that a line is allowed, or denied.
+func requireDecision(t testing.TB, a attack, allowed bool) {
+	t.Helper()
+	_, err := newFixture(t).runGuarded(t, a)
+	if allowed {
+		require.NoError(t, err, a.line)
+	} else {
+		require.ErrorIs(t, err, acpterm.ErrDenied, a.line)
+	}
+}
+
+// A line may set the variables that the recommended policy lets a request set, to known values that it lists.
 func TestSafeVariablesOfALine(t *testing.T) {
 	for line, want := range map[string]bool{
 		"GIT_PAGER=true git log && CI=1 LC_ALL=C cat x":     false,
@@ -503,25 +514,19 @@ func TestSafeVariablesOfALine(t *testing.T) {
 		"x=1; for i in a b; do cat \"$i\" \"$x\"; done":     true,
 		"MODE=test1 git log":                                true,
 		"x=1; MODE=test$x git log":                          false,
-		"CI=$(git log) git log":                             true,  // it may have any value
-		"export MODE=test1; git log; MODE=test2 git log":    false, // which of them has git?
+		"CI=$(git log) git log":                             true,  // CI may have any value
+		"export MODE=test1; git log; MODE=test2 git log":    false, // either may be git's
 		"MODE=test1 git log; MODE=test2 git log":            true,
 		"X=1 git log":                                       false,
 		"export X=1; git log":                               false,
 		"env -u CI git log":                                 true,
 		"env -u X git log":                                  false,
 	} {
-		_, err := newBattlefield(t).runGuarded(t, attack{line: line, rules: withSafeVariables})
-		if want {
-			require.NoError(t, err, "%s", line)
-		} else {
-			require.ErrorIs(t, err, acpterm.ErrDenied, "%s", line)
-		}
+		requireDecision(t, attack{line: line, rules: withSafeVariables}, want)
 	}
 }
 
-// What the options allow, and what is allowed without any.
-func TestWhatAShellMayDo(t *testing.T) {
+func TestOptions(t *testing.T) {
 	all := &shell.Options{ReadFiles: true, WriteFiles: true, Kill: true, LoginShells: true}
 	for _, c := range []struct {
 		line    string
@@ -532,7 +537,7 @@ func TestWhatAShellMayDo(t *testing.T) {
 		{"git log | cat", nil, true},
 		{"cat <<E\nx\nE\ngit log", nil, true},
 		{"echo * && test -f file", nil, true},
-		{"x=1; y=$(git log); for i in $x $y; do git log; done", nil, true}, // no program gets them
+		{"x=1; y=$(git log); for i in $x $y; do git log; done", nil, true}, // not exported
 		{"MY_VARIABLE=1 git log; MY_VARIABLE=2 git log", nil, true},
 		{"export MY_VARIABLE=1 && git log", nil, true},
 		{"cd sub && cat x", nil, true},
@@ -564,12 +569,6 @@ func TestWhatAShellMayDo(t *testing.T) {
 		{"sh -lc true", all, true},
 		{"sh -c true", nil, true},
 	} {
-		b := newBattlefield(t)
-		_, err := b.runGuarded(t, attack{line: c.line, options: c.options})
-		if c.want {
-			require.NoError(t, err, "%s", c.line)
-		} else {
-			require.ErrorIs(t, err, acpterm.ErrDenied, "%s", c.line)
-		}
+		requireDecision(t, attack{line: c.line, options: c.options}, c.want)
 	}
 }

@@ -1,7 +1,7 @@
 package shell
 
-// The builtins of the shells, and what their arguments must not be. A name that is a builtin in one
-// shell and a program in another is refused.
+// The builtins of the shells, and the checks of their arguments. A name that is a builtin in one shell and
+// a program in another is refused.
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// builtin is what is known about one.
+// builtin has the properties of a builtin.
 type builtin struct {
-	// hidden says why it is refused whatever its arguments are.
+	// hidden is the reason to refuse it with any arguments.
 	hidden string
-	// check returns what is wrong with the arguments, or "".
+	// check returns the reason to refuse the arguments, or "".
 	check func(args []word) string
 	// sets returns the variables that it sets, removes or exports, for arguments that check allows.
 	sets func(args []word) (sets []Assignment, exports []string)
-	// file says that systems have a program of this name as well, with no such dangers.
+	// file says that systems have a safe program of this name as well.
 	file bool
 }
 
@@ -46,7 +46,7 @@ var builtins = map[string]builtin{
 	"set":      {check: checkSet},
 	"trap":     {check: checkTrap},
 	"jobs":     {check: only("-l", "-p")}, // -x runs its arguments
-	"hash":     {check: only("-r")},       // -p says which file a name means
+	"hash":     {check: only("-r")},       // -p sets the file of a name
 	"wait":     {check: checkWait},        // -p assigns
 
 	"eval": {hidden: runsText}, ".": {hidden: runsText}, "source": {hidden: runsText}, "fc": {hidden: runsText},
@@ -67,7 +67,7 @@ var builtins = map[string]builtin{
 	"nocorrect": {hidden: oneShell}, "[[": {hidden: oneShell},
 }
 
-// checkName says why a variable must not be written by a builtin, or "".
+// checkName returns the reason why a builtin must not write a variable, or "".
 func checkName(a word) string {
 	if !a.Literal || !isName(a.Text) {
 		return "not the name of a variable: bash runs substitutions in it"
@@ -78,13 +78,13 @@ func checkName(a word) string {
 // dropEnd drops a leading --.
 func dropEnd(args []word) []word { return dropOption(args, "--") }
 
-// testOperators stand between two operands of test.
+// testOperators are the binary operators of test.
 var testOperators = []string{
 	"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o",
 }
 
-// checkTest refuses what could be bash's -v and -R: they take the name of an array's element and run
-// the substitutions in its index. So every operator must be known.
+// checkTest requires every operator to be known: bash's -v and -R take an array's element and run the
+// substitutions in its index.
 func checkTest(args []word) string {
 	if n := len(args); n > 0 && args[n-1].Literal && args[n-1].Text == "]" {
 		args = args[:n-1]
@@ -111,10 +111,10 @@ func checkTest(args []word) string {
 	return "an operator that is not known"
 }
 
-// counted is bash's %n: it assigns to the variable that its argument names.
+// counted matches bash's %n, which assigns to the variable that its argument names.
 var counted = regexp.MustCompile(`%[-+ #0'*.0-9]*[hlqjztL]*n`)
 
-// checkPrintf refuses what assigns: -v and %n.
+// checkPrintf refuses -v and %n, which assign variables.
 func checkPrintf(args []word) string {
 	plain := dropEnd(args)
 	switch {
@@ -130,7 +130,7 @@ func checkPrintf(args []word) string {
 	return ""
 }
 
-// readNames are the arguments of read after its options.
+// readNames returns the arguments of read after its options.
 func readNames(args []word) []word {
 	for len(args) > 0 && args[0].Literal &&
 		(args[0].Text == "-r" || args[0].Text == "-p" && len(args) > 1 && args[1].One) {
@@ -144,7 +144,7 @@ func readNames(args []word) []word {
 
 func checkRead(args []word) string { return checkNames(readNames(args)) }
 
-// setsRead: without a name bash sets REPLY.
+// setsRead returns the variables that read sets; without a name bash sets REPLY.
 func setsRead(args []word) (sets []Assignment, _ []string) {
 	names := readNames(args)
 	if len(names) == 0 {
@@ -233,8 +233,8 @@ func setsReadonly(args []word) (sets []Assignment, _ []string) {
 	return sets, nil
 }
 
-// shellFlags are the options of shells and of set that do not change how lines are read. -a is not among
-// them: it exports every variable that is set.
+// shellFlags are the options of shells and of set that do not change how lines are read. -a is excluded,
+// since it exports every variable that is set.
 const shellFlags = "befhmnuvxC"
 
 // shellOptions are the same with -o.
@@ -268,7 +268,7 @@ func checkSet(args []word) string {
 	return ""
 }
 
-// checkTrap allows to reset and to ignore signals.
+// checkTrap allows only resetting and ignoring signals.
 func checkTrap(args []word) string {
 	args = dropEnd(args)
 	if len(args) == 0 || args[0].Literal && slices.Contains([]string{"", "-", "-l", "-p"}, args[0].Text) {
@@ -286,7 +286,7 @@ func checkWait(args []word) string {
 	return ""
 }
 
-// only allows these options and operands that are none.
+// only returns a check that allows these options, and operands that are not options.
 func only(options ...string) func([]word) string {
 	return func(args []word) string {
 		for _, a := range args {

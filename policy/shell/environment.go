@@ -1,6 +1,6 @@
 package shell
 
-// The variables that the programs of a line get: those of the request, and those that the line sets.
+// The environment of the programs of a line: the request's, and the line's own variables.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// refusedEnvironment says why a line must not be run in the environment of a proposal; empty if it may be.
+// refusedEnvironment returns the reason to deny a line in the environment of a proposal, or "".
 func refusedEnvironment(p acpterm.Proposal) string {
 	for _, v := range p.Requested.Env {
 		reason := variableProblem(Assignment{Name: v.Name, Value: Arg{Text: v.Value, Literal: true, One: true}})
@@ -27,9 +27,9 @@ func refusedEnvironment(p acpterm.Proposal) string {
 	return ""
 }
 
-// lasting are the changes that a line makes to the environment of the commands after them. reason says why they cannot
-// be told: a name with two values, of which it depends on the moment which one a program gets.
-func lasting(commands []Command, p acpterm.Proposal) (changes []Assignment, reason string) {
+// lastingChanges returns the changes that a line makes to the environment of later commands. reason is set if they are
+// ambiguous: a name has several values, and the order of execution decides which one a program receives.
+func lastingChanges(commands []Command, p acpterm.Proposal) (changes []Assignment, reason string) {
 	exported := exports(commands, p)
 	last := make(map[string]Assignment)
 	for _, c := range commands {
@@ -58,8 +58,8 @@ func severalValues(name string) string {
 	return fmt.Sprintf("the variable %q has several values in the line", name)
 }
 
-// shellAssignments are what a piece of a line assigns in the shell itself: an assignment without a command, and one in
-// front of a builtin, which in some shells outlasts the builtin.
+// shellAssignments returns the assignments to variables of the shell itself: those without a command, and those in front
+// of a builtin, which in some shells remain after it.
 func shellAssignments(c Command) []Assignment {
 	if !c.Builtin {
 		return nil
@@ -67,9 +67,8 @@ func shellAssignments(c Command) []Assignment {
 	return slices.Concat(c.Env, c.Sets)
 }
 
-// exports are the names of the variables that programs of a line may get from the shell: it has them in its
-// environment, or the line exports them. Those in front of a command count, too: the command may be a shell, or a
-// builtin.
+// exports returns the names of the variables that the shell may export to programs: those of its environment, and those
+// that the line exports. Those in front of a command are included, since it may be a shell or a builtin.
 func exports(commands []Command, p acpterm.Proposal) map[string]bool {
 	names := make(map[string]bool)
 	for _, variable := range p.Command.Env {
@@ -90,7 +89,7 @@ func exports(commands []Command, p acpterm.Proposal) map[string]bool {
 	return names
 }
 
-// values are assignments as variables. One that is removed is empty.
+// values converts assignments to variables. A removed one is empty.
 func values(assignments []Assignment) (variables []acpterm.EnvVariable) {
 	for _, a := range assignments {
 		variables = append(variables, acpterm.EnvVariable{Name: a.Name, Value: a.Value.Text})
@@ -98,7 +97,7 @@ func values(assignments []Assignment) (variables []acpterm.EnvVariable) {
 	return variables
 }
 
-// unknownValues are the names of the variables whose values depend on what happens when the line runs.
+// unknownValues returns the names of the variables whose values are not literal.
 func unknownValues(assignments []Assignment) (names []string) {
 	for _, a := range assignments {
 		if !a.Unset && !a.Value.Literal {

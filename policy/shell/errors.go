@@ -1,14 +1,13 @@
 package shell
 
-// The errors that a caller can test for: errors.Is finds the kind, errors.As the *Error with the place.
+// The errors of Parse: errors.Is finds the kind, errors.As the *Error with the position.
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Kind says why a line is refused. It is an error itself, so that errors.Is(err, shell.ErrHidden) reads
-// as usual.
+// Kind is the reason why a line is refused. It is an error itself, for errors.Is(err, shell.ErrHidden).
 type Kind string
 
 // The kinds of refusal.
@@ -19,7 +18,7 @@ const (
 	ErrNotPortable Kind = "not_portable"
 	// ErrUnknownCommand is a command word whose text is not known before the line runs.
 	ErrUnknownCommand Kind = "unknown_command"
-	// ErrHidden is a command that runs text which is not in the line or cannot be followed: eval, ".",
+	// ErrHidden is a command that runs text which is not in the line or cannot be analysed: eval, ".",
 	// a shell that reads its input, a trap, arithmetic on variables.
 	ErrHidden Kind = "hidden"
 	// ErrOption is an option of a prefix program that is not in the table, or whose text is unknown.
@@ -32,7 +31,7 @@ const (
 	ErrFunction Kind = "function"
 	// ErrDirectory is a name such as ./x after the directory was changed.
 	ErrDirectory Kind = "directory_changed"
-	// ErrCharacter is a byte that shells do not agree about: a control character, or broken UTF-8.
+	// ErrCharacter is a byte that shells treat differently: a control character, or invalid UTF-8.
 	ErrCharacter Kind = "character"
 	// ErrTooLarge is a line that is too long, or nested too deeply.
 	ErrTooLarge Kind = "too_large"
@@ -44,19 +43,19 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // Error is what Parse returns for a line that it refuses.
 type Error struct {
 	Kind Kind
-	// Reason says in words what is wrong.
+	// Reason describes the problem.
 	Reason string
-	// Line and Column, from 1, are where the piece begins; Column counts bytes. For a piece inside the
-	// text of `sh -c TEXT` they are where TEXT begins.
+	// Line and Column, from 1, are the start of the piece; Column counts bytes. For a piece inside the
+	// text of `sh -c TEXT` they are the start of TEXT.
 	Line, Column uint
 	// Text is the piece of the line that is refused. It may be long, and it comes from the agent.
 	Text string
 }
 
-// shownText is how much of the refused piece a message shows.
+// shownText is the number of characters of the piece in a message.
 const shownText = 60
 
-// Error names the place, the kind, the reason and the piece.
+// Error names the position, the kind, the reason and the piece.
 func (e *Error) Error() string {
 	shown := []rune(e.Text)
 	tail := ""

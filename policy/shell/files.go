@@ -1,6 +1,6 @@
 package shell
 
-// Which files the names in a line lead to.
+// The files of the names in a line, resolved through links.
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// refusedRedirect says why a redirection is not let through; empty if it is.
+// refusedRedirect returns the reason to deny a redirection, or "".
 func (p policy) refusedRedirect(r Redirect, c Command, proposal acpterm.Proposal) string {
 	path := r.Path.Text
 	switch {
@@ -40,7 +40,7 @@ func (p policy) refusedRedirect(r Redirect, c Command, proposal acpterm.Proposal
 	return ""
 }
 
-// absolute is a path in a directory. It is not cleaned: what ".." is depends on links.
+// absolute returns a path relative to a directory. It is not cleaned, since links can precede "..".
 func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -53,7 +53,7 @@ func within(path, root string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// maxLinks is how many links a path may lead through, as in Linux.
+// maxLinks is the number of links in a path, as in Linux.
 const maxLinks = 40
 
 var (
@@ -62,8 +62,8 @@ var (
 )
 
 // resolve follows the links in an absolute path as the system does when it opens the file: ".." is the parent of the
-// directory that the names before it lead to. The last name need not be there. Links in /proc lead each process
-// elsewhere; they are errProcLink.
+// directory that the names before it lead to. The last name need not exist. A link in /proc is errProcLink, since it
+// differs for each process.
 func resolve(path string) (string, error) {
 	real, links := "/", 0
 	names := strings.Split(path, "/")
@@ -101,7 +101,7 @@ func resolve(path string) (string, error) {
 	return real, nil
 }
 
-// leadsThroughProc reports whether the file of a program is reached through a link in /proc.
+// leadsThroughProc reports whether a link in /proc is in the path of a program.
 func leadsThroughProc(name string, p acpterm.Proposal) bool {
 	directories := []string{p.Command.Dir}
 	if !strings.Contains(name, "/") {
@@ -118,7 +118,7 @@ func hasRelativePath(p acpterm.Proposal) bool {
 	return slices.ContainsFunc(searchPath(p), func(dir string) bool { return !filepath.IsAbs(dir) })
 }
 
-// searchPath are the directories of the command's PATH.
+// searchPath returns the directories of the command's PATH.
 func searchPath(p acpterm.Proposal) []string {
 	for _, variable := range p.Command.Env {
 		if value, found := strings.CutPrefix(variable, "PATH="); found {

@@ -1,7 +1,7 @@
 package shell
 
-// Here-documents: where one begins and ends is found here a second time, by lines alone, because shells
-// and the parser differ when something else spans the end of the line.
+// Here-documents. Their start and end are found here again, by lines alone, because shells and the parser
+// differ when another construct spans the end of the line.
 
 import (
 	"regexp"
@@ -10,10 +10,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// plainDelimiter is the end of a here-document about which shells agree.
+// plainDelimiter matches delimiters that all shells read alike.
 var plainDelimiter = regexp.MustCompile(`^(?:\\?[A-Za-z0-9_.]+|'[A-Za-z0-9_. -]+'|"[A-Za-z0-9_. -]+")$`)
 
-// isQuoted says that a here-document's end is quoted, so that its text is taken as it is.
+// isQuoted reports whether a here-document's delimiter is quoted, so that its text is literal.
 func isQuoted(delimiter *syntax.Word) bool {
 	for _, part := range delimiter.Parts {
 		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, "\\") {
@@ -23,9 +23,8 @@ func isQuoted(delimiter *syntax.Word) bool {
 	return false
 }
 
-// checkHereDocument refuses one whose text is not the lines after the line that it stands in, up to the
-// first that is its end: two of them in one line, and one behind which a quoted newline stands.
-// It returns the offset of the end.
+// checkHereDocument returns the offset of the end. It refuses a here-document whose text is not the lines
+// from the next one to the delimiter: two in one line, and one that a quoted newline follows in its line.
 func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
 	delimiter := w.text(n.Word)
 	if !plainDelimiter.MatchString(delimiter) {
@@ -56,7 +55,7 @@ func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
 		to += len(line) + 1
 	}
 	if n.Hdoc == nil || len(n.Hdoc.Parts) == 0 {
-		return 0, elsewhere // an empty one does not say where it is
+		return 0, elsewhere // an empty one has no position
 	}
 	first, last := int(n.Hdoc.Pos().Offset()), int(n.Hdoc.End().Offset())
 	if first < from || last > end || last < to-1 || strings.Trim(w.src[from:first], "\t") != "" {
@@ -68,7 +67,7 @@ func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
 	return uint(end), nil
 }
 
-// hereDocument finds what runs in one.
+// hereDocument walks the expansions in a here-document.
 func (w *walker) hereDocument(n *syntax.Redirect) *Error {
 	if n.Hdoc == nil || isQuoted(n.Word) {
 		return nil

@@ -1,7 +1,7 @@
 package shell
 
-// One result out of two readings of a line. Where dash and bash differ only in the text of an argument,
-// the argument is not literal; where they differ in anything else, the line is refused.
+// One result of the two dialects' commands. An argument whose text differs is not literal; any other
+// difference refuses the line.
 
 import "slices"
 
@@ -59,7 +59,7 @@ func mergeAssignments(a, b []Assignment) (merged []Assignment, ok bool) {
 	return merged, true
 }
 
-// mergeArg keeps the text of the reading that is not literal: it is the word as it is written.
+// mergeArg keeps the text of the argument that is not literal: it is the source text of the word.
 func mergeArg(a, b Arg) Arg {
 	switch {
 	case a == b:

@@ -1,6 +1,6 @@
 package shell
 
-// A Policy that puts every program in a shell line before another policy.
+// Policy, which asks another policy about every program of a line.
 
 import (
 	"context"
@@ -13,45 +13,44 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options are what a shell may do by itself, beyond starting programs. The zero value refuses all of it, and so does
-// nil in its place.
+// Options say what a shell may do besides starting programs. The zero value and a nil pointer allow nothing.
 type Options struct {
 	// ReadFiles lets the shell open files in the session's roots for reading, as `read x < file` does.
 	ReadFiles bool
-	// WriteFiles lets it write to files in the session's roots, as `echo x > file` does. What is written can make a
-	// program that is allowed run another one: .git/config, Makefile, package.json. Which file a name leads to is
-	// looked up before the line runs; a program in the line, or in another terminal, can make a link in between.
+	// WriteFiles lets it write to files in the session's roots, as `echo x > file` does. Such files can make an allowed
+	// program run another one: .git/config, Makefile, package.json. The file of a name is resolved before the line
+	// runs; a program in the line, or in another terminal, can make a link after that.
 	WriteFiles bool
 	// Kill lets it send signals to any process of the user, by the builtin kill.
 	Kill bool
 	// LoginShells lets a line start login shells, such as `bash -lc`. Their start-up files may change PATH, and then
-	// other programs run than those that were decided about.
+	// other programs run than the rules have seen.
 	LoginShells bool
 }
 
-// Policy returns a policy for all commands, that has rules decide about each program which a command runs: those of a
-// shell line, and, of a plain command that runs another one (env, xargs, sudo, sh -c), both. The strictest verdict
-// holds; a line that Parse refuses is denied, and so is a program that is not there. Options may be nil.
+// Policy returns a policy for all commands, which asks rules about each program that a command runs: those of a shell
+// line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest verdict
+// applies. A line that Parse refuses is denied, and so is a program that is not found. Options may be nil.
 //
-// rules is asked at least once for each program, each time with an acpterm.Proposal without a ShellLine. What it says
-// of a command that it would change counts as a denial: a part of a line cannot be changed. The variables that a line
-// sets are in the Proposal's Requested.Env and Command.Env; one that it removes is there as an empty one. Variables of
-// the shell that no program gets are not. If the line changes the environment as it goes, rules has to allow each
-// program with and without the change. A verdict of rules that is none of acpterm's constants counts as a denial.
+// rules is asked at least once for each program, each time with an acpterm.Proposal without a ShellLine. A Change of
+// rules counts as a denial, since a part of a line cannot be changed; so does a verdict that is not one of acpterm's
+// constants. The variables that a line sets are in the Proposal's Requested.Env and Command.Env, and a removed one is
+// empty there. Shell variables that are not exported are not included. If the line changes the environment of later
+// commands, rules has to allow each program with and without the change.
 //
-// The shell opens no files but /dev/null, sends no signals and is no login shell, unless Options say otherwise. Its
-// other builtins may be used. They tell which files there are, anywhere: by patterns (echo *) and test.
+// The shell opens no files but /dev/null, sends no signals and is not a login shell, unless Options allow it. Its other
+// builtins are allowed. They can find out which files exist, anywhere: by patterns (echo *) and test.
 //
-// A request for a line must not set a variable that the line itself must not set (PATH, BASH_ENV, HOME ...), and its
-// locale must be C, POSIX or one in UTF-8, whether the agent or the embedder sets it: LC_ALL, LC_CTYPE and LANG.
-// In others a shell may read the line differently.
+// A request for a line must not set a variable that the line itself must not set (PATH, BASH_ENV, HOME ...). Its locale
+// (LC_ALL, LC_CTYPE and LANG), whether of the agent or the embedder, must be C, POSIX or one in UTF-8, since in others
+// a shell may read the line differently.
 //
-// Everything that decides by program, arguments or variables belongs into rules: beside this policy it would see a
-// line as arguments of sh. Put it where rules would stand, in acpterm.Options.Policy or SessionOptions.Policy. Where
-// acpterm.Options.Runner runs commands, ReadFiles and WriteFiles allow nothing, since files are looked up on this
-// system. The policy may be used concurrently if rules may.
+// All policies that decide by program, arguments or variables belong into rules; elsewhere they see a line as arguments
+// of sh. Use the result in place of rules, in acpterm.Options.Policy or SessionOptions.Policy. With
+// acpterm.Options.Runner, ReadFiles and WriteFiles allow nothing, since files are resolved on this system. The policy
+// may be used concurrently if rules may.
 func Policy(rules acpterm.Policy, options *Options) acpterm.Policy {
-	p := policy{rules: acpterm.Policies{rules}} // Policies deny what they do not know
+	p := policy{rules: acpterm.Policies{rules}} // Policies deny an unknown verdict
 	if options != nil {
 		p.options = *options
 	}
@@ -63,14 +62,14 @@ type policy struct {
 	options Options
 }
 
-// ruleName is what decisions of this package's own are recorded as.
+// ruleName is the Rule of this package's own decisions.
 const ruleName = "shell"
 
 func deny(reason string) acpterm.Decision {
 	return acpterm.Decision{Verdict: acpterm.Deny, Rule: ruleName, Reason: reason}
 }
 
-// Decide asks the rules about every program.
+// Decide returns the strictest decision of the rules about the programs of a command.
 func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.Decision {
 	line := proposal.Command.ShellLine
 	decision := acpterm.Decision{Verdict: acpterm.Allow, Rule: ruleName}
@@ -97,13 +96,13 @@ func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.D
 	return p.decideAll(ctx, proposal, commands, decision)
 }
 
-// isKnownShell reports whether a line is run by a shell that this package reads lines for. On Windows it is cmd.exe.
+// isKnownShell reports whether a POSIX shell runs the line. On Windows cmd.exe does.
 func isKnownShell(c acpterm.Command) bool {
 	return len(c.Args) > 0 && c.Args[0] == "sh" &&
 		slices.Contains([]string{"sh", "dash", "bash", "ash", "busybox"}, filepath.Base(c.Path))
 }
 
-// decideAll is the strictest decision about the commands of a line.
+// decideAll returns the strictest decision about the commands of a line.
 func (p policy) decideAll(
 	ctx context.Context, proposal acpterm.Proposal, commands []Command, strictest acpterm.Decision,
 ) acpterm.Decision {
@@ -112,7 +111,7 @@ func (p policy) decideAll(
 			return deny(reason)
 		}
 	}
-	changed, reason := lasting(commands, proposal)
+	changed, reason := lastingChanges(commands, proposal)
 	if reason != "" {
 		return deny(reason)
 	}
@@ -122,7 +121,7 @@ func (p policy) decideAll(
 	}
 	for i, c := range commands {
 		if c.Builtin || proposal.Command.ShellLine == "" && i == 0 {
-			continue // of a plain command, the rules have seen the first
+			continue // the rules have seen the plain command itself
 		}
 		for _, before := range environments {
 			d := p.decideOne(ctx, proposal, c, slices.Concat(before, c.Env))
@@ -134,7 +133,7 @@ func (p policy) decideAll(
 	return strictest
 }
 
-// refusedUse says why a command is not let through whatever the rules say; empty if it is.
+// refusedUse returns the reason to deny a command whatever the rules say, or "".
 func (p policy) refusedUse(c Command, proposal acpterm.Proposal) string {
 	for _, r := range c.Redirects {
 		if reason := p.refusedRedirect(r, c, proposal); reason != "" {
@@ -174,7 +173,7 @@ func (p policy) decideOne(
 	inner.DirUnknown = c.Moved
 	inner.ValuesUnknown = slices.Concat(proposal.ValuesUnknown, unknownValues(set))
 	d := p.rules.Decide(ctx, inner)
-	if _, hides := prefixName(inner); hides && !isPrefix(filepath.Base(c.Name)) { // Parse knew it by another name
+	if _, hides := prefixName(inner); hides && !isPrefix(filepath.Base(c.Name)) { // a link to a prefix program
 		if !known {
 			return deny(fmt.Sprintf("%q runs a program that cannot be seen", c.Name))
 		}
@@ -186,9 +185,8 @@ func (p policy) decideOne(
 	return d
 }
 
-// prefixName is how a program would be named in a line, if it is one that runs another which its arguments name: by the
-// name that it goes by, or by its file's, which another name may only hide. busybox and toybox do what their name says,
-// so that their file says nothing.
+// prefixName returns the name in the table of prefixes of a program that runs another one: its own name, or that of its
+// file, to which its name may be a link. busybox and toybox behave as their name says, so their file is ignored.
 func prefixName(p acpterm.Proposal) (name string, runsAnother bool) {
 	if isPrefix(p.Name) {
 		return p.Name, true
@@ -198,11 +196,11 @@ func prefixName(p acpterm.Proposal) (name string, runsAnother bool) {
 }
 
 func isPrefix(name string) bool {
-	_, found := prefixes[strings.ToLower(name)]
+	_, found := prefixes[tableName(name)]
 	return found
 }
 
-// quote makes a line of words that a shell takes as they are.
+// quote returns a line whose words a shell reads literally.
 func quote(words []string) string {
 	for i, word := range words {
 		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -210,7 +208,7 @@ func quote(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// arguments are the texts of arguments, and whether they are all that the program gets.
+// arguments returns the texts of arguments; known is true if all are literal.
 func arguments(args []Arg) (texts []string, known bool) {
 	known = true
 	for _, arg := range args {

@@ -1,6 +1,6 @@
 package shell_test
 
-// The policy, over real rules and the programs of this machine; nothing runs but what is allowed.
+// The policy with real rules and the programs of this machine.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// allowed lets a few harmless programs run, and git with two of its commands.
+// allowed returns a policy that allows some programs, and git with two of its commands.
 func allowed(t testing.TB, bin string) acpterm.Policy {
 	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "reading", Verdict: acpterm.Allow, Program: "cat"},
@@ -35,7 +35,7 @@ func allowed(t testing.TB, bin string) acpterm.Policy {
 
 func TestLinesUnderRules(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("lines are cmd.exe's here, and are all denied")
+		t.Skip("all lines are denied, since cmd.exe runs them")
 	}
 	bin, root, elsewhere := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range []string{"git", "make", "rm"} {
@@ -52,7 +52,7 @@ func TestLinesUnderRules(t *testing.T) {
 	for line, want := range map[string]bool{
 		"git status":                       true,
 		"git status && git log -n 5 | cat": true,
-		"git log \"$(git status)\"":        false, // arguments that nobody knows might be --force
+		"git log \"$(git status)\"":        false, // an unknown argument may be --force
 		"cd . && git status":               true,
 		"echo hello; test -f x || true":    true,
 		"cat < git > out.txt":              true,
@@ -72,7 +72,7 @@ func TestLinesUnderRules(t *testing.T) {
 		"cat <(rm x)":                       false,
 		"cat <<E\n$(rm x)\nE":               false,
 		"git log --force-with-lease":        false,
-		"git log $X":                        false, // might be --force
+		"git log $X":                        false, // may be --force
 		"git $X":                            false,
 		"$X status":                         false,
 		"alias git=rm; git":                 false,
@@ -87,7 +87,7 @@ func TestLinesUnderRules(t *testing.T) {
 		"PATH=. git status":                 false,
 		"./git status":                      false,
 		"cat x | xargs rm":                  false,
-		"cat x | xargs git status":          false, // with more arguments than that
+		"cat x | xargs git status":          false, // xargs appends arguments
 		"git\u200b status && cat x":         false,
 		"gіt status | cat":                  false, // Cyrillic
 		"echo x > " + elsewhere + "/out":    false,
@@ -95,7 +95,7 @@ func TestLinesUnderRules(t *testing.T) {
 		"echo x > dangling":                 false,
 		"echo x > $HOME/.bashrc":            false,
 		"no-such-program | cat":             false,
-		"make | cat":                        false, // without Approve, Ask denies
+		"make | cat":                        false, // Ask denies without Approve
 		"git() { rm x; }; git status":       false,
 	} {
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line})
@@ -132,13 +132,16 @@ func TestLinesUnderRules(t *testing.T) {
 	}
 }
 
-// A link to env is env, whatever it is called: a rule that allows everything else must not be led around by it.
-func TestAnotherNameHidesNothing(t *testing.T) {
+// A rule of a program also applies behind a link to a prefix program, and behind a name that is one where file systems
+// ignore case: the long s folds to s.
+func TestOtherNamesOfPrefixPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("needs symbolic links")
+		t.Skip("needs symbolic links and programs without an extension")
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.Symlink("/usr/bin/env", filepath.Join(dir, "innocent")))
+	link, shellName := filepath.Join(dir, "link"), filepath.Join(dir, "\u017fH")
+	require.NoError(t, os.Symlink("/usr/bin/env", link))
+	require.NoError(t, os.WriteFile(shellName, []byte("#!/bin/sh\n"), 0o700))
 	rules := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
 		{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"},
 	}}
@@ -146,22 +149,29 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 	require.NoError(t, err)
 	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(compiled, nil)})
 	defer func() { require.NoError(t, m.Close()) }()
-	for program, want := range map[string]bool{"true": true, "touch": false} {
-		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{
-			SessionID: "s", Command: filepath.Join(dir, "innocent"), Args: []string{program, filepath.Join(dir, "x")},
-		})
-		require.Equal(t, want, err == nil, "%s: %v", program, err)
-	}
-	for line, want := range map[string]bool{" true && true": true, " touch x && true": false, " $X && true": false} {
-		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: dir + "/innocent" + line})
-		require.Equal(t, want, err == nil, "%s: %v", line, err)
+	for _, c := range []struct {
+		command string
+		args    []string
+		want    bool
+	}{
+		{link, []string{"true"}, true},
+		{link, []string{"touch", filepath.Join(dir, "x")}, false},
+		{link + " true && true", nil, true},
+		{link + " touch x && true", nil, false},
+		{link + " $X && true", nil, false},
+		{shellName, []string{"-c", "true"}, true},
+		{shellName, []string{"-c", "touch x"}, false},
+		{shellName + " -c 'touch x' && true", nil, false},
+	} {
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args})
+		require.Equal(t, c.want, err == nil, "%s %q: %v", c.command, c.args, err)
 	}
 }
 
-// A verdict that is not known denies, of a plain command and of each part of a line.
+// An unknown verdict denies a plain command and each part of a line.
 func TestUnknownVerdictDenies(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("lines are cmd.exe's here, and are all denied")
+		t.Skip("all lines are denied, since cmd.exe runs them")
 	}
 	for _, unknown := range []acpterm.Verdict{-1, 9} {
 		rules := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {

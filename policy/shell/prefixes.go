@@ -1,40 +1,40 @@
 package shell
 
-// The programs that run another program, and how their options are read. Whatever is not in the table
-// is an error: an option that takes a value and is not known to would hide the command.
+// The programs that run another program, and their options. An option that is not in the table is an
+// error: if it takes a value, the command is another word.
 
-// prefix says how the command is found in the arguments of a program.
+// prefix describes where the command is in the arguments of a program.
 type prefix struct {
 	kind prefixKind
 	// flags are the short options without a value, values those with one.
 	flags, values string
 	// long are the long options.
 	long map[string]valueKind
-	// operands is how many words stand between the options and the command.
+	// operands is the number of words between the options and the command.
 	operands int
 	// assigns says that NAME=value may stand in front of the command.
 	assigns bool
 	// moves are the options that change the directory.
 	moves []string
-	// unsets are the options whose value is a variable that is taken away.
+	// unsets are the options whose value is a variable to remove.
 	unsets []string
-	// replaces are the options whose value is replaced in the command's arguments, by input.
+	// replaces are the options whose value is a text in the command's arguments that input replaces.
 	replaces []string
-	// ends are the options with which no command is run.
+	// ends are the options with which the program runs no command.
 	ends string
 	// refused are options with a reason of their own.
 	refused map[string]string
 	// numbers says that -NUMBER is an option.
 	numbers bool
-	// standard is what runs if no command is named.
+	// standard is the default command.
 	standard string
-	// input says that arguments which are read when the line runs are appended to the command.
+	// input says that the program appends arguments that it reads to the command.
 	input bool
-	// hidden says why the program is refused as a whole.
+	// hidden is the reason why the program is refused.
 	hidden string
 }
 
-// prefixKind is how the rest of the arguments is read.
+// prefixKind is the kind of the arguments after the options.
 type prefixKind int
 
 const (
@@ -44,7 +44,7 @@ const (
 	runsBuiltin                   // a builtin or a program
 )
 
-// valueKind says where the value of a long option is.
+// valueKind is the form of a long option.
 type valueKind int
 
 const (
@@ -59,7 +59,7 @@ const (
 	noPath      = "without PATH, names may mean other programs"
 )
 
-// prefixes are found by the last part of a name, whatever its case.
+// prefixes has the programs by tableName.
 var prefixes = map[string]prefix{
 	"sh": {kind: runsShell}, "dash": {kind: runsShell}, "bash": {kind: runsShell}, "ash": {kind: runsShell},
 

@@ -1,6 +1,6 @@
 package shell
 
-// From the words of a command to the programs behind them.
+// From the words of a command to the programs that it runs.
 
 import (
 	"regexp"
@@ -9,15 +9,15 @@ import (
 	"unicode"
 )
 
-// place says who looks up a name.
+// place is where a name is looked up.
 type place bool
 
 const (
-	inShell   place = true  // the shell: it may be a builtin
-	inProgram place = false // another program
+	inShell   place = true  // by the shell: it may be a builtin
+	inProgram place = false // by another program
 )
 
-// run records the command that the words are, and those that it runs.
+// run records a command and those that it runs.
 func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where place) *Error {
 	first, args := words[0], words[1:]
 	if !first.Literal {
@@ -32,7 +32,7 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 	key := tableName(first.Text)
 	known, isBuiltin := builtins[key]
 	isBuiltin = isBuiltin && where == inShell && key == first.Text
-	// macOS has programs such as /usr/bin/read, which run the builtin: they are checked as well.
+	// macOS has programs such as /usr/bin/read that run the builtin, so they are checked too.
 	if isBuiltin || !known.file {
 		if known.hidden != "" {
 			return w.refuseWord(ErrHidden, known.hidden, first)
@@ -109,7 +109,7 @@ func (w *walker) behind(p prefix, first word, args []word, where place) *Error {
 	return w.run(command, nil, nil, inProgram)
 }
 
-// replace makes the arguments unknown in which a program replaces some text before it runs them.
+// replace marks the arguments as not literal in which a program replaces a text.
 func (w *walker) replace(command []word, replaced []string) *Error {
 	for _, text := range replaced {
 		for i, a := range command {
@@ -126,7 +126,7 @@ func (w *walker) replace(command []word, replaced []string) *Error {
 	return nil
 }
 
-// found is what the options of a prefix program say.
+// found is the result of reading the options of a prefix program.
 type found struct {
 	rest     []word
 	env      []Assignment
@@ -247,7 +247,7 @@ func (w *walker) shortOptions(p prefix, o *found, a word, args []word) ([]word, 
 	return args, nil
 }
 
-// option notes an option that may have a value.
+// option records an option with its value.
 func (w *walker) option(p prefix, o *found, name string, value, a word) *Error {
 	if !value.One {
 		return w.refuseWord(ErrOption, "not exactly one value", value)
@@ -275,8 +275,8 @@ func (w *walker) option(p prefix, o *found, name string, value, a word) *Error {
 	return nil
 }
 
-// runShell goes into `sh -c TEXT`. A shell with a file is a program like others; one without reads
-// what it runs from its input.
+// runShell walks `sh -c TEXT`. A shell with a file is an ordinary program; one without runs its input, and
+// is refused.
 func (w *walker) runShell(first word, args []word) *Error {
 	text := false
 	for len(args) > 0 {
@@ -328,18 +328,18 @@ func (w *walker) runShell(first word, args []word) *Error {
 	return nil
 }
 
-// login notes whether the command that was found last, a shell, is a login shell.
+// login sets Login of the last command, a shell.
 func (w *walker) login(is bool) {
 	last := &w.commands[len(w.commands)-1]
 	last.Login = last.Login || is
 }
 
-// shellLong are the long options of bash that change nothing here.
+// shellLong are the long options of bash that do not change how lines are read.
 var shellLong = map[string]bool{
 	"--login": true, "--norc": true, "--noprofile": true, "--posix": true, "--verbose": true,
 }
 
-// runText goes into the text of a shell.
+// runText walks the text of a shell.
 func (w *walker) runText(text word) *Error {
 	in := w.scope
 	in.depth++
@@ -365,8 +365,8 @@ func plain(words []word) []Arg {
 	return args
 }
 
-// tableName is what a name is looked up by: without its directory, and as a file system that ignores
-// case has it. The long s and the Kelvin sign fold to s and k there.
+// tableName returns the key of a name in the tables: its base, folded as by a file system that ignores
+// case. The long s and the Kelvin sign fold to s and k there.
 func tableName(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name = strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)

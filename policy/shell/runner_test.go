@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where a Runner runs the line, a name means another file than here.
+// With a Runner, the files of this system are not those of the line.
 func TestFilesOfARunner(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{"sh": acptermtest.Print("", 0), "cat": acptermtest.Print("", 0)},

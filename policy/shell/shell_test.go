@@ -1,7 +1,7 @@
 package shell_test
 
-// What Parse refuses, and what it says about what it accepts. shells_unix_test.go compares it with
-// real shells.
+// The lines that Parse refuses, and its results for others. shells_unix_test.go compares them with real
+// shells.
 
 import (
 	"errors"
@@ -14,13 +14,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused are attacks, and things that cannot be seen.
+// refused are attacks, and lines that cannot be analysed completely.
 var refused = []struct {
 	name, line string
 	kind       shell.Kind
 }{
 	{"variable as command", "$x", shell.ErrUnknownCommand},
-	{"variable vanishes in front", "$x rm y", shell.ErrUnknownCommand},
+	{"variable in front", "$x rm y", shell.ErrUnknownCommand},
 	{"substitution as command", "$(echo rm) x", shell.ErrUnknownCommand},
 	{"backquotes as command", "`echo rm` x", shell.ErrUnknownCommand},
 	{"part of the name", "r$x y", shell.ErrUnknownCommand},
@@ -250,7 +250,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// show writes commands in one line: what an argument may be is ?, what it may also not be is *.
+// show returns commands as one line, with ? for one unknown argument and * for any number.
 func show(commands []shell.Command) string {
 	var all []string
 	for _, c := range commands {
@@ -374,7 +374,7 @@ func TestErrorSaysWhere(t *testing.T) {
 
 	_, err = shell.Parse("git; sh -c 'a; eval b'")
 	require.True(t, errors.As(err, &refused))
-	require.Equal(t, uint(12), refused.Column, "where the text of the inner shell begins")
+	require.Equal(t, uint(12), refused.Column, "the start of the inner shell's text")
 
 	_, err = shell.Parse("git 'é" + strings.Repeat("x", 1000))
 	require.Less(t, len(err.Error()), 300)

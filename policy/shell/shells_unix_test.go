@@ -2,8 +2,8 @@
 
 package shell_test
 
-// What real shells run, against what Parse says. Every line runs in a directory of its own with a PATH
-// of stubs that write down their arguments: whatever a stub wrote must be in the result of Parse.
+// Parse compared with real shells. Every line runs in a new directory with a PATH of stubs that record
+// their arguments; each recorded call must be in the result of Parse.
 
 import (
 	"bytes"
@@ -20,17 +20,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stubs are the programs that only write down how they were called.
+// stubs are the programs that only record their calls.
 var stubs = []string{"git", "rm", "ls", "x", "12", "time", "declare", "function", "coproc", "select", "[[", "pushd", "let"}
 
-// realPrograms run stubs.
+// realPrograms are programs that run stubs.
 var realPrograms = []string{"env", "xargs", "find", "nice", "nohup", "timeout", "setsid", "stdbuf", "flock", "sh", "bash", "dash", "cat"}
 
 const stub = `#!/bin/sh
 printf '%s\0' "${0##*/}" "$@" 'end of call' >> "$CALLS"
 `
 
-// realShell is one way in which a line may be run.
 type realShell struct {
 	name string
 	args []string
@@ -38,15 +37,15 @@ type realShell struct {
 
 var realShells = []realShell{{"sh", []string{"-c"}}, {"dash", []string{"-c"}}, {"bash", []string{"--posix", "-c"}}, {"bash", []string{"-c"}}}
 
-// laboratory is a PATH of stubs.
-type laboratory struct {
+// testbed is a PATH of stubs, and the shells of this machine.
+type testbed struct {
 	path   string
 	shells []realShell
 }
 
-func newLaboratory(t testing.TB) laboratory {
+func newTestbed(t testing.TB) testbed {
 	dir := t.TempDir()
-	l := laboratory{path: dir}
+	l := testbed{path: dir}
 	for _, name := range stubs {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(stub), 0o755))
 	}
@@ -64,8 +63,8 @@ func newLaboratory(t testing.TB) laboratory {
 	return l
 }
 
-// calls runs a line and returns what the stubs wrote: the names and arguments.
-func (l laboratory) calls(t testing.TB, s realShell, line string) [][]string {
+// calls runs a line and returns the recorded calls: names and arguments.
+func (l testbed) calls(t testing.TB, s realShell, line string) [][]string {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "calls")
 	work := filepath.Join(dir, "work")
@@ -75,15 +74,15 @@ func (l laboratory) calls(t testing.TB, s realShell, line string) [][]string {
 	for _, local := range []string{"rm", "d/rm"} {
 		require.NoError(t, os.WriteFile(filepath.Join(work, local), []byte(stub), 0o755))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a loop may not end
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a line may loop without end
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.name, append(s.args, line)...)
 	cmd.Dir = work
 	cmd.Env = []string{"PATH=" + l.path, "CALLS=" + log, "HOME=" + work}
-	var output bytes.Buffer // reading it to the end waits for what runs in the background
+	var output bytes.Buffer // an io.Writer makes Run wait for background processes
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.WaitDelay = time.Second
-	_ = cmd.Run() // most of the lines fail
+	_ = cmd.Run() // most lines fail
 	data, err := os.ReadFile(log)
 	if os.IsNotExist(err) {
 		return nil
@@ -100,7 +99,7 @@ func (l laboratory) calls(t testing.TB, s realShell, line string) [][]string {
 	return calls
 }
 
-// reported says whether the result has a call.
+// reported reports whether the result has a call.
 func reported(commands []shell.Command, call []string) bool {
 	for _, c := range commands {
 		if c.Name[strings.LastIndexByte(c.Name, '/')+1:] == call[0] && !c.Builtin && fits(c.Args, call[1:]) {
@@ -110,7 +109,7 @@ func reported(commands []shell.Command, call []string) bool {
 	return false
 }
 
-// fits says whether arguments as Parse reports them can have become these.
+// fits reports whether arguments of Parse can expand to the real ones.
 func fits(args []shell.Arg, real []string) bool {
 	switch {
 	case len(args) == 0:
@@ -126,8 +125,8 @@ func fits(args []shell.Arg, real []string) bool {
 	return false
 }
 
-// check runs a line that Parse accepts in every shell.
-func (l laboratory) check(t testing.TB, line string) (ran bool) {
+// check compares a line that Parse accepts with every shell, and reports whether a stub ran.
+func (l testbed) check(t testing.TB, line string) (ran bool) {
 	commands, err := shell.Parse(line)
 	if err != nil {
 		return false
@@ -141,7 +140,7 @@ func (l laboratory) check(t testing.TB, line string) (ran bool) {
 	return ran
 }
 
-// accepted are lines that Parse must understand and that run at least one stub.
+// accepted are lines that Parse must accept and that run at least one stub.
 var accepted = []string{
 	"git diff | x 3 && ls; rm a & git b || ls",
 	"if git; then ls; elif x; then rm; else rm 2; fi",
@@ -191,7 +190,7 @@ var accepted = []string{
 }
 
 func TestShellsAcceptedLines(t *testing.T) {
-	l := newLaboratory(t)
+	l := newTestbed(t)
 	for _, line := range accepted {
 		_, err := shell.Parse(line)
 		require.NoError(t, err, line)
@@ -199,7 +198,7 @@ func TestShellsAcceptedLines(t *testing.T) {
 	}
 }
 
-// pieces are put together at random. They run nothing but stubs, and write nothing outside.
+// pieces are for random lines. They run only stubs, and write only in the line's directory.
 var pieces = []string{
 	"git", "rm a", "ls", "x", " ", " ", " ", "\n", ";", "&", "|", "&&", "||", "(", ")", "$(", ")", "`", "\"", "\"", "'", "'", "\\", "\\\n",
 	"$", "$'", "$\"", "{", "}", ",", "..", "<<E\n", "\nE\n", "<<'E'\n", "<<-E\n", "<<<", "<(", ">(", ">", ">>", "<", "&>", "|&", ">&", "2>", "12>",
@@ -220,7 +219,7 @@ func randomLine(r *rand.Rand) string {
 	return b.String()
 }
 
-// mutated is an accepted line with a few pieces put in, or taken out.
+// mutated returns an accepted line with random insertions and deletions.
 func mutated(r *rand.Rand) string {
 	line := accepted[r.Intn(len(accepted))]
 	for range 1 + r.Intn(3) {
@@ -236,7 +235,7 @@ func mutated(r *rand.Rand) string {
 }
 
 func TestShellsRandomLines(t *testing.T) {
-	l := newLaboratory(t)
+	l := newTestbed(t)
 	r := rand.New(rand.NewSource(1))
 	ran := 0
 	for tried := 0; ran < 60 && tried < 5000; tried++ {
@@ -252,7 +251,7 @@ func TestShellsRandomLines(t *testing.T) {
 }
 
 func FuzzShells(f *testing.F) {
-	l := newLaboratory(f)
+	l := newTestbed(f)
 	for seed := range int64(20) {
 		f.Add(seed)
 	}

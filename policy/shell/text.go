@@ -1,7 +1,7 @@
 package shell
 
-// Checks on the bytes of a line, for what the parser and real shells treat differently. They refuse
-// more than is dangerous, and little that agents do write.
+// Checks of a line's bytes, where the parser and shells differ. They refuse more than is dangerous, but
+// little that agents write.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// checkBytes refuses lines that no reading is tried for. The depth is a bound on the parser's recursion.
+// checkBytes refuses lines before they are parsed. The limit of the depth bounds the parser's recursion.
 func checkBytes(line string) error {
 	if len(line) > maxLine {
 		return &Error{Kind: ErrTooLarge, Reason: fmt.Sprintf("longer than %d bytes", maxLine), Line: 1, Column: 1}
@@ -26,8 +26,8 @@ func checkBytes(line string) error {
 		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
 			return at(ErrCharacter, i, "not UTF-8")
 		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
-			// The parser takes a carriage return for a blank and shells take it for a letter, so that
-			// backslash, CR, LF continues the line here and ends it there. bash uses \001 and \177 itself.
+			// The parser reads a carriage return as a blank, shells as a letter: backslash, CR, LF
+			// continues the line only in the parser. bash uses \001 and \177 internally.
 			return at(ErrCharacter, i, "control character")
 		}
 		switch r {
@@ -43,11 +43,11 @@ func checkBytes(line string) error {
 	return nil
 }
 
-// checkText refuses pieces of a line whose end the shells may see elsewhere than the parser does.
+// checkText refuses pieces of a line whose end differs between shells and the parser.
 func (w *walker) checkText(file *syntax.File) *Error {
 	var refused *Error
-	var verbatim [][2]uint   // where backslash and newline are just that
-	var substitutions []uint // where they end; those around a node come before it
+	var verbatim [][2]uint   // ranges in which backslash newline is literal
+	var substitutions []uint // their ends, before those of inner nodes
 	level := 0
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if n == nil {
@@ -101,8 +101,8 @@ func (w *walker) checkText(file *syntax.File) *Error {
 	return w.checkContinuations(verbatim)
 }
 
-// checkContinuations refuses a backslash before a newline that is in the middle of something: shells
-// join $ and ( around it, and they join && and >>, the parser does not always.
+// checkContinuations refuses a backslash before a newline inside a token: shells join $ and (, & and &,
+// > and > around it, the parser not always.
 func (w *walker) checkContinuations(verbatim [][2]uint) *Error {
 	for i := 0; ; i++ {
 		j := strings.Index(w.src[i:], "\\\n")
@@ -126,30 +126,30 @@ func (w *walker) checkContinuations(verbatim [][2]uint) *Error {
 	}
 }
 
-// checkSubstitution looks at where a command substitution ends.
+// checkSubstitution checks that all shells end a command substitution where the parser does.
 func (w *walker) checkSubstitution(n *syntax.CmdSubst) *Error {
 	if n.TempFile || n.ReplyVar {
 		return w.refuse(ErrNotPortable, "this kind of substitution", n)
 	}
 	if n.Backquotes {
-		// The shells end it at the next backquote that has no backslash, whatever stands between, and
-		// take backslashes out before they read what is inside.
+		// Shells end it at the next backquote without a backslash, and remove backslashes before they
+		// parse its text.
 		inside := w.src[n.Left.Offset()+1 : n.Right.Offset()]
 		if strings.ContainsAny(inside, "`\\") || strings.Contains(inside, "<<") {
 			return w.refuse(ErrNotPortable, "backquotes around a backslash, a backquote or a here-document; use $( )", n)
 		}
 		return nil
 	}
-	// bash before 4.0 (the /bin/sh of macOS) counts parentheses and quotes to the end and knows neither
-	// here-documents nor comments nor case. Where it finds no end it runs nothing.
+	// bash before 4.0 (the /bin/sh of macOS) finds the end by counting parentheses and quotes, without
+	// here-documents, comments and case. If it finds none it runs nothing.
 	if end := countedEnd(w.src, int(n.Left.Offset())+2); end >= 0 && end != int(n.Right.Offset()) {
 		return w.refuse(ErrNotPortable, "older shells end this substitution elsewhere", n)
 	}
 	return nil
 }
 
-// countedEnd returns where a substitution ends whose inside begins at i, if only quotes and parentheses
-// count, or -1 if it does not end.
+// countedEnd returns the end of a substitution whose text starts at i, by quotes and parentheses alone, or
+// -1.
 func countedEnd(s string, i int) int {
 	depth := 1
 	for i < len(s) {
@@ -175,7 +175,7 @@ func countedEnd(s string, i int) int {
 	return -1
 }
 
-// countedQuote returns where double quotes end whose inside begins at i.
+// countedQuote returns the end of double quotes whose text starts at i.
 func countedQuote(s string, i int) int {
 	for i < len(s) {
 		switch {
@@ -196,7 +196,7 @@ func countedQuote(s string, i int) int {
 	return -1
 }
 
-// closing returns where the next quote is, not counting one after a backslash if escapes are known.
+// closing returns the index of the next quote; with escapes, one after a backslash is skipped.
 func closing(s string, i int, quote byte, escapes bool) int {
 	for ; i < len(s); i++ {
 		if s[i] == '\\' && escapes {

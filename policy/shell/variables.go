@@ -1,7 +1,7 @@
 package shell
 
-// The variables that a line must not assign: with them a plain name means another program, or a text
-// another command.
+// The variables that a line must not assign, since they change which programs names mean or how text is
+// read.
 
 import (
 	"regexp"
@@ -13,7 +13,7 @@ var (
 	isName = name.MatchString
 )
 
-// refusedVariables are compared as they are written.
+// refusedVariables are compared case-sensitively.
 var refusedVariables = map[string]string{
 	"PATH":            "decides which programs names mean",
 	"CDPATH":          "decides which directory cd means",
@@ -33,7 +33,7 @@ var refusedVariables = map[string]string{
 	"GLOBIGNORE":      "changes what patterns mean",
 	"EXECIGNORE":      "decides which programs names mean",
 	"FUNCNEST":        "is kept by shells",
-	// bash evaluates what is assigned to these as arithmetic, and runs the substitutions in it.
+	// bash evaluates values of these as arithmetic, and runs the substitutions in them.
 	"RANDOM": "is evaluated by bash", "SRANDOM": "is evaluated by bash", "SECONDS": "is evaluated by bash",
 	"OPTIND": "is evaluated by bash", "HISTCMD": "is evaluated by bash", "LINENO": "is evaluated by bash",
 	"EPOCHSECONDS": "is evaluated by bash", "EPOCHREALTIME": "is evaluated by bash", "UID": "is evaluated by bash",
@@ -43,7 +43,7 @@ var refusedVariables = map[string]string{
 	"GLIBC_TUNABLES": "makes programs load code",
 }
 
-// refusedPrefixes begin the names of more of them.
+// refusedPrefixes are prefixes of further names.
 var refusedPrefixes = map[string]string{
 	"BASH":  "changes how bash reads lines",
 	"LD_":   "makes programs load code",
@@ -51,11 +51,11 @@ var refusedPrefixes = map[string]string{
 	"HIST":  "is kept by shells",
 }
 
-// harmlessLocale is a locale that reads bytes as this package does. In others, such as Shift JIS, a
-// backslash can be the second half of a character.
+// harmlessLocale matches locales that decode bytes as this package does. In others, such as Shift JIS, a
+// backslash can be the second byte of a character.
 var harmlessLocale = regexp.MustCompile(`^(?:|C|POSIX|(?:[A-Za-z_]*[.])?(?i:utf-?8)(?:@[a-z]+)?)$`)
 
-// variableProblem says why a variable must not be assigned, or "".
+// variableProblem returns the reason to refuse an assignment, or "".
 func variableProblem(a Assignment) string {
 	if reason := refusedVariables[a.Name]; reason != "" {
 		return a.Name + " " + reason

@@ -1,6 +1,6 @@
 package shell
 
-// The walk through the syntax tree. It names the nodes that it knows; every other one is refused.
+// The walk through the syntax tree. Nodes that are not named here are refused.
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ type walker struct {
 	scope
 	src      string
 	commands []Command
-	timed    []word // the words of bash's keyword `time`, for the command that comes next
+	timed    []word // the words of bash's keyword `time`, for the next command
 }
 
 // refuse returns the error for a node.
@@ -26,7 +26,7 @@ func (w *walker) refuseAt(kind Kind, reason string, pos syntax.Pos, text string)
 	return &Error{Kind: kind, Reason: reason, Line: line, Column: column, Text: text}
 }
 
-// text returns a node as it is written.
+// text returns the source text of a node.
 func (w *walker) text(n syntax.Node) string {
 	from, to := n.Pos().Offset(), min(n.End().Offset(), uint(len(w.src)))
 	if from > to {
@@ -41,7 +41,7 @@ func (w *walker) emit(c Command) {
 	w.commands = append(w.commands, c)
 }
 
-// assigned records an assignment that no command has: a loop's variable, ${x:=y}.
+// assigned records an assignment without a command: a loop's variable, ${x:=y}.
 func (w *walker) assigned(n syntax.Node, a Assignment) *Error {
 	if reason := variableProblem(a); reason != "" {
 		return w.refuse(ErrVariable, reason, n)
@@ -59,8 +59,8 @@ func (w *walker) stmts(list []*syntax.Stmt) *Error {
 	return nil
 }
 
-// apart walks what runs in a shell of its own: the directory outside of it stays.
-func (w *walker) apart(list []*syntax.Stmt) *Error {
+// subshell walks the commands of a subshell, which does not change the directory of the shell.
+func (w *walker) subshell(list []*syntax.Stmt) *Error {
 	moved := w.moved
 	err := w.stmts(list)
 	w.moved = moved
@@ -99,7 +99,7 @@ func (w *walker) stmt(s *syntax.Stmt) *Error {
 func (w *walker) compound(n syntax.Command) *Error {
 	switch n := n.(type) {
 	case *syntax.Subshell:
-		return w.apart(n.Stmts)
+		return w.subshell(n.Stmts)
 	case *syntax.Block:
 		return w.stmts(n.Stmts)
 	case *syntax.IfClause:
@@ -133,7 +133,7 @@ func (w *walker) both(first, second []*syntax.Stmt) *Error {
 	return w.stmts(second)
 }
 
-// loop walks a loop. What changes the directory in it also comes before what stands in front of it.
+// loop walks a loop. A cd in it also precedes the commands in front of it, in the next iteration.
 func (w *walker) loop(n syntax.Node, body func() *Error) *Error {
 	first, moved := len(w.commands), w.moved
 	if err := body(); err != nil {
@@ -194,7 +194,7 @@ func (w *walker) caseClause(n *syntax.CaseClause) *Error {
 	return nil
 }
 
-// time walks bash's keyword as what dash takes it for: a program in front of the next command.
+// time walks bash's keyword as dash reads it: a program in front of the next command.
 func (w *walker) time(n *syntax.TimeClause) *Error {
 	w.timed = append(w.timed, literal("time", n.Time))
 	if n.PosixFormat {
@@ -227,7 +227,7 @@ func literal(text string, pos syntax.Pos) word {
 	return word{Arg: Arg{Text: text, Literal: true, One: true}, start: text, from: pos}
 }
 
-// declaration turns `export x=y` into the words that it consists of.
+// declaration walks `export x=y` as a simple command.
 func (w *walker) declaration(s *syntax.Stmt, n *syntax.DeclClause) *Error {
 	words := []*syntax.Word{{Parts: []syntax.WordPart{n.Variant}}}
 	for _, a := range n.Args {
@@ -300,7 +300,7 @@ var fileRedirects = map[syntax.RedirOperator]bool{
 func (w *walker) redirects(list []*syntax.Redirect) ([]Redirect, *Error) {
 	var found []Redirect
 	for _, n := range list {
-		// dash takes only one digit in front of the operator; 12>x has the argument 12 there.
+		// dash reads only one digit as a descriptor; in 12>x it reads 12 as an argument.
 		if n.N != nil && (len(n.N.Value) != 1 || n.N.Value[0] < '0' || n.N.Value[0] > '9') {
 			return nil, w.refuse(ErrNotPortable, "descriptor is not one digit", n)
 		}
@@ -326,7 +326,7 @@ func (w *walker) redirects(list []*syntax.Redirect) ([]Redirect, *Error) {
 	return found, nil
 }
 
-// isRelative says that which file a name means depends on the directory.
+// isRelative reports whether the file of a name depends on the directory.
 func isRelative(name string) bool {
 	return strings.Contains(name, "/") && !strings.HasPrefix(name, "/")
 }

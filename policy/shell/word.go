@@ -1,6 +1,6 @@
 package shell
 
-// What is known about a word before the line runs: its text after quote removal, or how much of it.
+// Words: their text after quote removal, or the part of it that is known before the line runs.
 
 import (
 	"regexp"
@@ -9,17 +9,17 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// word is an argument and what the checks of this package need beyond it.
+// word is an argument with details for the checks of this package.
 type word struct {
 	Arg
-	start string // how each of its fields is known to begin
+	start string // known prefix of each of its fields
 	from  syntax.Pos
 }
 
-// dashless says that no field of the word begins with a dash: it cannot be an option.
+// dashless reports whether no field of the word can begin with a dash, so that none is an option.
 func (a word) dashless() bool { return a.start != "" && a.start[0] != '-' }
 
-// assignment splits NAME=value where the name is known.
+// assignment splits NAME=value if the name is known.
 func (a word) assignment() (Assignment, bool) {
 	name, value, ok := strings.Cut(a.start, "=")
 	if !ok || !isName(name) || !a.One {
@@ -31,14 +31,14 @@ func (a word) assignment() (Assignment, bool) {
 	return Assignment{Name: name, Value: Arg{Text: a.Text, One: true}}, true
 }
 
-// wordReader collects what is known while it goes through the parts of a word.
+// wordReader reads the parts of a word.
 type wordReader struct {
 	*walker
 	text   strings.Builder
-	known  int // bytes of text that are certain, -1 while all are
+	known  int // length of the known prefix of text, -1 while all is known
 	many   bool
-	split  bool // fields after the first begin with anything
-	braced int  // 1 + where the first unquoted { is
+	split  bool // there may be further fields with unknown text
+	braced int  // 1 + index of the first unquoted {
 }
 
 func (r *wordReader) unknown() {
@@ -47,7 +47,7 @@ func (r *wordReader) unknown() {
 	}
 }
 
-// word reads a word. Everything that runs inside of it is found too.
+// word reads a word, and walks the commands inside it.
 func (w *walker) word(n *syntax.Word) (word, *Error) {
 	r := &wordReader{walker: w, known: -1}
 	for i, part := range n.Parts {
@@ -57,7 +57,7 @@ func (w *walker) word(n *syntax.Word) (word, *Error) {
 	}
 	text := r.text.String()
 	if text == "[" && r.known == 0 && !r.many && !r.split {
-		r.known = -1 // alone it is a name
+		r.known = -1 // the command [
 	}
 	if text != "[" && strings.HasPrefix(text, "[") && r.known == 0 {
 		r.many = true
@@ -100,7 +100,7 @@ func (r *wordReader) part(part syntax.WordPart, first bool) *Error {
 	return nil
 }
 
-// unquoted adds text in which a backslash quotes the character after it.
+// unquoted adds unquoted text, in which a backslash quotes the next character.
 func (r *wordReader) unquoted(text string, first bool) {
 	before := byte(0)
 	for i := 0; i < len(text); i++ {
@@ -121,7 +121,7 @@ func (r *wordReader) unquoted(text string, first bool) {
 			r.many = r.many || r.known >= 0
 		case '~':
 			if first && i == 0 {
-				r.text.WriteByte(c) // a home directory does not begin with a dash
+				r.text.WriteByte(c) // a home directory is an absolute path, so no dash
 				r.unknown()
 				before = c
 				continue
@@ -139,7 +139,7 @@ func (r *wordReader) unquoted(text string, first bool) {
 	}
 }
 
-// quoted adds what stands in double quotes, or in a here-document.
+// quoted adds the text of double quotes, or of a here-document.
 func (r *wordReader) quoted(parts []syntax.WordPart) *Error {
 	for _, part := range parts {
 		lit, ok := part.(*syntax.Lit)
@@ -162,14 +162,14 @@ func (r *wordReader) quoted(parts []syntax.WordPart) *Error {
 	return nil
 }
 
-// expansion goes into what the shell replaces when the line runs.
+// expansion walks an expansion.
 func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *Error {
-	first := r.known < 0 // nothing before it is unknown
+	first := r.known < 0 // all before it is known
 	r.unknown()
 	switch part := part.(type) {
 	case *syntax.CmdSubst:
 		r.split = r.split || !quoted
-		return r.apart(part.Stmts)
+		return r.subshell(part.Stmts)
 	case *syntax.ArithmExp:
 		return r.arithmetic(part)
 	case *syntax.ParamExp:
@@ -178,11 +178,11 @@ func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *Error {
 	return r.refuse(ErrNotPortable, "not POSIX shell", part)
 }
 
-// numeric are the parameters that are numbers whatever happens. $! may be empty.
+// numeric are the parameters whose values are numbers; $! may be empty.
 const numeric = "#?$!"
 
-// parameter goes into $x and ${x...}. Only the operators of POSIX are known; bash's others run the
-// value as text (@P), take it for a name (!) or for arithmetic.
+// parameter walks $x and ${x...}. Operators that are not POSIX are refused: bash's evaluate the value as a
+// prompt (@P), as a name (!) or as arithmetic.
 func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
 	if n.Param == nil || n.Flags != nil || n.Excl || n.Width || n.IsSet ||
 		n.Split != 0 || n.GlobSubst != 0 || n.RcExpand != 0 ||
@@ -197,7 +197,7 @@ func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
 	case isNumber:
 		r.many = r.many || name == "!" && !quoted
 		if first {
-			r.text.WriteByte('0') // the first digit is not known, but it is one
+			r.text.WriteByte('0') // the first character is a digit
 			r.known = r.text.Len()
 		}
 	case !quoted:
@@ -238,8 +238,8 @@ var posixExpansions = map[syntax.ParExpOperator]bool{
 	syntax.RemSmallPrefix: true, syntax.RemLargePrefix: true,
 }
 
-// checkOperand refuses quotes and braces in the word of ${x:-word}: shells do not agree whether they
-// quote there, and so where the expansion ends.
+// checkOperand refuses quotes and braces in the word of ${x:-word}: in some shells they quote there, so
+// the ends of the expansion differ.
 func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *Error {
 	for _, part := range n.Parts {
 		switch part := part.(type) {
@@ -267,11 +267,11 @@ func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *Error {
 	return nil
 }
 
-// constant is arithmetic without variables.
+// constant matches arithmetic without variables.
 var constant = regexp.MustCompile(`^(?:0[xX][0-9a-fA-F]+|[0-9]+|\$[#?]|[-+*/%()<>!&|^~?: \t]|==|!=)*$`)
 
-// arithmetic allows numbers only. bash evaluates the value of a variable as arithmetic again, and runs
-// the substitutions in it: x='a[$(rm y)]'; echo $((x)) runs rm.
+// arithmetic allows numbers only. bash evaluates the value of a variable as arithmetic too, and runs the
+// substitutions in it: x='a[$(rm y)]'; echo $((x)) runs rm.
 func (r *wordReader) arithmetic(n *syntax.ArithmExp) *Error {
 	text := r.walker.text(n)
 	if n.Bracket || n.Unsigned || !strings.HasPrefix(text, "$((") || !strings.HasSuffix(text, "))") {

@@ -1,6 +1,6 @@
 package view
 
-// The files that make the page. They are served as they are; what they show comes by streams.
+// The files of the page.
 
 import (
 	"embed"
@@ -11,8 +11,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// assetTypes are files' types by the ends of their names; the system's own table is not to be relied on. What has none
-// here, such as a licence, is text.
+// assetTypes are the media types by file extension; package mime would use the system's table. Other files are text.
 var assetTypes = map[string]string{
 	"html": "text/html; charset=utf-8",
 	"css":  "text/css; charset=utf-8",
@@ -21,7 +20,7 @@ var assetTypes = map[string]string{
 	"svg":  "image/svg+xml",
 }
 
-// serveAsset answers with one of the files that a page loads.
+// serveAsset answers with a file that a page loads.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	writeAsset(w, r, r.PathValue("file"))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// vendoredFile is a line of assets/xterm/README.md.
+// vendoredFile is a row of assets/xterm/README.md.
 type vendoredFile struct{ name, pack, path, sum string }
 
 func vendoredFiles(t *testing.T) (files []vendoredFile) {
@@ -57,7 +57,7 @@ func TestVendoredFilesAreThoseOfNPM(t *testing.T) {
 	if os.Getenv("VIEW_CHECK_NPM") == "" {
 		t.Skip("VIEW_CHECK_NPM is not set")
 	}
-	packages := make(map[string]map[string]string) // the sums of each one's files
+	packages := make(map[string]map[string]string) // the sums of their files
 	for _, f := range vendoredFiles(t) {
 		if packages[f.pack] == nil {
 			packages[f.pack] = packed(t, f.pack)
@@ -67,7 +67,7 @@ func TestVendoredFilesAreThoseOfNPM(t *testing.T) {
 	require.NotEmpty(t, packages)
 }
 
-// packed are the sums of a package's files.
+// packed returns the sums of a package's files.
 func packed(t *testing.T, pack string) map[string]string {
 	dir := t.TempDir()
 	npm := exec.CommandContext(t.Context(), "npm", "pack", "--silent", pack)

@@ -1,6 +1,6 @@
 package view_test
 
-// What a command costs that an agent made as long as it can: bytes sent to pages, bytes held, bytes worked on.
+// Long commands: bytes sent to pages, held and allocated.
 
 import (
 	"runtime"
@@ -15,7 +15,7 @@ import (
 
 const mib = 1 << 20
 
-// heap is how many bytes are held, and how many were ever allocated.
+// heap returns the bytes in use, and all bytes allocated so far.
 func heap() (held, allocated uint64) {
 	runtime.GC()
 	runtime.GC()
@@ -24,7 +24,7 @@ func heap() (held, allocated uint64) {
 	return stats.HeapAlloc, stats.TotalAlloc
 }
 
-func TestLongArgumentsAreNeitherHeldNorSentNorRead(t *testing.T) {
+func TestLongArgumentsAreCut(t *testing.T) {
 	texts := make(chan string)
 	m := made(t, acptermtest.Commands{"make": steps(texts), "rm": acptermtest.Block},
 		acpterm.Options{Policy: denyRemovals})
@@ -60,7 +60,7 @@ func TestLongArgumentsAreNeitherHeldNorSentNorRead(t *testing.T) {
 	heldNow, allocated := heap()
 	require.Less(t, int64(heldNow-held), int64(10*mib), "held")
 
-	for size := range 4 { // each has the table looked at again
+	for size := range 4 { // each refreshes the table
 		texts <- "x"
 		s.until(func(row tableRow) bool { return row.ID == string(running.ID()) && row.Bytes > int64(size) })
 	}
@@ -69,7 +69,7 @@ func TestLongArgumentsAreNeitherHeldNorSentNorRead(t *testing.T) {
 	close(texts)
 }
 
-func TestLongCommandSaysWhatIsNotShown(t *testing.T) {
+func TestTextOfALongCommand(t *testing.T) {
 	v := newViewer(t, made(t, acptermtest.Commands{"rm": acptermtest.Block}, acpterm.Options{Policy: denyRemovals}),
 		view.Options{})
 	many := make([]string, 10_000)
@@ -117,22 +117,4 @@ func TestLongCommandThatRunsIsSentOnce(t *testing.T) {
 		s.close()
 	}
 	close(texts)
-}
-
-func TestLongArgumentsCountAsWhatThePastHolds(t *testing.T) {
-	m := made(t, acptermtest.Commands{"make": acptermtest.Print("x", 0)}, acpterm.Options{})
-	v := newViewer(t, m, view.Options{MaxPastBytes: 2*mib + mib/2})
-	s, rows := v.open("events", ""), make(map[string]tableRow)
-	for _, letter := range []string{"a", "b", "c", "d"} {
-		v.create("s", "make", letter, strings.Repeat(letter, mib)).Wait(t.Context())
-	}
-	s.table(rows, func(rows map[string]tableRow) bool {
-		ended := 0
-		for _, row := range rows {
-			if row.State == "finished" {
-				ended++
-			}
-		}
-		return len(rows) == 2 && ended == 2
-	})
 }

@@ -1,6 +1,6 @@
 package view_test
 
-// What a browser does, done by the tests: requests, and streams of events.
+// A client of the view in Go: requests and event streams.
 
 import (
 	"bufio"
@@ -39,14 +39,14 @@ func TestMain(m *testing.M) {
 
 func child(which string, args []string) {
 	switch which {
-	case "family": // starts another process, which outlives it
-		other := exec.Command(os.Args[0], "child", "stubborn")
+	case "family": // starts a child that ignores SIGTERM
+		other := exec.Command(os.Args[0], "child", "ignore-sigterm")
 		other.Stdout = os.Stdout
 		if err := other.Start(); err != nil {
 			panic(err)
 		}
 		time.Sleep(time.Hour)
-	case "flood": // FILE LINES: once the file is there, writes that many lines, a pipe's worth at a time
+	case "flood": // FILE LINES: waits for the file, and writes that many lines, 65 KiB at a time
 		fmt.Println("ready")
 		for {
 			if _, err := os.Stat(args[0]); err == nil {
@@ -61,14 +61,14 @@ func child(which string, args []string) {
 		}
 	case "host":
 		host()
-	case "stubborn":
+	case "ignore-sigterm":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Printf("ready %d\n", os.Getpid())
 		time.Sleep(time.Hour)
 	}
 }
 
-// viewer is a manager with a view at a server.
+// viewer is a manager, its view and the server of the view.
 type viewer struct {
 	t testing.TB
 	*acpterm.Manager
@@ -76,11 +76,22 @@ type viewer struct {
 	server *httptest.Server
 }
 
-// newViewer serves a view of a manager. Everything ends with the test.
-func newViewer(t testing.TB, m *acpterm.Manager, options view.Options) *viewer {
+// newViewer starts a view and its own server, and closes both when the test ends.
+func newViewer(
+	t testing.TB, m *acpterm.Manager, options view.Options, configure ...func(*httptest.Server),
+) *viewer {
 	options.Token = token
 	v := view.Handler(m, &options)
-	server := newServer(v)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = v.Server()
+	for _, change := range configure {
+		change(server)
+	}
+	if server.EnableHTTP2 {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
 	t.Cleanup(func() {
 		require.NoError(t, v.Close())
 		server.Close()
@@ -88,18 +99,18 @@ func newViewer(t testing.TB, m *acpterm.Manager, options view.Options) *viewer {
 	return &viewer{t, m, v, server}
 }
 
-// newServer starts a view's own server.
-func newServer(v *view.View) *httptest.Server {
-	server := httptest.NewUnstartedServer(nil)
-	server.Config = v.Server()
-	server.Start()
-	return server
-}
-
-// made is a manager of made-up commands.
+// made returns a manager of commands without processes.
 func made(t testing.TB, commands acptermtest.Commands, options acpterm.Options) *acpterm.Manager {
 	options.Runner = commands
 	return acptermtest.NewManager(t, &options)
+}
+
+// newSteps starts the command "make", which prints each text that it is sent, and ends when the channel is closed.
+func newSteps(t *testing.T, configure ...func(*httptest.Server)) (*viewer, *acpterm.Terminal, chan<- string) {
+	texts := make(chan string)
+	m := made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{})
+	v := newViewer(t, m, view.Options{}, configure...)
+	return v, v.create("s", "make"), texts
 }
 
 func (v *viewer) create(session acpterm.SessionID, command string, args ...string) *acpterm.Terminal {
@@ -110,7 +121,7 @@ func (v *viewer) create(session acpterm.SessionID, command string, args ...strin
 	return terminal
 }
 
-// request sends one for a path below the token. edit may change it.
+// request sends a request for a path below the token. edit may change it.
 func (v *viewer) request(method, path string, edit func(*http.Request)) *http.Response {
 	v.t.Helper()
 	r, err := http.NewRequestWithContext(v.t.Context(), method, v.server.URL+v.view.Path()+path, nil)
@@ -124,7 +135,6 @@ func (v *viewer) request(method, path string, edit func(*http.Request)) *http.Re
 	return response
 }
 
-// stream is a stream of events that is being read.
 type stream struct {
 	t      testing.TB
 	lines  *bufio.Reader
@@ -137,7 +147,7 @@ type event struct {
 	data []byte
 }
 
-// open begins to read a stream, on from an id if it is not empty.
+// open opens a stream, after an event id unless it is empty.
 func (v *viewer) open(path, lastID string) *stream {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(v.t.Context())
@@ -153,12 +163,12 @@ func (v *viewer) open(path, lastID string) *stream {
 	return &stream{v.t, bufio.NewReaderSize(response.Body, 1<<10), cancel, lastID}
 }
 
-// output is the path of a terminal's stream.
+// output returns the path of a terminal's stream.
 func output(terminal *acpterm.Terminal) string {
 	return "terminals/" + string(terminal.ID()) + "/output"
 }
 
-// next is the next event; ok is false when the stream has ended.
+// next reads an event; ok is false when the stream has ended.
 func (s *stream) next() (e event, ok bool) {
 	s.t.Helper()
 	e.kind = "message"
@@ -193,7 +203,7 @@ type tableRow struct {
 	Bytes, Dropped, Started, Ended                                     int64
 }
 
-// text reads output until enough says so, or to the end. It counts what was missed.
+// text reads output until enough returns true, or to the end, and adds up the missed bytes.
 func (s *stream) text(enough func(text string) bool) (text string, missed int64, ended bool) {
 	s.t.Helper()
 	var b strings.Builder
@@ -222,7 +232,7 @@ func decode[T any](t testing.TB, data []byte) (value T) {
 	return value
 }
 
-// table reads /events until enough says so of the rows, by command.
+// table reads /events into rows, by command, until enough returns true.
 func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow) bool) {
 	s.t.Helper()
 	for !enough(rows) {
@@ -253,7 +263,7 @@ func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow
 	}
 }
 
-// until reads events until a row, or what came in its place, is such, and returns how many bytes of data they had.
+// until reads events until enough returns true of a row or size, and returns the number of bytes of data.
 func (s *stream) until(enough func(tableRow) bool) (read int) {
 	s.t.Helper()
 	for {
@@ -268,14 +278,4 @@ func (s *stream) until(enough func(tableRow) bool) (read int) {
 			return read
 		}
 	}
-}
-
-// serverTimeout is how long newTimeoutServer lets a request and its answer take.
-const serverTimeout = 50 * time.Millisecond
-
-func newTimeoutServer(h http.Handler) *httptest.Server {
-	server := httptest.NewUnstartedServer(h)
-	server.Config.ReadTimeout, server.Config.WriteTimeout = serverTimeout, serverTimeout
-	server.Start()
-	return server
 }

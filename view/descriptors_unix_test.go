@@ -4,7 +4,7 @@ package view_test
 
 import "syscall"
 
-// limitDescriptors has this process open fewer files than most do.
+// limitDescriptors lowers this process's limit of open files.
 func limitDescriptors() {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

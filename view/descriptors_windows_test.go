@@ -1,4 +1,4 @@
 package view_test
 
-// limitDescriptors does nothing: Windows has no such limit.
+// limitDescriptors does nothing, since Windows has no such limit.
 func limitDescriptors() {}

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkFollowers runs a command that writes as fast as it can, by turns with no page and with ten that read what they
-// are sent, and reports how much longer it takes with those: slower-% by the medians. It takes a
-// quiet machine. The pages are in the same process, so what they do is in it, too.
+// BenchmarkFollowers runs a command that writes as fast as it can, alternately without pages and with ten, and reports
+// how much longer it takes with pages, as slower-% of the medians. The pages are in the same process, so their reading
+// is included. Run it on an idle machine.
 func BenchmarkFollowers(b *testing.B) {
 	const lines, size = 4 << 20, 4 << 20 * 65
 	m := acptermtest.NewManager(b, &acpterm.Options{})
@@ -45,7 +45,7 @@ func BenchmarkFollowers(b *testing.B) {
 			<-terminal.Done()
 			took[which] = append(took[which], time.Since(start))
 			require.NoError(b, v.Release(b.Context(), "s", terminal.ID()))
-			pages.Wait() // what comes after the end is not the command's time, and not the next one's
+			pages.Wait() // reading after the end must not slow the next run
 		}
 	}
 	b.ReportMetric(0, "ns/op")

@@ -1,7 +1,6 @@
 package view
 
-// Access: the token, the names and addresses that requests may come to and from, and the headers that have browsers
-// refuse the rest. Nothing here knows terminals.
+// Access: the token, the host names and addresses of requests, and the security headers. This file knows no terminals.
 
 import (
 	"crypto/sha256"
@@ -14,18 +13,17 @@ import (
 	"strings"
 )
 
-// changeHeader is on every request that changes something. A page of another origin cannot set it without asking first,
-// which is never allowed.
+// changeHeader is required on a request that changes something. A page of another origin could send it only after a
+// CORS preflight, which the view refuses.
 const changeHeader = "Acp-Terminal"
 
-// goodToken reports whether it is long enough, and a path's part as it is.
+// goodToken reports whether a token is long enough, and a path segment without escaping.
 func goodToken(token string) bool {
 	return len(token) >= 16 && strings.Trim(token,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// admit returns the path below the token that is asked for, empty if that does not even begin, or why nothing is
-// answered.
+// admit returns the path below the token, empty if the slash after the token is missing, or the reason of a refusal.
 func (v *View) admit(r *http.Request) (path, refusal string) {
 	switch {
 	case !v.options.AllowRemote && !local(r.RemoteAddr):
@@ -43,7 +41,7 @@ func (v *View) admit(r *http.Request) (path, refusal string) {
 	return "/" + rest, ""
 }
 
-// admitChange returns why a request that changes something may not.
+// admitChange returns the reason to refuse a request that changes something, or "".
 func (v *View) admitChange(r *http.Request) (refusal string) {
 	switch {
 	case !v.options.AllowStop:
@@ -56,13 +54,14 @@ func (v *View) admitChange(r *http.Request) (refusal string) {
 	return ""
 }
 
-// sameSecret compares in a time that tells nothing of where they differ, or how long one is.
+// sameSecret compares in constant time; the hashes hide the secret's length.
 func sameSecret(given, secret string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// sameOrigin reports whether a browser says so, or says nothing at all because it is none.
+// sameOrigin reports whether a request is from the view's own origin, or from a program that is not a browser and sends
+// no such headers.
 func sameOrigin(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		return false
@@ -75,7 +74,7 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && len(origins) == 1 && strings.EqualFold(origin.Host, r.Host)
 }
 
-// local reports whether a request's remote address is on this machine. A Unix socket's is no address.
+// local reports whether a request's remote address is on this machine. That of a Unix socket has no host.
 func local(remote string) bool {
 	addr, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -85,8 +84,8 @@ func local(remote string) bool {
 	return addr.Addr().Unmap().IsLoopback()
 }
 
-// knownHost reports whether the request is for a name that is the view's, on any port: a page of another site whose
-// name was made to point here still says that site's.
+// knownHost reports whether the request's Host header is a name of the view, on any port. With DNS rebinding it is the
+// name of another site.
 func (v *View) knownHost(r *http.Request) bool {
 	host := hostname(r.Host)
 	own := func(name string) bool { return strings.EqualFold(name, host) }
@@ -104,7 +103,7 @@ func (v *View) knownHost(r *http.Request) bool {
 	return served != nil && served.AddrPort().Addr().Unmap().WithZone("") == addr
 }
 
-// hostname is a Host header without its port, in lower case.
+// hostname returns a Host header without its port, in lower case.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -112,14 +111,14 @@ func hostname(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// setHeaders says what browsers may do with any answer, be it a refusal.
+// setHeaders sets the security headers of every answer, refusals included.
 func (v *View) setHeaders(h http.Header) {
 	ancestors := "'none'"
 	if len(v.options.FrameAncestors) > 0 {
 		ancestors = strings.Join(v.options.FrameAncestors, " ")
 	}
-	// Nothing inline, not even styles: acp-terminal.js sees to those that xterm.js makes. Trusted types have no policy,
-	// so that no script, xterm.js's too, can turn text into HTML.
+	// Inline styles are refused too; assets/styles.js replaces those of xterm.js. There is no trusted-types policy, so
+	// no script can convert text to HTML.
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "+ancestors+"; "+
 		"require-trusted-types-for 'script'; trusted-types 'none'")

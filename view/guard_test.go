@@ -1,6 +1,6 @@
 package view_test
 
-// Who gets in, and who does not.
+// Access.
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestTokenIsRandomAndLong(t *testing.T) {
 	}
 }
 
-func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
+func TestRequestsWithoutTheToken(t *testing.T) {
 	v := newViewer(t, made(t, acptermtest.Commands{"make": acptermtest.Print("secret", 0)}, acpterm.Options{}),
 		view.Options{AllowStop: true})
 	terminal := v.create("s", "make")
@@ -47,15 +47,12 @@ func TestWithoutTheTokenNothingIsAnswered(t *testing.T) {
 		}
 	}
 	require.Equal(t, http.StatusOK, v.request("GET", "", nil).StatusCode)
-}
 
-func TestTokenWithoutItsSlashIsSentOn(t *testing.T) {
-	v := newViewer(t, made(t, nil, acpterm.Options{}), view.Options{})
 	response, err := v.server.Client().Get(v.server.URL + "/" + token)
 	require.NoError(t, err)
 	response.Body.Close()
 	require.Equal(t, http.StatusOK, response.StatusCode)
-	require.Equal(t, v.view.Path(), response.Request.URL.Path)
+	require.Equal(t, v.view.Path(), response.Request.URL.Path, "redirected to the path with the slash")
 }
 
 func TestOtherHostNamesAreRefused(t *testing.T) {
@@ -96,7 +93,7 @@ func TestOtherMachinesAreRefusedUnlessAllowed(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status(view.Options{AllowRemote: true}, "192.0.2.99:4000", "evil.example"))
 }
 
-func TestEveryAnswerTellsBrowsersToKeepOut(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	v := newViewer(t, made(t, nil, acpterm.Options{}), view.Options{})
 	refused, err := v.server.Client().Get(v.server.URL + "/")
 	require.NoError(t, err)
@@ -124,7 +121,7 @@ func TestEveryAnswerTellsBrowsersToKeepOut(t *testing.T) {
 		require.Equal(t, "same-origin", h.Get("Cross-Origin-Resource-Policy"))
 		require.Empty(t, h.Values("Set-Cookie"))
 		for name := range h {
-			require.NotContains(t, name, "Access-Control", "no other origin may read this")
+			require.NotContains(t, name, "Access-Control", "no CORS")
 		}
 	}
 	framed := newViewer(t, v.Manager, view.Options{FrameAncestors: []string{"https://editor.example"}})
@@ -171,11 +168,9 @@ func TestOnlyThePageCanStop(t *testing.T) {
 		"https://evil.example"))
 	require.Equal(t, http.StatusForbidden, status(v, "POST", own, "stop", "Sec-Fetch-Site", "cross-site"))
 	require.Equal(t, http.StatusForbidden, status(v, "POST", own, "stop", "Sec-Fetch-Site", "same-site"))
-	require.Equal(t, http.StatusForbidden, status(newViewer(t, m, view.Options{}), "POST", own, "stop"), "for reading only")
-	require.Equal(t, acpterm.StateRunning, terminal.State(), "none of these did it")
-	require.Equal(t, http.StatusNotFound, v.request("POST", "terminals/term_none/stop", func(r *http.Request) {
-		r.Header.Set(own, "stop")
-	}).StatusCode)
+	require.Equal(t, http.StatusForbidden, status(newViewer(t, m, view.Options{}), "POST", own, "stop"), "read-only")
+	require.Equal(t, acpterm.StateRunning, terminal.State(), "all were refused")
+	require.Equal(t, http.StatusNotFound, v.stop("term_none"))
 	require.Equal(t, http.StatusAccepted, status(v, "POST", own, "stop", "Origin", v.server.URL, "Sec-Fetch-Site",
 		"same-origin"))
 	<-terminal.Done()

@@ -1,9 +1,8 @@
 package view
 
-// What cannot be brought about from outside in a short time.
+// Tests from inside the package, of states that take too long to reach from outside.
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -17,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deadWriter is a connection whose browser takes nothing: a write lasts until its deadline.
+// deadWriter is a connection whose browser does not read: a write fails at its deadline.
 type deadWriter struct {
 	http.ResponseWriter
 	deadline time.Time
@@ -32,14 +31,14 @@ func (w *deadWriter) SetWriteDeadline(deadline time.Time) error {
 func (w *deadWriter) Write([]byte) (int, error) {
 	w.writes++
 	if w.deadline.IsZero() {
-		panic("it would last for ever")
+		panic("no deadline")
 	}
 	return 0, errors.New("deadline exceeded")
 }
 
 func (w *deadWriter) FlushError() error { return nil }
 
-func TestBrowserThatTakesNothingIsGivenUp(t *testing.T) {
+func TestWriteTimeout(t *testing.T) {
 	w := &deadWriter{ResponseWriter: httptest.NewRecorder()}
 	s := &sse{w: w, control: http.NewResponseController(w)}
 	s.write("data: %s\n\n", "x")
@@ -47,7 +46,7 @@ func TestBrowserThatTakesNothingIsGivenUp(t *testing.T) {
 	require.Error(t, s.err)
 	require.WithinDuration(t, time.Now().Add(writeTimeout), w.deadline, writeTimeout/2)
 	s.write("data: %s\n\n", "y")
-	require.Equal(t, 1, w.writes, "nothing is written after that")
+	require.Equal(t, 1, w.writes, "nothing is written after an error")
 }
 
 func TestSurvivorsAreShown(t *testing.T) {
@@ -58,26 +57,14 @@ func TestSurvivorsAreShown(t *testing.T) {
 	subject := acpterm.Subject{TerminalID: "term_1", SessionID: "s", Args: []string{"make"}}
 	v.table.observe(&acpterm.EndEvent{Subject: subject, Err: errors.New("not started")})
 	v.table.observe(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12, 34}})
-	v.table.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_forgotten"}, Survivors: []int{1}})
-	require.Len(t, v.table.order, 1, "what was forgotten does not come back")
+	v.table.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_removed"}, Survivors: []int{1}})
+	require.Len(t, v.table.order, 1, "a removed command is not added again")
 	e, _ := v.table.find("term_1")
 	row, _, _, _ := v.table.rowOf(e)
 	require.Contains(t, string(encode(row)), `"survivors":"12, 34"`)
 }
 
-func TestRowHasWhatThePageReads(t *testing.T) {
-	subject := acpterm.Subject{TerminalID: "term_1", Args: []string{"rm", "a b"}}
-	e := &entry{fixed: newRow(subject), denied: true, rule: "r", why: "w"}
-	var row map[string]any
-	require.NoError(t, json.Unmarshal(encode(e.makeRow(true)), &row))
-	require.Equal(t, "denied", row["state"])
-	require.Equal(t, `rm "a b"`, row["command"])
-	require.Equal(t, false, row["canStop"])
-	require.Contains(t, row, "bytes")
-}
-
-// Whether a page's stream is behind at the end is a matter of time, so it is made so here.
-func TestStreamThatIsBehindAtTheEndGoesOnWithAllThatItCan(t *testing.T) {
+func TestStreamThatIsBehindAtTheEnd(t *testing.T) {
 	m := acpterm.NewManager(&acpterm.Options{
 		Runner: acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 3*maxLag), 0)},
 	})
@@ -89,11 +76,11 @@ func TestStreamThatIsBehindAtTheEndGoesOnWithAllThatItCan(t *testing.T) {
 	require.EqualValues(t, 2*maxLag, o.from(terminal))
 	require.EqualValues(t, 2*maxLag-10, o.pending)
 	o.at++
-	require.EqualValues(t, 2*maxLag+1, o.from(terminal), "and then in order")
+	require.EqualValues(t, 2*maxLag+1, o.from(terminal), "then it does not skip again")
 }
 
-// A page may read a terminal's output before the event of its start has come: the two are for the race detector.
-func TestAPageThatComesBeforeTheEventOfTheStart(t *testing.T) {
+// The race detector checks a request for output that is concurrent with the event of the start.
+func TestOutputBeforeTheStartEvent(t *testing.T) {
 	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("made", 0)}})
 	defer m.Close()
 	v := Handler(m, nil)

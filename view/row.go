@@ -1,6 +1,6 @@
 package view
 
-// One command as it is sent to pages.
+// row, a command as pages receive it.
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// An agent can send megabytes. In bytes, of which a little more is shown:
+// Limits, in bytes, of the text that an agent chose.
 const (
-	maxCommand  = 8 << 10 // of a command
-	maxArgument = 1 << 10 // of each argument of a command that is longer
-	maxText     = 4 << 10 // of any other text
+	maxCommand  = 8 << 10
+	maxArgument = 1 << 10 // if the command is longer than maxCommand
+	maxText     = 4 << 10 // any other text
 )
 
-// row is a command as its JSON. It is comparable, so that a change is seen.
+// row is comparable, so that == finds a change.
 type row struct {
 	ID      acpterm.TerminalID `json:"id"`
 	Session string             `json:"session"`
@@ -28,50 +28,49 @@ type row struct {
 	Shell   bool               `json:"shell"`
 	Dir     string             `json:"dir"`
 	PID     int                `json:"pid,omitempty"`
-	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed", which is a command that
-	// was allowed and could not be started.
+	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed": allowed, but not started.
 	State string `json:"state"`
 	// Good says that the command ended by itself with code 0.
 	Good bool `json:"good"`
-	// Status is how it ended, for people: "exit code 1"; or why it did not run.
+	// Status is the exit status, such as "exit code 1", or the reason why the command did not run.
 	Status string `json:"status"`
 	Rule   string `json:"rule,omitempty"`
-	// Started and Ended are in milliseconds since 1970; Ended is 0 until then.
+	// Started and Ended are in milliseconds since 1970; Ended is 0 while the command runs.
 	Started int64 `json:"started"`
 	Ended   int64 `json:"ended"`
 	size
-	// Survivors are the processes that withstood an ending, "12, 34".
+	// Survivors are the numbers of processes that survived a kill, "12, 34".
 	Survivors string `json:"survivors,omitempty"`
 	CanStop   bool   `json:"canStop"`
 	Stopping  bool   `json:"stopping"`
 }
 
-// size is the part of a row that changes all the time.
+// size is the part of a row that changes with each output.
 type size struct {
-	// Bytes is how much output there was, Dropped how much of that an agent cannot read any more.
+	// Bytes is the size of all output, Dropped of the part beyond the terminal's limit.
 	Bytes   int64 `json:"bytes"`
 	Dropped int64 `json:"dropped"`
 }
 
-// sizeUpdate is what a page receives in place of a row of which it has the rest.
+// sizeUpdate replaces a row of which only the size has changed.
 type sizeUpdate struct {
 	ID acpterm.TerminalID `json:"id"`
 	size
 }
 
-// newRow is the part of a row that never changes.
+// newRow returns the part of a row that does not change.
 func newRow(s acpterm.Subject) row {
 	return row{
-		ID: s.TerminalID, Session: shown(string(s.SessionID), maxText), Dir: shown(s.Dir, maxText),
-		Command: shownCommand(s), Program: shown(s.Path, maxText), Shell: s.ShellLine != "", PID: s.PID,
+		ID: s.TerminalID, Session: printable(string(s.SessionID), maxText), Dir: printable(s.Dir, maxText),
+		Command: printableCommand(s), Program: printable(s.Path, maxText), Shell: s.ShellLine != "", PID: s.PID,
 	}
 }
 
-// makeRow is the entry's row as it is now. The table's mutex is held.
+// makeRow returns the entry's current row. The caller holds the table's mutex.
 func (e *entry) makeRow(canStop bool) row {
 	r := e.fixed
 	r.Started = e.at.UnixMilli()
-	r.Rule, r.Status = e.rule, e.why
+	r.Rule, r.Status = e.rule, e.reason
 	r.Survivors = pids(e.survivors)
 	r.Stopping = e.stops > 0
 	if e.terminal == nil {
@@ -92,38 +91,38 @@ func (e *entry) makeRow(canStop bool) row {
 		}
 	} else {
 		r.Ended = ended.UnixMilli()
-		r.Status, r.Good = endOf(t)
+		r.Status, r.Good = endStatus(t)
 	}
 	r.CanStop = canStop && (ended.IsZero() || r.Stopping || r.Survivors != "")
 	return r
 }
 
-// endOf is how a terminal's command ended, which it has.
-func endOf(t *acpterm.Terminal) (status string, good bool) {
+// endStatus returns the status of a command that has ended.
+func endStatus(t *acpterm.Terminal) (status string, good bool) {
 	select {
 	case <-t.Done():
 	default:
-		return "", false // it is just about to be
+		return "", false // its end is being published, and Wait would block
 	}
 	exit, err := t.Wait(context.Background())
 	if err != nil {
-		return shown(err.Error(), maxText), false
+		return printable(err.Error(), maxText), false
 	}
 	return exit.String(), exit.Success() && t.EndedBy() == acpterm.EndedByItself
 }
 
-// shownCommand is a command as it can be shown. One that is too long has its arguments cut, so that the ones after a
-// long one are seen.
-func shownCommand(s acpterm.Subject) string {
+// printableCommand returns a command as printable text. If it is too long, each long argument is cut, so that those
+// after it are visible.
+func printableCommand(s acpterm.Subject) string {
 	if s.ShellLine != "" {
-		return shown(s.ShellLine, maxCommand)
+		return printable(s.ShellLine, maxCommand)
 	}
 	total := 0
 	for _, argument := range s.Args {
 		total += len(argument) + 1
 	}
 	if total <= maxCommand {
-		return shown(acpterm.Command{Args: s.Args}.String(), maxCommand)
+		return printable(acpterm.Command{Args: s.Args}.String(), maxCommand)
 	}
 	var b strings.Builder
 	for i, argument := range s.Args {
@@ -134,8 +133,8 @@ func shownCommand(s acpterm.Subject) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		kept := head(argument, maxArgument)
-		b.WriteString(shown(acpterm.Command{Args: []string{kept}}.String(), maxCommand))
+		kept := prefix(argument, maxArgument)
+		b.WriteString(printable(acpterm.Command{Args: []string{kept}}.String(), maxCommand))
 		if len(kept) < len(argument) {
 			fmt.Fprintf(&b, "… (%d bytes)", len(argument))
 		}
@@ -143,8 +142,8 @@ func shownCommand(s acpterm.Subject) string {
 	return b.String()
 }
 
-// head is the first bytes of a text, at most limit of them, in whole characters.
-func head(text string, limit int) string {
+// prefix returns the longest prefix of whole characters within limit bytes.
+func prefix(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -155,9 +154,9 @@ func head(text string, limit int) string {
 	return text[:end]
 }
 
-// shown is a text as it can be shown to a person who decides by it: cut after so many bytes, and with
-// characters that would hide or reorder others, or that are none, written out.
-func shown(text string, limit int) string {
+// printable returns a text cut after limit bytes, with escapes for characters that are invisible, or that hide or
+// reorder others.
+func printable(text string, limit int) string {
 	var b strings.Builder
 	for i, c := range text {
 		if b.Len() >= limit {

@@ -1,6 +1,6 @@
 package view
 
-// The server of a view: limits on its connections, so that they leave commands the descriptors that those need.
+// The server of a view. It limits connections, which would otherwise use the descriptors that commands need.
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxUnadmitted is how many connections there may be without a request that had the token.
+	// maxUnadmitted is the number of connections that have not sent a request with the token.
 	maxUnadmitted = 32
-	// spareAdmitted is how many other ones there may be beyond Options.MaxStreams, for pages and files.
+	// spareAdmitted is the number of other connections beyond Options.MaxStreams, for pages and files.
 	spareAdmitted = 32
 
 	headerTimeout  = 5 * time.Second
@@ -24,10 +24,10 @@ const (
 	maxHeader      = 16 << 10
 )
 
-// Server returns an http.Server for the view alone, with limits on what connections take. At most 32 connections have
-// not sent a request with the token; one more closes the oldest of them. At most 32 more than Options.MaxStreams have;
-// one more is answered 503 and closed. A request's header may take 5 seconds to come, the whole request 10, and a
-// connection without a request is closed after 30. A browser that takes nothing for 30 seconds is disconnected.
+// Server returns an http.Server for the view alone, with limits on its connections. At most 32 connections have not
+// sent a request with the token; one more closes the oldest of them. At most 32 more than Options.MaxStreams have sent
+// one; one more is answered with 503 and closed. The timeout of a request's header is 5 seconds, of a request 10, of an
+// idle connection 30, and of a write to a browser that does not read 30.
 //
 // Serve it on a listener, or with TLS by ServeTLS. Close the View before the server. Each call returns a server with
 // limits of its own.
@@ -58,8 +58,8 @@ type connections struct {
 // admitKey is the key, in a request's context, of a func() bool that admits its connection.
 type admitKey struct{}
 
-// admitConnection reports whether the connection of a request that had the token may go on. On another server than
-// View.Server's it always may.
+// admitConnection reports whether the connection of a request with the token is within the limit. Only View.Server has
+// one.
 func admitConnection(r *http.Request) bool {
 	admit, limited := r.Context().Value(admitKey{}).(func() bool)
 	return !limited || admit()
@@ -73,7 +73,7 @@ func (c *connections) add(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, admitKey{}, func() bool { return c.admit(conn) })
 }
 
-// push adds a connection, and returns the one that has to be closed for it, nil if none has to.
+// push adds a connection, and returns the one to be closed for it, or nil.
 func (c *connections) push(conn net.Conn) (oldest net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *connections) push(conn net.Conn) (oldest net.Conn) {
 	return oldest
 }
 
-// admit reports whether a connection is admitted, or can still be.
+// admit moves a connection to the admitted ones, and reports false if it cannot.
 func (c *connections) admit(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *connections) remove(conn net.Conn) {
 	c.unadmitted = slices.DeleteFunc(c.unadmitted, func(other net.Conn) bool { return other == conn })
 }
 
-// closeNow closes a connection without a farewell, for which TLS would wait.
+// closeNow closes a connection without TLS's close_notify, whose write could block.
 func closeNow(conn net.Conn) {
 	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()

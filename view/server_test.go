@@ -1,6 +1,6 @@
 package view_test
 
-// What connections may take of a host: real ones, over loopback.
+// Limits of connections, over loopback.
 
 import (
 	"bufio"
@@ -20,27 +20,26 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
 
-// hang is how long a test waits for what has to happen.
-const hang = time.Minute
+// timeout bounds waits that end at once unless the code is wrong.
+const timeout = time.Minute
 
-// dial opens a connection of its own and sends a text.
+// dial opens a connection and sends a text.
 func dial(t *testing.T, address, text string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(hang))
+	conn.SetDeadline(time.Now().Add(timeout))
 	io.WriteString(conn, text)
 	return conn
 }
 
-// withoutToken are what a connection can send that has no token: nothing, half a header, a request that is refused, one
-// whose body never comes.
+// withoutToken are the starts of connections without the token: nothing, an incomplete header, a request that is refused,
+// a request without its body.
 var withoutToken = []string{
 	"",
 	"GET / HTTP/1.1\r\nHost: localhost\r\nX-Header: ",
@@ -48,7 +47,7 @@ var withoutToken = []string{
 	"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n",
 }
 
-// ask sends a request on a connection of its own, and returns that and the status.
+// ask sends a request on a new connection, and returns the connection and the status.
 func ask(t *testing.T, address, path string) (net.Conn, int) {
 	t.Helper()
 	conn := dial(t, address, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -59,8 +58,8 @@ func ask(t *testing.T, address, path string) (net.Conn, int) {
 	return conn, response.StatusCode
 }
 
-// TestCreatesGoOnWhileConnectionsAreHeldOpen has a host of its own, with few descriptors.
-func TestCreatesGoOnWhileConnectionsAreHeldOpen(t *testing.T) {
+// The host is a child process with few descriptors.
+func TestOpenConnectionsBlockNoCreates(t *testing.T) {
 	host := exec.Command(self(t), "child", "host")
 	host.Stderr = os.Stderr
 	orders, err := host.StdinPipe()
@@ -94,7 +93,7 @@ func TestCreatesGoOnWhileConnectionsAreHeldOpen(t *testing.T) {
 	}
 }
 
-// host is a program that embeds the view. It starts a command for each line that it reads.
+// host embeds the view, and runs a command for each line of its input.
 func host() {
 	limitDescriptors()
 	m := acpterm.NewManager(nil)
@@ -132,16 +131,10 @@ func createOne(m *acpterm.Manager) error {
 }
 
 func TestConnectionsWithoutTheTokenAreBounded(t *testing.T) {
-	v := view.Handler(made(t, nil, acpterm.Options{}), nil)
-	server := httptest.NewUnstartedServer(nil)
-	server.Config = v.Server()
-	server.Config.ReadHeaderTimeout, server.Config.ReadTimeout = 0, 0 // it is the number that closes them here
-	server.Start()
-	t.Cleanup(func() {
-		v.Close()
-		server.Close()
+	v := newViewer(t, made(t, nil, acpterm.Options{}), view.Options{}, func(server *httptest.Server) {
+		server.Config.ReadHeaderTimeout, server.Config.ReadTimeout = 0, 0 // only their number closes connections
 	})
-	address := server.Listener.Addr().String()
+	address := v.server.Listener.Addr().String()
 	closed := make(chan struct{}, 300)
 	var last net.Conn
 	for i := range 300 {
@@ -157,11 +150,11 @@ func TestConnectionsWithoutTheTokenAreBounded(t *testing.T) {
 	for i := range 300 - 32 {
 		select {
 		case <-closed:
-		case <-time.After(hang):
+		case <-time.After(timeout):
 			t.Fatalf("only %d connections were closed", i)
 		}
 	}
-	fmt.Fprintf(last, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", v.Path())
+	fmt.Fprintf(last, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", v.view.Path())
 	response, err := http.ReadResponse(bufio.NewReader(last), nil)
 	require.NoError(t, err)
 	response.Body.Close()
@@ -192,8 +185,8 @@ func TestConnectionsWithTheTokenAreBounded(t *testing.T) {
 	_, err := refused.Read(make([]byte, 1))
 	require.ErrorIs(t, err, io.EOF)
 	first.Close()
-	for deadline := time.Now().Add(hang); status != http.StatusOK; _, status = ask(t, address, v.view.Path()) {
-		require.True(t, time.Now().Before(deadline), "no room after a connection was closed")
+	for deadline := time.Now().Add(timeout); status != http.StatusOK; _, status = ask(t, address, v.view.Path()) {
+		require.True(t, time.Now().Before(deadline), "refused after a connection was closed")
 	}
 }
 
@@ -208,26 +201,15 @@ func TestServerLimitsTheTimeOfRequests(t *testing.T) {
 	require.Positive(t, server.MaxHeaderBytes)
 }
 
-func TestServerSpeaksTLSAndHTTP2(t *testing.T) {
-	texts := make(chan string)
-	m := made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{})
-	v := view.Handler(m, &view.Options{Token: token})
-	server := httptest.NewUnstartedServer(nil)
-	server.Config = v.Server()
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes with what is closed
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	t.Cleanup(func() {
-		v.Close()
-		server.Close()
+func TestTLSAndHTTP2(t *testing.T) {
+	v, terminal, texts := newSteps(t, func(server *httptest.Server) {
+		server.EnableHTTP2 = true
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes of closed connections
 	})
-	w := &viewer{t, m, v, server}
-	answer := w.request("GET", "", nil)
-	require.Equal(t, 2, answer.ProtoMajor)
-	terminal := w.create("s", "make")
-	s := w.open(output(terminal), "")
-	for range 2 * 32 { // which close one another, and not that one
-		conn := tls.Client(dial(t, server.Listener.Addr().String(), ""), &tls.Config{InsecureSkipVerify: true})
+	require.Equal(t, 2, v.request("GET", "", nil).ProtoMajor)
+	s := v.open(output(terminal), "")
+	for range 2 * 32 { // they close each other, and not the stream's connection
+		conn := tls.Client(dial(t, v.server.Listener.Addr().String(), ""), &tls.Config{InsecureSkipVerify: true})
 		require.NoError(t, conn.Handshake())
 	}
 	texts <- "one"

@@ -1,6 +1,6 @@
 package view
 
-// Stop: the one thing that a page can change.
+// The request that stops a command.
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// serveStop answers a page's Stop.
+// serveStop starts a stop, and does not wait for it.
 func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 	if refusal := v.admitChange(r); refusal != "" {
 		http.Error(w, refusal, http.StatusForbidden)
@@ -24,8 +24,7 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// stopEntry begins to end a command's tree; if that has begun already, it forces it. What comes of it is seen on the
-// page. A third one would change nothing.
+// stopEntry starts a kill of a command's tree; the second forces the first. The table has the result.
 func (v *View) stopEntry(e *entry, terminal *acpterm.Terminal) {
 	if !v.table.beginStop(e) || !v.begin() {
 		return

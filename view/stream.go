@@ -1,12 +1,12 @@
 package view
 
-// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): the table's changes, and one
-// terminal's output from an offset on. A stream has its own goroutine and nothing waits for that: not the command, not
-// the table, not another stream.
+// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): the table's changes, and a
+// terminal's output from an offset on. A stream has a goroutine of its own; it blocks no command, table or other stream.
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -17,22 +17,20 @@ import (
 )
 
 const (
-	// refreshInterval is how often numbers that change all the time are sent to a page.
+	// refreshInterval is the time between updates of sizes.
 	refreshInterval = 500 * time.Millisecond
-	// outputInterval is how long a stream of output rests after a message, while the command runs: for a person it is
-	// at once, and the command keeps the processors.
+	// outputInterval is the pause after a message of a running command's output; a person does not see it.
 	outputInterval = 50 * time.Millisecond
-	// skipInterval is how long it rests after one that skipped: what comes too fast to be read is only to be seen
-	// moving.
+	// skipInterval is the pause after a message that skipped: no person can read output that fast.
 	skipInterval = 250 * time.Millisecond
 	// maxLag is how many bytes a stream may be behind before it skips ahead.
 	maxLag = 1 << 20
-	// liveTail is how far from the end it goes on then while the command runs; otherwise it is maxLag.
+	// liveTail is the distance from the end to which it then skips while the command runs; otherwise it is maxLag.
 	liveTail = 64 << 10
-	// writeTimeout is how long a browser may take nothing before its connection is given up. It can come back.
+	// writeTimeout bounds a write to a browser that does not read. The browser can reconnect.
 	writeTimeout = 30 * time.Second
-	// quietInterval is how long nothing is sent before a comment is, so that a dead connection is seen.
-	quietInterval = 15 * time.Second
+	// keepAliveInterval is the time without a message after which a comment is sent, to detect a dead connection.
+	keepAliveInterval = 15 * time.Second
 )
 
 // sse writes events to one browser.
@@ -42,7 +40,7 @@ type sse struct {
 	err     error // of the first write that failed
 }
 
-// openStream begins an answer of events, or refuses to.
+// openStream starts an answer of events; beyond MaxStreams it refuses the request and returns nil.
 func (v *View) openStream(w http.ResponseWriter) (s *sse, closeStream func()) {
 	select {
 	case v.streams <- struct{}{}:
@@ -58,7 +56,7 @@ func (v *View) openStream(w http.ResponseWriter) (s *sse, closeStream func()) {
 	return s, func() { <-v.streams }
 }
 
-// write sends a text, soon.
+// write writes to the response's buffer.
 func (s *sse) write(format string, args ...any) {
 	if s.err == nil {
 		s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -66,7 +64,7 @@ func (s *sse) write(format string, args ...any) {
 	}
 }
 
-// flush sends what was written, now.
+// flush sends the buffer.
 func (s *sse) flush() {
 	if s.err == nil {
 		s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
@@ -83,16 +81,16 @@ func (v *View) streamContext(r *http.Request) (context.Context, context.CancelFu
 
 // tableMessage is the data of an event "table".
 type tableMessage struct {
-	// Now is the time by which the rows' times are to be read, in milliseconds since 1970.
+	// Now is the server's time, in milliseconds since 1970 like the rows' times.
 	Now int64 `json:"now"`
-	// All says that what is not among the rows is not shown any more.
+	// All says that the rows are the whole table.
 	All   bool                 `json:"all,omitempty"`
 	Rows  []row                `json:"rows"`
 	Sizes []sizeUpdate         `json:"sizes,omitempty"`
 	Gone  []acpterm.TerminalID `json:"gone"`
 }
 
-// serveEvents sends the whole table, and then what changes in it.
+// serveEvents sends the whole table, and then its changes.
 func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 	s, closeStream := v.openStream(w)
 	if s == nil {
@@ -114,12 +112,12 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 			}))
 			s.flush()
 			sent = time.Now()
-		case time.Since(sent) > quietInterval:
+		case time.Since(sent) > keepAliveInterval:
 			s.write(":\n\n")
 			s.flush()
 			sent = time.Now()
 		}
-		if !rest(ctx, outputInterval) { // a thousand commands a second are no thousand messages
+		if !pause(ctx, outputInterval) { // limits the messages if many commands start
 			return
 		}
 		select {
@@ -131,8 +129,8 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rest waits, and reports whether ctx still holds.
-func rest(ctx context.Context, d time.Duration) bool {
+// pause waits, and reports false if ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
 		return true
@@ -144,12 +142,12 @@ func rest(ctx context.Context, d time.Duration) bool {
 func encode(value any) []byte {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // these are made of texts and numbers
+		panic(err) // all messages can be encoded
 	}
 	return data
 }
 
-// outputMessage is the data of an event of output. Its id is where the piece ends.
+// outputMessage is the data of an output event, whose id is the offset of its end.
 type outputMessage struct {
 	Offset int64  `json:"offset"`
 	Missed int64  `json:"missed,omitempty"`
@@ -186,7 +184,7 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 	o.run(ctx)
 }
 
-// offsetOf is where a request wants to go on.
+// offsetOf returns the offset that a request asks for.
 func offsetOf(r *http.Request) (int64, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
@@ -197,33 +195,33 @@ func offsetOf(r *http.Request) (int64, error) {
 	}
 	offset, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || offset < 0 {
-		return 0, fmt.Errorf("an offset is a number of bytes")
+		return 0, errors.New("the offset must be a number of bytes")
 	}
 	return offset, nil
 }
 
-// outputStream is one browser's way through one terminal's output.
+// outputStream sends one terminal's output to one browser.
 type outputStream struct {
 	*sse
 	table    *table
-	entry    *entry            // of the table, whose lock guards it
-	terminal *acpterm.Terminal // nil if it never ran
-	at       int64             // where it is
+	entry    *entry            // guarded by the table's mutex
+	terminal *acpterm.Terminal // nil if the command never ran
+	at       int64             // the current offset
 
-	version  rowVersion      // of the row that was sent
-	changed  <-chan struct{} // closed when there may be another
-	pending  int64           // bytes before at that were skipped, and not reported to the page yet
-	over     bool            // there is no more output
-	finished bool            // and the browser knows that nothing comes any more
-	ended    bool            // the command has; what it wrote until then is sent without rest
-	catchUp  int64           // up to here, likewise
-	sent     time.Time
+	version   rowVersion      // of the row that was sent
+	changed   <-chan struct{} // closed when the row may have changed
+	pending   int64           // skipped bytes before at that the browser has not been sent
+	outputEnd bool            // no more output can come
+	finished  bool            // the event "end" is sent
+	ended     bool            // the command has ended
+	catchUp   int64           // output up to this offset is sent without pauses
+	sent      time.Time       // time of the last message
 }
 
-// run sends until there can be no more output.
+// run sends messages until the output has ended and the row is final.
 func (o *outputStream) run(ctx context.Context) {
 	t := o.terminal
-	o.over = t == nil
+	o.outputEnd = t == nil
 	o.sendStatus()
 	if t == nil {
 		return
@@ -240,36 +238,36 @@ func (o *outputStream) run(ctx context.Context) {
 	tick := time.NewTicker(refreshInterval)
 	defer tick.Stop()
 
-	var resting <-chan time.Time // while it does
-	asking := wanted             // nil while it rests, or has asked
+	var pauseEnd <-chan time.Time // nil unless paused
+	request := wanted             // nil while paused or while a chunk is requested
 	from := o.from(t)
 	for o.err == nil && !o.finished {
 		select {
-		case asking <- from:
-			asking = nil
+		case request <- from:
+			request = nil
 		case chunk := <-chunks:
 			if chunk == nil {
-				o.over = true
+				o.outputEnd = true
 				o.sendStatus()
 				break
 			}
 			skipped := o.send(chunk)
 			switch {
 			case o.at < o.catchUp:
-				from, asking = o.from(t), wanted
+				from, request = o.from(t), wanted
 			case skipped:
-				resting = time.After(skipInterval)
+				pauseEnd = time.After(skipInterval)
 			default:
-				resting = time.After(outputInterval)
+				pauseEnd = time.After(outputInterval)
 			}
-		case <-resting:
-			resting = nil
-			from, asking = o.from(t), wanted
+		case <-pauseEnd:
+			pauseEnd = nil
+			from, request = o.from(t), wanted
 		case <-o.changed:
 			o.sendStatus()
 		case <-tick.C:
 			o.sendStatus()
-			if time.Since(o.sent) > quietInterval {
+			if time.Since(o.sent) > keepAliveInterval {
 				o.write(":\n\n")
 				o.flush()
 				o.sent = time.Now()
@@ -280,7 +278,7 @@ func (o *outputStream) run(ctx context.Context) {
 	}
 }
 
-// fetch gets the next chunk of output for each offset that is wanted; nil when there can be none.
+// fetch sends the next chunk of output for each wanted offset; nil when the output has ended.
 func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan int64, chunks chan<- *acpterm.Chunk) {
 	for from := range wanted {
 		var next *acpterm.Chunk
@@ -296,9 +294,9 @@ func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan int64, chunks
 	}
 }
 
-// from is where to go on: where it is, or closer to the end if that is too far away.
+// from returns the offset to continue at; it skips if that is more than maxLag behind.
 func (o *outputStream) from(t *acpterm.Terminal) int64 {
-	o.noticeEnd() // first, so that the total is that of the end
+	o.checkEnd() // before OutputTotal, so that it is the final total
 	total := t.OutputTotal()
 	if total-o.at <= maxLag {
 		return o.at
@@ -312,7 +310,7 @@ func (o *outputStream) from(t *acpterm.Terminal) int64 {
 	return o.at
 }
 
-// send sends a piece, and reports whether there is some missing before it.
+// send sends a chunk, and reports whether bytes before it were skipped.
 func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 	message := outputMessage{Offset: chunk.Offset, Missed: o.pending + chunk.Missed, Text: chunk.Text}
 	o.pending = 0
@@ -323,8 +321,7 @@ func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 	return message.Missed > 0
 }
 
-// sendStatus sends the row, if it is another one. When there is no more output and nothing will change, that is the
-// end.
+// sendStatus sends the row if it has changed, and ends the stream after the last output and the final row.
 func (o *outputStream) sendStatus() {
 	row, version, settled, changed := o.table.rowOf(o.entry)
 	o.changed = changed
@@ -339,15 +336,15 @@ func (o *outputStream) sendStatus() {
 		o.write("event: status\ndata: %s\n\n", encode(message))
 		o.flush()
 	}
-	if o.over && settled {
+	if o.outputEnd && settled {
 		o.finish()
 		return
 	}
-	o.noticeEnd()
+	o.checkEnd()
 }
 
-// noticeEnd sees whether the command has ended.
-func (o *outputStream) noticeEnd() {
+// checkEnd checks whether the command has ended; its output so far is then sent without pauses.
+func (o *outputStream) checkEnd() {
 	if o.ended || o.terminal == nil {
 		return
 	}
@@ -358,7 +355,7 @@ func (o *outputStream) noticeEnd() {
 	}
 }
 
-// finish says that there is no more, and no reason to come back.
+// finish sends the event "end", after which the browser does not reconnect.
 func (o *outputStream) finish() {
 	o.finished = true
 	o.write("event: end\ndata: {}\n\n")

@@ -1,10 +1,11 @@
 package view_test
 
-// Streams of output: live, from any offset on, complete or honest about it, and in nobody's way.
+// Streams of output: live, from an offset, complete or with the number of missed bytes, and independent of each other.
 
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -23,14 +24,14 @@ func self(t testing.TB) string {
 	return path
 }
 
-// stop presses Stop.
-func (v *viewer) stop(terminal *acpterm.Terminal) int {
-	return v.request("POST", "terminals/"+string(terminal.ID())+"/stop", func(r *http.Request) {
+// stop sends a stop.
+func (v *viewer) stop(id string) int {
+	return v.request("POST", "terminals/"+id+"/stop", func(r *http.Request) {
 		r.Header.Set("Acp-Terminal", "stop")
 	}).StatusCode
 }
 
-// steps is a command that prints one text for each that it is sent.
+// steps prints each text that it receives.
 func steps(texts <-chan string) acptermtest.Script {
 	return func(p *acptermtest.Process) int {
 		for {
@@ -48,9 +49,7 @@ func steps(texts <-chan string) acptermtest.Script {
 }
 
 func TestOutputIsLiveAndStaysAfterTheRelease(t *testing.T) {
-	texts := make(chan string)
-	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
-	terminal := v.create("s", "make")
+	v, terminal, texts := newSteps(t)
 	s := v.open(output(terminal), "")
 	texts <- "one\n"
 	text, _, _ := s.text(func(text string) bool { return text == "one\n" })
@@ -71,13 +70,11 @@ func TestOutputIsLiveAndStaysAfterTheRelease(t *testing.T) {
 	require.True(t, ended)
 }
 
-func TestStreamGoesOnWhereItWas(t *testing.T) {
-	texts := make(chan string)
-	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
-	terminal := v.create("s", "make")
+func TestStreamResumes(t *testing.T) {
+	v, terminal, texts := newSteps(t)
 	var whole strings.Builder
 	lastID := ""
-	for i := range 8 { // each time the connection is lost
+	for i := range 8 { // a new connection for each line
 		line := fmt.Sprintf("line %d é\n", i)
 		texts <- line
 		s := v.open(output(terminal), lastID)
@@ -116,13 +113,11 @@ func TestDeniedCommandHasAStatusAndNoOutput(t *testing.T) {
 	require.Equal(t, "status", e.kind)
 	e, _ = s.next()
 	require.Equal(t, "end", e.kind)
-	require.Equal(t, http.StatusNotFound, v.request("POST", "terminals/"+rows["rm"].ID+"/stop", func(r *http.Request) {
-		r.Header.Set("Acp-Terminal", "stop")
-	}).StatusCode)
+	require.Equal(t, http.StatusNotFound, v.stop(rows["rm"].ID))
 }
 
-func TestSlowReaderIsToldWhatItMissedAndHoldsUpNobody(t *testing.T) {
-	const lines, line = 1 << 20, "0123456789012345678901234567890\n" // 32 MiB, and 1 MiB is kept
+func TestSlowReaderMissesOutputAndBlocksNothing(t *testing.T) {
+	const lines, line = 1 << 20, "0123456789012345678901234567890\n" // 32 MiB, of which 1 MiB is retained
 	start := make(chan struct{})
 	v := newViewer(t, made(t, acptermtest.Commands{"flood": func(p *acptermtest.Process) int {
 		p.Write([]byte("first\n"))
@@ -137,16 +132,16 @@ func TestSlowReaderIsToldWhatItMissedAndHoldsUpNobody(t *testing.T) {
 	s := v.open(output(terminal), "")
 	first, _, _ := s.text(func(text string) bool { return text == "first\n" })
 	close(start)
-	<-terminal.Done() // although the page reads nothing
+	<-terminal.Done() // while the page reads nothing
 	text, missed, ended := s.text(nil)
 	require.True(t, ended)
 	require.Positive(t, missed)
 	require.Equal(t, terminal.OutputTotal(), missed+int64(len(first)+len(text)), "every byte is shown or counted")
-	require.True(t, strings.HasSuffix(text, line+"last\n"), "the end is the end")
-	require.GreaterOrEqual(t, len(text), 64<<10-len(line), "what is sent of a command that runs, at least")
+	require.True(t, strings.HasSuffix(text, line+"last\n"), "the end is sent")
+	require.GreaterOrEqual(t, len(text), 64<<10-len(line), "at least the tail of a running command")
 }
 
-func TestPageThatComesLateSeesTheEndOfALongOutput(t *testing.T) {
+func TestNewPageReceivesTheEndOfALongOutput(t *testing.T) {
 	v := newViewer(t, made(t, acptermtest.Commands{"flood": func(p *acptermtest.Process) int {
 		p.Write([]byte(strings.Repeat("0123456789abcde\n", 8<<20/16)))
 		return acptermtest.Block(p)
@@ -162,17 +157,17 @@ func TestPageThatComesLateSeesTheEndOfALongOutput(t *testing.T) {
 	require.EqualValues(t, 1<<20, len(text))
 }
 
-func TestStreamOfACommandThatClosedItsOutputGoesOnUntilItsEnd(t *testing.T) {
+func TestStreamAfterTheOutputIsClosed(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	terminal := v.create("s", "sh", "-c", "echo bye; exec >&- 2>&-; exec sleep 1000")
 	s := v.open(output(terminal), "")
 	s.text(func(text string) bool { return text == "bye\n" })
-	require.Equal(t, http.StatusAccepted, v.stop(terminal))
+	require.Equal(t, http.StatusAccepted, v.stop(string(terminal.ID())))
 	var last tableRow
 	for {
 		e, ok := s.next()
-		require.True(t, ok, "it has ended without saying so")
+		require.True(t, ok, "no end event")
 		if e.kind == "end" {
 			break
 		}
@@ -197,7 +192,7 @@ func TestStreamsAreBounded(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, refused.StatusCode)
 		require.NotEmpty(t, refused.Header.Get("Retry-After"))
 	}
-	require.Equal(t, http.StatusOK, v.request("GET", "", nil).StatusCode, "the page is no stream")
+	require.Equal(t, http.StatusOK, v.request("GET", "", nil).StatusCode, "the page is not a stream")
 	one.close()
 	require.Eventually(t, func() bool {
 		response := v.request("GET", "events", nil)
@@ -205,7 +200,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}, 10*time.Second, 5*time.Millisecond)
 }
 
-func TestCloseEndsPagesAndNotCommands(t *testing.T) {
+func TestCloseEndsStreamsOnly(t *testing.T) {
 	v := newViewer(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{}), view.Options{})
 	terminal := v.create("s", "serve")
 	streams := []*stream{v.open("events", ""), v.open(output(terminal), ""), v.open(output(terminal), "")}
@@ -223,30 +218,22 @@ func TestCloseEndsPagesAndNotCommands(t *testing.T) {
 }
 
 func TestServersTimeoutsDoNotEndStreams(t *testing.T) {
-	texts := make(chan string)
-	m := made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{})
-	v := view.Handler(m, &view.Options{Token: token})
-	server := newTimeoutServer(v)
-	t.Cleanup(func() {
-		v.Close()
-		server.Close()
+	const timeout = 50 * time.Millisecond
+	v, terminal, texts := newSteps(t, func(server *httptest.Server) {
+		server.Config.ReadTimeout, server.Config.WriteTimeout = timeout, timeout
 	})
-	w := &viewer{t, m, v, server}
-	terminal := w.create("s", "make")
-	s := w.open(output(terminal), "")
+	s := v.open(output(terminal), "")
 	texts <- "one"
 	s.text(func(text string) bool { return text == "one" })
-	<-time.After(3 * serverTimeout)
+	<-time.After(3 * timeout)
 	texts <- "two"
 	text, _, _ := s.text(func(text string) bool { return text == "two" })
 	require.Equal(t, "two", text)
 	close(texts)
 }
 
-func TestManyPagesWatchAtOnce(t *testing.T) {
-	texts := make(chan string)
-	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
-	terminal := v.create("s", "make")
+func TestConcurrentStreams(t *testing.T) {
+	v, terminal, texts := newSteps(t)
 	var pages sync.WaitGroup
 	got := make([]string, 10)
 	for i := range got {

@@ -1,7 +1,7 @@
 package view
 
-// What is shown: one table of commands, running, past and denied. It is fed by the manager's events, bounded, and read
-// by any number of streams, each at its own speed: the table has versions, and no queues.
+// The table of running, past and denied commands. The manager's events change it. It is bounded, and has versions in
+// place of queues, so any number of streams read it, each at its own speed.
 
 import (
 	"slices"
@@ -13,39 +13,39 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// entry is one command. Its terminal never changes; the rest is under the table's mutex.
+// entry is one command, guarded by the table's mutex.
 type entry struct {
-	fixed    row               // what never changes of its row
-	terminal *acpterm.Terminal // nil of a command that did not run
-	request  int64             // about how many bytes the terminal keeps of its request
+	fixed        row               // the members that do not change
+	terminal     *acpterm.Terminal // nil if the command did not run
+	requestBytes int64             // estimated size of the request, which the terminal retains
 
 	at        time.Time // of the decision or start
-	over      bool      // in the past, and as such among those that are forgotten some day
+	past      bool      // ended, denied or failed: counts for MaxPast
 	denied    bool
-	why       string // of a denial, or of a start that failed, as shown
-	rule      string // likewise
+	reason    string // of a denial or a failed start
+	rule      string // of a denial
 	survivors []int
-	stops     int // asked for by pages and still under way
+	stops     int // pending stops of pages
 
-	row       row   // as it was at its last refresh
+	row       row   // at the last refresh
 	version   int64 // of the row
-	described int64 // of the last row in which more than the size changed
+	described int64 // version of the last change of more than the size
 }
 
-// table is all commands that are shown. All methods may be called concurrently; none waits.
+// table has all commands that are shown. All methods may be called concurrently; none blocks.
 type table struct {
-	session      acpterm.SessionID // the only one, unless empty
+	session      acpterm.SessionID // the only session, unless empty
 	canStop      bool
 	maxPast      int
 	maxPastBytes int64
 
 	mu        sync.Mutex
 	entries   map[acpterm.TerminalID]*entry
-	order     []*entry // as they came
+	order     []*entry // oldest first
 	version   int64    // of the newest row
-	removed   int64    // how many were forgotten so far
+	removed   int64    // number of removed entries
 	refreshed time.Time
-	changed   chan struct{} // closed at the next event
+	changed   chan struct{} // closed at the next change
 }
 
 func newTable(o Options) *table {
@@ -55,16 +55,16 @@ func newTable(o Options) *table {
 	}
 }
 
-// observe is the manager's hook.
+// observe is the manager's event hook.
 func (t *table) observe(event acpterm.Event) {
 	switch e := event.(type) {
 	case *acpterm.DecisionEvent:
 		if e.Err != nil || e.Verdict == acpterm.Deny {
 			t.update(e.Subject, true, func(x *entry) {
-				x.at, x.denied, x.over = e.Time, e.Verdict == acpterm.Deny, true
-				x.rule, x.why = shown(e.Rule, maxText), shown(e.Reason, maxText)
-				if x.why == "" && e.Err != nil {
-					x.why = shown(e.Err.Error(), maxText)
+				x.at, x.denied, x.past = e.Time, e.Verdict == acpterm.Deny, true
+				x.rule, x.reason = printable(e.Rule, maxText), printable(e.Reason, maxText)
+				if x.reason == "" && e.Err != nil {
+					x.reason = printable(e.Err.Error(), maxText)
 				}
 			})
 		}
@@ -72,9 +72,9 @@ func (t *table) observe(event acpterm.Event) {
 		t.update(e.Subject, true, func(x *entry) { x.at = e.Time; x.setTerminal(e.Terminal) })
 	case *acpterm.EndEvent:
 		t.update(e.Subject, e.Err != nil, func(x *entry) {
-			x.over = true
+			x.past = true
 			if e.Err != nil {
-				x.why = shown(e.Err.Error(), maxText)
+				x.reason = printable(e.Err.Error(), maxText)
 			}
 		})
 	case *acpterm.SurvivorsEvent:
@@ -82,8 +82,8 @@ func (t *table) observe(event acpterm.Event) {
 	}
 }
 
-// adopt adds a terminal that a manager has. One that is still being started comes by an event.
-func (t *table) adopt(terminal *acpterm.Terminal) {
+// addTerminal adds a terminal of the manager. Events add those that have not started yet.
+func (t *table) addTerminal(terminal *acpterm.Terminal) {
 	state, command := terminal.State(), terminal.Command()
 	if state == acpterm.StateStarting || state == acpterm.StateFailed {
 		return
@@ -95,11 +95,11 @@ func (t *table) adopt(terminal *acpterm.Terminal) {
 	}, true, func(x *entry) {
 		x.at = started
 		x.setTerminal(terminal)
-		x.over = x.over || state != acpterm.StateRunning
+		x.past = x.past || state != acpterm.StateRunning
 	})
 }
 
-// update changes a command's entry. One that there is not is added, or else it has been forgotten already.
+// update changes a command's entry. If there is none, add says whether to add it: it may have been removed.
 func (t *table) update(s acpterm.Subject, add bool, change func(*entry)) {
 	if t.session != "" && s.SessionID != t.session {
 		return
@@ -122,37 +122,36 @@ func (t *table) update(s acpterm.Subject, add bool, change func(*entry)) {
 		e.at = time.Now()
 	}
 	change(e)
-	t.forgetLocked()
-	t.wakeLocked()
+	t.removePastLocked()
+	t.notifyLocked()
 }
 
-// forgetLocked drops the oldest commands of the past that are too many, or hold too much; the newest stays.
-func (t *table) forgetLocked() {
+// removePastLocked removes the oldest past commands beyond the limits, but never the newest.
+func (t *table) removePastLocked() {
 	count, bytes := 0, int64(0)
 	for i := len(t.order) - 1; i >= 0; i-- {
 		e := t.order[i]
-		if !e.over {
+		if !e.past {
 			continue
 		}
 		count++
-		bytes += e.held()
+		bytes += e.retainedBytes()
 		if count > t.maxPast || count > 1 && bytes > t.maxPastBytes {
 			delete(t.entries, e.fixed.ID)
 			t.order = slices.Delete(t.order, i, i+1)
 			t.removed++
-			bytes -= e.held()
+			bytes -= e.retainedBytes()
 		}
 	}
 }
 
-// setTerminal gives a command that runs its terminal.
 func (e *entry) setTerminal(terminal *acpterm.Terminal) {
-	e.terminal, e.request = terminal, sizeOf(terminal.Request())
+	e.terminal, e.requestBytes = terminal, sizeOf(terminal.Request())
 }
 
-// sizeOf is about how many bytes a request takes in memory.
+// sizeOf returns the estimated size of a request in memory.
 func sizeOf(r acpterm.CreateTerminalRequest) int64 {
-	const header = 16 // of a text
+	const header = 16 // of a string
 	n := len(r.Command) + sizeOfMeta(r.Meta)
 	for _, argument := range r.Args {
 		n += header + len(argument)
@@ -170,21 +169,21 @@ func sizeOfMeta(m acpterm.Meta) (n int) {
 	return n
 }
 
-// held is about how many bytes are kept of a command: of its output and its request.
-func (e *entry) held() int64 {
+// retainedBytes returns the estimated size in memory of a command's output and request.
+func (e *entry) retainedBytes() int64 {
 	if e.terminal == nil {
 		return 0
 	}
-	return e.request + min(e.terminal.OutputTotal(), int64(max(e.terminal.OutputByteLimit(), 64<<10)))
+	return e.requestBytes + min(e.terminal.OutputTotal(), int64(max(e.terminal.OutputByteLimit(), 64<<10)))
 }
 
-func (t *table) wakeLocked() {
+func (t *table) notifyLocked() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 	t.refreshed = time.Time{}
 }
 
-// find returns a command's entry, nil if it is not shown, and its terminal, nil if it never ran.
+// find returns a command's entry, nil if it is not shown, and its terminal, nil if the command did not run.
 func (t *table) find(id acpterm.TerminalID) (e *entry, terminal *acpterm.Terminal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,7 +193,7 @@ func (t *table) find(id acpterm.TerminalID) (e *entry, terminal *acpterm.Termina
 	return e, terminal
 }
 
-// beginStop counts a stop, unless there are two already: the second has forced the first.
+// beginStop counts a stop, and reports false if there are two already, of which the second forces the first.
 func (t *table) beginStop(e *entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -202,20 +201,20 @@ func (t *table) beginStop(e *entry) bool {
 		return false
 	}
 	e.stops++
-	t.wakeLocked()
+	t.notifyLocked()
 	return true
 }
 
-// endStop is the end of that, and of what withstood it.
+// endStop ends a stop, with the processes that survived it.
 func (t *table) endStop(e *entry, survivors []int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.stops--
 	e.survivors = survivors
-	t.wakeLocked()
+	t.notifyLocked()
 }
 
-// clear forgets everything.
+// clear removes all commands.
 func (t *table) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,21 +222,21 @@ func (t *table) clear() {
 	t.order = nil
 }
 
-// reader is what one page has seen of the table.
+// reader is a page's position in the table's versions.
 type reader struct {
 	version, removed int64
 	seen             map[acpterm.TerminalID]bool
 }
 
-// changes is what a reader has not seen of the table.
+// changes are the differences between a reader's version and the newest.
 type changes struct {
 	rows  []row
-	sizes []sizeUpdate         // of commands of which it has the rest
-	gone  []acpterm.TerminalID // of those that it saw
-	more  <-chan struct{}      // closed when there is more to see; sizes change without that
+	sizes []sizeUpdate         // of commands with no other change
+	gone  []acpterm.TerminalID // removed commands that the reader has seen
+	more  <-chan struct{}      // closed at the next change, except of sizes
 }
 
-// changes returns what a reader has not seen, as it is now.
+// changes returns the changes since the reader's version, and updates the reader.
 func (t *table) changes(r *reader) changes {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,15 +264,15 @@ func (t *table) changes(r *reader) changes {
 	return c
 }
 
-// rowVersion says which row it is: that of the last change, and of the last one that was more than of its size.
+// rowVersion has the versions of a row's last change, and of its last change of more than the size.
 type rowVersion struct{ all, described int64 }
 
-// rowOf is a command's row as it is now, its version, whether it will not change any more, but for output that
-// something else writes, and what is closed when it may have.
+// rowOf returns a command's current row and its version. settled is true if only the size can change any more; changed
+// is closed at the table's next change.
 func (t *table) rowOf(e *entry) (r row, version rowVersion, settled bool, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	settled = e.settledLocked() // first, so that the row is one of after that
+	settled = e.settledLocked() // before the refresh, so that a settled row is final
 	t.refreshEntryLocked(e)
 	return e.row, rowVersion{e.version, e.described}, settled, t.changed
 }
@@ -290,7 +289,7 @@ func (e *entry) settledLocked() bool {
 	}
 }
 
-// refreshLocked looks at every terminal again. However many pages there are, it does so once in a while only.
+// refreshLocked refreshes every row, at most once per interval for any number of pages.
 func (t *table) refreshLocked() {
 	now := time.Now()
 	if now.Sub(t.refreshed) < refreshInterval/2 {
@@ -316,7 +315,7 @@ func (t *table) refreshEntryLocked(e *entry) {
 	e.row, e.version = now, t.version
 }
 
-// pids are the numbers of processes for people.
+// pids formats process numbers.
 func pids(numbers []int) string {
 	words := make([]string, len(numbers))
 	for i, n := range numbers {

@@ -1,10 +1,11 @@
 package view_test
 
-// The table of commands: what is in it, as what, and for how long.
+// The table of commands: its rows and its limits.
 
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +21,7 @@ type policy func(acpterm.Proposal) acpterm.Decision
 
 func (f policy) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision { return f(p) }
 
-// denyRemovals lets everything run but rm.
+// denyRemovals denies rm and allows all other commands.
 var denyRemovals = policy(func(p acpterm.Proposal) acpterm.Decision {
 	if p.Command.Args[0] == "rm" {
 		return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-removals", Reason: "Nothing is removed here."}
@@ -28,6 +29,7 @@ var denyRemovals = policy(func(p acpterm.Proposal) acpterm.Decision {
 	return acpterm.Decision{Verdict: acpterm.Allow}
 })
 
+// all returns a function that reports whether the commands have these states.
 func all(states map[string]string) func(map[string]tableRow) bool {
 	return func(rows map[string]tableRow) bool {
 		for command, state := range states {
@@ -39,7 +41,7 @@ func all(states map[string]string) func(map[string]tableRow) bool {
 	}
 }
 
-func TestTableHasWhatRunsWhatRanAndWhatDidNot(t *testing.T) {
+func TestRows(t *testing.T) {
 	m := made(t, acptermtest.Commands{
 		"go test ./...": acptermtest.Print("ok\n", 0), "make": acptermtest.Print("oh\n", 2), "serve": acptermtest.Block,
 		"old": acptermtest.Print("before\n", 0), "wait": acptermtest.Block, "slow": acptermtest.Block, "rm": acptermtest.Block,
@@ -89,7 +91,7 @@ func TestTableHasWhatRunsWhatRanAndWhatDidNot(t *testing.T) {
 	require.Zero(t, rows["wait"].Ended)
 }
 
-func TestCommandThatCouldNotBeStartedSaysWhy(t *testing.T) {
+func TestRowOfAFailedStart(t *testing.T) {
 	m := made(t, acptermtest.Commands{"make all": acptermtest.Print("", 0)}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make", Args: []string{"none"}})
@@ -99,7 +101,7 @@ func TestCommandThatCouldNotBeStartedSaysWhy(t *testing.T) {
 	require.NotEmpty(t, rows["make none"].Status)
 }
 
-func TestOnlyOneSessionIsShownIfAskedFor(t *testing.T) {
+func TestViewOfOneSession(t *testing.T) {
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("secret", 0)}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{Session: "mine"})
 	other := v.create("theirs", "make", "theirs")
@@ -111,7 +113,7 @@ func TestOnlyOneSessionIsShownIfAskedFor(t *testing.T) {
 	require.Equal(t, 404, v.request("GET", output(other), nil).StatusCode)
 }
 
-func TestPastIsBoundedAndWhatRunsIsNot(t *testing.T) {
+func TestPastCommandsAreBounded(t *testing.T) {
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("x", 0), "serve": acptermtest.Block}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{MaxPast: 3})
 	for i := range 5 {
@@ -135,29 +137,49 @@ func TestPastIsBoundedAndWhatRunsIsNot(t *testing.T) {
 	require.Equal(t, 404, v.request("GET", output(first), nil).StatusCode)
 }
 
-func TestTerminalIsThereAsSoonAsItIsCreated(t *testing.T) {
-	held := make(chan struct{}) // the events
+func TestNewTerminalIsFoundBeforeItsEvents(t *testing.T) {
+	blocked := make(chan struct{}) // the events
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("x", 0)},
-		acpterm.Options{Events: func(acpterm.Event) { <-held }})
+		acpterm.Options{Events: func(acpterm.Event) { <-blocked }})
 	v := newViewer(t, m, view.Options{})
-	defer close(held)
+	defer close(blocked)
 	text, _, _ := v.open(output(v.create("s", "make")), "").text(nil)
 	require.Equal(t, "x", text)
 }
 
-func TestPastIsBoundedByItsOutput(t *testing.T) {
-	m := made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 1000), 0)}, acpterm.Options{})
-	v := newViewer(t, m, view.Options{MaxPastBytes: 2500})
-	s, rows := v.open("events", ""), make(map[string]tableRow)
-	for i := range 6 {
-		v.create("s", "make", fmt.Sprint(i)).Wait(t.Context())
+// Output and requests of past commands count for MaxPastBytes.
+func TestPastBytesAreBounded(t *testing.T) {
+	for _, test := range []struct {
+		output, argument string
+		limit            int64
+	}{
+		{strings.Repeat("x", 1000), "", 2500},
+		{"x", strings.Repeat("x", 1<<20), 5 << 19},
+	} {
+		m := made(t, acptermtest.Commands{"make": acptermtest.Print(test.output, 0)}, acpterm.Options{})
+		v := newViewer(t, m, view.Options{MaxPastBytes: test.limit})
+		s, rows := v.open("events", ""), make(map[string]tableRow)
+		var want []string
+		for i := range 6 {
+			terminal := v.create("s", "make", fmt.Sprint(i), test.argument)
+			terminal.Wait(t.Context())
+			want = append(want, string(terminal.ID()))
+		}
+		slices.Sort(want[4:])
+		s.table(rows, func(rows map[string]tableRow) bool {
+			var finished []string
+			for _, row := range rows {
+				if row.State == "finished" {
+					finished = append(finished, row.ID)
+				}
+			}
+			slices.Sort(finished)
+			return len(rows) == 2 && slices.Equal(finished, want[4:])
+		})
 	}
-	s.table(rows, func(rows map[string]tableRow) bool {
-		return len(rows) == 2 && all(map[string]string{"make 4": "finished", "make 5": "finished"})(rows)
-	})
 }
 
-func TestCommandIsShownAsItIs(t *testing.T) {
+func TestCommandIsPrintable(t *testing.T) {
 	long := strings.Repeat("x", 10<<10)
 	m := made(t, acptermtest.Commands{"*": acptermtest.Print("", 0), "sh": acptermtest.Print("", 0)},
 		acpterm.Options{Shell: acpterm.ShellAlways})
@@ -177,15 +199,15 @@ func TestStopEndsTheTree(t *testing.T) {
 		Wait: time.Hour}}})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	terminal := v.create("s", self(t), "child", "family")
-	t.Cleanup(func() { // should the test fail, this does not take an hour
+	t.Cleanup(func() { // shortens the hour if the test fails
 		go terminal.Kill(context.Background())
 		terminal.Kill(context.Background())
 	})
 	s := v.open(output(terminal), "")
 	s.text(func(text string) bool { return strings.Contains(text, "ready") })
 
-	press := func() int { return v.stop(terminal) }
-	require.Equal(t, 202, press())
+	stop := func() int { return v.stop(string(terminal.ID())) }
+	require.Equal(t, 202, stop())
 	var row tableRow
 	for row.State != "stopping" && row.State != "killed" {
 		e, ok := s.next()
@@ -196,9 +218,9 @@ func TestStopEndsTheTree(t *testing.T) {
 	}
 	require.True(t, row.Stopping)
 	require.True(t, row.CanStop, "again, by force")
-	require.Equal(t, 202, press(), "which does not wait for the hour")
+	require.Equal(t, 202, stop(), "it kills at once")
 	_, _, ended := s.text(nil)
-	require.True(t, ended, "nobody holds the output any more")
+	require.True(t, ended, "the tree has ended")
 	require.Equal(t, acpterm.StateKilled, terminal.State())
-	require.Equal(t, 202, press(), "there is nothing to end, and it is no error")
+	require.Equal(t, 202, stop(), "an ended command")
 }

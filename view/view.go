@@ -1,5 +1,5 @@
-// Package view is a web page on which people watch an acpterm.Manager's terminals: what runs, what ran and what was
-// denied, with the output as it comes.
+// Package view serves a web page that shows an acpterm.Manager's terminals: running, past and denied commands, with
+// live output.
 //
 //	v := view.Handler(m, nil)
 //	server := v.Server()
@@ -8,41 +8,37 @@
 //	defer server.Close()
 //	defer v.Close()
 //
-// # Who gets in
+// # Access
 //
-// Whoever has the URL, from this machine. It has a random token in its path; every other path is forbidden. Requests
-// from other machines are refused unless Options.AllowRemote is set, and so are those for a host's name that the view
-// does not know, as DNS rebinding makes them. Nothing can be changed unless Options.AllowStop is set, and then commands
-// can be stopped, by a request that no other site's page can make. The token is in the path and not in a cookie,
-// because a browser sends a cookie to every port of a host: on localhost to everybody's servers. So a page of another
-// site that makes the browser ask for something has nothing to ask with.
+// The URL's path has a random token, and every other path is forbidden. Requests from other machines are refused unless
+// Options.AllowRemote is set. Requests for an unknown host name are refused, against DNS rebinding. The page is
+// read-only unless Options.AllowStop is set; then it can stop commands, by a request that a page of another site cannot
+// make. The token is in the path and not in a cookie, because browsers send a cookie to every port of a host: on
+// localhost to the servers of other users. So a request that another site's page makes does not have it.
 //
-// The connection is not encrypted. For other machines serve it with TLS, or forward a port.
+// The connection is not encrypted. For other machines serve the view with TLS, or forward a port.
 //
 // # In your own page
 //
-// The page is made of a custom element that shows one terminal and nothing else. Served by the same server, it can be
-// put into any page:
+// A custom element shows one terminal. Any page from the same server can use it:
 //
 //	<script type="module" src="/<token>/assets/acp-terminal.js"></script>
 //	<acp-terminal src="/<token>/terminals/<id>"></acp-terminal>
 //
-// View.ScriptPath and View.TerminalPath return these paths. The element is at home in a page with a strict content
-// security policy: it needs script-src, style-src and connect-src for its server, and nothing inline.
+// View.ScriptPath and View.TerminalPath return these paths. The element works with a strict content security policy: it
+// needs script-src, style-src and connect-src for its server, and nothing inline.
 //
-// Over HTTP/1.1 browsers open six connections to a server at once. Each terminal in sight that runs takes one, and so
-// does each page with a list; pages that are hidden take none. With HTTP/2, which browsers speak over TLS, there is no
-// such limit.
+// Over HTTP/1.1 a browser opens at most six connections to a server. Each visible terminal that runs and each visible
+// page with a list use one; hidden pages use none. HTTP/2, which browsers use over TLS, has no such limit.
 //
-// # Following
+// # Live output
 //
-// Output goes to browsers as server-sent events with absolute offsets: while the command runs at most 64 KiB twenty
-// times a second for each, and four times a second where that is not enough. A browser that reconnects goes on where it
-// was. One that is behind by more than 1 MiB, because the command or the network is what it is, skips ahead and shows
-// how many bytes it missed. The command never waits for a page.
+// Browsers receive output as server-sent events with absolute offsets: while the command runs, at most 64 KiB twenty
+// times a second, and four times a second if the command is faster. A browser that reconnects continues at its offset.
+// One that is more than 1 MiB behind skips ahead and shows the number of missed bytes. A page never blocks a command.
 package view
 
-// The face of the package: options, the handler and its routes.
+// View: its options, handler and routes.
 
 import (
 	"cmp"
@@ -56,40 +52,39 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options say what a View shows, and to whom. The zero value, and nil in its place, is good: all sessions, read only,
-// for this machine.
+// Options configure a View. A nil pointer means the zero value: all sessions, read-only, for this machine.
 type Options struct {
-	// Session is the only session whose terminals are shown. Empty: those of all.
+	// Session is the only session whose terminals are shown. Empty: all sessions.
 	Session acpterm.SessionID
 
-	// AllowStop lets those who open the page stop commands. False: it is for reading only.
+	// AllowStop lets the page stop commands. False: it is read-only.
 	AllowStop bool
 
-	// Token is what opens the page, as a part of its path: at least 16 characters that need no escaping in one, and
-	// secret. Handler panics on any other. Empty: a random one of 130 bits.
+	// Token is the secret in the page's path: at least 16 letters, digits, '-' or '_'. Handler panics on any other.
+	// Empty: a random one of 130 bits.
 	Token string
 
-	// AllowRemote lets other machines in, as far as the listener does. False: only requests from loopback addresses,
-	// and over sockets that have none, are answered. The connection is as safe as you make it.
+	// AllowRemote answers requests from other machines, if the listener accepts them. False: only requests from
+	// loopback addresses, and over sockets without addresses, are answered. The view does not encrypt the connection.
 	AllowRemote bool
 
-	// Hosts are further names, without a port, under which browsers reach the view: behind a proxy, or with
-	// AllowRemote. The loopback ones and the IP address that the connection came to are always good.
+	// Hosts are additional host names, without a port, of the view: behind a proxy, or with AllowRemote. The loopback
+	// names and the IP address of the connection are always valid.
 	Hosts []string
 
 	// FrameAncestors are the origins, such as "https://editor.example", whose pages may show the view in a frame. Nil:
 	// none.
 	FrameAncestors []string
 
-	// MaxPast is how many commands are shown that have ended or were denied; the oldest are forgotten. 0: 100.
+	// MaxPast is the number of ended and denied commands that are shown; the oldest are removed. 0: 100.
 	MaxPast int
 
-	// MaxPastBytes is how many bytes of output and of requests are kept for those at the most; the oldest are
-	// forgotten, but for the last. 0: 64 MiB.
+	// MaxPastBytes limits the bytes of output and requests that are kept for past commands; the oldest are removed,
+	// except the last one. 0: 64 MiB.
 	MaxPastBytes int64
 
-	// MaxStreams is how many connections there may be at once that wait for something new: one for each page, and one
-	// for each terminal that is shown. Beyond, a page says so and tries again. 0: 100.
+	// MaxStreams is the number of concurrent event streams: one for each page, and one for each terminal that is shown.
+	// Further ones are answered with 503, and the page retries. 0: 100.
 	MaxStreams int
 }
 
@@ -101,23 +96,22 @@ type View struct {
 	options Options
 	table   *table
 	mux     *http.ServeMux
-	streams chan struct{} // one value for each stream there may be
+	streams chan struct{} // semaphore of MaxStreams
 	ctx     context.Context
 	cancel  context.CancelFunc
-	stop    func() // ends the observation of the manager
+	stop    func() // stops the observation of the manager
 
 	mu     sync.Mutex
 	closed bool
-	busy   sync.WaitGroup // requests and kills; nothing is added once closed
+	busy   sync.WaitGroup // requests and kills; see begin
 }
 
-// Handler returns a view of a manager: of the terminals that it has now, and of all that happens from now on. It is
-// mounted at the root of a server, or below with http.StripPrefix. Close it before the server is shut down, which
-// otherwise waits for the pages.
+// Handler returns a view of a manager: of its terminals now, and of later events. It is mounted at the root of a
+// server, or below with http.StripPrefix. Close it before the server's Shutdown, which otherwise waits for the pages.
 //
 // View.Server makes a server for it that limits connections. Any other server needs limits of its own:
-// ReadHeaderTimeout, ReadTimeout, WriteTimeout and IdleTimeout, which do not end the view's streams, and a bound on its
-// connections, which would otherwise take the descriptors that commands need.
+// ReadHeaderTimeout, ReadTimeout, WriteTimeout and IdleTimeout, which do not end the view's streams, and a limit of its
+// connections, which would otherwise use the descriptors that commands need.
 func Handler(m *acpterm.Manager, options *Options) *View {
 	v := &View{manager: m}
 	if options != nil {
@@ -133,15 +127,15 @@ func Handler(m *acpterm.Manager, options *Options) *View {
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	v.table = newTable(v.options)
 	v.mux = v.routes()
-	v.stop = m.Observe(v.table.observe) // first, so that no terminal is between the two
+	v.stop = m.Observe(v.table.observe) // before Terminals, so that no terminal is missed
 	for _, terminal := range m.Terminals() {
-		v.table.adopt(terminal)
+		v.table.addTerminal(terminal)
 	}
 	return v
 }
 
-// Close ends all pages' connections, forgets the past terminals and returns when no request is being answered any more.
-// Later ones are answered 503. Commands go on. It may be called again.
+// Close ends the connections of all pages, waits for pending requests and drops the past terminals. Later requests are
+// answered with 503. Commands are not affected. A second call does nothing.
 func (v *View) Close() error {
 	v.mu.Lock()
 	v.closed = true
@@ -153,20 +147,19 @@ func (v *View) Close() error {
 	return nil
 }
 
-// Path is the page's path, "/<token>/". Whoever knows it is let in.
+// Path is the page's path, "/<token>/". It is secret.
 func (v *View) Path() string { return "/" + v.options.Token + "/" }
 
-// ScriptPath is the path of the script that defines the custom element <acp-terminal>: a module.
+// ScriptPath is the path of the module that defines the custom element <acp-terminal>.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
-// TerminalPath is what the attribute src of an <acp-terminal> has to be to show a terminal, as seen from the root of
-// the handler. Opened in a browser it is a page with that terminal alone.
+// TerminalPath is the attribute src of an <acp-terminal> that shows a terminal, relative to the root of the handler. It
+// is also the path of a page with that terminal alone.
 func (v *View) TerminalPath(id acpterm.TerminalID) string {
 	return v.Path() + "terminals/" + url.PathEscape(string(id))
 }
 
-// URL is the page's address on a listener that the view is served at without TLS. If that listens on all addresses, it
-// is the one for this machine.
+// URL returns the page's URL on a listener without TLS. For a listener on all addresses it has the loopback address.
 func (v *View) URL(addr net.Addr) string {
 	host := addr.String()
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
@@ -175,7 +168,7 @@ func (v *View) URL(addr net.Addr) string {
 	return "http://" + host + v.Path()
 }
 
-// routes are what there is below the token.
+// routes returns the handlers of the paths below the token.
 func (v *View) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", page("index.html"))
@@ -187,7 +180,7 @@ func (v *View) routes() *http.ServeMux {
 	return mux
 }
 
-// ServeHTTP answers a request of a page, if it comes from one.
+// ServeHTTP answers a request that has the token.
 func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.setHeaders(w.Header())
 	if !v.begin() {
@@ -206,7 +199,7 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "2")
 		http.Error(w, "too many connections are open", http.StatusServiceUnavailable)
 		return
-	case path == "": // the token without its slash: one step down, wherever the handler is mounted
+	case path == "": // the token without a slash: a relative redirect, which works below StripPrefix
 		w.Header().Set("Location", v.options.Token+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
@@ -216,8 +209,8 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.mux.ServeHTTP(w, inner)
 }
 
-// find returns a command that is shown, nil if there is none, and its terminal. One that the manager has is shown even
-// before the event of its start has come.
+// find returns the entry of a request's command, nil if it is not shown, and its terminal. It adds a terminal whose
+// start event has not arrived.
 func (v *View) find(r *http.Request) (e *entry, terminal *acpterm.Terminal) {
 	id := acpterm.TerminalID(r.PathValue("id"))
 	if e, terminal = v.table.find(id); e != nil {
@@ -225,13 +218,13 @@ func (v *View) find(r *http.Request) (e *entry, terminal *acpterm.Terminal) {
 	}
 	for _, terminal := range v.manager.Terminals() {
 		if terminal.ID() == id {
-			v.table.adopt(terminal)
+			v.table.addTerminal(terminal)
 		}
 	}
 	return v.table.find(id)
 }
 
-// begin counts something that Close has to wait for, unless it is too late for it. busy.Done ends it.
+// begin adds to busy, for which Close waits; it reports false after Close.
 func (v *View) begin() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,8 +1,8 @@
-// <acp-terminal src="/<token>/terminals/<id>">: one terminal and nothing else.
+// <acp-terminal src="/<token>/terminals/<id>">: one terminal.
 //
-// Attributes: src. Properties: row (the terminal's status, see row.go), text (the output that is held, without colours),
-// missed (how many bytes were skipped), following. Methods: stop(), copy(), find(text). Events: "status", with the row as
-// its detail, whenever that changes. Its height is 24rem unless the page says otherwise.
+// Attributes: src. Properties: row (the terminal's status, see row.go), text (the output in the scrollback, without
+// colours), missed (the number of skipped bytes), following. Methods: stop(), copy(), find(text). Events: "status", with
+// the row as its detail, after each change of the row. The default height is 24rem.
 
 import { Terminal } from './xterm/xterm.mjs'
 import { SearchAddon } from './xterm/addon-search.mjs'
@@ -12,7 +12,7 @@ import { makeInert } from './inert.js'
 import { openStyled } from './styles.js'
 import { themes, searchColors } from './themes.js'
 
-// What writes to a pipe cannot know how wide the screen is, and takes it for this wide: a narrower one scrolls.
+// Commands that write to a pipe often format for 80 columns. A narrower element scrolls.
 const minColumns = 80
 const scrollbarWidth = 14
 
@@ -26,9 +26,9 @@ class AcpTerminal extends HTMLElement {
   #parts = null
   #xterm = null
   #search = null
-  #connection = null // of the src
-  #clockOffset = 0 // the server's clock, less ours
-  #ready = null // when the styles are there and xterm.js is open
+  #connection = null // an AbortController, for the current src
+  #clockOffset = 0 // the server's clock minus the browser's
+  #ready = null // a promise: the styles are loaded and xterm.js is open
 
   get following() {
     const buffer = this.#xterm?.buffer.active
@@ -68,14 +68,14 @@ class AcpTerminal extends HTMLElement {
     if (this.isConnected && this.#parts) this.#connect()
   }
 
-  // stop has the command ended; called again while it is being ended, by force.
+  // stop asks the command to end; a second call before its end kills it.
   async stop() {
     const signal = this.#connection?.signal
     const response = await fetch(`${this.getAttribute('src')}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
     if (!response.ok) this.#say(`Not stopped: ${await response.text()}`, signal)
   }
 
-  // copy puts what is selected, or else all the output that is held, into the clipboard.
+  // copy copies the selection, or else the text, to the clipboard.
   async copy() {
     const signal = this.#connection?.signal
     const text = this.#xterm?.getSelection() || this.text
@@ -87,7 +87,7 @@ class AcpTerminal extends HTMLElement {
     }
   }
 
-  // find goes to the next place of a text, or the one before, and reports whether there is one.
+  // find selects the next or the previous match of a text, and reports whether there is one.
   find(text, backwards = false, incremental = false) {
     if (!this.#search) return false
     const options = { decorations: searchColors(dark.matches), incremental }
@@ -142,12 +142,12 @@ class AcpTerminal extends HTMLElement {
     on(stopped.signal, 'abort', () => clearInterval(clock))
   }
 
-  // openScreen makes an xterm.js of its own for each src: what is still queued in the last one cannot get into this.
+  // openScreen makes a new xterm.js for each src, since the old one may have queued output.
   #openScreen() {
     const p = this.#parts
     const xterm = this.#xterm = new Terminal({
-      allowProposedApi: true, // the search's decorations are
-      convertEol: true, // the output is a pipe's: no terminal has added returns
+      allowProposedApi: true, // for the search's decorations
+      convertEol: true, // output of a pipe has no carriage returns
       cols: 80, rows: 24, cursorInactiveStyle: 'none', disableStdin: true,
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: matchMedia('(max-width: 600px)').matches ? 12 : 13,
       lineHeight: 1.3, linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, screenReaderMode: p.reader.getAttribute('aria-pressed') === 'true',
@@ -165,14 +165,14 @@ class AcpTerminal extends HTMLElement {
     this.#fit()
   }
 
-  // clear removes all that is shown of a terminal.
+  // clear removes the contents for the current src.
   #clear() {
     const p = this.#parts
     if (this.shadowRoot.activeElement === p.stop) p.copy.focus()
     this.#xterm?.dispose()
     this.#xterm = this.#search = this.row = null
     this.missed = 0
-    this.shadowRoot.adoptedStyleSheets = [] // xterm.js's
+    this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
     for (const part of [p.message, p.command, p.state, p.numbers, p.note, p.findCount]) part.textContent = ''
     p.command.title = ''
     p.stop.hidden = p.toEnd.hidden = true
@@ -181,7 +181,7 @@ class AcpTerminal extends HTMLElement {
     delete this.dataset.state
   }
 
-  // fit makes the screen as large as there is room.
+  // fit fits the screen's size to the element's.
   #fit() {
     const screen = this.#xterm?.element?.querySelector('.xterm-screen')
     const { clientWidth, clientHeight } = this.#parts?.screen ?? {}
@@ -193,7 +193,7 @@ class AcpTerminal extends HTMLElement {
     this.#parts.screen.firstChild.style.width = columns < minColumns ? `${minColumns * width + scrollbarWidth}px` : ''
   }
 
-  // onKey scrolls; xterm.js itself sees no key, so that Tab leaves.
+  // onKey scrolls. xterm.js receives no keys, so that Tab moves the focus.
   #onKey(event) {
     if (event.type !== 'keydown') return false
     const xterm = this.#xterm
@@ -252,11 +252,11 @@ class AcpTerminal extends HTMLElement {
     }
   }
 
-  // write shows a piece of output, and is done when xterm.js is: that is the brake.
+  // write waits for xterm.js to show the output, so that the stream is read no faster.
   #write({ missed, text }, signal) {
     if (missed) {
       this.missed += missed
-      // Whatever sequence or colour the output was in, it is not any more.
+      // The output before may end within an escape sequence or a colour, so both are reset.
       const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
       text = `\x18\x1b\\\x1b[0m${bol}\x1b[7m ${bytes(missed)} not shown: the output was faster than this page. \x1b[0m\r\n${text}`
     }
@@ -308,14 +308,14 @@ class AcpTerminal extends HTMLElement {
     })
   }
 
-  // say shows a note on the terminal whose connection has the signal, unless another one is shown by now.
+  // say shows a note, unless src has changed since the signal.
   #say(text, signal) {
     if (signal?.aborted) return
     if (this.#parts && this.#parts.note.textContent !== text) this.#parts.note.textContent = text
   }
 }
 
-// stateText is what a screen reader hears when it changes.
+// stateText returns the text that a screen reader announces.
 function stateText(row) {
   let text = outcome(row)
   if (row.state === 'killed' || row.state === 'timed out') text += row.status ? `, ${row.status}` : ''
@@ -328,7 +328,7 @@ function notRun(row) {
   return [start, row.status, row.rule && `Rule: ${row.rule}`].filter(Boolean).join('\n')
 }
 
-// build makes the element's parts.
+// build makes the element's children.
 function build(root) {
   const p = {}
   const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })

@@ -1,4 +1,4 @@
-// The page: the list of commands, by session, and the one that is chosen, which the address says after "#".
+// The page: the list of commands by session, and the terminal whose id is the URL's fragment.
 import './acp-terminal.js'
 import { follow } from './stream.js'
 import { bytes, duration, element, outcome, tone } from './text.js'
@@ -6,8 +6,8 @@ import { bytes, duration, element, outcome, tone } from './text.js'
 const part = id => document.getElementById(id)
 const narrow = matchMedia('(max-width: 700px)')
 const rows = new Map() // by id
-const items = new Map() // what shows each in the list
-const groups = new Map() // the list of each session
+const items = new Map() // list items, by id
+const groups = new Map() // lists, by session
 let clockOffset = 0
 let shown = null // the <acp-terminal>
 
@@ -33,7 +33,7 @@ setInterval(showTimes, 500)
 addEventListener('hashchange', choose)
 narrow.addEventListener('change', choose)
 
-// show puts a row into the list, the newest of a session first.
+// show adds or updates a row's list item; the newest of a session is first.
 function show(row) {
   rows.set(row.id, row)
   let item = items.get(row.id)
@@ -103,10 +103,10 @@ function count() {
   part('nothing').hidden = rows.size > 0
 }
 
-// choose shows the terminal that the address names; on a wide page that names none, the newest.
+// choose shows the terminal of the URL's fragment; a wide page without one shows the newest.
 function choose() {
   let id = decodeURIComponent(location.hash.slice(1))
-  if (id === 'terminal') return // the link for skipping the list
+  if (id === 'terminal') return // the skip link
   const named = id !== ''
   if (!named && !narrow.matches) id = shown?.dataset.id ?? newest()
   document.body.classList.toggle('chosen', named)
@@ -120,7 +120,7 @@ function choose() {
   shown.setAttribute('src', `terminals/${encodeURIComponent(id)}`)
 }
 
-// newest is the running command that was started last, or else the last of all.
+// newest returns the last running command, or else the last command.
 function newest() {
   const all = [...rows.values()].sort((a, b) => !a.ended - !b.ended || a.started - b.started)
   return all.at(-1)?.id

@@ -1,4 +1,4 @@
-// The page of one terminal: its address is the terminal's.
+// The page of one terminal, whose URL is the src of its element.
 import './acp-terminal.js'
 
 const terminal = document.createElement('acp-terminal')

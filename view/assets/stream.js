@@ -1,9 +1,9 @@
-// Server-sent events, read with fetch and not with EventSource: what is not read yet stays in the connection, so that
-// a page which is behind is a slow reader to the server, which then skips, and no heap of messages in the page.
+// Server-sent events, read with fetch: unlike EventSource it has backpressure, so a slow page does not queue messages, and
+// the server skips output for it.
 
-// follow hands every event to onEvent and waits for it, until the event "end", an answer that says not to come back, or
-// the signal. A connection that is lost is made again, from the last id on. None is held while the page is hidden: a
-// browser has six for a server. onConnection is told "open", "lost", "busy", "gone" and "forbidden".
+// follow calls onEvent with each event and awaits it, until the event "end", a 403 or 404, or the signal. It reconnects
+// after the last id. It has no connection while the page is hidden, since a browser opens only six to a server.
+// onConnection receives "open", "lost", "busy", "gone" or "forbidden".
 export async function follow(url, { onEvent, onConnection, signal }) {
   let lastID = ''
   while (!signal.aborted) {
@@ -51,7 +51,7 @@ function visible(signal) {
   })
 }
 
-// parse yields the events of a stream: { type, id, data }, the data parsed.
+// parse yields the events of a stream: { type, id, data }, with the data decoded.
 async function* parse(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''

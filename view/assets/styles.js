@@ -1,11 +1,9 @@
-// Styles under a strict content security policy. xterm.js makes <style> elements and style attributes, which a policy
-// without 'unsafe-inline' ignores. What a script sets through the CSS object model it does not forbid, so here the
-// former become that, and no nonce has to be handed around.
+// The styles of xterm.js under a strict content security policy. xterm.js makes <style> elements and style attributes,
+// which a policy without 'unsafe-inline' blocks. It allows the CSS object model, which this file uses in their place.
 
-// openStyled opens a terminal in a part of a shadow root. For the moment of the opening, in which xterm.js makes its
-// <style> elements, document.createElement is another one. The elements for the output, which may have any color, are made
-// all the time, by an object that is not xterm.js's to show: it is named here as it is in version 6.0.0, which is the one
-// that comes with this file.
+// openStyled opens a terminal in an element of a shadow root. It replaces document.createElement during the opening, in
+// which xterm.js makes its <style> elements. The elements of the output are made later, by an internal object that is
+// addressed as in the vendored version 6.0.0.
 export function openStyled(xterm, parent, root) {
   const before = Object.getOwnPropertyDescriptor(document, 'createElement')
   const make = (...tag) => document.constructor.prototype.createElement.apply(document, tag)
@@ -20,7 +18,7 @@ export function openStyled(xterm, parent, root) {
   xterm._core._renderService._renderer.value._rowFactory._document = { createElement }
 }
 
-// sheetOf makes an element that is in place of a <style>: what is its text is a sheet's.
+// sheetOf makes the placeholder of a <style>: setting its text replaces a style sheet.
 function sheetOf(root, placeholder) {
   const sheet = new CSSStyleSheet()
   root.adoptedStyleSheets.push(sheet)

@@ -1,4 +1,4 @@
-// Numbers for people.
+// Text for sizes, durations and states.
 
 const units = ['B', 'kB', 'MB', 'GB', 'TB']
 
@@ -17,13 +17,13 @@ export function duration(ms) {
   return `${Math.floor(s / 3600)} h ${Math.floor(s / 60 % 60)} min`
 }
 
-// outcome is a row's state in a word or two.
+// outcome returns a row's state as text.
 export function outcome(row) {
   if (row.state === 'finished') return row.good ? 'done' : row.status || 'ended'
   return row.state
 }
 
-// tone is the class of its colour.
+// tone returns the class of a row's colour.
 export function tone(row) {
   if (row.state === 'running' || row.state === 'starting') return 'running'
   if (row.state === 'stopping') return 'stopping'

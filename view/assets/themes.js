@@ -1,4 +1,4 @@
-// The colours of the screen. The element's frame has its own in acp-terminal.css; the backgrounds are the same.
+// The colours of the screen. Its backgrounds are those of the element's frame in acp-terminal.css.
 
 const onDark = {
   background: '#0f141b', foreground: '#d6dde6', cursor: '#0f141b', cursorAccent: '#d6dde6', selectionBackground: '#2f4a6d',

@@ -1,6 +1,6 @@
 package browsertest
 
-// Chromium, and pages in it: the means of the tests.
+// Helpers: Chromium and its pages.
 
 import (
 	"context"
@@ -24,10 +24,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// patience is how long something on a page may take that should be there soon. No test measures it.
-const patience = 20 * time.Second
+// timeout bounds waits for a page.
+const timeout = 20 * time.Second
 
-// findChromium returns the browser's file. Without one the test is skipped, or fails where it must not be.
+// findChromium returns Chromium's path. Without it the test is skipped, or fails if the environment requires it.
 func findChromium(t testing.TB) string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -41,10 +41,9 @@ func findChromium(t testing.TB) string {
 	return ""
 }
 
-// browser is a running Chromium.
 type browser struct{ ctx context.Context }
 
-// startBrowser starts one for a test. When that ends the browser is gone, and so is all that it started or wrote.
+// startBrowser starts Chromium. The end of the test ends its processes and removes its files.
 func startBrowser(t testing.TB) *browser {
 	dir, err := os.MkdirTemp("", "acpterm-browser-")
 	require.NoError(t, err)
@@ -61,14 +60,14 @@ func startBrowser(t testing.TB) *browser {
 		require.NoError(t, chromedp.Cancel(ctx), "end Chromium")
 		cancel()
 		endAllocator()
-		require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, patience, 10*time.Millisecond,
+		require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, timeout, 10*time.Millisecond,
 			"processes of the browser are left")
 		require.NoError(t, os.RemoveAll(dir))
 	})
 	return &browser{ctx}
 }
 
-// processesWith are the command lines of processes that have a text in them; none where there is no /proc.
+// processesWith returns the command lines that contain a text; none without /proc.
 func processesWith(text string) (found []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -79,17 +78,15 @@ func processesWith(text string) (found []string) {
 	return found
 }
 
-// page is a tab.
 type page struct {
 	t     testing.TB
 	ctx   context.Context
 	close context.CancelFunc
 
 	mu       sync.Mutex
-	problems []string // what the browser complained of
+	problems []string // errors and warnings of the browser
 }
 
-// open opens a tab.
 func (b *browser) open(t testing.TB, url string, before ...chromedp.Action[chromedp.Void]) *page {
 	p := &page{t: t}
 	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithListener(p.listen))
@@ -102,7 +99,7 @@ func (b *browser) open(t testing.TB, url string, before ...chromedp.Action[chrom
 	return p
 }
 
-// listen keeps what the browser complains of.
+// listen records errors and warnings of the browser.
 func (p *page) listen(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -122,7 +119,7 @@ func (p *page) complain(problem string) {
 	}
 }
 
-// requireQuiet fails if the browser has complained of the page.
+// requireQuiet fails if the browser has reported a problem.
 func (p *page) requireQuiet() {
 	p.t.Helper()
 	p.mu.Lock()
@@ -132,15 +129,15 @@ func (p *page) requireQuiet() {
 
 func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	if chromedp.FromContext(p.ctx).Target == nil {
-		ctx = p.ctx // the first one makes the tab, which lives as long as its context
+		ctx = p.ctx // the first call makes the tab, which ends with its context
 	}
 	defer cancel()
 	require.NoError(p.t, chromedp.Do(ctx, actions...))
 }
 
-// library is what tests say on the page: el is the terminal, part(selector) is in it.
+// library defines the names in tests' expressions: el is the terminal, part(selector) an element in it.
 const library = `
 	const el = document.querySelector('acp-terminal')
 	const part = selector => el?.shadowRoot?.querySelector(selector)
@@ -150,7 +147,7 @@ const library = `
 // eval returns the value of an expression on the page.
 func eval[T any](p *page, expression string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T]("(() => {"+library+"return ("+expression+")})()",
 		chromedp.EvalAwaitPromise))
@@ -158,10 +155,10 @@ func eval[T any](p *page, expression string) T {
 	return value
 }
 
-// until returns when an expression on the page is true.
+// until waits for an expression on the page to be true.
 func (p *page) until(expression string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(patience); !eval[bool](p,
+	for deadline := time.Now().Add(timeout); !eval[bool](p,
 		"(() => { try { return !!("+expression+") } catch { return false } })()"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.mu.Lock()
@@ -172,7 +169,7 @@ func (p *page) until(expression string) {
 	}
 }
 
-// click clicks a part of the terminal where it is seen, as a person would.
+// click clicks the visible center of an element of the terminal.
 func (p *page) click(selector string) {
 	p.t.Helper()
 	at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
@@ -188,7 +185,7 @@ func (p *page) press(keys string, options ...chromedp.KeyOption) {
 	p.run(chromedp.KeyEvent(keys, options...))
 }
 
-// focused is the name of what has the focus: the deepest, and for readers.
+// focused returns the accessible name of the deepest element with the focus.
 func (p *page) focused() string {
 	p.t.Helper()
 	return eval[string](p, `(() => {
@@ -198,7 +195,7 @@ func (p *page) focused() string {
 	})()`)
 }
 
-// viewer is a manager, its view and the server of that.
+// viewer is a manager, its view and the server of the view.
 type viewer struct {
 	*acpterm.Manager
 	view   *view.View
@@ -219,7 +216,6 @@ func serve(t testing.TB, m *acpterm.Manager, options *view.Options) *viewer {
 	return &viewer{m, v, server, v.URL(server.Listener.Addr())}
 }
 
-// create starts a command.
 func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.Terminal {
 	t.Helper()
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{
@@ -229,12 +225,12 @@ func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.T
 	return terminal
 }
 
-// only is the address of the page with one terminal alone.
+// only returns the URL of the page of one terminal.
 func (v *viewer) only(terminal *acpterm.Terminal) string {
 	return v.server.URL + v.view.TerminalPath(terminal.ID())
 }
 
-// wheel turns the mouse's wheel at a place.
+// wheel turns the mouse wheel at a position.
 func wheel(p *page, x, y, by float64) {
 	p.t.Helper()
 	_, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{

@@ -1,6 +1,6 @@
 package browsertest
 
-// A screenshot of the page that examples/client serves, for the README: real commands, of a real agent.
+// A screenshot of the page that examples/client serves, for the README, with real commands of an agent.
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// project is what is tested on the screenshot.
+// project has the files of the project in the screenshot.
 var project = map[string]string{
 	"go.mod": "module cart\n\ngo 1.26\n",
 	"cart_test.go": `package cart

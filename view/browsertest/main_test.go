@@ -1,6 +1,6 @@
 package browsertest
 
-// The commands that tests run: made up, or the test binary itself.
+// The commands of tests: scripts, or the test binary.
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func child(which string, args ...string) {
 	switch which {
 	case "paced":
 		paced(args[0])
-	case "family": // starts another process, which does not end when it is asked to
+	case "family": // starts a child that ignores SIGTERM
 		other := exec.Command(os.Args[0], "child", "stubborn")
 		other.Stdout = os.Stdout
 		if err := other.Start(); err != nil {
@@ -42,7 +42,7 @@ func child(which string, args ...string) {
 	}
 }
 
-// steps is a command that prints one text for each that it is sent, and ends when there are no more.
+// steps prints each text that it receives, and ends when the channel is closed.
 func steps(texts <-chan string) acptermtest.Script {
 	return func(p *acptermtest.Process) int {
 		for {

@@ -1,6 +1,6 @@
 package browsertest
 
-// What people see and do, in a browser.
+// The page in a browser.
 
 import (
 	"fmt"
@@ -22,12 +22,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// made is a manager of made-up commands.
+// made returns a manager of commands without processes.
 func made(t testing.TB, commands acptermtest.Commands) *acpterm.Manager {
 	return acptermtest.NewManager(t, &acpterm.Options{Runner: commands})
 }
 
-// TestInTheBrowser has one browser for all, which is most of the time that each would take.
+// TestInTheBrowser starts one browser for all tests, since the start takes most of the time.
 func TestInTheBrowser(t *testing.T) {
 	b := startBrowser(t)
 	for _, test := range []struct {
@@ -43,15 +43,15 @@ func TestInTheBrowser(t *testing.T) {
 		{"50 MB of output leave the page usable", testFlood},
 		{"switching between two commands never mixes them", testSwitching},
 		{"output and commands are text", testText},
-		{"escape sequences do no harm", testInert},
-		{"who has no token, or another name or origin, is refused", testRefusals},
-		{"two pages watch at once", testTwoPages},
+		{"escape sequences have no effect", testInert},
+		{"requests without the token, or for another host or origin, are refused", testRefusals},
+		{"two pages at the same time", testTwoPages},
 		{"the keyboard reaches everything", testKeyboard},
-		{"following lets go when one scrolls up", testFollowing},
+		{"scrolling up stops following", testFollowing},
 		{"everything has a name and a role", testNames},
-		{"on a phone there is the list or the terminal", testPhone},
-		{"the element is at home in somebody's own page", testOwnPage},
-		{"a command that was denied says why", testDenied},
+		{"a narrow page shows the list or the terminal", testPhone},
+		{"the element works in another page", testOwnPage},
+		{"a denied command shows the reason", testDenied},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
 	}
@@ -83,7 +83,7 @@ func testLive(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// style is a property of a text on the screen, which is drawn after the text is known.
+// style waits for a text on the screen and returns one of its style properties.
 func (p *page) style(text, property string) string {
 	span := fmt.Sprintf(`[...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(span => span.textContent.includes(%q))`, text)
 	p.until(span)
@@ -130,7 +130,7 @@ func testResuming(t *testing.T, b *browser) {
 		print(i, i+20)
 		shown()
 	}
-	// While it is hidden a page has no connection.
+	// A hidden page has no connection.
 	setHidden := func(hidden bool) {
 		eval[bool](p, fmt.Sprintf(`(Object.defineProperty(document, 'hidden', { configurable: true, value: %t }),
 			document.dispatchEvent(new Event('visibilitychange')))`, hidden))
@@ -142,7 +142,7 @@ func testResuming(t *testing.T, b *browser) {
 			require.NoError(t, err)
 			t.Cleanup(func() { response.Body.Close() })
 			return response.StatusCode == http.StatusOK
-		}, patience, 10*time.Millisecond, "the page has had both")
+		}, timeout, 10*time.Millisecond, "the page receives both")
 	}
 	before := eval[string](p, "el.text")
 	print(100, 120)
@@ -180,7 +180,7 @@ func testStop(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// alive reports whether a process runs, where there is a /proc to say so.
+// alive reports whether a process runs; false without /proc.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
@@ -197,7 +197,7 @@ func testReadOnly(t *testing.T, b *browser) {
 	require.Equal(t, acpterm.StateRunning, terminal.State())
 }
 
-// flood is a command that writes lines as fast as it can once it may, until there are so many bytes or it is stopped.
+// flood writes lines as fast as it can after its start, until a number of bytes or a signal.
 func flood(start <-chan struct{}, bytes int) acptermtest.Script {
 	return func(p *acptermtest.Process) int {
 		fmt.Fprintln(p, "begin")
@@ -277,16 +277,16 @@ func testInert(t *testing.T, b *browser) {
 			"\x1b]52;c;b3duZWQ=\x07"+ // the clipboard
 			"\x1b]8;;javascript:window.hurt=1\x07link\x1b]8;;\x07 "+
 			"\x1b]4;1;rgb:00/00/00\x07\x1b]10;#000000\x07\x1b]11;?\x07"+ // colors
-			"\x1b[c\x1b[>c\x1b[5n\x1b[6n\x1b[?6n\x1bP$qm\x1b\\\x1b[?25$p\x1b[>q\x1b[18t\x1b[14t\x05"+ // questions
+			"\x1b[c\x1b[>c\x1b[5n\x1b[6n\x1b[?6n\x1bP$qm\x1b\\\x1b[?25$p\x1b[>q\x1b[18t\x1b[14t\x05"+ // queries
 			"\x1b[8;3;3t\x1b[2t"+ // windows
-			"\x1b[?1049h\x1b[?1000h\x1b[?1003;1006h\x1b[?2004h"+ // the other screen, the mouse
+			"\x1b[?1049h\x1b[?1000h\x1b[?1003;1006h\x1b[?2004h"+ // the alternate screen, the mouse
 			"\x1b[31mred\x1b[0m still here\n", 0)}), nil)
 	terminal := v.create(t, "hurt")
 	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
 	p.until(`el.text === 'link red still here\n'`)
 	require.Equal(t, "hurt", eval[string](p, "document.title"), "the command")
 	require.Equal(t, "rgb(255, 123, 114)", p.style("red", "color"))
-	p.click(".screen") // in the middle
+	p.click(".screen") // at its center
 	at := eval[struct{ X, Y float64 }](p, `(() => {
 		const box = part('.xterm-screen').getBoundingClientRect()
 		return { X: box.x + 10, Y: box.y + 8 }
@@ -310,7 +310,7 @@ func testRefusals(t *testing.T, b *browser) {
 	port := v.server.URL[strings.LastIndexByte(v.server.URL, ':'):]
 	require.Contains(t, body("http://evil.example"+port+v.view.Path()), "not under this name")
 
-	// A page of another origin that knows the token, even.
+	// Another origin, with the token.
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<!doctype html><title>other</title><link rel=icon href=data:,>")
@@ -475,7 +475,7 @@ func testNames(t *testing.T, b *browser) {
 		}
 		return problems
 	})()`))
-	p.click(".tools button:nth-child(1)") // which is only seen when it has the focus
+	p.click(".tools button:nth-child(1)") // visible only with the focus
 	eval[bool](p, `(part('.reader').click(), true)`)
 	p.until(`part('.xterm-accessibility-tree') && part('.reader').getAttribute('aria-pressed') === 'true'`)
 	p.requireQuiet()

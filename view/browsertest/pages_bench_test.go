@@ -1,6 +1,6 @@
 package browsertest
 
-// What it costs a command that ten pages in a browser show it.
+// The effect of ten pages in a browser on their command.
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// paced writes a line of a kilobyte each millisecond for a second, once a file is there. It has no other work, so what
-// makes it longer than that is what holds up its writes, or takes both processors.
+// paced waits for a file, and writes a line of a kilobyte each millisecond for a second. It takes longer only if its writes
+// block or the processors are busy.
 func paced(file string) {
 	for {
 		if _, err := os.Stat(file); err == nil {
@@ -36,9 +36,9 @@ func paced(file string) {
 	}
 }
 
-// BenchmarkTenPages runs that command by turns with no page and with ten, and reports how much longer it takes with those:
-// slower-% by the medians. The pages are drawn by the processors that the command has. It takes a system on which all of
-// 127.0.0.0/8 is this machine, as Linux and Windows are.
+// BenchmarkTenPages runs that command alternately without pages and with ten, and reports how much longer it takes with
+// pages, as slower-% of the medians. The browser runs on the same processors. All of 127.0.0.0/8 has to be loopback, as on
+// Linux and Windows.
 func BenchmarkTenPages(b *testing.B) {
 	m := acptermtest.NewManager(b, nil)
 	v := view.Handler(m, nil)

@@ -1,6 +1,6 @@
 package browsertest
 
-// Screenshots for the documentation: light and dark, on a desktop and on a phone.
+// Screenshots for the documentation: light and dark, wide and narrow.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 	bold, dim, red, green, yellow, blue, cyan, plain = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[36m", "\x1b[0m"
 )
 
-// shopCommands are what an agent might run in a shop's project. Those that wait are ended by a signal.
+// shopCommands are commands of an agent in an example project.
 var goTest = "=== RUN   TestCheckout\n=== RUN   TestCheckout/empty_cart\n=== RUN   TestCheckout/with_voucher\n" +
 	"    checkout_test.go:58: total = 41.70, want 39.70\n--- FAIL: TestCheckout (0.02s)\n    --- PASS: TestCheckout/empty_cart (0.00s)\n" +
 	"    --- FAIL: TestCheckout/with_voucher (0.01s)\nFAIL\tshop.example/cart\t0.031s\nok  \tshop.example/catalog\t0.412s\n" +
@@ -55,7 +55,7 @@ func npmBuild(p *acptermtest.Process) int {
 	return acptermtest.Block(p)
 }
 
-// after is a command that takes its time.
+// after prints after a delay.
 func after(d time.Duration, script acptermtest.Script) acptermtest.Script {
 	return func(p *acptermtest.Process) int {
 		p.Sleep(d)
@@ -82,7 +82,7 @@ func shop() acptermtest.Commands {
 	}
 }
 
-// runShop has all of it run, and returns the terminals to show.
+// runShop runs the commands, and returns the terminals to show.
 func runShop(t *testing.T, v *viewer) (failed, build *acpterm.Terminal) {
 	create := func(session acpterm.SessionID, program string, args ...string) *acpterm.Terminal {
 		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: session, Command: program,
@@ -156,7 +156,7 @@ func TestScreenshots(t *testing.T) {
 				shoot(p, filepath.Join(dir, "view-phone-list-"+scheme+".png"))
 			}
 			p.requireQuiet()
-			p.close() // a browser has six connections for a server
+			p.close() // a browser opens six connections to a server
 		}
 	}
 }
@@ -169,7 +169,7 @@ func shoot(p *page, file string) {
 	require.NoError(p.t, os.WriteFile(file, png, 0o644))
 }
 
-// look makes a page light or dark, and as large as a device's. A narrow one is a phone.
+// look sets a page's colour scheme and size. A narrow page is a phone's.
 func look(scheme string, width, height int64, scale float64) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{

@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// repeat is a command that writes lines of one letter until it is stopped: faster than a page can show them, and
-// without taking all of the processors.
+// repeat writes lines of one letter until a signal, faster than a page can show them but not without pauses.
 func repeat(letter string) acptermtest.Script {
 	block := []byte(strings.Repeat(strings.Repeat(letter, 60)+"\n", 500))
 	return func(p *acptermtest.Process) int {
@@ -30,9 +29,9 @@ func repeat(letter string) acptermtest.Script {
 	}
 }
 
-// watchShown is a function of the page: it resolves when the output of the command own has been seen several times, to
-// what was seen of the command other until then; "" if there was nothing. Both are a single letter, which is also the
-// command's name, and no letter of the view's own texts.
+// watchShown is a function of the page. Its promise resolves when output of the command own was shown several times, to
+// the output of the command other that was shown until then. Both are single letters that the view's own texts do not
+// contain.
 const watchShown = `async function watchShown(own, other) {
 	for (let seen = 0; seen < 3;) {
 		for (const text of [el.text, part('.command').textContent, el.row?.command ?? ''])
@@ -60,7 +59,7 @@ func testSwitching(t *testing.T, b *browser) {
 				return fmt.Sprintf("el.setAttribute('src', %q)", v.view.TerminalPath(to.ID()))
 			}
 			steps := set(own)
-			if i%5 == 0 { // and away again at once
+			if i%5 == 0 { // and back at once
 				steps = set(own) + "," + set(other) + "," + steps
 			}
 			if left := eval[string](p, "("+steps+", el.text + part('header > .title').textContent)"); left != "" {

@@ -95,11 +95,7 @@ func TestAProgramChangedDuringTheQuestionDoesNotRun(t *testing.T) {
 			t.Logf("the program's time of modification shows a change: %v", !after.ModTime().Equal(before.ModTime()))
 
 			// What is asked about anew may run.
-			term, err = m.Create(t.Context(), req)
-			require.NoError(t, err)
-			_, err = term.Wait(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, "evil\n", term.Output().Output)
+			require.Equal(t, "evil\n", run(t, m, req).Output)
 		})
 	}
 }
@@ -117,10 +113,9 @@ func TestAQuestionNamesFilesThatAreNotCompared(t *testing.T) {
 	})
 	for size, want := range map[int64][]string{1 << 20: nil, acpterm.MaxVerifiedSize + 1: {large}} {
 		require.NoError(t, os.Truncate(large, size)) // a hole
-		term := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: program})
+		term := create(t, m, commandRequest(program))
 		require.Equal(t, want, asked.Unverified)
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		awaitExit(t, term)
 	}
 }
 
@@ -136,6 +131,6 @@ func TestALargeProgramThatIsReplacedDoesNotRun(t *testing.T) {
 		writeScript(t, program, "#!/bin/sh\nexit 1\n")
 		return acpterm.Answer{Approval: acpterm.Once}
 	})
-	_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: program})
+	_, err := m.Create(t.Context(), commandRequest(program))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }

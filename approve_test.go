@@ -1,14 +1,203 @@
 package acpterm_test
 
-// Answers that are remembered, and until when.
+// Questions about commands: what an answer does, and how long it is remembered.
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
 )
+
+// asking is a manager that asks about everything, and answers each question by a function.
+func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) acpterm.Answer) (
+	*acpterm.Manager, chan acpterm.Event) {
+	hook, events := record()
+	m := newManager(t, &acpterm.Options{
+		Policy:  &verdict{decision: acpterm.Decision{Verdict: acpterm.Ask, Rule: "ask", Reason: "because"}},
+		Approve: approve, Events: hook,
+	})
+	return m, events
+}
+
+func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
+	type step struct {
+		session acpterm.SessionID
+		text    string
+		env     string
+	}
+	first := step{"s", "x", ""}
+	for _, c := range []struct {
+		approval acpterm.Approval
+		again    map[step]bool // whether it is asked
+	}{
+		{acpterm.Once, map[step]bool{first: true, {"other", "x", ""}: true}},
+		{acpterm.No, map[step]bool{first: true}},
+		{acpterm.ForSession, map[step]bool{first: false, {"other", "x", ""}: true, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
+		{acpterm.Always, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
+		{acpterm.Never, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true}},
+	} {
+		t.Run(c.approval.String(), func(t *testing.T) {
+			asked := 0
+			m, events := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
+				asked++
+				require.Equal(t, "ask", q.Rule)
+				require.Equal(t, "because", q.Reason)
+				return acpterm.Answer{Approval: c.approval, By: "a person"}
+			})
+			try := func(s step) {
+				req := inSession(s.session, childRequest("print", s.text))
+				if s.env != "" {
+					req.Env = []acpterm.EnvVariable{{Name: s.env, Value: "1"}}
+				}
+				_, err := m.Create(t.Context(), req)
+				if c.approval == acpterm.No || c.approval == acpterm.Never {
+					require.ErrorIs(t, err, acpterm.ErrDenied)
+				} else {
+					require.NoError(t, err)
+				}
+			}
+			try(first)
+			require.Equal(t, 1, asked)
+			d := (<-events).(*acpterm.DecisionEvent)
+			require.Equal(t, c.approval.String(), d.Approval)
+			require.Equal(t, "a person", d.Approver)
+			for s, wants := range c.again {
+				before := asked
+				try(s)
+				require.Equal(t, wants, asked > before, "%+v", s)
+				if wants {
+					asked = before + 1
+				}
+			}
+			if c.approval == acpterm.ForSession {
+				require.NoError(t, m.CloseSession(t.Context(), "s"))
+				before := asked
+				try(first)
+				require.Equal(t, before+1, asked, "the session was closed")
+			}
+		})
+	}
+}
+
+// Two names that differ in bytes which are not UTF-8 look the same in JSON, and are not.
+func TestAnApprovalIsOfTheVeryBytes(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("names are text here")
+	}
+	dir, asked := realTempDir(t), 0
+	m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer {
+		asked++
+		return acpterm.Answer{Approval: acpterm.Always}
+	})
+	for i, name := range []string{"\xfe", "\xff"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		link := filepath.Join(dir, fmt.Sprint("link", i))
+		require.NoError(t, os.Symlink(name, link))
+		req := childRequest("exit", "0")
+		req.Cwd = link
+		create(t, m, req)
+		require.Equal(t, i+1, asked)
+	}
+}
+
+func TestNobodyToAskDenies(t *testing.T) {
+	m, _ := asking(t, nil)
+	_, err := m.Create(t.Context(), childRequest("print", "x"))
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	require.ErrorContains(t, err, "nobody to ask")
+}
+
+// An answer that denies can have a reason.
+func TestTheAgentIsToldWhyNot(t *testing.T) {
+	for reason, want := range map[string]string{"": "it was not approved", "not on a Friday": "not on a Friday"} {
+		t.Run(want, func(t *testing.T) {
+			m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer { return acpterm.Answer{Reason: reason} })
+			_, err := m.Create(t.Context(), childRequest("print", "x"))
+			require.ErrorIs(t, err, acpterm.ErrDenied)
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
+// An answer that comes after the request was cancelled counts for nothing, now and later. What is asked about holds up
+// nothing else.
+func TestAnAnswerThatComesTooLate(t *testing.T) {
+	questions, answers := make(chan context.Context), make(chan acpterm.Answer)
+	m, events := asking(t, func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
+		questions <- ctx
+		return <-answers
+	})
+	p := connectPeer(t, m, nil)
+	ask := func() context.Context {
+		p.write(request(`"c"`, acpterm.MethodCreate, childRequest("print", "x")))
+		return <-questions
+	}
+	ctx := ask()
+	p.works() // while the question has no answer
+	p.write(cancel(`"c"`))
+	<-ctx.Done()
+	answers <- acpterm.Answer{Approval: acpterm.Always}
+	r := p.read()
+	require.EqualValues(t, -32800, r.Error.Code)
+	require.Empty(t, m.Terminals())
+	require.Equal(t, acpterm.Deny, (<-events).(*acpterm.DecisionEvent).Verdict, "a record of what ran has nothing that did not")
+
+	ask() // again: nothing was remembered
+	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
+	answers <- acpterm.Answer{Approval: acpterm.Once}
+	require.Nil(t, p.read().Error)
+
+	// The end of the session, and of the manager, end the question.
+	require.NoError(t, m.OpenSession("s", nil))
+	ctx = ask()
+	require.NoError(t, m.CloseSession(t.Context(), "s"))
+	<-ctx.Done()
+	answers <- acpterm.Answer{Approval: acpterm.Always}
+	require.EqualValues(t, -32002, p.read().Error.Code)
+	ctx = ask()
+	closed := make(chan error)
+	go func() { closed <- m.Close() }()
+	<-ctx.Done()
+	answers <- acpterm.Answer{Approval: acpterm.Always}
+	require.EqualValues(t, -32800, p.read().Error.Code)
+	require.NoError(t, <-closed)
+	var last *acpterm.DecisionEvent
+	for len(events) > 0 {
+		if decision, ok := (<-events).(*acpterm.DecisionEvent); ok {
+			last = decision
+		}
+	}
+	require.ErrorIs(t, last.Err, acpterm.ErrClosing, "the decision is on record when Close returns")
+}
+
+// Two questions at once have two answers.
+func TestTwoApprovalsAtOnce(t *testing.T) {
+	asked := make(chan acpterm.Question, 2)
+	answer := map[string]chan acpterm.Answer{"good": make(chan acpterm.Answer), "bad": make(chan acpterm.Answer)}
+	m, _ := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
+		asked <- q
+		return <-answer[q.Command.Args[len(q.Command.Args)-1]]
+	})
+	p := connectPeer(t, m, nil)
+	p.write(request(`"bad"`, acpterm.MethodCreate, childRequest("print", "bad")))
+	p.write(request(`"good"`, acpterm.MethodCreate, childRequest("print", "good")))
+	<-asked
+	<-asked
+	answer["good"] <- acpterm.Answer{Approval: acpterm.Always}
+	r := p.read()
+	require.Equal(t, `"good"`, string(r.ID))
+	require.Nil(t, r.Error)
+	answer["bad"] <- acpterm.Answer{Approval: acpterm.No}
+	r = p.read()
+	require.Equal(t, `"bad"`, string(r.ID))
+	require.EqualValues(t, -32602, r.Error.Code)
+}
 
 // An answer that comes while its session is being closed is not one for the next session of that name.
 func TestAnApprovalDoesNotOutliveItsSession(t *testing.T) {

@@ -8,13 +8,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -116,8 +115,7 @@ func TestACancelWithAnIDIsRefused(t *testing.T) {
 	p := connectPeer(t, m, nil)
 	term := create(t, m, childRequest("sleep"))
 	p.write(request(`1`, acpterm.MethodWaitForExit, of(term.ID())))
-	p.write(request(`2`, acpterm.MethodCancelRequest, object{"requestId": 1}))
-	r := p.read()
+	r := p.ask(`2`, acpterm.MethodCancelRequest, object{"requestId": 1})
 	require.Equal(t, `2`, string(r.ID))
 	require.EqualValues(t, -32601, r.Error.Code)
 	require.NoError(t, term.Kill(t.Context()))
@@ -170,8 +168,7 @@ func TestQuotas(t *testing.T) {
 			m := newManager(t, &quota.options)
 			p := connectPeer(t, m, &quota.handler)
 			for _, req := range quota.fill {
-				p.write(request(`1`, acpterm.MethodCreate, req))
-				require.Nil(t, p.read().Error)
+				require.Nil(t, p.ask(`1`, acpterm.MethodCreate, req).Error)
 			}
 			for range 3 {
 				p.write(request(`2`, acpterm.MethodCreate, quota.beyond))
@@ -186,18 +183,27 @@ func TestQuotas(t *testing.T) {
 			require.ErrorIs(t, err, acpterm.ErrQuota)
 			require.ErrorContains(t, err, fmt.Sprint(quota.limit))
 			require.NoError(t, m.Release(t.Context(), "s", m.SessionTerminals("s")[0].ID()))
-			p.write(request(`3`, acpterm.MethodCreate, quota.beyond))
-			require.Nil(t, p.read().Error, "a release makes room")
+			require.Nil(t, p.ask(`3`, acpterm.MethodCreate, quota.beyond).Error, "a release makes room")
 		})
 	}
+}
+
+// 256 terminals with the highest limit are within the default quota for output, in one session.
+func TestDefaultQuotasLetHonestAgentsAlone(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}})
+	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", OutputByteLimit: new(uint64(1 << 62))}
+	for range 256 {
+		create(t, m, req)
+	}
+	_, err := m.Create(t.Context(), req)
+	require.ErrorIs(t, err, acpterm.ErrQuota)
 }
 
 // What a release has not ended yet still counts, or a quota would be no bound.
 func TestTerminalsCountUntilTheirTreeIsGone(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, &acpterm.Options{MaxTerminals: 1})
-	term := create(t, m, childRequest("stubborn"))
-	awaitOutput(t, term, "ready")
+	term := createReady(t, m, childRequest("stubborn"))
 	p := connectPeer(t, m, nil)
 	p.write(request(`1`, acpterm.MethodRelease, of(term.ID())))
 	p.works()
@@ -261,22 +267,23 @@ func sized(bytes int) acpterm.CreateTerminalRequest {
 
 // Creates without an answer are bounded by the bytes that they hold together.
 func TestPendingCreatesAreBounded(t *testing.T) {
-	const limit, size = 10_000, 3000
+	const limit, size = 10_000, 2500
+	create := sized(size - 3*16) // 16 bytes more for each argument
 	options, verdicts := waitingPolicy()
 	p := connectPeer(t, newManager(t, options), &acpterm.HandlerOptions{MaxPendingCreateBytes: limit})
 	for i := range limit / size {
-		p.write(request(fmt.Sprint(i), acpterm.MethodCreate, sized(size)))
+		p.write(request(fmt.Sprint(i), acpterm.MethodCreate, create))
 	}
 	for range 3 {
-		p.write(request(`"beyond"`, acpterm.MethodCreate, sized(size)))
+		p.write(request(`"beyond"`, acpterm.MethodCreate, create))
 		p.refused(acpterm.QuotaPendingCreateBytes, limit)
 	}
 	p.works()
 	verdicts <- acpterm.Deny
 	require.EqualValues(t, -32602, p.read().Error.Code)
 	for range 3 {
-		p.write(request(`"room again"`, acpterm.MethodCreate, sized(size)))
-		p.write(request(`"beyond"`, acpterm.MethodCreate, sized(size)))
+		p.write(request(`"room again"`, acpterm.MethodCreate, create))
+		p.write(request(`"beyond"`, acpterm.MethodCreate, create))
 		p.refused(acpterm.QuotaPendingCreateBytes, limit)
 		p.write(cancel(`"room again"`))
 		require.EqualValues(t, -32800, p.read().Error.Code)
@@ -324,11 +331,10 @@ func TestDispatchedCreatesAreBounded(t *testing.T) {
 
 // An agent that reads nothing delays its own answers only.
 func TestAPeerThatDoesNotRead(t *testing.T) {
-	dir := t.TempDir()
 	m := newManager(t, nil)
 	p := connectPeer(t, m, nil, quietly())
-	ended, limit := filepath.Join(dir, "ended"), uint64(100_000)
-	req := childRequest("flood-and-touch", "3000000", ended)
+	limit := uint64(100_000)
+	req := childRequest("flood", "3000000", "3000000")
 	req.OutputByteLimit = &limit
 	term := create(t, m, req)
 	sleeper := create(t, m, childRequest("sleep"))
@@ -336,10 +342,7 @@ func TestAPeerThatDoesNotRead(t *testing.T) {
 		return request(fmt.Sprint(i), acpterm.MethodOutput, of(term.ID())) + "\n" +
 			request(fmt.Sprint(i+1000), acpterm.MethodWaitForExit, of(sleeper.ID())) + "\ngarbage"
 	})
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	_, err = os.Stat(ended)
-	require.NoError(t, err, "the command ran to its end")
+	require.True(t, awaitExit(t, term).Success(), "the command has written it all")
 	require.Len(t, term.Output().Output, int(limit))
 	require.NoError(t, sleeper.Kill(t.Context()), "from the embedder's side")
 	other := connectPeer(t, m, nil, quietly())
@@ -352,8 +355,7 @@ func TestAPeerThatDoesNotRead(t *testing.T) {
 func TestAPeerThatDiesInMidLine(t *testing.T) {
 	m := newManager(t, nil)
 	p := connectPeer(t, m, nil, quietly())
-	p.write(request(`1`, acpterm.MethodCreate, childRequest("sleep")))
-	require.Nil(t, p.read().Error)
+	require.Nil(t, p.ask(`1`, acpterm.MethodCreate, childRequest("sleep")).Error)
 	term := m.Terminals()[0]
 	io.WriteString(p.writer, `{"jsonrpc":"2.0","id":2,"meth`)
 	p.close()
@@ -366,9 +368,7 @@ func TestAPeerThatDiesInMidLine(t *testing.T) {
 func TestCancelledPollsKeepTheirPlace(t *testing.T) {
 	m := newManager(t, nil)
 	p := connectPeer(t, m, nil)
-	term := create(t, m, childRequest("flood", "1000000", "1000"))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	term := finish(t, m, childRequest("flood", "1000000", "1000"))
 	const polls = 50
 	go p.writeAll(polls, func(i int) string {
 		return request(fmt.Sprint(i), acpterm.MethodOutput, of(term.ID())) + "\n" +
@@ -386,19 +386,17 @@ func TestCancelledPollsKeepTheirPlace(t *testing.T) {
 	t.Logf("%d of %d were cancelled in time", cancelled, polls)
 }
 
-// Who has read an answer has a place again, however few there are.
+// An agent that has read an answer has a place again, however few there are.
 func TestAPlaceIsFreeBeforeTheAnswer(t *testing.T) {
 	m := newManager(t, nil)
 	p := connectPeer(t, m, &acpterm.HandlerOptions{MaxPending: 1})
 	for i := range 100 {
-		p.write(request(fmt.Sprint(i), acpterm.MethodCreate, childRequest("print", "x")))
-		created := p.read()
+		created := p.ask(fmt.Sprint(i), acpterm.MethodCreate, childRequest("print", "x"))
 		require.Nil(t, created.Error)
 		var answer acpterm.CreateTerminalResponse
 		require.NoError(t, json.Unmarshal(created.Result, &answer))
 		for _, method := range []string{acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodOutput, acpterm.MethodRelease} {
-			p.write(request(`"`+method+`"`, method, of(answer.TerminalID)))
-			require.Nil(t, p.read().Error, method)
+			require.Nil(t, p.ask(`"`+method+`"`, method, of(answer.TerminalID)).Error, method)
 		}
 	}
 }

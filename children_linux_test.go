@@ -11,16 +11,8 @@ func systemChildren() map[string]func(args []string) {
 	linuxtest.Main() // does not return in the first process of a test's PID namespace
 	all := nastyChildren()
 	all["busy"] = busyChild
-	all["journal-host"] = journalHost
-	all["behind"] = behind
-	all["half-naked"] = halfNaked
-	all["spawns"] = spawns
-	all["recover"] = recoverHere
-	all["namespace-recover"] = namespaceRecover
 	all["survivor-host"] = survivorHost
 	all["untouchable"] = untouchable
-	all["namespace-init"] = namespaceInit
-	all["namespace-runner"] = namespaceRunner
 	all["host-of-failures"] = hostOfFailures
 	maps.Copy(all, limitChildren())
 	maps.Copy(all, outputChildren())

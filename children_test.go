@@ -67,14 +67,6 @@ var children = map[string]func(args []string){
 			time.Sleep(time.Millisecond)
 		}
 	},
-	// steps FILE...: writes "1", waits until the first file exists, writes "2", and so on.
-	"steps": func(files []string) {
-		for i, file := range files {
-			fmt.Print(i + 1)
-			awaitFile(file)
-		}
-		fmt.Print(len(files) + 1)
-	},
 	// pieces FILE PIECE...: writes the pieces, waiting for FILE.0, FILE.1 … between them. They are quoted as in Go:
 	// on Windows an argument is text, and has no invalid bytes.
 	"pieces": func(args []string) {
@@ -174,6 +166,11 @@ func childArgs(name string, args ...string) []string {
 func childRequest(name string, args ...string) acpterm.CreateTerminalRequest {
 	argv := childArgs(name, args...)
 	return acpterm.CreateTerminalRequest{SessionID: "s", Command: argv[0], Args: argv[1:]}
+}
+
+// commandRequest asks for a program, or a line, in session "s".
+func commandRequest(command string, args ...string) acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args}
 }
 
 func executable() string {

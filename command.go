@@ -44,8 +44,8 @@ func (c Command) withArgs() Command {
 	return c
 }
 
-// String is the shell line, or the program and its arguments, quoted where needed. It is the agent's text: Visible
-// makes it safe to print.
+// String is the shell line, or the program and its arguments, quoted where needed. It is the agent's text:
+// display.Visible makes it safe to print.
 func (c Command) String() string {
 	if c.ShellLine != "" {
 		return c.ShellLine

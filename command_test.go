@@ -1,15 +1,16 @@
-//go:build unix
+//go:build linux || darwin || freebsd
 
-package acpterm
+package acpterm_test
+
+// From a request to program, arguments and environment, as a policy is shown them.
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
-
-	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // program puts an executable file into a directory.
@@ -22,7 +23,7 @@ func program(t *testing.T, path string) string {
 
 // The command is looked up with the PATH and the directory that it will run with, not with the host's.
 func TestLookUp(t *testing.T) {
-	dir := t.TempDir()
+	dir := realTempDir(t)
 	inBin := program(t, dir+"/bin/tool")
 	inLib := program(t, dir+"/lib/tool")
 	here := program(t, dir+"/work/tool")
@@ -45,73 +46,83 @@ func TestLookUp(t *testing.T) {
 		{"./other", dir + "/bin", ""},
 		{"sh", dir + "/bin", ""}, // the host has one
 	} {
-		o := Options{Env: []string{"PATH=/nonexistent"}, Shell: ShellNever}
-		c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: look.command, Cwd: work,
-			Env: []EnvVariable{{Name: "PATH", Value: look.path}}})
+		req := commandRequest(look.command)
+		req.Cwd, req.Env = work, []acpterm.EnvVariable{{Name: "PATH", Value: look.path}}
+		c, err := proposed(t, acpterm.Options{Env: []string{"PATH=/nonexistent"}, Shell: acpterm.ShellNever}, req)
 		if look.want == "" {
-			require.ErrorIs(t, err, ErrCommandNotFound, "%+v", look)
+			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", look)
 			continue
 		}
 		require.NoError(t, err, "%+v", look)
-		require.Equal(t, look.want, filepath.Clean(c.Path), "%+v", look)
+		require.Equal(t, look.want, c.Path, "%+v", look)
 		require.Equal(t, []string{look.command}, c.Args)
 		require.Equal(t, work, c.Dir)
 	}
 }
 
 func TestShellLines(t *testing.T) {
-	dir := t.TempDir()
+	dir := realTempDir(t)
 	program(t, dir+"/tool")
 	program(t, dir+"/my tool")
+	sh, err := filepath.EvalSymlinks("/bin/sh")
+	require.NoError(t, err)
 	for _, line := range []struct {
-		mode    ShellMode
+		mode    acpterm.ShellMode
 		command string
 		args    []string
 		shell   bool
 		fails   bool
 	}{
-		{ShellAuto, "npm test && git diff", nil, true, false},
-		{ShellAuto, "npm test && git diff", []string{}, true, false},
-		{ShellAuto, "tool", nil, false, false},
-		{ShellAuto, "my tool", nil, false, false}, // a program of that exact name
-		{ShellAuto, dir + "/my tool", nil, false, false},
-		{ShellAuto, "tool -v", nil, true, false},
-		{ShellAuto, "tool;tool", nil, true, false},
-		{ShellAuto, "A=1", nil, true, false},
-		{ShellAuto, "no-such-tool", nil, false, true},           // no syntax
-		{ShellAuto, "no such tool", []string{"x"}, false, true}, // arguments
-		{ShellNever, "tool -v", nil, false, true},
-		{ShellMode(9), "tool -v", nil, false, true},
-		{ShellMode(-1), "tool", nil, false, false},
-		{ShellAlways, "tool", nil, true, false},
-		{ShellAlways, "tool", []string{"-v"}, false, false},
+		{acpterm.ShellAuto, "npm test && git diff", nil, true, false},
+		{acpterm.ShellAuto, "npm test && git diff", []string{}, true, false},
+		{acpterm.ShellAuto, "tool", nil, false, false},
+		{acpterm.ShellAuto, "my tool", nil, false, false}, // a program of that exact name
+		{acpterm.ShellAuto, dir + "/my tool", nil, false, false},
+		{acpterm.ShellAuto, "tool -v", nil, true, false},
+		{acpterm.ShellAuto, "tool;tool", nil, true, false},
+		{acpterm.ShellAuto, "A=1", nil, true, false},
+		{acpterm.ShellAuto, "no-such-tool", nil, false, true},           // no syntax
+		{acpterm.ShellAuto, "no such tool", []string{"x"}, false, true}, // arguments
+		{acpterm.ShellNever, "tool -v", nil, false, true},
+		{acpterm.ShellMode(9), "tool -v", nil, false, true},
+		{acpterm.ShellMode(-1), "tool", nil, false, false},
+		{acpterm.ShellAlways, "tool", nil, true, false},
+		{acpterm.ShellAlways, "tool", []string{"-v"}, false, false},
 	} {
-		o := Options{Env: []string{"PATH=" + dir}, Shell: line.mode}
-		c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: line.command, Args: line.args})
+		options := acpterm.Options{Env: []string{"PATH=" + dir}, Shell: line.mode}
+		c, err := proposed(t, options, commandRequest(line.command, line.args...))
 		if line.fails {
-			require.ErrorIs(t, err, ErrCommandNotFound, "%+v", line)
+			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", line)
 			continue
 		}
 		require.NoError(t, err, "%+v", line)
 		require.Equal(t, line.shell, c.ShellLine != "", "%+v", line)
 		if line.shell {
-			require.Equal(t, "/bin/sh", c.Path)
+			require.Equal(t, sh, c.Path)
 			require.Equal(t, []string{"sh", "-c", line.command}, c.Args)
 			require.Equal(t, line.command, c.String())
 		}
 	}
 }
 
-func TestMergeEnv(t *testing.T) {
-	base := []string{"A=1", "B=2", "A=3", "broken", "PWD=/elsewhere", "EMPTY=", ""}
-	require.Equal(t, []string{"A=3", "B=2", "PWD=/elsewhere", "EMPTY="}, lookup.Once(base))
-	set := []EnvVariable{{Name: "B", Value: "x"}, {Name: "C", Value: "a=b"}, {Name: "B", Value: "y"}}
-	merged := mergeEnv(lookup.Once(base), "/dir", set)
-	require.Equal(t, []string{"A=3", "B=y", "PWD=/dir", "EMPTY=", "C=a=b"}, merged)
-	require.Equal(t, []string{"PWD=/set"}, mergeEnv(nil, "/dir", []EnvVariable{{Name: "PWD", Value: "/set"}}))
+// A variable has one value: the last of the options', unless the request sets it. PWD is the directory.
+func TestEnvironmentOfACommand(t *testing.T) {
+	dir := realTempDir(t)
+	options := acpterm.Options{Env: []string{"A=1", "B=2", "A=3", "broken", "PWD=/elsewhere", "EMPTY=", ""}}
+	req := commandRequest("/bin/sh")
+	req.Cwd = dir
+	req.Env = []acpterm.EnvVariable{{Name: "B", Value: "x"}, {Name: "C", Value: "a=b"}, {Name: "B", Value: "y"}}
+	c, err := proposed(t, options, req)
+	require.NoError(t, err)
+	require.Equal(t, []string{"A=3", "B=y", "PWD=" + dir, "EMPTY=", "C=a=b"}, c.Env)
+	req.Env = []acpterm.EnvVariable{{Name: "PWD", Value: "/set"}}
+	c, err = proposed(t, acpterm.Options{Env: []string{}}, req)
+	require.NoError(t, err)
+	require.Equal(t, []string{"PWD=/set"}, c.Env)
 }
 
 func TestCommandForPeople(t *testing.T) {
-	require.Equal(t, `go test -run "a b" ./...`, Command{Args: []string{"go", "test", "-run", "a b", "./..."}}.String())
-	require.Equal(t, `x ""`, Command{Args: []string{"x", ""}}.String())
+	c := acpterm.Command{Args: []string{"go", "test", "-run", "a b", "./..."}}
+	require.Equal(t, `go test -run "a b" ./...`, c.String())
+	require.Equal(t, `x ""`, acpterm.Command{Args: []string{"x", ""}}.String())
 }

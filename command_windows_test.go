@@ -1,4 +1,4 @@
-package acpterm
+package acpterm_test
 
 import (
 	"os"
@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
-
-	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // files puts empty files into a new directory.
 func files(t *testing.T, names ...string) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = realTempDir(t)
 	for _, name := range names {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
@@ -57,33 +57,40 @@ func TestLookUpOnWindows(t *testing.T) {
 				entries[i] = filepath.Join(dir, entry)
 			}
 		}
-		o := Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, Shell: ShellNever}
-		c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: look.command, Cwd: dir + `\work`,
-			Env: []EnvVariable{{Name: "Path", Value: strings.Join(entries, ";")}, {Name: "PathExt", Value: look.pathext}}})
+		options := acpterm.Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, Shell: acpterm.ShellNever}
+		req := commandRequest(look.command)
+		req.Cwd = dir + `\work`
+		path := strings.Join(entries, ";")
+		req.Env = []acpterm.EnvVariable{{Name: "Path", Value: path}, {Name: "PathExt", Value: look.pathext}}
+		c, err := proposed(t, options, req)
 		if look.want == "" {
-			require.ErrorIs(t, err, ErrCommandNotFound, "%+v", look)
+			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", look)
 			continue
 		}
 		require.NoError(t, err, "%+v", look)
 		require.True(t, strings.EqualFold(filepath.Join(dir, look.want), c.Path), "%+v: %s", look, c.Path)
 	}
 	for _, command := range []string{`.\plain`, dir} { // no program; a directory
-		req := CreateTerminalRequest{SessionID: "s", Command: command, Cwd: dir + `\work`}
-		_, err := (&Options{Shell: ShellNever}).resolve(t.Context(), req)
-		require.ErrorIs(t, err, ErrNotExecutable, command)
+		req := commandRequest(command)
+		req.Cwd = dir + `\work`
+		_, err := proposed(t, acpterm.Options{Shell: acpterm.ShellNever}, req)
+		require.ErrorIs(t, err, acpterm.ErrNotExecutable, command)
 	}
 }
 
 func TestNamesOfVariablesHaveNoCase(t *testing.T) {
-	merged := mergeEnv(lookup.Once([]string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t"}), `C:\dir`,
-		[]EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}})
-	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "New=n"}, merged)
-	require.Equal(t, "c", lookup.Getenv(merged, "PATH"))
+	req := childRequest("exit", "0")
+	req.Env = []acpterm.EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}}
+	env := []string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t", "SystemRoot=r"}
+	c, err := proposed(t, acpterm.Options{Env: env}, req)
+	require.NoError(t, err)
+	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "SystemRoot=r", "New=n"}, c.Env)
+	require.Equal(t, "c", lookup.Getenv(c.Env, "PATH"))
 }
 
 func TestShellLinesOnWindows(t *testing.T) {
-	o := Options{Shell: ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
-	c, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: `echo "a b" && dir`})
+	options := acpterm.Options{Shell: acpterm.ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
+	c, err := proposed(t, options, commandRequest(`echo "a b" && dir`))
 	require.NoError(t, err)
 	program, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)
 	require.NoError(t, err)
@@ -93,8 +100,8 @@ func TestShellLinesOnWindows(t *testing.T) {
 	require.Equal(t, `cmd.exe /d /s /c "echo "a b" && dir"`, line)
 
 	for _, line := range []string{"echo a\necho b", "echo a\r", strings.Repeat("x", 8191)} {
-		_, err := o.resolve(t.Context(), CreateTerminalRequest{SessionID: "s", Command: line})
-		require.ErrorIs(t, err, ErrInvalidParams)
-		require.Equal(t, "command", err.(*Error).Field)
+		_, err := proposed(t, options, commandRequest(line))
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+		require.Equal(t, "command", err.(*acpterm.Error).Field)
 	}
 }

@@ -42,7 +42,7 @@ func hostOfFailures([]string) {
 
 	script := filepath.Join(dir, "script")
 	check(os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700))
-	say("an interpreter that is missing", acpterm.CreateTerminalRequest{SessionID: "s", Command: script})
+	say("an interpreter that is missing", commandRequest(script))
 
 	req.Cwd = dir
 	say("before", req)

@@ -86,35 +86,37 @@ func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T) {
 	}
 }
 
-// wrapperTo is a Wrapper that runs a program in place of the command's.
-type wrapperTo string
+// wrapFunc is a Wrapper.
+type wrapFunc func(acpterm.Command) (acpterm.Wrapped, error)
 
-func (w wrapperTo) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
-	c := p.Command
-	c.Path, c.Args = string(w), append([]string{string(w)}, c.Args...)
-	return acpterm.Wrapped{Command: c}, nil
+func (f wrapFunc) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
+	return f(p.Command)
 }
 
-// The request does not name a Wrapper's program.
-func TestCreateWithAWrapperThatIsGone(t *testing.T) {
-	m := newManager(t, &acpterm.Options{Wrap: wrapperTo(filepath.Join(t.TempDir(), "missing"))})
-	require.Equal(t, createError{acpterm.ErrInternal, "", "", -32603}, failedCreate(t, m, childRequest("pwd")))
-}
-
-// failingWrapper is a Wrapper that always fails.
-type failingWrapper struct{ err error }
-
-func (w failingWrapper) Wrap(context.Context, acpterm.Proposal) (acpterm.Wrapped, error) {
-	return acpterm.Wrapped{}, w.err
-}
-
-// What a Wrapper returns is an *Error in the end, and is found in it.
+// The request does not name a Wrapper's program. What a Wrapper returns is an *Error in the end, and is found in it.
 func TestCreateWithAWrapperThatFails(t *testing.T) {
-	cause := errors.New("no sandbox today")
-	m := newManager(t, &acpterm.Options{Wrap: failingWrapper{cause}})
-	require.Equal(t, acpterm.ErrInternal, failedCreate(t, m, childRequest("pwd")).kind)
-	_, err := m.Create(t.Context(), childRequest("pwd"))
-	require.ErrorIs(t, err, cause)
-	m = newManager(t, &acpterm.Options{Wrap: failingWrapper{&acpterm.Error{Kind: acpterm.ErrDenied}}})
-	require.Equal(t, acpterm.ErrDenied, failedCreate(t, m, childRequest("pwd")).kind)
+	missing, cause := filepath.Join(t.TempDir(), "missing"), errors.New("no sandbox today")
+	for name, c := range map[string]struct {
+		wrap wrapFunc
+		want createError
+		err  error // in that of the create
+	}{
+		"a program that is gone": {func(c acpterm.Command) (acpterm.Wrapped, error) {
+			c.Path, c.Args = missing, append([]string{missing}, c.Args...)
+			return acpterm.Wrapped{Command: c}, nil
+		}, createError{acpterm.ErrInternal, "", "", -32603}, acpterm.ErrInternal},
+		"an error": {func(acpterm.Command) (acpterm.Wrapped, error) {
+			return acpterm.Wrapped{}, cause
+		}, createError{acpterm.ErrInternal, "", executable(), -32603}, cause},
+		"an error of a kind": {func(acpterm.Command) (acpterm.Wrapped, error) {
+			return acpterm.Wrapped{}, &acpterm.Error{Kind: acpterm.ErrDenied}
+		}, createError{acpterm.ErrDenied, "", "", -32602}, acpterm.ErrDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newManager(t, &acpterm.Options{Wrap: c.wrap})
+			require.Equal(t, c.want, failedCreate(t, m, childRequest("pwd")))
+			_, err := m.Create(t.Context(), childRequest("pwd"))
+			require.ErrorIs(t, err, c.err)
+		})
+	}
 }

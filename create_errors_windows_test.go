@@ -1,7 +1,6 @@
 package acpterm_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"testing"
@@ -10,24 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// withFile is a Wrapper that has the command inherit a file.
-type withFile struct{ t *testing.T }
-
-func (w withFile) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
-	file, err := os.Open(os.DevNull)
-	require.NoError(w.t, err)
-	return acpterm.Wrapped{Command: p.Command, Files: []*os.File{file}}, nil
-}
-
 // A file that is not a program is the request's mistake; options that have no effect on Windows are the host's.
 func TestCreateErrorsOnWindows(t *testing.T) {
 	text := notAProgram(t)
+	withFile := wrapFunc(func(c acpterm.Command) (acpterm.Wrapped, error) {
+		file, err := os.Open(os.DevNull)
+		return acpterm.Wrapped{Command: c, Files: []*os.File{file}}, err
+	})
 	m := newManager(t, nil)
 	require.Equal(t, createError{acpterm.ErrNotExecutable, "command", text, -32602},
-		failedCreate(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: text}))
+		failedCreate(t, m, commandRequest(text)))
 	for option, options := range map[string]*acpterm.Options{
 		"cgroups":         {Cgroup: "x"},
-		"inherited files": {Wrap: withFile{t}},
+		"inherited files": {Wrap: withFile},
 	} {
 		m := newManager(t, options)
 		req := childRequest("sleep")

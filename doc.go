@@ -16,32 +16,27 @@
 //	conn := h.Connect(ctx, acpterm.NewStream(agentStdio))
 //	conn.Call(ctx, "initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, &reply)
 //
-// When the connection ends, the handler releases what came through it. With another JSON-RPC library, call
-// [Handler.Dispatch] yourself. [JoinStdio] makes the connection of the agent's standard input and output.
+// When the connection ends, the handler releases what came through it. [JoinStdio] makes a connection of the agent's
+// standard input and output. With another JSON-RPC library, call [Handler.Dispatch] yourself.
 //
-// The agent is not trusted. A [Stream] lets no line end the connection, be it log text, a number or longer than its
-// limit, and answers every id as it came. Requests are bounded ([HandlerOptions]), and so are terminals and the memory
-// for their output ([Options]); beyond that they are refused with [ErrQuota]. An agent that does not read delays its
-// own answers.
+// The agent is not trusted: no line ends the connection, and requests, terminals and the memory for output are bounded
+// ([HandlerOptions], [Options]); beyond that they are refused with [ErrQuota].
 //
 // # From Go
 //
-// The same commands without an agent. The context bounds the call, never the command.
+// The same commands without an agent. The context bounds the call, never the command. A command without arguments that
+// is no program's name and looks like a shell line is run by the shell ([ShellMode]).
 //
 //	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
 //	t, err := m.Create(ctx, request)
 //	status, err := t.Wait(ctx)
 //	fmt.Println(status, t.Output().Output)
 //
-// A command without arguments that is no program's name and looks like a shell line is run by the shell, since
-// agents send such lines; [ShellMode] says when.
-//
 // # Output
 //
 // Standard output and standard error share one pipe, so their order is the one in which they were written.
-// [Terminal.Output] is the longest end of it that the terminal's limit, in bytes, lets be in whole characters:
-// valid UTF-8 always, an invalid byte being U+FFFD. A character that is only half there yet is not shown until it
-// is whole. [Terminal.Follow] gives it live, from any offset on, for as long as there can be more.
+// [Terminal.Output] is the longest end of it that the terminal's limit, in bytes, lets be in whole characters: valid
+// UTF-8 always, an invalid byte being U+FFFD. [Terminal.Follow] gives it live, from any offset on.
 //
 //	for chunk := range t.Follow(ctx, 0) {
 //		show(chunk.Text)
@@ -55,12 +50,8 @@
 // [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at once.
 // It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run.
 // [Options] and [WithEscalation] change the steps; [WithTimeout], [Options] and [SessionOptions] end a command that
-// takes too long. [Terminal.EndedBy] says what it was in the end, and so does the _meta of the exit status that the
-// agent gets.
-//
-// [Manager.Release] does the same and forgets the terminal's id. Whoever holds the [Terminal] can still read its
-// output and status. [Manager.Close] releases all, concurrently, and when it returns nothing of the manager's is
-// left; [Manager.Shutdown] does so with a timeout.
+// takes too long. [Manager.Release] does the same and forgets the terminal's id; the [Terminal] can still be read.
+// [Manager.Close] releases all, and when it returns nothing of the manager's is left.
 //
 //	err = t.Kill(ctx)
 //	err = m.Release(ctx, "s1", t.ID())
@@ -71,18 +62,16 @@
 // [Options].Policy sees each command as it will run and allows it, denies it, changes it or has a person asked
 // ([Options].Approve). The package policy has rules written down as data and ready-made policies; [Policies] joins
 // several, and the strictest wins. [Manager.OpenSession] gives a session a policy of its own, and directories that it
-// may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox such as the package
-// bubblewrap's, and [Options].Record puts every decision on record before its command runs, in a file by the package
-// audit.
+// may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox (package bubblewrap), and
+// [Options].Record puts every decision on record before its command runs (package audit).
 //
 //	settable := policy.AllowVariables(policy.SafeVariables()...)
 //	m := acpterm.NewManager(&acpterm.Options{Policy: settable, Approve: ask, Record: log.Record})
 //
 // # In tests, and elsewhere
 //
-// [Options].Runner runs commands in this system's place. The package acptermtest has one whose commands a test makes
-// up: there are no processes, and in a bubble of testing/synctest no time passes. A Runner of your own can start them
-// in a container or on another machine; of this system's directory and environment it gets nothing.
+// [Options].Runner runs commands in this system's place: made-up ones in a test, without processes (package
+// acptermtest), or yours in a container or on another machine.
 //
 //	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
 //		"go test ./...": acptermtest.Print("ok\n", 0),
@@ -93,8 +82,8 @@
 // A method of a [Manager], a [Terminal] or a [Handler] that fails returns an [*Error], or several, joined, where it
 // ends several terminals. Its [Kind] says what is wrong, its fields what it concerns, and errors.Is and errors.As find
 // both. [Handler.Dispatch] and [ClientCapabilities].Require return a [*CapabilityError] for terminals that were not
-// advertised. Options, rules and sandboxes that cannot be used are *Error, too; a [Stream] returns the errors
-// of what it reads and writes. [ResponseError] makes any of them one for the wire.
+// advertised; a [Stream] returns the errors of what it reads and writes. [ResponseError] makes any of them one for the
+// wire.
 //
 //	if errors.Is(err, acpterm.ErrCommandNotFound) {
 //
@@ -114,8 +103,8 @@
 //
 // On Linux a tree is the command's session, what left it and carries the terminal's mark in its environment or holds
 // its output, and the children of all those; with a cgroup ([Options].Cgroup) it is whatever was started, however it
-// hides. A command's own process is killed when the host dies; the rest of its tree is ended by [Recover] at the next
-// start, from [Options].Journal.
+// hides. A command's own process is killed when the host dies; the rest of its tree is ended at the next start from
+// [Options].Journal (package journal).
 //
 // On Windows a tree is a job object, from the command's first instruction on, and it ends with the host.
 //

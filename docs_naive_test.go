@@ -20,15 +20,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/acpterm/acpterm"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
-)
 
-// lineRequest asks for a shell line in session "s".
-func lineRequest(line string) acpterm.CreateTerminalRequest {
-	return acpterm.CreateTerminalRequest{SessionID: "s", Command: line}
-}
+	"github.com/acpterm/acpterm"
+)
 
 // naiveTruncate keeps the wrong end, and cuts where it likes.
 func naiveTruncate(output string, limit int) string {
@@ -43,7 +39,7 @@ func TestNaiveTruncate(t *testing.T) {
 	require.Equal(t, "cr\xc3", naive)
 	require.False(t, utf8.ValidString(naive))
 
-	req := lineRequest("printf 'crème brûlée'")
+	req := commandRequest("printf 'crème brûlée'")
 	req.OutputByteLimit = new(uint64(3))
 	out := run(t, newManager(t, nil), req)
 	require.Equal(t, "ée", out.Output)
@@ -64,7 +60,7 @@ func TestNaiveOutput(t *testing.T) {
 	_, held, err := naiveOutput(exec.Command(args[0], args[1:]...), 1000)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, held, written)
-	// That the library holds what the limit says is TestRingBufferGrowsNoFurtherThanItsLimit.
+	// That the library holds what the limit says is TestBufferGrowsNoFurtherThanItsLimit.
 }
 
 // naiveWait waits for whoever holds the pipe, not for the command.
@@ -85,7 +81,7 @@ func TestNaiveWait(t *testing.T) {
 	line := "(until [ -e " + let + " ]; do sleep 0.01; done; touch " + ended + ") & echo started"
 
 	m := newManager(t, nil)
-	out := run(t, m, lineRequest(line)) // returns, though the child waits for a file that is not there yet
+	out := run(t, m, commandRequest(line)) // returns, though the child waits for a file that is not there yet
 	require.Equal(t, "started\n", out.Output)
 	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
 	require.NoFileExists(t, ended)
@@ -118,7 +114,7 @@ func TestNaiveKill(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, 0), "the child should have been left")
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 
-	term := create(t, newManager(t, nil), lineRequest(line))
+	term := create(t, newManager(t, nil), commandRequest(line))
 	for chunk := range term.Follow(t.Context(), 0) {
 		if strings.HasSuffix(chunk.Text, "\n") {
 			break

@@ -133,6 +133,9 @@ func declaredNames(file *ast.File) (names []string) {
 				if star, ok := receiver.(*ast.StarExpr); ok {
 					receiver = star.X
 				}
+				if generic, ok := receiver.(*ast.IndexExpr); ok {
+					receiver = generic.X
+				}
 				name = fmt.Sprint(receiver, ".", name)
 			}
 			names = append(names, name)

@@ -144,6 +144,28 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
+// maxErrorText is how many bytes of a text an error has on the wire: an agent that does not read its answers must not
+// have the host keep a copy of each request.
+const maxErrorText = 2 << 10
+
+// cut returns e with texts that are not too long for the wire.
+func (e *Error) cut() *Error {
+	short := *e
+	for _, text := range []*string{&short.Op, &short.Field, &short.Reason, &short.Rule, &short.Command} {
+		*text = cutText(*text)
+	}
+	short.SessionID = SessionID(cutText(string(e.SessionID)))
+	short.TerminalID = TerminalID(cutText(string(e.TerminalID)))
+	return &short
+}
+
+func cutText(text string) string {
+	if len(text) <= maxErrorText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxErrorText], "") + "..."
+}
+
 // inOperation returns err with the operation and the session filled in, if it is an *Error without.
 func inOperation(op string, session SessionID, err error) error {
 	e, ok := err.(*Error)

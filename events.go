@@ -1,15 +1,17 @@
 package acpterm
 
-// Events, and the queue by which hooks get them. A decision is put on record, by Options.Record, before its command
-// runs; everything else goes through the queue, which no terminal waits for.
+// Events, and calls of the embedder's functions, which may panic. A decision is put on record, by Options.Record,
+// before its command runs; everything else goes to the hooks through a queue (internal/notify), which no terminal waits
+// for.
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
+	"runtime/debug"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/notify"
 )
 
 // Event is what Options.Record, Options.Events and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent or
@@ -25,7 +27,7 @@ func (*SurvivorsEvent) event() {}
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Path, Args, Dir and ShellLine are the fields of Command. An event has nothing of its environment.
+	// Path, Args, Dir and ShellLine are the fields of Command. No event has the value of a variable.
 	Path      string
 	Args      []string
 	Dir       string
@@ -45,7 +47,7 @@ type DecisionEvent struct {
 	// Approval is the answer to the question, given now or remembered: "once", "session", "always", "no", "never";
 	// empty if no question was asked. Approver is the answer's By.
 	Approval, Approver string
-	// Variables are the names of those that the agent set.
+	// Variables are the names of the environment variables that the request sets.
 	Variables []string
 	// Err is the error of a denial, or why there was no decision, such as a cancel.
 	Err error
@@ -60,8 +62,8 @@ type StartEvent struct {
 }
 
 // EndEvent is a command's end. There is exactly one for each command that was allowed, also when its create failed or
-// was cancelled after the decision. If its tree was being ended at that moment, by a kill for instance, the event comes
-// when that is complete.
+// was cancelled after the decision. If its tree is being ended then, by a kill for instance, the event comes when
+// that is complete.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
@@ -73,8 +75,8 @@ type EndEvent struct {
 	// Survivors are the processes of its tree that still run after it was ended.
 	Survivors []int
 	// CPUTime and PeakMemory are what the command's process used, and those of its children that it waited for: the
-	// time of processors, and the most bytes of memory that one of them held. 0 where the system does not tell: so far
-	// it does on Linux.
+	// time of processors, and the most bytes of memory that one of them held. Known on Linux
+	// only; 0 elsewhere.
 	CPUTime    time.Duration
 	PeakMemory int64
 	// Err is why a command that was allowed did not run; nothing else is set then but the Subject. Nil if it ran.
@@ -89,76 +91,52 @@ type SurvivorsEvent struct {
 	Survivors []int
 }
 
-// observer is a hook for events. Its address is its identity.
-type observer struct{ hook func(Event) }
-
 // What may wait for the hooks before creates fail.
 const (
 	maxEvents     = 10_000
 	maxEventBytes = 64 << 20
 )
 
-// events is the queue of events and the hooks that it serves. Its methods may be called concurrently. Only wait, and
-// the stop of an observer, block.
+// events puts events on record and hands them to the embedder's hooks. Its methods may be called concurrently.
 type events struct {
+	notify.Queue[queuedEvent]
+
 	// record is Options.Record; nil: none. Its context for events in the queue is recording, which cancelRecording
 	// ends.
 	record          func(context.Context, Event) error
 	recording       context.Context
 	cancelRecording context.CancelFunc
-
-	mu      sync.Mutex
-	hooks   []*observer   // replaced, never changed
-	called  chan struct{} // closed when the hooks have returned from the current event; nil between events
-	queue   []queuedEvent
-	waiting eventSize     // of all in queue
-	drained chan struct{} // closed when the queue is empty; nil when it is
 }
 
 // queuedEvent is an event that waits for the hooks.
 type queuedEvent struct {
 	Event
-	size     eventSize
 	recorded bool // record has been called with it
 }
 
-// eventSize is what an event keeps in memory: bytes of its own, and the output of the terminal that it points to.
-type eventSize struct{ bytes, output int64 }
-
-func (e *events) open(record func(context.Context, Event) error) {
-	e.record = record
+func (e *events) open(o *Options) {
+	e.record = o.Record
 	e.recording, e.cancelRecording = context.WithCancel(context.Background())
-}
-
-// observe adds a hook. What it returns removes it, and returns when the hook is not running and will not be called.
-func (e *events) observe(hook func(Event)) (stop func()) {
-	o := &observer{hook}
-	e.mu.Lock()
-	e.hooks = append(slices.Clone(e.hooks), o)
-	e.mu.Unlock()
-	return func() {
-		e.mu.Lock()
-		e.hooks = slices.DeleteFunc(slices.Clone(e.hooks), func(other *observer) bool { return other == o })
-		called := e.called
-		e.mu.Unlock()
-		if called != nil {
-			<-called
-		}
+	if o.Record != nil {
+		e.Observe(func(q queuedEvent) {
+			if !q.recorded {
+				e.callRecord(e.recording, q.Event)
+			}
+		})
+	}
+	if o.Events != nil {
+		e.observe(o.Events)
 	}
 }
 
-// heard reports whether events are of use to anyone.
-func (e *events) heard() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.heardLocked()
+// observe adds a hook. stop removes it, and returns when it is not running and will not be called.
+func (e *events) observe(hook func(Event)) (stop func()) {
+	return e.Observe(func(q queuedEvent) { callHook("Events", func() { hook(q.Event) }) })
 }
 
-func (e *events) heardLocked() bool { return e.record != nil || len(e.hooks) > 0 }
-
-// decide puts a decision on record, and returns why the command must not run: refused, which is the decision's own
-// error, or that it is not on record. A decision that was cancelled is recorded from the queue.
-func (e *events) decide(ctx context.Context, d *DecisionEvent, refused error) error {
+// recordDecision records a decision, if Options.Record is set, and queues its event. It returns why the command must
+// not run: refused, a failure to record, or ErrCancelled when ctx has ended.
+func (e *events) recordDecision(ctx context.Context, d *DecisionEvent, refused error) error {
 	err, recorded := refused, e.record != nil && ctx.Err() == nil
 	switch {
 	case recorded:
@@ -168,7 +146,7 @@ func (e *events) decide(ctx context.Context, d *DecisionEvent, refused error) er
 	case ctx.Err() != nil && refused == nil: // nothing runs whose decision is not on record
 		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 	}
-	e.add(d, recorded)
+	e.Add(queuedEvent{d, recorded}, sizeOf(d))
 	if err != nil && refused == nil {
 		e.emit(&EndEvent{Subject: d.Subject, Err: err})
 	}
@@ -192,102 +170,42 @@ func (e *events) callRecord(ctx context.Context, event Event) error {
 }
 
 // emit queues an event.
-func (e *events) emit(event Event) { e.add(event, false) }
+func (e *events) emit(event Event) { e.Add(queuedEvent{Event: event}, sizeOf(event)) }
 
-// add queues an event. The goroutine that calls the hooks exists only while events wait.
-func (e *events) add(event Event, recorded bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.heardLocked() {
-		return
-	}
-	q := queuedEvent{event, sizeOf(event), recorded}
-	e.queue = append(e.queue, q)
-	e.waiting.bytes += q.size.bytes
-	e.waiting.output += q.size.output
-	if e.drained == nil {
-		e.drained = make(chan struct{})
-		go e.deliver()
-	}
-}
-
-// deliver is the goroutine that calls the hooks.
-func (e *events) deliver() {
-	for {
-		e.mu.Lock()
-		if len(e.queue) == 0 {
-			close(e.drained)
-			e.drained, e.queue = nil, nil
-			e.mu.Unlock()
-			return
-		}
-		q := e.queue[0]
-		e.queue[0] = queuedEvent{} // the array keeps it no longer
-		e.queue = e.queue[1:]
-		e.waiting.bytes -= q.size.bytes
-		e.waiting.output -= q.size.output
-		hooks, called := e.hooks, make(chan struct{})
-		e.called = called
-		e.mu.Unlock()
-		if e.record != nil && !q.recorded {
-			e.callRecord(e.recording, q.Event)
-		}
-		for _, o := range hooks {
-			callHook("Events", func() { o.hook(q.Event) })
-		}
-		e.mu.Lock()
-		e.called = nil
-		e.mu.Unlock()
-		close(called)
-	}
-}
-
-// wait returns when the hooks have returned from the last event.
-func (e *events) wait() {
-	e.mu.Lock()
-	drained := e.drained
-	e.mu.Unlock()
-	if drained != nil {
-		<-drained
-	}
-}
-
-// full is why nothing can be decided now: the hooks are so slow that more events wait than may. It is an error and not
-// a wait, so that a hook may create terminals itself.
+// full returns the error for a create while too many events wait for the hooks, nil otherwise. A create fails and does
+// not wait, so that a hook may create terminals itself.
 func (e *events) full(maxOutput int64) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	n, waiting := e.Waiting()
 	for _, quota := range []struct {
 		name           Quota
 		waiting, limit int64
 	}{
-		{QuotaEvents, int64(len(e.queue)), maxEvents},
-		{QuotaEventBytes, e.waiting.bytes, maxEventBytes},
-		{QuotaOutputBytes, e.waiting.output, maxOutput},
+		{QuotaEvents, int64(n), maxEvents},
+		{QuotaEventBytes, waiting.Bytes, maxEventBytes},
+		{QuotaOutputBytes, waiting.Output, maxOutput},
 	} {
 		if quota.waiting >= quota.limit {
-			return &Error{
-				Kind: ErrQuota, Quota: quota.name, Limit: quota.limit, Reason: "the host is behind with its events",
-			}
+			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit,
+				Reason: "too many events wait for the host's hooks"}
 		}
 	}
 	return nil
 }
 
 // sizeOf is what an event keeps in memory, roughly. What it shares with other events counts for each.
-func sizeOf(event Event) eventSize {
+func sizeOf(event Event) notify.Size {
 	switch e := event.(type) {
 	case *DecisionEvent:
 		decided := stringsSize(e.Rule, e.Reason, e.Approval, e.Approver) + stringsSize(e.Variables...)
-		return eventSize{bytes: e.Subject.size() + decided}
+		return notify.Size{Bytes: e.Subject.size() + decided}
 	case *StartEvent:
-		return eventSize{bytes: e.Subject.size(), output: e.Terminal.ring.room()}
+		return notify.Size{Bytes: e.Subject.size(), Output: e.Terminal.ring.Room()}
 	case *EndEvent:
-		return eventSize{bytes: e.Subject.size()}
+		return notify.Size{Bytes: e.Subject.size()}
 	case *SurvivorsEvent:
-		return eventSize{bytes: e.Subject.size()}
+		return notify.Size{Bytes: e.Subject.size()}
 	}
-	return eventSize{}
+	return notify.Size{}
 }
 
 func (s Subject) size() int64 {
@@ -302,4 +220,19 @@ func stringsSize(texts ...string) (size int64) {
 		size += header + int64(len(text))
 	}
 	return size
+}
+
+// callHook calls f, which calls the embedder's function of that name, such as "Policy". If f panics, callHook logs the
+// panic with its stack and returns an *Error of kind ErrInternal, which names the function and not the panic's value:
+// the value may be secret, and the error goes to the agent.
+func callHook(name string, f func()) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			slog.Error("acpterm: the host's function panicked", "function", name,
+				"panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+			err = &Error{Kind: ErrInternal, Reason: "the host's " + name + " function panicked"}
+		}
+	}()
+	f()
+	return nil
 }

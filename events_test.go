@@ -18,6 +18,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/audit"
 	"github.com/stretchr/testify/require"
 )
 
@@ -74,8 +75,7 @@ func TestAnEventForEachEnd(t *testing.T) {
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 	require.Equal(t, acpterm.EndedByRelease, ended(t, events).EndedBy)
 
-	_, err := m.Create(t.Context(), childRequest("sleep"), acpterm.WithTimeout(time.Millisecond))
-	require.NoError(t, err)
+	create(t, m, childRequest("sleep"), acpterm.WithTimeout(time.Millisecond))
 	require.Equal(t, acpterm.EndedByTimeout, ended(t, events).EndedBy)
 
 	create(t, m, childRequest("sleep"))
@@ -101,9 +101,7 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 	}})
 	var ids []acpterm.TerminalID
 	for range 3 {
-		term := create(t, m, childRequest("print", "x"))
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		term := finish(t, m, childRequest("print", "x"))
 		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 		ids = append(ids, term.ID())
 	}
@@ -117,7 +115,7 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 func TestLogEvents(t *testing.T) {
 	var log bytes.Buffer
 	m := newManager(t, &acpterm.Options{
-		Events:     acpterm.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))),
+		Events:     audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))),
 		Escalation: []acpterm.EscalationStep{},
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.Command.Args[2] == "sleep" {
@@ -128,8 +126,7 @@ func TestLogEvents(t *testing.T) {
 	})
 	req := childRequest("sleep")
 	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret-value"}}
-	term := create(t, m, req)
-	awaitOutput(t, term, "ready")
+	term := createReady(t, m, req)
 	require.NoError(t, term.Kill(t.Context()))
 	_, err := m.Create(t.Context(), childRequest("exit", "0"))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
@@ -235,7 +232,7 @@ func TestEventsAreBoundedInOutput(t *testing.T) {
 	var err error
 	for err == nil {
 		var term *acpterm.Terminal
-		term, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		term, err = m.Create(t.Context(), commandRequest("x"))
 		if err == nil {
 			<-called
 			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
@@ -315,26 +312,17 @@ func (c *ends) oneEach(t *testing.T) (all []*acpterm.EndEvent) {
 	return all
 }
 
-// cancelAfterStart is a Runner whose commands run when the create is cancelled.
-type cancelAfterStart struct {
-	acptermtest.Commands
-	cancel context.CancelFunc
-}
-
-func (r cancelAfterStart) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
-	process, err := r.Commands.Start(ctx, l)
-	r.cancel()
-	return process, err
-}
-
 // A command whose create was cancelled after the start has one end, and that is how it ended.
 func TestOneEndOfACancelledCreate(t *testing.T) {
 	var c ends
 	ctx, cancel := context.WithCancel(t.Context())
-	m := newManager(t, &acpterm.Options{
-		Events: c.hook, Runner: cancelAfterStart{acptermtest.Commands{"x": acptermtest.Block}, cancel},
-	})
-	_, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+	blocking := acptermtest.Commands{"x": acptermtest.Block}
+	start := func(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+		defer cancel()
+		return blocking.Start(ctx, l)
+	}
+	m := newManager(t, &acpterm.Options{Events: c.hook, Runner: runnerStub{start: start}})
+	_, err := m.Create(ctx, commandRequest("x"))
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.NoError(t, m.Close())
 	end := c.oneEach(t)[0]
@@ -414,7 +402,7 @@ func TestObserve(t *testing.T) {
 	require.Equal(t, at, started.Time)
 }
 
-// Who has stopped observing is not in the middle of it.
+// An observer is not called any more when stop returns, and no call of it is under way.
 func TestStopOfAnObserver(t *testing.T) {
 	m := newManager(t, nil)
 	called, free := make(chan struct{}), make(chan struct{})

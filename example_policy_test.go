@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/policy"
 )
 
-// try creates a terminal and says what came of it.
+// try creates a terminal and prints the result.
 func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 	req.SessionID = "s1"
 	line := strings.Join(append([]string{req.Command}, req.Args...), " ")
@@ -54,7 +56,7 @@ func ExampleQuestion() {
 	m := acpterm.NewManager(&acpterm.Options{
 		Policy: askAboutAll,
 		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
-			fmt.Printf("May the agent run %s? (%s)\n", acpterm.Quote(q.Command.String(), 200), q.Reason)
+			fmt.Printf("May the agent run %s? (%s)\n", display.Quote(q.Command.String(), 200), q.Reason)
 			return acpterm.Answer{Approval: acpterm.ForSession, By: "the user"}
 		},
 	})
@@ -68,7 +70,7 @@ func ExampleQuestion() {
 }
 
 // The record is lines of JSON. Times and numbers are left out here.
-func ExampleLogEvents() {
+func ExampleOptions_events() {
 	handler := slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch a.Key {
 		case slog.TimeKey, "terminal", "path", "dir", "level":
@@ -76,7 +78,7 @@ func ExampleLogEvents() {
 		}
 		return a
 	}})
-	logged := acpterm.LogEvents(slog.New(handler))
+	logged := audit.LogEvents(slog.New(handler))
 	m := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(), Events: logged})
 	defer m.Close()
 	m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"version"},

@@ -1,7 +1,8 @@
 package acpterm
 
 // From JSON-RPC to a Manager and back: the five methods, and the codes of errors. calls.go answers the requests.
-// Besides these two, only stream.go, replies.go and internal/wire know JSON-RPC.
+// Besides these two,
+// stream.go, handleroptions.go, internal/wire and internal/requests use JSON-RPC types.
 
 import (
 	"context"
@@ -15,6 +16,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/requests"
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
@@ -47,10 +49,12 @@ const maxParamsBytes = 64 << 10
 //
 // All methods may be called concurrently.
 type Handler struct {
-	manager *Manager
-	options HandlerOptions
-	stream  *Stream // gets the replies; nil: jsonrpc2 does. Set before the first request
-	outputs wire.Cache
+	manager  *Manager
+	options  HandlerOptions
+	stream   *Stream // gets the replies; nil: jsonrpc2 does. Set before the first request
+	outputs  wire.Cache
+	requests *requests.Table
+	polls    requests.Serial // terminal/output requests, which are answered in their order
 
 	connected sync.Once      // closeAfter was called
 	closing   latch.Latch    // Close was called
@@ -58,12 +62,8 @@ type Handler struct {
 
 	mu          sync.Mutex
 	closed      bool
-	unanswered  int // pending requests
-	unwritten   int // complete requests whose answers are not written
-	createBytes int // reserved by creates without an answer
-	pending     map[jsonrpc2.ID]*call
+	createBytes int                      // reserved by creates without an answer
 	terminals   map[TerminalID]*Terminal // created through this handler and not gone
-	polls       []*call                  // queued terminal/output requests; the first is being answered
 }
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied. Without a
@@ -71,7 +71,6 @@ type Handler struct {
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
-		pending:   make(map[jsonrpc2.ID]*call),
 		terminals: make(map[TerminalID]*Terminal),
 	}
 	if options != nil {
@@ -81,6 +80,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 			h.options.Capabilities = new(*options.Capabilities)
 		}
 	}
+	h.requests = requests.New(h.options.maxPending())
 	return h
 }
 
@@ -100,7 +100,7 @@ func (h *Handler) Capabilities() ClientCapabilities {
 // Policies and hooks get the values of ctx. Its end does not end the request, since Handle has returned by then: the
 // connection's end does, $/cancel_request and Close.
 //
-// It waits for the agent to read only when MaxPending requests are without an answer.
+// It waits for the agent to read only when it refuses a request: beyond MaxPending, or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	switch {
@@ -108,7 +108,7 @@ func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
-		c := &call{method: req.Method, id: req.ID, wireID: wire.WireID(req.ID), conn: conn}
+		c := &call{Request: requests.Request{ID: req.ID}, method: req.Method, wireID: wire.WireID(req.ID), conn: conn}
 		h.serve(context.WithoutCancel(ctx), c, paramsOf(req))
 	}
 }
@@ -220,7 +220,7 @@ func (poll) work()    {}
 func (await) work()   {}
 
 // prepare does what must happen in the order of requests, without blocking: it reads the params and finds the terminal.
-// The id of a release is dead when it returns.
+// The id of a release is unknown when it returns.
 func (h *Handler) prepare(method string, params json.RawMessage) work {
 	if !slices.Contains(methods, method) {
 		return refusal{methodNotFound(method)}
@@ -378,7 +378,7 @@ func (h *Handler) Close() error {
 	h.closed = true
 	h.mu.Unlock()
 	h.closing.Set()
-	h.cancelAll()
+	h.requests.Close(ErrClosing)
 	h.creates.Wait()
 	h.mu.Lock()
 	terminals := appendTerminals(nil, h.terminals)
@@ -430,7 +430,8 @@ type errorData struct {
 
 // ResponseError returns an error as it goes out on the wire: a code, a message, and data, an object that tells programs
 // what is wrong. A *jsonrpc2.Error stays as it is, and any other error that is not of this package is an internal
-// error. For nil it returns a nil pointer, which is not nil as an error: test err, not the result.
+// error. Texts of more than 2 KiB are cut. For nil it returns a nil pointer, which is not nil as an error: test err,
+// not the result.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil
@@ -445,6 +446,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 	if !ok {
 		e = &Error{Kind: ErrInternal, Err: err}
 	}
+	e = e.cut()
 	code, ok := codes[e.Kind]
 	if !ok {
 		code = jsonrpc2.CodeInternalError
@@ -467,7 +469,7 @@ func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
 }
 
 func responseError(code int64, err error, data any) *jsonrpc2.Error {
-	e := &jsonrpc2.Error{Code: code, Message: err.Error()}
+	e := &jsonrpc2.Error{Code: code, Message: cutText(err.Error())}
 	e.SetError(data)
 	return e
 }

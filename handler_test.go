@@ -3,14 +3,11 @@ package acpterm_test
 // The wire contract: an agent at the other end of a real jsonrpc2 connection over real pipes.
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -24,138 +21,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipeEnd is one end of a connection made of two pipes, as an agent's standard input and output are.
-type pipeEnd struct {
-	io.Reader
-	io.Writer
-	closers []io.Closer
-}
-
-func (p pipeEnd) Close() error {
-	for _, c := range p.closers {
-		c.Close()
-	}
-	return nil
-}
-
-func pipePair(t testing.TB) (client, agent pipeEnd) {
-	fromAgent, toClient, err := os.Pipe()
-	require.NoError(t, err)
-	fromClient, toAgent, err := os.Pipe()
-	require.NoError(t, err)
-	return pipeEnd{fromAgent, toAgent, []io.Closer{toAgent, fromAgent}},
-		pipeEnd{fromClient, toClient, []io.Closer{toClient, fromClient}}
-}
-
-// agent is the agent's end of a connection whose client's end is served by a Handler.
-type agent struct {
-	*jsonrpc2.Conn
-	t       testing.TB
-	handler *acpterm.Handler
-}
-
-// connect serves a manager to an agent. The connection is ended and everything served when the test ends.
-func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *agent {
-	t.Helper()
-	client, agentEnd := pipePair(t)
-	h, conn := connection(context.Background(), m, acpterm.NewStream(client), options)
-	a := &agent{t: t, handler: h}
-	a.Conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), noHandler{})
-	t.Cleanup(func() {
-		a.Close()
-		<-conn.DisconnectNotify()
-		require.NoError(t, h.Close())
-	})
-	return a
-}
-
-// connection serves a manager over a stream: by Handler.Connect, or, as ACPTERM_TEST_NEWCONN says, by jsonrpc2.NewConn
-// "with" HandlerOptions.Stream or "without" it.
-func connection(ctx context.Context, m *acpterm.Manager, s *acpterm.Stream, options *acpterm.HandlerOptions) (
-	*acpterm.Handler, *jsonrpc2.Conn) {
-	var o acpterm.HandlerOptions
-	if options != nil {
-		o = *options
-	}
-	switch way := os.Getenv("ACPTERM_TEST_NEWCONN"); way {
-	case "":
-		h := acpterm.NewHandler(m, &o)
-		return h, h.Connect(ctx, s)
-	case "with":
-		o.Stream = s
-	case "without":
-	default:
-		panic("ACPTERM_TEST_NEWCONN=" + way)
-	}
-	h := acpterm.NewHandler(m, &o)
-	return h, jsonrpc2.NewConn(ctx, s, h)
-}
-
-type noHandler struct{}
-
-func (noHandler) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
-
-type object = map[string]any
-
-// call sends a request and returns the result as it came.
-func (a *agent) call(method string, params any) (json.RawMessage, error) {
-	var result json.RawMessage
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	err := a.Call(ctx, method, params, &result)
-	return result, err
-}
-
-// mustCall is call for what must succeed.
-func (a *agent) mustCall(method string, params any) json.RawMessage {
-	a.t.Helper()
-	result, err := a.call(method, params)
-	require.NoError(a.t, err)
-	return result
-}
-
-// create starts a child over the wire.
-func (a *agent) create(name string, args ...string) acpterm.TerminalID {
-	a.t.Helper()
-	return a.createRequest(childRequest(name, args...))
-}
-
-func (a *agent) createRequest(params any) acpterm.TerminalID {
-	a.t.Helper()
-	var created acpterm.CreateTerminalResponse
-	require.NoError(a.t, json.Unmarshal(a.mustCall(acpterm.MethodCreate, params), &created))
-	return created.TerminalID
-}
-
-func of(id acpterm.TerminalID) object { return object{"sessionId": "s", "terminalId": id} }
-
-func (a *agent) output(id acpterm.TerminalID) (out acpterm.TerminalOutputResponse) {
-	a.t.Helper()
-	require.NoError(a.t, json.Unmarshal(a.mustCall(acpterm.MethodOutput, of(id)), &out))
-	return out
-}
-
-// poll asks for the output until it has the text, as agents do.
-func (a *agent) poll(id acpterm.TerminalID, text string) {
-	a.t.Helper()
-	for !strings.Contains(a.output(id).Output, text) {
-	}
-}
-
-// failed checks the code and the data of an error, and that the connection goes on.
-func (a *agent) failed(err error, code int64, data string) {
-	a.t.Helper()
-	var e *jsonrpc2.Error
-	require.ErrorAs(a.t, err, &e)
-	require.Equal(a.t, code, e.Code, e.Message)
-	require.NotEmpty(a.t, e.Message)
-	require.NotNil(a.t, e.Data)
-	require.JSONEq(a.t, data, string(*e.Data))
-	_, err = a.call("no/such", nil)
-	require.ErrorAs(a.t, err, &e)
-	require.Equal(a.t, int64(jsonrpc2.CodeMethodNotFound), e.Code)
-}
-
 // exit is an exit status on the wire: both keys always there, and what ended the command.
 func exit(code, signal, by string) string {
 	return fmt.Sprintf(`{"exitCode":%s,"signal":%s,"_meta":{"acpterm":{"endedBy":%q}}}`, code, signal, by)
@@ -163,13 +28,6 @@ func exit(code, signal, by string) string {
 
 func endedBy(by acpterm.EndedBy) acpterm.Meta {
 	return acpterm.Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, by))}
-}
-
-func TestWireTimeout(t *testing.T) {
-	a := connect(t, newManager(t, &acpterm.Options{Timeout: time.Millisecond}), nil)
-	id := a.create("sleep")
-	require.JSONEq(t, exit("null", `"`+killedBy()+`"`, "timed_out"), string(a.mustCall(acpterm.MethodWaitForExit, of(id))))
-	require.Equal(t, endedBy("timed_out"), a.output(id).ExitStatus.Meta)
 }
 
 func TestWireLifeOfATerminal(t *testing.T) {
@@ -193,11 +51,21 @@ func TestWireLifeOfATerminal(t *testing.T) {
 	}
 }
 
-func TestWireOutputWhileItRuns(t *testing.T) {
-	a := connect(t, newManager(t, nil), nil)
-	id := a.create("sleep")
-	a.poll(id, "ready\n")
-	require.JSONEq(t, `{"output":"ready\n","truncated":false}`, string(a.mustCall(acpterm.MethodOutput, of(id))))
+// Polls show what Terminal.Output does, of long output, too.
+func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
+	m := newManager(t, nil)
+	a := connect(t, m, nil)
+	for _, limit := range []uint64{1000, 20_000, 1 << 20} {
+		req := childRequest("alternate", "10000")
+		req.OutputByteLimit = &limit
+		id := a.createRequest(req)
+		a.poll(id, "99\n")
+		a.mustCall(acpterm.MethodWaitForExit, of(id))
+		term, err := m.Terminal("s", id)
+		require.NoError(t, err)
+		require.Equal(t, term.Output(), a.output(id))
+		require.Equal(t, term.Output(), a.output(id), "once more")
+	}
 }
 
 // A pending wait blocks neither outputs nor other terminals nor the kill that ends it.
@@ -206,15 +74,15 @@ func TestWireKillEndsAPendingWait(t *testing.T) {
 	id := a.create("sleep")
 	waited := make(chan string, 20)
 	for range 20 {
-		wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
-		require.NoError(t, err)
+		wait := a.begin(acpterm.MethodWaitForExit, of(id))
 		go func() {
 			var result json.RawMessage
 			wait.Wait(context.Background(), &result)
 			waited <- string(result)
 		}()
 	}
-	a.poll(id, "ready")
+	a.poll(id, "ready\n")
+	require.JSONEq(t, `{"output":"ready\n","truncated":false}`, string(a.mustCall(acpterm.MethodOutput, of(id))))
 	other := a.create("exit", "3")
 	require.JSONEq(t, exit("3", "null", "finished"), string(a.mustCall(acpterm.MethodWaitForExit, of(other))))
 	require.Empty(t, waited)
@@ -227,10 +95,8 @@ func TestWireKillEndsAPendingWait(t *testing.T) {
 
 func TestWireReleaseEndsAPendingWait(t *testing.T) {
 	a := connect(t, newManager(t, nil), nil)
-	id := a.create("sleep")
-	a.poll(id, "ready")
-	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
-	require.NoError(t, err)
+	id := a.createReady("sleep")
+	wait := a.begin(acpterm.MethodWaitForExit, of(id))
 	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))))
 	var result json.RawMessage
 	require.NoError(t, wait.Wait(t.Context(), &result))
@@ -242,12 +108,10 @@ func TestWireReleaseWhileAKillIsPending(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, nil)
 	a := connect(t, m, nil)
-	id := a.create("polite")
-	a.poll(id, "ready")
+	id := a.createReady("polite")
 	term, err := m.Terminal("s", id)
 	require.NoError(t, err)
-	kill, err := a.DispatchCall(t.Context(), acpterm.MethodKill, of(id))
-	require.NoError(t, err)
+	kill := a.begin(acpterm.MethodKill, of(id))
 	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodRelease, of(id))))
 	require.NoError(t, ignoreNotFound(kill.Wait(t.Context(), nil)))
 	require.Equal(t, "ready\nbye\n", term.Output().Output)
@@ -264,10 +128,8 @@ func ignoreNotFound(err error) error {
 func TestWireSecondKillForces(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	a := connect(t, m, nil)
-	id := a.create("stubborn")
-	a.poll(id, "ready")
-	first, err := a.DispatchCall(t.Context(), acpterm.MethodKill, of(id))
-	require.NoError(t, err)
+	id := a.createReady("stubborn")
+	first := a.begin(acpterm.MethodKill, of(id))
 	require.JSONEq(t, `{}`, string(a.mustCall(acpterm.MethodKill, of(id))))
 	require.NoError(t, first.Wait(t.Context(), nil))
 	require.Equal(t, "SIGKILL", *a.output(id).ExitStatus.Signal)
@@ -312,125 +174,6 @@ func TestWireParamsOfCreate(t *testing.T) {
 	}
 }
 
-// Every row of the table of errors, each followed by a request that works.
-func TestWireErrors(t *testing.T) {
-	dir := filepath.ToSlash(t.TempDir()) // JSON gives backslashes a meaning
-	plain := dir + "/plain"
-	require.NoError(t, os.WriteFile(plain, nil, 0o600))
-	_, missing := os.Stat(dir + "/missing")
-	noSuchFile, _ := errors.AsType[syscall.Errno](missing)
-	a := connect(t, newManager(t, nil), nil)
-	mine := a.create("exit", "0")
-	invalid := func(field, reason string) string {
-		return fmt.Sprintf(`{"kind":"invalid_params","field":%q,"reason":%q}`, field, reason)
-	}
-	ofSession := func(data string) string { return strings.TrimSuffix(data, "}") + `,"sessionId":"s"}` }
-
-	for _, bad := range []struct {
-		method, params string
-		code           int64
-		data           string
-	}{
-		{acpterm.MethodCreate, `null`, -32602, invalid("params", "must be an object")},
-		{acpterm.MethodCreate, `["s","ls"]`, -32602, invalid("params", "must be an object")},
-		{acpterm.MethodCreate, `{}`, -32602, invalid("sessionId", "required")},
-		{acpterm.MethodCreate, `{"sessionId":"s"}`, -32602, invalid("command", "required")},
-		{acpterm.MethodCreate, `{"sessionId":5,"command":"ls"}`, -32602, invalid("sessionId", "must be a string")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":{}}`, -32602, invalid("command", "must be a string")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","args":"-l"}`, -32602, invalid("args", "must be an array")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","args":["a",7]}`, -32602, invalid("args[1]", "must be a string")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","env":{"A":"1"}}`, -32602, invalid("env", "must be an array")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","env":[{"name":"A"}]}`, -32602, invalid("env[0].value", "required")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","outputByteLimit":-1}`, -32602,
-			invalid("outputByteLimit", "must be an integer from 0 to 18446744073709551615")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","outputByteLimit":18446744073709551616}`, -32602,
-			invalid("outputByteLimit", "must be an integer from 0 to 18446744073709551615")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":7}`, -32602, invalid("cwd", "must be a string")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":""}`, -32602, invalid("cwd", "must be an absolute path")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":"x/y"}`, -32602, ofSession(invalid("cwd", "must be an absolute path"))},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":"` + dir + `/missing"}`, -32602, ofSession(invalid("cwd", noSuchFile.Error()))},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","cwd":"` + plain + `"}`, -32602, ofSession(invalid("cwd", "not a directory"))},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":""}`, -32602, ofSession(invalid("command", "must not be empty"))},
-		{acpterm.MethodCreate, `{"sessionId":"","command":"ls"}`, -32602, invalid("sessionId", "must not be empty")},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"l\u0000s"}`, -32602, ofSession(invalid("command", "must not contain NUL"))},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"ls","env":[{"name":"A=B","value":"secret"}]}`, -32602,
-			ofSession(invalid("env[0].name", `must not contain "=" or NUL`))},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"` + plain + `"}`, -32602,
-			`{"kind":"not_executable","field":"command","reason":"cannot be executed: permission denied","command":"` + plain + `","sessionId":"s"}`},
-		{acpterm.MethodCreate, `{"sessionId":"s","command":"no-such-program"}`, -32002,
-			`{"kind":"command_not_found","command":"no-such-program","sessionId":"s"}`},
-		{acpterm.MethodOutput, `{"sessionId":"s"}`, -32602, invalid("terminalId", "required")},
-		{acpterm.MethodWaitForExit, `{"terminalId":"x"}`, -32602, invalid("sessionId", "required")},
-		{acpterm.MethodKill, `{"sessionId":"s","terminalId":["x"]}`, -32602, invalid("terminalId", "must be a string")},
-		{acpterm.MethodRelease, `[]`, -32602, invalid("params", "must be an object")},
-		{acpterm.MethodWaitForExit, `{"sessionId":"s","terminalId":"` + strings.Repeat("x", 64<<10) + `"}`, -32602,
-			invalid("params", "longer than 65536 bytes")},
-		{acpterm.MethodOutput, `{"sessionId":"s","terminalId":"x"}`, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"x"}`},
-		{acpterm.MethodRelease, `{"sessionId":"s","terminalId":"x"}`, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"x"}`},
-		{acpterm.MethodOutput, `{"sessionId":"other","terminalId":"` + string(mine) + `"}`, -32002,
-			`{"kind":"terminal_not_found","sessionId":"other","terminalId":"` + string(mine) + `"}`},
-		{acpterm.MethodRelease, `{"sessionId":"other","terminalId":"` + string(mine) + `"}`, -32002,
-			`{"kind":"terminal_not_found","sessionId":"other","terminalId":"` + string(mine) + `"}`},
-		{"terminal/resize", `{}`, -32601, `{"kind":"method_not_found","method":"terminal/resize"}`},
-		{"fs/read_text_file", `{}`, -32601, `{"kind":"method_not_found","method":"fs/read_text_file"}`},
-	} {
-		_, err := a.call(bad.method, json.RawMessage(bad.params))
-		t.Log(bad.method, bad.params)
-		a.failed(err, bad.code, bad.data)
-		require.NotContains(t, err.Error(), "secret")
-	}
-	_, err := a.call(acpterm.MethodCreate, nil)
-	a.failed(err, -32602, invalid("params", "must be an object"))
-	a.output(mine)
-}
-
-func TestWireWithoutTheCapability(t *testing.T) {
-	h := &acpterm.HandlerOptions{
-		Capabilities:     &acpterm.ClientCapabilities{Terminal: false},
-		SupportedMethods: []string{"session/update", "fs/read_text_file"},
-	}
-	a := connect(t, newManager(t, nil), h)
-	advertised, err := json.Marshal(a.handler.Capabilities())
-	require.NoError(t, err)
-	require.JSONEq(t, `{"terminal":false}`, string(advertised))
-	for _, method := range []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease} {
-		_, err := a.call(method, childRequest("exit", "0"))
-		a.failed(err, -32601, fmt.Sprintf(`{"method":%q,"requiredCapability":"clientCapabilities.terminal","declaredValue":false,
-			"supportedMethods":["session/update","fs/read_text_file"]}`, method))
-	}
-}
-
-func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
-	for params, want := range map[string]bool{
-		`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`:   true,
-		`{"protocolVersion":1,"clientCapabilities":{"terminal":false}}`:  false,
-		`{"protocolVersion":1,"clientCapabilities":{"terminal":null}}`:   false,
-		`{"protocolVersion":1,"clientCapabilities":{"terminal":"true"}}`: false,
-		`{"protocolVersion":1,"clientCapabilities":{"Terminal":true}}`:   false,
-		`{"protocolVersion":1,"clientCapabilities":{}}`:                  false,
-		`{"protocolVersion":1,"clientCapabilities":null}`:                false,
-		`{"protocolVersion":1,"clientCapabilities":7}`:                   false,
-		`{"protocolVersion":1}`:                                          false,
-	} {
-		c, err := acpterm.ReadClientCapabilities([]byte(params))
-		require.NoError(t, err)
-		require.Equal(t, want, c.Terminal, params)
-		if want {
-			require.NoError(t, c.Require(acpterm.MethodCreate))
-			continue
-		}
-		refused, ok := errors.AsType[*acpterm.CapabilityError](c.Require(acpterm.MethodCreate))
-		require.True(t, ok)
-		require.Equal(t, acpterm.MethodCreate, refused.Method)
-	}
-	_, err := acpterm.ReadClientCapabilities([]byte(`[]`))
-	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
-
-	written, err := json.Marshal(acpterm.NewHandler(acpterm.NewManager(nil), nil).Capabilities())
-	require.NoError(t, err)
-	require.JSONEq(t, `{"terminal":true}`, string(written))
-}
-
 // recorder is an embedder's handler.
 type recorder struct {
 	mu   sync.Mutex
@@ -457,23 +200,15 @@ func TestWireNextGetsEverythingElse(t *testing.T) {
 	a.mustCall(acpterm.MethodRelease, of(a.create("sleep")))
 }
 
-func TestWireCreatedIsToldOfEachTerminal(t *testing.T) {
-	created := make(chan *acpterm.Terminal, 1)
-	a := connect(t, newManager(t, nil), &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term }})
-	id := a.create("print", "x")
-	require.Equal(t, id, (<-created).ID())
-}
-
-// A panic in Created fails that create, leaves nothing of it, and is logged with its stack.
+// Created is called with each terminal. A panic in it fails that create, leaves nothing of it, and is logged with its
+// stack.
 func TestWireCreatedThatPanics(t *testing.T) {
-	var log bytes.Buffer
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	log := captureLog(t)
 	m := newManager(t, nil)
-	var failed []*acpterm.Terminal
+	var created []*acpterm.Terminal
 	options := &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) {
+		created = append(created, term)
 		if term.Request().Args[1] == "stubborn" {
-			failed = append(failed, term)
 			panic("a mistake of the host's")
 		}
 	}}
@@ -487,11 +222,11 @@ func TestWireCreatedThatPanics(t *testing.T) {
 	_, err = a.handler.Dispatch(t.Context(), acpterm.MethodCreate, params)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.Empty(t, m.Terminals())
-	require.Len(t, failed, 2)
-	for _, term := range failed {
+	require.Len(t, created, 2)
+	for _, term := range created {
 		require.Equal(t, acpterm.StateKilled, term.State())
 	}
-	a.mustCall(acpterm.MethodRelease, of(a.create("sleep")))
+	require.Equal(t, a.create("sleep"), created[2].ID())
 }
 
 // dispatch sends a request with an id of its own, and returns how to cancel it and how to get its answer.
@@ -506,8 +241,7 @@ func (a *agent) dispatch(id, method string, params any) (cancel func(), answer f
 
 func TestWireCancelledWaitLeavesTheTerminalAlone(t *testing.T) {
 	a := connect(t, newManager(t, nil), nil)
-	id := a.create("polite")
-	a.poll(id, "ready")
+	id := a.createReady("polite")
 	cancel, answer := a.dispatch("w1", acpterm.MethodWaitForExit, of(id))
 	_, other := a.dispatch("w2", acpterm.MethodWaitForExit, of(id))
 	cancel()
@@ -544,8 +278,7 @@ func TestWireDisconnectReleasesWhatCameThroughIt(t *testing.T) {
 	b.poll(gone, "ready") // the same session on another connection
 	term, err := m.Terminal("s", gone)
 	require.NoError(t, err)
-	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(gone))
-	require.NoError(t, err)
+	wait := a.begin(acpterm.MethodWaitForExit, of(gone))
 
 	a.Close()
 	<-term.Done()
@@ -611,14 +344,13 @@ func TestWireClosingManager(t *testing.T) {
 	m := newManager(t, nil)
 	a := connect(t, m, nil)
 	id := a.create("sleep")
-	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
-	require.NoError(t, err)
+	wait := a.begin(acpterm.MethodWaitForExit, of(id))
 	a.poll(id, "ready")
 	require.NoError(t, m.Close())
 	var result json.RawMessage
 	require.NoError(t, wait.Wait(t.Context(), &result))
 	require.JSONEq(t, exit("null", `"`+killedBy()+`"`, "closing"), string(result))
-	_, err = a.call(acpterm.MethodCreate, childRequest("sleep"))
+	_, err := a.call(acpterm.MethodCreate, childRequest("sleep"))
 	a.failed(err, -32800, `{"kind":"closing","sessionId":"s"}`)
 }
 
@@ -650,28 +382,6 @@ func TestDispatch(t *testing.T) {
 	_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, createParams)
 	require.ErrorIs(t, err, acpterm.ErrClosing)
 	require.Empty(t, events, "nothing was even decided on")
-}
-
-// Polls are answered in the order in which they came: a poll that came later never shows less.
-func TestWirePollsAreAnsweredInOrder(t *testing.T) {
-	a := connect(t, newManager(t, nil), nil)
-	id := a.create("alternate", "2000")
-	wait, err := a.DispatchCall(t.Context(), acpterm.MethodWaitForExit, of(id))
-	require.NoError(t, err)
-	var polls []jsonrpc2.Waiter
-	for range 300 {
-		poll, err := a.DispatchCall(t.Context(), acpterm.MethodOutput, of(id))
-		require.NoError(t, err)
-		polls = append(polls, poll)
-	}
-	last := 0
-	for _, poll := range polls {
-		var out acpterm.TerminalOutputResponse
-		require.NoError(t, poll.Wait(t.Context(), &out))
-		require.GreaterOrEqual(t, len(out.Output), last)
-		last = len(out.Output)
-	}
-	require.NoError(t, wait.Wait(t.Context(), nil))
 }
 
 // FuzzHandlerParams: whatever the params are, there is an answer, no panic, and an error has one of the codes.

@@ -48,28 +48,24 @@ func captureLog(t *testing.T) *lockedBuffer {
 
 // A panic in one of these fails its request, is logged with its stack, and nothing else suffers.
 func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
-	bad := func(c acpterm.Command) bool { return c.Args[len(c.Args)-1] == "bad" }
+	panicIfBad := func(c acpterm.Command) {
+		if c.Args[len(c.Args)-1] == "bad" {
+			panic("secret")
+		}
+	}
 	answerOnce := func(context.Context, acpterm.Question) acpterm.Answer { return acpterm.Answer{Approval: acpterm.Once} }
-	ask := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-		return acpterm.Decision{Verdict: acpterm.Ask}
-	})
+	ask := &verdict{decision: acpterm.Decision{Verdict: acpterm.Ask}}
 	for name, options := range map[string]acpterm.Options{
-		"Policy": {Approve: answerOnce, Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
-			if bad(p.Command) {
-				panic("secret")
-			}
+		"Policy": {Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+			panicIfBad(p.Command)
 			return acpterm.Decision{Verdict: acpterm.Allow}
 		})},
-		"Approve": {Policy: ask, Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
-			if bad(q.Command) {
-				panic("secret")
-			}
-			return acpterm.Answer{Approval: acpterm.Once}
+		"Approve": {Policy: ask, Approve: func(ctx context.Context, q acpterm.Question) acpterm.Answer {
+			panicIfBad(q.Command)
+			return answerOnce(ctx, q)
 		}},
 		"TimeoutFor": {Policy: ask, Approve: answerOnce, TimeoutFor: func(_ acpterm.SessionID, c acpterm.Command) time.Duration {
-			if bad(c) {
-				panic("secret")
-			}
+			panicIfBad(c)
 			return 0
 		}},
 	} {
@@ -80,8 +76,7 @@ func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 			m := newManager(t, &options)
 			p := connectPeer(t, m, nil)
 
-			p.write(request(`1`, acpterm.MethodCreate, childRequest("print", "bad")))
-			r := p.read()
+			r := p.ask(`1`, acpterm.MethodCreate, childRequest("print", "bad"))
 			require.NotNil(t, r.Error)
 			require.EqualValues(t, -32603, r.Error.Code)
 			require.JSONEq(t, `{"kind":"internal","sessionId":"s","reason":"the host's `+name+` function panicked"}`, string(*r.Error.Data))
@@ -101,8 +96,7 @@ func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 			require.Contains(t, log.String(), "hooks_panic_test.go", "the stack")
 
 			p.works()
-			_, err := m.Create(t.Context(), childRequest("print", "good"))
-			require.NoError(t, err)
+			create(t, m, childRequest("print", "good"))
 		})
 	}
 }

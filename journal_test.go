@@ -1,329 +1,156 @@
 package acpterm_test
 
-// The journal's files: what is in them, when they are there, and what Recover makes of those that are not its own. What
-// it does to processes is in recover_linux_test.go.
+// An embedder's Journal: when its methods are called, with what, and what their errors do. What the package journal does
+// is tested there.
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"maps"
+	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm"
-	"github.com/oklog/ulid/v2"
 	"github.com/stretchr/testify/require"
 )
 
-// fileNames are the names of a directory's files; none if there is no directory.
-func fileNames(t testing.TB, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if !os.IsNotExist(err) {
-		require.NoError(t, err)
-	}
-	var names []string
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	return names
+// fakeJournal keeps what it is called with.
+type fakeJournal struct {
+	mu    sync.Mutex
+	calls []string // in their order: "Begin ID", "Started ID", "End ID"
+	begun acpterm.JournalRecord
+	alive bool // what unreaped reported last
+	fail  func(method string) error
 }
 
-// readRecord reads a terminal's record.
-func readRecord(t testing.TB, dir string, id acpterm.TerminalID) (r struct {
-	Version           int
-	Terminal, Session string
-	Command           object
-	Leader, Host      struct{ PID, Started int }
-	Boot              string
-	Created           time.Time
-}) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, string(id)+".json"))
-	require.NoError(t, err)
-	d := json.NewDecoder(bytes.NewReader(data))
-	require.NoError(t, d.Decode(&r))
-	require.NoError(t, d.Decode(&r.Leader), "the command's process comes after it")
-	return r
+func (j *fakeJournal) called(method string, id acpterm.TerminalID) error {
+	j.calls = append(j.calls, method+" "+string(id))
+	if j.fail != nil {
+		return j.fail(method)
+	}
+	return nil
 }
 
-// writeRecord writes the record of a terminal whose host is gone, in another boot of the machine unless the changes
-// name this one.
-func writeRecord(t testing.TB, dir string, changes object) acpterm.TerminalID {
-	t.Helper()
-	id := acpterm.TerminalID("term_" + ulid.Make().String())
-	r := object{
-		"version": 1, "terminal": id, "session": "s", "boot": "another",
-		"command": object{"path": "/bin/make", "args": []string{"make", "all"}, "dir": "/src"},
-		"host":    object{"pid": 4_000_000, "started": 1},
-		"created": "2001-02-03T04:05:06Z",
-	}
-	leader := any(object{"pid": 4_000_001, "started": 1})
-	maps.Copy(r, changes)
-	if changed, ok := r["leader"]; ok {
-		leader = changed
-		delete(r, "leader")
-	}
-	var text bytes.Buffer
-	require.NoError(t, json.NewEncoder(&text).Encode(r))
-	require.NoError(t, json.NewEncoder(&text).Encode(leader))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, string(id)+".json"), text.Bytes(), 0o600))
-	return id
+func (j *fakeJournal) Begin(r acpterm.JournalRecord) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.begun = r
+	return j.called("Begin", r.TerminalID)
+}
+
+func (j *fakeJournal) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.alive = pid > 0 && unreaped()
+	return j.called("Started", id)
+}
+
+func (j *fakeJournal) End(id acpterm.TerminalID) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.called("End", id)
+}
+
+// take returns the calls so far, and forgets them.
+func (j *fakeJournal) take() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	calls := j.calls
+	j.calls = nil
+	return calls
 }
 
 func TestTheJournalHasWhatRuns(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "made", "journal")
-	m := newManager(t, &acpterm.Options{Journal: dir, Env: append(os.Environ(), "MANAGER_NAME=manager-value")})
-	require.NoDirExists(t, dir, "it is made when it is needed")
+	j := new(fakeJournal)
+	m := newManager(t, &acpterm.Options{Journal: j})
 	req := childRequest("sleep")
-	req.Env = []acpterm.EnvVariable{{Name: "REQUEST_NAME", Value: "request-value"}}
-	before := time.Now().Add(-time.Second)
+	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}
 	term := create(t, m, req)
-
-	require.Equal(t, []string{string(term.ID()) + ".json"}, fileNames(t, dir))
-	file := filepath.Join(dir, string(term.ID())+".json")
-	r := readRecord(t, dir, term.ID())
-	require.Equal(t, string(term.ID()), r.Terminal)
-	require.Equal(t, "s", r.Session)
-	require.Equal(t, term.Command().Path, r.Command["path"])
-	require.Equal(t, []any{executable(), childMark, "sleep"}, r.Command["args"])
-	require.Equal(t, term.Command().Dir, r.Command["dir"])
-	require.Positive(t, r.Leader.PID)
-	require.Equal(t, os.Getpid(), r.Host.PID)
-	require.WithinRange(t, r.Created, before, time.Now())
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	for _, secret := range []string{"MANAGER_NAME", "manager-value", "REQUEST_NAME", "request-value", "PATH"} {
-		require.NotContains(t, string(text), secret)
-	}
-	if runtime.GOOS != "windows" {
-		info, err := os.Stat(file)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o600), info.Mode())
-		info, err = os.Stat(dir)
-		require.NoError(t, err)
-		require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
-	}
-
-	recovered, err := acpterm.Recover(t.Context(), dir)
-	require.NoError(t, err)
-	require.Empty(t, recovered, "its host lives")
-	require.FileExists(t, file)
-	require.Equal(t, acpterm.StateRunning, term.State())
+	require.Equal(t, []string{"Begin " + string(term.ID()), "Started " + string(term.ID())}, j.take())
+	require.True(t, j.alive)
+	command := term.Command()
+	command.Env = nil
+	created, _, _ := term.Times()
+	require.Equal(t, acpterm.JournalRecord{
+		TerminalID: term.ID(), SessionID: "s", Command: command, Created: created,
+	}, j.begun)
 }
 
 func TestTheJournalForgets(t *testing.T) {
-	dir := t.TempDir()
-	m := newManager(t, &acpterm.Options{Journal: dir, Escalation: []acpterm.EscalationStep{}})
-	term := create(t, m, childRequest("exit", "0"))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	require.Len(t, fileNames(t, dir), 1, "what it started may run on")
+	j := new(fakeJournal)
+	m := newManager(t, &acpterm.Options{Journal: j, Escalation: []acpterm.EscalationStep{}})
+	term := finish(t, m, childRequest("exit", "0"))
+	require.Len(t, j.take(), 2, "what it started may run on")
+	end := []string{"End " + string(term.ID())}
 	require.NoError(t, term.Kill(t.Context()))
-	require.Empty(t, fileNames(t, dir))
+	require.Equal(t, end, j.take())
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	require.Empty(t, j.take(), "there is no record any more")
 
 	term = create(t, m, childRequest("sleep"))
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
-	require.Empty(t, fileNames(t, dir))
+	require.Equal(t, "End "+string(term.ID()), j.take()[2])
 
-	create(t, m, childRequest("sleep"))
-	create(t, m, childRequest("sleep"))
-	require.Len(t, fileNames(t, dir), 2)
+	first, second := create(t, m, childRequest("sleep")), create(t, m, childRequest("sleep"))
+	j.take()
 	require.NoError(t, m.Close())
-	require.Empty(t, fileNames(t, dir))
+	require.ElementsMatch(t, []string{"End " + string(first.ID()), "End " + string(second.ID())}, j.take())
 }
 
+// The cgroup is on record before it is made, since a command may be born into it from then on.
 func TestTheJournalForgetsWhatDidNotStart(t *testing.T) {
-	dir := t.TempDir()
-	program := filepath.Join(dir, "program.exe")
-	require.NoError(t, os.WriteFile(program, []byte("neither a program nor a script"), 0o700))
-	m := newManager(t, &acpterm.Options{Journal: filepath.Join(dir, "journal")})
-	_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: program, Args: []string{"x"}})
+	j := new(fakeJournal)
+	missing := filepath.Join(t.TempDir(), "missing")
+	m := newManager(t, &acpterm.Options{Journal: j, Cgroup: missing})
+	_, err := m.Create(t.Context(), childRequest("sleep"))
 	require.Error(t, err)
-	require.Empty(t, fileNames(t, filepath.Join(dir, "journal")))
+	id := string(j.begun.TerminalID)
+	require.Equal(t, filepath.Join(missing, id), j.begun.Cgroup)
+	require.Equal(t, []string{"Begin " + id, "End " + id}, j.take())
 	require.Empty(t, m.Terminals())
 }
 
-func TestAJournalThatCannotBeWrittenFailsTheCreate(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	m := newManager(t, &acpterm.Options{Journal: file})
-	_, err := m.Create(t.Context(), childRequest("sleep")) // newManager looks for what runs
-	require.ErrorIs(t, err, acpterm.ErrInternal)
-	require.ErrorContains(t, err, "journal")
-	require.ErrorContains(t, err, file)
-	require.Empty(t, m.Terminals())
-}
-
-func TestReleaseReportsARecordThatStays(t *testing.T) {
-	dir := t.TempDir()
-	m := newManager(t, &acpterm.Options{Journal: dir, Escalation: []acpterm.EscalationStep{}})
-	term := create(t, m, childRequest("sleep"))
-	file := filepath.Join(dir, string(term.ID())+".json")
-	require.NoError(t, os.Remove(file))
-	require.NoError(t, os.MkdirAll(filepath.Join(file, "full"), 0o700)) // cannot be removed, by nobody
-	require.NoError(t, term.Kill(t.Context()), "the tree is gone")
-	err := m.Release(t.Context(), "s", term.ID())
-	require.ErrorIs(t, err, acpterm.ErrInternal)
-	require.ErrorContains(t, err, file)
-}
-
-func TestRecoverWithoutAJournal(t *testing.T) {
-	recovered, err := acpterm.Recover(t.Context(), filepath.Join(t.TempDir(), "missing"))
-	require.NoError(t, err)
-	require.Empty(t, recovered)
-	recovered, err = acpterm.Recover(t.Context(), t.TempDir())
-	require.NoError(t, err)
-	require.Empty(t, recovered)
-}
-
-// After a restart of the machine nothing runs, and the records still say what did.
-func TestRecoverFromAnotherBoot(t *testing.T) {
-	dir := t.TempDir()
-	host := object{"pid": os.Getpid(), "started": 1} // numbers begin anew with a boot
-	first := writeRecord(t, dir, object{"host": host, "leader": object{"pid": os.Getpid(), "started": 1}})
-	second := writeRecord(t, dir, object{"command": object{
-		"path": "/bin/sh", "args": []string{"sh", "-c", "make | tee log"}, "dir": "/src", "shellLine": "make | tee log"}})
-	recovered, err := acpterm.Recover(t.Context(), dir)
-	require.NoError(t, err)
-	require.Equal(t, []acpterm.Recovered{{
-		TerminalID: first, SessionID: "s", PID: os.Getpid(), HostPID: os.Getpid(),
-		Command: acpterm.Command{Path: "/bin/make", Args: []string{"make", "all"}, Dir: "/src"},
-		Created: time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC),
-	}, {
-		TerminalID: second, SessionID: "s", PID: 4_000_001, HostPID: 4_000_000,
-		Command: acpterm.Command{Path: "/bin/sh", Args: []string{"sh", "-c", "make | tee log"}, Dir: "/src", ShellLine: "make | tee log"},
-		Created: time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC),
-	}}, recovered)
-	require.Empty(t, fileNames(t, dir))
-}
-
-func TestRecoverReportsAndSkipsWhatIsNoRecord(t *testing.T) {
-	dir := t.TempDir()
-	name := func() string { return "term_" + ulid.Make().String() + ".json" }
-	whole, err := os.ReadFile(filepath.Join(dir, string(writeRecord(t, dir, nil))+".json"))
-	require.NoError(t, err)
-	bad := map[string]string{
-		name():                      string(whole[:len(whole)/2]), // torn
-		name():                      string(whole) + "x",
-		name():                      "",
-		name():                      string(whole) + "{}",
-		name():                      string(whole), // another terminal's
-		name():                      "[]",
-		name():                      "null",
-		name():                      `{"name": "some other program's", "version": 1}`,
-		"settings.json":             string(whole),
-		"term_1.json":               string(whole),
-		"term_.json":                string(whole),
-		strings.ToLower(name()):     string(whole),
-		"README":                    "what is this?",
-		"README.tmp":                "what is this?",
-		name() + ".1.tmp":           "",
-		name() + ".1.2.tmp.tmp":     "",
-		"term_1.json.4000000.1.tmp": "",
-		name() + ".-4.1.tmp":        "",
-		name() + ".04000.1.tmp":     "",
-		name() + ".4000.1.2.tmp":    "",
-	}
-	for name, text := range bad {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	directory := name()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, directory), 0o700))
-	future := writeRecord(t, dir, object{"version": 2})
-	partial := []acpterm.TerminalID{
-		writeRecord(t, dir, object{"session": ""}),
-		writeRecord(t, dir, object{"host": nil}),
-		writeRecord(t, dir, object{"command": nil}),
-		writeRecord(t, dir, object{"leader": object{"pid": -1}}),
-	}
-	good := writeRecord(t, dir, nil)
-
-	recovered, err := acpterm.Recover(t.Context(), dir)
-	require.Len(t, recovered, 2, "the good ones")
-	require.Equal(t, good, recovered[1].TerminalID)
-	var e *acpterm.Error
-	require.ErrorAs(t, err, &e)
-	require.Equal(t, acpterm.ErrInternal, e.Kind)
-	for name := range bad {
-		require.ErrorContains(t, err, name)
-		require.FileExists(t, filepath.Join(dir, name))
-	}
-	require.ErrorContains(t, err, directory)
-	require.ErrorContains(t, err, string(future)+".json: a record of version 2")
-	for _, id := range partial {
-		require.ErrorContains(t, err, string(id))
-	}
-	require.Len(t, fileNames(t, dir), len(bad)+1+1+len(partial))
-}
-
-// A host that died before it knew the command's process, or while it wrote that down.
-func TestRecoverWithoutTheProcess(t *testing.T) {
-	dir := t.TempDir()
-	id := writeRecord(t, dir, nil)
-	file := filepath.Join(dir, string(id)+".json")
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	for size := bytes.IndexByte(text, '\n'); size < len(text)-2; size++ { // without the last brace
-		require.NoError(t, os.WriteFile(file, text[:size], 0o600))
-		recovered, err := acpterm.Recover(t.Context(), dir)
-		require.NoError(t, err)
-		require.Len(t, recovered, 1)
-		require.Equal(t, id, recovered[0].TerminalID)
-		require.Zero(t, recovered[0].PID)
-	}
-}
-
-// What a host leaves that died while it was writing is cleaned up; what another writes just now is not.
-func TestRecoverRemovesHalfWrittenFilesOfTheDead(t *testing.T) {
-	dir := t.TempDir()
-	host := readRecord(t, dir, create(t, newManager(t, &acpterm.Options{Journal: dir}), childRequest("sleep")).ID()).Host
-	name := func(pid, started int) string {
-		return filepath.Join(dir, fmt.Sprintf("term_%s.json.%d.%d.tmp", ulid.Make(), pid, started))
-	}
-	ours, dead := name(host.PID, host.Started), name(4_190_000, 1)
-	require.NoError(t, os.WriteFile(ours, nil, 0o600))
-	require.NoError(t, os.WriteFile(dead, []byte(`{"ver`), 0o600))
-	recovered, err := acpterm.Recover(t.Context(), dir)
-	require.NoError(t, err)
-	require.Empty(t, recovered)
-	require.FileExists(t, ours)
-	require.NoFileExists(t, dead)
-}
-
-// FuzzRecover: whatever is in a file that has a record's name, it is recovered and removed, or reported and kept.
-func FuzzRecover(f *testing.F) {
-	const id = "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"
-	f.Add([]byte(`{"version":1,"terminal":"` + id + `","session":"s","command":{"args":["x"]},"host":{"pid":1},"boot":"b"}`))
-	f.Add([]byte(`{"version":1,"terminal":"` + id + `","session":"s","command":{"args":[]},"host":{"pid":1e9}}`))
-	f.Add([]byte(`{"version":1,"terminal":"` + id + `"`))
-	f.Add([]byte(`{"version":1,"terminal":"` + id + `","session":"s","command":{"args":["x"]},"host":{"pid":1},"boot":"b"}{"pid":7}`))
-	dir := f.TempDir()
-	file := filepath.Join(dir, id+".json")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		require.NoError(t, os.WriteFile(file, data, 0o600))
-		recovered, err := acpterm.Recover(t.Context(), dir)
-		if err != nil {
-			require.Empty(t, recovered)
-			require.ErrorContains(t, err, id)
-			require.FileExists(t, file)
-			return
+// A record that cannot be made, completed or removed fails the operation, and no command runs on because of it.
+func TestAJournalThatFails(t *testing.T) {
+	broken := &os.PathError{Op: "write", Path: "journal", Err: errors.New("no space")}
+	for method, calls := range map[string]string{
+		"Begin":   "Begin End ",
+		"Started": "Begin Started End ",
+		"End":     "Begin Started End End ", // of the kill, and of the release
+	} {
+		for _, panics := range []bool{false, true} {
+			name := method + " fails"
+			if panics {
+				name = method + " panics"
+			}
+			t.Run(name, func(t *testing.T) {
+				log := captureLog(t)
+				j := &fakeJournal{fail: func(called string) error {
+					switch {
+					case called != method:
+						return nil
+					case panics:
+						panic("secret")
+					}
+					return broken
+				}}
+				m := newManager(t, &acpterm.Options{Journal: j, Escalation: []acpterm.EscalationStep{}})
+				term, err := m.Create(t.Context(), childRequest("sleep")) // newManager looks for what runs
+				if method == "End" {
+					require.NoError(t, err)
+					require.NoError(t, term.Kill(t.Context()), "the tree is gone")
+					err = m.Release(t.Context(), "s", term.ID())
+				}
+				require.ErrorIs(t, err, acpterm.ErrInternal)
+				require.ErrorContains(t, err, "the journal cannot be written")
+				require.Equal(t, !panics, errors.Is(err, broken))
+				require.NotContains(t, err.Error(), "secret")
+				require.Equal(t, panics, log.String() != "")
+				require.Empty(t, m.Terminals())
+				id := string(j.begun.TerminalID)
+				require.Equal(t, strings.ReplaceAll(calls, " ", " "+id+"\n"), strings.Join(j.take(), "\n")+"\n")
+			})
 		}
-		if len(recovered) == 0 {
-			require.FileExists(t, file) // its host lives
-			return
-		}
-		require.Len(t, recovered, 1)
-		require.Equal(t, acpterm.TerminalID(id), recovered[0].TerminalID)
-		require.NotEmpty(t, recovered[0].SessionID)
-		require.NotEmpty(t, recovered[0].Command.String())
-		require.Empty(t, recovered[0].Command.Env)
-		require.NoFileExists(t, file)
-	})
+	}
 }

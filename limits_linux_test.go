@@ -12,14 +12,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -53,19 +54,10 @@ func limitChildren() map[string]func(args []string) {
 	}
 }
 
-// shellRequest asks for a line of sh.
-func shellRequest(line string) acpterm.CreateTerminalRequest {
-	return acpterm.CreateTerminalRequest{SessionID: "s", Command: "/bin/sh", Args: []string{"-c", line}}
-}
-
 // runLimited runs a command under limits to its end.
 func runLimited(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
 	t.Helper()
-	term, err := m.Create(t.Context(), req, acpterm.WithLimits(limits))
-	require.NoError(t, err)
-	_, err = term.Wait(t.Context())
-	require.NoError(t, err)
-	return term
+	return finish(t, m, req, acpterm.WithLimits(limits))
 }
 
 // outputUnder runs a command under limits and returns what it wrote, in one line.
@@ -146,9 +138,7 @@ func TestOptionsSetLimits(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Limits: acpterm.Limits{OpenFiles: 50}})
 	require.NoError(t, m.OpenSession("own", &acpterm.SessionOptions{Limits: &acpterm.Limits{OpenFiles: 60, Nice: 1}}))
 	for session, want := range map[acpterm.SessionID]string{"s": "50", "own": "60"} {
-		term := create(t, m, inSession(session, shellRequest("ulimit -n")))
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		term := finish(t, m, inSession(session, shellRequest("ulimit -n")))
 		require.Equal(t, want+"\n", term.Output().Output)
 	}
 }
@@ -162,7 +152,7 @@ func TestGrandchildrenHaveTheLimits(t *testing.T) {
 
 // firstInstruction is a program whose first instructions ask how many files it may open, and write the answer.
 func firstInstruction(t *testing.T) string {
-	if unsafe.Sizeof(uintptr(0)) != 8 || !bytes.Contains(uname(t), []byte("x86_64")) {
+	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for amd64")
 	}
 	code := []byte("\x48\x83\xec\x10" + // sub rsp, 16
@@ -185,16 +175,10 @@ func firstInstruction(t *testing.T) string {
 	return path
 }
 
-func uname(t *testing.T) []byte {
-	var name unix.Utsname
-	require.NoError(t, unix.Uname(&name))
-	return name.Machine[:]
-}
-
 // There is no moment in which a program runs without: one that asks in its first instructions sees them.
 func TestLimitsHoldFromTheFirstInstruction(t *testing.T) {
 	m := newManager(t, nil)
-	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: firstInstruction(t)}
+	request := commandRequest(firstInstruction(t))
 	want := "{" + strings.Repeat("\x00", 7) + "{" + strings.Repeat("\x00", 7) // '{' is 123
 	require.NotEqual(t, want, runLimited(t, m, request, acpterm.Limits{}).Output().Output)
 	for range 200 {
@@ -218,7 +202,7 @@ func TestAScriptUnderLimits(t *testing.T) {
 	m := newManager(t, nil)
 	path := filepath.Join(t.TempDir(), "script")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nulimit -n\n"), 0o700))
-	require.Equal(t, "50", outputUnder(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: path}, acpterm.Limits{OpenFiles: 50}))
+	require.Equal(t, "50", outputUnder(t, m, commandRequest(path), acpterm.Limits{OpenFiles: 50}))
 }
 
 // What cannot be started is the same error with limits as without.
@@ -229,22 +213,19 @@ func TestErrorsUnderLimits(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), mode))
 		return path
 	}
-	for _, program := range []string{
-		"no-such-program",
-		file("missing-interpreter", "#!/no/such/interpreter\n", 0o700),
-		file("garbage", "\x7fELF and no more", 0o700),
-		file("not-executable", "#!/bin/sh\n", 0o600),
-		t.TempDir(),
+	for program, kind := range map[string]acpterm.Kind{
+		"no-such-program": acpterm.ErrCommandNotFound,
+		file("missing-interpreter", "#!/no/such/interpreter\n", 0o700): acpterm.ErrNotExecutable,
+		file("garbage", "\x7fELF and no more", 0o700):                  acpterm.ErrNotExecutable,
+		file("not-executable", "#!/bin/sh\n", 0o600):                   acpterm.ErrNotExecutable,
+		t.TempDir(): acpterm.ErrNotExecutable,
 	} {
-		request := acpterm.CreateTerminalRequest{SessionID: "s", Command: program}
+		request := commandRequest(program)
 		_, without := m.Create(t.Context(), request)
-		require.Error(t, without)
+		require.ErrorIs(t, without, kind)
 		_, with := m.Create(t.Context(), request, acpterm.WithLimits(acpterm.Limits{OpenFiles: 50}))
 		require.EqualError(t, with, without.Error())
-		var a, b *acpterm.Error
-		require.ErrorAs(t, without, &a)
-		require.ErrorAs(t, with, &b)
-		require.Equal(t, a.Kind, b.Kind)
+		require.ErrorIs(t, with, kind)
 	}
 }
 
@@ -258,7 +239,7 @@ func TestProcessesOfRootTakeACgroup(t *testing.T) {
 
 // Where the cgroup's parent has no controllers for it, rlimits are what there is, and what is said.
 func TestACgroupWithoutControllers(t *testing.T) {
-	parent := cgroupDir(t)
+	parent := linuxtest.CgroupDir(t)
 	m := newManager(t, &acpterm.Options{Cgroup: parent})
 	term := runLimited(t, m, shellRequest("ulimit -v"), acpterm.Limits{Memory: 8 << 30})
 	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 8<<30)}, term.Limits())
@@ -267,16 +248,14 @@ func TestACgroupWithoutControllers(t *testing.T) {
 
 // A fork bomb in a cgroup makes as many processes as it may, and is ended.
 func TestForkBombInACgroup(t *testing.T) {
-	parent := cgroupDir(t)
+	parent := linuxtest.CgroupDir(t)
 	if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+pids"), 0); err != nil {
 		t.Skipf("the pids controller cannot be had here: %v", err)
 	}
 	m := newManager(t, &acpterm.Options{Cgroup: parent})
-	term, err := m.Create(t.Context(), shellRequest(forkBomb), acpterm.WithLimits(acpterm.Limits{Processes: 20}))
-	require.NoError(t, err)
+	term := create(t, m, shellRequest(forkBomb), acpterm.WithLimits(acpterm.Limits{Processes: 20}))
 	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Processes", Value: 20, By: "cgroup", Tree: true}}, term.Limits())
-	_, err = term.Wait(t.Context())
-	require.NoError(t, err)
+	awaitExit(t, term)
 	require.Contains(t, term.Output().Output, "fork")
 	now, err := os.ReadFile(filepath.Join(parent, string(term.ID()), "pids.peak"))
 	if err == nil {
@@ -363,7 +342,7 @@ func TestForkBombOfAUser(t *testing.T) {
 // hostOfASetUserID is the child that says whose rights a set-user-id program has: PROGRAM.
 func hostOfASetUserID(args []string) {
 	m := acpterm.NewManager(nil)
-	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: args[0], Args: []string{childMark, "who"}}
+	request := commandRequest(args[0], childMark, "who")
 	for _, limits := range []acpterm.Limits{{}, {OpenFiles: 50}} {
 		fmt.Println(runHosted(m, request, limits).Output().Output == fmt.Sprint(os.Getuid()))
 	}
@@ -378,7 +357,7 @@ func TestSetUserIDUnderLimits(t *testing.T) {
 // hostOfUnreadableThings is the child that runs a program which it may execute and not read: PROGRAM.
 func hostOfUnreadableThings(args []string) {
 	m := acpterm.NewManager(nil)
-	request := acpterm.CreateTerminalRequest{SessionID: "s", Command: args[0], Args: []string{childMark, "open-all"}}
+	request := commandRequest(args[0], childMark, "open-all")
 	fmt.Println(runHosted(m, request, acpterm.Limits{OpenFiles: 50}).Output().Output)
 	fmt.Println(m.Close())
 }
@@ -389,7 +368,7 @@ func TestAnUnreadableProgramUnderLimits(t *testing.T) {
 
 // hostThatMayNotTrace is the child for which ptrace fails, and says what becomes of limits then.
 func hostThatMayNotTrace([]string) {
-	if err := forbidPtrace(); err != nil {
+	if err := refuseCall(unix.SYS_PTRACE, unix.EPERM); err != nil {
 		panic(err)
 	}
 	m := acpterm.NewManager(nil)
@@ -397,25 +376,6 @@ func hostThatMayNotTrace([]string) {
 	fmt.Println(err)
 	fmt.Println(runHosted(m, shellRequest("true"), acpterm.Limits{}).Output().ExitStatus.Success())
 	fmt.Println(m.Close())
-}
-
-// forbidPtrace has ptrace fail with EPERM from now on, in all threads and children.
-func forbidPtrace() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // the number of the system call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_PTRACE, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
-		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
-	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
 }
 
 func TestAHostThatMayNotTrace(t *testing.T) {
@@ -469,28 +429,8 @@ func assertStarted(t *testing.T, err error) bool {
 
 // Creates under limits race with kills and releases; newManager looks for what is left.
 func TestCreateKillRacesUnderLimits(t *testing.T) {
-	m := newManager(t, &acpterm.Options{Timeout: 20 * time.Millisecond, Limits: acpterm.Limits{OpenFiles: 50, Nice: 1, CPUTime: time.Minute}})
-	var wg sync.WaitGroup
-	for worker := range 4 {
-		wg.Go(func() {
-			for i := range 25 {
-				line := []string{"exec sleep 3600", "true", "sleep 3600 & exit 3", "sleep 3600 & sleep 3600 & wait"}[(worker+i)%4]
-				term, err := m.Create(context.Background(), shellRequest(line))
-				if !assertStarted(t, err) {
-					return
-				}
-				var race sync.WaitGroup
-				race.Go(func() { term.Kill(context.Background()) })
-				race.Go(func() { term.Wait(context.Background()) })
-				race.Wait()
-				if err := m.Release(context.Background(), "s", term.ID()); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	require.Empty(t, m.Terminals())
+	limits := acpterm.Limits{OpenFiles: 50, Nice: 1, CPUTime: time.Minute}
+	raceKills(t, newManager(t, &acpterm.Options{Timeout: 20 * time.Millisecond, Limits: limits}), 100)
 }
 
 // BenchmarkStart is a create and the end of "true", without limits and with.
@@ -500,10 +440,9 @@ func BenchmarkStart(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			m := newManager(b, &acpterm.Options{Limits: limits})
 			for b.Loop() {
-				term := create(b, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "/bin/true"})
+				term := create(b, m, commandRequest("/bin/true"))
 				b.StopTimer()
-				_, err := term.Wait(b.Context())
-				require.NoError(b, err)
+				awaitExit(b, term)
 				require.NoError(b, m.Release(b.Context(), "s", term.ID()))
 				b.StartTimer()
 			}

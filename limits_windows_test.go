@@ -21,8 +21,7 @@ func TestLimitsOnWindows(t *testing.T) {
 		{Name: "Processes", Value: 7, By: "job object", Tree: true},
 		{Name: "Nice", Value: 5, By: "priority"},
 	}, term.Limits())
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	awaitExit(t, term)
 }
 
 func TestLimitsThatNoJobHas(t *testing.T) {

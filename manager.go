@@ -13,8 +13,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/ids"
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -23,7 +25,7 @@ import (
 // All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
 	options    Options
-	ids        *idGenerator
+	ids        *ids.Generator
 	authorizer *authorizer
 
 	// Every goroutine of a terminal. A release's is begun under mu, and it outlasts the terminal's others; so
@@ -49,7 +51,7 @@ type Manager struct {
 // NewManager returns a manager with the given options; nil means all defaults. The options are copied.
 func NewManager(options *Options) *Manager {
 	m := &Manager{
-		ids:       newIDGenerator(),
+		ids:       ids.New(),
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
 	}
@@ -58,12 +60,9 @@ func NewManager(options *Options) *Manager {
 		m.processes.HostReaps = options.HostReaps
 		m.options.Env = copyEnv(options.Env)
 		m.options.Escalation = slices.Clone(options.Escalation)
-		if options.Events != nil {
-			m.events.observe(options.Events)
-		}
 	}
 	m.authorizer = newAuthorizer(&m.options)
-	m.events.open(m.options.Record)
+	m.events.open(&m.options)
 	return m
 }
 
@@ -112,12 +111,12 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 		asking, stop = s.whileOpen(ctx, &m.closing)
 		defer stop()
 	}
-	id := m.ids.next(req.SessionID)
+	id := TerminalID(m.ids.Next(string(req.SessionID)))
 	allowed, err := m.authorizer.authorize(asking, s, id, req, command)
 	if err == nil {
 		defer allowed.pinned.close()
 	}
-	err = m.events.decide(asking, allowed.decision, err)
+	err = m.events.recordDecision(asking, allowed.decision, err)
 	if over, ok := context.Cause(asking).(Kind); ok && err != nil {
 		err = &Error{Kind: over}
 	}
@@ -165,9 +164,8 @@ func (m *Manager) run(
 		escalation: m.options.escalation(),
 		timeout:    timeout,
 		limits:     s.options.Limits,
-		ring:       newRingBuffer(m.options.keep(limit)),
+		ring:       output.New(m.options.keep(limit)),
 		cgroup:     m.options.Cgroup,
-		journal:    m.options.journal(),
 		processes:  &m.processes,
 		lost:       func() { m.lost.Do(logLost) },
 		events:     &m.events,
@@ -216,7 +214,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	}{
 		{QuotaSessionTerminals, int64(inSession) + 1, int64(sessionLimit)},
 		{QuotaTerminals, int64(m.alive) + 1, int64(m.options.maxTerminals())},
-		{QuotaOutputBytes, m.reserved + t.ring.room(), m.options.maxOutputBytes()},
+		{QuotaOutputBytes, m.reserved + t.ring.Room(), m.options.maxOutputBytes()},
 	} {
 		if quota.after > quota.limit {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
@@ -226,7 +224,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	s.terminals[t.id] = t
 	s.alive++
 	m.alive++
-	m.reserved += t.ring.room()
+	m.reserved += t.ring.Room()
 	return nil
 }
 
@@ -253,7 +251,7 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	case t != nil:
 		begin()
 		return t, nil
-	case m.ids.issued(session, id):
+	case m.ids.Issued(string(session), string(id)):
 		return nil, nil
 	}
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
@@ -326,7 +324,7 @@ func (m *Manager) released(t *Terminal) {
 	defer m.mu.Unlock()
 	delete(m.releasing, t)
 	m.alive--
-	m.reserved -= t.ring.room()
+	m.reserved -= t.ring.Room()
 	s := m.sessions[t.session]
 	s.alive--
 	m.forgetIfEmptyLocked(t.session, s)
@@ -345,8 +343,8 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 }
 
 // Observe adds a hook for events, for example a view's. It is called as Options.Events is and after it, in the same
-// goroutine, until stop is called. stop returns when the hook will not be called any more; the hook itself must not
-// call it. It may be called again.
+// goroutine, until stop is called. stop returns when the hook will not be called any more; no hook may call it. It
+// may be called again.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
 // Reaped hands over how a child of this process ended, for a host that reaps every child itself (Options.HostReaps): it
@@ -398,7 +396,7 @@ func (m *Manager) leave() {
 	m.creates.Wait()
 	m.busy.Done()
 	m.busy.Wait()
-	m.events.wait()
+	m.events.Wait()
 	m.processes.Close()
 }
 

@@ -43,7 +43,7 @@ func TestSessionsDoNotSeeEachOther(t *testing.T) {
 
 // Twenty commands each end only once all twenty have got SIGTERM, and the grace is an hour: one after another,
 // this would not come to an end.
-func TestCloseEndsAllSideBySide(t *testing.T) {
+func TestCloseEndsAllAtOnce(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	dir := t.TempDir()
@@ -68,10 +68,8 @@ func TestCloseEndsAllSideBySide(t *testing.T) {
 func TestShutdownForcesWhenItsContextEnds(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
-	term := create(t, m, childRequest("stubborn"))
-	awaitOutput(t, term, "ready")
-	earlier := create(t, m, childRequest("stubborn"))
-	awaitOutput(t, earlier, "ready")
+	term := createReady(t, m, childRequest("stubborn"))
+	earlier := createReady(t, m, childRequest("stubborn"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, m.Release(ctx, "s", earlier.ID()), acpterm.ErrCancelled, "which goes on for an hour")
@@ -106,7 +104,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			for j := range 10 {
 				term, err := m.Create(context.Background(), childRequest([]string{"sleep", "exit", "holder"}[(i+j)%3], "0"))
 				if err != nil {
-					return // closed meanwhile
+					return // it is closed
 				}
 				wg.Go(func() { term.Wait(context.Background()) })
 				wg.Go(func() {
@@ -154,13 +152,11 @@ func TestCloseLeavesNothing(t *testing.T) {
 func TestAKillThatWaitsBlocksNobody(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
-	stubborn := create(t, m, childRequest("stubborn"))
-	awaitOutput(t, stubborn, "ready")
+	stubborn := createReady(t, m, childRequest("stubborn"))
 	killed := make(chan error, 1)
 	go func() { killed <- stubborn.Kill(context.Background()) }()
 
-	other := create(t, m, childRequest("polite"))
-	awaitOutput(t, other, "ready")
+	other := createReady(t, m, childRequest("polite"))
 	require.NoError(t, m.Release(t.Context(), "s", other.ID()))
 	require.Equal(t, "ready\n", stubborn.Output().Output)
 	require.Len(t, m.Terminals(), 1)
@@ -174,8 +170,7 @@ func TestASlowFollowerBlocksNobody(t *testing.T) {
 	m := newManager(t, nil)
 	term := create(t, m, childRequest("flood", "10000000", "65536"))
 	for range term.Follow(t.Context(), 0) {
-		_, err := term.Wait(t.Context()) // in the middle of the loop
-		require.NoError(t, err)
+		awaitExit(t, term) // in the middle of the loop
 		break
 	}
 	require.Equal(t, int64(10_000_000), term.OutputTotal())

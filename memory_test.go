@@ -25,9 +25,7 @@ func TestMemoryStaysWhereItWas(t *testing.T) {
 	resident := residentMemory(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	term := create(t, m, childRequest("flood", total, "65536"))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	term := finish(t, m, childRequest("flood", total, "65536"))
 	runtime.ReadMemStats(&after)
 	t.Logf("%s bytes of output: allocated %d bytes in all; resident before: %s, after: %s",
 		total, after.TotalAlloc-before.TotalAlloc, resident, residentMemory(t))

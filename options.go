@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/journal"
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
@@ -57,18 +56,18 @@ type Options struct {
 	// when the host has no console to send it through.
 	Escalation []EscalationStep
 
-	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is born into one of its
-	// own, which nothing of its tree can leave, and all of it is killed at once. Without one, a process that
-	// cleared its environment, closed the output and left the session is not found. Linux only; a create fails
-	// where it cannot be had. Empty: none.
+	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is started in one of its own,
+	// and all of it is killed at once. A process leaves it only by writing to cgroup.procs of another cgroup below the
+	// directory: have commands run as another user, or in a sandbox, if they must not. Without one, a process that
+	// cleared its environment, closed the output and left the session is not found. Linux only; a create fails where it
+	// cannot be had. Empty: none.
 	Cgroup string
 
-	// Journal is a directory, an absolute path, made if it is missing, where each terminal has a file from before
-	// its command starts until a kill or a release has ended its tree: the end of the command alone is not the end
-	// of what it started. After a host that died, Recover ends by it what still runs. The file has the
-	// command's arguments, nothing of its environment, and is for the user alone. A create fails when it cannot be
-	// written, and a release when it cannot be removed. Managers and programs may share a directory. Empty: none.
-	Journal string
+	// Journal records each command from before it starts until a kill or a release has ended its tree: the end of the
+	// command alone is not the end of what it started. In the package journal, Dir is one, and Recover ends what a
+	// host that died has left running. A create fails when the record cannot be written, and a release when it cannot
+	// be removed. Managers may share a journal. Nil: none.
+	Journal Journal
 
 	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped
 	// for each. Commands then end with the status that Reaped was called with, where Linux (before 6.15) does not tell
@@ -102,8 +101,7 @@ type Options struct {
 
 	// Runner runs commands in place of this system, and looks them up: each with the directory, the environment and the
 	// limits that it has by the other options, and with nothing of this system's where they are not set. Wrap and
-	// Cgroup are this system's: with one of them creates fail. A Journal has nothing to record. Nil: this system runs
-	// them.
+	// Cgroup are this system's: with one of them creates fail. The Journal is not called. Nil: this system runs them.
 	Runner Runner
 
 	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
@@ -134,14 +132,6 @@ func (o *Options) env() []string {
 		return o.Env // which the manager has copied so
 	}
 	return lookup.HostEnviron()
-}
-
-// journal is where commands are recorded that this system runs.
-func (o *Options) journal() journal.Dir {
-	if o.Runner != nil {
-		return ""
-	}
-	return journal.Dir(o.Journal)
 }
 
 func (o *Options) escalation() []EscalationStep {

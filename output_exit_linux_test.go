@@ -93,28 +93,8 @@ func (b burst) check(t testing.TB, how, output string) {
 	}
 }
 
-func (b burst) request() acpterm.CreateTerminalRequest {
-	return acpterm.CreateTerminalRequest{SessionID: "s", Command: "cat", Args: []string{b.path}}
-}
-
-// endEvents collects those that a manager emits.
-type endEvents struct {
-	mu  sync.Mutex
-	all map[acpterm.TerminalID][]acpterm.EndEvent
-}
-
-func (e *endEvents) observe(event acpterm.Event) {
-	end, ok := event.(*acpterm.EndEvent)
-	if !ok {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.all == nil {
-		e.all = make(map[acpterm.TerminalID][]acpterm.EndEvent)
-	}
-	e.all[end.TerminalID] = append(e.all[end.TerminalID], *end)
-}
+// sign is a file that the i-th command makes when it is ready.
+func (b burst) sign(i int) string { return fmt.Sprint(b.path, ".", i) }
 
 // runsOf is how many commands a test runs: n in .ci/long, and less else, since the soak runs thousands.
 func runsOf(n int) int {
@@ -140,21 +120,33 @@ func inParallel(n int, f func(i int)) {
 	workers.Wait()
 }
 
+// inTerminals runs n commands, eight at a time, each of which writes one of the bursts. Each terminal is checked and
+// released.
+func inTerminals(t *testing.T, m *acpterm.Manager, n int, files []burst,
+	request func(i int, b burst) acpterm.CreateTerminalRequest, check func(i int, b burst, term *acpterm.Terminal)) {
+	inParallel(n, func(i int) {
+		b := files[i%len(files)]
+		term, err := m.Create(t.Context(), request(i, b))
+		if !assertStarted(t, err) {
+			return
+		}
+		check(i, b, term)
+		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Commands write up to 300 KiB and exit at once.
 func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 	alsoOnOneProcessor(t)
 	underLoad(t)
-	var events endEvents
-	m := newManager(t, &acpterm.Options{Events: events.observe})
-	files := bursts(t, 40, 300<<10)
-	runs := runsOf(80)
+	var events ends
+	m := newManager(t, &acpterm.Options{Events: events.hook})
+	files, runs := bursts(t, 40, 300<<10), runsOf(80)
 	terminals := make([]*acpterm.Terminal, runs)
-	inParallel(runs, func(i int) {
-		b := files[i%len(files)]
-		term, err := m.Create(t.Context(), b.request())
-		if !assertStarted(t, err) {
-			return
-		}
+	request := func(_ int, b burst) acpterm.CreateTerminalRequest { return commandRequest("cat", b.path) }
+	inTerminals(t, m, runs, files, request, func(i int, b burst, term *acpterm.Terminal) {
 		terminals[i] = term
 		var followed strings.Builder
 		var follower sync.WaitGroup
@@ -174,9 +166,6 @@ func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 		if total := term.OutputTotal(); total != int64(b.size) {
 			t.Errorf("OutputTotal after Wait: %d of %d", total, b.size)
 		}
-		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
-			t.Error(err)
-		}
 		if follower.Wait(); i%4 == 0 {
 			b.check(t, "Follow", followed.String())
 		}
@@ -186,7 +175,7 @@ func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 		if term == nil {
 			continue
 		}
-		ends := events.all[term.ID()]
+		ends := events.ended[term.ID()]
 		if len(ends) != 1 || ends[0].Bytes != int64(files[i%len(files)].size) {
 			t.Errorf("the EndEvents of %d bytes: %v", files[i%len(files)].size, ends)
 		}
@@ -199,8 +188,7 @@ func TestWireOutputWithAnExitStatusIsWhole(t *testing.T) {
 	underLoad(t)
 	a := connect(t, newManager(t, nil), nil)
 	for _, b := range bursts(t, runsOf(20), 200<<10) {
-		args := childArgs("widened", b.path)
-		id := a.createRequest(object{"sessionId": "s", "command": args[0], "args": args[1:]})
+		id := a.create("widened", b.path)
 		a.mustCall("terminal/wait_for_exit", of(id))
 		out := a.output(id)
 		require.True(t, out.ExitStatus.Success())
@@ -213,66 +201,45 @@ func TestWireOutputWithAnExitStatusIsWhole(t *testing.T) {
 func TestOutputAfterKillIsWhole(t *testing.T) {
 	alsoOnOneProcessor(t)
 	underLoad(t)
-	m := newManager(t, nil)
-	files := bursts(t, 20, 64<<10)
-	runs := runsOf(50)
-	inParallel(runs, func(i int) {
-		b := files[i%len(files)]
-		written := fmt.Sprint(b.path, ".", i)
-		term, err := m.Create(t.Context(), shellRequest(fmt.Sprintf("cat %s && : >%s && exec sleep 300", b.path, written)))
-		if !assertStarted(t, err) {
-			return
-		}
-		awaitFile(written)
+	request := func(i int, b burst) acpterm.CreateTerminalRequest {
+		return shellRequest(fmt.Sprintf("cat %s && : >%s && exec sleep 300", b.path, b.sign(i)))
+	}
+	m, files := newManager(t, nil), bursts(t, 20, 64<<10)
+	inTerminals(t, m, runsOf(50), files, request, func(i int, b burst, term *acpterm.Terminal) {
+		awaitFile(b.sign(i))
 		if err := term.Kill(t.Context()); err != nil {
 			t.Error(err)
 		}
 		b.check(t, "Output after Kill", term.Output().Output)
-		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
-// What a background process writes on SIGTERM is in the output when the kill or the release has returned, and is counted in
-// an EndEvent that comes after it.
+// What a background process writes on SIGTERM is in the output when the kill or the release has returned.
 func TestLastWordsOfABackgroundProcess(t *testing.T) {
 	alsoOnOneProcessor(t)
 	underLoad(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Minute}}})
-	files := bursts(t, 20, 60_000)
-	runs := runsOf(50)
-	inParallel(runs, func(i int) {
-		b := files[i%len(files)]
-		ready := fmt.Sprint(b.path, ".", i)
-		line := strings.Join(childArgs("last-words", b.path, ready), " ") + " & " + []string{"wait", "exit 0"}[i%2]
-		term, err := m.Create(t.Context(), shellRequest(line))
-		if !assertStarted(t, err) {
-			return
+	request := func(i int, b burst) acpterm.CreateTerminalRequest {
+		line := strings.Join(childArgs("last-words", b.path, b.sign(i)), " ")
+		return shellRequest(line + " & " + []string{"wait", "exit 0"}[i%2])
+	}
+	inTerminals(t, m, runsOf(50), bursts(t, 20, 60_000), request, func(i int, b burst, term *acpterm.Terminal) {
+		awaitFile(b.sign(i))
+		how, end := "kill", func() error { return term.Kill(t.Context()) }
+		if i/2%2 == 1 {
+			how, end = "release", func() error { return m.Release(t.Context(), "s", term.ID()) }
 		}
-		awaitFile(ready)
-		how := "kill"
-		if i/2%2 == 0 {
-			err = term.Kill(t.Context())
-		} else {
-			how, err = "release", m.Release(t.Context(), "s", term.ID())
-		}
-		if err != nil {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
 		b.check(t, "Output after the "+how, term.Output().Output)
-		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
-			t.Error(err)
-		}
 	})
 }
 
 // A character that the command left unfinished is shown when it has ended, though another process holds the pipe.
 func TestAnUnfinishedCharacterOfAnEndedCommand(t *testing.T) {
 	m := newManager(t, nil)
-	term := create(t, m, shellRequest(`sleep 300 & printf 'a\342'`))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	term := finish(t, m, shellRequest(`sleep 300 & printf 'a\342'`))
 	require.Equal(t, "a\uFFFD", term.Output().Output)
 	for chunk := range term.Follow(t.Context(), 0) {
 		require.Equal(t, "a\uFFFD", chunk.Text)
@@ -284,22 +251,13 @@ func TestAnUnfinishedCharacterOfAnEndedCommand(t *testing.T) {
 func TestACommandThatWidensItsPipe(t *testing.T) {
 	alsoOnOneProcessor(t)
 	underLoad(t)
-	m := newManager(t, nil)
-	files := bursts(t, 10, 600<<10)
-	runs := runsOf(20)
-	inParallel(runs, func(i int) {
-		b := files[i%len(files)]
-		term, err := m.Create(t.Context(), childRequest("widened", b.path))
-		if !assertStarted(t, err) {
-			return
-		}
+	request := func(_ int, b burst) acpterm.CreateTerminalRequest { return childRequest("widened", b.path) }
+	m, files := newManager(t, nil), bursts(t, 10, 600<<10)
+	inTerminals(t, m, runsOf(20), files, request, func(_ int, b burst, term *acpterm.Terminal) {
 		if status, err := term.Wait(t.Context()); err != nil || !status.Success() {
 			t.Error(status, err)
 		}
 		b.check(t, "Output after Wait", term.Output().Output)
-		if err := m.Release(t.Context(), "s", term.ID()); err != nil {
-			t.Error(err)
-		}
 	})
 }
 

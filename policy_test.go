@@ -41,6 +41,20 @@ func (v *verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision
 	return v.decision
 }
 
+// proposed is the command that a policy is shown for a request, or the error of what comes before.
+func proposed(t *testing.T, options acpterm.Options, req acpterm.CreateTerminalRequest) (acpterm.Command, error) {
+	t.Helper()
+	policy := new(verdict)
+	options.Policy = policy
+	m := acpterm.NewManager(&options) // newManager adds a variable
+	defer m.Close()
+	_, err := m.Create(t.Context(), req)
+	if errors.Is(err, acpterm.ErrDenied) {
+		return policy.seen[0].Command, nil
+	}
+	return acpterm.Command{}, err
+}
+
 func TestRootsConfineTheDirectory(t *testing.T) {
 	dir := realTempDir(t)
 	for _, name := range []string{"a/below", "ab", "outside"} {
@@ -66,8 +80,7 @@ func TestRootsConfineTheDirectory(t *testing.T) {
 		if cwd != "" {
 			req.Cwd = dir + string(filepath.Separator) + filepath.FromSlash(cwd) // as it is, not cleaned
 		}
-		p.write(request(`1`, acpterm.MethodCreate, req))
-		r := p.read()
+		r := p.ask(`1`, acpterm.MethodCreate, req)
 		require.Equal(t, want, r.Error == nil, "%q: %+v", cwd, r.Error)
 		if !want {
 			require.EqualValues(t, -32602, r.Error.Code)
@@ -75,10 +88,9 @@ func TestRootsConfineTheDirectory(t *testing.T) {
 		}
 	}
 	// Another session has no roots, one with an empty list may run nowhere, and a relative root is no root.
-	_, err := m.Create(t.Context(), inSession("other", childRequest("pwd")))
-	require.NoError(t, err)
+	create(t, m, inSession("other", childRequest("pwd")))
 	require.NoError(t, m.OpenSession("nowhere", &acpterm.SessionOptions{Roots: []string{}}))
-	_, err = m.Create(t.Context(), inSession("nowhere", childRequest("pwd")))
+	_, err := m.Create(t.Context(), inSession("nowhere", childRequest("pwd")))
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	for _, wrong := range []string{"a", dir + "/missing"} {
 		err := m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{wrong}})
@@ -94,16 +106,10 @@ func TestASessionsDirectoryAndEnvironment(t *testing.T) {
 	env := []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}
 	require.NoError(t, m.OpenSession("dir", &acpterm.SessionOptions{Dir: second, Env: env}))
 	for session, want := range map[acpterm.SessionID]string{"roots": first, "dir": second} {
-		term, err := m.Create(t.Context(), inSession(session, childRequest("pwd")))
-		require.NoError(t, err)
-		_, err = term.Wait(t.Context())
-		require.NoError(t, err)
+		term := finish(t, m, inSession(session, childRequest("pwd")))
 		require.Equal(t, want+"\n", term.Output().Output)
 	}
-	term, err := m.Create(t.Context(), inSession("dir", childRequest("environ")))
-	require.NoError(t, err)
-	_, err = term.Wait(t.Context())
-	require.NoError(t, err)
+	term := finish(t, m, inSession("dir", childRequest("environ")))
 	require.Contains(t, term.Output().Output, "ONLY=this\n")
 	require.NotContains(t, term.Output().Output, markVariable)
 }
@@ -113,8 +119,7 @@ func TestSessionsCanBeRequired(t *testing.T) {
 	p := connectPeer(t, m, nil)
 	require.NoError(t, m.OpenSession("mine", nil))
 	for session, want := range map[acpterm.SessionID]bool{"mine": true, "someone-else's": false, "Mine": false} {
-		p.write(request(`1`, acpterm.MethodCreate, inSession(session, childRequest("exit", "0"))))
-		r := p.read()
+		r := p.ask(`1`, acpterm.MethodCreate, inSession(session, childRequest("exit", "0")))
 		require.Equal(t, want, r.Error == nil, session)
 		if !want {
 			require.EqualValues(t, -32002, r.Error.Code)
@@ -141,9 +146,7 @@ func TestAPolicySeesWhatRuns(t *testing.T) {
 		SessionID: "s", Command: "tool", Args: childArgs("pwd")[1:], Cwd: filepath.Join(dir, "link"),
 		Env: []acpterm.EnvVariable{{Name: "PATH", Value: dir}},
 	}
-	term := create(t, m, req)
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	term := finish(t, m, req)
 	require.Equal(t, filepath.Join(dir, "real")+"\n", term.Output().Output)
 	require.Len(t, policy.seen, 1)
 	p := policy.seen[0]
@@ -157,9 +160,7 @@ func TestAPolicySeesWhatRuns(t *testing.T) {
 	require.Equal(t, req, p.Requested)
 	require.Equal(t, p.Command.Path, term.Command().Path)
 
-	line := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: "true && true"})
-	_, err = line.Wait(t.Context())
-	require.NoError(t, err)
+	finish(t, m, commandRequest("true && true"))
 	require.Equal(t, "true && true", policy.seen[1].Command.ShellLine)
 }
 
@@ -201,7 +202,7 @@ func TestProposalLookPath(t *testing.T) {
 		})
 		options := acpterm.Options{Policy: policy, Env: []string{"PATH=" + bin}}
 		if remote {
-			options.Runner = launches{runnerStub{}, &looked, &launched}
+			options.Runner = keeping(&looked, &launched)
 		}
 		m := newManager(t, &options)
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: executable(),
@@ -249,13 +250,11 @@ func TestProgramBehindALinkAndBack(t *testing.T) {
 		{"echo line; : < ./link/../tool", "", "echo line; : < ./link/../tool", "line"},
 		{"echo line > /dev/null; link/../tool", "", "echo line > /dev/null; link/../tool", "elsewhere"},
 	} {
-		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command}
+		req := commandRequest(c.command)
 		if !strings.Contains(c.command, "/") {
 			req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: c.path}}
 		}
-		term := create(t, m, req)
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		term := finish(t, m, req)
 		require.Equal(t, c.want+"\n", term.Output().Output, "%+v", c)
 		require.Equal(t, c.line, policy.seen[i].Command.ShellLine)
 		if c.line == "" {
@@ -273,19 +272,19 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
 		require.NoError(t, os.WriteFile(path+".new", []byte("#!/bin/sh\necho "+says+"\npwd -P\n"), 0o700))
 		require.NoError(t, os.Rename(path+".new", path))
 	}
+	relink := func(dir, link, to string) {
+		os.Remove(filepath.Join(dir, link))
+		os.Symlink(filepath.Join(dir, to), filepath.Join(dir, link))
+	}
+	rename := func(dir, from, to string) { os.Rename(filepath.Join(dir, from), filepath.Join(dir, to)) }
 	for name, attack := range map[string]struct {
 		swap func(dir string)
 		runs bool // what was approved, that is
 	}{
-		"the link to the program": {func(dir string) {
-			os.Remove(filepath.Join(dir, "link"))
-			os.Symlink(filepath.Join(dir, "bad"), filepath.Join(dir, "link"))
-		}, true},
-		"the program": {func(dir string) { script(filepath.Join(dir, "good"), "bad") }, false},
+		"the link to the program": {func(dir string) { relink(dir, "link", "bad") }, true},
+		"the program":             {func(dir string) { script(filepath.Join(dir, "good"), "bad") }, false},
 		"what the program says": {func(dir string) {
-			f, _ := os.OpenFile(filepath.Join(dir, "good"), os.O_WRONLY|os.O_TRUNC, 0)
-			f.WriteString("#!/bin/sh\necho bad\n")
-			f.Close()
+			os.WriteFile(filepath.Join(dir, "good"), []byte("#!/bin/sh\necho bad\n"), 0)
 		}, false},
 		"what the program says, to the byte and with its time": {func(dir string) {
 			info, _ := os.Stat(filepath.Join(dir, "good"))
@@ -295,21 +294,15 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
 			f.Close()
 			os.Chtimes(filepath.Join(dir, "good"), info.ModTime(), info.ModTime())
 		}, false},
-		"the program by a link": {func(dir string) {
-			os.Remove(filepath.Join(dir, "good"))
-			os.Symlink(filepath.Join(dir, "bad"), filepath.Join(dir, "good"))
-		}, false},
-		"the link to the directory": {func(dir string) {
-			os.Remove(filepath.Join(dir, "cwd"))
-			os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "cwd"))
-		}, true},
+		"the program by a link":     {func(dir string) { relink(dir, "good", "bad") }, false},
+		"the link to the directory": {func(dir string) { relink(dir, "cwd", "elsewhere") }, true},
 		"the directory": {func(dir string) {
-			os.Rename(filepath.Join(dir, "work"), filepath.Join(dir, "moved"))
-			os.Rename(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "work"))
+			rename(dir, "work", "moved")
+			rename(dir, "elsewhere", "work")
 		}, false},
 		"the directory by a link": {func(dir string) {
-			os.Rename(filepath.Join(dir, "work"), filepath.Join(dir, "moved"))
-			os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "work"))
+			rename(dir, "work", "moved")
+			relink(dir, "work", "elsewhere")
 		}, false},
 	} {
 		if strings.HasSuffix(name, "with its time") && runtime.GOOS != "linux" {
@@ -328,16 +321,15 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
 				return acpterm.Decision{Verdict: acpterm.Allow}
 			})
 			m := newManager(t, &acpterm.Options{Policy: swap})
-			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
-				SessionID: "s", Command: filepath.Join(dir, "link"), Cwd: filepath.Join(dir, "cwd"),
-			})
+			req := commandRequest(filepath.Join(dir, "link"))
+			req.Cwd = filepath.Join(dir, "cwd")
+			term, err := m.Create(t.Context(), req)
 			if !attack.runs {
 				require.ErrorIs(t, err, acpterm.ErrDenied)
 				return
 			}
 			require.NoError(t, err)
-			_, err = term.Wait(t.Context())
-			require.NoError(t, err)
+			awaitExit(t, term)
 			require.Equal(t, "good\n"+filepath.Join(dir, "work")+"\n", term.Output().Output)
 		})
 	}
@@ -369,8 +361,7 @@ func TestPoliciesTheStrictestWins(t *testing.T) {
 	e, ok := errors.AsType[*acpterm.Error](err)
 	require.True(t, ok)
 	require.Equal(t, "session's", e.Rule)
-	_, err = m.Create(t.Context(), inSession("other", childRequest("exit", "0")))
-	require.NoError(t, err)
+	create(t, m, inSession("other", childRequest("exit", "0")))
 }
 
 // A changed command is decided on anew, by all.
@@ -386,9 +377,7 @@ func TestAPolicyCanChangeACommand(t *testing.T) {
 	})
 	watch := &verdict{decision: acpterm.Decision{Verdict: acpterm.Allow}}
 	m := newManager(t, &acpterm.Options{Policy: acpterm.Policies{watch, change}})
-	term := create(t, m, childRequest("print", "before"))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	term := finish(t, m, childRequest("print", "before"))
 	require.Equal(t, "after", term.Output().Output)
 	require.Len(t, watch.seen, 2)
 }
@@ -403,195 +392,11 @@ func TestPoliciesThatNeverAgreeDeny(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
-// asking is a manager that asks about everything, and answers each question by a function.
-func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) acpterm.Answer) (*acpterm.Manager, chan acpterm.Event) {
-	hook, events := record()
-	m := newManager(t, &acpterm.Options{
-		Policy:  &verdict{decision: acpterm.Decision{Verdict: acpterm.Ask, Rule: "ask", Reason: "because"}},
-		Approve: approve, Events: hook,
-	})
-	return m, events
-}
-
-func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
-	type step struct {
-		session acpterm.SessionID
-		text    string
-		env     string
-	}
-	first := step{"s", "x", ""}
-	for _, c := range []struct {
-		approval acpterm.Approval
-		again    map[step]bool // whether it is asked
-	}{
-		{acpterm.Once, map[step]bool{first: true, {"other", "x", ""}: true}},
-		{acpterm.No, map[step]bool{first: true}},
-		{acpterm.ForSession, map[step]bool{first: false, {"other", "x", ""}: true, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
-		{acpterm.Always, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
-		{acpterm.Never, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true}},
-	} {
-		t.Run(c.approval.String(), func(t *testing.T) {
-			asked := 0
-			m, events := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
-				asked++
-				require.Equal(t, "ask", q.Rule)
-				require.Equal(t, "because", q.Reason)
-				return acpterm.Answer{Approval: c.approval, By: "a person"}
-			})
-			try := func(s step) {
-				req := inSession(s.session, childRequest("print", s.text))
-				if s.env != "" {
-					req.Env = []acpterm.EnvVariable{{Name: s.env, Value: "1"}}
-				}
-				_, err := m.Create(t.Context(), req)
-				if c.approval == acpterm.No || c.approval == acpterm.Never {
-					require.ErrorIs(t, err, acpterm.ErrDenied)
-				} else {
-					require.NoError(t, err)
-				}
-			}
-			try(first)
-			require.Equal(t, 1, asked)
-			d := (<-events).(*acpterm.DecisionEvent)
-			require.Equal(t, c.approval.String(), d.Approval)
-			require.Equal(t, "a person", d.Approver)
-			for s, wants := range c.again {
-				before := asked
-				try(s)
-				require.Equal(t, wants, asked > before, "%+v", s)
-				if wants {
-					asked = before + 1
-				}
-			}
-			if c.approval == acpterm.ForSession {
-				require.NoError(t, m.CloseSession(t.Context(), "s"))
-				before := asked
-				try(first)
-				require.Equal(t, before+1, asked, "the session was closed")
-			}
-		})
-	}
-}
-
-// Two names that differ in bytes which are not UTF-8 look the same in JSON, and are not.
-func TestAnApprovalIsOfTheVeryBytes(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("names are text here")
-	}
-	dir, asked := realTempDir(t), 0
-	m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer {
-		asked++
-		return acpterm.Answer{Approval: acpterm.Always}
-	})
-	for i, name := range []string{"\xfe", "\xff"} {
-		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-		link := filepath.Join(dir, fmt.Sprint("link", i))
-		require.NoError(t, os.Symlink(name, link))
-		req := childRequest("exit", "0")
-		req.Cwd = link
-		create(t, m, req)
-		require.Equal(t, i+1, asked)
-	}
-}
-
-func TestNobodyToAskDenies(t *testing.T) {
-	m, _ := asking(t, nil)
-	_, err := m.Create(t.Context(), childRequest("print", "x"))
-	require.ErrorIs(t, err, acpterm.ErrDenied)
-	require.ErrorContains(t, err, "nobody to ask")
-}
-
-// Whoever says no can say why.
-func TestTheAgentIsToldWhyNot(t *testing.T) {
-	for reason, want := range map[string]string{"": "it was not approved", "not on a Friday": "not on a Friday"} {
-		t.Run(want, func(t *testing.T) {
-			m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer { return acpterm.Answer{Reason: reason} })
-			_, err := m.Create(t.Context(), childRequest("print", "x"))
-			require.ErrorIs(t, err, acpterm.ErrDenied)
-			require.ErrorContains(t, err, want)
-		})
-	}
-}
-
-// An answer that comes after the request was cancelled counts for nothing, now and later. What is asked about holds up
-// nothing else.
-func TestAnAnswerThatComesTooLate(t *testing.T) {
-	questions, answers := make(chan context.Context), make(chan acpterm.Answer)
-	m, events := asking(t, func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
-		questions <- ctx
-		return <-answers
-	})
-	p := connectPeer(t, m, nil)
-	ask := func() context.Context {
-		p.write(request(`"c"`, acpterm.MethodCreate, childRequest("print", "x")))
-		return <-questions
-	}
-	ctx := ask()
-	p.works() // meanwhile
-	p.write(cancel(`"c"`))
-	<-ctx.Done()
-	answers <- acpterm.Answer{Approval: acpterm.Always}
-	r := p.read()
-	require.EqualValues(t, -32800, r.Error.Code)
-	require.Empty(t, m.Terminals())
-	require.Equal(t, acpterm.Deny, (<-events).(*acpterm.DecisionEvent).Verdict, "a record of what ran has nothing that did not")
-
-	ask() // again: nothing was remembered
-	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
-	answers <- acpterm.Answer{Approval: acpterm.Once}
-	require.Nil(t, p.read().Error)
-
-	// The end of the session, and of the manager, end the question.
-	require.NoError(t, m.OpenSession("s", nil))
-	ctx = ask()
-	require.NoError(t, m.CloseSession(t.Context(), "s"))
-	<-ctx.Done()
-	answers <- acpterm.Answer{Approval: acpterm.Always}
-	require.EqualValues(t, -32002, p.read().Error.Code)
-	ctx = ask()
-	closed := make(chan error)
-	go func() { closed <- m.Close() }()
-	<-ctx.Done()
-	answers <- acpterm.Answer{Approval: acpterm.Always}
-	require.EqualValues(t, -32800, p.read().Error.Code)
-	require.NoError(t, <-closed)
-	var last *acpterm.DecisionEvent
-	for len(events) > 0 {
-		if decision, ok := (<-events).(*acpterm.DecisionEvent); ok {
-			last = decision
-		}
-	}
-	require.ErrorIs(t, last.Err, acpterm.ErrClosing, "the decision is on record when Close returns")
-}
-
-// Two questions at once have two answers.
-func TestTwoApprovalsAtOnce(t *testing.T) {
-	asked := make(chan acpterm.Question, 2)
-	answer := map[string]chan acpterm.Answer{"good": make(chan acpterm.Answer), "bad": make(chan acpterm.Answer)}
-	m, _ := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
-		asked <- q
-		return <-answer[q.Command.Args[len(q.Command.Args)-1]]
-	})
-	p := connectPeer(t, m, nil)
-	p.write(request(`"bad"`, acpterm.MethodCreate, childRequest("print", "bad")))
-	p.write(request(`"good"`, acpterm.MethodCreate, childRequest("print", "good")))
-	<-asked
-	<-asked
-	answer["good"] <- acpterm.Answer{Approval: acpterm.Always}
-	r := p.read()
-	require.Equal(t, `"good"`, string(r.ID))
-	require.Nil(t, r.Error)
-	answer["bad"] <- acpterm.Answer{Approval: acpterm.No}
-	r = p.read()
-	require.Equal(t, `"bad"`, string(r.ID))
-	require.EqualValues(t, -32602, r.Error.Code)
-}
-
 func TestOutputByteLimitIsNoMemoryBomb(t *testing.T) {
 	m := newManager(t, nil)
-	most := ^uint64(0)
 	req := childRequest("exit", "0")
-	req.OutputByteLimit = &most
+	require.EqualValues(t, 1<<20, create(t, m, req).OutputByteLimit())
+	req.OutputByteLimit = new(^uint64(0))
 	require.EqualValues(t, 16<<20, create(t, m, req).OutputByteLimit())
 }
 
@@ -607,8 +412,7 @@ func TestDecisionsAreEvents(t *testing.T) {
 	p := connectPeer(t, m, nil)
 	req := childRequest("print", "bad")
 	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}
-	p.write(request(`1`, acpterm.MethodCreate, req))
-	r := p.read()
+	r := p.ask(`1`, acpterm.MethodCreate, req)
 	require.EqualValues(t, -32602, r.Error.Code)
 	require.JSONEq(t, `{"kind":"denied","reason":"it is bad","rule":"no bad","sessionId":"s"}`, string(*r.Error.Data))
 	require.Contains(t, r.Error.Message, "it is bad")

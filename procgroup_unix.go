@@ -2,6 +2,8 @@
 
 package acpterm
 
+// From a Command to what internal/proc starts, on Unix.
+
 import (
 	"errors"
 	"syscall"

@@ -1,5 +1,7 @@
 package acpterm
 
+// From a Command to what internal/proc starts, on Windows.
+
 import (
 	"errors"
 

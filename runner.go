@@ -10,16 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"syscall"
 
-	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -74,27 +71,23 @@ type Process interface {
 
 // runnerTree is a Runner's Process as a tree, and as the source of its output. Its methods may be called concurrently.
 type runnerTree struct {
+	proc.ExitStatus
 	process Process
-	output  *runnerOutput
-
-	settled atomic.Bool // exit and err are being set
-	exited  latch.Latch
-	exit    proc.Exit // once exited
-	err     error     // likewise
+	output  *output.Writer
 }
 
 // startElsewhere has a Runner start a command.
-func startElsewhere(ctx context.Context, r Runner, l Launch, ring *ringBuffer) (*runnerTree, error) {
-	output := &runnerOutput{ring: ring}
-	l.Output = output
+func startElsewhere(ctx context.Context, r Runner, l Launch, ring *output.Buffer) (*runnerTree, error) {
+	w := output.NewWriter(ring)
+	l.Output = w
 	var process Process
 	var err error
 	panicked := callHook("Runner's Start", func() { process, err = r.Start(ctx, l) })
 	if err = cmp.Or(panicked, err); err != nil || process == nil {
 		return nil, runnerError(ctx, l.Command, "cannot be started", err)
 	}
-	t := &runnerTree{process: process, output: output}
-	go func() { t.settle(t.awaitExit()) }() // which ends when the Runner's Wait does: Close does not wait for it
+	t := &runnerTree{process: process, output: w}
+	go func() { t.SetExit(t.awaitExit()) }() // which ends when the Runner's Wait does: Close does not wait for it
 	return t, nil
 }
 
@@ -133,23 +126,18 @@ func (t *runnerTree) awaitExit() (proc.Exit, error) {
 	return proc.Exit{}, &Error{Kind: ErrInternal, Reason: "the Runner's exit status has neither a code nor a signal"}
 }
 
-// settle says how the command ended. Only the first call counts.
-func (t *runnerTree) settle(e proc.Exit, err error) {
-	if t.settled.CompareAndSwap(false, true) {
-		t.exit, t.err = e, err
-		t.exited.Set()
+func (t *runnerTree) Gone() bool {
+	select {
+	case <-t.process.Gone():
+		return true
+	default:
+		return false
 	}
 }
 
-func (t *runnerTree) OnExit(f func(proc.Exit, error)) {
-	t.exited.OnSet(func() { f(t.exit, t.err) })
-}
-
 func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
-	select {
-	case <-t.process.Gone():
+	if t.Gone() {
 		return nil
-	default:
 	}
 	callHook("Process's Signal", func() { t.process.Signal(sig) })
 	select {
@@ -163,47 +151,14 @@ func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 func (t *runnerTree) PID() int             { return t.process.PID() }
 func (t *runnerTree) Unreaped() bool       { return true }
 func (t *runnerTree) Limits() []proc.Limit { return nil }
-func (t *runnerTree) Close()               { t.settle(proc.Exit{}, errUnseen) }
+func (t *runnerTree) Close()               { t.SetExit(proc.Exit{}, errUnseen) }
 
 // Drain has nothing to do: the Runner has written the output.
 func (t *runnerTree) Drain(done func()) { done() }
 func (t *runnerTree) Stop()             { t.output.Close() }
 
-// errUnseen is why a wait fails when what should have ended the command gave it up.
-var errUnseen = errors.New("the command's end could not be seen: what was to end it gave up")
-
-// runnerOutput is Launch.Output. Its methods may be called concurrently.
-type runnerOutput struct {
-	mu     sync.Mutex // over copies in memory
-	ring   *ringBuffer
-	closed bool
-}
-
-// Write makes p part of the output.
-func (o *runnerOutput) Write(p []byte) (n int, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return 0, os.ErrClosed
-	}
-	for n < len(p) {
-		part := copy(o.ring.Reserve(min(len(p)-n, maxReserve)), p[n:])
-		o.ring.Commit(part)
-		n += part
-	}
-	return n, nil
-}
-
-// Close says that there is no more. A second one does nothing.
-func (o *runnerOutput) Close() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.closed {
-		o.closed = true
-		o.ring.Close()
-	}
-	return nil
-}
+// errUnseen is why a wait fails when the tree was closed before the command's end was seen.
+var errUnseen = errors.New("the command's end was not seen: its tree was closed first")
 
 // lookups is how the names in a request become a command: on this system, or where a Runner runs it. The zero value is
 // this system.

@@ -23,84 +23,102 @@ import (
 
 // runnerStub is a Runner, and the one process that it starts, with the answers that a test gives it.
 type runnerStub struct {
-	look   error
-	start  func(context.Context) error
-	status acpterm.TerminalExitStatus
-	wait   error
+	look  func(context.Context, acpterm.Command) (string, error)         // nil: the command is there
+	start func(context.Context, acpterm.Launch) (acpterm.Process, error) // nil: the stub itself, without output
+	wait  func() (acpterm.TerminalExitStatus, error)                     // nil: exit code 0
+	gone  chan struct{}                                                  // nil: closed
 }
 
-func (s runnerStub) Look(context.Context, acpterm.Command) (string, error) { return "/bin/x", s.look }
+func (s runnerStub) Look(ctx context.Context, c acpterm.Command) (string, error) {
+	if s.look != nil {
+		return s.look(ctx, c)
+	}
+	return "/bin/x", nil
+}
 
 func (s runnerStub) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
 	if s.start != nil {
-		return nil, s.start(ctx)
+		return s.start(ctx, l)
 	}
 	l.Output.Close()
 	return s, nil
 }
 
-func (s runnerStub) Wait() (acpterm.TerminalExitStatus, error) { return s.status, s.wait }
-func (s runnerStub) Signal(syscall.Signal)                     { log.Fatal("a signal for a tree that is gone") }
-func (s runnerStub) PID() int                                  { return 7 }
+func (s runnerStub) Wait() (acpterm.TerminalExitStatus, error) {
+	if s.wait != nil {
+		return s.wait()
+	}
+	return acpterm.TerminalExitStatus{ExitCode: new(uint32)}, nil
+}
+
+func (s runnerStub) Signal(syscall.Signal) {
+	if s.gone == nil {
+		log.Fatal("a signal for a tree that is gone")
+	}
+}
+
+func (s runnerStub) PID() int { return 7 }
 
 func (s runnerStub) Gone() <-chan struct{} {
+	if s.gone != nil {
+		return s.gone
+	}
 	gone := make(chan struct{})
 	close(gone)
 	return gone
 }
 
-func TestRunnersAnswers(t *testing.T) {
+// slowToEnd is a Runner whose process ends when the test closes a channel.
+func slowToEnd(ended chan struct{}) runnerStub {
+	return runnerStub{gone: ended, wait: func() (acpterm.TerminalExitStatus, error) {
+		<-ended
+		return acpterm.TerminalExitStatus{Signal: new("SIGTERM")}, nil
+	}}
+}
+
+// keeping is a Runner that keeps what it is asked for. Its commands have ended when they start.
+func keeping(looked, launched *[]acpterm.Command) (s runnerStub) {
+	s.look = func(_ context.Context, c acpterm.Command) (string, error) {
+		*looked = append(*looked, c)
+		return "/bin/x", nil
+	}
+	s.start = func(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+		*launched = append(*launched, l.Command)
+		return runnerStub{}.Start(ctx, l)
+	}
+	return s
+}
+
+// createX is the params of a create of "x" in session "s".
+var createX = json.RawMessage(`{"sessionId":"s","command":"x"}`)
+
+func TestRunnersStatuses(t *testing.T) {
 	failed := errors.New("the container is gone")
 	for _, c := range []struct {
 		name   string
-		stub   runnerStub
-		create error // of the create
-		wait   error // of the wait
+		status acpterm.TerminalExitStatus
+		err    error // of the process's Wait
+		want   error // of the terminal's
 	}{
-		{"not found", runnerStub{look: &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: "x"}}, acpterm.ErrCommandNotFound, nil},
-		{"no such directory", runnerStub{look: &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: "cwd"}}, acpterm.ErrInvalidParams, nil},
-		{"not started", runnerStub{start: func(context.Context) error { return failed }}, failed, nil},
-		{"not started is internal", runnerStub{start: func(context.Context) error { return failed }}, acpterm.ErrInternal, nil},
-		{"code", runnerStub{status: acpterm.TerminalExitStatus{ExitCode: new(uint32(3))}}, nil, nil},
-		{"signal", runnerStub{status: acpterm.TerminalExitStatus{Signal: new("SIGHUP")}}, nil, nil},
-		{"neither", runnerStub{}, nil, acpterm.ErrInternal},
-		{"end not seen", runnerStub{wait: failed}, nil, failed},
+		{"code", acpterm.TerminalExitStatus{ExitCode: new(uint32(3))}, nil, nil},
+		{"signal", acpterm.TerminalExitStatus{Signal: new("SIGHUP")}, nil, nil},
+		{"neither", acpterm.TerminalExitStatus{}, nil, acpterm.ErrInternal},
+		{"end not seen", acpterm.TerminalExitStatus{}, failed, failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := newManager(t, &acpterm.Options{Runner: c.stub})
-			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
-			require.ErrorIs(t, err, c.create)
-			if c.create != nil {
-				require.Empty(t, m.Terminals())
-				return
-			}
+			wait := func() (acpterm.TerminalExitStatus, error) { return c.status, c.err }
+			m := newManager(t, &acpterm.Options{Runner: runnerStub{wait: wait}})
+			term := create(t, m, commandRequest("x"))
 			status, err := term.Wait(t.Context())
-			require.ErrorIs(t, err, c.wait)
-			if c.wait == nil {
-				require.Equal(t, c.stub.status.ExitCode, status.ExitCode)
-				require.Equal(t, c.stub.status.Signal, status.Signal)
+			require.ErrorIs(t, err, c.want)
+			if c.want == nil {
+				require.Equal(t, c.status.ExitCode, status.ExitCode)
+				require.Equal(t, c.status.Signal, status.Signal)
 			}
 			require.Nil(t, term.Limits())
 			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 		})
 	}
-}
-
-// failingRunner is a Runner whose Look or Start fails when the create's context has ended, or returns what a test says.
-type failingRunner struct {
-	look  func(context.Context) (string, error)
-	start func(context.Context) (acpterm.Process, error)
-}
-
-func (r failingRunner) Look(ctx context.Context, _ acpterm.Command) (string, error) {
-	if r.look == nil {
-		return "/bin/x", nil
-	}
-	return r.look(ctx)
-}
-
-func (r failingRunner) Start(ctx context.Context, _ acpterm.Launch) (acpterm.Process, error) {
-	return r.start(ctx)
 }
 
 // After the end of a create's context, an error of the Runner's is that end.
@@ -111,28 +129,28 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 		"its own":       func(context.Context) error { return errors.New("connection reset") },
 		"of a kind":     func(context.Context) error { return &acpterm.Error{Kind: acpterm.ErrCommandNotFound} },
 	} {
-		look := func(ctx context.Context) (string, error) {
+		look := func(ctx context.Context, _ acpterm.Command) (string, error) {
 			<-ctx.Done()
 			return "", failure(ctx)
 		}
-		start := func(ctx context.Context) (acpterm.Process, error) {
+		start := func(ctx context.Context, _ acpterm.Launch) (acpterm.Process, error) {
 			<-ctx.Done()
 			return nil, failure(ctx)
 		}
 		for _, c := range []struct {
 			name, command string
-			runner        failingRunner
+			runner        runnerStub
 			shell         acpterm.ShellMode
 		}{
-			{"Look", "x", failingRunner{look: look}, acpterm.ShellAuto},
-			{"Look for a shell", "x y", failingRunner{look: look}, acpterm.ShellAlways},
-			{"Start", "x", failingRunner{start: start}, acpterm.ShellAuto},
+			{"Look", "x", runnerStub{look: look}, acpterm.ShellAuto},
+			{"Look for a shell", "x y", runnerStub{look: look}, acpterm.ShellAlways},
+			{"Start", "x", runnerStub{start: start}, acpterm.ShellAuto},
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
 				m := newManager(t, &acpterm.Options{Runner: c.runner, Shell: c.shell})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Millisecond, func() { cancel(errStop) })
-				_, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command})
+				_, err := m.Create(ctx, commandRequest(c.command))
 				require.IsType(t, (*acpterm.Error)(nil), err)
 				require.ErrorIs(t, err, acpterm.ErrCancelled)
 				require.ErrorIs(t, err, errStop)
@@ -148,6 +166,7 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 func TestRunnersErrorsAreErrors(t *testing.T) {
 	failed := errors.New("the container is gone")
 	notFound := &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: "x"}
+	noDir := &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: "cwd"}
 	for _, c := range []struct {
 		name string
 		path string
@@ -159,21 +178,21 @@ func TestRunnersErrorsAreErrors(t *testing.T) {
 		{"plain, with a path", "/bin/x", failed, acpterm.ErrInternal, "the container is gone"},
 		{"of the system", "", os.ErrPermission, acpterm.ErrInternal, "permission denied"},
 		{"of a kind", "", notFound, acpterm.ErrCommandNotFound, `"x": command not found`},
+		{"of another kind", "", noDir, acpterm.ErrInvalidParams, "cwd"},
 		{"wrapped", "", fmt.Errorf("in the container: %w", notFound), acpterm.ErrCommandNotFound, "in the container"},
 		{"nil of the type", "", (*acpterm.Error)(nil), acpterm.ErrInternal, `"x": cannot be`},
 		{"nothing", "", nil, acpterm.ErrInternal, `"x": cannot be`},
 	} {
-		look := func(context.Context) (string, error) { return c.path, c.err }
-		start := func(context.Context) (acpterm.Process, error) { return nil, c.err }
-		for name, runner := range map[string]failingRunner{"Look": {look: look}, "Start": {start: start}} {
+		look := func(context.Context, acpterm.Command) (string, error) { return c.path, c.err }
+		start := func(context.Context, acpterm.Launch) (acpterm.Process, error) { return nil, c.err }
+		for name, runner := range map[string]runnerStub{"Look": {look: look}, "Start": {start: start}} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				m := newManager(t, &acpterm.Options{Runner: runner})
-				_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+				_, err := m.Create(t.Context(), commandRequest("x"))
 				require.IsType(t, (*acpterm.Error)(nil), err)
 				require.ErrorIs(t, err, c.kind)
-				if c.says != "" {
-					require.ErrorContains(t, err, c.says)
-				}
+				require.Equal(t, c.err == failed, errors.Is(err, failed))
+				require.ErrorContains(t, err, c.says)
 				require.Equal(t, "create", err.(*acpterm.Error).Op)
 				require.Equal(t, acpterm.SessionID("s"), err.(*acpterm.Error).SessionID)
 				require.Empty(t, m.Terminals())
@@ -184,75 +203,45 @@ func TestRunnersErrorsAreErrors(t *testing.T) {
 
 // A Runner's function that panics fails what it was called for, and nothing else.
 func TestRunnersPanics(t *testing.T) {
-	for name, runner := range map[string]acpterm.Runner{
-		"Look":  failingRunner{look: func(context.Context) (string, error) { panic("a test's Look panics") }},
-		"Start": failingRunner{start: func(context.Context) (acpterm.Process, error) { panic("a test's Start panics") }},
+	for name, runner := range map[string]runnerStub{
+		"Look":  {look: func(context.Context, acpterm.Command) (string, error) { panic("a test's Look panics") }},
+		"Start": {start: func(context.Context, acpterm.Launch) (acpterm.Process, error) { panic("a test's Start panics") }},
+		"Wait":  {wait: func() (acpterm.TerminalExitStatus, error) { panic("a test's Wait panics") }},
 	} {
-		m := newManager(t, &acpterm.Options{Runner: runner})
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+		m := newManager(t, &acpterm.Options{Runner: runner, Escalation: []acpterm.EscalationStep{}})
+		term, err := m.Create(t.Context(), commandRequest("x"))
+		if name == "Wait" {
+			require.NoError(t, err)
+			_, err = term.Wait(t.Context())
+		} else {
+			require.Empty(t, m.Terminals())
+		}
 		require.ErrorIs(t, err, acpterm.ErrInternal, name)
 		require.ErrorContains(t, err, name)
-		require.Empty(t, m.Terminals())
 	}
-	m := newManager(t, &acpterm.Options{Runner: panickingProcess{}, Escalation: []acpterm.EscalationStep{}})
-	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
-	require.NoError(t, err)
-	_, err = term.Wait(t.Context())
-	require.ErrorIs(t, err, acpterm.ErrInternal)
-	require.ErrorContains(t, err, "Wait")
 }
-
-// panickingProcess is a Runner, and its process.
-type panickingProcess struct{ runnerStub }
-
-func (p panickingProcess) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, error) {
-	l.Output.Close()
-	return p, nil
-}
-
-func (panickingProcess) Wait() (acpterm.TerminalExitStatus, error) { panic("a test's Wait panics") }
 
 // A create that was cancelled while its command was looked up runs nothing, since its decision is not on record.
 func TestACancelledCreateRunsNothingUnrecorded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	recorded, started := false, false
 	m := newManager(t, &acpterm.Options{
-		Record: func(_ context.Context, e acpterm.Event) error {
-			recorded = true
-			return nil
-		},
-		Runner: failingRunner{
-			look: func(context.Context) (string, error) {
+		Record: func(context.Context, acpterm.Event) error { recorded = true; return nil },
+		Runner: runnerStub{
+			look: func(context.Context, acpterm.Command) (string, error) {
 				cancel()
 				return "/bin/x", nil
 			},
-			start: func(context.Context) (acpterm.Process, error) {
+			start: func(context.Context, acpterm.Launch) (acpterm.Process, error) {
 				started = true
 				require.True(t, recorded)
 				return nil, errors.New("it was started")
 			},
 		},
 	})
-	_, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+	_, err := m.Create(ctx, commandRequest("x"))
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.False(t, started)
-}
-
-// launches is a Runner that keeps what it is asked for. Its commands have ended when they start.
-type launches struct {
-	runnerStub
-	looked   *[]acpterm.Command
-	launched *[]acpterm.Command
-}
-
-func (l launches) Look(_ context.Context, c acpterm.Command) (string, error) {
-	*l.looked = append(*l.looked, c)
-	return "/bin/x", nil
-}
-
-func (l launches) Start(ctx context.Context, launch acpterm.Launch) (acpterm.Process, error) {
-	*l.launched = append(*l.launched, launch.Command)
-	return l.runnerStub.Start(ctx, launch)
 }
 
 // A Runner is sent the directory and the environment that the options and the request set; nothing of this system's.
@@ -280,8 +269,7 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var looked, launched []acpterm.Command
-			ended := runnerStub{status: acpterm.TerminalExitStatus{ExitCode: new(uint32(0))}}
-			c.options.Runner = launches{ended, &looked, &launched}
+			c.options.Runner = keeping(&looked, &launched)
 			c.options.Policy = acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 				require.Equal(t, c.dir, p.Command.Dir)
 				return acpterm.Decision{Verdict: acpterm.Allow}
@@ -290,8 +278,7 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 			defer m.Close()
 			require.NoError(t, m.OpenSession("s", &c.session))
 			c.request.SessionID, c.request.Command = "s", "x"
-			term, err := m.Create(t.Context(), c.request)
-			require.NoError(t, err)
+			term := create(t, m, c.request)
 			env := c.env
 			if c.dir != "" && runtime.GOOS != "windows" {
 				env = append(env, "PWD="+c.dir)
@@ -308,23 +295,23 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 func TestCloseWaitsForDispatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := false
-		m := acpterm.NewManager(&acpterm.Options{Runner: runnerStub{start: func(ctx context.Context) error {
+		start := func(ctx context.Context, _ acpterm.Launch) (acpterm.Process, error) {
 			<-ctx.Done()
 			over = true
-			return ctx.Err()
-		}}})
+			return nil, ctx.Err()
+		}
+		m := acpterm.NewManager(&acpterm.Options{Runner: runnerStub{start: start}})
 		h := acpterm.NewHandler(m, nil)
-		create := json.RawMessage(`{"sessionId":"s","command":"x"}`)
 		errs := make(chan error, 1)
 		go func() {
-			_, err := h.Dispatch(t.Context(), acpterm.MethodCreate, create)
+			_, err := h.Dispatch(t.Context(), acpterm.MethodCreate, createX)
 			errs <- err
 		}()
 		synctest.Wait()
 		require.NoError(t, h.Close())
 		require.True(t, over)
 		require.ErrorIs(t, <-errs, acpterm.ErrClosing)
-		_, err := h.Dispatch(t.Context(), acpterm.MethodCreate, create)
+		_, err := h.Dispatch(t.Context(), acpterm.MethodCreate, createX)
 		require.ErrorIs(t, err, acpterm.ErrClosing)
 		require.NoError(t, m.Close())
 	})
@@ -334,9 +321,9 @@ func TestCloseWaitsForDispatch(t *testing.T) {
 func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd{ended}})
+		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd(ended)})
 		h := acpterm.NewHandler(m, nil)
-		created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, json.RawMessage(`{"sessionId":"s","command":"x"}`))
+		created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, createX)
 		require.NoError(t, err)
 		id := created.(acpterm.CreateTerminalResponse).TerminalID
 		released := make(chan error, 1)
@@ -360,12 +347,11 @@ func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
 // The terminals of a process inside of another's terminal are listed with the outer first.
 func TestTerminalInATerminal(t *testing.T) {
 	m := newManager(t, &acpterm.Options{
-		Runner: runnerStub{status: acpterm.TerminalExitStatus{ExitCode: new(uint32(0))}},
+		Runner: runnerStub{},
 		Env:    []string{"A=1", "ACPTERM_TERMINAL=term_outer", "B=2"},
 	})
 	for range 2 { // the options' environment stays as it is
-		term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
-		require.NoError(t, err)
+		term := create(t, m, commandRequest("x"))
 		require.Contains(t, term.Command().Env, "ACPTERM_TERMINAL=term_outer:"+string(term.ID()))
 	}
 }
@@ -374,10 +360,9 @@ func TestTerminalInATerminal(t *testing.T) {
 func TestReleasedIDIsDeadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd{ended}})
+		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd(ended)})
 		h := acpterm.NewHandler(m, nil)
-		term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
-		require.NoError(t, err)
+		term := create(t, m, commandRequest("x"))
 		released := make(chan error, 1)
 		go func() { released <- m.Release(t.Context(), "s", term.ID()) }()
 		synctest.Wait()
@@ -387,7 +372,7 @@ func TestReleasedIDIsDeadAtOnce(t *testing.T) {
 			_, err := h.Dispatch(t.Context(), method, params)
 			require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, method)
 		}
-		_, err = m.Terminal("s", term.ID())
+		_, err := m.Terminal("s", term.ID())
 		require.ErrorIs(t, err, acpterm.ErrTerminalNotFound)
 		require.Empty(t, m.Terminals())
 		_, err = h.Dispatch(t.Context(), acpterm.MethodRelease, params)
@@ -398,43 +383,20 @@ func TestReleasedIDIsDeadAtOnce(t *testing.T) {
 	})
 }
 
-// slowToEnd is a Runner, and its process, which ends when the test says so.
-type slowToEnd struct{ ended chan struct{} }
-
-func (s slowToEnd) Look(context.Context, acpterm.Command) (string, error) { return "/bin/x", nil }
-
-func (s slowToEnd) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, error) { return s, nil }
-
-func (s slowToEnd) Wait() (acpterm.TerminalExitStatus, error) {
-	<-s.ended
-	return acpterm.TerminalExitStatus{Signal: new("SIGTERM")}, nil
+// vanished is a Runner whose process runs on after every signal: nothing is heard of it until the test calls hear.
+func vanished() (s runnerStub, hear func()) {
+	s.gone = make(chan struct{})
+	s.wait = func() (acpterm.TerminalExitStatus, error) {
+		<-s.gone
+		return acpterm.TerminalExitStatus{Signal: new("SIGKILL")}, nil
+	}
+	process := s
+	s.start = func(_ context.Context, l acpterm.Launch) (acpterm.Process, error) {
+		io.WriteString(l.Output, "hello")
+		return process, nil
+	}
+	return s, sync.OnceFunc(func() { close(s.gone) })
 }
-
-func (s slowToEnd) Signal(syscall.Signal) {}
-func (s slowToEnd) PID() int              { return 7 }
-func (s slowToEnd) Gone() <-chan struct{} { return s.ended }
-
-// vanished is a Runner, and its process, which runs on after every signal: nothing is heard of it until the test ends.
-type vanished struct {
-	heard chan struct{}
-	gone  chan struct{} // closed after heard
-}
-
-func (v vanished) Look(context.Context, acpterm.Command) (string, error) { return "/bin/x", nil }
-
-func (v vanished) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, error) {
-	io.WriteString(l.Output, "hello")
-	return v, nil
-}
-
-func (v vanished) Wait() (acpterm.TerminalExitStatus, error) {
-	<-v.heard
-	return acpterm.TerminalExitStatus{Signal: new("SIGKILL")}, nil
-}
-
-func (v vanished) Signal(syscall.Signal) {}
-func (v vanished) PID() int              { return 7 }
-func (v vanished) Gone() <-chan struct{} { return v.gone }
 
 // A process that is never heard of again is reported, and holds up nothing.
 func TestProcessIsNeverHeardOfAgain(t *testing.T) {
@@ -458,22 +420,18 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 		{"Shutdown", func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Shutdown(ended) }, force},
 		{"Close of a handler", func(m *acpterm.Manager, _ *acpterm.Terminal) error {
 			h := acpterm.NewHandler(m, nil)
-			_, err := h.Dispatch(ctx, acpterm.MethodCreate, json.RawMessage(`{"sessionId":"s","command":"x"}`))
+			_, err := h.Dispatch(ctx, acpterm.MethodCreate, createX)
 			require.NoError(t, err)
 			return h.Close()
 		}, grace + force},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				v := vanished{make(chan struct{}), make(chan struct{})}
-				hear := sync.OnceFunc(func() {
-					close(v.heard)
-					close(v.gone)
-				})
+				runner, hear := vanished()
 				defer hear()
 				var ends []*acpterm.EndEvent
 				var survivors []*acpterm.SurvivorsEvent
-				m := acpterm.NewManager(&acpterm.Options{Runner: v, Events: func(e acpterm.Event) {
+				m := acpterm.NewManager(&acpterm.Options{Runner: runner, Events: func(e acpterm.Event) {
 					switch e := e.(type) {
 					case *acpterm.EndEvent:
 						ends = append(ends, e)
@@ -481,7 +439,7 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 						survivors = append(survivors, e)
 					}
 				}})
-				term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
+				term, err := m.Create(ctx, commandRequest("x"))
 				require.NoError(t, err)
 				waited := make(chan error, 1)
 				go func() {
@@ -501,7 +459,7 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 				err = within(t, func() error { return <-waited })
 				require.IsType(t, (*acpterm.Error)(nil), err)
 				require.ErrorIs(t, err, acpterm.ErrInternal)
-				require.ErrorContains(t, err, "could not be seen")
+				require.ErrorContains(t, err, "was not seen")
 				_, again := term.Wait(ctx)
 				require.Equal(t, err, again)
 				<-term.Done()

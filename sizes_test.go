@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 5800
-	maxRootFiles     = 32
-	maxLibraryLines  = 12000 // the root and internal
+	maxRootLines     = 4600
+	maxRootFiles     = 26
+	maxLibraryLines  = 10750 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four
@@ -52,7 +52,7 @@ func TestSizes(t *testing.T) {
 		case dir == ".":
 			rootLines += lines
 			rootFiles++
-		case strings.HasPrefix(dir, "internal/"):
+		case strings.HasPrefix(dir, "internal/") && !strings.HasSuffix(dir, "test"):
 			internalLines += lines
 		}
 		checkFunctions(t, path)

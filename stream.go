@@ -120,8 +120,7 @@ func (s *Stream) WriteObject(v any) error { return s.lines.WriteObject(v) }
 func (s *Stream) Close() error { return s.lines.Close() }
 
 // JoinStdio makes one connection of an agent's standard output, which is read from, and its standard input, which is
-// written to: what exec.Cmd's StdoutPipe and StdinPipe return. On Linux, macOS and the BSDs a Stream over such pipes
-// answers short requests without a goroutine for each.
+// written to: what exec.Cmd's StdoutPipe and StdinPipe return.
 //
 // Closing it closes both, and what waits in a Read or Write of a pipe returns. It may be used as its two halves may.
 // A nil half is one that is at its end.

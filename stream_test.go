@@ -6,13 +6,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
-	"math/rand/v2"
 	"net"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -22,78 +18,6 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
-
-// peer is an agent that speaks bytes: the other end of a connection.
-type peer struct {
-	t      testing.TB
-	conn   *jsonrpc2.Conn
-	reader *bufio.Reader
-	writer io.WriteCloser
-	closer io.Closer
-}
-
-// connectPeer serves a manager to one. The connection ends with the test.
-func connectPeer(t testing.TB, m *acpterm.Manager, h *acpterm.HandlerOptions, options ...acpterm.StreamOption) *peer {
-	t.Helper()
-	fromAgent, toClient, err := os.Pipe()
-	require.NoError(t, err)
-	fromClient, toAgent, err := os.Pipe()
-	require.NoError(t, err)
-	handler, conn := connection(t.Context(), m, acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), options...), h)
-	p := &peer{t, conn, bufio.NewReaderSize(fromClient, 1<<20), toClient, fromClient}
-	t.Cleanup(func() {
-		p.close()
-		<-conn.DisconnectNotify()
-		require.NoError(t, handler.Close())
-	})
-	return p
-}
-
-func (p *peer) close() {
-	p.writer.Close()
-	p.closer.Close()
-}
-
-// write writes a line.
-func (p *peer) write(line string) {
-	p.t.Helper()
-	_, err := io.WriteString(p.writer, line+"\n")
-	require.NoError(p.t, err)
-}
-
-// response is one as it came.
-type response struct {
-	ID     json.RawMessage `json:"id"`
-	Result json.RawMessage `json:"result"`
-	Error  *jsonrpc2.Error `json:"error"`
-}
-
-// read returns the next line.
-func (p *peer) read() (r response) {
-	p.t.Helper()
-	line, err := p.reader.ReadBytes('\n')
-	require.NoError(p.t, err)
-	require.NoError(p.t, json.Unmarshal(line, &r), "%s", line)
-	return r
-}
-
-// request is a line that asks for something.
-func request(id, method string, params any) string {
-	encoded, err := json.Marshal(params)
-	if err != nil {
-		panic(err)
-	}
-	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, encoded)
-}
-
-// works checks that the connection does.
-func (p *peer) works() {
-	p.t.Helper()
-	p.write(request(`"still"`, acpterm.MethodOutput, of("none")))
-	r := p.read()
-	require.Equal(p.t, `"still"`, string(r.ID))
-	require.EqualValues(p.t, -32002, r.Error.Code)
-}
 
 // quietly keeps what is skipped out of the log.
 func quietly() acpterm.StreamOption { return acpterm.WithSkippedLines(func(acpterm.SkippedLine) {}) }
@@ -190,9 +114,7 @@ func TestAnUnreadableResponseFailsItsCall(t *testing.T) {
 }
 
 func TestSkippedLinesAreLogged(t *testing.T) {
-	var log bytes.Buffer
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	log := captureLog(t)
 	p := connectPeer(t, newManager(t, nil), nil)
 	p.write("token=secret")
 	require.EqualValues(t, -32700, p.read().Error.Code)
@@ -204,9 +126,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 
 // A panic in the hook is logged, and the line answered and skipped all the same.
 func TestSkippedLinesHookThatPanics(t *testing.T) {
-	var log bytes.Buffer
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	log := captureLog(t)
 	hook := func(acpterm.SkippedLine) { panic("a mistake of the host's") }
 	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithSkippedLines(hook))
 	for range 2 {
@@ -291,8 +211,8 @@ func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 	require.EqualValues(t, -32002, p.read().Error.Code, "as long as may be")
 }
 
-// An agent that writes for long before it reads anything gets an answer to each line all the same, and what is owed to
-// it meanwhile needs no room.
+// An agent that writes for long before it reads anything gets an answer to each line all the same. Answers that it has
+// not read need no room.
 func TestGarbageGrowsNothing(t *testing.T) {
 	const lines = 50_000
 	p := connectPeer(t, newManager(t, nil), nil, quietly())
@@ -334,8 +254,7 @@ func TestStreamWritesWholeLines(t *testing.T) {
 	p := connectPeer(t, m, nil, quietly())
 	short, long := create(t, m, childRequest("print", "x")), create(t, m, childRequest("flood", "100000", "1000"))
 	for _, term := range []*acpterm.Terminal{short, long} {
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		awaitExit(t, term)
 	}
 	const rounds = 30
 	go func() {
@@ -457,198 +376,5 @@ type failingLogger struct{ t *testing.T }
 func (l failingLogger) Printf(format string, v ...any) {
 	if text := fmt.Sprintf(format, v...); !strings.Contains(text, "no corresponding request") {
 		l.t.Error(text)
-	}
-}
-
-// An id comes back as it came through another stream, too, where jsonrpc2 can do that, and polls are answered.
-func TestAnotherStreamWorksAsWell(t *testing.T) {
-	a, b := net.Pipe()
-	m := newManager(t, nil)
-	term := create(t, m, childRequest("print", "<é\x1b>"))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	h := acpterm.NewHandler(m, nil)
-	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a), h)
-	agentEnd := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(b), noHandler{})
-	for range 3 {
-		var out acpterm.TerminalOutputResponse
-		require.NoError(t, agentEnd.Call(t.Context(), acpterm.MethodOutput, of(term.ID()), &out))
-		require.Equal(t, term.Output(), out)
-	}
-	agentEnd.Close()
-	<-conn.DisconnectNotify()
-	require.NoError(t, h.Close())
-}
-
-// Without Connect or HandlerOptions.Stream, jsonrpc2 has every request as it came and sends every reply; with the
-// option, its hooks see no reply to terminal/*. Nothing else is sent to or through it.
-func TestWhatHooksOfJSONRPC2See(t *testing.T) {
-	m := newManager(t, nil)
-	term := create(t, m, childRequest("exit", "0"))
-	for name, withStream := range map[string]bool{"without the option": false, "with it": true} {
-		t.Run(name, func(t *testing.T) {
-			var mu sync.Mutex
-			var sent []string
-			onSend := jsonrpc2.OnSend(func(req *jsonrpc2.Request, res *jsonrpc2.Response) {
-				mu.Lock()
-				defer mu.Unlock()
-				if req != nil {
-					sent = append(sent, req.Method)
-				} else {
-					sent = append(sent, "reply to "+res.ID.String())
-				}
-			})
-			var extra []jsonrpc2.RequestField
-			onRecv := jsonrpc2.OnRecv(func(req *jsonrpc2.Request, _ *jsonrpc2.Response) {
-				extra = append(extra, req.ExtraFields...)
-			})
-			ours, theirs := pipePair(t)
-			stream, options := acpterm.NewStream(ours), new(acpterm.HandlerOptions)
-			if withStream {
-				options.Stream = stream
-			}
-			h := acpterm.NewHandler(m, options)
-			conn := jsonrpc2.NewConn(t.Context(), stream, h, onSend, onRecv)
-			agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
-			var want []string
-			for i, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodOutput} {
-				require.NoError(t, agent.Call(t.Context(), method, of(term.ID()), nil))
-				if !withStream {
-					want = append(want, fmt.Sprintf("reply to %d", i))
-				}
-			}
-			agent.Close()
-			<-conn.DisconnectNotify()
-			require.NoError(t, h.Close())
-			mu.Lock()
-			defer mu.Unlock()
-			require.Equal(t, want, sent)
-			require.Empty(t, extra)
-		})
-	}
-}
-
-// The end of a connection's context ends it and what came through it; policies see the context's values.
-func TestConnectHasItsContext(t *testing.T) {
-	type key struct{}
-	seen := make(chan any, 1)
-	policy := acpterm.PolicyFunc(func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
-		seen <- ctx.Value(key{})
-		return acpterm.Decision{Verdict: acpterm.Allow}
-	})
-	m := newManager(t, &acpterm.Options{Policy: policy})
-	ours, theirs := pipePair(t)
-	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-	h := acpterm.NewHandler(m, nil)
-	conn := h.Connect(ctx, acpterm.NewStream(ours))
-	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
-	defer agent.Close()
-	var created acpterm.CreateTerminalResponse
-	require.NoError(t, agent.Call(t.Context(), acpterm.MethodCreate, childRequest("sleep"), &created))
-	require.Equal(t, "value", <-seen)
-	term, err := m.Terminal("s", created.TerminalID)
-	require.NoError(t, err)
-	cancel()
-	<-conn.DisconnectNotify()
-	<-term.Done()
-	require.NoError(t, h.Close())
-	require.Empty(t, m.Terminals())
-}
-
-// Nobody could be told what came of them.
-func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
-	m := newManager(t, nil)
-	p := connectPeer(t, m, nil, quietly())
-	params, err := json.Marshal(childRequest("sleep"))
-	require.NoError(t, err)
-	p.write(`{"jsonrpc":"2.0","method":"terminal/create","params":` + string(params) + `}`)
-	p.write(`{"jsonrpc":"2.0","method":"terminal/output"}`)
-	p.works()
-	require.Zero(t, p.reader.Buffered())
-	require.Empty(t, m.Terminals())
-}
-
-// Requests for terminals and all others may come in any order and in pieces; each is answered, and Next has its own in
-// order.
-func TestRequestsOfAllKindsInPieces(t *testing.T) {
-	var others []string
-	next := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-		others = append(others, req.ID.Str)
-		return "other", nil
-	})
-	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{Next: next}, quietly())
-	const lines = 120
-	long := strings.Repeat("long ", 20<<10)
-	kinds := []func(id string) string{
-		func(id string) string { return request(id, acpterm.MethodOutput, of("none")) },
-		func(id string) string { return request(id, acpterm.MethodOutput, of("none")) },
-		func(id string) string { return request(id, "other", nil) },
-		func(id string) string { return request(id, acpterm.MethodWaitForExit, of("none")) },
-		func(id string) string {
-			return request(id, acpterm.MethodOutput, of(acpterm.TerminalID(long[:60<<10])))
-		},
-		func(id string) string { return request(id, "other", long) },
-	}
-	answers := make(chan response, lines)
-	go func() {
-		defer close(answers)
-		for decoder := json.NewDecoder(p.reader); ; {
-			var r response
-			if decoder.Decode(&r) != nil {
-				return
-			}
-			answers <- r
-		}
-	}()
-	random := rand.New(rand.NewPCG(1, 2))
-	waiting := make(map[string]bool)
-	var wantOthers []string
-	for n := range lines {
-		kind, id := random.IntN(len(kinds)), fmt.Sprintf("%q", fmt.Sprint(n))
-		waiting[id] = kind == 2 || kind == 5
-		if waiting[id] {
-			wantOthers = append(wantOthers, fmt.Sprint(n))
-		}
-		for line := kinds[kind](id) + "\n"; len(line) > 0; {
-			piece := min(len(line), 1+random.IntN(40<<10))
-			_, err := io.WriteString(p.writer, line[:piece])
-			require.NoError(t, err)
-			line = line[piece:]
-		}
-		for n == lines-1 && len(waiting) > 0 || len(waiting) > random.IntN(6) { // all, after the last line
-			r := <-answers
-			other, ok := waiting[string(r.ID)]
-			require.True(t, ok, "%s", r.ID)
-			delete(waiting, string(r.ID))
-			if other {
-				require.Equal(t, `"other"`, string(r.Result))
-			} else {
-				require.EqualValues(t, -32002, r.Error.Code)
-			}
-		}
-	}
-	p.close()
-	<-p.conn.DisconnectNotify()
-	for range answers {
-		t.Error("an answer to no request")
-	}
-	require.Equal(t, wantOthers, others)
-}
-
-// A connection goes on when its manager is closed.
-func TestAConnectionOutlivesItsManager(t *testing.T) {
-	next := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
-		return "other", nil
-	})
-	m := newManager(t, nil)
-	p := connectPeer(t, m, &acpterm.HandlerOptions{Next: next})
-	p.works()
-	require.NoError(t, m.Close())
-	for range 3 {
-		p.write(request("1", acpterm.MethodCreate, childRequest("cat")))
-		require.EqualValues(t, -32800, p.read().Error.Code)
-		p.works()
-		p.write(request("2", "other", nil))
-		require.Equal(t, `"other"`, string(p.read().Result))
 	}
 }

@@ -5,15 +5,11 @@ package acpterm_test
 // test binary with the set-user-id bit, become root for good.
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -64,9 +60,7 @@ func survivorHost(args []string) {
 		},
 	})
 	ctx := context.Background()
-	term, err := m.Create(ctx, acpterm.CreateTerminalRequest{
-		SessionID: "s", Command: args[0], Args: []string{childMark, "untouchable"},
-	})
+	term, err := m.Create(ctx, commandRequest(args[0], childMark, "untouchable"))
 	if err != nil {
 		panic(err)
 	}
@@ -86,38 +80,10 @@ func survivorHost(args []string) {
 }
 
 func TestSurvivorsAreReported(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can make a process that others cannot end")
-	}
-	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o755))
-	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
-	copyProgram := func(name string, mode os.FileMode) string {
-		path := filepath.Join(dir, name)
-		from, err := os.Open(executable())
-		require.NoError(t, err)
-		defer from.Close()
-		to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
-		require.NoError(t, err)
-		_, err = io.Copy(to, from)
-		require.NoError(t, err)
-		require.NoError(t, to.Close())
-		require.NoError(t, os.Chmod(path, mode))
-		return path
-	}
-	root := copyProgram("root", 0o755|os.ModeSetuid)
-	host := exec.Command(copyProgram("host", 0o755), childMark, "survivor-host", root)
-	host.Dir = dir
-	host.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-	host.Stderr = os.Stderr
-	stdout, err := host.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, host.Start())
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	require.NoError(t, err)
+	root := copyProgram(t, 0o755|os.ModeSetuid)
+	said := runHost(t, "survivor-host", root)
 	var result withstood
-	require.NoError(t, json.Unmarshal(line, &result), "%s", line)
-	require.NoError(t, host.Wait())
+	require.NoError(t, json.Unmarshal([]byte(said), &result), "%s", said)
 
 	require.Len(t, result.Kill, 1)
 	pid := result.Kill[0]

@@ -7,12 +7,11 @@ package acpterm
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"sync"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/journal"
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -72,9 +71,6 @@ var stateNames = [...]string{"starting", "running", "finished", "killed", "timed
 // String is the state for people: "running", "timed out", or of an unknown state "State(9)".
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// followSize is how many bytes of output one Chunk has at the most.
-const followSize = 64 << 10
-
 // Terminal is one command, running or ended, with its output. A Manager makes it. It can
 // still be read after its release.
 //
@@ -89,9 +85,8 @@ type Terminal struct {
 	timeout    time.Duration // 0: none
 	limits     Limits
 
-	ring      *ringBuffer
+	ring      *output.Buffer
 	cgroup    string           // Options.Cgroup
-	journal   journal.Dir      // Options.Journal
 	processes *proc.Supervisor // the manager's
 	lost      func()           // the manager's: another part of the program reaped the command's process
 	events    *events          // the manager's
@@ -101,8 +96,9 @@ type Terminal struct {
 
 	// Written before started, and read after.
 	command Command
-	tree    tree   // nil when starting failed
-	source  source // likewise
+	tree    tree    // nil when starting failed
+	source  source  // likewise
+	journal Journal // has a record of the command; nil: none has
 
 	mu        sync.Mutex
 	state     State
@@ -120,17 +116,6 @@ type Terminal struct {
 	retireOnce sync.Once
 	retired    latch.Latch // a release has ended everything
 	retireErr  error       // once retired
-}
-
-// Chunk is a piece of output that a follower gets.
-type Chunk struct {
-	// Offset and End are where the piece begins and ends, in bytes as the command wrote them. Going on from
-	// End gets what comes next.
-	Offset, End int64
-	// Text is the piece as valid UTF-8 in whole characters; a byte that is part of none is U+FFFD.
-	Text string
-	// Missed is how many bytes before Offset were gone when the follower came for them.
-	Missed int64
 }
 
 // ID is the terminal's id.
@@ -152,9 +137,6 @@ func (t *Terminal) Command() Command {
 
 // OutputByteLimit is how many bytes of output are kept for Output.
 func (t *Terminal) OutputByteLimit() uint64 { return uint64(t.limit) }
-
-// OutputTotal is how many bytes the command has written so far, kept or not.
-func (t *Terminal) OutputTotal() int64 { return t.ring.total() }
 
 // Limits are what the system enforces on the command. There are none while the terminal is starting, and none are known
 // of a Runner's command.
@@ -194,15 +176,6 @@ func (t *Terminal) EndedBy() EndedBy {
 // Done returns a channel that is closed when the command has ended and all it wrote can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// Output is the output so far and, once the command has ended, how it ended; then all that the command
-// itself wrote is in. It is what terminal/output answers.
-func (t *Terminal) Output() TerminalOutputResponse {
-	var out TerminalOutputResponse
-	out.ExitStatus = t.exitStatusIfEnded() // first: the output is whole then
-	out.Output, out.Truncated = t.ring.last(t.limit)
-	return out
-}
-
 // exitStatusIfEnded is how the command ended; nil while it runs, or when its end could not be seen.
 func (t *Terminal) exitStatusIfEnded() *TerminalExitStatus {
 	t.mu.Lock()
@@ -212,38 +185,6 @@ func (t *Terminal) exitStatusIfEnded() *TerminalExitStatus {
 	}
 	status := t.status
 	return &status
-}
-
-// Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is
-// where to go on. It ends when there can be no more output: the last process that holds the output has closed it, which
-// may be long after the command's end, or the terminal is released. To stop sooner, end ctx or leave the loop.
-//
-// A follower never slows the command. A Chunk says how many bytes a slow follower missed; the last one may say that
-// without text.
-func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
-	return func(yield func(Chunk) bool) {
-		defer t.ring.follow()()
-		at := max(offset, 0)
-		for ctx.Err() == nil {
-			g := t.ring.read(at, followSize)
-			if g.end > at {
-				if !yield(Chunk{Offset: g.begin, End: g.end, Text: g.text, Missed: g.begin - at}) {
-					return
-				}
-				at = g.end
-				continue
-			}
-			if g.over {
-				return
-			}
-			if changed := t.ring.changed(g); changed != nil {
-				select {
-				case <-changed:
-				case <-ctx.Done():
-				}
-			}
-		}
-	}
 }
 
 // Wait returns how the command ended, once it has, even if processes that it started still run. Every byte that the

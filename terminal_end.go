@@ -186,13 +186,15 @@ func (t *Terminal) endTree(e *ending) error {
 	if t.tree == nil {
 		return nil // it never ran
 	}
-	if survivors := t.escalate(e); len(survivors) > 0 {
-		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
+	if !t.tree.Gone() {
+		if survivors := t.escalate(e); len(survivors) > 0 {
+			return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
+		}
 	}
 	<-t.ended.Done() // the command is gone, so this is near
 	drained := make(chan struct{})
 	t.source.Drain(func() { // what the rest of the tree wrote before it was gone
-		t.ring.commandEnded()
+		t.ring.CommandEnded()
 		close(drained)
 	})
 	<-drained
@@ -237,14 +239,12 @@ func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (left []in
 // expire ends the tree when the timeout is over, unless the command has ended or is being ended.
 func (t *Terminal) expire() {
 	t.mu.Lock()
-	if t.state != StateRunning || t.ending != nil {
-		t.mu.Unlock()
-		return
+	defer t.mu.Unlock()
+	if t.state == StateRunning && t.ending == nil {
+		e := &ending{by: EndedByTimeout}
+		t.ending = e
+		t.busy.Go(func() { t.runEnding(e) })
 	}
-	e := &ending{by: EndedByTimeout}
-	t.ending = e
-	t.mu.Unlock()
-	t.busy.Go(func() { t.runEnding(e) })
 }
 
 // exited ends the terminal when its output is whole. The command has exited, or that will not be seen.
@@ -260,7 +260,7 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 
 // finish makes the terminal one whose command has ended. It waits for nothing.
 func (t *Terminal) finish(e proc.Exit, err error) {
-	t.ring.commandEnded()
+	t.ring.CommandEnded()
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
 	ending, reported := t.ending, false
@@ -305,7 +305,7 @@ func statusOf(e proc.Exit) TerminalExitStatus {
 
 // report emits the command's EndEvent.
 func (t *Terminal) report(survivors []int) {
-	if !t.events.heard() {
+	if !t.events.Observed() {
 		return
 	}
 	event := &EndEvent{
@@ -313,7 +313,7 @@ func (t *Terminal) report(survivors []int) {
 		CPUTime: t.exit.CPUTime, PeakMemory: t.exit.PeakMemory,
 	}
 	_, event.Started, event.Ended = t.Times()
-	event.Bytes = t.ring.total()
+	event.Bytes = t.ring.Total()
 	event.Dropped = max(0, event.Bytes-t.limit)
 	t.events.emit(event)
 }

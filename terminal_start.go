@@ -22,6 +22,8 @@ import (
 type tree interface {
 	// OnExit has f called once, when the command has exited, or with an error when that will not be seen.
 	OnExit(f func(proc.Exit, error))
+	// Gone reports whether it is certain that nothing of it runs. The goroutine that calls End calls it.
+	Gone() bool
 	// End sends a signal to the whole tree, at least once, and returns when nothing of it runs, or when ctx ends, then
 	// with the processes that do. One goroutine at a time calls it.
 	End(ctx context.Context, sig syscall.Signal) (left []int)
@@ -51,7 +53,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 	if o.Runner != nil {
 		err = t.startElsewhere(ctx, o)
 	} else {
-		err = t.startHere(ctx, allowed, o.Wrap, same)
+		err = t.startHere(ctx, allowed, o, same)
 	}
 	if err != nil {
 		err = inOperation("create", t.session, err)
@@ -65,7 +67,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 	}
 	started := t.startedAt
 	t.mu.Unlock()
-	if t.events.heard() {
+	if t.events.Observed() {
 		t.events.emit(&StartEvent{Subject: t.subject(), Time: started, Terminal: t})
 	}
 	t.busy.Add(1)
@@ -74,10 +76,10 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 }
 
 // startHere has this system run the command.
-func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapper, same func() error) (err error) {
+func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options, same func() error) (err error) {
 	wrapped := Wrapped{Command: t.command}
-	if wrap != nil {
-		panicked := callHook("Wrap", func() { wrapped, err = wrap.Wrap(ctx, allowed.proposal) })
+	if o.Wrap != nil {
+		panicked := callHook("Wrap", func() { wrapped, err = o.Wrap.Wrap(ctx, allowed.proposal) })
 		defer func() {
 			for _, file := range wrapped.Files {
 				file.Close()
@@ -87,9 +89,9 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 			return runnerError(ctx, t.command, "the Wrapper failed", err)
 		}
 		wrapped.Command = wrapped.Command.withArgs()
-		wrapped.Command.Env = markEnv(wrapped.Command.Env, t.id)
+		wrapped.Command.Env = markEnv(lookup.Once(wrapped.Command.Env), t.id)
 	}
-	if err := t.record(); err != nil {
+	if err := t.record(o.Journal); err != nil {
 		return err
 	}
 	if err := same(); err != nil { // last, since what comes before may take a while
@@ -115,7 +117,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, wrap Wrapp
 		if ctx.Err() != nil {
 			return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 		}
-		return t.notStarted(command, err, wrap != nil)
+		return t.notStarted(command, err, o.Wrap != nil)
 	}
 	t.tree, t.source = tree, capture.Start(tree.Output(), t.ring, t.busy)
 	return nil
@@ -186,8 +188,8 @@ func startError(c Command, err error) error {
 	return failed
 }
 
-// failedToExecute reports whether an error is of the start of the program itself: from os/exec, or of
-// syscall.StartProcess.
+// failedToExecute reports whether an error is of the start of the program itself: of syscall.ForkExec, in the form that
+// os/exec gives it, or of syscall.StartProcess.
 func failedToExecute(err error) bool {
 	if _, ok := err.(syscall.Errno); ok {
 		return true

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -22,11 +22,44 @@ import (
 )
 
 // create starts a child and fails the test if it does not start.
-func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, options ...acpterm.TerminalOption) *acpterm.Terminal {
+func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...acpterm.TerminalOption) *acpterm.Terminal {
 	t.Helper()
 	term, err := m.Create(t.Context(), req, options...)
 	require.NoError(t, err)
 	return term
+}
+
+// createReady starts a child that says "ready", and waits for that.
+func createReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...acpterm.TerminalOption) *acpterm.Terminal {
+	t.Helper()
+	term := create(t, m, req, options...)
+	awaitOutput(t, term, "ready")
+	return term
+}
+
+// finish runs a child to its end.
+func finish(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...acpterm.TerminalOption) *acpterm.Terminal {
+	t.Helper()
+	term := create(t, m, req, options...)
+	awaitExit(t, term)
+	return term
+}
+
+// run runs a child to its end and returns its output.
+func run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
+	t.Helper()
+	return finish(t, m, req).Output()
+}
+
+// awaitExit waits for a command's end.
+func awaitExit(t testing.TB, term *acpterm.Terminal) acpterm.TerminalExitStatus {
+	t.Helper()
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	return status
 }
 
 // killedBy is the signal in the status of a command that was killed and did nothing about it.
@@ -35,15 +68,6 @@ func killedBy() string {
 		return "SIGTERM"
 	}
 	return "SIGKILL" // at once
-}
-
-// run starts a child, waits for its end and returns its output.
-func run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
-	t.Helper()
-	term := create(t, m, req)
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	return term.Output()
 }
 
 // awaitOutput follows a terminal until its output has the text.
@@ -61,7 +85,11 @@ func awaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
 
 func TestExitStatus(t *testing.T) {
 	m := newManager(t, nil)
-	for _, code := range []uint32{0, 1, 3, 127, 255} {
+	codes := []uint32{0, 1, 3, 127, 255}
+	if runtime.GOOS == "windows" {
+		codes = append(codes, 256, 0x7FFFFFFF, 0x80000000, 0xC0000005, 0xC000013A, 0xE0000009, 4294967295)
+	}
+	for _, code := range codes {
 		out := run(t, m, childRequest("exit", fmt.Sprint(code)))
 		require.Equal(t, &acpterm.TerminalExitStatus{ExitCode: new(code), Meta: endedBy(acpterm.EndedByItself)}, out.ExitStatus)
 		require.Equal(t, code == 0, out.ExitStatus.Success())
@@ -82,14 +110,13 @@ func TestStatesAndTimes(t *testing.T) {
 
 	awaitOutput(t, term, "ready")
 	require.Nil(t, term.Output().ExitStatus)
+	require.Empty(t, term.EndedBy())
 	require.NoError(t, term.Kill(t.Context()))
 	require.Equal(t, acpterm.StateKilled, term.State())
 	_, _, ended = term.Times()
 	require.False(t, ended.Before(started))
 
-	finished := create(t, m, childRequest("exit", "0"))
-	_, err := finished.Wait(t.Context())
-	require.NoError(t, err)
+	finished := finish(t, m, childRequest("exit", "0"))
 	require.Equal(t, acpterm.StateFinished, finished.State())
 	require.NoError(t, finished.Kill(t.Context()), "to kill what has ended is no error")
 	require.Equal(t, acpterm.StateFinished, finished.State())
@@ -123,25 +150,75 @@ func TestRequestAndCommandAreCopies(t *testing.T) {
 	command.Args[1], command.Env[0] = "changed", "CHANGED=1"
 	require.Equal(t, args, term.Command().Args)
 	require.Equal(t, env, term.Command().Env)
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	awaitExit(t, term)
 }
 
-func TestTwentyWaiters(t *testing.T) {
+// A command that is asked to end ends in its own way; the exit code that it chooses is what is reported, or the signal.
+func TestKillIsGracefulFirst(t *testing.T) {
+	needsAsking(t)
 	m := newManager(t, nil)
-	term := create(t, m, childRequest("polite"))
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			status, err := term.Wait(context.Background())
-			if err != nil || status.Success() {
-				t.Errorf("wait: %v, %v", status, err)
-			}
-		})
-	}
-	awaitOutput(t, term, "ready")
+	term := createReady(t, m, childRequest("polite"))
 	require.NoError(t, term.Kill(t.Context()))
-	wg.Wait()
+	out := term.Output()
+	require.Equal(t, "ready\nbye\n", out.Output)
+	require.Equal(t, uint32(7), *out.ExitStatus.ExitCode)
+	for asked, name := range map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"} {
+		step := acpterm.EscalationStep{Signal: asked, Wait: time.Hour}
+		term := createReady(t, m, childRequest("sleep"), acpterm.WithEscalation(step))
+		require.NoError(t, term.Kill(t.Context()))
+		want := &acpterm.TerminalExitStatus{Signal: &name, Meta: endedBy(acpterm.EndedByKill)}
+		require.Equal(t, want, term.Output().ExitStatus)
+	}
+}
+
+func TestKillForcesAfterTheGracePeriod(t *testing.T) {
+	needsAsking(t)
+	m := newManager(t, nil)
+	term := createReady(t, m, childRequest("stubborn"),
+		acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: 50 * time.Millisecond}))
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
+}
+
+// The grace is an hour: only the second Kill can end this.
+func TestSecondKillForces(t *testing.T) {
+	needsAsking(t)
+	m := newManager(t, nil)
+	term := createReady(t, m, childRequest("stubborn"),
+		acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: time.Hour}))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	err := term.Kill(ctx)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, acpterm.StateRunning, term.State())
+
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
+}
+
+// Law 2: a wait ends when the command does, whatever holds the pipe, and its output is whole by then. The
+// holder sleeps for minutes; a wait that waited for it would not come back before.
+func TestWaitEndsWithTheCommand(t *testing.T) {
+	m := newManager(t, nil)
+	size := 60_000 // more than one read, and it fits into the pipe
+	if runtime.GOOS == "windows" {
+		size = 30_000 // a command line has room for no more
+	}
+	tail := strings.Repeat("x", size)
+	for range 20 {
+		out := run(t, m, childRequest("holder", tail))
+		require.True(t, strings.HasSuffix(out.Output, "\n"+tail), "%d bytes", len(out.Output))
+		require.NotNil(t, out.ExitStatus)
+	}
+}
+
+func TestCommandSeesEndOfInputAndNoTerminal(t *testing.T) {
+	m := newManager(t, nil)
+	require.Equal(t, `"" <nil> eof`, run(t, m, childRequest("stdin")).Output)
+	if runtime.GOOS != "windows" {
+		require.Equal(t, "true", run(t, m, childRequest("tty")).Output)
+	}
 }
 
 func TestWaitIsBoundedByItsContextOnly(t *testing.T) {
@@ -155,22 +232,6 @@ func TestWaitIsBoundedByItsContextOnly(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, acpterm.StateRunning, term.State())
 	awaitOutput(t, term, "ready") // nor its output
-}
-
-func TestTimeout(t *testing.T) {
-	m := newManager(t, &acpterm.Options{Timeout: time.Hour})
-	term := create(t, m, childRequest("sleep"), acpterm.WithTimeout(time.Millisecond))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, acpterm.StateTimedOut, term.State())
-	require.Equal(t, acpterm.EndedByTimeout, term.EndedBy())
-
-	quick := create(t, m, childRequest("exit", "0"))
-	require.Empty(t, create(t, m, childRequest("sleep")).EndedBy())
-	_, err = quick.Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, acpterm.StateFinished, quick.State())
-	require.Equal(t, acpterm.EndedByItself, quick.EndedBy())
 }
 
 // Of all that could set it, what is nearest to the command sets its timeout.
@@ -206,8 +267,7 @@ func TestWhichTimeoutApplies(t *testing.T) {
 			}
 			term := create(t, m, childRequest("sleep"), options...)
 			if c.expires {
-				_, err := term.Wait(t.Context())
-				require.NoError(t, err)
+				awaitExit(t, term)
 				require.Equal(t, acpterm.StateTimedOut, term.State())
 				return
 			}
@@ -224,8 +284,7 @@ func TestTimeoutAgainstANaturalExit(t *testing.T) {
 	for i := range 100 {
 		timeout := time.Duration(1+i%20) * 500 * time.Microsecond
 		term := create(t, m, childRequest("exit", "0"), acpterm.WithTimeout(timeout))
-		status, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		status := awaitExit(t, term)
 		state := term.State()
 		switch state {
 		case acpterm.StateTimedOut:
@@ -288,11 +347,6 @@ func TestDefaultLimitAndCeiling(t *testing.T) {
 	}
 }
 
-func TestDefaultLimitIsOneMebibyte(t *testing.T) {
-	m := newManager(t, nil)
-	require.Equal(t, uint64(1<<20), create(t, m, childRequest("exit", "0")).OutputByteLimit())
-}
-
 // A character that comes in two writes is never seen in half, and one that is never finished shows in the end.
 func TestCharacterSplitByAPause(t *testing.T) {
 	m := newManager(t, nil)
@@ -330,8 +384,7 @@ func TestThirtyTerminalsDoNotMix(t *testing.T) {
 		terms[i] = create(t, m, childRequest("print", strings.Repeat(fmt.Sprintf("<%d>", i), 1000)))
 	}
 	for i, term := range terms {
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		awaitExit(t, term)
 		require.Equal(t, strings.Repeat(fmt.Sprintf("<%d>", i), 1000), term.Output().Output)
 	}
 }
@@ -339,15 +392,12 @@ func TestThirtyTerminalsDoNotMix(t *testing.T) {
 // Live: the reader gets the first piece while the command waits for it to be read.
 func TestFollowIsLive(t *testing.T) {
 	m := newManager(t, nil)
-	dir := t.TempDir()
-	files := []string{filepath.Join(dir, "1"), filepath.Join(dir, "2"), filepath.Join(dir, "3")}
-	term := create(t, m, childRequest("steps", files...))
+	file := filepath.Join(t.TempDir(), "go")
+	term := create(t, m, childRequest("pieces", file, `"1"`, `"2"`, `"3"`, `"4"`))
 	var got []acpterm.Chunk
 	for chunk := range term.Follow(t.Context(), 0) {
+		require.NoError(t, os.WriteFile(fmt.Sprint(file, ".", len(got)), nil, 0o600))
 		got = append(got, chunk)
-		if len(got) <= len(files) {
-			require.NoError(t, os.WriteFile(files[len(got)-1], nil, 0o600))
-		}
 	}
 	require.Equal(t, []acpterm.Chunk{
 		{Offset: 0, End: 1, Text: "1"}, {Offset: 1, End: 2, Text: "2"},
@@ -360,9 +410,7 @@ func TestFollowTellsWhatWasMissed(t *testing.T) {
 	m := newManager(t, &acpterm.Options{FollowBytes: 1000})
 	req := childRequest("flood", "1000000", "1000")
 	req.OutputByteLimit = new(uint64(10))
-	term := create(t, m, req)
-	_, err := term.Wait(t.Context()) // nobody has read anything until here
-	require.NoError(t, err)
+	term := finish(t, m, req) // nothing was read before
 	var text, missed, at int64
 	for chunk := range term.Follow(t.Context(), 0) {
 		require.Equal(t, at+chunk.Missed, chunk.Offset)
@@ -391,8 +439,7 @@ func TestFollowEndsWithItsContextAndItsLoop(t *testing.T) {
 // Law 5, on the Go API.
 func TestReleaseLeavesTheHolderReading(t *testing.T) {
 	m := newManager(t, nil)
-	term := create(t, m, childRequest("sleep"))
-	awaitOutput(t, term, "ready")
+	term := createReady(t, m, childRequest("sleep"))
 	waited := make(chan error, 1)
 	go func() { _, err := term.Wait(context.Background()); waited <- err }()
 
@@ -404,8 +451,7 @@ func TestReleaseLeavesTheHolderReading(t *testing.T) {
 
 	require.Equal(t, "ready\n", term.Output().Output)
 	require.Equal(t, killedBy(), *term.Output().ExitStatus.Signal)
-	status, err := term.Wait(t.Context())
-	require.NoError(t, err)
+	status := awaitExit(t, term)
 	require.Equal(t, "signal "+killedBy(), status.String())
 	require.Equal(t, acpterm.StateKilled, term.State())
 	for chunk := range term.Follow(t.Context(), 0) { // and this ends
@@ -416,19 +462,4 @@ func TestReleaseLeavesTheHolderReading(t *testing.T) {
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()), "a second time")
 	require.ErrorIs(t, m.Release(t.Context(), "other", term.ID()), acpterm.ErrTerminalNotFound)
 	require.ErrorIs(t, m.Release(t.Context(), "s", "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"), acpterm.ErrTerminalNotFound)
-}
-
-// With an ended context Wait still returns how a command ended that has.
-func TestWaitPrefersTheStatusToAnEndedContext(t *testing.T) {
-	m := newManager(t, nil)
-	term := create(t, m, childRequest("exit", "3"))
-	_, err := term.Wait(t.Context())
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for range 1000 {
-		status, err := term.Wait(ctx)
-		require.NoError(t, err)
-		require.Equal(t, uint32(3), *status.ExitCode)
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,31 +23,29 @@ var nasty = []string{
 // inTime are the children whose trees are found only if somebody looks in time.
 var inTime map[string]bool
 
-// startTime is when a process started, in clock ticks after the machine; empty if it is not there, or a zombie.
-func startTime(pid int) string {
+// statOf are the fields of a process's stat in /proc from its state on; empty ones if it is not there.
+func statOf(pid int) []string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return ""
+		return make([]string, 20)
 	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+}
+
+// startTime is when a process started, in clock ticks after the machine; empty if it is not there, or a zombie.
+func startTime(pid int) string {
+	fields := statOf(pid)
 	if fields[0] == "Z" || fields[0] == "X" {
 		return ""
 	}
 	return fields[19]
 }
 
-// stateOf is what /proc says of a process; empty if it is not there.
-func stateOf(pid int) string {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return ""
-	}
-	return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))[0]
-}
+func stateOf(pid int) string { return statOf(pid)[0] }
 
 // What has neither environment nor output nor parent nor session left is a stranger, but for a cgroup.
 func TestOnlyACgroupFindsTheVanished(t *testing.T) {
-	parent := cgroupDir(t)
+	parent := linuxtest.CgroupDir(t)
 	m := newManager(t, &acpterm.Options{Escalation: quickly, Cgroup: parent})
 	for _, child := range append([]string{"vanished"}, nasty...) {
 		term := create(t, m, childRequest(child))
@@ -81,20 +80,27 @@ func TestACgroupThatCannotBeHadIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// cgroupDir makes a cgroup v2 directory, which takes the right to do so.
-func cgroupDir(t testing.TB) string {
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	require.NoError(t, err)
-	for line := range strings.Lines(string(mounts)) {
-		if fields := strings.Fields(line); fields[2] == "cgroup2" {
-			dir, err := os.MkdirTemp(fields[1], "acpterm-test-")
-			if err != nil {
-				t.Skipf("no cgroup can be made here: %v", err)
-			}
-			t.Cleanup(func() { require.NoError(t, os.Remove(dir)) })
-			return dir
-		}
+// BenchmarkKillTreeOf50 ends a tree of 50 processes, with few and with a thousand others on the machine.
+func BenchmarkKillTreeOf50(b *testing.B) {
+	tree := func(m *acpterm.Manager, processes int) *acpterm.Terminal {
+		line := fmt.Sprintf("for i in $(seq %d); do sleep 3600 & done; echo ready; wait", processes-1)
+		return createReady(b, m, shellRequest(line))
 	}
-	t.Skip("no cgroup v2 is mounted here")
-	return ""
+	for _, others := range []int{0, 1000} {
+		b.Run(fmt.Sprintf("others=%d", others), func(b *testing.B) {
+			m := newManager(b, nil)
+			if others > 0 {
+				tree(m, others)
+			}
+			for b.Loop() {
+				b.StopTimer()
+				term := tree(m, 50)
+				b.StartTimer()
+				require.NoError(b, term.Kill(b.Context()))
+				b.StopTimer()
+				require.NoError(b, m.Release(b.Context(), "s", term.ID()))
+				b.StartTimer()
+			}
+		})
+	}
 }

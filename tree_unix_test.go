@@ -46,21 +46,20 @@ func requireGone(t testing.TB, processes map[int]string) {
 
 func TestNastyChildrenAreGone(t *testing.T) {
 	for _, child := range nasty {
-		t.Run(child+"/kill", func(t *testing.T) {
-			m := newManager(t, &acpterm.Options{Escalation: quickly})
-			term := create(t, m, childRequest(child))
-			tree := saidOrRuns(t, term)
-			require.NoError(t, term.Kill(t.Context()))
-			requireGone(t, tree)
-			require.NoError(t, term.Kill(t.Context()), "again")
-		})
-		t.Run(child+"/release", func(t *testing.T) {
-			m := newManager(t, &acpterm.Options{Escalation: quickly})
-			term := create(t, m, childRequest(child))
-			tree := saidOrRuns(t, term)
-			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
-			requireGone(t, tree)
-		})
+		for _, how := range []string{"kill", "release"} {
+			t.Run(child+"/"+how, func(t *testing.T) {
+				m := newManager(t, &acpterm.Options{Escalation: quickly})
+				term := create(t, m, childRequest(child))
+				tree := saidOrRuns(t, term)
+				if how == "kill" {
+					require.NoError(t, term.Kill(t.Context()))
+				} else {
+					require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+				}
+				requireGone(t, tree)
+				require.NoError(t, term.Kill(t.Context()), "again")
+			})
+		}
 		if inTime[child] {
 			continue
 		}
@@ -109,8 +108,8 @@ func TestAShellWithJobControl(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	require.NoError(t, err)
 	m := newManager(t, &acpterm.Options{Escalation: quickly})
-	term := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: bash, Args: []string{"-c",
-		"set -m; (trap '' TERM; sleep 3600) & echo $!; sleep 3600 & echo $!; (sleep 3600 | sleep 3600) & echo $!; echo $$; echo ready; wait"}})
+	term := create(t, m, commandRequest(bash, "-c", "set -m; (trap '' TERM; sleep 3600) & echo $!; sleep 3600 & "+
+		"echo $!; (sleep 3600 | sleep 3600) & echo $!; echo $$; echo ready; wait"))
 	tree := said(t, term)
 	require.Len(t, tree, 4)
 	require.NoError(t, term.Kill(t.Context()))
@@ -121,39 +120,33 @@ func TestAShellWithJobControl(t *testing.T) {
 func TestBurstThenExitLosesNothing(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{}})
 	for range 50 { // the soak does thousands
-		term := create(t, m, childRequest("burst"))
-		_, err := term.Wait(t.Context())
-		require.NoError(t, err)
+		term := finish(t, m, childRequest("burst"))
 		require.Len(t, term.Output().Output, 64<<10)
 		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 	}
 }
 
-// 1,000 terminals are created, killed and released, each by several at once; newManager looks for what is left.
-func TestCreateKillReleaseRaces(t *testing.T) {
-	m := newManager(t, nil)
-	races := 1000
-	if testing.Short() {
-		races = 100
-	}
+// raceKills creates terminals, and kills and releases each by several at once.
+func raceKills(t *testing.T, m *acpterm.Manager, races int) {
+	lines := []string{"exec sleep 3600", "true", "sleep 3600 & exit 3", "sleep 3600 & sleep 3600 & wait"}
+	ctx := context.Background()
 	var wg sync.WaitGroup
 	for worker := range 4 {
 		wg.Go(func() {
 			for i := range races / 4 {
-				command := []string{"exec sleep 3600", "true", "sleep 3600 & exit 3", "sleep 3600 & sleep 3600 & wait"}[(worker+i)%4]
-				term, err := m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", command}})
+				term, err := m.Create(ctx, shellRequest(lines[(worker+i)%4]))
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				var race sync.WaitGroup
-				race.Go(func() { term.Kill(context.Background()) })
-				race.Go(func() { term.Wait(context.Background()) })
+				race.Go(func() { term.Kill(ctx) })
+				race.Go(func() { term.Wait(ctx) })
 				if i%2 == 0 {
-					race.Go(func() { m.Release(context.Background(), "s", term.ID()) })
+					race.Go(func() { m.Release(ctx, "s", term.ID()) })
 				}
 				race.Wait()
-				if err := m.Release(context.Background(), "s", term.ID()); err != nil {
+				if err := m.Release(ctx, "s", term.ID()); err != nil {
 					t.Error(err)
 				}
 			}
@@ -161,4 +154,13 @@ func TestCreateKillReleaseRaces(t *testing.T) {
 	}
 	wg.Wait()
 	require.Empty(t, m.Terminals())
+}
+
+// newManager looks for what is left.
+func TestCreateKillReleaseRaces(t *testing.T) {
+	races := 1000
+	if testing.Short() {
+		races = 100
+	}
+	raceKills(t, newManager(t, nil), races)
 }

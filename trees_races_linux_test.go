@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/journal"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -149,7 +150,7 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}})
 	script := writeTreeScript(t)
 	for range 4 {
-		term := create(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: script, Args: []string{"threes", "25"}})
+		term := create(t, m, commandRequest(script, "threes", "25"))
 		mark := "ACPTERM_TERMINAL=" + string(term.ID())
 		var members []string
 		for len(members) < 1+25*3 {
@@ -168,9 +169,9 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	}
 }
 
-// treeHost is the child that makes and ends trees until it is killed: JOURNAL SCRIPT.
+// treeHost is the child that makes and ends trees until it is killed: DIRECTORY SCRIPT, with a journal in the directory.
 func treeHost(args []string) {
-	m := acpterm.NewManager(&acpterm.Options{Journal: args[0], Escalation: quickly})
+	m := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0]), Escalation: quickly})
 	fmt.Println("begun")
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		inParallel(64, func(i int) {
@@ -187,9 +188,9 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 	underLoad(t)
 	script := writeTreeScript(t)
 	for i := range runsOf(15) {
-		journal := t.TempDir()
+		dir := t.TempDir()
 		mark := fmt.Sprintf("%s=killed-%d-%d", markVariable, os.Getpid(), i)
-		host := exec.Command(executable(), childMark, "tree-host", journal, script)
+		host := exec.Command(executable(), childMark, "tree-host", dir, script)
 		host.Env = append(os.Environ(), mark)
 		stdout, err := host.StdoutPipe()
 		require.NoError(t, err)
@@ -199,11 +200,15 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 		time.Sleep(time.Duration(i) * 20 * time.Millisecond) // any moment will do
 		require.NoError(t, host.Process.Kill())
 		host.Wait()
-		_, err = recoverQuickly(t, journal)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // of grace
+		_, err = journal.Recover(ctx, dir)
+		cancel()
 		require.NoError(t, err)
 		// A child that was to become a command when its host died ends by itself.
 		require.Eventually(t, func() bool { return len(runningWith(mark)) == 0 }, time.Minute, time.Millisecond)
-		require.Empty(t, fileNames(t, journal))
+		records, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, records)
 	}
 }
 
@@ -219,8 +224,7 @@ func TestStepsWithoutAWait(t *testing.T) {
 		{"polite", acpterm.EscalationStep{Signal: syscall.SIGTERM}, "exit code 7"},
 		{"polite", acpterm.EscalationStep{Signal: syscall.SIGKILL, Wait: time.Minute}, "SIGKILL"},
 	} {
-		term := create(t, m, childRequest(c.child), acpterm.WithEscalation(c.step))
-		awaitOutput(t, term, "ready")
+		term := createReady(t, m, childRequest(c.child), acpterm.WithEscalation(c.step))
 		require.NoError(t, term.Kill(t.Context()))
 		require.Contains(t, term.Output().ExitStatus.String(), c.outcome)
 	}

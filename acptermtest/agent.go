@@ -1,6 +1,6 @@
 package acptermtest
 
-// An agent for the program under test to talk to: it answers what every client asks, and plays the test's turns.
+// NewAgent, an agent that plays the test's turns, and Connect, an agent's client of a handler.
 
 import (
 	"context"
@@ -18,30 +18,30 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Turn is a prompt that the agent works on. Its fields are not to be changed; its methods may be called concurrently.
+// Turn is a prompt that the agent answers. Its fields must not be changed; its methods may be called concurrently.
 type Turn struct {
 	SessionID acpterm.SessionID
 	// Cwd is the session's directory, from session/new.
 	Cwd string
-	// Prompt is the prompt's text, its blocks in lines.
+	// Prompt is the text of the prompt's blocks, joined with newlines.
 	Prompt string
-	// Terminals are the client's, as far as it has advertised them.
+	// Terminals calls the client's terminal methods, if it advertised them.
 	Terminals *agent.Client
-	// Conn is the connection, for whatever else the agent asks its client.
+	// Conn is the connection, for other requests to the client.
 	Conn *jsonrpc2.Conn
 
 	ctx context.Context
 }
 
-// Context ends with session/cancel, and with the connection.
+// Context ends with session/cancel or the connection.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Command is a request for a command in the session and in its directory.
+// Command returns a request for a command in the session and its directory.
 func (t *Turn) Command(program string, args ...string) acpterm.CreateTerminalRequest {
 	return acpterm.CreateTerminalRequest{SessionID: t.SessionID, Command: program, Args: args, Cwd: t.Cwd}
 }
 
-// Say sends a piece of the agent's message, as session/update. It fails when the connection has ended.
+// Say sends a chunk of the agent's message, as session/update. It fails when the connection has ended.
 func (t *Turn) Say(text string) error {
 	return t.Update(map[string]any{
 		"sessionUpdate": "agent_message_chunk",
@@ -55,18 +55,18 @@ func (t *Turn) Update(update any) error {
 	return t.Conn.Notify(context.WithoutCancel(t.ctx), "session/update", params)
 }
 
-// NewAgent returns a client's end of a connection in memory, in place of an agent's standard input and output. At the
-// other end is an agent: it answers initialize and session/new, calls turn for each session/prompt, in a goroutine of
-// its own, and answers with the stop reason "end_turn" when turn has returned, "cancelled" if the turn was cancelled,
-// or turn's error. A turn that calls t.Fatal does not return; its prompt is answered with an error too. Everything else
-// is answered -32601.
+// NewAgent returns the client's end of an in-memory connection to an agent, in place of the agent's standard input and
+// output. The agent answers initialize and session/new. For each session/prompt it calls turn, in a goroutine of its
+// own, and answers with the stop reason "end_turn" when turn has returned, "cancelled" if the turn was cancelled, or
+// turn's error. A turn that calls t.Fatal does not return; its prompt is answered with an error too. All other methods
+// are answered with -32601.
 //
-// When the test ends the connection is closed and the turns' contexts end; the test fails if the program under test has
-// sent the agent what is no message, and waits for the turns to return.
+// The end of the test closes the connection, cancels the turns and waits for them to return. The test fails if the
+// agent received a line that is not a message.
 func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	client, own := net.Pipe()
 	a := &scriptedAgent{
-		play:     turn,
+		turn:     turn,
 		sessions: make(map[acpterm.SessionID]string),
 		running:  make(map[acpterm.SessionID]context.CancelFunc),
 	}
@@ -79,7 +79,7 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	conn := jsonrpc2.NewConn(ctx, stream, a)
 	t.Cleanup(func() {
 		client.Close()
-		<-stream.ended // what was written before is read, so skipped is not called any more
+		<-stream.ended // all lines are read, so skipped is not called any more
 		conn.Close()
 		end()
 		a.turns.Wait()
@@ -87,7 +87,7 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	return client
 }
 
-// readStream is a Stream that tells when nothing more will be read.
+// readStream is a Stream that signals the end of reading.
 type readStream struct {
 	*acpterm.Stream
 	ended chan struct{} // closed when ReadObject has failed, after which jsonrpc2 does not call it
@@ -103,16 +103,16 @@ func (s *readStream) ReadObject(v any) error {
 
 // scriptedAgent is a jsonrpc2.Handler.
 type scriptedAgent struct {
-	play  func(*Turn) error
+	turn  func(*Turn) error
 	turns sync.WaitGroup
 
 	mu           sync.Mutex
 	capabilities acpterm.ClientCapabilities
 	sessions     map[acpterm.SessionID]string             // their directories
-	running      map[acpterm.SessionID]context.CancelFunc // turns
+	running      map[acpterm.SessionID]context.CancelFunc // their turns
 }
 
-// Handle is called for one message after another, and waits for nothing.
+// Handle is called sequentially and does not block.
 func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	var params struct {
 		SessionID acpterm.SessionID `json:"sessionId"`
@@ -174,7 +174,7 @@ func (a *scriptedAgent) initialize(
 	conn.Reply(ctx, req.ID, map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}})
 }
 
-// prompt begins a turn.
+// prompt starts a turn.
 func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id jsonrpc2.ID, turn *Turn) {
 	ctx, cancel := context.WithCancel(ctx)
 	turn.ctx = ctx
@@ -190,13 +190,13 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 	if !known || busy {
 		cancel()
 		conn.ReplyWithError(ctx, id, &jsonrpc2.Error{Code: jsonrpc2.CodeInvalidParams,
-			Message: fmt.Sprintf("session %q is not there, or has a turn under way", turn.SessionID)})
+			Message: fmt.Sprintf("session %q is unknown or has a turn in progress", turn.SessionID)})
 		return
 	}
 	a.turns.Go(func() {
 		defer cancel()
 		err := errNoReturn
-		defer func() { // t.Fatal in a turn ends the goroutine, and the prompt has to be answered
+		defer func() { // runs after t.Fatal too, which ends the goroutine
 			if p := recover(); p != nil {
 				panic(p)
 			}
@@ -212,15 +212,15 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 				conn.Reply(ctx, id, map[string]string{"stopReason": "end_turn"})
 			}
 		}()
-		err = a.play(turn)
+		err = a.turn(turn)
 	})
 }
 
-// errNoReturn is what a prompt is answered with whose turn ended its goroutine.
+// errNoReturn answers a prompt whose turn ended its goroutine.
 var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
-// Connect returns an agent's end of a connection in memory to a handler, and to nothing else of an ACP client: for
-// tests of what a Handler's options do. The connection is closed when the test ends.
+// Connect returns a Client with an in-memory connection to a handler, for tests of the handler's options. The end of
+// the test closes the connection and the handler.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
 	serving := h.Connect(context.Background(), acpterm.NewStream(client))

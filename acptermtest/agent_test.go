@@ -1,6 +1,6 @@
 package acptermtest_test
 
-// The agent at the other end, and what it says to a client that asks in the wrong way.
+// NewAgent and Connect: the agent's answers, its turns, and how failures are reported.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noTerminals is a client that has none.
+// noTerminals is a client that serves no requests and records session/update.
 type noTerminals struct{ updates []string }
 
 func (c *noTerminals) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
@@ -34,7 +34,7 @@ func TestAgentsAnswers(t *testing.T) {
 		turn := func(turn *acptermtest.Turn) error {
 			prompts++
 			if turn.Prompt == "fail" {
-				return errors.New("out of luck")
+				return errors.New("failed")
 			}
 			_, err := turn.Terminals.Create(turn.Context(), turn.Command("x"))
 			return err
@@ -69,12 +69,12 @@ func TestAgentsAnswers(t *testing.T) {
 	})
 }
 
-// A turn has the session to itself, and ends with the connection.
+// A session has at most one turn, whose context ends with the connection.
 func TestOneTurnAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := 0
 		turn := func(turn *acptermtest.Turn) error {
-			turn.Say("at it")
+			turn.Say("working")
 			<-turn.Context().Done()
 			ended++
 			return nil
@@ -85,22 +85,21 @@ func TestOneTurnAtATime(t *testing.T) {
 		prompt := json.RawMessage(`{"sessionId":"session-1","prompt":[]}`)
 		go conn.Call(t.Context(), "session/prompt", prompt, nil)
 		synctest.Wait()
-		require.ErrorContains(t, conn.Call(t.Context(), "session/prompt", prompt, nil), "under way")
-		require.Equal(t, []string{`{"sessionId":"session-1","update":{"content":{"text":"at it","type":"text"},"sessionUpdate":"agent_message_chunk"}}`}, client.updates)
+		require.ErrorContains(t, conn.Call(t.Context(), "session/prompt", prompt, nil), "in progress")
+		require.Equal(t, []string{`{"sessionId":"session-1","update":{"content":{"text":"working","type":"text"},"sessionUpdate":"agent_message_chunk"}}`}, client.updates)
 		require.NoError(t, conn.Close())
 		synctest.Wait()
 		require.Equal(t, 1, ended)
 	})
 }
 
-// failingVariable names the test of failing that TestFailing is, in a process of TestFailuresAreReported.
+// failingVariable names the function of failing that TestFailing runs in a child process.
 const failingVariable = "ACPTERMTEST_FAILING"
 
-// failing are tests that fail.
 var failing = map[string]func(*testing.T){
 	"fatal": func(t *testing.T) {
 		stdio := acptermtest.NewAgent(t, func(*acptermtest.Turn) error {
-			t.Fatal("said in a turn")
+			t.Fatal("failed in a turn")
 			return nil
 		})
 		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(stdio), &noTerminals{})
@@ -109,7 +108,7 @@ var failing = map[string]func(*testing.T){
 		err := conn.Call(t.Context(), "session/prompt", json.RawMessage(`{"sessionId":"session-1","prompt":[]}`), nil)
 		require.ErrorContains(t, err, "the turn did not return")
 	},
-	"stray": func(t *testing.T) { // the test ends when the line is written
+	"not a message": func(t *testing.T) { // the test ends right after the write
 		stdio := acptermtest.NewAgent(t, func(*acptermtest.Turn) error { return nil })
 		io.WriteString(stdio, "a line of a log\n")
 	},
@@ -121,19 +120,17 @@ func TestFailing(t *testing.T) {
 	}
 }
 
-// A failure is reported in each run, and neither hangs the test nor ends the program.
+// A failure is reported in each run; the test does not hang and the program runs on.
 func TestFailuresAreReported(t *testing.T) {
 	const runs = 100
-	self, err := os.Executable()
-	require.NoError(t, err)
 	for name, text := range map[string]string{
-		"fatal": "said in a turn",
-		"stray": `agent got a line of 15 bytes that is no message, it is not JSON: "a line of a log"`,
+		"fatal":         "failed in a turn",
+		"not a message": `agent got a line of 15 bytes that is no message, it is not JSON: "a line of a log"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			command := exec.CommandContext(ctx, self, "-test.run=^TestFailing$", fmt.Sprint("-test.count=", runs))
+			command := exec.CommandContext(ctx, self(t), "-test.run=^TestFailing$", fmt.Sprint("-test.count=", runs))
 			command.Env = append(os.Environ(), failingVariable+"="+name)
 			output, err := command.CombinedOutput()
 			require.NoError(t, ctx.Err(), "it hangs")
@@ -144,32 +141,20 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-func TestAgentGotGarbage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &complaints{TB: t}
-		stdio := acptermtest.NewAgent(c, func(*acptermtest.Turn) error { return nil })
-		go io.Copy(io.Discard, stdio)
-		_, err := io.WriteString(stdio, "a line of a log\n")
-		require.NoError(t, err)
-		synctest.Wait()
-		require.Contains(t, c.end(), `no message, it is not JSON: "a line of a log"`)
-	})
-}
-
 func TestConnect(t *testing.T) {
 	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}}, func(t *testing.T, m *acpterm.Manager) {
 		var created []*acpterm.Terminal
 		h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: func(t *acpterm.Terminal) { created = append(created, t) }})
-		c := &complaints{TB: t}
+		c := &failureRecorder{TB: t}
 		_, err := acptermtest.Connect(c, h).Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
 		require.NoError(t, err)
 		require.Len(t, created, 1)
 		require.Empty(t, c.end())
-		require.Empty(t, m.Terminals(), "the agent is gone, and so are its commands")
+		require.Empty(t, m.Terminals(), "the end of the connection releases them")
 	})
 }
 
-// Two agents that call their sessions the same have nothing of each other's.
+// With prefixes, two agents that use the same session id have separate sessions.
 func TestSessionPrefixes(t *testing.T) {
 	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, RequireSessions: true}, func(t *testing.T, m *acpterm.Manager) {
 		a := acptermtest.Connect(t, acpterm.NewHandler(m, &acpterm.HandlerOptions{SessionPrefix: "a/"}))
@@ -184,9 +169,9 @@ func TestSessionPrefixes(t *testing.T) {
 		require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 		failure, ok := errors.AsType[*jsonrpc2.Error](err)
 		require.True(t, ok)
-		require.Contains(t, string(*failure.Data), `"sessionId":"session-1"`, "the agent's own name for it")
+		require.Contains(t, string(*failure.Data), `"sessionId":"session-1"`, "without the prefix")
 		_, err = a.Create(t.Context(), acpterm.CreateTerminalRequest{Command: "x"})
-		require.ErrorIs(t, err, acpterm.ErrSessionNotFound, "none is not the prefix")
+		require.ErrorIs(t, err, acpterm.ErrSessionNotFound, "an empty id is not the prefix")
 
 		require.NoError(t, m.OpenSession("b/session-1", nil))
 		for _, method := range []string{acpterm.MethodOutput, acpterm.MethodKill, acpterm.MethodRelease} {

@@ -1,6 +1,6 @@
 package acptermtest
 
-// Made-up commands: a Runner that starts functions.
+// Commands: a Runner that starts functions.
 
 import (
 	"cmp"
@@ -13,25 +13,25 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Commands are the commands that there are, and what each does: an acpterm.Runner that starts no process.
+// Commands are the scripts of a test's commands: an acpterm.Runner that starts no process.
 //
-// A key is a command as acpterm.Command's String has it, such as "go test ./...", which is also that shell line; or a
-// program, such as "go", for all its commands that have no key of their own; or "*", for all others. A program that is
-// in no key does not exist. A command that no key is for cannot be started: its create fails with acpterm.ErrInternal.
+// A key is a command as acpterm.Command's String returns it, such as "go test ./...", which also matches that shell
+// line; or a program, such as "go", for its commands that have no key of their own; or "*", for all others. A program
+// that is in no key is not found. A command of a program that is found, but without a script, cannot be started: its
+// create fails with acpterm.ErrInternal.
 //
-// Directories exist, whatever they are called, and programs are in /usr/bin; one that is named by a relative path is in
-// the command's directory, or in / if that is not set. Limits are taken as kept.
+// Every directory exists. Programs are in /usr/bin; a relative path is relative to the command's directory, or to / if
+// it has none. Limits are accepted and not applied.
 //
 // It is safe for concurrent use as long as the map is not changed.
 type Commands map[string]Script
 
-// Script is what a command does, in a goroutine of its own; what it returns is the command's exit code. The command has
-// ended when the function has returned. A signal that ends it does so at the next call of a method of its Process,
-// which then does not return (deferred calls run): a script that waits for anything else has to watch Process.Context,
-// or nothing can end it.
+// Script runs in place of a process, in a goroutine of its own; it returns the exit code. The command has ended when
+// the function has returned. After a signal that ends it, the next call of a method of its Process does not return
+// (deferred calls run). A script that blocks on anything else has to watch Process.Context, or no signal ends it.
 type Script func(p *Process) int
 
-// Print is a command that prints something and exits with a code.
+// Print is a command that prints a text and exits with a code.
 func Print(output string, code int) Script {
 	return func(p *Process) int {
 		fmt.Fprint(p, output)
@@ -45,7 +45,7 @@ func Block(p *Process) int {
 	return 0
 }
 
-// Look finds a program that is in a key.
+// Look returns the path of a program that is in a key.
 func (c Commands) Look(_ context.Context, command acpterm.Command) (string, error) {
 	name := command.Args[0]
 	if command.ShellLine == "" && !c.has(name) {
@@ -60,7 +60,7 @@ func (c Commands) Look(_ context.Context, command acpterm.Command) (string, erro
 	return "/usr/bin/" + name, nil
 }
 
-// has reports whether a program is in a key, by its name or by its path.
+// has reports whether a program's name or path is in a key.
 func (c Commands) has(program string) bool {
 	for key := range c {
 		first, _, _ := strings.Cut(key, " ")
@@ -76,7 +76,8 @@ func (c Commands) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, e
 	command := l.Command
 	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {
 		if script, ok := c[key]; ok {
-			t := newTree(l, 1<<30|int(crc32.ChecksumIEEE([]byte(l.TerminalID))>>2))
+			pid := 1<<30 | int(crc32.ChecksumIEEE([]byte(l.TerminalID))>>2) // larger than any system's
+			t := &tree{launch: l, pid: pid, gone: make(chan struct{})}
 			t.leader = t.spawn(script)
 			return t, nil
 		}

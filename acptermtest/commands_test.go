@@ -1,8 +1,9 @@
 package acptermtest_test
 
-// What made-up commands are to acpterm: looked up, started, signalled, ended as the real ones.
+// Commands are looked up, started, signalled and ended like real ones.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +16,11 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/journal"
 	"github.com/stretchr/testify/require"
 )
 
-// create starts a command of a bubble's manager.
+// create starts a command.
 func create(t *testing.T, m *acpterm.Manager, command string, args ...string) *acpterm.Terminal {
 	t.Helper()
 	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args})
@@ -26,7 +28,7 @@ func create(t *testing.T, m *acpterm.Manager, command string, args ...string) *a
 	return term
 }
 
-// bubble runs a test with a manager of made-up commands.
+// bubble runs a test with a manager in a bubble.
 func bubble(t *testing.T, o acpterm.Options, test func(*testing.T, *acpterm.Manager)) {
 	synctest.Test(t, func(t *testing.T) { test(t, acptermtest.NewManager(t, &o)) })
 }
@@ -37,6 +39,7 @@ func TestWhichScriptIsStarted(t *testing.T) {
 		"npm test && git diff": named("line"), "/opt/x": named("x"), "./build.sh": named("build"), "sh": named("sh")}
 	for _, c := range []struct {
 		commands  acptermtest.Commands
+		noCwd     bool
 		command   string
 		args      []string
 		path      string
@@ -59,11 +62,16 @@ func TestWhichScriptIsStarted(t *testing.T) {
 		{commands: some, command: "cargo", err: acpterm.ErrCommandNotFound},
 		{commands: acptermtest.Commands{"*": named("any")}, command: "cargo", path: "/usr/bin/cargo", output: "any"},
 		{commands: acptermtest.Commands{"*": named("any")}, command: "cargo a", path: "/usr/bin/sh", shellLine: "cargo a", output: "any"},
+		{commands: some, noCwd: true, command: "./build.sh", path: "/build.sh", output: "build"},
 		{commands: nil, command: "go", err: acpterm.ErrCommandNotFound},
 		{commands: nil, command: "go test", err: acpterm.ErrInternal},
 	} {
 		bubble(t, acpterm.Options{Runner: c.commands}, func(t *testing.T, m *acpterm.Manager) {
-			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Cwd: "/project", Command: c.command, Args: c.args})
+			cwd := "/project"
+			if c.noCwd {
+				cwd = ""
+			}
+			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Cwd: cwd, Command: c.command, Args: c.args})
 			if c.err != nil {
 				require.ErrorIs(t, err, c.err, c.command)
 				return
@@ -73,27 +81,13 @@ func TestWhichScriptIsStarted(t *testing.T) {
 			require.Equal(t, c.output, term.Output().Output, c.command)
 			require.Equal(t, c.path, term.Command().Path)
 			require.Equal(t, c.shellLine, term.Command().ShellLine)
-			require.Equal(t, "/project", term.Command().Dir)
+			require.Equal(t, cwd, term.Command().Dir)
 		})
 	}
 }
 
-// Without a directory the commands have none of this system's, and relative paths are below /.
-func TestCommandWithoutADirectory(t *testing.T) {
-	o := acpterm.Options{Runner: acptermtest.Commands{"build.sh": func(p *acptermtest.Process) int {
-		fmt.Fprintf(p, "%q", p.Command().Dir)
-		return 0
-	}}}
-	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
-		term := create(t, m, "./build.sh")
-		term.Wait(t.Context())
-		require.Equal(t, `""`, term.Output().Output)
-		require.Equal(t, "/build.sh", term.Command().Path)
-	})
-}
-
 func TestHowScriptsEnd(t *testing.T) {
-	quits := func(p *acptermtest.Process) int {
+	stops := func(p *acptermtest.Process) int {
 		p.Catch(syscall.SIGTERM)
 		fmt.Fprint(p, p.Await() == syscall.SIGTERM)
 		return 3
@@ -107,22 +101,22 @@ func TestHowScriptsEnd(t *testing.T) {
 	}{
 		{"code", acptermtest.Print("out", 300), "exit code 300", "out", 0},
 		{"negative code", acptermtest.Print("", -1), "exit code 4294967295", "", 0},
-		{"by the first signal", acptermtest.Block, "signal SIGTERM", "", 0},
-		{"while it sleeps", func(p *acptermtest.Process) int { p.Sleep(time.Hour); return 0 }, "signal SIGTERM", "", 0},
-		{"by itself when asked to", quits, "exit code 3", "true", 0},
-		{"by force", func(p *acptermtest.Process) int {
+		{"first signal", acptermtest.Block, "signal SIGTERM", "", 0},
+		{"asleep", func(p *acptermtest.Process) int { p.Sleep(time.Hour); return 0 }, "signal SIGTERM", "", 0},
+		{"catches the signal", stops, "exit code 3", "true", 0},
+		{"ignores the signal", func(p *acptermtest.Process) int {
 			p.Ignore(syscall.SIGTERM)
 			p.Sleep(time.Hour)
 			return 0
 		}, "signal SIGKILL", "", 5 * time.Second},
-		{"while it awaits something else", func(p *acptermtest.Process) int {
+		{"awaits another signal", func(p *acptermtest.Process) int {
 			p.Catch(syscall.SIGINT)
 			p.Await()
 			return 0
 		}, "signal SIGTERM", "", 0},
-		{"no more words", func(p *acptermtest.Process) int {
+		{"writes after the signal", func(p *acptermtest.Process) int {
 			<-p.Context().Done()
-			fmt.Fprint(p, "never said")
+			fmt.Fprint(p, "not written")
 			return 0
 		}, "signal SIGTERM", "", 0},
 	} {
@@ -142,12 +136,12 @@ func TestHowScriptsEnd(t *testing.T) {
 	}
 }
 
-func TestKeptSignals(t *testing.T) {
+func TestCaughtSignals(t *testing.T) {
 	var got []syscall.Signal
 	both := func(p *acptermtest.Process) int {
 		p.Catch(syscall.SIGINT, syscall.SIGTERM)
 		got = append(got, p.Await())
-		p.Sleep(time.Minute) // the next one comes meanwhile
+		p.Sleep(time.Minute) // the next signal is pending when it ends
 		got = append(got, p.Await())
 		return 0
 	}
@@ -192,47 +186,54 @@ func TestChildrenHoldTheOutput(t *testing.T) {
 		require.Positive(t, followed)
 		require.NoError(t, term.Kill(t.Context()))
 		synctest.Wait()
-		require.Negative(t, followed, "nobody is left who could write")
+		require.Negative(t, followed, "the last process closes the output")
 	})
 }
 
+// launchRunner calls a function with each launch.
+type launchRunner struct {
+	acpterm.Runner
+	launched func(acpterm.Launch)
+}
+
+func (r launchRunner) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+	r.launched(l)
+	return r.Runner.Start(ctx, l)
+}
+
+// A script that watches no signal survives a kill and a release, but a release closes its output.
 func TestScriptThatNothingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		deaf := func(*acptermtest.Process) int { <-free; return 0 }
-		survivors := make(chan []int, 10)
-		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"x": deaf}, Events: func(e acpterm.Event) {
-			if e, ok := e.(*acpterm.SurvivorsEvent); ok {
-				survivors <- e.Survivors
-			}
-		}})
-		term := create(t, m, "x")
-		err := term.Kill(t.Context())
+		blocked := acptermtest.Commands{"x": func(*acptermtest.Process) int { <-free; return 0 }}
+		var output io.Writer
+		survivors := make(chan []int, 2)
+		m := acptermtest.NewManager(t, &acpterm.Options{
+			Runner: launchRunner{blocked, func(l acpterm.Launch) { output = l.Output }},
+			Events: func(e acpterm.Event) {
+				if e, ok := e.(*acpterm.SurvivorsEvent); ok {
+					survivors <- e.Survivors
+				}
+			},
+		})
+		killed := create(t, m, "x")
+		err := killed.Kill(t.Context())
 		require.ErrorIs(t, err, acpterm.ErrSurvivors)
 		failure, _ := errors.AsType[*acpterm.Error](err)
 		require.Len(t, failure.PIDs, 1)
 		require.Equal(t, failure.PIDs, <-survivors)
-		close(free)
-		_, err = term.Wait(t.Context())
-		require.NoError(t, err)
-	})
-}
 
-func TestWriteAfterTheRelease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		free := make(chan struct{})
-		deaf := func(*acptermtest.Process) int { <-free; return 0 }
-		var output io.Writer
-		r := watched{acptermtest.Commands{"x": deaf}, func(l acpterm.Launch) { output = l.Output }}
-		m := acptermtest.NewManager(t, &acpterm.Options{Runner: r, Escalation: []acpterm.EscalationStep{}})
-		term := create(t, m, "x")
-		_, err := output.Write([]byte("in time"))
+		released := create(t, m, "x")
+		_, err = output.Write([]byte("before"))
 		require.NoError(t, err)
-		require.ErrorIs(t, m.Release(t.Context(), "s", term.ID()), acpterm.ErrSurvivors)
-		_, err = output.Write([]byte("too late"))
+		require.ErrorIs(t, m.Release(t.Context(), "s", released.ID()), acpterm.ErrSurvivors)
+		_, err = output.Write([]byte("after"))
 		require.ErrorIs(t, err, os.ErrClosed)
-		require.Equal(t, "in time", term.Output().Output)
+		require.Equal(t, "before", released.Output().Output)
+
 		close(free)
+		_, err = killed.Wait(t.Context())
+		require.NoError(t, err)
 	})
 }
 
@@ -252,7 +253,7 @@ func TestScriptSeesItsCommand(t *testing.T) {
 	})
 }
 
-func TestRootsOfMadeUpDirectories(t *testing.T) {
+func TestRootsOfCommands(t *testing.T) {
 	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}}, func(t *testing.T, m *acpterm.Manager) {
 		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{"/work/a"}}))
 		require.ErrorIs(t, m.OpenSession("s2", &acpterm.SessionOptions{Roots: []string{"work"}}), acpterm.ErrInvalidParams)
@@ -266,7 +267,13 @@ func TestRootsOfMadeUpDirectories(t *testing.T) {
 	})
 }
 
-func TestOptionsOfThisSystem(t *testing.T) {
+type noWrap struct{}
+
+func (noWrap) Wrap(context.Context, acpterm.Proposal) (acpterm.Wrapped, error) {
+	return acpterm.Wrapped{}, nil
+}
+
+func TestOptionsThatNeedProcesses(t *testing.T) {
 	x := acptermtest.Commands{"x": acptermtest.Print("", 0)}
 	for name, o := range map[string]acpterm.Options{
 		"Wrap": {Runner: x, Wrap: noWrap{}}, "Cgroup": {Runner: x, Cgroup: "/sys/fs/cgroup/x"},
@@ -277,10 +284,10 @@ func TestOptionsOfThisSystem(t *testing.T) {
 			require.ErrorContains(t, err, "Options."+name)
 		})
 	}
-	journal := t.TempDir()
-	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, Journal: journal}, func(t *testing.T, m *acpterm.Manager) {
+	dir := t.TempDir()
+	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, Journal: journal.Dir(dir)}, func(t *testing.T, m *acpterm.Manager) {
 		create(t, m, "x")
-		entries, err := os.ReadDir(journal)
+		entries, err := os.ReadDir(dir)
 		require.NoError(t, err)
 		require.Empty(t, entries)
 	})
@@ -309,6 +316,6 @@ func TestPIDsAreOfNoProcess(t *testing.T) {
 		require.NoError(t, m.Close())
 		slices.Sort(pids)
 		require.Len(t, slices.Compact(pids), 10)
-		require.Greater(t, pids[0], 1<<22, "above what Linux gives out")
+		require.Greater(t, pids[0], 1<<22, "larger than any of Linux")
 	})
 }

@@ -1,7 +1,7 @@
 package acptermtest_test
 
-// An imaginary editor, and its tests as its authors would write them: a pane with what the agent says and a view for
-// each of its terminals, a policy, a question for the user, a stop button. No process is started.
+// An editor as an example, and its tests as its authors would write them: a pane with the agent's messages and a view of
+// each terminal, a policy, a question to the user, a stop button.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// editor is the program that is tested.
+// editor is the program under test.
 type editor struct {
 	terminals *acpterm.Manager
 	conn      *jsonrpc2.Conn
@@ -38,7 +38,6 @@ type editor struct {
 	pane []*view
 }
 
-// view shows one terminal.
 type view struct {
 	terminal *acpterm.Terminal
 	shown    strings.Builder
@@ -95,7 +94,7 @@ func (e *editor) show(t *acpterm.Terminal) {
 	})
 }
 
-// text is what the views show, and under each what became of its command.
+// text returns what the views show, each with the state of its command.
 func (e *editor) text() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -106,7 +105,7 @@ func (e *editor) text() string {
 	return b.String()
 }
 
-// stop is the button: once asks, twice forces.
+// stop is the stop button: the first click asks the commands to end, the second kills them.
 func (e *editor) stop(ctx context.Context) {
 	for _, t := range e.terminals.SessionTerminals(e.session) {
 		t.Kill(ctx)
@@ -134,7 +133,7 @@ func with(t *testing.T, o acpterm.Options, turn func(*acptermtest.Turn) error, t
 	})
 }
 
-// run is a turn: a command to its end, or to its timeout.
+// run returns a turn that runs a command with a timeout.
 func run(timeout time.Duration, program string, args ...string) func(*acptermtest.Turn) error {
 	return func(turn *acptermtest.Turn) error {
 		result, err := turn.Terminals.Run(turn.Context(), turn.Command(program, args...), agent.RunOptions{Timeout: timeout})
@@ -180,43 +179,44 @@ func TestOutputIsShownLive(t *testing.T) {
 	})
 }
 
-func TestTimeoutOfTheAgent(t *testing.T) {
-	with(t, acpterm.Options{Runner: acptermtest.Commands{"make": build}}, run(3*time.Minute, "make"), func(t *testing.T, e *editor) {
-		_, err := e.prompt(t.Context(), "build it")
-		require.NoError(t, err)
-		require.Equal(t, "timed out: signal SIGTERM", e.said.String())
-	})
-}
-
-func TestTimeoutOfTheEditor(t *testing.T) {
-	o := acpterm.Options{Runner: acptermtest.Commands{"make": build}, Timeout: 3 * time.Minute}
-	with(t, o, run(0, "make"), func(t *testing.T, e *editor) {
-		e.prompt(t.Context(), "build it")
-		require.Equal(t, "completed: signal SIGTERM", e.said.String())
-		require.Contains(t, e.text(), "[timed out]")
-	})
+func TestTimeouts(t *testing.T) {
+	for _, c := range []struct {
+		ofAgent, ofEditor time.Duration
+		said, state       string
+	}{
+		{3 * time.Minute, 0, "timed out: signal SIGTERM", "[killed]"},
+		{0, 3 * time.Minute, "completed: signal SIGTERM", "[timed out]"},
+	} {
+		o := acpterm.Options{Runner: acptermtest.Commands{"make": build}, Timeout: c.ofEditor}
+		with(t, o, run(c.ofAgent, "make"), func(t *testing.T, e *editor) {
+			_, err := e.prompt(t.Context(), "build it")
+			require.NoError(t, err)
+			require.Equal(t, c.said, e.said.String())
+			require.Contains(t, e.text(), c.state)
+		})
+	}
 }
 
 func TestStopButton(t *testing.T) {
-	stubborn := func(p *acptermtest.Process) int {
+	ignores := func(p *acptermtest.Process) int {
 		p.Ignore(syscall.SIGTERM)
 		p.Spawn(func(p *acptermtest.Process) int {
 			p.Catch(syscall.SIGTERM)
 			p.Await()
-			fmt.Fprintln(p, "child: as you wish")
+			fmt.Fprintln(p, "child: stopped")
 			return 0
 		})
 		p.Sleep(24 * time.Hour)
 		return 0
 	}
-	with(t, acpterm.Options{Runner: acptermtest.Commands{"npm start": stubborn}}, run(0, "npm start"), func(t *testing.T, e *editor) {
+	with(t, acpterm.Options{Runner: acptermtest.Commands{"npm start": ignores}}, run(0, "npm start"), func(t *testing.T, e *editor) {
 		go e.prompt(t.Context(), "start it")
 		synctest.Wait()
 		begin := time.Now()
 		e.stop(t.Context())
-		require.Equal(t, 5*time.Second, time.Since(begin)) // the grace, to the nanosecond
+		require.Equal(t, 5*time.Second, time.Since(begin)) // exactly the grace
 		synctest.Wait()
-		require.Equal(t, "$ npm start\nchild: as you wish\n[killed]\n", e.text())
+		require.Equal(t, "$ npm start\nchild: stopped\n[killed]\n", e.text())
 		require.Equal(t, "completed: signal SIGKILL", e.said.String())
 	})
 }
@@ -234,7 +234,7 @@ func TestUserIsAsked(t *testing.T) {
 		Policy: compiled,
 		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
 			asked = append(asked, q.Command.String())
-			time.Sleep(time.Minute) // a person thinks
+			time.Sleep(time.Minute) // the user's time to answer
 			return acpterm.Answer{Approval: acpterm.ForSession}
 		},
 	}
@@ -293,7 +293,7 @@ func TestTranscriptOfATurn(t *testing.T) {
 	})
 }
 
-// What an agent and its client say to each other is the same in each run, whichever of two requests is answered first.
+// A transcript is the same in each run, whichever of two requests is answered first.
 func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
 	const runs = 200
 	runMake := func(o agent.RunOptions) func(*acptermtest.Turn) error {
@@ -355,8 +355,8 @@ func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
 	}
 }
 
-// A test without processes is one that can be run as often as it takes to see what happens only now and then.
-func TestAThousandTimes(t *testing.T) {
+// A test without processes is fast enough to run often and find rare races.
+func TestStopButtonOften(t *testing.T) {
 	for range 1000 {
 		TestStopButton(t)
 	}

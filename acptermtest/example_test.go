@@ -13,7 +13,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// A command that exists in a test alone. In a test, NewManager(t, options) makes the manager.
+// Commands without processes. In a test, NewManager(t, options) makes the manager.
 func ExampleCommands() {
 	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{
 		"go test ./...": acptermtest.Print("FAIL\n", 1),
@@ -41,7 +41,7 @@ func ExampleCommands() {
 	}
 	for chunk := range t.Follow(ctx, 0) {
 		fmt.Print(chunk.Text)
-		if err := t.Kill(ctx); err != nil { // once it serves
+		if err := t.Kill(ctx); err != nil { // after its first output
 			panic(err)
 		}
 	}
@@ -55,7 +55,7 @@ func ExampleCommands() {
 	// acpterm: create: "cargo": command not found
 }
 
-// What an agent and its client say to each other.
+// The messages between an agent and its client.
 func ExampleRecord() {
 	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"date": acptermtest.Print("today\n", 0)}})
 	defer m.Close()

@@ -1,6 +1,6 @@
 package acptermtest
 
-// The goroutines of a test, by the labels that goroutines inherit from the one that starts them.
+// The goroutines of a test, found by a profiler label, which a goroutine inherits from the one that starts it.
 
 import (
 	"bytes"
@@ -13,55 +13,54 @@ import (
 	"time"
 )
 
-// label is the name of the label that goroutines of a test have.
+// label is the label's key.
 const label = "acptermtest"
 
-// marked are the goroutines with a label's value.
-type marked string
+// labelled are the goroutines with this value of the label.
+type labelled string
 
-// mark labels the calling goroutine, and so those that it starts, until the test ends. It reports false if the
-// goroutine has such a label already, of an earlier manager of the test: that one's check sees the same goroutines.
-func mark(t testing.TB) (m marked, first bool) {
+// labelGoroutines labels the calling goroutine, and so those that it starts, until the test ends. first is false if the
+// goroutine has a label already, of an earlier manager of the test, whose check finds the same goroutines.
+func labelGoroutines(t testing.TB) (l labelled, first bool) {
 	for _, stack := range stacks() {
-		if strings.Contains(stack, `"`+label+`":`) && strings.Contains(stack, "acptermtest.mark+") {
+		if strings.Contains(stack, `"`+label+`":`) && strings.Contains(stack, "acptermtest.labelGoroutines+") {
 			return "", false
 		}
 	}
-	m = marked(rand.Text())
-	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels(label, string(m))))
+	l = labelled(rand.Text())
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels(label, string(l))))
 	t.Cleanup(func() { pprof.SetGoroutineLabels(context.Background()) })
-	return m, true
+	return l, true
 }
 
-// stacks are those of all goroutines, with their labels.
+// stacks returns the stacks of all goroutines, with their labels.
 func stacks() []string {
 	var profile bytes.Buffer
 	pprof.Lookup("goroutine").WriteTo(&profile, 1)
 	return strings.Split(profile.String(), "\n\n")
 }
 
-// libraryCode is a line of a stack in acpterm, or in a package or a module of it that is not a test's.
+// libraryCode matches a line of a stack in a package of acpterm, tests excluded.
 var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm` +
 	`(/(agent|acpsdk|acptermtest|audit|bubblewrap|internal/\w+|policy|policy/shell|view))?\.`)
 
-// left are the stacks of those that run code of the library, the caller's own not among them.
-func (m marked) left() (left []string) {
+// left returns the stacks of those that run code of the library, without the caller's.
+func (l labelled) left() (left []string) {
 	for _, stack := range stacks() {
-		if strings.Contains(stack, `"`+label+`":"`+string(m)+`"`) && libraryCode.MatchString(stack) &&
-			!strings.Contains(stack, "acptermtest.marked.left+") {
+		if strings.Contains(stack, `"`+label+`":"`+string(l)+`"`) && libraryCode.MatchString(stack) &&
+			!strings.Contains(stack, "acptermtest.labelled.left+") {
 			left = append(left, stack)
 		}
 	}
 	return left
 }
 
-// eventuallyNone looks for what should not be there, until nothing is found or for some four seconds: what has said
-// that it is done may take a moment to be gone. Before the first look it lets what was just started come to where it
-// stays.
-func eventuallyNone(look func() []string) (found []string) {
+// retryUntilNone calls find until it finds nothing, for four seconds: a goroutine that has reported its end still takes
+// some time to return. It sleeps before the first call, so that a goroutine which was just started blocks.
+func retryUntilNone(find func() []string) (found []string) {
 	for pause := time.Millisecond; pause < 4*time.Second; pause *= 2 {
 		time.Sleep(pause)
-		if found = look(); len(found) == 0 {
+		if found = find(); len(found) == 0 {
 			return nil
 		}
 	}

@@ -1,6 +1,6 @@
 package acptermtest
 
-// Processes and open files, as /proc has them.
+// Processes and open files, from /proc.
 
 import (
 	"bytes"
@@ -13,21 +13,22 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// processesOf are the processes that carry a terminal's id in their environment, and the leaders that were not reaped.
+// processesOf returns the processes with one of the terminal ids in their environment, and the leaders that were not
+// reaped.
 func processesOf(ids []acpterm.TerminalID, leaders []int) (found []string) {
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range directories {
 		environ, _ := os.ReadFile(dir + "/environ")
 		stat, _ := os.ReadFile(dir + "/stat")
-		if carries(environ, ids) || isZombie(stat, leaders) {
+		if hasMark(environ, ids) || isZombie(stat, leaders) {
 			found = append(found, strings.TrimSpace(string(stat)))
 		}
 	}
 	return found
 }
 
-// carries reports whether an environment has one of the ids as the innermost terminal or an outer one.
-func carries(environ []byte, ids []acpterm.TerminalID) bool {
+// hasMark reports whether an environment has one of the ids as the innermost terminal or an outer one.
+func hasMark(environ []byte, ids []acpterm.TerminalID) bool {
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		if value, ok := bytes.CutPrefix(variable, []byte("ACPTERM_TERMINAL=")); ok {
 			return slices.ContainsFunc(ids, func(id acpterm.TerminalID) bool {
@@ -38,7 +39,7 @@ func carries(environ []byte, ids []acpterm.TerminalID) bool {
 	return false
 }
 
-// isZombie reports whether a process is one of the leaders, dead and a child of this process.
+// isZombie reports whether a process is one of the leaders, and a zombie child of this process.
 func isZombie(stat []byte, leaders []int) bool {
 	var pid, parent int
 	var state string
@@ -47,7 +48,7 @@ func isZombie(stat []byte, leaders []int) bool {
 	return err1 == nil && err2 == nil && state == "Z" && parent == os.Getpid() && slices.Contains(leaders, pid)
 }
 
-// files are what this process has open, by descriptor.
+// files are the targets of this process's open descriptors.
 type files map[string]string
 
 func openFiles() files {
@@ -55,14 +56,14 @@ func openFiles() files {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range entries {
 		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil {
-			open[entry.Name()] = target // but for the directory's own, which is closed by now
+			open[entry.Name()] = target // the directory's own descriptor is closed and has none
 		}
 	}
 	return open
 }
 
-// more are those that are open now and were not before. What the runtime keeps for its poller is none of them.
-func (before files) more() (found []string) {
+// left returns the files that were opened since, without those of the runtime's poller.
+func (before files) left() (found []string) {
 	for fd, target := range openFiles() {
 		if before[fd] != target && target != "anon_inode:[eventpoll]" && target != "anon_inode:[eventfd]" {
 			found = append(found, fd+" -> "+target)

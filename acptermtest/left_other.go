@@ -2,7 +2,7 @@
 
 package acptermtest
 
-// Where there is no /proc to look at.
+// Systems without /proc.
 
 import "github.com/acpterm/acpterm"
 
@@ -11,4 +11,4 @@ func processesOf([]acpterm.TerminalID, []int) []string { return nil }
 type files struct{}
 
 func openFiles() files       { return files{} }
-func (files) more() []string { return nil }
+func (files) left() []string { return nil }

@@ -1,6 +1,6 @@
 package acptermtest
 
-// A manager that may leave nothing behind.
+// NewManager, which checks what a manager leaves behind.
 
 import (
 	"slices"
@@ -11,70 +11,69 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewManager returns a manager that is closed when the test ends, after whatever the test registers with Cleanup later.
-// The test fails if the manager cannot end a command, or if then there is still
+// NewManager returns a manager that is closed when the test ends, after the functions that the test registers with
+// Cleanup later. The test fails if Close fails, or if after it there is still
 //
-//   - a goroutine in code of acpterm that the test's own goroutine, or one which that started, has started since: also
-//     the test's connection that was not closed, and its own goroutine in a Follow or a Wait;
-//   - a process of a command (looked for on Linux; elsewhere the manager's own word is all there is);
-//   - an open file more than before (likewise).
+//   - a goroutine in code of acpterm, started since by the test's goroutine or by one that it started; that includes a
+//     connection that the test did not close, and a goroutine of the test in Follow or Wait;
+//   - a process of a command (on Linux);
+//   - a file that was opened since (on Linux).
 //
-// With several managers in one test it is the first that looks for goroutines and files, when it is closed, which is
-// last. Terminals that are not released are no failure; if your program has to release them, see that Terminals returns
-// none.
+// Of several managers in one test the first, which is closed last, checks goroutines and files. Terminals that are not
+// released are no failure; a test can check that Terminals returns none.
 //
-// Without Options.Runner the commands are real. Their processes and files are the whole program's, so such a test must
-// not run in parallel with others: NewManager calls Setenv, for which the testing package sees to that. The variable is
-// ACPTERMTEST, the test's name, for the commands to inherit.
+// Without Options.Runner the commands are real. Such a test must not run in parallel with others, since processes and
+// files belong to the whole program; NewManager calls t.Setenv, which panics in a parallel test. It sets ACPTERMTEST to
+// the test's name, and the commands inherit it.
 func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	t.Helper()
 	var own acpterm.Options
 	if options != nil {
 		own = *options
 	}
-	started := &commands{next: own.Events}
+	started := &startedCommands{next: own.Events}
 	own.Events = started.event
 	var before files
 	if own.Runner == nil {
 		t.Setenv("ACPTERMTEST", t.Name())
 		before = openFiles()
 	}
-	goroutines, first := mark(t)
+	goroutines, first := labelGoroutines(t)
 	m := acpterm.NewManager(&own)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Errorf("acptermtest: the manager's Close: %v", err)
 		}
 		for _, check := range []struct {
-			what  string
-			wants bool
-			left  func() []string
+			name    string
+			applies bool
+			left    func() []string
 		}{
 			{"goroutines", first, goroutines.left},
 			{"processes", own.Runner == nil, started.left},
-			{"files", first && own.Runner == nil, before.more},
+			{"files", first && own.Runner == nil, before.left},
 		} {
-			if !check.wants {
+			if !check.applies {
 				continue
 			}
-			if left := eventuallyNone(check.left); len(left) > 0 {
-				t.Errorf("acptermtest: %s are left:\n\n%s", check.what, strings.Join(left, "\n\n"))
+			if left := retryUntilNone(check.left); len(left) > 0 {
+				t.Errorf("acptermtest: %s are left:\n\n%s", check.name, strings.Join(left, "\n\n"))
 			}
 		}
 	})
 	return m
 }
 
-// commands are those that a manager was told to run: a hook for events, before the test's own.
-type commands struct {
-	next func(acpterm.Event) // nil: there is none
+// startedCommands records the commands of a manager from its events.
+type startedCommands struct {
+	next func(acpterm.Event) // the test's own hook, or nil
 
 	mu      sync.Mutex
 	ids     []acpterm.TerminalID
 	leaders []int
 }
 
-func (c *commands) event(e acpterm.Event) {
+func (c *startedCommands) event(e acpterm.Event) {
 	c.mu.Lock()
 	switch e := e.(type) {
 	case *acpterm.DecisionEvent:
@@ -88,8 +87,8 @@ func (c *commands) event(e acpterm.Event) {
 	}
 }
 
-// left are the processes that there still are.
-func (c *commands) left() []string {
+// left returns the processes that still exist.
+func (c *startedCommands) left() []string {
 	c.mu.Lock()
 	ids, leaders := slices.Clone(c.ids), slices.Clone(c.leaders)
 	c.mu.Unlock()

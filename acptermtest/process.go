@@ -1,6 +1,6 @@
 package acptermtest
 
-// A made-up process, as its script sees it, and the tree that it and its children are, as acpterm does.
+// Process, as a script sees it, and the tree of such processes, as acpterm sees it.
 
 import (
 	"context"
@@ -14,95 +14,94 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Process is what a Script has to do with the world. Its methods are for the script's own goroutine, but for Command
-// and Context, which may be called concurrently with everything.
+// Process is a running Script. Only Command and Context may be called from other goroutines than the script's own.
 type Process struct {
-	tree *tree
-	ctx  context.Context
-	end  context.CancelFunc
+	tree   *tree
+	ctx    context.Context
+	cancel context.CancelFunc
 
-	status acpterm.TerminalExitStatus // once done
+	status acpterm.TerminalExitStatus // valid once done is closed
 	done   chan struct{}              // closed when the script has returned
 
 	mu      sync.Mutex
 	ignored []syscall.Signal
 	caught  []syscall.Signal
-	arrived chan syscall.Signal // signals that are caught
-	endedBy syscall.Signal      // 0: none did
+	pending chan syscall.Signal // caught signals, for Await
+	endedBy syscall.Signal      // 0: no signal
 }
 
-// Command is what was started.
+// Command is the command that was started.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
 // Context ends when a signal ends the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Write prints. Its error is os.ErrClosed after the terminal's release.
+// Write writes to the terminal. It returns os.ErrClosed after the terminal's release.
 func (p *Process) Write(b []byte) (int, error) {
-	p.live()
+	p.exitIfEnded()
 	return p.tree.launch.Output.Write(b)
 }
 
-// Sleep lets time pass: that of the bubble, in one of testing/synctest.
+// Sleep is time.Sleep that a signal can end.
 func (p *Process) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	p.await(timer.C, nil)
 }
 
-// Ignore has signals do nothing from now on. SIGKILL cannot be ignored.
+// Ignore makes the process ignore signals. SIGKILL cannot be ignored.
 func (p *Process) Ignore(signals ...syscall.Signal) {
-	p.live()
+	p.exitIfEnded()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Catch has signals not end the process any more, but keeps them, up to sixteen, for Await. SIGKILL cannot be caught.
+// Catch makes signals not end the process but queue, up to sixteen, for Await. SIGKILL cannot be caught.
 func (p *Process) Catch(signals ...syscall.Signal) {
-	p.live()
+	p.exitIfEnded()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.caught = append(p.caught, signals...)
 }
 
-// Await returns when a signal has come that Catch keeps, and which.
+// Await waits for a signal that is caught, and returns it.
 func (p *Process) Await() syscall.Signal {
-	return p.await(nil, p.arrived)
+	return p.await(nil, p.pending)
 }
 
-// Spawn starts another process in the tree, which outlives this one unless it ends before: it holds the output, and
-// gets the tree's signals.
+// Spawn starts another process in the tree. The end of this one does not end it: it keeps the output open, and receives
+// the tree's signals.
 func (p *Process) Spawn(script Script) {
-	p.live()
+	p.exitIfEnded()
 	p.tree.spawn(script)
 }
 
-// await returns when the time or a signal has come.
+// await waits for the timer or a signal.
 func (p *Process) await(timer <-chan time.Time, signals <-chan syscall.Signal) (sig syscall.Signal) {
-	p.live()
+	p.exitIfEnded()
 	select {
 	case <-timer:
 	case sig = <-signals:
 	case <-p.ctx.Done():
 	}
-	p.live()
+	p.exitIfEnded()
 	return sig
 }
 
-// live does not return when a signal has ended the process.
-func (p *Process) live() {
+// exitIfEnded ends the goroutine if a signal has ended the process.
+func (p *Process) exitIfEnded() {
 	if p.ctx.Err() != nil {
 		runtime.Goexit()
 	}
 }
 
-// run is the goroutine of a script.
+// run runs a script to its end.
 func (p *Process) run(script Script) {
-	defer p.tree.ended(p)
+	defer p.tree.remove(p)
 	defer close(p.done)
-	defer p.end()
-	code := uint32(1) // of a script that has itself not returned, such as one that failed its test
+	defer p.cancel()
+	code := uint32(1) // of a script that ended its goroutine itself, as t.Fatal does
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -115,7 +114,7 @@ func (p *Process) run(script Script) {
 	code = uint32(script(p))
 }
 
-// signal is what a signal does to the process.
+// signal delivers a signal.
 func (p *Process) signal(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,22 +123,22 @@ func (p *Process) signal(sig syscall.Signal) {
 	case sig != syscall.SIGKILL && slices.Contains(p.ignored, sig):
 	case sig != syscall.SIGKILL && slices.Contains(p.caught, sig):
 		select {
-		case p.arrived <- sig:
+		case p.pending <- sig:
 		default:
 		}
 	default:
 		p.endedBy = sig
-		p.end()
+		p.cancel()
 	}
 }
 
-// signalNames are those of the signals that there are on every system.
+// signalNames has the signals that every system's package syscall has.
 var signalNames = map[syscall.Signal]string{
 	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGABRT: "SIGABRT",
 	syscall.SIGKILL: "SIGKILL", syscall.SIGALRM: "SIGALRM", syscall.SIGTERM: "SIGTERM",
 }
 
-// signalName is a signal's POSIX name, or its number for those that not every system has.
+// signalName returns a signal's POSIX name, or its number for a signal that not every system has.
 func signalName(sig syscall.Signal) string {
 	if name, ok := signalNames[sig]; ok {
 		return name
@@ -147,25 +146,21 @@ func signalName(sig syscall.Signal) string {
 	return fmt.Sprintf("SIG%d", int(sig))
 }
 
-// tree is a command with what it started: an acpterm.Process.
+// tree is a command and its children: an acpterm.Process.
 type tree struct {
 	launch acpterm.Launch
 	pid    int
 	leader *Process
-	gone   chan struct{} // closed when no process is left
+	gone   chan struct{} // closed when alive is empty
 
 	mu    sync.Mutex
 	alive []*Process
 }
 
-func newTree(l acpterm.Launch, pid int) *tree {
-	return &tree{launch: l, pid: pid, gone: make(chan struct{})}
-}
-
 // spawn starts a process.
 func (t *tree) spawn(script Script) *Process {
-	p := &Process{tree: t, done: make(chan struct{}), arrived: make(chan syscall.Signal, 16)}
-	p.ctx, p.end = context.WithCancel(context.Background())
+	p := &Process{tree: t, done: make(chan struct{}), pending: make(chan syscall.Signal, 16)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
 	t.mu.Lock()
 	t.alive = append(t.alive, p)
 	t.mu.Unlock()
@@ -173,8 +168,8 @@ func (t *tree) spawn(script Script) *Process {
 	return p
 }
 
-// ended takes a process out of the tree.
-func (t *tree) ended(p *Process) {
+// remove removes a process that has ended. The last one closes the output.
+func (t *tree) remove(p *Process) {
 	t.mu.Lock()
 	t.alive = slices.DeleteFunc(t.alive, func(other *Process) bool { return other == p })
 	last := len(t.alive) == 0
@@ -185,7 +180,7 @@ func (t *tree) ended(p *Process) {
 	}
 }
 
-// Wait returns when the command's own script has ended.
+// Wait waits for the leader's script to end.
 func (t *tree) Wait() (acpterm.TerminalExitStatus, error) {
 	<-t.leader.done
 	return t.leader.status, nil
@@ -204,5 +199,5 @@ func (t *tree) Signal(sig syscall.Signal) {
 // Gone is closed when every script has ended.
 func (t *tree) Gone() <-chan struct{} { return t.gone }
 
-// PID is a number that no process has.
+// PID returns a number that no process has.
 func (t *tree) PID() int { return t.pid }

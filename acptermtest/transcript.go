@@ -1,6 +1,6 @@
 package acptermtest
 
-// What went over a connection, line by line, and files to compare it with.
+// A recording of a connection's lines, and its comparison with a file.
 
 import (
 	"bytes"
@@ -17,74 +17,74 @@ import (
 	"testing"
 )
 
-// Transcript is a connection, seen from the client's end, that keeps what goes over it. All methods may be called
-// concurrently, those of the connection as far as it allows.
+// Transcript records the lines of a connection at the client's end. All methods may be called concurrently, Read, Write
+// and Close as far as the connection allows.
 type Transcript struct {
 	conn io.ReadWriteCloser
 
 	mu           sync.Mutex
 	lines        []string
-	agent        bytes.Buffer // what has come of a line that is not whole yet
-	client       bytes.Buffer
-	replacements []string // for strings.NewReplacer
+	agent        bytes.Buffer // the agent's incomplete line
+	client       bytes.Buffer // the client's
+	replacements []string     // for strings.NewReplacer
 }
 
-// Record returns a connection that does what conn does, and is a Transcript of it. conn is what the client reads the
-// agent's messages from and writes its own to.
+// Record returns a Transcript of conn, to be used in its place. conn is the connection from which the client reads the
+// agent's messages and to which it writes its own.
 func Record(conn io.ReadWriteCloser) *Transcript { return &Transcript{conn: conn} }
 
 // Read reads from the agent.
 func (tr *Transcript) Read(p []byte) (int, error) {
 	n, err := tr.conn.Read(p)
-	tr.keep("agent", &tr.agent, p[:n])
+	tr.record("agent", &tr.agent, p[:n])
 	return n, err
 }
 
-// Write writes to the agent. It is on record before it arrives.
+// Write writes to the agent. It records first, so that an answer never precedes its request.
 func (tr *Transcript) Write(p []byte) (int, error) {
-	tr.keep("client", &tr.client, p)
+	tr.record("client", &tr.client, p)
 	return tr.conn.Write(p)
 }
 
 // Close closes the connection.
 func (tr *Transcript) Close() error { return tr.conn.Close() }
 
-func (tr *Transcript) keep(who string, rest *bytes.Buffer, p []byte) {
+func (tr *Transcript) record(side string, pending *bytes.Buffer, p []byte) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	rest.Write(p)
+	pending.Write(p)
 	for {
-		line, _, whole := bytes.Cut(rest.Bytes(), []byte("\n"))
-		if !whole {
+		line, _, complete := bytes.Cut(pending.Bytes(), []byte("\n"))
+		if !complete {
 			return
 		}
-		tr.lines = append(tr.lines, who+": "+string(line))
-		rest.Next(len(line) + 1)
+		tr.lines = append(tr.lines, side+": "+string(line))
+		pending.Next(len(line) + 1)
 	}
 }
 
-// Replace has String write something else for a text, such as "/project" for a directory that has another name in each
-// run. Later replacements come after earlier ones.
+// Replace makes String replace a text, such as a temporary directory by "/project". At each place the first replacement
+// that matches is used.
 func (tr *Transcript) Replace(text, by string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.replacements = append(tr.replacements, text, by)
 }
 
-// changing are the parts of lines that differ from run to run: terminals' ids, and the ids of agent.Client's requests.
-var changing = regexp.MustCompile(`term_[0-9A-HJKMNP-TV-Z]{26}|"terminal-[A-Z2-7]{8}-`)
+// variableIDs are the parts of lines that differ in each run: terminal ids, and the prefixes of agent.Client's ids.
+var variableIDs = regexp.MustCompile(`term_[0-9A-HJKMNP-TV-Z]{26}|"terminal-[A-Z2-7]{8}-`)
 
-// String is the lines so far, each with "agent: " or "client: " before it, in the order in which the client read and
-// wrote them; but one side's answers that follow one another are in the order of their requests, since the order in
-// which several requests are answered is not promised. Terminals are "term_1", "term_2" in the order in which they
-// appear, and the requests of an agent.Client have ids such as "terminal-1".
+// String returns the lines so far, each with the prefix "agent: " or "client: ", in the order in which the client read
+// and wrote them. Consecutive answers of one side are sorted by their requests, since requests may be answered in any
+// order. Terminals are numbered in the order of appearance, as "term_1" and "term_2", and the requests of an
+// agent.Client have ids such as "terminal-1".
 func (tr *Transcript) String() string {
 	tr.mu.Lock()
 	text := strings.Join(append(answersSorted(tr.lines), ""), "\n")
 	replacer := strings.NewReplacer(tr.replacements...)
 	tr.mu.Unlock()
 	names := make(map[string]string)
-	text = changing.ReplaceAllStringFunc(text, func(id string) string {
+	text = variableIDs.ReplaceAllStringFunc(text, func(id string) string {
 		if strings.HasPrefix(id, `"`) {
 			return `"terminal-`
 		}
@@ -99,10 +99,9 @@ func (tr *Transcript) String() string {
 // updateVariable, set to anything, has Golden write its files.
 const updateVariable = "ACPTERMTEST_UPDATE"
 
-// Golden fails the test if String is not what a file has, answers looked for below their requests: the order in which
-// several are answered is not promised. With the environment variable ACPTERMTEST_UPDATE set it writes the file
-// instead, and its directory: look at the difference before you keep it. An answer that was not written yet is not in
-// it: synctest.Wait sees to that, in a bubble.
+// Golden fails the test if String differs from a file in more than the order in which requests are answered. With the
+// environment variable ACPTERMTEST_UPDATE set it writes the file instead, and its directory; review the difference. A
+// test in a bubble calls synctest.Wait before, so that no answer is missing.
 func (tr *Transcript) Golden(t testing.TB, file string) {
 	t.Helper()
 	got := tr.String()
@@ -120,7 +119,7 @@ func (tr *Transcript) Golden(t testing.TB, file string) {
 	if err != nil {
 		t.Fatalf("acptermtest: %v (%s=1 writes it)", err, updateVariable)
 	}
-	want := strings.ReplaceAll(string(data), "\r\n", "\n") // as git may check it out
+	want := strings.ReplaceAll(string(data), "\r\n", "\n") // git may check the file out with CRLF
 	if difference := firstDifference(answersBelow(linesOf(want)), answersBelow(linesOf(got))); difference != "" {
 		t.Errorf("acptermtest: the transcript is not that of %s (%s=1 writes it):\n%s",
 			file, updateVariable, difference)
@@ -129,27 +128,27 @@ func (tr *Transcript) Golden(t testing.TB, file string) {
 
 func linesOf(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// requestsOf returns, for each line that is an answer, the index of the line that it answers; -1 for all others. A
-// second answer to a request counts as such until the request's id is used again.
+// requestsOf returns, for each line that is an answer, the index of its request; -1 for all others. A second answer to
+// a request counts as such until the request's id is used again.
 func requestsOf(lines []string) []int {
-	other := map[string]string{"agent": "client", "client": "agent"}
-	type key struct{ asked, id string }
-	open := make(map[key][]int)   // requests without an answer
-	answered := make(map[key]int) // the last one with an answer
+	peer := map[string]string{"agent": "client", "client": "agent"}
+	type key struct{ requester, id string }
+	pending := make(map[key][]int)
+	answered := make(map[key]int) // the last request with an answer
 	requests := make([]int, len(lines))
 	for i, line := range lines {
 		requests[i] = -1
-		who, text, _ := strings.Cut(line, ": ")
+		side, text, _ := strings.Cut(line, ": ")
 		var m message
-		json.Unmarshal([]byte(text), &m) // what cannot be parsed is neither
-		switch k := (key{other[who], string(m.ID)}); {
+		json.Unmarshal([]byte(text), &m) // a line that is not JSON stays the zero message
+		switch k := (key{peer[side], string(m.ID)}); {
 		case m.ID == nil:
 		case m.Method != nil:
-			k.asked = who
-			open[k] = append(open[k], i)
-		case len(open[k]) > 0:
-			requests[i], answered[k] = open[k][0], open[k][0]
-			open[k] = open[k][1:]
+			k.requester = side
+			pending[k] = append(pending[k], i)
+		case len(pending[k]) > 0:
+			requests[i], answered[k] = pending[k][0], pending[k][0]
+			pending[k] = pending[k][1:]
 		default:
 			if request, ok := answered[k]; ok {
 				requests[i] = request
@@ -159,7 +158,7 @@ func requestsOf(lines []string) []int {
 	return requests
 }
 
-// answersBelow returns the lines of a transcript with each answer moved up to below its request.
+// answersBelow returns the lines with each answer moved to below its request.
 func answersBelow(lines []string) (moved []string) {
 	answers := make(map[int][]string)
 	requests := requestsOf(lines)
@@ -174,8 +173,7 @@ func answersBelow(lines []string) (moved []string) {
 	return moved
 }
 
-// answersSorted returns the lines of a transcript with one side's answers that follow one another sorted by their
-// requests.
+// answersSorted returns the lines with consecutive answers of one side sorted by their requests.
 func answersSorted(lines []string) []string {
 	requests := requestsOf(lines)
 	order := make([]int, len(lines))
@@ -183,10 +181,10 @@ func answersSorted(lines []string) []string {
 		order[i] = i
 	}
 	side := func(i int) string { return lines[i][:strings.Index(lines[i], ": ")] }
-	together := func(i, j int) bool { return requests[i] >= 0 && requests[j] >= 0 && side(i) == side(j) }
+	sortable := func(i, j int) bool { return requests[i] >= 0 && requests[j] >= 0 && side(i) == side(j) }
 	for begin := 0; begin < len(lines); {
 		end := begin + 1
-		for end < len(lines) && together(begin, end) {
+		for end < len(lines) && sortable(begin, end) {
 			end++
 		}
 		slices.SortStableFunc(order[begin:end], func(a, b int) int { return cmp.Compare(requests[a], requests[b]) })
@@ -199,13 +197,13 @@ func answersSorted(lines []string) []string {
 	return sorted
 }
 
-// message is what of a line tells requests and answers apart.
+// message has the properties that distinguish requests, notifications and answers.
 type message struct {
 	ID     json.RawMessage
 	Method *string
 }
 
-// firstDifference shows the first line that differs; nothing if none does.
+// firstDifference shows the first line that differs; it is empty if none does.
 func firstDifference(want, got []string) string {
 	at := func(lines []string, i int) string {
 		if i < len(lines) {

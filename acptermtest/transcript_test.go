@@ -1,6 +1,6 @@
 package acptermtest_test
 
-// What a transcript keeps, and when a file is not what it says.
+// What a transcript contains, and its comparison with a file.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// transcriptOf is what an agent has said, in pieces.
+// transcriptOf returns the transcript of what an agent wrote, in pieces.
 func transcriptOf(t *testing.T, pieces ...string) *acptermtest.Transcript {
 	client, agent := net.Pipe()
 	transcript := acptermtest.Record(client)
@@ -32,7 +32,7 @@ func transcriptOf(t *testing.T, pieces ...string) *acptermtest.Transcript {
 
 func TestTranscriptsLines(t *testing.T) {
 	one, two := "term_01KAK6Q2VB0000000000000001", "term_01KAK6Q2VB0000000000000002"
-	transcript := transcriptOf(t, `{"a":"`, one+`"}`, "\nlog /tmp/1 /tmp/1/x\n"+two+" ", one+"\n", "half of a line")
+	transcript := transcriptOf(t, `{"a":"`, one+`"}`, "\nlog /tmp/1 /tmp/1/x\n"+two+" ", one+"\n", "an incomplete line")
 	transcript.Replace("/tmp/1", "/project")
 	require.Equal(t, "agent: {\"a\":\"term_1\"}\nagent: log /project /project/x\nagent: term_2 term_1\n", transcript.String())
 }
@@ -54,78 +54,58 @@ func TestGolden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "golden.txt")
 			require.NoError(t, os.WriteFile(file, []byte(c.file), 0o666))
-			complaints := &complaints{TB: t}
-			transcriptOf(t, ask+"\n", `{"id":7,"result":1}`+"\n").Golden(complaints, file)
+			recorder := &failureRecorder{TB: t}
+			transcriptOf(t, ask+"\n", `{"id":7,"result":1}`+"\n").Golden(recorder, file)
 			if c.difference == "" {
-				require.Empty(t, complaints.end())
+				require.Empty(t, recorder.end())
 			} else {
-				require.Contains(t, complaints.end(), c.difference)
+				require.Contains(t, recorder.end(), c.difference)
 			}
 		})
 	}
 }
 
-// The order in which requests are answered does not count; their answers do.
-func TestGoldenAnswers(t *testing.T) {
-	asked, other := `{"id":1,"method":"a"}`+"\n", `{"id":"x","method":"b"}`+"\n"
-	file := filepath.Join(t.TempDir(), "golden.txt")
-	for _, c := range []struct {
-		answers []string
-		same    bool
-	}{
-		{[]string{`{"id":1,"result":1}`, `{"id":"x","result":2}`}, true},
-		{[]string{`{"id":"x","result":2}`, `{"id":1,"result":1}`}, true},
-		{[]string{`{"id":"x","result":1}`, `{"id":1,"result":2}`}, false},
-		{[]string{`{"id":1,"result":1}`}, false},
-		{[]string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":1,"result":1}`}, false},
-		{[]string{`{"id":1,"result":1}`, `{"id":1,"result":1}`, `{"id":"x","result":2}`}, false},
-		{[]string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":2,"result":1}`}, false},
-		{[]string{`{"id":"1","result":1}`, `{"id":1,"result":1}`, `{"id":"x","result":2}`}, false},
-		{[]string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":null,"error":{"code":-32700,"message":""}}`}, false},
-	} {
+// The order in which requests are answered does not matter, to String and to Golden; their answers do.
+func TestTranscriptsOfAnswers(t *testing.T) {
+	const requests = `{"id":1,"method":"a"}` + "\n" + `{"id":"x","method":"b"}` + "\n"
+	answered := func(answers ...string) *acptermtest.Transcript {
 		client, agent := net.Pipe()
 		transcript := acptermtest.Record(client)
 		go func() {
-			io.WriteString(agent, asked+other)
+			io.WriteString(agent, requests)
 			io.Copy(io.Discard, agent)
 		}()
-		_, err := io.ReadFull(transcript, make([]byte, len(asked+other)))
+		_, err := io.ReadFull(transcript, make([]byte, len(requests)))
 		require.NoError(t, err)
-		for _, answer := range c.answers {
+		for _, answer := range answers {
 			fmt.Fprintln(transcript, answer)
 		}
 		require.NoError(t, transcript.Close())
-		if _, err := os.Stat(file); err != nil { // the first writes it
-			t.Setenv("ACPTERMTEST_UPDATE", "1")
-			transcript.Golden(t, file)
-			t.Setenv("ACPTERMTEST_UPDATE", "")
-		}
-		complaints := &complaints{TB: t}
-		transcript.Golden(complaints, file)
-		require.Equal(t, c.same, complaints.end() == "", c.answers)
+		return transcript
 	}
-}
-
-// The order in which several requests are answered does not show.
-func TestAnswersInAnyOrder(t *testing.T) {
-	answer := func(order ...string) string {
-		client, agent := net.Pipe()
-		transcript := acptermtest.Record(client)
-		go func() {
-			for _, id := range []string{"1", "2", "3"} {
-				fmt.Fprintf(agent, `{"id":%s,"method":"a"}`+"\n", id)
-			}
-			io.Copy(io.Discard, agent)
-		}()
-		_, err := io.ReadFull(transcript, make([]byte, 3*len(`{"id":1,"method":"a"}`+"\n")))
-		require.NoError(t, err)
-		for _, id := range order {
-			fmt.Fprintf(transcript, `{"id":%s,"result":{}}`+"\n", id)
-		}
-		require.NoError(t, transcript.Close())
-		return transcript.String()
+	file := filepath.Join(t.TempDir(), "golden.txt")
+	want := answered(`{"id":1,"result":1}`, `{"id":"x","result":2}`)
+	t.Setenv("ACPTERMTEST_UPDATE", "1")
+	want.Golden(t, file)
+	t.Setenv("ACPTERMTEST_UPDATE", "")
+	for _, c := range []struct {
+		same    bool
+		answers []string
+	}{
+		{true, []string{`{"id":1,"result":1}`, `{"id":"x","result":2}`}},
+		{true, []string{`{"id":"x","result":2}`, `{"id":1,"result":1}`}},
+		{false, []string{`{"id":"x","result":1}`, `{"id":1,"result":2}`}},
+		{false, []string{`{"id":1,"result":1}`}},
+		{false, []string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":1,"result":1}`}},
+		{false, []string{`{"id":1,"result":1}`, `{"id":1,"result":1}`, `{"id":"x","result":2}`}},
+		{false, []string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":2,"result":1}`}},
+		{false, []string{`{"id":"1","result":1}`, `{"id":1,"result":1}`, `{"id":"x","result":2}`}},
+		{false, []string{`{"id":1,"result":1}`, `{"id":"x","result":2}`, `{"id":null,"error":{"code":-32700,"message":""}}`}},
+	} {
+		got := answered(c.answers...)
+		recorder := &failureRecorder{TB: t}
+		got.Golden(recorder, file)
+		require.Equal(t, c.same, recorder.end() == "", c.answers)
+		require.Equal(t, c.same, got.String() == want.String(), c.answers)
 	}
-	require.Equal(t, answer("1", "2", "3"), answer("3", "1", "2"))
-	require.NotEqual(t, answer("1", "2", "3"), answer("3", "1"))
-	require.NotEqual(t, answer("1", "2"), answer("1", "3"))
 }

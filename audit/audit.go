@@ -26,7 +26,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Log writes events as lines of JSON, one an event, as acpterm.LogEvents does with slog.NewJSONHandler. Its method
+// Log writes events as lines of JSON, one an event, as LogEvents does with slog.NewJSONHandler. Its method
 // Record is for acpterm's Options.Record. Open makes one of a file, New of any writer. Several managers may share one.
 //
 // Lines that could not be written are kept, up to 16 MiB, and written first when there is more to write: a disk that
@@ -62,7 +62,7 @@ const maxBytes = 16 << 20
 // file, such as a pipe, when it is written. Close does not close w.
 func New(w io.Writer) *Log {
 	l := &Log{w: w}
-	l.encode = acpterm.LogEvents(slog.New(slog.NewJSONHandler(&l.lines, nil)))
+	l.encode = LogEvents(slog.New(slog.NewJSONHandler(&l.lines, nil)))
 	if syncer, ok := w.(interface{ Sync() error }); ok && canSync(w) {
 		l.sync = syncer.Sync
 	}

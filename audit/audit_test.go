@@ -1,16 +1,15 @@
 package audit_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/audit"
-	"github.com/stretchr/testify/require"
 )
 
 func TestOpen(t *testing.T) {
@@ -40,16 +39,14 @@ func TestOpen(t *testing.T) {
 	for range 2 {
 		log, err := audit.Open(path, root)
 		require.NoError(t, err)
-		require.NoError(t, log.Record(t.Context(), &acpterm.DecisionEvent{Verdict: acpterm.Allow}))
+		require.NoError(t, log.Record(t.Context(), allowed))
 		require.NoError(t, log.Close())
 	}
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var messages []string
-	for line := range bytes.Lines(data) {
-		var l struct{ Msg string }
-		require.NoError(t, json.Unmarshal(line, &l))
-		messages = append(messages, l.Msg)
+	for _, line := range lines(t, data) {
+		messages = append(messages, line.Msg)
 	}
 	require.Equal(t, []string{"earlier", "decision", "decision"}, messages)
 	if runtime.GOOS != "windows" {

@@ -8,8 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/acpterm/acpterm/audit"
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/audit"
 )
 
 // A file that was there is kept from others, or refused.

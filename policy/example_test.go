@@ -12,7 +12,7 @@ import (
 	"github.com/acpterm/acpterm/policy"
 )
 
-// try creates a terminal and says what came of it.
+// try creates a terminal and prints the result.
 func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 	req.SessionID = "s1"
 	line := strings.Join(append([]string{req.Command}, req.Args...), " ")

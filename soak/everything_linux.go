@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/journal"
 )
 
 // everything runs the other scenarios again and again in one manager, and holds what this process has at the end
@@ -19,7 +20,7 @@ func everything(r *run) {
 	if r.seconds > 0 {
 		length = min(length, time.Duration(r.seconds)*time.Second)
 	}
-	s, closeAll := r.serve(acpterm.Options{Journal: filepath.Join(r.dir, "journal")})
+	s, closeAll := r.serve(acpterm.Options{Journal: journal.Dir(filepath.Join(r.dir, "journal"))})
 	warm := min(length/4, 30*time.Second)
 	r.together(s, warm)
 	before := ownResources()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/journal"
 )
 
 // hosts counts trees of which something is left when Recover has returned.
@@ -24,9 +25,9 @@ func hosts(r *run) {
 	r.zero("trees with some left", "journals with records left", "other errors")
 	r.each(func(i int, rnd *rand.Rand) {
 		t := r.tree(i) // of all that the host starts, and the host itself
-		journal := filepath.Join(r.dir, fmt.Sprint("journal", r.begun.UnixNano(), "-", i))
-		defer os.RemoveAll(journal)
-		host := exec.Command(executable(), "children", "host", journal, r.script(), fmt.Sprint(r.seed), fmt.Sprint(i))
+		records := filepath.Join(r.dir, fmt.Sprint("journal", r.begun.UnixNano(), "-", i))
+		defer os.RemoveAll(records)
+		host := exec.Command(executable(), "children", "host", records, r.script(), fmt.Sprint(r.seed), fmt.Sprint(i))
 		host.Env = append(os.Environ(), t.mark, "SOAK_LOG="+t.log)
 		host.Stderr = os.Stderr
 		stdout, err := host.StdoutPipe()
@@ -46,7 +47,7 @@ func hosts(r *run) {
 		defer cancel()
 		named := new(survivors)
 		begun := time.Now()
-		recovered, err := acpterm.Recover(ctx, journal)
+		recovered, err := journal.Recover(ctx, records)
 		r.most("ms for the slowest Recover", time.Since(begun).Milliseconds())
 		for _, was := range recovered {
 			r.note("terminals recovered", 1)
@@ -56,10 +57,10 @@ func hosts(r *run) {
 		if err != nil && !errors.Is(err, acpterm.ErrSurvivors) {
 			r.fail("other errors", 1, "Recover: %v", err)
 		}
-		if records, _ := os.ReadDir(journal); len(records) > 0 && err == nil {
-			r.fail("journals with records left", 1, "%v", records)
+		if left, _ := os.ReadDir(records); len(left) > 0 && err == nil {
+			r.fail("journals with records left", 1, "%v", left)
 		}
-		awaitUnstarted(t, journal)
+		awaitUnstarted(t, records)
 		r.check(t, named, "recovered")
 	})
 }
@@ -67,19 +68,19 @@ func hosts(r *run) {
 // awaitUnstarted waits, a minute at most, for children of a host that had not become their commands' programs when it
 // was killed. They run nothing, and end by themselves as soon as they have a processor, which Recover does not wait
 // for.
-func awaitUnstarted(t *tree, journal string) {
+func awaitUnstarted(t *tree, records string) {
 	unstarted := func(p process) bool {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
-		return bytes.Contains(line, []byte("\x00host\x00"+journal+"\x00"))
+		return bytes.Contains(line, []byte("\x00host\x00"+records+"\x00"))
 	}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end) && slices.ContainsFunc(t.left(), unstarted); {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// hostChild JOURNAL SCRIPT SEED NUMBER makes and ends trees until it is killed, 20 seconds at most.
+// hostChild DIRECTORY SCRIPT SEED NUMBER makes and ends trees until it is killed, 20 seconds at most.
 func hostChild(args []string) {
-	m := acpterm.NewManager(&acpterm.Options{Journal: args[0]})
+	m := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0])})
 	end := time.Now().Add(20 * time.Second)
 	fmt.Println("begun")
 	var workers sync.WaitGroup

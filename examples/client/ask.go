@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 )
 
 // asker asks one question after another. ask may be called concurrently.
@@ -83,7 +84,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		choices = "f full text, " + choices
 	}
 	for {
-		line, ok := a.prompt(ctx, text+"? Run "+acpterm.Quote(q.Command.Path, mostShown/6)+"? "+choices)
+		line, ok := a.prompt(ctx, text+"? Run "+display.Quote(q.Command.Path, mostShown/6)+"? "+choices)
 		if !ok {
 			return nobody
 		}
@@ -120,12 +121,12 @@ func (a *asker) prompt(ctx context.Context, text string) (line string, ok bool) 
 // finish returns when no question is on the screen, and lets none be put again. The contexts of all must have ended.
 func (a *asker) finish() { a.turn <- struct{}{} }
 
-// describe is the command, exactly; how much of it is shown is as Question.Text says. The program is said once more
+// describe is the command, exactly; how much of it is shown is as display.Question says. The program is said once more
 // where the answer is typed, for commands that are longer than the screen.
 func describe(q acpterm.Question, most int) (text string, omitted int) {
 	var b strings.Builder
 	b.WriteString("? The agent wants to run\n")
-	text, omitted = q.Text(most)
+	text, omitted = display.Question(q, most)
 	for line := range strings.Lines(text) {
 		b.WriteString("?   " + line)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 )
 
 func main() {
@@ -35,7 +36,7 @@ func main() {
 	}
 	if err := run(opts); err != nil {
 		for text := range strings.Lines(err.Error()) { // which may be an agent's words
-			fmt.Fprintln(os.Stderr, "client:", acpterm.Visible(strings.TrimSuffix(text, "\n"), 0))
+			fmt.Fprintln(os.Stderr, "client:", display.Visible(strings.TrimSuffix(text, "\n"), 0))
 		}
 		os.Exit(1)
 	}

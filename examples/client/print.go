@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 )
 
 // screen prints what comes from several sides at once, each piece as soon as it is there, so that no line has
@@ -165,7 +166,7 @@ func harmless(text string, escapeControls bool) string {
 			b.WriteRune(r)
 		case unicode.IsControl(r) && !escapeControls:
 		case unicode.IsControl(r), unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
-			b.WriteString(acpterm.Visible(string(r), 0))
+			b.WriteString(display.Visible(string(r), 0))
 		default:
 			b.WriteRune(r)
 		}
@@ -183,7 +184,7 @@ func (s *screen) follow(t *acpterm.Terminal) {
 	name := fmt.Sprintf("[%d]", len(s.followed))
 	s.numbers[t.ID()] = len(s.followed)
 	s.mu.Unlock()
-	s.print(name+" $ ", acpterm.Visible(t.Command().String(), mostShown)+"\n")
+	s.print(name+" $ ", display.Visible(t.Command().String(), mostShown)+"\n")
 	s.following.Go(func() {
 		for chunk := range t.Follow(context.Background(), 0) {
 			if chunk.Missed > 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 )
 
 const protocolVersion = 1
@@ -291,9 +292,9 @@ func shorten(title string) string {
 	const most = 72
 	text := []rune(strings.Join(strings.Fields(title), " "))
 	if len(text) > most {
-		return acpterm.Visible(string(text[:most]), 0) + "..."
+		return display.Visible(string(text[:most]), 0) + "..."
 	}
-	return acpterm.Visible(string(text), 0)
+	return display.Visible(string(text), 0)
 }
 
 // requestPermission allows what the agent asks for, unless the turn is being cancelled.

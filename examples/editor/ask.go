@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 )
 
 // The dialog's buttons.
@@ -25,10 +26,10 @@ const shownBytes = 4000
 func (e *Editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	// The agent chose the words: Text quotes them, so that they can neither hide a part of themselves nor look like
 	// something else, and cuts them, so that the rest stays in sight.
-	text, omitted := q.Text(shownBytes)
+	text, omitted := display.Question(q, shownBytes)
 	question := "The agent wants to run this:\n" + text
 	if omitted > 0 {
-		question += fmt.Sprintf("%d bytes are not shown.\n", omitted) // a button could show q.Text(0)
+		question += fmt.Sprintf("%d bytes are not shown.\n", omitted) // a button could show display.Question(q, 0)
 	}
 	button := e.ui.Ask(ctx, question, []string{allowOnce, allowSession, refuse})
 	return acpterm.Answer{Approval: approvals[button], By: "the user"} // no button: acpterm.No, the zero value

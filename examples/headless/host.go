@@ -14,6 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/audit"
 	"github.com/acpterm/acpterm/bubblewrap"
+	"github.com/acpterm/acpterm/journal"
 	"github.com/acpterm/acpterm/policy"
 )
 
@@ -58,11 +59,11 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	if h.state, err = filepath.EvalSymlinks(state); err != nil {
 		return nil, err
 	}
-	auditFile, journal := filepath.Join(state, "audit.json"), filepath.Join(state, "journal")
+	auditFile, records := filepath.Join(state, "audit.json"), filepath.Join(state, "journal")
 	if h.audit, err = audit.Open(auditFile); err != nil {
 		return nil, err
 	}
-	if err := recoverFrom(ctx, journal, auditFile); err != nil {
+	if err := recoverFrom(ctx, records, auditFile); err != nil {
 		return nil, errors.Join(err, h.audit.Close())
 	}
 
@@ -84,7 +85,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 		MaxOutputByteLimit: 1 << 20,
 		MaxOutputBytes:     8 << 20,
 
-		Journal: journal,
+		Journal: journal.Dir(records),
 		Record:  h.audit.Record,
 	}
 	return h, nil
@@ -108,14 +109,14 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 }
 
 // recoverFrom ends what hosts left running that died, and puts it on record.
-func recoverFrom(ctx context.Context, journal, audit string) error {
+func recoverFrom(ctx context.Context, records, audit string) error {
 	file, err := os.OpenFile(audit, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	logger := slog.New(slog.NewJSONHandler(file, nil))
-	recovered, err := acpterm.Recover(ctx, journal)
+	recovered, err := journal.Recover(ctx, records)
 	for _, r := range recovered {
 		logger.Warn("recovered", "terminal", r.TerminalID, "session", r.SessionID, "args", r.Command.Args,
 			"ended", r.Ended, "survivors", r.Survivors)

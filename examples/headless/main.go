@@ -7,7 +7,7 @@
 //
 //	{"name": "fix-1", "dir": "/work/fix-1", "agent": ["some-agent", "--acp"], "prompt": "…", "env": {"CI": "1"}}
 //
-// and what came of it is a line on standard output. SIGTERM and an interrupt end everything: gently for ten seconds,
+// and its result is a line on standard output. SIGTERM and an interrupt end everything: gently for ten seconds,
 // then by force.
 package main
 

@@ -1,12 +1,13 @@
-// Package capture copies a command's output from a pipe into a sink: one goroutine a command, parked in Go's poller
-// while the pipe is empty. It knows files and bytes, and nothing of processes. It imports the standard library and
-// x/sys.
+// Package capture copies a command's output from a pipe into a Sink, with one goroutine for each pipe, which is parked
+// in Go's poller while the pipe is empty. It imports the standard library and x/sys. A caller gives it a pipe that
+// supports deadlines, and calls Stop or waits until every writer has closed the pipe.
 package capture
 
 import (
 	"errors"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -26,13 +27,11 @@ const (
 // A Reader copies what arrives in a pipe into a Sink, until the last process that has the pipe open for writing has
 // closed it, or until Stop. Its methods may be called concurrently. None of them waits, except Stop.
 type Reader struct {
-	pipe  *os.File
 	sink  Sink
-	ended chan struct{}                        // closed when the pipe and the sink are closed
-	wake  chan struct{}                        // interrupts a pause; has room for one
-	after func(time.Duration) <-chan time.Time // time.After; a test replaces it
+	ended chan struct{} // closed when the pipe and the sink are closed
 
 	mu       sync.Mutex
+	pipe     *os.File // nil while readBatched reads; only run changes it
 	drains   []func() // called when what was in the pipe is in the sink
 	stopping bool
 	over     bool // the sink is closed, and drains are called at once
@@ -46,7 +45,7 @@ func Start(pipe *os.File, to Sink, busy *sync.WaitGroup) *Reader {
 }
 
 func newReader(pipe *os.File, to Sink) *Reader {
-	return &Reader{pipe: pipe, sink: to, ended: make(chan struct{}), wake: make(chan struct{}, 1), after: time.After}
+	return &Reader{pipe: pipe, sink: to, ended: make(chan struct{})}
 }
 
 // Drain calls done, which must not wait, when every byte that was written to the pipe before the call is in the sink.
@@ -83,16 +82,19 @@ func (r *Reader) Over() bool {
 	return r.over
 }
 
-// interrupt makes the current read return, or the next one, by a deadline in the past.
+// past is a deadline that ends a read at once.
+var past = time.Unix(1, 0)
+
+// interrupt makes the current read return, or the next one.
 func (r *Reader) interrupt() {
-	r.pipe.SetReadDeadline(time.Unix(1, 0))
-	select {
-	case r.wake <- struct{}{}:
-	default:
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pipe != nil {
+		r.pipe.SetReadDeadline(past)
 	}
 }
 
-// run is the goroutine.
+// run copies until the end of the pipe or Stop.
 func (r *Reader) run() {
 	defer close(r.ended)
 	defer r.finish()
@@ -106,6 +108,8 @@ func (r *Reader) run() {
 			if !r.serve() {
 				return
 			}
+		case errors.Is(err, syscall.EAGAIN): // the system had no room for the pipe in Go's poller
+			time.Sleep(pauseTime)
 		case err != nil: // io.EOF: every writer has closed the pipe
 			return
 		default:
@@ -113,7 +117,7 @@ func (r *Reader) run() {
 				size = min(2*size, maxRead)
 			}
 			if pace.read(n) {
-				r.pause()
+				r.readBatched()
 			}
 		}
 	}
@@ -137,7 +141,7 @@ func call(functions []func()) {
 	}
 }
 
-// serve does what interrupts asked for, and reports whether to go on reading.
+// serve handles Drain and Stop, and reports whether to go on reading.
 func (r *Reader) serve() bool {
 	for {
 		// Clear the deadline, then take the list. Drain adds to the list, then sets the deadline. So none is missed.
@@ -187,38 +191,26 @@ const (
 	littleReads = 8                      // so many reads in a row
 	littleBytes = 1 << 10                // of less than this on average
 	littleTime  = time.Millisecond       // within this time are a command that writes little at a time, without end;
-	pauseTime   = 100 * time.Microsecond // before each of its reads there is a pause
+	pauseTime   = 100 * time.Microsecond // which then is read once in so long
 )
 
-// backOff tells commands that write little at a time without end. Each of their writes would wake the Reader; a pause
-// before each read lets many of them come together, for an eighth of the processor time.
+// backOff detects a command that writes little at a time without end. Each of its writes would wake the Reader; to read
+// many of them at once takes a tenth of the processor time.
 type backOff struct {
-	pausing      bool
 	reads, bytes int
 	since        time.Time
 }
 
-// read counts a read of n bytes, and reports whether to pause before the next.
-func (b *backOff) read(n int) (pause bool) {
-	if b.pausing && littleBytes <= n && n < maxRead {
-		return true // that much came together in one pause
-	}
-	if b.pausing || b.reads == 0 {
+// read counts a read of n bytes, and reports whether to read in batches from now on.
+func (b *backOff) read(n int) (batch bool) {
+	if b.reads == 0 {
 		*b = backOff{since: time.Now()}
 	}
 	b.reads++
 	b.bytes += n
-	if b.reads == littleReads {
-		b.reads = 0
-		b.pausing = b.bytes < littleReads*littleBytes && time.Since(b.since) < littleTime
+	if b.reads < littleReads {
+		return false
 	}
-	return b.pausing
-}
-
-// pause waits for pauseTime, or until an interrupt.
-func (r *Reader) pause() {
-	select {
-	case <-r.after(pauseTime):
-	case <-r.wake:
-	}
+	b.reads = 0
+	return b.bytes < littleReads*littleBytes && time.Since(b.since) < littleTime
 }

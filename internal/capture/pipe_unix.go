@@ -2,6 +2,8 @@
 
 package capture
 
+// Reading a pipe, and how many bytes lie in it, on Unix.
+
 import (
 	"errors"
 	"io"

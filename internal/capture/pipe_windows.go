@@ -1,5 +1,7 @@
 package capture
 
+// Reading a pipe, and how many bytes lie in it, on Windows.
+
 import (
 	"errors"
 	"io"

@@ -1,5 +1,6 @@
-// Package linuxtest runs a test in a PID namespace of its own, for tests that choose process numbers: what they write
-// to /proc/sys/kernel/ns_last_pid would have other tests' processes get numbers out of order. Only tests import it.
+// Package linuxtest has what tests on Linux need of the system: a PID namespace, for tests that choose process numbers,
+// since what they write to /proc/sys/kernel/ns_last_pid would have other tests' processes get numbers out of order; and
+// a cgroup. Only tests import it.
 package linuxtest
 
 import (
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -76,4 +78,32 @@ func InPIDNamespace(t *testing.T) bool {
 		t.Fatalf("in a PID namespace: %v\n%s", err, out)
 	}
 	return false
+}
+
+// CgroupDir makes a cgroup v2 directory for others in it, and removes it when the test ends. It skips the test where it
+// cannot be made.
+func CgroupDir(t testing.TB) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		fields := strings.Fields(line)
+		if fields[2] != "cgroup2" {
+			continue
+		}
+		dir, err := os.MkdirTemp(fields[1], "acpterm-test-")
+		if err != nil {
+			t.Skipf("no cgroup can be made here: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		})
+		return dir
+	}
+	t.Skip("no cgroup v2 is mounted here")
+	return ""
 }

@@ -2,6 +2,8 @@
 
 package lookup
 
+// What differs on Unix: names of variables, paths, permissions, the shell.
+
 import (
 	"io/fs"
 	"os"

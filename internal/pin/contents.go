@@ -1,5 +1,7 @@
 package pin
 
+// The contents of programs, and of the interpreters of scripts.
+
 import (
 	"bytes"
 	"context"

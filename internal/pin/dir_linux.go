@@ -1,5 +1,7 @@
 package pin
 
+// Directories that are held open, on Linux.
+
 import (
 	"os"
 	"strconv"

@@ -1,9 +1,12 @@
 package proc
 
+// Ending a tree on Linux: which members get a signal, and when none is left.
+
 import (
 	"context"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/acpterm/acpterm/internal/procfs"
 )
@@ -16,8 +19,9 @@ import (
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	e := ending{sig: sig, withGroup: make(map[procfs.ID]bool), alone: make(map[procfs.ID]bool)}
 	nonMembers := make(map[procfs.ID]bool)
-	empty := 0 // scans in a row that found nothing
-	for pause := stepPause; ; pause = min(2*pause, maxPause) {
+	empty := 0         // scans in a row that found nothing
+	var busy time.Time // do not pause before this time
+	for pause := stepPause; ; {
 		s := t.scan(nonMembers)
 		if empty++; !s.empty() {
 			empty = 0
@@ -35,8 +39,28 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		}
 		e.signal(t, s)
 		s.close()
-		t.pause(ctx, pause)
+		if busy.IsZero() && t.exitSeen() {
+			busy = time.Now().Add(busyScans)
+		}
+		if time.Now().After(busy) {
+			t.pause(ctx, pause)
+			pause = min(2*pause, maxPause)
+		}
 	}
+}
+
+// busyScans is how long End does not pause between scans when the leader has exited: Go's timers may take a
+// millisecond, and most trees take less to be gone.
+const busyScans = time.Millisecond
+
+// Gone reports whether the leader has exited and nothing else of the tree is found.
+func (t *Tree) Gone() bool {
+	if !t.exitSeen() {
+		return false
+	}
+	s := t.scan(make(map[procfs.ID]bool))
+	s.close()
+	return s.empty() && s.complete
 }
 
 // ending is one End.
@@ -55,7 +79,7 @@ func (e *ending) signal(t *Tree, s *scan) {
 		e.groupSent = true
 	}
 	if e.sig == syscall.SIGKILL {
-		t.cgroup.kill()
+		t.cgroup.Kill()
 	}
 	for _, m := range s.members {
 		inGroup := m.Group == t.pid
@@ -63,7 +87,7 @@ func (e *ending) signal(t *Tree, s *scan) {
 		case toGroup && inGroup:
 			e.withGroup[m.ID] = true
 		case e.sig == syscall.SIGKILL, !e.alone[m.ID] && !(inGroup && e.withGroup[m.ID]):
-			send(e.sig, m.handle.Signal)
+			m.handle.Signal(e.sig)
 			e.alone[m.ID] = true
 		case m.Stopped: // after it was sent the signal
 			m.handle.Signal(syscall.SIGCONT)

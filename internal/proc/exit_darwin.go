@@ -1,5 +1,7 @@
 package proc
 
+// What kqueue does not tell of an exit, on macOS.
+
 import (
 	"os"
 	"syscall"

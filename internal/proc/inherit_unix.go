@@ -2,6 +2,8 @@
 
 package proc
 
+// Descriptors that commands must not inherit, on Unix.
+
 import (
 	"math"
 	"os"
@@ -37,14 +39,13 @@ func (i *inherit) closingOthers(files []*os.File) []*os.File {
 		i.scan()
 		i.next = time.Now().Add(scanShare * time.Since(began))
 	}
-	files = slices.Clone(files)
-	most := i.highest()
+	last, most := 2+len(files), i.highest()
 	for _, fd := range i.found {
-		for fd <= most && fd >= 3+len(files) {
-			files = append(files, nil)
+		if fd <= most {
+			last = max(last, fd)
 		}
 	}
-	return files
+	return append(slices.Clone(files), make([]*os.File, last-2-len(files))...)
 }
 
 // highest is the highest descriptor that can be closed in a child: package syscall needs some higher ones for itself. A

@@ -1,11 +1,13 @@
 package proc
 
+// Limits that no cgroup enforces, on Linux: set while the child is stopped at its first instruction.
+
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -15,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/acpterm/acpterm/internal/cgroup"
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
@@ -25,6 +28,24 @@ var rlimits = map[string]int{
 	"Processes": unix.RLIMIT_NPROC,
 	"OpenFiles": unix.RLIMIT_NOFILE,
 	"FileSize":  unix.RLIMIT_FSIZE,
+}
+
+// limitTogether bounds what all processes of a tree use together, where the tree has a cgroup that can. The rest are
+// limits that it cannot enforce.
+func limitTogether(c *cgroup.Cgroup, asked []Limit) (enforced, rest []Limit, err error) {
+	for _, limit := range asked {
+		limit.Value, err = c.Limit(limit.Name, limit.Value)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			rest = append(rest, limit)
+			continue
+		case err != nil:
+			return nil, nil, &LimitError{limit.Name, "cannot be enforced", err}
+		}
+		limit.By, limit.Tree = "cgroup", true
+		enforced = append(enforced, limit)
+	}
+	return enforced, rest, nil
 }
 
 // limiter enforces limits that are properties of a process and that its children inherit. A child cannot be given them
@@ -41,14 +62,17 @@ type limiter struct {
 }
 
 // startLimited starts a command. If it is to have limits, it stops before its first instruction, for impose.
-func startLimited(cmd *exec.Cmd, limits []Limit) (l limiter, err error) {
+func startLimited(
+	path string, args []string, attr *syscall.ProcAttr, limits []Limit,
+) (pid int, l limiter, err error) {
 	if len(limits) == 0 {
-		return l, cmd.Start()
+		pid, err = fork(path, args, attr)
+		return pid, l, err
 	}
 	for _, limit := range limits {
 		if limit.Name == "Processes" && exemptFromProcesses() {
-			return l, &LimitError{"Processes", "takes a cgroup with the pids controller, for a host that is root or " +
-				"has CAP_SYS_RESOURCE or CAP_SYS_ADMIN: RLIMIT_NPROC does not hold for it", nil}
+			return 0, l, &LimitError{"Processes", "takes a cgroup with the pids controller, for a host that is root " +
+				"or has CAP_SYS_RESOURCE or CAP_SYS_ADMIN: RLIMIT_NPROC does not hold for it", nil}
 		}
 	}
 	l.limits = limits
@@ -58,22 +82,31 @@ func startLimited(cmd *exec.Cmd, limits []Limit) (l limiter, err error) {
 	}
 	blocked.Val[0] &^= 1 << (unix.SIGTRAP - 1)
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &blocked, &l.signals); err != nil {
-		return l, err
+		return 0, l, err
 	}
 	defer unix.PthreadSigmask(unix.SIG_SETMASK, &l.signals, nil)
-	cmd.SysProcAttr.Ptrace = true
-	err = cmd.Start()
+	attr.Sys.Ptrace = true
+	pid, err = fork(path, args, attr)
 	if errors.Is(err, unix.EPERM) && !mayTrace() {
 		err = &LimitError{limits[0].Name, "takes ptrace, which this host may not use", unix.EPERM}
 	}
-	return l, err
+	return pid, l, err
+}
+
+// fork is syscall.ForkExec with the error that os/exec would return.
+func fork(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
+	if pid, err = syscall.ForkExec(path, args, attr); err != nil {
+		err = &os.PathError{Op: "fork/exec", Path: path, Err: err}
+	}
+	return pid, err
 }
 
 // mayTrace reports whether a child may be traced: a program that does not exist is not found then, and else EPERM comes
 // first.
 func mayTrace() bool {
-	missing := &exec.Cmd{Path: "/proc/self/missing", SysProcAttr: &syscall.SysProcAttr{Ptrace: true}}
-	return !errors.Is(missing.Start(), unix.EPERM)
+	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{Ptrace: true}}
+	_, err := fork("/proc/self/missing", []string{"missing"}, attr)
+	return !errors.Is(err, unix.EPERM)
 }
 
 // exemptFromProcesses reports whether the kernel lets this process, and so what it starts, fork beyond RLIMIT_NPROC

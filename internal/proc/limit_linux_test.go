@@ -6,7 +6,6 @@ package proc
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm/internal/cgroup"
 )
 
 func TestALimitThatCannotBeSetLeavesNothing(t *testing.T) {
@@ -48,11 +49,10 @@ func TestSignalsBeforeTheFirstInstruction(t *testing.T) {
 		t.Run(unix.SignalName(c.signal), func(t *testing.T) {
 			runtime.LockOSThread() // the tracer is a thread
 			defer runtime.UnlockOSThread()
-			cmd := exec.Command("/bin/sh", "-c", "exit 3")
-			cmd.SysProcAttr = &syscall.SysProcAttr{}
-			l, err := startLimited(cmd, []Limit{{Name: "OpenFiles", Value: 50}, {Name: "Nice", Value: 1}})
+			limits := []Limit{{Name: "OpenFiles", Value: 50}, {Name: "Nice", Value: 1}}
+			attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}
+			pid, l, err := startLimited("/bin/sh", []string{"sh", "-c", "exit 3"}, attr, limits)
 			require.NoError(t, err)
-			pid := cmd.Process.Pid
 			for setSignalMask(pid, &l.signals) != nil {
 				runtime.Gosched()
 			}
@@ -97,16 +97,17 @@ func TestWhatIsWrittenToACgroup(t *testing.T) {
 			enforced: []Limit{{Name: "Processes", Value: 7, By: "cgroup", Tree: true}},
 			rest:     asked[:2],
 		},
-		{rest: asked},
+		{becomes: map[string]string{}, rest: asked},
 	} {
-		dir := t.TempDir()
+		parent := t.TempDir()
+		made, err := cgroup.Make(parent, "made")
+		require.NoError(t, err)
+		defer made.Remove()
+		dir := filepath.Join(parent, "made")
 		for name, text := range c.has {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
-		opened, err := os.Open(dir)
-		require.NoError(t, err)
-		defer opened.Close()
-		enforced, rest, err := (&cgroup{opened}).limit(asked)
+		enforced, rest, err := limitTogether(made, asked)
 		require.NoError(t, err)
 		require.Equal(t, c.enforced, enforced)
 		require.Equal(t, c.rest, rest)
@@ -118,13 +119,9 @@ func TestWhatIsWrittenToACgroup(t *testing.T) {
 			require.NoError(t, err)
 			now[entry.Name()] = string(text)
 		}
-		require.Len(t, now, len(c.becomes))
-		for name, text := range c.becomes {
-			require.Equal(t, text, now[name], name)
-		}
+		require.Equal(t, c.becomes, now)
 	}
-	var none *cgroup
-	enforced, rest, err := none.limit(asked)
+	enforced, rest, err := limitTogether(nil, asked)
 	require.NoError(t, err)
 	require.Empty(t, enforced)
 	require.Equal(t, asked, rest)

@@ -1,5 +1,7 @@
 package proc
 
+// Limits as a job object enforces them, on Windows.
+
 import (
 	"errors"
 	"runtime"

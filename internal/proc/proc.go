@@ -1,8 +1,8 @@
 // Package proc runs process trees: it starts a command, sees it exit without reaping it, limits what it may use, finds
 // the processes that it started, and ends all of them. Each system has its own file behind the same face:
 // proc_linux.go, proc_kqueue.go (macOS and FreeBSD), proc_windows.go, and proc_other.go, which fails with
-// errors.ErrUnsupported. It may import procfs and latch, and knows nothing of terminals or of the Agent Client
-// Protocol.
+// errors.ErrUnsupported. It may import procfs, cgroup and latch, and knows nothing of terminals or of the Agent
+// Client Protocol.
 //
 // # No signal reaches another process
 //
@@ -108,7 +108,7 @@ type common struct {
 	pid    int      // the leader's number, and its process group's
 	output *os.File // the reading end of the output's pipe
 	limits []Limit
-	exitStatus
+	ExitStatus
 }
 
 // PID is the leader's process number.
@@ -124,10 +124,10 @@ func (c *common) Limits() []Limit { return c.limits }
 // other systems than Linux it is taken to be.
 func (c *common) Unreaped() bool { return true }
 
-// exitStatus is how a leader ended, once that is known. The zero value is not known yet. Its methods may be called
-// concurrently.
-type exitStatus struct {
-	claimed atomic.Bool // by the one call of setExit that counts
+// ExitStatus is how a command ended, once that is known: a Tree's leader, or a command that something else runs. The
+// zero value is not known yet. Its methods may be called concurrently.
+type ExitStatus struct {
+	claimed atomic.Bool // by the one call of SetExit that counts
 	known   latch.Latch // exit and exitErr are set, and do not change any more
 	exit    Exit
 	exitErr error
@@ -135,10 +135,10 @@ type exitStatus struct {
 
 // OnExit has f called once: when the leader has exited, which on Unix leaves it a zombie, or when that will not be
 // seen. The error is ErrReaped then, os.ErrClosed after a Close on Unix, or one of the system's. f must not block.
-func (s *exitStatus) OnExit(f func(Exit, error)) { s.known.OnSet(func() { f(s.exit, s.exitErr) }) }
+func (s *ExitStatus) OnExit(f func(Exit, error)) { s.known.OnSet(func() { f(s.exit, s.exitErr) }) }
 
-// setExit says how the leader ended, and calls the functions of OnExit. Only the first call counts.
-func (s *exitStatus) setExit(exit Exit, err error) {
+// SetExit says how the leader ended, and calls the functions of OnExit. Only the first call counts.
+func (s *ExitStatus) SetExit(exit Exit, err error) {
 	if s.claimed.CompareAndSwap(false, true) {
 		s.exit, s.exitErr = exit, err
 		s.known.Set()
@@ -146,10 +146,10 @@ func (s *exitStatus) setExit(exit Exit, err error) {
 }
 
 // hasExited reports whether it is known how the leader ended, or that it cannot be known.
-func (s *exitStatus) hasExited() bool { return s.known.IsSet() }
+func (s *ExitStatus) hasExited() bool { return s.known.IsSet() }
 
 // pause waits for the leader's exit, at most for some time and until ctx ends.
-func (s *exitStatus) pause(ctx context.Context, atMost time.Duration) {
+func (s *ExitStatus) pause(ctx context.Context, atMost time.Duration) {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	exited := s.known.Done()

@@ -2,6 +2,8 @@
 
 package proc
 
+// A Tree on macOS and FreeBSD.
+
 import (
 	"context"
 	"errors"
@@ -88,7 +90,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		output.Close()
 		return nil, err
 	}
-	s.busy.Go(func() { t.setExit(t.awaitExit()) })
+	s.busy.Go(func() { t.SetExit(t.awaitExit()) })
 	return t, nil
 }
 
@@ -143,12 +145,12 @@ func (t *Tree) Close() {
 		return
 	}
 	t.closed = true
-	if t.hasExited() && t.exitErr == nil {
+	if t.exitSeen() {
 		reap(t.pid)
 	}
 	t.mu.Unlock()
 	t.queue.close() // without the lock: it waits for awaitExit
-	t.setExit(Exit{}, os.ErrClosed)
+	t.SetExit(Exit{}, os.ErrClosed)
 }
 
 // reap takes a child's zombie away.
@@ -209,6 +211,9 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		pause = min(2*pause, maxPause)
 	}
 }
+
+// Gone returns false: only End can tell.
+func (t *Tree) Gone() bool { return false }
 
 // endGroup is End where the process table cannot be read: it signals the group, waits for the leader's exit, and then
 // kills what is left of the group, whose number the zombie still holds.

@@ -1,11 +1,14 @@
 package proc
 
+// A Tree on Linux: its start, its exit seen by a pidfd, signals to its group, and its reaping.
+
 import (
 	"cmp"
 	"context"
 	"errors"
 	"os"
-	"os/exec"
+	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -13,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/acpterm/acpterm/internal/cgroup"
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
@@ -22,13 +26,14 @@ type Tree struct {
 	common
 	sup       *Supervisor
 	starter   *starter
-	pidfd     int      // the leader's, until closed; -1 on a system without, before Linux 5.4
-	poll      *os.File // pidfd in Go's poller; nil without
-	pipe      uint64   // the inode of the output's pipe
-	cgroup    *cgroup  // nil: none
+	pidfd     int            // the leader's, until closed; -1 on a system without, before Linux 5.4
+	poll      *os.File       // pidfd in Go's poller; nil without
+	pipe      uint64         // the inode of the output's pipe
+	cgroup    *cgroup.Cgroup // nil: none
 	mark      Mark
 	contained bool
-	forks     forkCount // from before the leader began
+	began     time.Time // the leader began after it
+	forks     forkCount // likewise
 
 	// For one End at a time, and for Close after it.
 	leader  procfs.Process              // its line of the process table; zero until it is read
@@ -43,60 +48,86 @@ type Tree struct {
 func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree, err error) {
 	t := &Tree{
 		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained,
-		forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
+		began: time.Now(), forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
 	}
 	defer func() {
 		if err != nil {
 			t.output.Close()
-			t.cgroup.remove()
+			t.cgroup.Remove()
 		}
 	}()
-	output, w, err := os.Pipe()
+	stdin, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+	}
+	defer unix.Close(stdin)
+	w, err := t.openOutput()
+	if err != nil {
+		return nil, os.NewSyscallError("pipe2", err)
+	}
+	defer unix.Close(w)
+	if t.cgroup, err = cgroup.Make(spec.Cgroup, spec.Mark.Value); err != nil {
+		return nil, err
+	}
+	ofTree, ofProcess, err := limitTogether(t.cgroup, spec.Limits)
 	if err != nil {
 		return nil, err
 	}
-	defer w.Close()
-	t.output = output
-	info, err := output.Stat()
-	if err != nil {
-		return nil, err
-	}
-	t.pipe = info.Sys().(*syscall.Stat_t).Ino
-	if t.cgroup, err = newCgroup(spec.Cgroup, spec.Mark.Value); err != nil {
-		return nil, err
-	}
-	ofTree, ofProcess, err := t.cgroup.limit(spec.Limits)
-	if err != nil {
-		return nil, err
-	}
-	cmd := &exec.Cmd{
-		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Stdout: w, Stderr: w,
-		ExtraFiles: s.inherit.closingOthers(spec.Files),
-		SysProcAttr: &syscall.SysProcAttr{
+	attr := &syscall.ProcAttr{
+		Dir: spec.Dir, Env: spec.Env, Files: []uintptr{uintptr(stdin), uintptr(w), uintptr(w)},
+		Sys: &syscall.SysProcAttr{
 			Setsid:    true,
 			Pdeathsig: syscall.SIGKILL, // the host's end is the command's
 			PidFD:     &t.pidfd,
 		},
 	}
-	t.cgroup.prepare(cmd.SysProcAttr)
-	if ofProcess, err = t.startLeader(ctx, cmd, ofProcess); err != nil {
+	files := s.inherit.closingOthers(spec.Files)
+	attr.Files = slices.Grow(attr.Files, len(files))
+	for _, file := range files {
+		fd := ^uintptr(0) // is closed in the child
+		if file != nil {
+			fd = file.Fd()
+		}
+		attr.Files = append(attr.Files, fd)
+	}
+	t.cgroup.Prepare(attr.Sys)
+	ofProcess, err = t.startLeader(ctx, spec, attr, ofProcess)
+	runtime.KeepAlive(spec.Files)
+	if err != nil {
 		return nil, err
 	}
 	t.limits = append(ofTree, ofProcess...)
 	return t, nil
 }
 
+// openOutput makes the output's pipe and returns its writing end. os.Pipe would put that into Go's poller too.
+func (t *Tree) openOutput() (w int, err error) {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		return -1, err
+	}
+	unix.SetNonblock(pipe[0], true)
+	t.output = os.NewFile(uintptr(pipe[0]), "output")
+	var status unix.Stat_t
+	if err := unix.Fstat(pipe[0], &status); err != nil {
+		unix.Close(pipe[1])
+		return -1, err
+	}
+	t.pipe = status.Ino
+	return pipe[1], nil
+}
+
 // startLeader starts the leader, with limits. If it fails, the Tree is closed, and the leader does not run.
-func (t *Tree) startLeader(ctx context.Context, cmd *exec.Cmd, limits []Limit) ([]Limit, error) {
+func (t *Tree) startLeader(
+	ctx context.Context, spec Spec, attr *syscall.ProcAttr, limits []Limit,
+) (enforced []Limit, err error) {
 	s := t.sup
 	s.beginStart()
 	defer s.endStart()
-	limiter, err := startLimited(cmd, limits)
-	if err != nil {
+	var limiter limiter
+	if t.pid, limiter, err = startLimited(spec.Path, spec.Args, attr, limits); err != nil {
 		return nil, err
 	}
-	t.pid = cmd.Process.Pid
-	cmd.Process.Release() // Close reaps it
 	if t.pidfd >= 0 {
 		unix.SetNonblock(t.pidfd, true) // which has NewFile put it into Go's poller
 		t.poll = os.NewFile(uintptr(t.pidfd), "pidfd")
@@ -111,6 +142,7 @@ func (t *Tree) startLeader(ctx context.Context, cmd *exec.Cmd, limits []Limit) (
 	if err != nil {
 		<-t.known.Done()
 		t.Close()
+		t.cgroup = nil // it is removed
 	}
 	return limits, err
 }
@@ -121,7 +153,7 @@ func (t *Tree) watch() {
 	if errors.Is(err, unix.ECHILD) {
 		exit, err = t.exitOfReaped()
 	}
-	t.setExit(exit, err)
+	t.SetExit(exit, err)
 }
 
 func (t *Tree) awaitExit() (exit Exit, err error) {
@@ -183,7 +215,7 @@ func (t *Tree) reapedWith(status syscall.WaitStatus) bool {
 	t.mu.Unlock()
 	exit := exitOf(status)
 	exit.Reaped = true
-	t.setExit(exit, nil)
+	t.SetExit(exit, nil)
 	return true
 }
 
@@ -230,7 +262,7 @@ func (t *Tree) Close() {
 		t.mu.Unlock()
 		return
 	}
-	gone := t.reaped || t.hasExited() && t.exitErr == nil
+	gone := t.reaped || t.exitSeen()
 	switch {
 	case !gone || t.reaped:
 	case t.pidfd >= 0:
@@ -241,14 +273,14 @@ func (t *Tree) Close() {
 	t.closed = true
 	t.mu.Unlock()
 	t.poll.Close()
-	t.setExit(Exit{}, os.ErrClosed)
+	t.SetExit(Exit{}, os.ErrClosed)
 	for _, handle := range t.escaped {
 		handle.Close()
 	}
 	if gone {
 		t.sup.unregister(t)
 	}
-	t.cgroup.remove() // a zombie would hold it
+	t.cgroup.Remove() // a zombie would hold it
 }
 
 // reap takes a zombie away.

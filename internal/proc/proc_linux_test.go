@@ -28,145 +28,6 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// hostMark, as the first argument, makes the test binary a host with one command, which it says the number of.
-const hostMark = "proc-test-host"
-
-// mainExitsMark makes the test binary a process whose main thread exits while others run on. It says its number before.
-const mainExitsMark = "proc-test-main-exits"
-
-func init() {
-	if len(os.Args) > 1 && os.Args[1] == mainExitsMark {
-		runtime.LockOSThread() // the main goroutine stays on the main thread
-	}
-}
-
-func exitMainThread() {
-	fmt.Println(os.Getpid())
-	os.Stdout.Close()
-	os.Stderr.Close()
-	go time.Sleep(5 * time.Minute)
-	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
-}
-
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == mainExitsMark {
-		exitMainThread()
-	}
-	linuxtest.Main()
-	if len(os.Args) > 1 && os.Args[1] == hostMark {
-		tree, err := new(Supervisor).Start(context.Background(), line("exec sleep 300"))
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(tree.PID())
-		time.Sleep(5 * time.Minute)
-	}
-	os.Exit(m.Run())
-}
-
-var testMark = Mark{"PROC_TEST_MARK", fmt.Sprint(os.Getpid())}
-
-// line is a shell line as a command.
-func line(text string) Spec {
-	return Spec{
-		Path: "/bin/sh", Args: []string{"sh", "-c", text}, Dir: "/", Mark: testMark,
-		Env: append(os.Environ(), testMark.Name+"="+testMark.Value),
-	}
-}
-
-// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters
-// are left then.
-func newSupervisor(t *testing.T) *Supervisor {
-	t.Helper()
-	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
-		r.Close()
-		w.Close()
-	}
-	before := descriptors(t)
-	s := new(Supervisor)
-	t.Cleanup(func() {
-		s.Close()
-		requireNothingLeft(t, before)
-		require.Zero(t, starters())
-	})
-	return s
-}
-
-func descriptors(t *testing.T) int {
-	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	require.NoError(t, err)
-	return len(entries)
-}
-
-func requireNothingLeft(t *testing.T, descriptorsBefore int) {
-	t.Helper()
-	require.LessOrEqual(t, descriptors(t), descriptorsBefore, "descriptors are left")
-	require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
-}
-
-// starters is how many goroutines start trees. To count them stops the world, so no start may hang.
-func starters() int {
-	stacks := make([]byte, 1<<20)
-	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "proc.(*Supervisor).run(")
-}
-
-// tree is one of a test.
-type tree struct {
-	*Tree
-	t      *testing.T
-	output *bufio.Reader
-	ended  chan struct{}
-	exit   Exit
-	err    error
-}
-
-func start(t *testing.T, s *Supervisor, spec Spec) *tree {
-	t.Helper()
-	started, err := s.Start(t.Context(), spec)
-	require.NoError(t, err)
-	tree := &tree{Tree: started, t: t, output: bufio.NewReader(started.Output()), ended: make(chan struct{})}
-	started.OnExit(func(e Exit, err error) {
-		tree.exit, tree.err = e, err
-		close(tree.ended)
-	})
-	return tree
-}
-
-// word is the next line of the output.
-func (t *tree) word() string {
-	t.t.Helper()
-	text, err := t.output.ReadString('\n')
-	require.NoError(t.t, err)
-	return strings.TrimSpace(text)
-}
-
-func (t *tree) number() int {
-	t.t.Helper()
-	n, err := strconv.Atoi(t.word())
-	require.NoError(t.t, err)
-	return n
-}
-
-// end ends the tree by SIGKILL and closes it.
-func (t *tree) end() {
-	t.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	require.Empty(t.t, t.End(ctx, syscall.SIGKILL))
-	t.close()
-}
-
-func (t *tree) close() {
-	t.Output().Close()
-	t.Close()
-}
-
-func runs(pid int) bool {
-	p, err := procfs.Read(pid)
-	return err == nil && !p.Exited
-}
-
 func TestExit(t *testing.T) {
 	s := newSupervisor(t)
 	for text, want := range map[string]Exit{
@@ -226,45 +87,47 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 	requireNothingLeft(t, before)
 }
 
-// hangingProgram is one that hangs in execve until release: this process has a lease on it (F_SETLEASE in man 2 fcntl).
-// The kernel breaks the lease after 45 seconds.
-func hangingProgram(t *testing.T) (path string, release func()) {
+// hangingStarts are commands that hang in execve until release: this process has a lease on each program (F_SETLEASE in
+// man 2 fcntl). All programs are made before the first start, since a lease is refused while a child that hangs has the
+// file open. The kernel breaks a lease after 45 seconds.
+func hangingStarts(t *testing.T, n int) (specs []Spec, release []func()) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "program")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nexec sleep 300\n"), 0o700))
-	file, err := os.Open(path)
-	require.NoError(t, err)
-	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
-	require.NoError(t, err)
-	release = sync.OnceFunc(func() {
-		unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK) // a child that hangs has the file open, too
-		file.Close()
+	// Go cannot stop a thread that forks, as for a collection of garbage, and needs a processor for each.
+	processors, percent := runtime.GOMAXPROCS(8), debug.SetGCPercent(-1)
+	t.Cleanup(func() {
+		runtime.GOMAXPROCS(processors)
+		debug.SetGCPercent(percent)
 	})
-	t.Cleanup(release)
-	return path, release
+	for range n {
+		spec := line("")
+		spec.Path = filepath.Join(t.TempDir(), "program")
+		spec.Args = []string{spec.Path}
+		require.NoError(t, os.WriteFile(spec.Path, []byte("#!/bin/sh\nexec sleep 300\n"), 0o700))
+		file, err := os.Open(spec.Path)
+		require.NoError(t, err)
+		_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+		require.NoError(t, err)
+		free := sync.OnceFunc(func() {
+			unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK) // a child that hangs has the file open, too
+			file.Close()
+		})
+		t.Cleanup(free)
+		specs, release = append(specs, spec), append(release, free)
+	}
+	return specs, release
 }
 
 // A hanging start holds up no other one, and the goroutines that it takes end with the trees that they started.
 func TestHangingStarts(t *testing.T) {
-	// Go cannot stop a thread that forks, as for a collection of garbage, and needs a processor for each.
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	s := newSupervisor(t)
 	before := start(t, s, line("exec sleep 300")) // has the first starter stay
 	type result struct {
 		tree *Tree
 		err  error
 	}
-	var paths []string
-	var release []func()
-	for range 3 { // all before the first start: a lease is refused while a child that hangs has the file open
-		path, goOn := hangingProgram(t)
-		paths, release = append(paths, path), append(release, goOn)
-	}
+	specs, release := hangingStarts(t, 3)
 	var hanging []chan result
-	for _, path := range paths {
-		spec := line("")
-		spec.Path, spec.Args = path, []string{path}
+	for _, spec := range specs {
 		done := make(chan result, 1)
 		go func() {
 			tree, err := s.Start(context.Background(), spec)
@@ -292,17 +155,13 @@ func TestHangingStarts(t *testing.T) {
 
 // A start that goes on when its context has ended is given up after ten seconds, and then ends nothing but itself.
 func TestAHangingStartIsGivenUp(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	s := newSupervisor(t)
-	path, release := hangingProgram(t)
-	spec := line("")
-	spec.Path, spec.Args = path, []string{path}
+	specs, release := hangingStarts(t, 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := s.Start(ctx, spec)
+	_, err := s.Start(ctx, specs[0])
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	release() // newSupervisor finds what it leaves
+	release[0]() // newSupervisor finds what it leaves
 }
 
 // A command ends with its host, and not with the thread that asked for it: Go ends that of a goroutine which has locked
@@ -550,41 +409,6 @@ func TestNumbersThatComeRound(t *testing.T) {
 	t.Fatal("numbers did not come round")
 }
 
-// With a cgroup the tree is what is in it, whatever the processes have let go of.
-func TestATreeInACgroup(t *testing.T) {
-	parent := cgroupDir(t)
-	s := newSupervisor(t)
-	spec := line(`env -i setsid sh -c 'echo $$; exec sleep 300 >/dev/null 2>&1' & exit 3`)
-	spec.Cgroup = parent
-	tree := start(t, s, spec)
-	pid := tree.number()
-	<-tree.ended
-	require.EqualValues(t, 3, tree.exit.Code)
-	require.True(t, runs(pid))
-	tree.end()
-	require.False(t, runs(pid))
-	require.NoDirExists(t, filepath.Join(parent, testMark.Value))
-}
-
-// cgroupDir makes a cgroup v2 directory, which takes the right to do so.
-func cgroupDir(t *testing.T) string {
-	t.Helper()
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	require.NoError(t, err)
-	for mount := range strings.Lines(string(mounts)) {
-		if fields := strings.Fields(mount); fields[2] == "cgroup2" {
-			dir, err := os.MkdirTemp(fields[1], "acpterm-test-")
-			if err != nil {
-				t.Skipf("no cgroup can be made here: %v", err)
-			}
-			t.Cleanup(func() { require.NoError(t, os.Remove(dir)) })
-			return dir
-		}
-	}
-	t.Skip("no cgroup v2 is mounted here")
-	return ""
-}
-
 // A leader that another part of the program reaped still tells how it ended, and Close gives up what is not known.
 func TestAReapedLeader(t *testing.T) {
 	s := newSupervisor(t)
@@ -616,7 +440,7 @@ func TestALeaderWhoseExitIsLost(t *testing.T) {
 	exit, err := tree.exitOfReaped()
 	require.ErrorIs(t, err, ErrReaped)
 	require.True(t, exit.Reaped)
-	tree.setExit(exit, err)
+	tree.SetExit(exit, err)
 	tree.Close()
 	require.Empty(t, s.trees)
 	require.Zero(t, tree.starter.leaders)

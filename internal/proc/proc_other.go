@@ -2,6 +2,8 @@
 
 package proc
 
+// Systems that no command can be started on.
+
 import (
 	"context"
 	"errors"
@@ -18,4 +20,5 @@ func (*Supervisor) Start(context.Context, Spec) (*Tree, error) { return nil, err
 func (*Supervisor) Reaped(int, syscall.WaitStatus) bool        { return false }
 func (*Supervisor) Close()                                     {}
 func (*Tree) End(context.Context, syscall.Signal) (left []int) { return nil }
+func (*Tree) Gone() bool                                       { return false }
 func (*Tree) Close()                                           {}

@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// send sends a signal, and then SIGCONT, so that a stopped process receives the signal too. SIGKILL ends a stopped
-// process.
+// exitSeen reports whether the leader has exited, and it is known how.
+func (s *ExitStatus) exitSeen() bool { return s.hasExited() && s.exitErr == nil }
+
+// send sends a signal to a group or by a number, and then SIGCONT, as procfs.Handle.Signal does.
 func send(sig syscall.Signal, by func(syscall.Signal) error) error {
 	err := by(sig)
 	if err == nil && sig != syscall.SIGKILL {

@@ -1,5 +1,7 @@
 package proc
 
+// A Tree on Windows: a job object.
+
 import (
 	"context"
 	"crypto/rand"
@@ -219,7 +221,7 @@ func (t *Tree) watch() {
 	t.mu.Lock()
 	t.unuse()
 	t.mu.Unlock()
-	t.setExit(exit, err)
+	t.SetExit(exit, err)
 }
 
 // unuse closes the leader's handle with its second call: the wait for the exit is over, and the Tree is closed. Until
@@ -276,6 +278,9 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		t.pause(ctx, pause)
 	}
 }
+
+// Gone reports whether nothing runs in the job.
+func (t *Tree) Gone() bool { return len(t.members()) == 0 }
 
 // signal fails when no process can have received it.
 func (t *Tree) signal(sig syscall.Signal) error {

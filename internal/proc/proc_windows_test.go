@@ -183,18 +183,6 @@ func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
 	tree.watch()
 }
 
-func TestSpecsThatAreUnsupported(t *testing.T) {
-	inCgroup, withFiles := shellLine(t, "exit 0"), shellLine(t, "exit 0")
-	inCgroup.Cgroup = "x"
-	withFiles.Files = []*os.File{os.Stdin}
-	for want, spec := range map[string]Spec{"cgroups": inCgroup, "inherited files": withFiles} {
-		tree, err := new(Supervisor).Start(t.Context(), spec)
-		require.Nil(t, tree)
-		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.ErrorContains(t, err, want)
-	}
-}
-
 // An exit code stands for a signal only if this package can have caused it.
 func TestExitOf(t *testing.T) {
 	const controlC = uint32(windows.STATUS_CONTROL_C_EXIT)

@@ -1,12 +1,13 @@
 package proc
 
+// Which processes are of a tree, on Linux.
+
 import (
 	"errors"
 	"io/fs"
 	"math"
 	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -16,7 +17,7 @@ import (
 // The members of a tree are the processes of the leader's session; those that left it and have the tree's mark in their
 // environment or its output open for writing, which outlive a new session, a double fork and each other; the sessions
 // that those began; and the children of all. With a cgroup, exactly those in it. A process that has cleared its
-// environment, closed the output and left the session and its parent cannot be told from any other; only a cgroup holds
+// environment, closed the output and left the session and its parent cannot be told from any other; only a cgroup has
 // it.
 //
 // A process leaves its session only by beginning a new one. So, until process numbers wrap around, no process in a
@@ -95,12 +96,11 @@ const noSession = -2
 
 func (s *scanner) run() {
 	t := s.tree
-	if s.session != noSession {
-		t.readLeader()
+	if s.session != noSession && !t.exitSeen() {
 		s.examine(t.pid)
 	}
 	last, err := t.sup.counters.LastPID()
-	if err == nil && s.session != noSession && last >= t.pid && !t.forks.mayHaveWrapped() {
+	if err == nil && s.session != noSession && last >= t.pid && !t.forks.mayHaveWrapped(t.began) {
 		s.oldest = t.pid
 		s.complete = s.examineSince(t.pid+1, last)
 	} else {
@@ -213,11 +213,17 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		s.members = append(s.members, &member{Process: p, handle: kept, escaped: true})
 		return
 	}
+	if s.session != noSession {
+		t.readLeader()
+	}
 	if p.Started >= t.leader.Started {
 		is := no
 		if !s.nonMembers[p.ID] && handle.Owner() == s.user {
 			is = t.isMember(p, handle)
 			s.nonMembers[p.ID] = is == no
+			if is == unknown && p.Parent == os.Getpid() && t.sup.isStarting() {
+				is = no // the command that is being started
+			}
 		}
 		switch is {
 		case yes:
@@ -251,11 +257,16 @@ const (
 
 // isMember decides whether a process carries the tree's mark, or can write to its output.
 func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
-	if marked := hasMark(handle, t.mark); marked != no {
-		return marked
-	}
-	if t.contained {
+	switch marks, err := handle.Variable(t.mark.Name); {
+	case err != nil && !errors.Is(err, fs.ErrPermission):
+		return answerOf(err)
+	case slices.Contains(marks, t.mark.Value):
+		return yes
+	case t.contained:
 		return noUnlessExiting(handle)
+	}
+	if p.Parent == os.Getpid() && executesSame(handle) {
+		return no // it is being started: until execve it has all of this process's files
 	}
 	switch writes, err := handle.CanWriteTo(t.pipe); {
 	case err != nil && !procfs.IsGone(err):
@@ -263,17 +274,19 @@ func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
 	case !writes: // its files may be gone before it is
 		return noUnlessExiting(handle)
 	}
-	// A child of this process has all of this process's files until execve.
-	runs, seen := handle.Executes()
-	host, err := procfs.Open(os.Getpid())
-	if err != nil {
-		return unknown
-	}
-	defer host.Close()
-	if own, ok := host.Executes(); p.Parent == os.Getpid() && seen && ok && runs == own {
-		return no
-	}
 	return yes
+}
+
+// executesSame reports whether a process runs the same program file as this one.
+func executesSame(handle procfs.Handle) bool {
+	self, err := procfs.Open(os.Getpid())
+	if err != nil {
+		return false
+	}
+	defer self.Close()
+	own, ok := self.Executes()
+	runs, seen := handle.Executes()
+	return ok && seen && runs == own
 }
 
 // noUnlessExiting is no, unless the process exits: what would have shown that it is a member may be gone already.
@@ -290,7 +303,8 @@ func noUnlessExiting(handle procfs.Handle) answer {
 	return no
 }
 
-// answerOf is what a Handle's error says of its process: one that is about this process, such as EMFILE, says nothing.
+// answerOf is what a Handle's error says of its process: ErrExecuting, and one that is about this process, such as
+// EMFILE, say nothing.
 func answerOf(err error) answer {
 	switch {
 	case procfs.IsGone(err):
@@ -299,43 +313,6 @@ func answerOf(err error) answer {
 		return no
 	}
 	return unknown
-}
-
-// hasMark says whether a process has a mark in its environment.
-func hasMark(handle procfs.Handle, mark Mark) answer {
-	value, known := variableOf(handle, mark.Name)
-	if known == yes && !slices.Contains(strings.Split(value, ":"), mark.Value) {
-		return no
-	}
-	return known
-}
-
-// variableOf is a variable of a process's environment, and whether it is known: yes, with an empty value if there is
-// none; no, if it may not be seen; gone, if the process has ended; unknown, if it is in execve each time. In execve it
-// has no environment for a moment, and what is being read of one ends early.
-func variableOf(handle procfs.Handle, name string) (value string, known answer) {
-	const tries = 4
-	for range tries {
-		value, size, err := handle.Variable(name)
-		switch {
-		case value != "":
-			return value, yes
-		case err != nil && !procfs.IsGone(err):
-			return "", answerOf(err)
-		}
-		now, processErr := handle.Process()
-		switch {
-		case processErr != nil:
-			return "", answerOf(processErr)
-		case now.Exited:
-			return "", gone
-		case now.Executing, err != nil, size == 0 && now.MainExited: // or about to exit: its environment is gone first
-			return "", unknown
-		case size == now.Environ, now.MainExited:
-			return "", yes // all of it was read
-		}
-	}
-	return "", unknown
 }
 
 // addRelatives adds the children of members, and the sessions that members began.
@@ -400,7 +377,7 @@ func (t *Tree) scanCgroup() *scan {
 		s.complete = false
 		s.undecided = append(s.undecided, pid)
 	}
-	before, err := t.cgroup.pids()
+	before, err := t.cgroup.PIDs()
 	if err != nil {
 		undecided(t.pid)
 	}
@@ -413,7 +390,7 @@ func (t *Tree) scanCgroup() *scan {
 			undecided(pid)
 		}
 	}
-	now, err := t.cgroup.pids()
+	now, err := t.cgroup.PIDs()
 	if err != nil {
 		undecided(t.pid)
 	}

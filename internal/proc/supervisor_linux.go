@@ -1,5 +1,7 @@
 package proc
 
+// The threads that start commands, and the registry of leaders, on Linux.
+
 import (
 	"context"
 	"runtime"
@@ -40,7 +42,7 @@ type Supervisor struct {
 // starter is a goroutine that starts trees on its thread.
 type starter struct {
 	changed sync.Cond // with Supervisor.mu: there is a job, or it is not the active one any more, or a leader is gone
-	idle    bool      // it waits for changed; under Supervisor.mu, as is leaders
+	idle    bool      // it has no job; under Supervisor.mu, as is leaders
 	leaders int       // that it forked and that are not reaped
 }
 
@@ -108,14 +110,15 @@ func (s *Supervisor) addStarterLocked() {
 // run is a starter's goroutine. It ends with its thread.
 func (s *Supervisor) run(st *starter) {
 	runtime.LockOSThread()
+	slow := time.AfterFunc(slowStart, func() { s.replace(st) })
+	defer slow.Stop()
 	for {
 		job := s.next(st)
 		if job == nil {
 			return
 		}
-		slow := time.AfterFunc(slowStart, func() { s.replace(st) })
+		slow.Reset(slowStart) // to stop it after the job, and begin it anew, would wake Go's poller
 		job(st)
-		slow.Stop()
 	}
 }
 
@@ -123,9 +126,11 @@ func (s *Supervisor) run(st *starter) {
 func (s *Supervisor) next(st *starter) func(*starter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	st.idle = true
 	for {
 		switch {
 		case s.active == st && len(s.jobs) > 0:
+			st.idle = false
 			job := s.jobs[0]
 			s.jobs = s.jobs[1:]
 			return job
@@ -133,9 +138,7 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 			s.starters = slices.DeleteFunc(s.starters, func(other *starter) bool { return other == st })
 			return nil
 		}
-		st.idle = true
 		st.changed.Wait()
-		st.idle = false
 	}
 }
 
@@ -143,7 +146,7 @@ func (s *Supervisor) next(st *starter) func(*starter) {
 func (s *Supervisor) replace(slow *starter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.active != slow {
+	if s.active != slow || slow.idle {
 		return
 	}
 	for _, st := range s.starters {
@@ -171,6 +174,13 @@ func (s *Supervisor) endStart() {
 	}
 }
 
+// isStarting reports whether a command is being started, whose number is not known yet.
+func (s *Supervisor) isStarting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.starting > 0
+}
+
 // register and unregister keep the trees whose leaders are not reaped. A leader may have been reaped before.
 func (s *Supervisor) register(t *Tree) {
 	s.mu.Lock()
@@ -192,8 +202,10 @@ func (s *Supervisor) unregister(t *Tree) {
 	if s.trees[t.pid] == t {
 		delete(s.trees, t.pid)
 	}
-	t.starter.leaders--
-	t.starter.changed.Signal()
+	st := t.starter
+	if st.leaders--; st.leaders == 0 && st != s.active {
+		st.changed.Signal() // it ends
+	}
 }
 
 // leads reports whether a session is that of a registered tree.
@@ -256,13 +268,14 @@ func (s *Supervisor) recentForks() forkCount {
 	return n
 }
 
-// mayHaveWrapped reports whether so many processes may have begun since that numbers from before were given out again.
-func (n forkCount) mayHaveWrapped() bool {
+// mayHaveWrapped reports whether so many processes may have begun since, or since the later time, that numbers from
+// before were given out again.
+func (n forkCount) mayHaveWrapped(later time.Time) bool {
 	const (
 		reserved = 1000                   // more than the numbers that are never given out again
 		tooSoon  = 100 * time.Millisecond // no machine begins thirty thousand processes in this time
 	)
-	if time.Since(n.at) < tooSoon {
+	if time.Since(later) < tooSoon {
 		return false
 	}
 	forks, limit := procfs.Forks(), procfs.Limit()

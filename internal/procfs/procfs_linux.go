@@ -1,5 +1,7 @@
 package procfs
 
+// The process table by /proc, and handles that mean one process, on Linux.
+
 import (
 	"bytes"
 	"errors"
@@ -32,9 +34,14 @@ func Open(pid int) (Handle, error) {
 // Close frees the handle.
 func (h Handle) Close() { unix.Close(h.dir) }
 
-// Signal sends a signal to the process.
+// Signal sends a signal to the process, and then SIGCONT, so that a stopped process receives the signal too. SIGKILL
+// ends a stopped process.
 func (h Handle) Signal(sig syscall.Signal) error {
-	return os.NewSyscallError("pidfd_send_signal", unix.PidfdSendSignal(h.dir, sig, nil, 0))
+	err := unix.PidfdSendSignal(h.dir, sig, nil, 0)
+	if err == nil && sig != syscall.SIGKILL && sig != syscall.SIGCONT {
+		unix.PidfdSendSignal(h.dir, syscall.SIGCONT, nil, 0)
+	}
+	return os.NewSyscallError("pidfd_send_signal", err)
 }
 
 // Process is the process's line of the table. It fails when the process has exited and was reaped, and for a thread
@@ -48,10 +55,42 @@ func (h Handle) Process() (Process, error) {
 	return parseStat(line[:n])
 }
 
-// Variable is a variable of the environment that the process's program was started with, empty if there is none, and
-// the bytes of the environment that could be read: fewer than Process has when the process becomes another program, and
-// none for a moment then. It fails when this process may not see it.
-func (h Handle) Variable(name string) (value string, size int, err error) {
+// ErrExecuting says that a process was becoming another program, or exiting, whenever its environment was read.
+var ErrExecuting = errors.New("the process is in execve")
+
+// Variable is a variable of the environment that the process's program was started with, as the parts between its
+// colons; nil if there is none. It fails when that is not known: the process is gone (IsGone), may not be seen
+// (fs.ErrPermission), or is in execve (ErrExecuting), where it has no environment for a moment, and what is being read
+// of one ends early.
+func (h Handle) Variable(name string) ([]string, error) {
+	const tries = 4
+	for range tries {
+		value, size, err := h.readVariable(name)
+		switch {
+		case value != "":
+			return strings.Split(value, ":"), nil
+		case err != nil && !IsGone(err):
+			return nil, err
+		}
+		now, processErr := h.Process()
+		switch {
+		case processErr != nil:
+			return nil, processErr
+		case now.Exited:
+			return nil, unix.ESRCH
+		case now.Executing, err != nil, size == 0 && now.MainExited: // or about to exit: its environment is gone first
+			return nil, ErrExecuting
+		case size == now.Environ, now.MainExited: // all of it was read
+			return nil, nil
+		}
+	}
+	return nil, ErrExecuting
+}
+
+// readVariable is a variable of the environment, empty if there is none, and the bytes of the environment that could be
+// read: fewer than Process has when the process becomes another program, and none for a moment then. It fails when this
+// process may not see it.
+func (h Handle) readVariable(name string) (value string, size int, err error) {
 	environ, err := h.environ("environ")
 	if len(environ) == 0 && (err == nil || IsGone(err)) { // the main thread may have exited, and show none
 		environ, err = h.threadsEnviron()

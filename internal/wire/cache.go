@@ -4,7 +4,6 @@ package wire
 
 import (
 	"slices"
-	"sort"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -19,11 +18,9 @@ const (
 	maxCachedBytes = 32 << 20
 	// maxCachedRaw bounds the buffer for unescaped bytes that is kept between polls.
 	maxCachedRaw = 2 << 20
-	// writeEvery is how many bytes of new output are escaped between two writes. The peer reads them while the next are
-	// escaped.
-	writeEvery = 64 << 10
-	// markEvery bounds the bytes of output between two marks.
-	markEvery = 4 << 10
+	// blockSize is how many bytes of output a block has. Each block is written on its own, so that the peer reads it
+	// while the next is escaped.
+	blockSize = 32 << 10
 )
 
 // Output is the output that polls show: bytes at absolute offsets. Its type is comparable, and equal values are the
@@ -91,12 +88,8 @@ func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	status := o.ExitStatus() // before the window
 	e := c.take(o)
 	defer c.keep(e)
-	head := appendPollHead(nil, id)
-	var err error
+	err := write(appendPollHead(nil, id))
 	emit := func(text []byte) {
-		if len(head) > 0 {
-			text, head = append(head, text...), nil
-		}
 		if err == nil && len(text) > 0 {
 			err = write(text)
 		}
@@ -129,7 +122,7 @@ func (c *Cache) keep(e *escapedOutput) {
 	c.outputs = append(c.outputs, e)
 	size := 0
 	for i := len(c.outputs) - 1; i >= 0; i-- {
-		size += cap(c.outputs[i].json)
+		size += c.outputs[i].size()
 		if len(c.outputs)-i > maxCachedOutputs || size > maxCachedBytes && i < len(c.outputs)-1 {
 			c.outputs = slices.Delete(c.outputs, 0, i+1)
 			return
@@ -144,82 +137,99 @@ func (c *Cache) Forget(o Output) {
 	c.outputs = slices.DeleteFunc(c.outputs, func(e *escapedOutput) bool { return e.output == o })
 }
 
-// escapedOutput is the end of an output, escaped. It grows as the output does. Its beginning moves from mark to mark;
-// the bytes from the first one shown to the next mark are escaped for each poll.
+// escapedOutput is what was shown last of an output, escaped, in blocks. The next poll adds blocks at the end, and
+// drops those that are not shown any more.
 type escapedOutput struct {
 	output Output
 
-	json  []byte
-	marks []mark // ascending; none if the output cannot be escaped piece by piece
-	end   int64  // offset in the output of the end of json
-
-	// What was shown last: the bytes between two offsets, escaped, in two pieces. body is a part of json.
-	from, to   int64
-	lead, body []byte
-	truncated  bool
+	from, to  int64 // offsets of what is shown
+	blocks    []block
+	valid     bool // blocks have exactly these bytes; false: their replacements, as one block
+	truncated bool
 }
 
-// mark is the place in json of the byte at an offset of the output. It begins a character.
-type mark struct {
-	offset int64
-	at     int
+// block is a piece of an output, escaped.
+type block struct {
+	from, to int64
+	json     []byte
+}
+
+func (e *escapedOutput) size() (bytes int) {
+	for _, b := range e.blocks {
+		bytes += cap(b.json)
+	}
+	return bytes
 }
 
 // update escapes what is new in the output, and emits all that is shown. It reads into raw, and returns it.
 func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
-	known := int64(0)
-	if len(e.marks) > 0 {
-		known = e.end
-	}
-	w := e.output.Window(raw, known, markEvery)
-	if w.Start == e.from && w.End == e.to {
-		emit(e.lead)
-		emit(e.body)
-		return w.Raw
-	}
-	e.from, e.to = w.Start, w.End
-	begins := len(e.marks) == 0 || w.Start >= e.end // nothing of json is shown any more
-	if begins {
-		e.json, e.marks, e.end = e.json[:0], append(e.marks[:0], mark{w.Start, 0}), w.Start
+	w := e.output.Window(raw, e.to, blockSize)
+	changed := w.Start != e.from || w.End != e.to
+	if changed && !(e.valid && w.Start <= e.to && utf8.Valid(w.News)) {
+		w = e.output.Window(w.Raw[:0], 0, blockSize)
+		e.blocks, e.valid = nil, utf8.Valid(w.News)
 	}
 	switch {
-	case !utf8.Valid(w.News): // its replacement is longer, so that less is shown
-		text, truncated := e.output.Text()
-		e.marks = nil
-		e.json = appendEscaped(e.json[:0], []byte(text))
-		e.lead, e.body, e.truncated = nil, e.json, truncated
-		emit(e.body)
-	case begins:
-		e.json = slices.Grow(e.json, len(w.News)+len(w.News)/4)
-		for news := w.News; len(news) > 0; {
-			n := wholeCharacters(news, writeEvery)
-			from := len(e.json)
-			e.append(news[:n])
-			emit(e.json[from:])
-			news = news[n:]
-		}
-		e.lead, e.body, e.truncated = nil, e.json, w.Start > 0
-	default:
-		e.append(w.News)
-		e.show(w)
-		emit(e.lead)
-		emit(e.body)
+	case changed && e.valid:
+		e.from, e.to, e.truncated = w.Start, w.End, w.Start > 0
+		e.drop(w)
+	case changed:
+		w = e.replaceInvalid(w)
+	}
+	for _, b := range e.blocks {
+		emit(b.json)
+	}
+	if !e.valid {
+		return w.Raw
+	}
+	for news := w.News; len(news) > 0; {
+		n := e.append(news, w.End-int64(len(news)), emit)
+		news = news[n:]
 	}
 	return w.Raw
 }
 
-// append escapes text that follows json, with marks.
-func (e *escapedOutput) append(text []byte) {
-	for len(text) > 0 {
-		n := wholeCharacters(text, int(markEvery-(e.end-e.marks[len(e.marks)-1].offset)))
-		if n == 0 {
-			e.marks = append(e.marks, mark{e.end, len(e.json)})
-			continue
-		}
-		e.json = appendEscaped(e.json, text[:n])
-		e.end += int64(n)
-		text = text[n:]
+// replaceInvalid shows output that is not valid UTF-8. A replacement is longer than the byte, so that less is shown.
+func (e *escapedOutput) replaceInvalid(w Window) Window {
+	var text string
+	text, e.truncated = e.output.Text()
+	e.blocks = []block{{json: appendEscaped(nil, []byte(text))}}
+	e.from, e.to = w.Start, w.End
+	now := e.output.Window(w.Raw[:0], e.to, 0)
+	if now.Start != e.from || now.End != e.to { // text may have more, so the next poll reads it again
+		e.to = -1
 	}
+	return now
+}
+
+// drop drops the bytes before a window. Those of a block that is shown in part are escaped anew.
+func (e *escapedOutput) drop(w Window) {
+	gone := slices.IndexFunc(e.blocks, func(b block) bool { return b.to > w.Start })
+	if gone < 0 {
+		gone = len(e.blocks)
+	}
+	e.blocks = slices.Delete(e.blocks, 0, gone)
+	if len(e.blocks) > 0 && e.blocks[0].from < w.Start {
+		first := &e.blocks[0]
+		first.json = appendEscaped(first.json[:0], w.Head[:first.to-w.Start])
+		first.from = w.Start
+	}
+}
+
+// append escapes the first bytes of a text at an offset, emits them, and returns how many they are: so many as the last
+// block has room for.
+func (e *escapedOutput) append(text []byte, offset int64, emit func([]byte)) int {
+	if n := len(e.blocks); n == 0 || e.blocks[n-1].to-e.blocks[n-1].from >= blockSize-utf8.UTFMax {
+		room := min(len(text), blockSize)
+		e.blocks = append(e.blocks, block{from: offset, to: offset, json: make([]byte, 0, room+room/4)})
+	}
+	last := &e.blocks[len(e.blocks)-1]
+	n := wholeCharacters(text, int(blockSize-(last.to-last.from)))
+	begin := len(last.json)
+	last.json = appendEscaped(last.json, text[:n])
+	last.to += int64(n)
+	emit(last.json[begin:])
+	return n
 }
 
 // wholeCharacters returns how many of the first n bytes of a text are whole characters.
@@ -231,25 +241,4 @@ func wholeCharacters(text []byte, n int) int {
 		n--
 	}
 	return n
-}
-
-// show sets lead and body to what a window shows, and drops what lies before it.
-func (e *escapedOutput) show(w Window) {
-	e.truncated = w.Start > 0
-	next := sort.Search(len(e.marks), func(i int) bool { return e.marks[i].offset >= w.Start })
-	if next == len(e.marks) {
-		e.marks = append(e.marks, mark{e.end, len(e.json)})
-	}
-	e.lead = appendEscaped(e.lead[:0], w.Head[:e.marks[next].offset-w.Start])
-	if next > 1 {
-		e.marks = slices.Delete(e.marks, 0, next-1) // the last one before start stays
-		next = 1
-	}
-	if gone := e.marks[0].at; gone > len(e.json)/2 {
-		e.json = slices.Delete(e.json, 0, gone)
-		for i := range e.marks {
-			e.marks[i].at -= gone
-		}
-	}
-	e.body = e.json[e.marks[next].at:]
 }

@@ -1,55 +1,24 @@
 package wire
 
-// What a Cache keeps. That its replies are right is tested in the root package, with ring buffers.
+// What a Cache keeps. That its responses are right is tested in replies_test.go.
 
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// asciiOutput is an output of ASCII characters.
-type asciiOutput struct {
-	data  []byte
-	limit int
-}
-
-func (o *asciiOutput) write(text string)    { o.data = append(o.data, text...) }
-func (o *asciiOutput) start() int           { return max(0, len(o.data)-o.limit) }
-func (o *asciiOutput) Total() int64         { return int64(len(o.data)) }
-func (o *asciiOutput) Text() (string, bool) { return string(o.data[o.start():]), o.start() > 0 }
-func (o *asciiOutput) ExitStatus() []byte   { return nil }
-
-func (o *asciiOutput) Window(_ []byte, known int64, size int) Window {
-	start, end := o.start(), len(o.data)
-	return Window{
-		Start: int64(start), End: int64(end),
-		Head: o.data[start:min(start+size, end)], News: o.data[max(start, int(known)):],
-	}
-}
-
-// reply is a whole reply.
-func (c *Cache) reply(t testing.TB, o Output) string {
-	var line bytes.Buffer
-	require.NoError(t, c.Reply(o, []byte("7"), func(piece []byte) error {
-		line.Write(piece)
-		return nil
-	}))
-	return line.String()
-}
-
 func TestCacheIsBounded(t *testing.T) {
 	var cache Cache
 	for range maxCachedOutputs + 2 {
-		o := &asciiOutput{limit: 5 << 20}
-		o.write(strings.Repeat("0123456789abcdef", 320<<10))
+		o := newBuffered(5 << 20)
+		o.write(bytes.Repeat([]byte("0123456789abcdef"), 320<<10))
 		cache.reply(t, o)
 		size := 0
 		for _, e := range cache.outputs {
-			size += cap(e.json)
+			size += e.size()
 		}
 		require.LessOrEqual(t, len(cache.outputs), maxCachedOutputs)
 		require.LessOrEqual(t, size, maxCachedBytes)
@@ -62,16 +31,37 @@ func TestCacheIsBounded(t *testing.T) {
 
 // An output that moves on for long keeps no more than it shows, but for a part.
 func TestEscapedOutputDoesNotGrow(t *testing.T) {
-	o := &asciiOutput{limit: 100_000}
+	o := newBuffered(100_000)
 	var cache Cache
-	line := ""
 	for range 500 {
-		o.write(strings.Repeat("0123456789\n", 1000))
-		line = cache.reply(t, o)
+		o.write(bytes.Repeat([]byte("0123456789\n"), 1000))
+		cache.reply(t, o)
 	}
-	shown, _ := o.Text()
-	require.True(t, strings.Contains(line, strings.ReplaceAll(shown, "\n", `\n`)))
-	require.Contains(t, line[len(line)-100:], `"truncated":true`)
-	require.Less(t, cap(cache.outputs[0].json), 600_000)
-	require.Less(t, len(cache.outputs[0].marks), 100)
+	requireReply(t, &cache, o)
+	require.Less(t, cache.outputs[0].size(), 300_000)
+	require.Less(t, len(cache.outputs[0].blocks), 10)
+}
+
+// counted counts how often the text of an output is read.
+type counted struct {
+	buffered
+	read *int
+}
+
+func (o counted) Text() (string, bool) {
+	*o.read++
+	return o.buffered.Text()
+}
+
+// A poll that finds nothing new decodes nothing again.
+func TestInvalidOutputIsReadOnce(t *testing.T) {
+	o := counted{newBuffered(1 << 20), new(int)}
+	o.write(append(bytes.Repeat([]byte("x"), shortOutput), 0xff))
+	var cache Cache
+	first := cache.reply(t, o)
+	require.Contains(t, string(first), "x\uFFFD")
+	require.Equal(t, first, cache.reply(t, o))
+	require.Equal(t, 1, *o.read)
+	o.write([]byte("more"))
+	require.Contains(t, string(cache.reply(t, o)), "\uFFFDmore")
 }

@@ -1,13 +1,11 @@
 package wire
 
-// A connection of two halves, and writes that do not block.
+// A connection of two halves.
 
 import (
 	"errors"
 	"io"
-	"net"
 	"os"
-	"syscall"
 )
 
 // Join returns a connection that reads from stdout and writes to stdin. A nil half has ended. Close closes both.
@@ -36,22 +34,3 @@ type stdio struct {
 func (s *stdio) Write(p []byte) (int, error) { return s.stdin.Write(p) }
 
 func (s *stdio) Close() error { return errors.Join(s.stdin.Close(), s.ReadCloser.Close()) }
-
-// tryWriter writes as many bytes as it can without blocking, and returns how many these are.
-type tryWriter interface{ tryWrite(p []byte) int }
-
-// newTryWriter returns the tryWriter of a connection, nil if it has none. Only known types have one: the SyscallConn of
-// another type may be that of what it reads from.
-func newTryWriter(conn io.ReadWriteCloser) tryWriter {
-	var writer any = conn
-	if joined, ok := conn.(*stdio); ok {
-		writer = joined.stdin
-	}
-	switch writer.(type) {
-	case *os.File, *net.TCPConn, *net.UnixConn:
-		if raw, err := writer.(syscall.Conn).SyscallConn(); err == nil {
-			return newRawWriter(raw)
-		}
-	}
-	return nil
-}

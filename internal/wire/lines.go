@@ -1,8 +1,8 @@
 // Package wire reads and writes the bytes of an ACP connection: JSON-RPC messages, one a line
 // (https://agentclientprotocol.com/protocol/v1/transports), the params of requests, and responses, of which those to
 // polls keep the output that they have escaped. It knows nothing of terminals, managers or processes, and makes none of
-// the root package's errors: a caller turns a FieldError and a Fault into its own. It imports the standard library,
-// x/sys and jsonrpc2.
+// the root package's errors: a caller turns a FieldError and a Fault into its own. It imports the standard library and
+// jsonrpc2.
 //
 // Callers read from a Lines in one goroutine and use a message before they read the next. They handle every request
 // that they have read; the lines that are no messages are answered here.
@@ -29,7 +29,6 @@ import (
 // Read is for one goroutine; everything else may be called concurrently.
 type Lines struct {
 	conn    io.ReadWriteCloser
-	try     tryWriter // nil: every write may block
 	limit   int
 	skipped func(text []byte, size int64, f *Fault)
 	errorOf func(*Fault) *jsonrpc2.Error
@@ -67,7 +66,7 @@ func NewLines(
 		conn = endedConn{}
 	}
 	return &Lines{
-		conn: conn, try: newTryWriter(conn), limit: limit, skipped: skipped, errorOf: errorOf,
+		conn: conn, limit: limit, skipped: skipped, errorOf: errorOf,
 		reader: bufio.NewReaderSize(conn, readerSize), nullIDs: make(map[*Fault]int),
 	}
 }
@@ -161,7 +160,7 @@ func (l *Lines) flush() {
 		if reply == nil {
 			return
 		}
-		l.Write(reply) // an error ends the connection, which the caller of Read sees
+		l.Write(reply) // an error is dropped: Read sees the end of the connection
 	}
 }
 
@@ -216,27 +215,6 @@ func (l *Lines) WritePieces(line func(write func([]byte) error) error) error {
 		l.broken = err
 	}
 	return err
-}
-
-// TryWrite writes a line if that does not block, and reports whether it did. If only a part can be written at once,
-// another goroutine writes the rest.
-func (l *Lines) TryWrite(line []byte) (done bool) {
-	if l.try == nil || !l.writing.TryLock() {
-		return false
-	}
-	n := 0
-	if l.broken == nil {
-		n = l.try.tryWrite(line)
-	}
-	if n == 0 || n == len(line) {
-		l.writing.Unlock()
-		return n > 0
-	}
-	go func() {
-		defer l.writing.Unlock()
-		_, l.broken = l.conn.Write(line[n:])
-	}()
-	return true
 }
 
 // Close closes the connection.

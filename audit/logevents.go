@@ -1,0 +1,89 @@
+package audit
+
+// Events as structured records.
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// LogEvents returns a hook for acpterm.Options.Events that writes each event as one structured record, at level Info,
+// or Warn for a denial, for survivors and for a command that was allowed and did not run: "decision", "end" and
+// "survivors". A start has no record of its own: that of the end says how long the command ran. slog drops what its
+// handler fails to write, and commands run before they are logged: for a record that must be complete there is Log.
+func LogEvents(logger *slog.Logger) func(acpterm.Event) {
+	return func(event acpterm.Event) {
+		ctx, handler := context.Background(), logger.Handler()
+		if r, ok := eventRecord(event); ok && handler.Enabled(ctx, r.Level) {
+			handler.Handle(ctx, r)
+		}
+	}
+}
+
+// eventRecord is an event as a record; false if it has none.
+func eventRecord(event acpterm.Event) (r slog.Record, ok bool) {
+	switch e := event.(type) {
+	case *acpterm.DecisionEvent:
+		r = slog.NewRecord(e.Time, slog.LevelInfo, "decision", 0)
+		r.AddAttrs(subjectAttrs(e.Subject)...)
+		r.AddAttrs(slog.String("verdict", e.Verdict.String()))
+		r.AddAttrs(appendText(nil, "rule", e.Rule, "reason", e.Reason)...)
+		r.AddAttrs(appendText(nil, "approval", e.Approval, "approver", e.Approver)...)
+		if len(e.Variables) > 0 {
+			r.AddAttrs(slog.Any("variables", e.Variables))
+		}
+		if e.Err != nil {
+			r.Level = slog.LevelWarn
+			r.AddAttrs(slog.String("error", e.Err.Error()))
+		}
+	case *acpterm.EndEvent:
+		if e.Err != nil {
+			r = slog.NewRecord(time.Now(), slog.LevelWarn, "end", 0)
+			r.AddAttrs(subjectAttrs(e.Subject)...)
+			r.AddAttrs(slog.String("error", e.Err.Error()))
+			return r, true
+		}
+		r = slog.NewRecord(e.Ended, slog.LevelInfo, "end", 0)
+		r.AddAttrs(subjectAttrs(e.Subject)...)
+		r.AddAttrs(slog.Int("pid", e.PID), slog.String("endedBy", string(e.EndedBy)),
+			slog.Float64("seconds", e.Ended.Sub(e.Started).Seconds()), slog.Int64("bytes", e.Bytes),
+			slog.Int64("dropped", e.Dropped), slog.Float64("cpuSeconds", e.CPUTime.Seconds()),
+			slog.Int64("peakMemory", e.PeakMemory))
+		if e.Status != nil && e.Status.ExitCode != nil {
+			r.AddAttrs(slog.Any("exitCode", *e.Status.ExitCode))
+		}
+		if e.Status != nil && e.Status.Signal != nil {
+			r.AddAttrs(slog.String("signal", *e.Status.Signal))
+		}
+		if len(e.Survivors) > 0 {
+			r.AddAttrs(slog.Any("survivors", e.Survivors))
+		}
+	case *acpterm.SurvivorsEvent:
+		r = slog.NewRecord(e.Time, slog.LevelWarn, "survivors", 0)
+		r.AddAttrs(subjectAttrs(e.Subject)...)
+		r.AddAttrs(slog.Int("pid", e.PID), slog.Any("survivors", e.Survivors))
+	default:
+		return r, false
+	}
+	return r, true
+}
+
+func subjectAttrs(s acpterm.Subject) []slog.Attr {
+	return appendText([]slog.Attr{
+		slog.String("terminal", string(s.TerminalID)), slog.String("session", string(s.SessionID)),
+		slog.Any("args", s.Args), slog.String("path", s.Path), slog.String("dir", s.Dir),
+	}, "shellLine", s.ShellLine)
+}
+
+// appendText appends attributes whose text is not empty: name, text, name, text.
+func appendText(attrs []slog.Attr, pairs ...string) []slog.Attr {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			attrs = append(attrs, slog.String(pairs[i], pairs[i+1]))
+		}
+	}
+	return attrs
+}

@@ -1,0 +1,236 @@
+package bubblewrap_test
+
+// How commands in a sandbox start and end: as others do, and with all that they leave.
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/bubblewrap"
+	"github.com/acpterm/acpterm/internal/procfs"
+)
+
+// start starts a command and returns when it has written "ready".
+func start(
+	t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest, options ...acpterm.TerminalOption,
+) *acpterm.Terminal {
+	t.Helper()
+	term, err := m.Create(t.Context(), r, options...)
+	require.NoError(t, err)
+	text := ""
+	for chunk := range term.Follow(t.Context(), 0) {
+		if text += chunk.Text; strings.Contains(text, "ready\n") {
+			return term
+		}
+	}
+	require.FailNow(t, "the command has ended", "%s", text)
+	return nil
+}
+
+// marked are the running processes with a terminal's mark in their environment: bwrap's and the command's.
+func marked(t testing.TB, id acpterm.TerminalID) (pids []int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, file := range files {
+		if environ, _ := os.ReadFile(file); strings.Contains(string(environ), string(id)) {
+			pid, err := strconv.Atoi(strings.Split(file, "/")[2])
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// sandboxOf is a function that returns the processes that run in the sandbox of a command, whatever they did to hide. It
+// holds the PID namespace, so that no other one gets its number.
+func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
+	t.Helper()
+	own, err := os.Stat("/proc/self/ns/pid")
+	require.NoError(t, err)
+	namespace := own
+	for _, pid := range marked(t, term.ID()) { // bwrap's first process is outside
+		file, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
+		require.NoError(t, err)
+		t.Cleanup(func() { file.Close() })
+		if os.SameFile(namespace, own) {
+			namespace, err = file.Stat()
+			require.NoError(t, err)
+		}
+	}
+	return func() (found []int) {
+		pids, err := procfs.PIDs()
+		require.NoError(t, err)
+		for _, pid := range pids {
+			info, err := os.Stat(fmt.Sprintf("/proc/%d/ns/pid", pid))
+			p, gone := procfs.Read(pid)
+			if err == nil && os.SameFile(info, namespace) && gone == nil && !p.Exited {
+				found = append(found, pid)
+			}
+		}
+		return found
+	}
+}
+
+// statusOf is a command's exit code or signal.
+func statusOf(o acpterm.TerminalOutputResponse) string {
+	if o.ExitStatus.Signal != nil {
+		return *o.ExitStatus.Signal
+	}
+	return fmt.Sprint(*o.ExitStatus.ExitCode)
+}
+
+func TestSandboxExits(t *testing.T) {
+	m := newManager(t, bubblewrap.Options{}, t.TempDir())
+	for line, status := range map[string]string{"exit 0": "0", "exit 7": "7", "exit 255": "255", "kill -9 $$": "137"} {
+		require.Equal(t, status, statusOf(run(t, m, shell(line))), line)
+	}
+	require.Regexp(t, `^/dev/null\n(pipe:\[\d+\]\n){2}$`, run(t, m, shell("readlink /proc/$$/fd/*")).Output)
+
+	many := strings.Split(strings.Repeat("x", 8000), "")
+	require.Equal(t, "8000\n", run(t, m, shell("echo $#", many...)).Output)
+	require.ErrorIs(t, refusal(t, m, shell("echo $#", append(many, many...)...)), acpterm.ErrInvalidParams)
+}
+
+// Programs that have several uses go by the last part of their name.
+func TestSandboxKeepsNames(t *testing.T) {
+	root := t.TempDir()
+	m := newManager(t, bubblewrap.Options{}, root)
+	for name, want := range map[string]string{"called": "called", "a=b": "a[=_]b"} {
+		link := filepath.Join(root, name)
+		require.NoError(t, os.Symlink("/bin/sh", link))
+		require.Regexp(t, "(^|/)"+want+"\n$", run(t, m, request(link, "-c", `echo "$0"`)).Output)
+	}
+}
+
+// vanished is a shell line that starts a process with neither environment nor output nor parent nor session of its own.
+const vanished = `setsid env -i sh -c 'setsid sleep 300 </dev/null >/dev/null 2>&1 & echo ready'; `
+
+func TestSandboxKills(t *testing.T) {
+	m := newManager(t, bubblewrap.Options{}, t.TempDir())
+	for _, test := range []struct {
+		line, output, status string
+		grace                time.Duration
+	}{
+		{`trap "echo bye; exit 7" TERM; echo ready; sleep 300 & wait`, "ready\nbye\n", "7", 10 * time.Second},
+		{`echo ready; exec sleep 300`, "ready\n", "143", 10 * time.Second}, // keeps what SIGTERM does as it finds that
+		{vanished + `exec sleep 300`, "ready\n", "143", 10 * time.Second},
+		{`setsid sh -c 'trap "" TERM; echo ready; sleep 300' & trap "setsid sleep 300 & exit 3" TERM; wait`,
+			"ready\n", "3", 10 * time.Second},
+		{`trap "" TERM; echo ready; while :; do sleep 300 & sleep 0.01; done`,
+			"ready\n", "SIGKILL", 30 * time.Millisecond},
+	} {
+		t.Run(test.line, func(t *testing.T) {
+			term := start(t, m, shell(test.line),
+				acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: test.grace}))
+			running := sandboxOf(t, term)
+			require.GreaterOrEqual(t, len(running()), 2, "one of bwrap's and the command")
+			require.NoError(t, term.Kill(t.Context()))
+			require.Empty(t, running())
+			require.Empty(t, marked(t, term.ID()))
+			require.Equal(t, test.output, term.Output().Output)
+			require.Equal(t, test.status, statusOf(term.Output()))
+		})
+	}
+}
+
+// What a command leaves running ends with it, though it has left everything that it could be found by.
+func TestSandboxEndsWhatTheCommandLeft(t *testing.T) {
+	root := t.TempDir()
+	m := newManager(t, bubblewrap.Options{}, root)
+	fifo := filepath.Join(root, "fifo")
+	require.NoError(t, unix.Mkfifo(fifo, 0o600))
+	r := shell(vanished + `read line <fifo`)
+	r.Cwd = root
+	term := start(t, m, r)
+	running := sandboxOf(t, term)
+	require.GreaterOrEqual(t, len(running()), 3, "bwrap's, the command, and what it leaves")
+	require.NoError(t, os.WriteFile(fifo, []byte("end\n"), 0))
+	_, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(running()) == 0 }, 5*time.Second, time.Millisecond)
+}
+
+// A process outside of the sandbox is no part of the command's tree, though it holds the command's output.
+func TestSandboxEndsNothingOutside(t *testing.T) {
+	for name, end := range map[string]func(m *acpterm.Manager, term *acpterm.Terminal) error{
+		"kill": func(_ *acpterm.Manager, term *acpterm.Terminal) error { return term.Kill(t.Context()) },
+		"release": func(m *acpterm.Manager, term *acpterm.Terminal) error {
+			return m.Release(t.Context(), "s", term.ID())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newManager(t, bubblewrap.Options{}, t.TempDir())
+			term := start(t, m, shell("echo ready; exec sleep 300"))
+
+			// It is younger than the command, as its session is, and no child of the manager's process: else it is not
+			// examined at all.
+			holder := fmt.Sprintf("sh -c 'exec 3>/proc/%d/fd/1; echo holds; cat'; exit", marked(t, term.ID())[0])
+			other := exec.Command("sh", "-c", holder)
+			other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			input, err := other.StdinPipe()
+			require.NoError(t, err)
+			output, err := other.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, other.Start())
+			lines := bufio.NewReader(output)
+			t.Cleanup(func() {
+				input.Close()
+				io.Copy(io.Discard, lines)
+				other.Wait()
+			})
+			answer := func() string {
+				line, err := lines.ReadString('\n')
+				require.NoError(t, err, "the process outside has ended")
+				return line
+			}
+			require.Equal(t, "holds\n", answer())
+			require.NoError(t, end(m, term))
+			require.Empty(t, marked(t, term.ID()))
+			_, err = fmt.Fprintln(input, "running")
+			require.NoError(t, err)
+			require.Equal(t, "running\n", answer())
+		})
+	}
+}
+
+// Users that are not root have the same sandbox: the other tests pass for one.
+func TestSandboxWithoutRoot(t *testing.T) {
+	needsBubblewrap(t)
+	if os.Getuid() != 0 {
+		t.Skip("all of these tests are without root")
+	}
+	nobody := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	trial := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true")
+	trial.SysProcAttr = nobody
+	if output, err := trial.CombinedOutput(); err != nil && os.Getenv(isRequired) == "" {
+		t.Skipf("other users than root cannot make sandboxes here: %s", output)
+	}
+	dir := outsideTmp(t)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	home, program := filepath.Join(dir, "home"), filepath.Join(dir, "program")
+	require.NoError(t, os.Mkdir(home, 0o700))
+	require.NoError(t, os.Chown(home, 65534, 65534))
+	binary, err := os.ReadFile(executable())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(program, binary, 0o755))
+	tests := exec.Command(program, "-test.v")
+	tests.Dir, tests.SysProcAttr = home, nobody
+	tests.Env = append(os.Environ(), "TMPDIR=/tmp", "HOME="+home)
+	output, err := tests.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	require.Contains(t, string(output), "--- PASS: TestSandboxConfinesWriting")
+}

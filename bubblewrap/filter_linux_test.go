@@ -1,0 +1,187 @@
+//go:build amd64 || arm64
+
+package bubblewrap_test
+
+// What a sandboxed command cannot reach by system calls that no namespace confines: the hypervisor, keys, io_uring.
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm/bubblewrap"
+)
+
+// systemCall is an attempt to make a system call.
+func systemCall(arguments ...uint64) attempt {
+	return attempt{"call", strings.Trim(fmt.Sprint(arguments), "[]")}
+}
+
+const highBit = 1 << 32 // the kernel does not look at it where an argument is an int
+
+func TestSandboxRefusesSystemCalls(t *testing.T) {
+	root := t.TempDir()
+	try(t, newManager(t, bubblewrap.Options{}, root), root,
+		trial{systemCall(unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM), noSuchFamily},
+		trial{systemCall(unix.SYS_SOCKET, unix.AF_VSOCK|highBit, unix.SOCK_STREAM), noSuchFamily},
+		trial{systemCall(unix.SYS_SOCKETPAIR, unix.AF_VSOCK, unix.SOCK_STREAM), noSuchFamily},
+		trial{systemCall(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW), noSuchFamily},
+		trial{systemCall(unix.SYS_SOCKET, unix.AF_ALG, unix.SOCK_SEQPACKET), noSuchFamily},
+		trial{systemCall(unix.SYS_SOCKET, 1<<31, unix.SOCK_STREAM), noSuchFamily},
+		trial{systemCall(unix.SYS_IO_URING_SETUP, 1), noSuchCall},
+		trial{systemCall(unix.SYS_IO_URING_ENTER, 0), noSuchCall},
+		trial{systemCall(unix.SYS_IO_URING_REGISTER, 0), noSuchCall},
+		trial{systemCall(unix.SYS_KEYCTL, unix.KEYCTL_GET_KEYRING_ID, 1<<64-4), noSuchCall},
+		trial{systemCall(unix.SYS_ADD_KEY), noSuchCall},
+		trial{systemCall(unix.SYS_REQUEST_KEY), noSuchCall},
+		trial{systemCall(unix.SYS_SYSLOG, 10), noSuchCall},
+		trial{systemCall(unix.SYS_BPF), noSuchCall},
+		trial{systemCall(unix.SYS_PERF_EVENT_OPEN), noSuchCall},
+		trial{systemCall(unix.SYS_USERFAULTFD, 1), noSuchCall},
+		trial{attempt{What: "user namespace"}, forbidden},
+		trial{systemCall(unix.SYS_UNSHARE, unix.CLONE_NEWUSER), forbidden},
+		trial{systemCall(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWNET), forbidden},
+		trial{systemCall(unix.SYS_CLONE, unix.CLONE_NEWUSER|unix.CLONE_FS), forbidden}, // else EINVAL
+		trial{systemCall(unix.SYS_CLONE3), noSuchCall},
+		trial{systemCall(unix.SYS_IOCTL, 0, unix.TIOCSTI), forbidden},
+		trial{systemCall(unix.SYS_IOCTL, 0, unix.TIOCSTI|highBit), forbidden},
+		trial{systemCall(unix.SYS_IOCTL, 0, unix.TIOCLINUX), forbidden},
+	)
+}
+
+// What programs need has the result in the sandbox that it has outside.
+func TestSandboxAllowsSystemCalls(t *testing.T) {
+	attempts := []attempt{
+		systemCall(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM),
+		systemCall(unix.SYS_SOCKET, unix.AF_UNIX|highBit, unix.SOCK_STREAM),
+		systemCall(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM),
+		systemCall(unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM),
+		systemCall(unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM),
+		systemCall(unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW),
+		systemCall(unix.SYS_CLONE, unix.CLONE_THREAD), // refused with EINVAL, as CLONE_VM is missing
+		systemCall(unix.SYS_UNSHARE, 0),
+		systemCall(unix.SYS_IOCTL, 0, unix.TCGETS),
+		systemCall(unix.SYS_PTRACE, 1<<32),
+	}
+	root := t.TempDir()
+	require.Equal(t, outside(t, attempts...), inside(t, newManager(t, bubblewrap.Options{}, root), root, attempts...))
+}
+
+func TestSandboxHidesKeys(t *testing.T) {
+	name := fmt.Sprintf("acpterm-test-%d", os.Getpid())
+	key, err := unix.AddKey("user", name, []byte("the key"), unix.KEY_SPEC_USER_KEYRING)
+	if err != nil {
+		t.Skip("keys cannot be made here: ", err)
+	}
+	t.Cleanup(func() { unix.KeyctlInt(unix.KEYCTL_UNLINK, key, unix.KEY_SPEC_USER_KEYRING, 0, 0) })
+	inUser := attempt{"key", fmt.Sprint(unix.KEY_SPEC_USER_KEYRING, " ", name)}
+	inSession := attempt{"key", fmt.Sprint(unix.KEY_SPEC_SESSION_KEYRING, " ", name)}
+	require.Equal(t, "the key", inUser.result())
+
+	root := t.TempDir()
+	try(t, newManager(t, bubblewrap.Options{}, root), root, trial{inUser, noSuchCall}, trial{inSession, noSuchCall},
+		trial{attempt{"read", "/proc/keys"}, denied}, trial{attempt{"read", "/proc/key-users"}, denied})
+}
+
+// A call by another architecture's numbers would pass a filter that only knows this one's.
+func TestSandboxRefusesOtherArchitectures(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("programs of another architecture are only made for amd64 here")
+	}
+	const x32 = 0x40000000
+	root := t.TempDir()
+	m := newManager(t, bubblewrap.Options{}, root)
+	try(t, m, root, trial{systemCall(x32 | unix.SYS_GETPID), noSuchCall},
+		trial{systemCall(x32|unix.SYS_SOCKET, unix.AF_VSOCK, unix.SOCK_STREAM), noSuchCall})
+
+	program := filepath.Join(root, "i386")
+	require.NoError(t, os.WriteFile(program, exitsOnI386(42), 0o700))
+	outside := exec.Command(program)
+	if err := outside.Run(); outside.ProcessState == nil || outside.ProcessState.ExitCode() != 42 {
+		t.Skip("programs for i386 do not run here: ", err)
+	}
+	require.Equal(t, uint32(128+unix.SIGSYS), *run(t, m, request(program)).ExitStatus.ExitCode)
+}
+
+// exitsOnI386 is the file of a program for i386 that exits with a code.
+func exitsOnI386(code byte) []byte {
+	const address = 0x08048000
+	instructions := []byte{
+		0xB8, 1, 0, 0, 0, // mov eax, 1: exit
+		0xBB, code, 0, 0, 0, // mov ebx, code
+		0xCD, 0x80, // int 0x80
+	}
+	file := append([]byte("\x7fELF\x01\x01\x01"), make([]byte, 9)...)
+	file = binary.LittleEndian.AppendUint16(file, 2) // an executable
+	file = binary.LittleEndian.AppendUint16(file, 3) // for i386
+	// Version, entry, program headers, section headers, flags.
+	for _, word := range []uint32{1, address + 84, 52, 0, 0} {
+		file = binary.LittleEndian.AppendUint32(file, word)
+	}
+	for _, half := range []uint16{52, 32, 1, 0, 0, 0} { // sizes and numbers of headers
+		file = binary.LittleEndian.AppendUint16(file, half)
+	}
+	size := uint32(84 + len(instructions))
+	// Load all of it, to be read and executed.
+	for _, word := range []uint32{1, 0, address, address, size, size, 5, 0x1000} {
+		file = binary.LittleEndian.AppendUint32(file, word)
+	}
+	return append(file, instructions...)
+}
+
+func TestSandboxWithoutASyscallFilter(t *testing.T) {
+	root := t.TempDir()
+	m := newManager(t, bubblewrap.Options{NoSyscallFilter: true}, root)
+	packets := systemCall(unix.SYS_SOCKET, unix.AF_PACKET, unix.SOCK_RAW)
+	require.NotEqual(t, noSuchFamily, inside(t, m, root, packets)[0])
+}
+
+// refuseFilters has the kernel refuse further filters to this thread and the processes that it starts, as one without
+// seccomp does.
+func refuseFilters() error {
+	const (
+		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		end   = unix.BPF_RET | unix.BPF_K
+	)
+	filter := []unix.SockFilter{
+		{Code: load, K: 0}, // the number of the system call
+		{Code: equal, K: unix.SYS_SECCOMP, Jt: 3},
+		{Code: equal, K: unix.SYS_PRCTL, Jf: 3},
+		{Code: load, K: 16}, // its first argument
+		{Code: equal, K: unix.PR_SET_SECCOMP, Jf: 1},
+		{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EINVAL)},
+		{Code: end, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+}
+
+// Where the kernel does not take the filter there is no sandbox, unless one without is asked for.
+func TestBubblewrapNeedsTheSyscallFilter(t *testing.T) {
+	needsBubblewrap(t)
+	refused := make(chan error)
+	var with, without error
+	go func() {
+		runtime.LockOSThread() // which ends with the goroutine
+		err := refuseFilters()
+		_, with = bubblewrap.New(nil)
+		_, without = bubblewrap.New(&bubblewrap.Options{NoSyscallFilter: true})
+		refused <- err
+	}()
+	require.NoError(t, <-refused)
+	require.Regexp(t, "^acpterm: bubblewrap: bwrap does not work here: .*(?i)seccomp", with)
+	require.NoError(t, without)
+}

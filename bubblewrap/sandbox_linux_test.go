@@ -1,0 +1,344 @@
+package bubblewrap_test
+
+// What commands in the real bubblewrap can reach, each thing tried; and what New and Wrap refuse.
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/bubblewrap"
+)
+
+const isRequired = "ACPTERM_REQUIRE_BUBBLEWRAP"
+
+// needsBubblewrap skips a test where bwrap is not installed and need not be.
+func needsBubblewrap(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("bwrap"); err != nil && os.Getenv(isRequired) == "" {
+		t.Skip("bwrap is not installed (" + isRequired + " makes this a failure)")
+	}
+}
+
+// newManager returns a manager whose commands are sandboxed and can see the test binary. Session "s" has the roots.
+func newManager(t testing.TB, o bubblewrap.Options, roots ...string) *acpterm.Manager {
+	t.Helper()
+	needsBubblewrap(t)
+	o.ReadOnly = append(o.ReadOnly, filepath.Dir(executable()))
+	sandbox, err := bubblewrap.New(&o)
+	require.NoError(t, err)
+	m := acptermtest.NewManager(t, &acpterm.Options{Wrap: sandbox})
+	if roots != nil {
+		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: roots}))
+	}
+	return m
+}
+
+// request asks for a command in session "s".
+func request(command string, args ...string) acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args}
+}
+
+// shell asks for a shell line.
+func shell(line string, args ...string) acpterm.CreateTerminalRequest {
+	return request("sh", append([]string{"-c", line, "sh"}, args...)...)
+}
+
+// run runs a command and returns what it wrote and how it ended.
+func run(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
+	t.Helper()
+	term, err := m.Create(t.Context(), r)
+	require.NoError(t, err)
+	_, err = term.Wait(t.Context())
+	require.NoError(t, err)
+	return term.Output()
+}
+
+// refusal is the error of a command that cannot be created.
+func refusal(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) error {
+	t.Helper()
+	_, err := m.Create(t.Context(), r)
+	require.Error(t, err)
+	return err
+}
+
+// outsideTmp is a directory that is not in /tmp, which is the sandbox's own.
+func outsideTmp(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/var/tmp", "acpterm-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func TestSandboxConfinesWriting(t *testing.T) {
+	root, other := t.TempDir(), outsideTmp(t)
+	odd := filepath.Join(other, "- an odd\nname=$(x)")
+	require.NoError(t, os.Mkdir(odd, 0o700))
+	home, err := os.UserHomeDir()
+	require.NoError(t, err)
+	m := newManager(t, bubblewrap.Options{}, root, odd)
+	const (
+		refused  = readOnlyFS + "|" + denied
+		noModule = forbidden + "|" + noSuchCall
+	)
+	try(t, m, root,
+		trial{attempt{"write", root + "/in"}, done},
+		trial{attempt{"write", odd + "/in"}, done},
+		trial{attempt{"write", "/tmp/own"}, done},
+		trial{attempt{"write", "/dev/shm/own"}, done},
+		trial{attempt{"write", other + "/x"}, readOnlyFS},
+		trial{attempt{"write", home + "/acpterm-test"}, refused},
+		trial{attempt{"write", "/etc/hostname"}, refused},
+		trial{attempt{"write", "/proc/1/root" + other + "/x"}, refused},
+		trial{attempt{"write", "/proc/self/root" + other + "/x"}, readOnlyFS},
+		trial{attempt{"write", "/proc/sys/kernel/core_pattern"}, refused},
+		trial{attempt{"write", "/proc/sys/vm/overcommit_memory"}, refused},
+		trial{attempt{"write", "/proc/sysrq-trigger"}, refused + "|" + missing},
+		trial{attempt{"write", "/sys/power/state"}, refused},
+		trial{attempt{"write", "/sys/kernel/uevent_helper"}, refused},
+		trial{attempt{"write", "/dev/kmsg"}, done + "|" + forbidden}, // done: it is a new file
+		trial{attempt{"count", "/run"}, "0"},
+		trial{attempt{"write", "/run/x"}, readOnlyFS},
+		trial{attempt{"remount", "/"}, forbidden},
+		trial{attempt{"remount", "/proc"}, forbidden},
+		trial{attempt{"unmount", "/run"}, forbidden},
+		trial{attempt{"unmount", "/tmp"}, forbidden},
+		trial{attempt{"mknod", "/tmp/disk"}, forbidden},
+		trial{attempt{"mknod", root + "/disk"}, forbidden},
+		trial{attempt{What: "load a module"}, noModule},
+	)
+	for _, path := range []string{"/tmp/own", "/dev/shm/own", other + "/x", home + "/acpterm-test"} {
+		require.NoFileExists(t, path)
+	}
+	require.FileExists(t, root+"/in")
+	require.FileExists(t, odd+"/in")
+	r := request("pwd")
+	r.Cwd = odd
+	require.Equal(t, odd+"\n", run(t, m, r).Output)
+}
+
+// Without roots nothing is writable but what is lost.
+func TestSandboxWithoutRoots(t *testing.T) {
+	dir := outsideTmp(t)
+	m := newManager(t, bubblewrap.Options{})
+	try(t, m, dir, trial{attempt{"write", dir + "/x"}, readOnlyFS}, trial{attempt{"write", "/tmp/x"}, done})
+	link, program := filepath.Join(dir, "link"), filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.Symlink("/etc", link))
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700))
+
+	in := func(dir, command string, args ...string) acpterm.CreateTerminalRequest {
+		r := request(command, args...)
+		r.Cwd = dir
+		return r
+	}
+	require.Equal(t, link+"\n", run(t, m, in(link, "printenv", "PWD")).Output)
+	ended := run(t, m, in(fmt.Sprintf("/proc/%d", os.Getpid()), "pwd")) // the sandbox's /proc has no such process
+	require.False(t, ended.ExitStatus.Success(), "it ran elsewhere: %s", ended.Output)
+	for _, r := range []acpterm.CreateTerminalRequest{in(t.TempDir(), "true"), in("/run", "true"), in("/", program)} {
+		require.ErrorIs(t, refusal(t, m, r), acpterm.ErrInvalidParams, "%v is not in the sandbox", r)
+	}
+}
+
+func TestSandboxHidesProcesses(t *testing.T) {
+	const key = 0x61637074
+	segment, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|0o666)
+	require.NoError(t, err)
+	t.Cleanup(func() { unix.SysvShmCtl(segment, unix.IPC_RMID, nil) })
+	name := filepath.Base(executable())
+	root := t.TempDir()
+	try(t, newManager(t, bubblewrap.Options{}, root), root,
+		trial{attempt{What: "processes"}, "bwrap " + name[:min(len(name), 15)]},
+		trial{attempt{"signal", strconv.Itoa(os.Getpid())}, noProcess},
+		trial{attempt{"read", fmt.Sprintf("/proc/%d/environ", os.Getpid())}, missing},
+		trial{attempt{"shared memory", strconv.Itoa(key)}, missing})
+}
+
+func TestSandboxHasNoNetwork(t *testing.T) {
+	root, other := t.TempDir(), outsideTmp(t)
+	listen := func(network, address string) attempt {
+		l, err := net.Listen(network, address)
+		require.NoError(t, err)
+		t.Cleanup(func() { l.Close() })
+		return attempt{"dial", network + " " + l.Addr().String()}
+	}
+	tcp := listen("tcp", "127.0.0.1:0")
+	abstract := listen("unix", fmt.Sprintf("@acpterm-test-%d", os.Getpid()))
+	file := listen("unix", other+"/socket")
+	resolver := attempt{"read", "/etc/resolv.conf"}
+	for name, test := range map[string]struct {
+		options bubblewrap.Options
+		trials  []trial
+	}{
+		// Should the file be refused, docs/security.md can promise more.
+		"off": {bubblewrap.Options{}, []trial{
+			{tcp, "network is unreachable|" + refused}, {abstract, refused}, {file, done}}},
+		"on": {bubblewrap.Options{Network: true}, []trial{{tcp, done}, {abstract, done}, {file, done},
+			{resolver, outside(t, resolver)[0]}}},
+		"hidden socket": {bubblewrap.Options{Hidden: []string{other + "/socket"}}, []trial{{file, refused}}},
+	} {
+		t.Run(name, func(t *testing.T) { try(t, newManager(t, test.options, root), root, test.trials...) })
+	}
+}
+
+func TestSandboxOptions(t *testing.T) {
+	root, cache := outsideTmp(t), outsideTmp(t)
+	for _, dir := range []string{"git", "secret/seen"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, dir), 0o700))
+	}
+	for _, file := range []string{"key", "git/config", "secret/x", "secret/seen/x"} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, file), nil, 0o600))
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(cache, link))
+	m := newManager(t, bubblewrap.Options{
+		Writable: []string{link, root + "/git", root + "/key"}, // the last two stay read-only
+		ReadOnly: []string{root + "/git", root + "/secret/seen"},
+		Hidden:   []string{root + "/key", root + "/secret"},
+	}, root)
+	try(t, m, root,
+		trial{attempt{"write", cache + "/x"}, done},
+		trial{attempt{"write", root + "/x"}, done},
+		trial{attempt{"read", root + "/git/config"}, done},
+		trial{attempt{"write", root + "/git/config"}, readOnlyFS},
+		trial{attempt{"read", root + "/key"}, denied},
+		trial{attempt{"read", root + "/secret/x"}, missing},
+		trial{attempt{"write", root + "/secret/x"}, readOnlyFS},
+		trial{attempt{"read", root + "/secret/seen/x"}, done},
+		trial{attempt{"write", root + "/secret/seen/x"}, readOnlyFS})
+
+	// What is not what it was is not bound: a command might have put a link there.
+	require.NoError(t, os.Rename(cache, cache+".away"))
+	t.Cleanup(func() { os.RemoveAll(cache + ".away") })
+	require.NoError(t, os.Symlink("/etc", cache))
+	require.ErrorIs(t, refusal(t, m, request("pwd")), acpterm.ErrInternal)
+}
+
+// A root in another one needs no mount of its own, which a link in its place could lead astray.
+func TestSandboxWithARootInAnother(t *testing.T) {
+	outer, other := t.TempDir(), outsideTmp(t)
+	inner := filepath.Join(outer, "inner")
+	require.NoError(t, os.Mkdir(inner, 0o700))
+	m := newManager(t, bubblewrap.Options{}, outer, inner)
+	try(t, m, inner, trial{attempt{"write", inner + "/x"}, done})
+	require.NoError(t, os.RemoveAll(inner))
+	require.NoError(t, os.Symlink(other, inner))
+	try(t, m, outer, trial{attempt{"write", inner + "/x"}, readOnlyFS})
+}
+
+func TestSandboxRefusesWhatWouldUndoIt(t *testing.T) {
+	needsBubblewrap(t)
+	for _, options := range []bubblewrap.Options{
+		{Writable: []string{"/"}}, {Writable: []string{"/proc/sys"}}, {Writable: []string{"/proc/self/root"}},
+		{Writable: []string{"/sys"}}, {ReadOnly: []string{"/dev"}}, {ReadOnly: []string{"/missing"}},
+		{Hidden: []string{"relative"}},
+	} {
+		_, err := bubblewrap.New(&options)
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%v", options)
+	}
+	m := newManager(t, bubblewrap.Options{}, "/")
+	require.ErrorIs(t, refusal(t, m, request("pwd")), acpterm.ErrInvalidParams)
+}
+
+// A bwrap that is missing or does not work is an error where it is asked for.
+func TestBubblewrapMustWork(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	_, err := bubblewrap.New(nil)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorIs(t, err, exec.ErrNotFound)
+
+	script := "#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bwrap"), []byte(script), 0o700))
+	_, err = bubblewrap.New(nil)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorContains(t, err, "No permissions to create new namespace")
+}
+
+// What runs outside of the sandbox must not be where commands can replace it.
+func TestSandboxWhoseToolsCommandsCanReplace(t *testing.T) {
+	needsBubblewrap(t)
+	tools := outsideTmp(t)
+	bwrap, err := exec.LookPath("bwrap")
+	require.NoError(t, err)
+	data, err := os.ReadFile(bwrap)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(tools, "bwrap"), data, 0o755))
+	t.Setenv("PATH", tools+":"+os.Getenv("PATH"))
+	err = refusal(t, newManager(t, bubblewrap.Options{}, tools), request("pwd"))
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.ErrorContains(t, err, "runs outside of the sandbox")
+}
+
+// The command's environment is its own and not bwrap's, which runs outside; nor can others see it.
+func TestSandboxEnvironment(t *testing.T) {
+	root := t.TempDir()
+	m := newManager(t, bubblewrap.Options{}, root)
+	r := shell("printenv; echo ready; exec sleep 300")
+	r.Env = []acpterm.EnvVariable{
+		{Name: "TOKEN", Value: "s3cr3t\n=x"}, {Name: "EMPTY"}, {Name: "LD_PRELOAD", Value: root + "/evil.so"}}
+	term := start(t, m, r)
+	output := term.Output().Output
+	mark := `ACPTERM_TERMINAL=(\S+:)?` + string(term.ID())
+	for _, variable := range []string{
+		"TOKEN=s3cr3t\n=x", "EMPTY=", "PWD=" + regexp.QuoteMeta(root),
+		"LD_PRELOAD=" + regexp.QuoteMeta(root) + "/evil.so", mark,
+	} {
+		require.Regexp(t, "(?m)^"+variable+"$", output)
+	}
+	require.Equal(t, 1, strings.Count(output, "ACPTERMTEST="), "an inherited variable is there once")
+	sh, err := filepath.EvalSymlinks("/bin/sh")
+	require.NoError(t, err)
+	require.Equal(t, sh, term.Command().Path)
+
+	seen := 0
+	for _, pid := range marked(t, term.ID()) {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		require.NoError(t, err)
+		require.NotContains(t, string(line), "s3cr3t")
+		if strings.Contains(string(line), "bwrap") {
+			environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			require.NoError(t, err)
+			require.Regexp(t, "^"+mark+"\x00$", string(environ))
+			seen++
+		}
+	}
+	require.Positive(t, seen)
+}
+
+// A library that a command has put into its root is loaded by nothing that runs outside of the sandbox.
+func TestSandboxIsNotPreloaded(t *testing.T) {
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler")
+	}
+	root, other := t.TempDir(), outsideTmp(t)
+	source := filepath.Join(root, "evil.c")
+	require.NoError(t, os.WriteFile(source, fmt.Appendf(nil, `
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void evil(void) {
+	open("%s/evil", O_CREAT|O_WRONLY, 0600);
+	write(1, "loaded\n", 7);
+}`, other), 0o600))
+	output, err := exec.Command(compiler, "-shared", "-fPIC", "-w", "-o", root+"/evil.so", source).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	m := newManager(t, bubblewrap.Options{}, root)
+	r := request("/bin/true")
+	r.Env = []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: root + "/evil.so"}}
+	require.Contains(t, run(t, m, r).Output, "loaded\n", "in the sandbox it is")
+	require.NoFileExists(t, other+"/evil")
+}

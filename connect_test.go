@@ -1,0 +1,208 @@
+package acpterm_test
+
+// Connections: by Connect, by jsonrpc2.NewConn with and without the option, and by other streams; and how they end.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// An id comes back as it came through another stream, too, where jsonrpc2 can do that, and polls are answered.
+func TestAnotherStreamWorksAsWell(t *testing.T) {
+	a, b := net.Pipe()
+	m := newManager(t, nil)
+	term := finish(t, m, childRequest("print", "<é\x1b>"))
+	h := acpterm.NewHandler(m, nil)
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a), h)
+	agentEnd := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(b), noHandler{})
+	for range 3 {
+		var out acpterm.TerminalOutputResponse
+		require.NoError(t, agentEnd.Call(t.Context(), acpterm.MethodOutput, of(term.ID()), &out))
+		require.Equal(t, term.Output(), out)
+	}
+	agentEnd.Close()
+	<-conn.DisconnectNotify()
+	require.NoError(t, h.Close())
+}
+
+// Without Connect or HandlerOptions.Stream, jsonrpc2 has every request as it came and sends every reply; with the
+// option, its hooks see no reply to terminal/*. Nothing else is sent to or through it.
+func TestWhatHooksOfJSONRPC2See(t *testing.T) {
+	m := newManager(t, nil)
+	term := create(t, m, childRequest("exit", "0"))
+	for name, withStream := range map[string]bool{"without the option": false, "with it": true} {
+		t.Run(name, func(t *testing.T) {
+			var mu sync.Mutex
+			var sent []string
+			onSend := jsonrpc2.OnSend(func(req *jsonrpc2.Request, res *jsonrpc2.Response) {
+				mu.Lock()
+				defer mu.Unlock()
+				if req != nil {
+					sent = append(sent, req.Method)
+				} else {
+					sent = append(sent, "reply to "+res.ID.String())
+				}
+			})
+			var extra []jsonrpc2.RequestField
+			onRecv := jsonrpc2.OnRecv(func(req *jsonrpc2.Request, _ *jsonrpc2.Response) {
+				extra = append(extra, req.ExtraFields...)
+			})
+			ours, theirs := pipePair(t)
+			stream, options := acpterm.NewStream(ours), new(acpterm.HandlerOptions)
+			if withStream {
+				options.Stream = stream
+			}
+			h := acpterm.NewHandler(m, options)
+			conn := jsonrpc2.NewConn(t.Context(), stream, h, onSend, onRecv)
+			agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
+			var want []string
+			for i, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodOutput} {
+				require.NoError(t, agent.Call(t.Context(), method, of(term.ID()), nil))
+				if !withStream {
+					want = append(want, fmt.Sprintf("reply to %d", i))
+				}
+			}
+			agent.Close()
+			<-conn.DisconnectNotify()
+			require.NoError(t, h.Close())
+			mu.Lock()
+			defer mu.Unlock()
+			require.Equal(t, want, sent)
+			require.Empty(t, extra)
+		})
+	}
+}
+
+// The end of a connection's context ends it and what came through it; policies see the context's values.
+func TestConnectHasItsContext(t *testing.T) {
+	type key struct{}
+	seen := make(chan any, 1)
+	policy := acpterm.PolicyFunc(func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
+		seen <- ctx.Value(key{})
+		return acpterm.Decision{Verdict: acpterm.Allow}
+	})
+	m := newManager(t, &acpterm.Options{Policy: policy})
+	ours, theirs := pipePair(t)
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+	h := acpterm.NewHandler(m, nil)
+	conn := h.Connect(ctx, acpterm.NewStream(ours))
+	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
+	defer agent.Close()
+	var created acpterm.CreateTerminalResponse
+	require.NoError(t, agent.Call(t.Context(), acpterm.MethodCreate, childRequest("sleep"), &created))
+	require.Equal(t, "value", <-seen)
+	term, err := m.Terminal("s", created.TerminalID)
+	require.NoError(t, err)
+	cancel()
+	<-conn.DisconnectNotify()
+	<-term.Done()
+	require.NoError(t, h.Close())
+	require.Empty(t, m.Terminals())
+}
+
+// There is no answer by which an agent could learn their result.
+func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
+	m := newManager(t, nil)
+	p := connectPeer(t, m, nil, quietly())
+	params, err := json.Marshal(childRequest("sleep"))
+	require.NoError(t, err)
+	p.write(`{"jsonrpc":"2.0","method":"terminal/create","params":` + string(params) + `}`)
+	p.write(`{"jsonrpc":"2.0","method":"terminal/output"}`)
+	p.works()
+	require.Zero(t, p.reader.Buffered())
+	require.Empty(t, m.Terminals())
+}
+
+// Requests for terminals and all others may come in any order and in pieces; each is answered, and Next has its own in
+// order.
+func TestRequestsOfAllKindsInPieces(t *testing.T) {
+	var others []string
+	next := jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+		others = append(others, req.ID.Str)
+		return "other", nil
+	})
+	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{Next: next}, quietly())
+	const lines = 120
+	long := strings.Repeat("long ", 20<<10)
+	kinds := []func(id string) string{
+		func(id string) string { return request(id, acpterm.MethodOutput, of("none")) },
+		func(id string) string { return request(id, acpterm.MethodOutput, of("none")) },
+		func(id string) string { return request(id, "other", nil) },
+		func(id string) string { return request(id, acpterm.MethodWaitForExit, of("none")) },
+		func(id string) string {
+			return request(id, acpterm.MethodOutput, of(acpterm.TerminalID(long[:60<<10])))
+		},
+		func(id string) string { return request(id, "other", long) },
+	}
+	answers := make(chan response, lines)
+	go func() {
+		defer close(answers)
+		for decoder := json.NewDecoder(p.reader); ; {
+			var r response
+			if decoder.Decode(&r) != nil {
+				return
+			}
+			answers <- r
+		}
+	}()
+	random := rand.New(rand.NewPCG(1, 2))
+	waiting := make(map[string]bool)
+	var wantOthers []string
+	for n := range lines {
+		kind, id := random.IntN(len(kinds)), fmt.Sprintf("%q", fmt.Sprint(n))
+		waiting[id] = kind == 2 || kind == 5
+		if waiting[id] {
+			wantOthers = append(wantOthers, fmt.Sprint(n))
+		}
+		for line := kinds[kind](id) + "\n"; len(line) > 0; {
+			piece := min(len(line), 1+random.IntN(40<<10))
+			_, err := io.WriteString(p.writer, line[:piece])
+			require.NoError(t, err)
+			line = line[piece:]
+		}
+		for n == lines-1 && len(waiting) > 0 || len(waiting) > random.IntN(6) { // all, after the last line
+			r := <-answers
+			other, ok := waiting[string(r.ID)]
+			require.True(t, ok, "%s", r.ID)
+			delete(waiting, string(r.ID))
+			if other {
+				require.Equal(t, `"other"`, string(r.Result))
+			} else {
+				require.EqualValues(t, -32002, r.Error.Code)
+			}
+		}
+	}
+	p.close()
+	<-p.conn.DisconnectNotify()
+	for range answers {
+		t.Error("an answer to no request")
+	}
+	require.Equal(t, wantOthers, others)
+}
+
+// A connection goes on when its manager is closed.
+func TestAConnectionOutlivesItsManager(t *testing.T) {
+	next := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
+		return "other", nil
+	})
+	m := newManager(t, nil)
+	p := connectPeer(t, m, &acpterm.HandlerOptions{Next: next})
+	p.works()
+	require.NoError(t, m.Close())
+	for range 3 {
+		require.EqualValues(t, -32800, p.ask("1", acpterm.MethodCreate, childRequest("cat")).Error.Code)
+		p.works()
+		require.Equal(t, `"other"`, string(p.ask("2", "other", nil).Result))
+	}
+}

@@ -1,0 +1,211 @@
+// Package display makes text that an agent chose safe to show to a person: nothing in it is invisible, controls a
+// terminal, changes the order of other text, or pushes the rest off the screen. It imports the root package and the
+// standard library. Callers show what it returns as it is. Its functions may be called concurrently.
+package display
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm"
+)
+
+// Visible returns text with every character escaped, as in a string of Go's, that is not visible by itself or changes
+// how others are shown: control characters and line ends, marks of direction, every blank but the space, characters
+// without a shape, stacks of combining marks, and bytes that are not UTF-8. If that has more than most bytes, the
+// middle is left out and its size said. 0 is no limit.
+func Visible(text string, most int) string {
+	shown, _ := show(text, most, "")
+	return shown
+}
+
+// Quote is Visible in double quotes, with those and backslashes in text escaped too: it is exact, and text cannot be
+// mistaken for what is printed beside it.
+func Quote(text string, most int) string {
+	shown, _ := show(text, most, `"`)
+	return shown
+}
+
+// Question describes, in lines, the command that a person is asked about: program, arguments or shell line, directory,
+// the variables that the agent sets, files that are Unverified, and the reason; each value is as Quote makes it. most
+// bounds the arguments or the line, in bytes; the variables get half of it, each other value a sixth. What is longer is
+// cut, with its size in its place. omitted is how many bytes of the values were left out: let the person see
+// Question(q, 0), which leaves out nothing.
+func Question(q acpterm.Question, most int) (text string, omitted int) {
+	var b strings.Builder
+	line := func(what, shown string, left int) {
+		fmt.Fprintf(&b, "%-10s %s\n", what, shown)
+		omitted += left
+	}
+	value := func(what, text string, most int) {
+		shown, left := show(text, most, `"`)
+		line(what, shown, left)
+	}
+	value("program", q.Command.Path, part(most, 6))
+	if q.Name != filepath.Base(q.Command.Path) {
+		value("called", q.Name, part(most, 6))
+	}
+	switch {
+	case q.Command.ShellLine != "":
+		value("line", q.Command.ShellLine, most)
+	case len(q.Command.Args) < 2:
+		line("arguments", "none", 0)
+	default:
+		shown, left := showList(len(q.Command.Args)-1, most, "arguments", func(i, most int) (string, int, int) {
+			arg := q.Command.Args[i+1]
+			shown, left := show(arg, most, `"`)
+			return shown, left, len(arg)
+		})
+		line("arguments", shown, left)
+	}
+	value("directory", q.Command.Dir, part(most, 6))
+	if set := q.Requested.Env; len(set) > 0 {
+		shown, left := showList(len(set), part(most, 2), "variables", func(i, most int) (string, int, int) {
+			name, left := show(set[i].Name, part(most, 2), `"`)
+			value, more := show(set[i].Value, part(most, 2), `"`)
+			return name + "=" + value, left + more, len(set[i].Name) + len(set[i].Value)
+		})
+		line("variables", shown, left)
+	}
+	for _, file := range q.Unverified {
+		shown, left := show(file, part(most, 6), `"`)
+		line("unverified", shown+": its contents cannot be compared, and may be changed before it runs", left)
+	}
+	value("because", q.Reason, part(most, 6))
+	return b.String(), omitted
+}
+
+// showItem shows the i-th of several things in at most so many bytes; 0 is no limit. It says how many of its bytes were
+// left out, and how many it has.
+type showItem func(i, most int) (shown string, left, size int)
+
+// showList shows n things one after the other, in about most bytes; 0 is no limit. If they are too many it shows the
+// first and the last.
+func showList(n, most int, what string, of showItem) (shown string, omitted int) {
+	var first, last []string
+	add := func(to *[]string, i, most int) (length int) {
+		text, left, _ := of(i, most)
+		*to = append(*to, text)
+		omitted += left
+		return len(text) + 1
+	}
+	from, to, room := 0, n, most
+	for ; from < n && omitted == 0 && (most <= 0 || room > 0); from++ {
+		room -= add(&first, from, most)
+	}
+	if from == n && omitted == 0 && room >= 0 || most <= 0 {
+		return strings.Join(first, " "), 0
+	}
+	first, omitted = nil, 0
+	for from, room = 0, part(most, 2); from < to && room > 0; from++ {
+		room -= add(&first, from, part(most, 2))
+	}
+	for room = part(most, 2); from < to && room > 0; to-- {
+		room -= add(&last, to-1, part(most, 6))
+	}
+	slices.Reverse(last)
+	if from < to {
+		bytes := 0
+		for i := from; i < to; i++ {
+			_, _, size := of(i, 1)
+			bytes += size
+		}
+		omitted += bytes
+		first = append(first, fmt.Sprintf("... %d %s of %d bytes not shown ...", to-from, what, bytes))
+	}
+	return strings.Join(append(first, last...), " "), omitted
+}
+
+// part is the n-th part of a limit. 0 is none.
+func part(most, n int) int {
+	if most <= 0 {
+		return 0
+	}
+	return max(most/n, 1)
+}
+
+// show makes text visible, between quotes if there are any, and says how many of its bytes were left out for lack
+// of room. 0 is room for all.
+func show(text string, most int, quote string) (shown string, left int) {
+	whole, end := makeVisible(text, most, quote)
+	if end == len(text) {
+		return quote + whole + quote, 0
+	}
+	tailRoom := part(most, 3)
+	head, from := makeVisible(text, max(most-tailRoom, 1), quote)
+	to := len(text)
+	for to > from {
+		_, size := utf8.DecodeLastRuneInString(text[from:to])
+		if tailRoom -= len(escaped(text[to-size : to])); tailRoom < 0 {
+			break
+		}
+		to -= size
+	}
+	tail, _ := makeVisible(text[to:], 0, quote)
+	left = to - from
+	return fmt.Sprintf("%s ... %d bytes not shown ... %s", quote+head+quote, left, quote+tail+quote), left
+}
+
+// maxMarks is how many combining marks may stand on a character: more paint over other lines.
+const maxMarks = 4
+
+// makeVisible makes as much of text visible as fits into most bytes, and says how much of it that is. 0 is no limit.
+func makeVisible(text string, most int, quote string) (shown string, end int) {
+	var b strings.Builder
+	marks := maxMarks // on the last character; a mark may stand on letters and digits
+	for end < len(text) {
+		r, size := utf8.DecodeRuneInString(text[end:])
+		piece := text[end : end+size]
+		switch isMark := unicode.IsMark(r); {
+		case r == utf8.RuneError && size == 1, isHidden(r), isMark && marks == maxMarks:
+			piece, marks = escaped(piece), maxMarks
+		case isMark:
+			marks++
+		case unicode.IsLetter(r), unicode.IsNumber(r):
+			marks = 0
+		default:
+			marks = maxMarks
+			if quote != "" && (piece == `\` || piece == quote) {
+				piece = `\` + piece
+			}
+		}
+		if most > 0 && b.Len()+len(piece) > most {
+			break
+		}
+		b.WriteString(piece)
+		end += size
+	}
+	return b.String(), end
+}
+
+// escaped is a character, or a byte that is part of none, as an escape sequence of Go's.
+func escaped(piece string) string {
+	r, size := utf8.DecodeRuneInString(piece)
+	if r == utf8.RuneError && size == 1 {
+		return fmt.Sprintf(`\x%02x`, piece[0])
+	}
+	quoted := strconv.QuoteRuneToASCII(r)
+	return quoted[1 : len(quoted)-1]
+}
+
+// isHidden reports whether a character cannot be seen, or changes how others are shown. unicode.IsPrint knows most.
+func isHidden(r rune) bool {
+	return !unicode.IsPrint(r) || unicode.In(r, shapeless...)
+}
+
+// shapeless are what Unicode says is shown as nothing, and blanks.
+var shapeless = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blanks}
+
+// blanks are the characters that are letters, symbols or marks to Unicode and look like nothing.
+var blanks = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}},
+	R32: []unicode.Range32{
+		{Lo: 0x13441, Hi: 0x13442, Stride: 1}, {Lo: 0x16FE4, Hi: 0x16FE4, Stride: 1},
+		{Lo: 0x1D159, Hi: 0x1D159, Stride: 1},
+	},
+}

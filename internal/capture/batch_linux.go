@@ -1,0 +1,67 @@
+package capture
+
+// Reading a pipe that is written to in small pieces.
+
+import (
+	"cmp"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// readBatched reads once each pauseTime, until a read returns less than littleBytes or a whole pipe, or an interrupt
+// comes. During that time the pipe is not in Go's poller, where each write would wake a thread. It sleeps by nanosleep:
+// a timer of Go's would wait in the poller, for at least a millisecond.
+func (r *Reader) readBatched() {
+	fd, err := r.takeOut()
+	if err != nil { // there are no descriptors left
+		time.Sleep(pauseTime)
+		return
+	}
+	room, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
+	if err != nil {
+		room = maxRead
+	}
+	for n := littleBytes; littleBytes <= n && n < min(room, maxRead) && !r.interrupted(); {
+		pause := unix.NsecToTimespec(int64(pauseTime))
+		unix.Nanosleep(&pause, nil) // a signal may end it sooner
+		n, _ = unix.Read(fd, r.sink.Reserve(maxRead))
+		r.sink.Commit(max(n, 0))
+	}
+	r.putBack(fd)
+}
+
+// takeOut closes the file, which takes the pipe out of Go's poller, and returns another descriptor of it.
+func (r *Reader) takeOut() (fd int, err error) {
+	raw, err := r.pipe.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	controlErr := raw.Control(func(pipe uintptr) { fd, err = unix.FcntlInt(pipe, unix.F_DUPFD_CLOEXEC, 0) })
+	if controlErr != nil || err != nil {
+		return -1, cmp.Or(controlErr, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pipe.Close()
+	r.pipe = nil
+	return fd, nil
+}
+
+// putBack undoes takeOut.
+func (r *Reader) putBack(fd int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pipe = os.NewFile(uintptr(fd), "output")
+	if r.stopping || len(r.drains) > 0 {
+		r.pipe.SetReadDeadline(past)
+	}
+}
+
+// interrupted reports whether serve has something to do.
+func (r *Reader) interrupted() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopping || len(r.drains) > 0
+}

@@ -1,0 +1,164 @@
+package proc
+
+// What tests of trees share: the other processes that the test binary can be, and trees that are looked at and ended.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/linuxtest"
+	"github.com/acpterm/acpterm/internal/procfs"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// hostMark, as the first argument, makes the test binary a host with one command, which it says the number of.
+const hostMark = "proc-test-host"
+
+// mainExitsMark makes the test binary a process whose main thread exits while others run on. It says its number before.
+const mainExitsMark = "proc-test-main-exits"
+
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == mainExitsMark {
+		runtime.LockOSThread() // the main goroutine stays on the main thread
+	}
+}
+
+func exitMainThread() {
+	fmt.Println(os.Getpid())
+	os.Stdout.Close()
+	os.Stderr.Close()
+	go time.Sleep(5 * time.Minute)
+	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == mainExitsMark {
+		exitMainThread()
+	}
+	linuxtest.Main()
+	if len(os.Args) > 1 && os.Args[1] == siblingMark {
+		startSibling()
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == hostMark {
+		tree, err := new(Supervisor).Start(context.Background(), line("exec sleep 300"))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(tree.PID())
+		time.Sleep(5 * time.Minute)
+	}
+	os.Exit(m.Run())
+}
+
+var testMark = Mark{"PROC_TEST_MARK", fmt.Sprint(os.Getpid())}
+
+// line is a shell line as a command.
+func line(text string) Spec {
+	return Spec{
+		Path: "/bin/sh", Args: []string{"sh", "-c", text}, Dir: "/", Mark: testMark,
+		Env: append(os.Environ(), testMark.Name+"="+testMark.Value),
+	}
+}
+
+// newSupervisor returns one that is closed with the test, which fails if descriptors, children or threads of starters
+// are left then.
+func newSupervisor(t *testing.T) *Supervisor {
+	t.Helper()
+	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
+		r.Close()
+		w.Close()
+	}
+	before := descriptors(t)
+	s := new(Supervisor)
+	t.Cleanup(func() {
+		s.Close()
+		requireNothingLeft(t, before)
+		require.Zero(t, starters())
+	})
+	return s
+}
+
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(entries)
+}
+
+func requireNothingLeft(t *testing.T, descriptorsBefore int) {
+	t.Helper()
+	require.LessOrEqual(t, descriptors(t), descriptorsBefore, "descriptors are left")
+	require.ErrorIs(t, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil), unix.ECHILD, "a child is left")
+}
+
+// starters is how many goroutines start trees. To count them stops the world, so no start may hang.
+func starters() int {
+	stacks := make([]byte, 1<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "proc.(*Supervisor).run(")
+}
+
+// tree is one of a test.
+type tree struct {
+	*Tree
+	t      *testing.T
+	output *bufio.Reader
+	ended  chan struct{}
+	exit   Exit
+	err    error
+}
+
+func start(t *testing.T, s *Supervisor, spec Spec) *tree {
+	t.Helper()
+	started, err := s.Start(t.Context(), spec)
+	require.NoError(t, err)
+	tree := &tree{Tree: started, t: t, output: bufio.NewReader(started.Output()), ended: make(chan struct{})}
+	started.OnExit(func(e Exit, err error) {
+		tree.exit, tree.err = e, err
+		close(tree.ended)
+	})
+	return tree
+}
+
+// word is the next line of the output.
+func (t *tree) word() string {
+	t.t.Helper()
+	text, err := t.output.ReadString('\n')
+	require.NoError(t.t, err)
+	return strings.TrimSpace(text)
+}
+
+func (t *tree) number() int {
+	t.t.Helper()
+	n, err := strconv.Atoi(t.word())
+	require.NoError(t.t, err)
+	return n
+}
+
+// end ends the tree by SIGKILL and closes it.
+func (t *tree) end() {
+	t.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.Empty(t.t, t.End(ctx, syscall.SIGKILL))
+	t.close()
+}
+
+func (t *tree) close() {
+	t.Output().Close()
+	t.Close()
+}
+
+func runs(pid int) bool {
+	p, err := procfs.Read(pid)
+	return err == nil && !p.Exited
+}

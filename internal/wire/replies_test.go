@@ -1,0 +1,129 @@
+package wire
+
+// Responses to polls of a real buffer: the same text back, whatever was written and polled in between.
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/output"
+)
+
+// buffered is the output in a buffer, of which polls show the last bytes.
+type buffered struct {
+	*output.Buffer
+	limit int64
+}
+
+func newBuffered(limit int64) buffered { return buffered{output.New(limit), limit} }
+
+func (o buffered) Text() (string, bool) { return o.Last(o.limit) }
+func (o buffered) ExitStatus() []byte   { return []byte(`{"exitCode":0}`) }
+
+func (o buffered) Window(raw []byte, known int64, size int) Window {
+	return Window(o.Buffer.Window(raw, o.limit, known, size))
+}
+
+func (o buffered) write(p []byte) {
+	for len(p) > 0 {
+		n := copy(o.Reserve(output.MaxReserve), p)
+		o.Commit(n)
+		p = p[n:]
+	}
+}
+
+// reply is a whole response.
+func (c *Cache) reply(t testing.TB, o Output) (line []byte) {
+	require.NoError(t, c.Reply(o, []byte("7"), func(piece []byte) error {
+		line = append(line, piece...)
+		return nil
+	}))
+	return line
+}
+
+// requireReply polls an output, and fails if the response is not one line of what the output shows.
+func requireReply(t testing.TB, c *Cache, o buffered) {
+	t.Helper()
+	line := c.reply(t, o)
+	require.True(t, utf8.Valid(line))
+	require.Equal(t, len(line)-1, bytes.IndexByte(line, '\n'), "one line")
+	require.NotContains(t, string(line), "\u2028")
+	require.NotContains(t, string(line), "\u2029")
+	type result struct {
+		Output     string          `json:"output"`
+		Truncated  bool            `json:"truncated"`
+		ExitStatus json.RawMessage `json:"exitStatus"`
+	}
+	type response struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  result          `json:"result"`
+	}
+	var got response
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	require.NoError(t, decoder.Decode(&got), "%.200s", line)
+	text, truncated := o.Text()
+	require.True(t, text == got.Result.Output, "%d bytes in place of %d", len(got.Result.Output), len(text))
+	got.Result.Output = ""
+	require.Equal(t, response{"2.0", []byte("7"), result{"", truncated, o.ExitStatus()}}, got)
+}
+
+func TestRepliesSayWhatOutputSays(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{
+		"plain text ", "é", "✓", "\x1b[31mred\x1b[0m\r\n", "\"\\/",
+		"\x00\x01\x7f", "\u2028\u2029", "<&>", "😀", "\xff", "\xe2\x80", "\t\b\f",
+	}
+	for _, limit := range []int64{0, 1, 3, 100, 5000, 20_000, 100_000} {
+		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with what is not
+			o := newBuffered(limit)
+			var cache Cache
+			const rounds = 60
+			for round := range rounds {
+				var news bytes.Buffer
+				for range random.IntN(400) {
+					news.WriteString(pieces[random.IntN(kinds)])
+				}
+				data := news.Bytes()
+				if cut := random.IntN(3); cut < len(data) {
+					data = data[:len(data)-cut] // in the middle of a character, perhaps
+				}
+				o.write(data)
+				if round == rounds-1 {
+					o.Close()
+				}
+				if round%3 == 1 {
+					continue
+				}
+				for range 2 {
+					requireReply(t, &cache, o)
+				}
+			}
+		}
+	}
+}
+
+// FuzzReply: any bytes in any two pieces, polled after each.
+func FuzzReply(f *testing.F) {
+	f.Add([]byte("text"), []byte("\xe2\x80\xa8\"\\"), uint16(5))
+	f.Add([]byte(strings.Repeat("é\x1b[0m\n", 2000)), []byte("\xff\x00"), uint16(6000))
+	f.Add([]byte(strings.Repeat("x", 5000)+"\xe2"), []byte("\x9c\x93"), uint16(4999))
+	f.Fuzz(func(t *testing.T, first, second []byte, limit uint16) {
+		o := newBuffered(int64(limit))
+		var cache Cache
+		for _, data := range [][]byte{bytes.Repeat(first, 1+5000/(1+len(first))), second, first, nil} {
+			if data == nil {
+				o.Close()
+			}
+			o.write(data)
+			requireReply(t, &cache, o)
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package acpterm
+
+// The journal: a record of each command from before its start until its tree is gone, by which the next host finds what
+// one that died left running. Package journal has a Journal.
+
+import (
+	"cmp"
+	"path/filepath"
+	"time"
+)
+
+// Journal records the commands that may still be running. Its methods are called concurrently for several terminals,
+// and for each terminal one after the other. A panic is logged and counts as an error.
+type Journal interface {
+	// Begin records a command that is about to start. When it fails, the command does not start, and the create fails
+	// with ErrInternal.
+	Begin(r JournalRecord) error
+	// Started adds the number of the command's process to the record. It reads what it needs of the process, then calls
+	// unreaped: if that reports false, the number may be another process's, and it must record nothing.
+	// When Started fails, the tree is ended, and the create fails with ErrInternal.
+	Started(id TerminalID, pid int, unreaped func() bool) error
+	// End removes the record, if Begin has made one: nothing of the command's tree runs any more. When it fails after a
+	// kill, the kill succeeds and the release calls it again. When it fails in a release, that fails with ErrInternal.
+	End(id TerminalID) error
+}
+
+// JournalRecord is a command that is about to start.
+type JournalRecord struct {
+	TerminalID TerminalID
+	SessionID  SessionID
+	// Command is what was allowed, whatever a Wrapper makes of it. Env is nil: it may hold secrets.
+	Command Command
+	Created time.Time
+	// Cgroup is the directory of the cgroup that the command is started in. Empty: none.
+	Cgroup string
+}
+
+// record sets the terminal's journal and calls its Begin. A nil j is no journal.
+func (t *Terminal) record(j Journal) error {
+	if t.journal = j; j == nil {
+		return nil
+	}
+	c := t.command
+	c.Env = nil
+	r := JournalRecord{TerminalID: t.id, SessionID: t.session, Command: c.clone(), Created: t.created}
+	if t.cgroup != "" {
+		r.Cgroup = filepath.Join(t.cgroup, string(t.id))
+	}
+	return t.callJournal("create", "Begin", func() error { return t.journal.Begin(r) })
+}
+
+// recordStart adds which process the command is.
+func (t *Terminal) recordStart() error {
+	return t.callJournal("create", "Started", func() error {
+		return t.journal.Started(t.id, t.tree.PID(), t.tree.Unreaped)
+	})
+}
+
+// forgetRecord removes the terminal's record, if there is one.
+func (t *Terminal) forgetRecord() error {
+	err := t.callJournal("release", "End", func() error { return t.journal.End(t.id) })
+	if err == nil {
+		t.journal = nil
+	}
+	return err
+}
+
+// callJournal calls a method of the journal, if there is one, for an operation that fails if the method does.
+func (t *Terminal) callJournal(op, method string, call func() error) (err error) {
+	if t.journal == nil {
+		return nil
+	}
+	panicked := callHook("Journal's "+method, func() { err = call() })
+	if err = cmp.Or(panicked, err); err == nil {
+		return nil
+	}
+	return &Error{Op: op, Kind: ErrInternal, SessionID: t.session, TerminalID: t.id,
+		Reason: "the journal cannot be written", Err: err}
+}

@@ -1,0 +1,164 @@
+package journal
+
+// What a file of the directory says, what it is called, and which of them are of hosts that died.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/acpterm/acpterm"
+)
+
+// record is what a file says. There is nothing of the environment in it.
+type record struct {
+	Version  int                `json:"version"`
+	Terminal acpterm.TerminalID `json:"terminal"`
+	Session  acpterm.SessionID  `json:"session"`
+	Command  command            `json:"command"`
+	Leader   process            `json:"-"` // follows the rest; zero if the host died before it added it
+	Host     process            `json:"host"`
+	Boot     string             `json:"boot"` // what bootID says
+	Cgroup   string             `json:"cgroup,omitempty"`
+	Created  time.Time          `json:"created"`
+}
+
+// version is the version of the format. Recover reports records of another version, and keeps them.
+const version = 1
+
+// command is an acpterm.Command as JSON, without its environment. It has the same fields, so that each converts to the
+// other.
+type command struct {
+	Path      string   `json:"path"`
+	Args      []string `json:"args"`
+	Dir       string   `json:"dir"`
+	Env       []string `json:"-"`
+	ShellLine string   `json:"shellLine,omitempty"`
+}
+
+// process is a process's number, and what tells it from others that had or will have the number. Each system's file
+// says what that is, in newProcess and runs.
+type process struct {
+	PID     int    `json:"pid"`
+	Started uint64 `json:"started"`
+}
+
+// newRecord is the record of a command of this process's.
+func newRecord(begun acpterm.JournalRecord) (record, error) {
+	boot, err := bootID()
+	if err != nil {
+		return record{}, err
+	}
+	host, err := newProcess(os.Getpid())
+	return record{
+		Version: version, Terminal: begun.TerminalID, Session: begun.SessionID, Command: command(begun.Command),
+		Host: host, Boot: boot, Cgroup: begun.Cgroup, Created: begun.Created,
+	}, err
+}
+
+// abandoned reads the records, the oldest first, and returns those whose hosts run no more. boot is what bootID says.
+// Its errors, one for each file that is none of the journal's or cannot be read, name the files, which stay.
+func (d Dir) abandoned(boot string) (records []record, errs []error) {
+	entries, err := os.ReadDir(string(d)) // by name, which is by time
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	for _, entry := range entries {
+		r, err := d.readEntry(entry)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed since, by its host or by another reader
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", entry.Name(), err))
+		case r != nil && !(r.Boot == boot && r.Host.runs()):
+			records = append(records, *r)
+		}
+	}
+	return records, errs
+}
+
+// readEntry reads a record; nil for a temporary file. Such a file of a host that runs is being written; that of
+// another is of a command that did not start, and is removed.
+func (d Dir) readEntry(entry fs.DirEntry) (*record, error) {
+	if !entry.Type().IsRegular() {
+		return nil, errors.New("not a file")
+	}
+	if host, ok := temporaryHost(entry.Name()); ok {
+		if host.runs() {
+			return nil, nil
+		}
+		return nil, d.remove(entry.Name())
+	}
+	id, ok := recordedTerminal(entry.Name())
+	if !ok {
+		return nil, errors.New("not the name of a record")
+	}
+	data, err := os.ReadFile(d.path(entry.Name()))
+	if err != nil {
+		return nil, err
+	}
+	return decodeRecord(id, data)
+}
+
+// decodeRecord returns the record of a terminal.
+func decodeRecord(id acpterm.TerminalID, data []byte) (*record, error) {
+	var r record
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	if err := decoder.Decode(&r); err != nil {
+		return nil, fmt.Errorf("not a record: %w", err)
+	}
+	err := decoder.Decode(&r.Leader)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF): // the host died while it added it
+		r.Leader = process{}
+	case err == nil && decoder.More():
+		return nil, errors.New("not a record: there is more")
+	case err != nil && err != io.EOF:
+		return nil, fmt.Errorf("not a record: %w", err)
+	}
+	switch {
+	case r.Terminal != id:
+		return nil, errors.New("not a record of this terminal")
+	case r.Version != version:
+		return nil, fmt.Errorf("a record of version %d; only %d is known", r.Version, version)
+	case r.Session == "", len(r.Command.Args) == 0, r.Leader.PID < 0, r.Host.PID <= 0:
+		return nil, errors.New("not a whole record")
+	}
+	return &r, nil
+}
+
+const (
+	recordSuffix    = ".json"
+	temporarySuffix = ".tmp"
+)
+
+func recordName(id acpterm.TerminalID) string { return string(id) + recordSuffix }
+
+// recordedTerminal is the terminal that a file's name says it records.
+func recordedTerminal(name string) (acpterm.TerminalID, bool) {
+	id, found := strings.CutSuffix(name, recordSuffix)
+	text, prefixed := strings.CutPrefix(id, "term_")
+	parsed, err := ulid.ParseStrict(text)
+	return acpterm.TerminalID(id), found && prefixed && err == nil && parsed.String() == text
+}
+
+// temporaryName names the process that writes, so that a file of one that runs no more can be removed.
+func temporaryName(id acpterm.TerminalID, host process) string {
+	return fmt.Sprintf("%s.%d.%d%s", recordName(id), host.PID, host.Started, temporarySuffix)
+}
+
+// temporaryHost is the process that writes a temporary file; false if the name is none of those that temporaryName
+// makes.
+func temporaryHost(name string) (host process, ok bool) {
+	record, numbers, found := strings.Cut(name, recordSuffix+".")
+	id, named := recordedTerminal(record + recordSuffix)
+	_, err := fmt.Sscanf(numbers, "%d.%d", &host.PID, &host.Started)
+	return host, found && named && err == nil && host.PID > 0 && temporaryName(id, host) == name
+}

@@ -1,0 +1,476 @@
+package journal_test
+
+// What Recover does to processes after a host was killed. The host is this test binary again, with a manager whose
+// commands are shell lines that start what outlives it.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/linuxtest"
+	"github.com/acpterm/acpterm/internal/procfs"
+	"github.com/acpterm/acpterm/journal"
+)
+
+// What the test binary is with one of these as its first argument: a host, or a process that recovers.
+const (
+	hostMark    = "journal-test-host"
+	recoverMark = "journal-test-recover"
+)
+
+func TestMain(m *testing.M) {
+	linuxtest.Main()
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case hostMark:
+			runHost(os.Args[2], os.Args[3], os.Args[4:])
+		case recoverMark:
+			recoverHere(os.Args[2])
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// Shell lines of a host's commands. Each says the numbers of the processes that outlive the host, and then "ready".
+const (
+	stubborn   = `trap "" TERM; sleep 300 & echo $! ready; wait`
+	newSession = `setsid sh -c 'echo $$ ready; exec sleep 300' & wait`
+	daemon     = `setsid sh -c 'sleep 300 >/dev/null 2>&1 & echo $! ready'; exec sleep 300`
+	// One with the environment, and one without, in the command's session.
+	halfNaked = `sleep 300 & env -i sh -c "echo $! "'$$ ready; exec sleep 300' & wait`
+	// One in a session of its own, and its child in another one, without the environment.
+	nakedChild = `setsid sh -c 'env -i setsid sh -c "echo $$ \$\$ ready; exec sleep 300" & wait' & wait`
+	// Goes on starting others while it is being ended.
+	spawner = `setsid sh -c 'trap "" TERM; echo $$ ready; while :; do sleep 300 & sleep 0.01; done' & wait`
+	// Has neither environment nor output nor parent nor session of the tree's.
+	vanished = `setsid env -i sh -c 'setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $! ready'; exec sleep 300`
+	leader   = `echo ready; exec sleep 300` // nothing outlives the host
+)
+
+// hosted is a terminal that a host made.
+type hosted struct {
+	ID   acpterm.TerminalID
+	Tree []procfs.ID // what its line said
+}
+
+// runHost is the process that is a host. It says its terminals in a line of JSON, and runs until it is killed.
+func runHost(dir, cgroup string, lines []string) {
+	ctx := context.Background()
+	m := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Cgroup: cgroup})
+	var all []hosted
+	for _, line := range lines {
+		term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", line}})
+		if err != nil {
+			panic(err)
+		}
+		text := ""
+		for chunk := range term.Follow(ctx, 0) {
+			if text += chunk.Text; strings.HasSuffix(text, "ready\n") {
+				break
+			}
+		}
+		terminal := hosted{ID: term.ID()}
+		for _, word := range strings.Fields(strings.TrimSuffix(text, "ready\n")) {
+			terminal.Tree = append(terminal.Tree, identify(word))
+		}
+		all = append(all, terminal)
+	}
+	json.NewEncoder(os.Stdout).Encode(all)
+	time.Sleep(5 * time.Minute)
+}
+
+// identify is the process with a number that it said itself.
+func identify(number string) procfs.ID {
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		panic(err)
+	}
+	p, err := procfs.Read(pid)
+	if err != nil {
+		panic(err)
+	}
+	return p.ID
+}
+
+// recoverHere is the process that recovers. It says its number, and the kind and the processes of the error that it gets.
+func recoverHere(dir string) {
+	_, err := journal.Recover(context.Background(), dir)
+	e, ok := errors.AsType[*acpterm.Error](err)
+	if !ok {
+		panic(err)
+	}
+	fmt.Println(os.Getpid(), e.Kind, e.PIDs)
+	os.Exit(0)
+}
+
+// host is one that runs.
+type host struct {
+	command   *exec.Cmd
+	terminals []hosted
+	tree      []procfs.ID // of all terminals
+	leaders   []int       // pidfds of the commands themselves
+}
+
+// startHost starts a host and returns when all that it runs is ready.
+func startHost(t *testing.T, dir, cgroup string, lines ...string) *host {
+	t.Helper()
+	h := &host{command: exec.Command("/proc/self/exe", append([]string{hostMark, dir, cgroup}, lines...)...)}
+	h.command.Stderr = os.Stderr
+	stdout, err := h.command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, h.command.Start())
+	t.Cleanup(func() { h.kill(t) })
+	t.Cleanup(func() { endAll(h.tree) })
+	require.NoError(t, json.NewDecoder(stdout).Decode(&h.terminals))
+	for _, terminal := range h.terminals {
+		h.tree = append(h.tree, terminal.Tree...)
+		pidfd, err := unix.PidfdOpen(readRecord(t, dir, terminal.ID).Leader.PID, 0)
+		require.NoError(t, err)
+		h.leaders = append(h.leaders, pidfd)
+	}
+	requireRunning(t, h.tree)
+	return h
+}
+
+// kill ends the host by SIGKILL, and returns when the commands that it ran have ended with it.
+func (h *host) kill(t *testing.T) {
+	h.command.Process.Kill()
+	h.command.Wait()
+	for _, pidfd := range h.leaders {
+		n, err := 0, error(unix.EINTR)
+		for err == unix.EINTR {
+			n, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 10_000)
+		}
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "a command lives on without its host")
+		unix.Close(pidfd)
+	}
+	h.leaders = nil
+}
+
+func runs(id procfs.ID) bool {
+	p, err := procfs.Read(id.PID)
+	return err == nil && p.ID == id && !p.Exited
+}
+
+func requireRunning(t *testing.T, processes []procfs.ID) {
+	t.Helper()
+	for _, id := range processes {
+		require.True(t, runs(id), "process %d is not there", id.PID)
+	}
+}
+
+func requireGone(t *testing.T, processes []procfs.ID) {
+	t.Helper()
+	for _, id := range processes {
+		require.False(t, runs(id), "process %d is still there", id.PID)
+	}
+}
+
+// endAll ends processes that a failed test has left.
+func endAll(processes []procfs.ID) {
+	for _, id := range processes {
+		if handle, err := procfs.Open(id.PID); err == nil {
+			if p, err := handle.Process(); err == nil && p.ID == id {
+				handle.Signal(syscall.SIGKILL)
+			}
+			handle.Close()
+		}
+	}
+}
+
+// recoverQuickly is Recover with little grace, for processes that ignore SIGTERM. It leaves no descriptor open.
+func recoverQuickly(t *testing.T, dir string) ([]journal.Recovered, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	before := len(fileNames(t, "/proc/self/fd"))
+	defer func() { require.LessOrEqual(t, len(fileNames(t, "/proc/self/fd")), before, "descriptors are left") }()
+	return journal.Recover(ctx, dir)
+}
+
+func pidsOf(processes []procfs.ID) (pids []int) {
+	for _, id := range processes {
+		pids = append(pids, id.PID)
+	}
+	return pids
+}
+
+// marked are the processes with a terminal's mark.
+func marked(t *testing.T, id acpterm.TerminalID) (found []string) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, name := range all {
+		environ, _ := os.ReadFile(name)
+		if bytes.Contains(environ, []byte("ACPTERM_TERMINAL="+string(id)+"\x00")) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func TestRecoverAfterTheHostWasKilled(t *testing.T) {
+	dir := t.TempDir()
+	lines := []string{stubborn, newSession, daemon}
+	h := startHost(t, dir, "", lines...)
+	require.Len(t, h.tree, 3, "each has a process besides the command")
+	require.Len(t, fileNames(t, dir), 3)
+	h.kill(t)
+	requireRunning(t, h.tree)
+
+	recovered, err := recoverQuickly(t, dir)
+	require.NoError(t, err)
+	requireGone(t, h.tree)
+	require.Len(t, recovered, 3)
+	var ended []int
+	for i, r := range recovered {
+		require.Equal(t, h.terminals[i].ID, r.TerminalID)
+		require.Equal(t, acpterm.SessionID("s"), r.SessionID)
+		require.Equal(t, []string{"sh", "-c", lines[i]}, r.Command.Args)
+		require.Equal(t, h.command.Process.Pid, r.HostPID)
+		require.Positive(t, r.PID)
+		require.Empty(t, r.Survivors)
+		ended = append(ended, r.Ended...)
+	}
+	require.Subset(t, ended, pidsOf(h.tree))
+	require.Empty(t, fileNames(t, dir))
+
+	recovered, err = journal.Recover(t.Context(), dir)
+	require.NoError(t, err)
+	require.Empty(t, recovered)
+}
+
+// With an ended context there is no grace, but the trees are ended all the same.
+func TestRecoverWithoutPatience(t *testing.T) {
+	dir := t.TempDir()
+	h := startHost(t, dir, "", newSession, spawner)
+	h.kill(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	recovered, err := journal.Recover(ctx, dir)
+	require.NoError(t, err)
+	require.Len(t, recovered, 2)
+	requireGone(t, h.tree)
+	require.Contains(t, recovered[1].Ended, h.terminals[1].Tree[0].PID)
+	require.Empty(t, marked(t, h.terminals[1].ID), "it went on spawning")
+	require.Empty(t, fileNames(t, dir))
+}
+
+// A process that ends by SIGTERM, stopped or not, gets nothing else.
+func TestRecoverAsksFirst(t *testing.T) {
+	dir, files := t.TempDir(), t.TempDir()
+	// The output has no reader any more: what the shell says about its sleep's end would end it by SIGPIPE.
+	line := `setsid sh -c 'trap ": >` + files + `/$$; exit" TERM; echo $$ ready; exec 2>/dev/null; while :; do sleep 1; done' & wait`
+	h := startHost(t, dir, "", line, line)
+	h.kill(t)
+	requireRunning(t, h.tree)
+	require.NoError(t, unix.Kill(h.tree[1].PID, unix.SIGSTOP)) // it runs, so the number is its own
+	_, err := journal.Recover(t.Context(), dir)
+	require.NoError(t, err)
+	requireGone(t, h.tree)
+	names := []string{strconv.Itoa(h.tree[0].PID), strconv.Itoa(h.tree[1].PID)}
+	require.ElementsMatch(t, names, fileNames(t, files), "each did what it does on SIGTERM")
+}
+
+// A host that is a zombie is not taken for alive, and neither is its command, which is one until it is reaped.
+func TestRecoverFromAZombie(t *testing.T) {
+	dir := t.TempDir()
+	h := startHost(t, dir, "", newSession)
+	require.NoError(t, h.command.Process.Kill())
+	// With all its threads, which a state of Z does not say.
+	require.NoError(t, unix.Waitid(unix.P_PID, h.command.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
+	_, err := recoverQuickly(t, dir)
+	require.NoError(t, err)
+	requireGone(t, h.tree)
+	require.Empty(t, fileNames(t, dir))
+}
+
+// A process without the mark is found while one with the mark is in its session or is its parent.
+func TestRecoverFindsRelatives(t *testing.T) {
+	dir := t.TempDir()
+	h := startHost(t, dir, "", halfNaked, nakedChild)
+	h.kill(t)
+	require.Len(t, h.tree, 4)
+	requireRunning(t, h.tree)
+	recovered, err := recoverQuickly(t, dir)
+	require.NoError(t, err)
+	requireGone(t, h.tree)
+	for i, terminal := range h.terminals {
+		require.ElementsMatch(t, pidsOf(terminal.Tree), recovered[i].Ended)
+	}
+}
+
+func TestRecoverFindsTheVanishedInTheirCgroup(t *testing.T) {
+	dir, cgroup := t.TempDir(), linuxtest.CgroupDir(t)
+	h := startHost(t, dir, cgroup, vanished, leader)
+	h.kill(t)
+	requireRunning(t, h.tree)
+	recovered, err := recoverQuickly(t, dir)
+	require.NoError(t, err)
+	require.Len(t, recovered, 2)
+	requireGone(t, h.tree)
+	for _, terminal := range h.terminals {
+		require.NoDirExists(t, filepath.Join(cgroup, string(terminal.ID)))
+	}
+}
+
+// A record is never believed that names a directory for a cgroup which is none: what is in it would be removed.
+func TestRecoverLeavesWhatIsNoCgroup(t *testing.T) {
+	dir, id := t.TempDir(), newID()
+	for _, named := range []string{filepath.Join(t.TempDir(), "other"), filepath.Join(t.TempDir(), string(id))} {
+		inner := filepath.Join(named, "inner")
+		require.NoError(t, os.MkdirAll(inner, 0o700))
+		writeRecord(t, dir, object{"terminal": id, "boot": bootID(t), "cgroup": named})
+		_, err := journal.Recover(t.Context(), dir)
+		require.ErrorContains(t, err, named)
+		require.ErrorContains(t, err, string(id))
+		require.DirExists(t, inner)
+		require.Len(t, fileNames(t, dir), 1, "the record stays")
+	}
+}
+
+func TestRecoverLeavesALiveHostAlone(t *testing.T) {
+	dir := t.TempDir()
+	h := startHost(t, dir, "", newSession)
+	recovered, err := recoverQuickly(t, dir)
+	require.NoError(t, err)
+	require.Empty(t, recovered)
+	requireRunning(t, h.tree)
+	require.Len(t, fileNames(t, dir), 1)
+	h.kill(t)
+	recovered, err = recoverQuickly(t, dir)
+	require.NoError(t, err)
+	require.Len(t, recovered, 1)
+	requireGone(t, h.tree)
+}
+
+func bootID(t *testing.T) string {
+	t.Helper()
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	require.NoError(t, err)
+	return strings.TrimSpace(string(id))
+}
+
+// startStranger starts a process that has nothing to do with any terminal, the leader of a session with another process
+// in it. The leader comes first.
+func startStranger(t *testing.T, env ...string) []procfs.ID {
+	t.Helper()
+	stranger := exec.Command("sh", "-c", stubborn)
+	stranger.Env = append(os.Environ(), env...)
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := stranger.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, stranger.Start())
+	said, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	found := []procfs.ID{identify(strconv.Itoa(stranger.Process.Pid)), identify(strings.Fields(said)[0])}
+	t.Cleanup(func() {
+		endAll(found)
+		io.Copy(io.Discard, stdout)
+		stranger.Wait()
+	})
+	requireRunning(t, found)
+	return found
+}
+
+// The number of a recorded command is another process's by now: that, its session and its children are strangers, and so
+// is a process with the mark of another terminal.
+func TestRecoverLeavesRecycledNumbersAlone(t *testing.T) {
+	dir := t.TempDir()
+	strangers := startStranger(t, "ACPTERM_TERMINAL="+string(newID()))
+	for _, id := range strangers {
+		for _, wrong := range []uint64{id.Started - 1, 1, 0} {
+			recorded := object{"pid": id.PID, "started": wrong}
+			writeRecord(t, dir, object{"boot": bootID(t), "leader": recorded, "host": recorded})
+		}
+	}
+	writeRecord(t, dir, object{"boot": bootID(t), "leader": object{"pid": 0, "started": 0}})
+	recovered, err := recoverQuickly(t, dir)
+	require.NoError(t, err)
+	require.Len(t, recovered, 7)
+	for _, r := range recovered {
+		require.Empty(t, r.Ended)
+		require.Empty(t, r.Survivors)
+	}
+	requireRunning(t, strangers)
+	require.Empty(t, fileNames(t, dir))
+
+	// Were the start time right, it would be the command.
+	writeRecord(t, dir, object{"boot": bootID(t), "leader": object{"pid": strangers[0].PID, "started": strangers[0].Started}})
+	recovered, err = recoverQuickly(t, dir)
+	require.NoError(t, err)
+	require.ElementsMatch(t, pidsOf(strangers), recovered[0].Ended)
+	requireGone(t, strangers)
+}
+
+// A record of another boot names numbers that mean nothing now, whatever else is right.
+func TestRecoverEndsNothingOfAnotherBoot(t *testing.T) {
+	dir := t.TempDir()
+	strangers := startStranger(t)
+	for _, id := range strangers {
+		writeRecord(t, dir, object{"leader": object{"pid": id.PID, "started": id.Started}})
+	}
+	recovered, err := journal.Recover(t.Context(), dir)
+	require.NoError(t, err)
+	require.Len(t, recovered, 2)
+	requireRunning(t, strangers)
+	require.Empty(t, fileNames(t, dir))
+}
+
+// requireRefusal fails unless a process that recovers in a tree leaves that tree alone and says so.
+func requireRefusal(t *testing.T, dir string, id acpterm.TerminalID) {
+	t.Helper()
+	command := exec.Command("/proc/self/exe", recoverMark, dir)
+	command.Env = append(os.Environ(), "ACPTERM_TERMINAL="+string(id))
+	command.Stderr = os.Stderr
+	said, err := command.Output()
+	require.NoError(t, err)
+	pid := command.Process.Pid
+	require.Equal(t, fmt.Sprintf("%d %s [%d]\n", pid, acpterm.ErrSurvivors, pid), string(said))
+	require.Len(t, fileNames(t, dir), 1, "the record stays")
+}
+
+// A host that was started in a terminal of one that died does not end itself, nor what it runs.
+func TestRecoverInTheTreeItself(t *testing.T) {
+	dir := t.TempDir()
+	id := writeRecord(t, dir, object{"boot": bootID(t)})
+	strangers := startStranger(t, "ACPTERM_TERMINAL=outer:"+string(id)+":inner")
+	requireRefusal(t, dir, id)
+	requireRunning(t, strangers)
+
+	recovered, err := recoverQuickly(t, dir)
+	require.NoError(t, err)
+	require.ElementsMatch(t, pidsOf(strangers), recovered[0].Ended)
+	requireGone(t, strangers)
+}
+
+// Nor does one whose session was begun outside of its PID namespace, as that of a command of docker exec may be: its
+// session's number is 0 there, as that of the kernel's own threads.
+func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	self, err := procfs.Read(os.Getpid())
+	require.NoError(t, err)
+	require.Zero(t, self.Session)
+	dir := t.TempDir()
+	requireRefusal(t, dir, writeRecord(t, dir, object{"boot": bootID(t)}))
+}

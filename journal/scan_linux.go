@@ -1,0 +1,194 @@
+package journal
+
+// Which processes are of a tree whose host died: those that carry the terminal's mark, their sessions and children, and
+// all that is in the tree's cgroup.
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/procfs"
+)
+
+// candidate is a running process, as a scan has seen it.
+type candidate struct {
+	procfs.Process
+	marks   []string // the terminals in its environment
+	unknown bool     // the marks could not be read: it was in execve, or there are no descriptors left
+}
+
+// scan looks once at all processes for several trees, and returns those trees that this process is not in. If it cannot
+// read the process table, it says so in each tree and returns none.
+func scan(all []*ending) []*ending {
+	if len(all) == 0 {
+		return nil
+	}
+	table, complete, err := readTable()
+	if err != nil {
+		for _, e := range all {
+			e.err = err
+		}
+		return nil
+	}
+	self := os.Getpid()
+	return slices.DeleteFunc(all, func(e *ending) bool {
+		e.find(table)
+		if e.empty++; len(e.running)+len(e.undecided) > 0 || e.unread != nil || !complete {
+			e.empty = 0
+		}
+		if slices.ContainsFunc(e.running, func(p procfs.Process) bool { return p.PID == self }) {
+			e.Survivors = []int{self}
+			return true
+		}
+		return false
+	})
+}
+
+// tableReads is how often a scan lists the processes at the most.
+const tableReads = 100
+
+// readTable reads all processes that run. One that ends before it is read may have started another one, so those that
+// began since are read until none is missed. complete is false when it gave that up.
+func readTable() (table []candidate, complete bool, err error) {
+	seen := make(map[int]bool)
+	for range tableReads {
+		pids, err := procfs.PIDs()
+		if err != nil {
+			return nil, false, err
+		}
+		missed := false
+		for _, pid := range pids {
+			if seen[pid] {
+				continue
+			}
+			seen[pid] = true
+			c, err := readCandidate(pid)
+			switch {
+			case err == nil:
+				table = append(table, c)
+			case procfs.IsGone(err):
+				missed = true
+			case errors.Is(err, fs.ErrPermission) && pid != os.Getpid(): // another user's
+			default:
+				return nil, false, err
+			}
+		}
+		if !missed {
+			return table, true, nil
+		}
+	}
+	return table, false, nil
+}
+
+// readCandidate reads one process. Its errors are those of procfs.
+func readCandidate(pid int) (candidate, error) {
+	handle, err := procfs.Open(pid)
+	if err != nil {
+		return candidate{}, err
+	}
+	defer handle.Close()
+	p, err := handle.Process()
+	switch {
+	case err != nil:
+		return candidate{}, err
+	case p.Exited:
+		return candidate{}, unix.ESRCH
+	case p.Kernel:
+		return candidate{Process: p}, nil
+	}
+	marks, err := handle.Variable(lookup.TerminalVariable)
+	if procfs.IsGone(err) {
+		return candidate{}, err
+	}
+	return candidate{Process: p, marks: marks, unknown: err != nil && !errors.Is(err, fs.ErrPermission)}, nil
+}
+
+// find sets which processes of a table are members, and holds them.
+func (e *ending) find(table []candidate) {
+	members := make(map[int]*candidate) // by number
+	sessions := make(map[int]bool)      // begun by members: their leaders are members, or have ended
+	var inCgroup []int
+	inCgroup, e.unread = e.cgroup.PIDs()
+	isMember := func(c *candidate) bool {
+		return e.members[c.ID] != nil || e.shows(c.Process, c.marks, inCgroup) ||
+			members[c.Parent] != nil || sessions[c.Session]
+	}
+	for grown := true; grown; {
+		grown = false
+		for i := range table {
+			c := &table[i]
+			if members[c.PID] != nil || c.Started < e.leader.Started || !isMember(c) {
+				continue
+			}
+			members[c.PID] = c
+			grown = true
+			leads := func(other candidate) bool { return other.PID == c.Session }
+			if c.Session != 0 && (members[c.Session] != nil || !slices.ContainsFunc(table, leads)) {
+				sessions[c.Session] = true
+			}
+		}
+	}
+	e.running, e.undecided = nil, nil
+	for _, c := range table {
+		switch m := members[c.PID]; {
+		case m != nil && e.hold(m.Process, members):
+			e.running = append(e.running, c.Process)
+		case m == nil && c.unknown && c.Started >= e.leader.Started:
+			e.undecided = append(e.undecided, c.PID)
+		}
+	}
+}
+
+// shows reports whether a process by itself shows that it is a member: it is the leader, has the mark, or is in the
+// cgroup.
+func (e *ending) shows(p procfs.Process, marks []string, inCgroup []int) bool {
+	return p.ID == e.leader || slices.Contains(marks, string(e.TerminalID)) || slices.Contains(inCgroup, p.PID)
+}
+
+// hold opens a process that was found to be a member, unless it is this one, and reports whether it runs. What makes it
+// a member is seen once more through the handle, which can mean no other process.
+func (e *ending) hold(found procfs.Process, members map[int]*candidate) (runs bool) {
+	if e.members[found.ID] != nil || found.PID == os.Getpid() {
+		return true
+	}
+	handle, err := procfs.Open(found.PID)
+	if err != nil {
+		return !procfs.IsGone(err) // else there are no descriptors left
+	}
+	now, err := handle.Process()
+	switch {
+	case err != nil || now.Exited || now.ID != found.ID:
+		handle.Close()
+		return err != nil && !procfs.IsGone(err)
+	case e.stillMember(handle, now, members):
+		e.members[found.ID] = &member{Handle: handle}
+	default: // it changed during the scan; the next one decides
+		handle.Close()
+	}
+	return true
+}
+
+// stillMember reports whether a process shows that it is a member, or has its parent or another process of its session
+// among the members, which is there still.
+func (e *ending) stillMember(handle procfs.Handle, now procfs.Process, members map[int]*candidate) bool {
+	marks, _ := handle.Variable(lookup.TerminalVariable)
+	inCgroup, _ := e.cgroup.PIDs()
+	if e.shows(now, marks, inCgroup) {
+		return true
+	}
+	for _, m := range members {
+		if m.ID == now.ID || m.PID != now.Parent && m.Session != now.Session {
+			continue
+		}
+		still, err := procfs.Read(m.PID)
+		if err == nil && still.ID == m.ID && !still.Exited && still.Session == m.Session {
+			return true
+		}
+	}
+	return false
+}

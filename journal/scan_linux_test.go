@@ -1,0 +1,212 @@
+package journal
+
+// What a scan makes of processes that change while it runs, which no process can be made to do at the right moment.
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm/internal/cgroup"
+	"github.com/acpterm/acpterm/internal/linuxtest"
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/procfs"
+)
+
+// mainExitsMark makes the test binary a process whose main thread exits while another one runs on.
+const mainExitsMark = "journal-test-main-exits"
+
+func init() {
+	if len(os.Args) == 2 && os.Args[1] == mainExitsMark {
+		runtime.LockOSThread() // the main thread
+		go time.Sleep(5 * time.Minute)
+		syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
+	}
+}
+
+// newEnding is the end of a tree with a leader.
+func newEnding(leader procfs.ID) *ending {
+	t := &tree{leader: leader, Recovered: Recovered{TerminalID: "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"}}
+	return &ending{tree: t, members: make(map[procfs.ID]*member)}
+}
+
+// startProcess starts a command that has nothing to do with any tree.
+func startProcess(t *testing.T, command *exec.Cmd) procfs.Process {
+	t.Helper()
+	require.NoError(t, command.Start())
+	t.Cleanup(func() {
+		command.Process.Kill()
+		command.Wait()
+	})
+	p, err := procfs.Read(command.Process.Pid)
+	require.NoError(t, err)
+	return p
+}
+
+// startInSession starts a process in a session that another one leads.
+func startInSession(t *testing.T) procfs.Process {
+	t.Helper()
+	leader := exec.Command("/bin/sh", "-c", "sleep 300 & echo $!; wait")
+	leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := leader.StdoutPipe()
+	require.NoError(t, err)
+	startProcess(t, leader)
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	p, err := procfs.Read(pid)
+	require.NoError(t, err)
+	handle, err := procfs.Open(pid)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		handle.Signal(syscall.SIGKILL)
+		handle.Close()
+	})
+	return p
+}
+
+// What made a process a member when the table was read is gone when the process is opened: it is not held, and so gets
+// no signal. It counts as running until the next scan.
+func TestWhatIsNoMemberAnyMoreIsNotHeld(t *testing.T) {
+	stranger := exec.Command("sleep", "300")
+	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	other := startProcess(t, stranger)
+	child := startProcess(t, exec.Command("sleep", "300"))
+	inSession := startInSession(t)
+	self, err := procfs.Read(os.Getpid())
+	require.NoError(t, err)
+	const number = 4_190_000 // of no process
+	ended := procfs.Process{ID: procfs.ID{PID: number, Started: self.Started - 1}, Session: number}
+	endedInSession, earlier := ended, self
+	endedInSession.Session = inSession.Session
+	earlier.Started--
+	childOfOther, inItsSession := child, child
+	childOfOther.Parent = other.PID
+	inItsSession.Session = number
+	for name, test := range map[string]struct{ leader, child procfs.Process }{
+		"another parent":                    {other, childOfOther},
+		"another session":                   {ended, inItsSession},
+		"a session whose member has ended":  {endedInSession, inSession},
+		"a parent with a number given anew": {earlier, child},
+	} {
+		e := newEnding(test.leader.ID)
+		e.find([]candidate{{Process: test.leader}, {Process: test.child}})
+		require.Contains(t, e.running, test.child, name)
+		require.NotContains(t, e.members, test.child.ID, name)
+		e.close()
+	}
+
+	e := newEnding(self.ID) // the control: its parent is a member, and there
+	e.find([]candidate{{Process: self}, {Process: child}})
+	require.Contains(t, e.members, child.ID)
+	e.close()
+}
+
+// A process may be a member while its environment is not known, as in execve. One whose main thread has exited and that
+// has no environment shows the same, and stays so.
+func TestWhatMayBeAMemberIsUndecided(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	command := exec.Command(self, mainExitsMark)
+	command.Env = []string{}
+	p := startProcess(t, command)
+	require.Eventually(t, func() bool {
+		p, err := procfs.Read(p.PID)
+		return err == nil && p.MainExited
+	}, time.Minute, time.Millisecond)
+	handle, err := procfs.Open(p.PID)
+	require.NoError(t, err)
+	defer handle.Close()
+	_, err = handle.Variable("X")
+	require.ErrorIs(t, err, procfs.ErrExecuting)
+
+	e, later := newEnding(procfs.ID{Started: p.Started}), newEnding(procfs.ID{Started: p.Started + 1})
+	for range 2 {
+		scan([]*ending{e, later})
+	}
+	require.Contains(t, e.undecided, p.PID)
+	require.Zero(t, e.empty, "the tree may run")
+	require.NotContains(t, later.undecided, p.PID, "it began before the tree")
+	require.Empty(t, e.members)
+}
+
+// A table has one of several processes of which each starts the next and ends, though the one that was listed has ended
+// when it is to be read.
+func TestATableMissesNoProcess(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) { // where numbers do not come round
+		return
+	}
+	for range 30 { // with lower numbers: to read them takes a while
+		startProcess(t, exec.Command("sleep", "300"))
+	}
+	const mark = "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	dir := t.TempDir()
+	script, stop := filepath.Join(dir, "script"), filepath.Join(dir, "stop")
+	require.NoError(t, os.WriteFile(script, []byte(`if [ ! -e "$1" ]; then sh "$0" "$1" & fi`), 0o600))
+	first := exec.Command("sh", script, stop)
+	first.Env = append(os.Environ(), lookup.TerminalVariable+"="+mark)
+	require.NoError(t, first.Run())
+	found := func() bool {
+		table, complete, err := readTable()
+		require.NoError(t, err)
+		return !complete || slices.ContainsFunc(table, func(c candidate) bool {
+			return c.unknown || slices.Contains(c.marks, mark)
+		})
+	}
+	for range 100 {
+		require.True(t, found())
+	}
+	require.NoError(t, os.WriteFile(stop, nil, 0o600))
+	for found() {
+		runtime.Gosched() // until the last one has ended
+	}
+}
+
+// A tree that a scan finds nothing of may run still: its only process may have started another one and ended.
+func TestATreeIsGoneWhenTwoScansInARowAreEmpty(t *testing.T) {
+	self, err := procfs.Read(os.Getpid())
+	require.NoError(t, err)
+	e := newEnding(procfs.ID{PID: 4_190_000, Started: self.Started})
+	require.Empty(t, sendAll(t.Context(), []*ending{e}, syscall.SIGTERM, time.Minute))
+	require.Equal(t, 2, e.empty)
+}
+
+// What is begun in the cgroup after the last scan is ended with it.
+func TestWhatAScanHasNotFoundEndsWithItsCgroup(t *testing.T) {
+	parent := linuxtest.CgroupDir(t)
+	made, err := cgroup.Make(parent, "tree")
+	require.NoError(t, err)
+	t.Cleanup(made.Remove)
+	command := exec.Command("sleep", "300")
+	command.SysProcAttr = new(syscall.SysProcAttr)
+	made.Prepare(command.SysProcAttr)
+	p := startProcess(t, command)
+	pidfd, err := unix.PidfdOpen(p.PID, 0)
+	require.NoError(t, err)
+	defer unix.Close(pidfd)
+
+	e := newEnding(procfs.ID{})
+	e.cgroup, err = cgroup.Open(parent + "/tree")
+	require.NoError(t, err)
+	e.send(syscall.SIGTERM)
+	e.send(syscall.SIGKILL)
+	n, err := 0, error(unix.EINTR)
+	for err == unix.EINTR {
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 10_000)
+	}
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "it still runs")
+	e.close()
+}

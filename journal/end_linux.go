@@ -34,7 +34,7 @@ type ending struct {
 
 	// Of the last scan.
 	running   []procfs.Process // members
-	undecided []int            // processes that may be members: their marks cannot be read
+	undecided []int            // may be members: their marks cannot be read, or they ended and may have started another
 	unread    error            // why the cgroup could not be read as a whole
 	empty     int              // so many scans in a row have found nothing
 }

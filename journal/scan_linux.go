@@ -138,7 +138,7 @@ func (e *ending) find(table []candidate) {
 		switch m := members[c.PID]; {
 		case m != nil && e.hold(m.Process, members):
 			e.running = append(e.running, c.Process)
-		case m == nil && c.unknown && c.Started >= e.leader.Started:
+		case m != nil || c.unknown && c.Started >= e.leader.Started:
 			e.undecided = append(e.undecided, c.PID)
 		}
 	}

@@ -183,6 +183,22 @@ func TestATreeIsGoneWhenTwoScansInARowAreEmpty(t *testing.T) {
 	require.Equal(t, 2, e.empty)
 }
 
+// Nor is it gone when a member has ended after the table was read: it may have started a process that the table lacks.
+func TestATreeIsNotGoneWhenAMemberEndsDuringTheScan(t *testing.T) {
+	command := exec.Command("true")
+	require.NoError(t, command.Run())
+	self, err := procfs.Read(os.Getpid())
+	require.NoError(t, err)
+	ended := procfs.ID{PID: command.Process.Pid, Started: self.Started}
+	e := newEnding(ended)
+	e.find([]candidate{{Process: procfs.Process{ID: ended}}})
+	require.Empty(t, e.running)
+	require.Equal(t, []int{ended.PID}, e.undecided)
+	e.find(nil)
+	require.Empty(t, e.undecided)
+	e.close()
+}
+
 // What is begun in the cgroup after the last scan is ended with it.
 func TestWhatAScanHasNotFoundEndsWithItsCgroup(t *testing.T) {
 	parent := linuxtest.CgroupDir(t)

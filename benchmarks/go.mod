@@ -4,9 +4,7 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.0.0
-	github.com/armon/circbuf v0.0.0-20190214190532-5111143e8da2
 	github.com/coder/acp-go-sdk v0.13.5
-	github.com/go-cmd/cmd v1.4.4
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sys v0.49.0

@@ -3,28 +3,27 @@ package main
 // What the table was measured on.
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 )
 
+// describeMachine names the processor and the kernel where there is a /proc.
 func describeMachine() string {
-	return fmt.Sprintf("%s, %d cores, %s, %s, Node %s", orUnknown(cpuModel()), runtime.NumCPU(), orUnknown(kernel()), runtime.Version(),
-		orUnknown(strings.TrimSpace(nodeVersion())))
-}
-
-func orUnknown(text string) string {
-	if text == "" {
-		return "unknown"
+	const unknown = "unknown"
+	processor := unknown
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			processor = strings.TrimSpace(value)
+		}
 	}
-	return text
-}
-
-func nodeVersion() string {
-	out, err := exec.Command("node", "--version").Output()
-	if err != nil {
-		return "not installed"
-	}
-	return string(out)
+	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	version, _ := exec.Command("node", "--version").Output()
+	return fmt.Sprintf("%s, %d cores, %s %s, %s, Node %s", processor, runtime.NumCPU(), runtime.GOOS,
+		cmp.Or(strings.TrimSpace(string(kernel)), unknown), runtime.Version(),
+		cmp.Or(strings.TrimSpace(string(version)), unknown))
 }

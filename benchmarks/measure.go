@@ -4,74 +4,57 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
-	"regexp"
+	"math/rand/v2"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 )
 
-// scale is how much is measured.
-type scale int
-
+// The subjects, by their names in the table.
 const (
-	fullScale scale = iota
-	quickScale
-	onceScale // each thing once, only to see that it works
+	bare  = "acpterm"
+	full  = "with policy, events, follower"
+	naive = "naive"
+	goSDK = "Go SDK"
+	node  = "Node"
 )
 
-// amounts are a number for each scale.
-type amounts struct{ full, quick, once int }
-
-func (s scale) of(a amounts) int { return [...]int{a.full, a.quick, a.once}[s] }
+func subjects() []string { return []string{bare, full, naive, goSDK, node} }
 
 // settings are what holds for all rows. The zero value measures everything.
 type settings struct {
-	scale    scale
-	rounds   int            // 0: as many as the row wants
-	subjects *regexp.Regexp // nil: all
-	profiles profiles
+	quick    bool
+	rounds   int    // 0: as many as the row wants
+	profiles string // the directory for CPU profiles; empty: none are written
 }
 
-// row is something that is measured of several subjects.
+// amount is how much is measured in a full run, and in a quick one.
+type amount struct{ full, quick int }
+
+func (s settings) of(a amount) int {
+	if s.quick {
+		return a.quick
+	}
+	return a.full
+}
+
+// row is something that is measured of all subjects.
 type row struct {
-	name     string // in the table, and for -only
-	rounds   amounts
-	subjects []subject
-	metrics  []metric
-	plot     plot   // the zero plot: none
-	without  string // why there is nothing to measure on this system; empty: there is
+	name    string // in the table, and for -only
+	rounds  amount
+	metrics []metric
+	// open makes a subject ready for its turns, and returns what one turn does. What it opens it closes with s.after.
+	open    func(s *stage, subject string) (turn, error)
+	without string // why there is nothing to measure on this system; empty: there is
 }
 
-// role is which column a subject is in.
-type role int
-
-const (
-	ours role = iota
-	floor
-	peer
-)
-
-// subject is one of those that are measured.
-type subject struct {
-	name string
-	role role
-	// open makes ready what all turns need, and returns what one turn does. What it opens it closes with s.after.
-	open func(s *stage) (turn, error)
-}
-
-// turn measures a subject once, and puts down what it finds.
+// turn measures a subject once, and adds what it finds. It fails when the subject does not do what it should.
 type turn func(f findings) error
 
-// simple is a subject with nothing to make ready.
-func simple(name string, role role, t func(s scale) turn) subject {
-	return subject{name, role, func(s *stage) (turn, error) { return t(s.scale), nil }}
-}
-
-// stage is where a subject is measured.
+// stage is where a subject is measured in one row.
 type stage struct {
 	settings
 	closers []func() error
@@ -97,15 +80,11 @@ func (f findings) add(metric string, value float64) { f[metric] = append(f[metri
 type metric struct {
 	name    string
 	unit    unit
-	summary summary
+	summary func([]float64) float64 // makes one number of all that were found in a run
 	target  target
+	slack   float64 // a difference that is chance
+	free    bool    // the full configuration may take more of it than the bare one
 }
-
-// summary makes one number of all that were found in a run.
-type summary func([]float64) float64
-
-func minimum(all []float64) float64 { return slices.Min(all) }
-func maximum(all []float64) float64 { return slices.Max(all) }
 
 func median(all []float64) float64 {
 	sorted := slices.Sorted(slices.Values(all))
@@ -121,42 +100,6 @@ func sum(all []float64) float64 {
 	return total
 }
 
-// target is what a metric should be. The zero target is none.
-type target struct {
-	limit   float64
-	against string // the name of a subject; empty: the number itself counts
-	compare comparison
-}
-
-type comparison int
-
-const (
-	noComparison  comparison = iota
-	ratioAtMost              // ours / theirs ≤ limit
-	ratioAtLeast             // ours / theirs ≥ limit
-	beyondAtMost             // ours - theirs ≤ limit
-	numberAtMost             // ours ≤ limit
-	numberAtLeast            // ours ≥ limit
-)
-
-// judge is what a target makes of numbers: what it compares, and whether that is as it should be. It has nothing to say,
-// which is NaN, where one is missing.
-func (t target) judge(ours, theirs float64) (compared float64, met bool) {
-	switch t.compare {
-	case ratioAtMost:
-		return ours / theirs, ours/theirs <= t.limit
-	case ratioAtLeast:
-		return ours / theirs, ours/theirs >= t.limit
-	case beyondAtMost:
-		return ours - theirs, ours-theirs <= t.limit
-	case numberAtMost:
-		return ours, ours <= t.limit
-	case numberAtLeast:
-		return ours, ours >= t.limit
-	}
-	return math.NaN(), false
-}
-
 // errMissing is wrapped by the error of a subject that needs something which is not installed here.
 var errMissing = errors.New("not measured")
 
@@ -170,8 +113,8 @@ type result struct {
 // failure is what went wrong. That something is not installed is nothing wrong.
 func (r result) failure() error {
 	var errs []error
-	for name, err := range r.errs {
-		if !errors.Is(err, errMissing) {
+	for _, name := range slices.Sorted(maps.Keys(r.errs)) {
+		if err := r.errs[name]; err != nil && !errors.Is(err, errMissing) {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", r.row.name, name, err))
 		}
 	}
@@ -186,45 +129,31 @@ func (r result) number(m metric, subject string) float64 {
 	return math.NaN()
 }
 
-// measure has the subjects take turns. One that fails is left out from then on.
+// measure has the subjects take turns, in another order in each round. One that fails is left out from then on.
 func (r row) measure(s settings) result {
 	res := result{row: r, found: make(map[string]findings), errs: make(map[string]error)}
 	if r.without != "" {
 		return res
 	}
-	if s.subjects != nil {
-		r.subjects = slices.DeleteFunc(r.subjects, func(one subject) bool { return !s.subjects.MatchString(one.name) })
-		res.row = r
-	}
+	names := subjects()
 	turns := make(map[string]turn)
-	for _, one := range r.subjects {
+	for _, name := range names {
 		st := &stage{settings: s}
 		defer func() {
-			if err := st.close(); err != nil && res.errs[one.name] == nil {
-				res.errs[one.name] = err
+			if err := st.close(); err != nil && res.errs[name] == nil {
+				res.errs[name] = err
 			}
 		}()
-		labelled(one.name, func() { turns[one.name], res.errs[one.name] = one.open(st) })
-		res.found[one.name] = make(findings)
+		turns[name], res.errs[name] = r.open(st, name)
+		res.found[name] = make(findings)
 	}
-	for range cmp.Or(s.rounds, s.scale.of(r.rounds)) {
-		for _, one := range r.subjects {
-			if res.errs[one.name] != nil {
-				continue
+	for range cmp.Or(s.rounds, s.of(r.rounds)) {
+		for _, i := range rand.Perm(len(names)) {
+			if name := names[i]; res.errs[name] == nil {
+				runtime.GC() // so that no turn has this process's garbage of another
+				res.errs[name] = turns[name](res.found[name])
 			}
-			runtime.GC() // nobody pays for what another one left
-			labelled(one.name, func() { res.errs[one.name] = turns[one.name](res.found[one.name]) })
-		}
-	}
-	for name, err := range res.errs {
-		if err == nil {
-			delete(res.errs, name)
 		}
 	}
 	return res
-}
-
-// labelled does something whose samples in a profile bear a subject's name.
-func labelled(name string, do func()) {
-	pprof.Do(context.Background(), pprof.Labels("subject", name), func(context.Context) { do() })
 }

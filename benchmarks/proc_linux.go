@@ -1,9 +1,10 @@
 package main
 
-// What /proc says of processes.
+// What Linux says of processes.
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // linuxChildren are the children that are for Linux alone.
 func linuxChildren() map[string]func(args []string) error {
-	return map[string]func([]string) error{"idle": reportIdle, "stamp": stamp, "bare": serveBare}
+	return map[string]func([]string) error{"stamp": stamp}
 }
 
 // procField is a number behind a name in one of a process's files, such as VmHWM in status. Sizes come in bytes.
@@ -55,4 +56,19 @@ func monotonic() time.Duration {
 		panic(err)
 	}
 	return time.Duration(now.Nano())
+}
+
+// keepDescriptors closes in all children what a shell or an editor has left open: acpterm closes such descriptors in
+// each command, one system call for each number up to the highest, and others let commands have them.
+func keepDescriptors() { unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }
+
+// cpuOf is how much processor time a process has used, its children not counted: its CPU-time clock, whose number is
+// made of its pid as clock_getcpuclockid(3) does. ok is whether this system can tell.
+func cpuOf(pid int) (used time.Duration, ok bool) {
+	const scheduled = 2 // CPUCLOCK_SCHED
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|scheduled), &now); err != nil {
+		return 0, false
+	}
+	return time.Duration(now.Nano()), true
 }

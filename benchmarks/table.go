@@ -1,6 +1,6 @@
 package main
 
-// Results as lines of a markdown table.
+// Results as lines of a Markdown table, and numbers for people.
 
 import (
 	"errors"
@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-const tableHead = "| what | acpterm | floor | peers | ratio | target | met |\n|---|---|---|---|---|---|---|\n"
+const tableHead = "| what | " + bare + " | " + full + " | " + naive + " | " + goSDK + " | " + node +
+	" | target | met |\n|---|---|---|---|---|---|---|---|\n"
 
-// unit writes a number for people.
+// unit writes a number.
 type unit func(float64) string
 
 func seconds(v float64) string {
 	switch a := math.Abs(v); {
 	case a == 0:
 		return "0"
-	case a < 1e-6:
-		return fmt.Sprintf("%.3g ns", v*1e9)
 	case a < 1e-3:
 		return fmt.Sprintf("%.3g µs", v*1e6)
 	case a < 1:
@@ -32,91 +31,40 @@ func bytesPerSecond(v float64) string { return fmt.Sprintf("%.0f MB/s", v/1e6) }
 func perSecond(v float64) string      { return fmt.Sprintf("%.0f /s", v) }
 func secondsPerGiB(v float64) string  { return seconds(v) + "/GiB" }
 func count(v float64) string          { return fmt.Sprintf("%.0f", v) }
-func fraction(v float64) string       { return fmt.Sprintf("%.2f", v) }
-
-// threshold is a target for people.
-func (t target) threshold(u unit) string {
-	switch t.compare {
-	case ratioAtMost:
-		return fmt.Sprintf("≤ %.3g × %s", t.limit, t.against)
-	case ratioAtLeast:
-		return fmt.Sprintf("≥ %.3g × %s", t.limit, t.against)
-	case beyondAtMost:
-		return fmt.Sprintf("≤ %s more than %s", u(t.limit), t.against)
-	case numberAtMost:
-		return "≤ " + u(t.limit)
-	case numberAtLeast:
-		return "≥ " + u(t.limit)
-	}
-	return ""
-}
-
-// compared is what a target compares, for people.
-func (t target) compared(v float64, u unit) string {
-	switch t.compare {
-	case ratioAtMost, ratioAtLeast:
-		return fmt.Sprintf("%.2f", v)
-	case beyondAtMost:
-		if v > 0 {
-			return "+" + u(v)
-		}
-		return u(v)
-	}
-	return ""
-}
+func percent(v float64) string        { return fmt.Sprintf("%.1f %%", v*100) }
 
 // markdown is one line for each metric.
 func (r result) markdown() string {
 	if r.row.without != "" {
-		return fmt.Sprintf("| %s | %s | | | | | |\n", r.row.name, r.row.without)
+		return fmt.Sprintf("| %s | %s | | | | | | |\n", r.row.name, r.row.without)
 	}
 	var b strings.Builder
 	for _, m := range r.row.metrics {
-		compared, verdict := "", ""
+		fmt.Fprintf(&b, "| %s: %s |", r.row.name, m.name)
+		for _, name := range subjects() {
+			fmt.Fprintf(&b, " %s |", r.cell(m, name))
+		}
+		met := ""
 		if m.target.compare != noComparison {
-			v, met := m.target.judge(r.number(m, r.ours()), r.number(m, m.target.against))
-			compared, verdict = m.target.compared(v, m.unit), map[bool]string{true: "yes", false: "**no**"}[met]
-			if math.IsNaN(v) {
-				compared, verdict = "", "not measured"
+			met = r.judge(m).text(m.target)
+			if !m.free {
+				met += "; " + r.judgeFull(m).text(target{against: bare})
 			}
 		}
-		fmt.Fprintf(&b, "| %s: %s | %s | %s | %s | %s | %s | %s |\n", r.row.name, m.name, r.cell(m, ours), r.cell(m, floor), r.cell(m, peer),
-			compared, m.target.threshold(m.unit), verdict)
+		fmt.Fprintf(&b, " %s | %s |\n", m.targetText(), met)
 	}
 	return b.String()
 }
 
-// ours is the name of the subject that the targets are for.
-func (r result) ours() string {
-	for _, one := range r.row.subjects {
-		if one.role == ours {
-			return one.name
-		}
+// cell is what a subject has for a metric.
+func (r result) cell(m metric, name string) string {
+	if err := r.errs[name]; errors.Is(err, errMissing) {
+		return err.Error()
+	} else if err != nil {
+		return "FAILED: " + strings.NewReplacer("\n", " ", "|", "/").Replace(err.Error())
+	}
+	if v := r.number(m, name); !math.IsNaN(v) {
+		return m.unit(v)
 	}
 	return ""
-}
-
-// cell is what the subjects of a role have for a metric; those without a word on it are left out.
-func (r result) cell(m metric, of role) string {
-	var parts []string
-	for _, one := range r.row.subjects {
-		if one.role != of {
-			continue
-		}
-		text := ""
-		if err := r.errs[one.name]; errors.Is(err, errMissing) {
-			text = err.Error()
-		} else if err != nil {
-			text = "FAILED: " + strings.NewReplacer("\n", " ", "|", "/").Replace(err.Error())
-		} else if v := r.number(m, one.name); !math.IsNaN(v) {
-			text = m.unit(v)
-		} else {
-			continue
-		}
-		if one.name != "acpterm" {
-			text = one.name + ": " + text
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, "; ")
 }

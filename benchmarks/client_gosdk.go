@@ -18,7 +18,9 @@ func serveGoSDK(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	return c.Done(), nil
 }
 
-func (c goSDKClient) CreateTerminal(_ context.Context, req acp.CreateTerminalRequest) (r acp.CreateTerminalResponse, err error) {
+func (c goSDKClient) CreateTerminal(
+	_ context.Context, req acp.CreateTerminalRequest,
+) (r acp.CreateTerminalResponse, err error) {
 	limit := 1 << 20
 	if req.OutputByteLimit != nil {
 		limit = *req.OutputByteLimit
@@ -35,7 +37,9 @@ func (c goSDKClient) CreateTerminal(_ context.Context, req acp.CreateTerminalReq
 	return r, err
 }
 
-func (c goSDKClient) TerminalOutput(_ context.Context, req acp.TerminalOutputRequest) (r acp.TerminalOutputResponse, err error) {
+func (c goSDKClient) TerminalOutput(
+	_ context.Context, req acp.TerminalOutputRequest,
+) (r acp.TerminalOutputResponse, err error) {
 	t, err := c.terminals.get(req.TerminalId)
 	if err != nil {
 		return r, err
@@ -64,7 +68,9 @@ func (c goSDKClient) WaitForTerminalExit(
 	return r, nil
 }
 
-func (c goSDKClient) KillTerminal(_ context.Context, req acp.KillTerminalRequest) (r acp.KillTerminalResponse, err error) {
+func (c goSDKClient) KillTerminal(
+	_ context.Context, req acp.KillTerminalRequest,
+) (r acp.KillTerminalResponse, err error) {
 	t, err := c.terminals.get(req.TerminalId)
 	if err == nil {
 		t.kill()
@@ -72,7 +78,9 @@ func (c goSDKClient) KillTerminal(_ context.Context, req acp.KillTerminalRequest
 	return r, err
 }
 
-func (c goSDKClient) ReleaseTerminal(_ context.Context, req acp.ReleaseTerminalRequest) (r acp.ReleaseTerminalResponse, err error) {
+func (c goSDKClient) ReleaseTerminal(
+	_ context.Context, req acp.ReleaseTerminalRequest,
+) (r acp.ReleaseTerminalResponse, err error) {
 	return r, c.terminals.release(req.TerminalId)
 }
 
@@ -84,7 +92,9 @@ func (goSDKClient) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r a
 	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
 }
 
-func (goSDKClient) RequestPermission(context.Context, acp.RequestPermissionRequest) (r acp.RequestPermissionResponse, err error) {
+func (goSDKClient) RequestPermission(
+	context.Context, acp.RequestPermissionRequest,
+) (r acp.RequestPermissionResponse, err error) {
 	return r, acp.NewMethodNotFound(acp.ClientMethodSessionRequestPermission)
 }
 

@@ -1,6 +1,6 @@
 package main
 
-// The peer that is a Node program: testdata/node/client.mjs, on the official TypeScript SDK.
+// The client that is a Node program: testdata/node/client.mjs, on the official TypeScript SDK.
 
 import (
 	"errors"
@@ -29,7 +29,8 @@ func nodeCommand() (command, error) {
 		if _, err := os.Stat(script); err != nil {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "node_modules", "@agentclientprotocol", "sdk")); err != nil {
+		sdk := filepath.Join(filepath.FromSlash(dir), "node_modules", "@agentclientprotocol", "sdk")
+		if _, err := os.Stat(sdk); err != nil {
 			return missing("npm ci --prefix " + dir + " has not been run")
 		}
 		return system(node, script), nil

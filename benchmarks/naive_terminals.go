@@ -1,7 +1,7 @@
 package main
 
-// Terminals as one writes them in an hour: os/exec, a buffer that is trimmed, a goroutine that waits. The naive client and
-// the one on the Go SDK have these.
+// Terminals as one writes them in an hour: os/exec, a buffer that is trimmed, a goroutine that waits. The naive client
+// and the one on the Go SDK have these.
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"unicode/utf8"
 )
 
 type naiveTerminals struct {
@@ -73,18 +74,6 @@ func (ts *naiveTerminals) release(id string) error {
 	return nil
 }
 
-// releaseAll releases the terminals side by side.
-func (ts *naiveTerminals) releaseAll() {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	var all sync.WaitGroup
-	for _, t := range ts.terminals {
-		all.Go(t.kill)
-	}
-	all.Wait()
-	clear(ts.terminals)
-}
-
 func (t *naiveTerminal) ended() bool {
 	select {
 	case <-t.done:
@@ -109,4 +98,35 @@ func (t *naiveTerminal) status() (code *int, signal *string) {
 	}
 	name := t.cmd.ProcessState.String()
 	return nil, &name
+}
+
+// trimBuffer keeps the last limit bytes that are written: append, and cut off the beginning. What was cut off is freed
+// when append next moves the rest.
+type trimBuffer struct {
+	limit int
+
+	mu      sync.Mutex
+	data    []byte
+	trimmed bool
+}
+
+func (b *trimBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.data = append(b.data, p...)
+	if over := len(b.data) - b.limit; over > 0 {
+		b.data, b.trimmed = b.data[over:], true
+	}
+	return len(p), nil
+}
+
+// text is what is kept, from the first whole character on, and whether that is not all.
+func (b *trimBuffer) text() (string, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	data := b.data
+	for len(data) > 0 && !utf8.RuneStart(data[0]) {
+		data = data[1:]
+	}
+	return string(data), b.trimmed
 }

@@ -1,0 +1,231 @@
+package main
+
+// The agent's end of the connection to a client: it starts the client, makes requests, and checks the answers.
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// session is the agent's.
+const session = "s"
+
+// process is a running client. It is for one goroutine.
+type process struct {
+	pid      int
+	toIt     io.Writer
+	fromIt   *bufio.Reader
+	requests int
+}
+
+// longestLine is how long a line from a client may be.
+const longestLine = 8 << 20
+
+// start starts a client, which ends when its standard input does.
+func (s *stage) start(subject string) (*process, error) {
+	c := self("client", subject, s.profiles)
+	if subject == node {
+		var err error
+		if c, err = nodeCommand(); err != nil {
+			return nil, err
+		}
+	}
+	cmd := exec.Command(c.path, c.args...)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	s.after(func() error { return end(cmd, stdin) })
+	return &process{pid: cmd.Process.Pid, toIt: stdin, fromIt: bufio.NewReaderSize(stdout, longestLine)}, nil
+}
+
+// end closes a process's standard input, and kills it if that does not end it.
+func end(cmd *exec.Cmd, stdin io.Closer) error {
+	stdin.Close()
+	timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	return cmd.Wait()
+}
+
+// exchange writes a line and returns the one that comes back, which is good until the next exchange.
+func (p *process) exchange(line []byte) ([]byte, error) {
+	if _, err := p.toIt.Write(line); err != nil {
+		return nil, err
+	}
+	return p.fromIt.ReadSlice('\n')
+}
+
+// request is a line.
+func (p *process) request(method string, params any) []byte {
+	p.requests++
+	raw, err := json.Marshal(params)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", p.requests, method, raw)
+}
+
+// reply is what comes back.
+type reply struct {
+	ID     int             `json:"id"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+func readReply(line []byte) (r reply, err error) {
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, err
+	}
+	if r.Error != nil {
+		return r, fmt.Errorf("the client says %s", bytes.TrimSpace(line))
+	}
+	return r, nil
+}
+
+// call makes a request and reads the result.
+func (p *process) call(method string, params, result any) error {
+	line, err := p.exchange(p.request(method, params))
+	if err != nil {
+		return err
+	}
+	r, err := readReply(line)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(r.Result, result)
+}
+
+// terminal is params that name one.
+type terminal struct {
+	SessionID  string `json:"sessionId"`
+	TerminalID string `json:"terminalId"`
+}
+
+// create has the client start a command.
+func (p *process) create(c command) (terminal, error) {
+	t := terminal{SessionID: session}
+	err := p.call(acpterm.MethodCreate, createParams(c), &t)
+	return t, err
+}
+
+// outputLimit is how many bytes of a command's output each client is asked to keep.
+const outputLimit = 1 << 20
+
+func createParams(c command) map[string]any {
+	return map[string]any{"sessionId": session, "command": c.path, "args": c.args, "outputByteLimit": outputLimit}
+}
+
+// exited fails unless the result of a wait says that the command ended with exit code 0.
+func exited(result []byte) error {
+	var status struct{ ExitCode *int }
+	if err := json.Unmarshal(result, &status); err != nil {
+		return err
+	}
+	if status.ExitCode == nil || *status.ExitCode != 0 {
+		return fmt.Errorf("a command that succeeded has the exit status %s", result)
+	}
+	return nil
+}
+
+// wait returns when the command has ended well.
+func (p *process) wait(t terminal) error {
+	var status json.RawMessage
+	if err := p.call(acpterm.MethodWaitForExit, t, &status); err != nil {
+		return err
+	}
+	return exited(status)
+}
+
+// output is the answer to terminal/output, and whether it is truncated.
+func (p *process) output(t terminal) (text string, truncated bool, err error) {
+	var out struct {
+		Output    string
+		Truncated bool
+	}
+	err = p.call(acpterm.MethodOutput, t, &out)
+	return out.Output, out.Truncated, err
+}
+
+func (p *process) release(t terminal) error { return p.call(acpterm.MethodRelease, t, new(struct{})) }
+
+// runMany has a client run a command many times, from its create to its release, with so many under way at once.
+func (p *process) runMany(c command, times, atOnce int) error {
+	m := many{process: p, command: c, left: times, awaited: make(map[int]func(json.RawMessage) error)}
+	for range min(atOnce, times) {
+		if err := m.begin(); err != nil {
+			return err
+		}
+	}
+	for len(m.awaited) > 0 {
+		line, err := p.fromIt.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		r, err := readReply(line)
+		if err != nil {
+			return err
+		}
+		then := m.awaited[r.ID]
+		delete(m.awaited, r.ID)
+		if then == nil {
+			return fmt.Errorf("an answer to no request: %s", line)
+		}
+		if err := then(r.Result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// many are commands that run, or still have to.
+type many struct {
+	*process
+	command command
+	left    int
+	awaited map[int]func(result json.RawMessage) error // what to do with each answer, by its request's id
+}
+
+func (m *many) send(method string, params any, then func(json.RawMessage) error) error {
+	line := m.request(method, params)
+	m.awaited[m.requests] = then
+	_, err := m.toIt.Write(line)
+	return err
+}
+
+// begin begins with one more command, and with the next when that is released.
+func (m *many) begin() error {
+	m.left--
+	return m.send(acpterm.MethodCreate, createParams(m.command), func(result json.RawMessage) error {
+		t := terminal{SessionID: session}
+		if err := json.Unmarshal(result, &t); err != nil {
+			return err
+		}
+		return m.send(acpterm.MethodWaitForExit, t, func(result json.RawMessage) error {
+			if err := exited(result); err != nil {
+				return err
+			}
+			return m.send(acpterm.MethodRelease, t, func(json.RawMessage) error {
+				if m.left == 0 {
+					return nil
+				}
+				return m.begin()
+			})
+		})
+	})
+}

@@ -1,0 +1,36 @@
+package main
+
+// What it takes to run commands that do nothing, from the create to the release's reply.
+
+import "time"
+
+// running measures commands with so many under way at once.
+func running(name string, atOnce int) row {
+	return row{
+		name: name, rounds: amount{40, 1},
+		metrics: []metric{
+			{name: "commands", unit: perSecond, summary: median, target: target{atLeast, 1, bestPeer}},
+			{name: "client's CPU for each", unit: seconds, summary: median, target: target{atMost, 1, bestPeer}},
+		},
+		open: func(s *stage, subject string) (turn, error) {
+			p, err := s.start(subject)
+			return func(f findings) error {
+				times := s.of(amount{64, 16})
+				cpu, ok := cpuOf(p.pid)
+				began := time.Now()
+				if err := p.runMany(trueCommand(), times, atOnce); err != nil {
+					return err
+				}
+				f.add("commands", float64(times)/time.Since(began).Seconds())
+				if after, _ := cpuOf(p.pid); ok {
+					f.add("client's CPU for each", (after-cpu).Seconds()/float64(times))
+				}
+				return nil
+			}, err
+		},
+	}
+}
+
+func commandRows() []row {
+	return []row{running("create, wait, release of `true`, one by one", 1), running("the same, 16 in flight", 16)}
+}

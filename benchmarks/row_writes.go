@@ -1,0 +1,69 @@
+package main
+
+// What it takes to capture a command's output: from the create to the wait's reply, with the last 1 MiB kept.
+
+import (
+	"bytes"
+	"errors"
+	"time"
+)
+
+// writing measures commands that write total bytes, chunk at a time.
+func writing(name string, total amount, chunk int, metrics ...metric) row {
+	metrics = append(metrics, metric{name: "missed by the follower", unit: percent, summary: median})
+	text := kept(bytes.Repeat(someOutput(chunk), outputLimit/chunk+1))
+	return row{name: name, rounds: amount{20, 1}, metrics: metrics, open: func(s *stage, subject string) (turn, error) {
+		p, err := s.start(subject)
+		written := int64(s.of(total))
+		return func(f findings) error {
+			cpu, ok := cpuOf(p.pid)
+			began := time.Now()
+			t, err := p.create(self("write", written, chunk))
+			if err != nil {
+				return err
+			}
+			if err := p.wait(t); err != nil {
+				return err
+			}
+			f.add("throughput", float64(written)/time.Since(began).Seconds())
+			if after, _ := cpuOf(p.pid); ok {
+				f.add("client's CPU", (after-cpu).Seconds()*(1<<30)/float64(written))
+			}
+			if subject == full {
+				share, err := p.missed(written)
+				if err != nil {
+					return err
+				}
+				f.add("missed by the follower", share)
+			}
+			if err := p.expect(t, text, true); err != nil {
+				return err
+			}
+			return p.release(t)
+		}, err
+	}}
+}
+
+// expect fails unless a terminal's output is as it should be.
+func (p *process) expect(t terminal, text string, truncated bool) error {
+	has, cut, err := p.output(t)
+	if err == nil && has != text {
+		return errors.New("the output is wrong")
+	}
+	if err == nil && cut != truncated {
+		return errors.New("whether the output is truncated is wrong")
+	}
+	return err
+}
+
+func writeRows() []row {
+	return []row{
+		writing("64 KiB writes", amount{256 << 20, 8 << 20}, 64<<10,
+			metric{name: "throughput", unit: bytesPerSecond, summary: median, free: true,
+				target: target{atLeast, 5, naive}},
+			metric{name: "client's CPU", unit: secondsPerGiB, summary: median}),
+		writing("64 B writes", amount{16 << 20, 2 << 20}, 64,
+			metric{name: "throughput", unit: bytesPerSecond, summary: median, target: target{atLeast, 1.2, naive}},
+			metric{name: "client's CPU", unit: secondsPerGiB, summary: median, target: target{atMost, 1. / 3, naive}}),
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+// What the numbers should be, and whether they are.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// target is what the bare acpterm's number should be. The zero target is none.
+type target struct {
+	compare comparison
+	limit   float64
+	against string // a subject; bestPeer; empty: the number itself counts
+}
+
+type comparison int
+
+const (
+	noComparison comparison = iota
+	atMost
+	atLeast
+)
+
+// bestPeer is the naive client, the one on the Go SDK or the Node client: whichever has the best number.
+const bestPeer = "best peer"
+
+// fullLimit is how many times the bare configuration's number the full one may take.
+const fullLimit = 1.2
+
+// verdict is what a number was compared with, and the result.
+type verdict struct {
+	ours, theirs float64 // NaN where there is none; theirs is 1 for a number by itself
+	met          bool
+}
+
+func (v verdict) known() bool { return !math.IsNaN(v.ours) && !math.IsNaN(v.theirs) }
+
+func (m metric) compare(ours, limit, theirs float64) verdict {
+	met := ours <= limit*theirs+m.slack
+	if m.target.compare == atLeast {
+		met = ours >= limit*theirs-m.slack
+	}
+	return verdict{ours, theirs, met}
+}
+
+// judge compares the bare acpterm's number with the target.
+func (r result) judge(m metric) verdict {
+	theirs := 1.0
+	switch m.target.against {
+	case "":
+	case bestPeer:
+		var all []float64
+		for _, peer := range []string{naive, goSDK, node} {
+			if v := r.number(m, peer); !math.IsNaN(v) {
+				all = append(all, v)
+			}
+		}
+		switch {
+		case all == nil:
+			theirs = math.NaN()
+		case m.target.compare == atLeast:
+			theirs = slices.Max(all)
+		default:
+			theirs = slices.Min(all)
+		}
+	default:
+		theirs = r.number(m, m.target.against)
+	}
+	return m.compare(r.number(m, bare), m.target.limit, theirs)
+}
+
+// judgeFull compares the full configuration's number with the bare one's.
+func (r result) judgeFull(m metric) verdict {
+	limit := fullLimit
+	if m.target.compare == atLeast {
+		limit = 1 / fullLimit
+	}
+	return m.compare(r.number(m, full), limit, r.number(m, bare))
+}
+
+// missed is how many targets are.
+func (r result) missed() int {
+	n := 0
+	for _, m := range r.row.metrics {
+		if m.target.compare == noComparison {
+			continue
+		}
+		if v := r.judge(m); v.known() && !v.met {
+			n++
+		}
+		if v := r.judgeFull(m); !m.free && v.known() && !v.met {
+			n++
+		}
+	}
+	return n
+}
+
+// text is a verdict for people: whether a target is met, and the ratio.
+func (v verdict) text(t target) string {
+	if !v.known() {
+		return "not measured"
+	}
+	text := map[bool]string{true: "yes", false: "**no**"}[v.met]
+	if t.against != "" && v.theirs != 0 {
+		text += fmt.Sprintf(" (%.2f)", v.ours/v.theirs)
+	}
+	return text
+}
+
+// targetText is a metric's target for people.
+func (m metric) targetText() string {
+	t, text := m.target, map[comparison]string{atMost: "≤ ", atLeast: "≥ "}[m.target.compare]
+	switch {
+	case t.compare == noComparison:
+		return ""
+	case t.against == "":
+		return text + m.unit(t.limit)
+	case t.limit != 1:
+		text += fmt.Sprintf("%.3g × ", t.limit)
+	}
+	if text += t.against; m.slack > 0 {
+		text += " + " + m.unit(m.slack)
+	}
+	return text
+}

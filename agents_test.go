@@ -39,9 +39,9 @@ type agent struct {
 func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *agent {
 	t.Helper()
 	client, agentEnd := pipePair(t)
-	h, conn := connection(context.Background(), m, acpterm.NewStream(client), options)
+	h, conn := connection(context.Background(), m, acpterm.NewStream(client, nil), options)
 	a := &agent{t: t, handler: h}
-	a.Conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), noHandler{})
+	a.Conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), noHandler{})
 	t.Cleanup(func() {
 		a.Close()
 		<-conn.DisconnectNotify()
@@ -162,10 +162,10 @@ type peer struct {
 }
 
 // connectPeer serves a manager to one. The connection ends with the test.
-func connectPeer(t testing.TB, m *acpterm.Manager, h *acpterm.HandlerOptions, options ...acpterm.StreamOption) *peer {
+func connectPeer(t testing.TB, m *acpterm.Manager, h *acpterm.HandlerOptions, options ...*acpterm.StreamOptions) *peer {
 	t.Helper()
 	client, agentEnd := pipePair(t)
-	handler, conn := connection(t.Context(), m, acpterm.NewStream(client, options...), h)
+	handler, conn := connection(t.Context(), m, acpterm.NewStream(client, first(options)), h)
 	p := &peer{t, conn, bufio.NewReaderSize(agentEnd, 1<<20), agentEnd}
 	t.Cleanup(func() {
 		p.close()

@@ -45,29 +45,32 @@ type Approval int
 
 // The approvals.
 const (
-	// No denies it this time.
-	No Approval = iota
-	// Once allows it this time.
-	Once
-	// ForSession allows it, and the same again in this session, until CloseSession.
-	ForSession
-	// Always allows it, and the same again in every session of this manager.
-	Always
-	// Never denies it, and the same again in every session of this manager.
-	Never
+	// ApprovalRejectOnce denies it this time.
+	ApprovalRejectOnce Approval = iota
+	// ApprovalAllowOnce allows it this time.
+	ApprovalAllowOnce
+	// ApprovalSession allows it, and the same again in this session, until CloseSession.
+	ApprovalSession
+	// ApprovalAllowAlways allows it, and the same again in every session of this manager.
+	ApprovalAllowAlways
+	// ApprovalRejectAlways denies it, and the same again in every session of this manager.
+	ApprovalRejectAlways
 )
 
-var approvalNames = [...]string{"no", "once", "session", "always", "never"}
+var approvalNames = [...]string{"reject_once", "allow_once", "allow_session", "allow_always", "reject_always"}
 
-// String is "no", "once", "session", "always" or "never", or of an unknown approval "Approval(9)".
+// String is "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always", or of an unknown approval
+// "Approval(9)". All but "allow_session" are kinds of ACP (schema type PermissionOptionKind).
 func (a Approval) String() string { return nameOf("Approval", approvalNames[:], int(a)) }
 
 // allows reports whether an answer allows the command. An unknown one does not.
-func (a Approval) allows() bool { return a == Once || a == ForSession || a == Always }
+func (a Approval) allows() bool {
+	return a == ApprovalAllowOnce || a == ApprovalSession || a == ApprovalAllowAlways
+}
 
 // refusal is the reason for a denial by this answer.
 func (a Answer) refusal() string {
-	if a.Approval < No || a.Approval > Never {
+	if a.Approval < ApprovalRejectOnce || a.Approval > ApprovalRejectAlways {
 		return "the answer is unknown: " + a.Approval.String()
 	}
 	return cmp.Or(a.Reason, "it was not approved")
@@ -116,9 +119,9 @@ func (a *approvals) find(q Question) (answer Answer, known bool) {
 func (a *approvals) remember(ctx context.Context, q Question, answer Answer) {
 	var session SessionID
 	switch answer.Approval {
-	case ForSession:
+	case ApprovalSession:
 		session = q.SessionID
-	case Always, Never:
+	case ApprovalAllowAlways, ApprovalRejectAlways:
 	default:
 		return
 	}

@@ -79,10 +79,10 @@ func TestAProgramChangedDuringTheQuestionDoesNotRun(t *testing.T) {
 				if attacked = !attacked; attacked {
 					change()
 				}
-				return acpterm.Answer{Approval: acpterm.Once}
+				return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 			})
 			req := acpterm.CreateTerminalRequest{SessionID: "s", Command: program, Cwd: dir}
-			term, err := m.Create(t.Context(), req)
+			term, err := m.Create(t.Context(), req, nil)
 			if err == nil {
 				term.Wait(t.Context())
 				t.Logf("it printed %q", term.Output().Output)
@@ -109,7 +109,7 @@ func TestAQuestionNamesFilesThatAreNotCompared(t *testing.T) {
 	var asked acpterm.Question
 	m, _ := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
 		asked = q
-		return acpterm.Answer{Approval: acpterm.Once}
+		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 	})
 	for size, want := range map[int64][]string{1 << 20: nil, acpterm.MaxVerifiedSize + 1: {large}} {
 		require.NoError(t, os.Truncate(large, size)) // a hole
@@ -129,8 +129,8 @@ func TestALargeProgramThatIsReplacedDoesNotRun(t *testing.T) {
 		require.Equal(t, []string{program}, q.Unverified)
 		require.NoError(t, os.Rename(program, program+".was"))
 		writeScript(t, program, "#!/bin/sh\nexit 1\n")
-		return acpterm.Answer{Approval: acpterm.Once}
+		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 	})
-	_, err := m.Create(t.Context(), commandRequest(program))
+	_, err := m.Create(t.Context(), commandRequest(program), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }

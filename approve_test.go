@@ -19,7 +19,7 @@ func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) 
 	*acpterm.Manager, chan acpterm.Event) {
 	hook, events := record()
 	m := newManager(t, &acpterm.Options{
-		Policy:  &verdict{decision: acpterm.Decision{Verdict: acpterm.Ask, Rule: "ask", Reason: "because"}},
+		Policy:  &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask", Reason: "because"}},
 		Approve: approve, Events: hook,
 	})
 	return m, events
@@ -36,11 +36,11 @@ func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
 		approval acpterm.Approval
 		again    map[step]bool // whether it is asked
 	}{
-		{acpterm.Once, map[step]bool{first: true, {"other", "x", ""}: true}},
-		{acpterm.No, map[step]bool{first: true}},
-		{acpterm.ForSession, map[step]bool{first: false, {"other", "x", ""}: true, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
-		{acpterm.Always, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
-		{acpterm.Never, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true}},
+		{acpterm.ApprovalAllowOnce, map[step]bool{first: true, {"other", "x", ""}: true}},
+		{acpterm.ApprovalRejectOnce, map[step]bool{first: true}},
+		{acpterm.ApprovalSession, map[step]bool{first: false, {"other", "x", ""}: true, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
+		{acpterm.ApprovalAllowAlways, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true, {"s", "x", "LD_PRELOAD"}: true}},
+		{acpterm.ApprovalRejectAlways, map[step]bool{first: false, {"other", "x", ""}: false, {"s", "y", ""}: true}},
 	} {
 		t.Run(c.approval.String(), func(t *testing.T) {
 			asked := 0
@@ -55,8 +55,8 @@ func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
 				if s.env != "" {
 					req.Env = []acpterm.EnvVariable{{Name: s.env, Value: "1"}}
 				}
-				_, err := m.Create(t.Context(), req)
-				if c.approval == acpterm.No || c.approval == acpterm.Never {
+				_, err := m.Create(t.Context(), req, nil)
+				if c.approval == acpterm.ApprovalRejectOnce || c.approval == acpterm.ApprovalRejectAlways {
 					require.ErrorIs(t, err, acpterm.ErrDenied)
 				} else {
 					require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
 					asked = before + 1
 				}
 			}
-			if c.approval == acpterm.ForSession {
+			if c.approval == acpterm.ApprovalSession {
 				require.NoError(t, m.CloseSession(t.Context(), "s"))
 				before := asked
 				try(first)
@@ -93,7 +93,7 @@ func TestAnApprovalIsOfTheVeryBytes(t *testing.T) {
 	dir, asked := realTempDir(t), 0
 	m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer {
 		asked++
-		return acpterm.Answer{Approval: acpterm.Always}
+		return acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
 	})
 	for i, name := range []string{"\xfe", "\xff"} {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
@@ -108,7 +108,7 @@ func TestAnApprovalIsOfTheVeryBytes(t *testing.T) {
 
 func TestNobodyToAskDenies(t *testing.T) {
 	m, _ := asking(t, nil)
-	_, err := m.Create(t.Context(), childRequest("print", "x"))
+	_, err := m.Create(t.Context(), childRequest("print", "x"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	require.ErrorContains(t, err, "nobody to ask")
 }
@@ -118,7 +118,7 @@ func TestTheAgentIsToldWhyNot(t *testing.T) {
 	for reason, want := range map[string]string{"": "it was not approved", "not on a Friday": "not on a Friday"} {
 		t.Run(want, func(t *testing.T) {
 			m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer { return acpterm.Answer{Reason: reason} })
-			_, err := m.Create(t.Context(), childRequest("print", "x"))
+			_, err := m.Create(t.Context(), childRequest("print", "x"), nil)
 			require.ErrorIs(t, err, acpterm.ErrDenied)
 			require.ErrorContains(t, err, want)
 		})
@@ -142,15 +142,15 @@ func TestAnAnswerThatComesTooLate(t *testing.T) {
 	p.works() // while the question has no answer
 	p.write(cancel(`"c"`))
 	<-ctx.Done()
-	answers <- acpterm.Answer{Approval: acpterm.Always}
+	answers <- acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
 	r := p.read()
 	require.EqualValues(t, -32800, r.Error.Code)
 	require.Empty(t, m.Terminals())
-	require.Equal(t, acpterm.Deny, (<-events).(*acpterm.DecisionEvent).Verdict, "a record of what ran has nothing that did not")
+	require.Equal(t, acpterm.VerdictDeny, (<-events).(*acpterm.DecisionEvent).Verdict, "a record of what ran has nothing that did not")
 
 	ask() // again: nothing was remembered
 	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
-	answers <- acpterm.Answer{Approval: acpterm.Once}
+	answers <- acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 	require.Nil(t, p.read().Error)
 
 	// The end of the session, and of the manager, end the question.
@@ -158,13 +158,13 @@ func TestAnAnswerThatComesTooLate(t *testing.T) {
 	ctx = ask()
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
 	<-ctx.Done()
-	answers <- acpterm.Answer{Approval: acpterm.Always}
+	answers <- acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
 	require.EqualValues(t, -32002, p.read().Error.Code)
 	ctx = ask()
 	closed := make(chan error)
 	go func() { closed <- m.Close() }()
 	<-ctx.Done()
-	answers <- acpterm.Answer{Approval: acpterm.Always}
+	answers <- acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
 	require.EqualValues(t, -32800, p.read().Error.Code)
 	require.NoError(t, <-closed)
 	var last *acpterm.DecisionEvent
@@ -189,11 +189,11 @@ func TestTwoApprovalsAtOnce(t *testing.T) {
 	p.write(request(`"good"`, acpterm.MethodCreate, childRequest("print", "good")))
 	<-asked
 	<-asked
-	answer["good"] <- acpterm.Answer{Approval: acpterm.Always}
+	answer["good"] <- acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
 	r := p.read()
 	require.Equal(t, `"good"`, string(r.ID))
 	require.Nil(t, r.Error)
-	answer["bad"] <- acpterm.Answer{Approval: acpterm.No}
+	answer["bad"] <- acpterm.Answer{Approval: acpterm.ApprovalRejectOnce}
 	r = p.read()
 	require.Equal(t, `"bad"`, string(r.ID))
 	require.EqualValues(t, -32602, r.Error.Code)
@@ -208,10 +208,10 @@ func TestAnApprovalDoesNotOutliveItsSession(t *testing.T) {
 		if closes {
 			require.NoError(t, m.CloseSession(context.WithoutCancel(ctx), "s"))
 		}
-		return acpterm.Answer{Approval: acpterm.ForSession}
+		return acpterm.Answer{Approval: acpterm.ApprovalSession}
 	})
 	require.NoError(t, m.OpenSession("s", nil))
-	_, err := m.Create(t.Context(), childRequest("print", "x"))
+	_, err := m.Create(t.Context(), childRequest("print", "x"), nil)
 	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 
 	closes = false
@@ -227,7 +227,7 @@ func TestAnApprovalForAllSessionsOutlivesEach(t *testing.T) {
 	asked := 0
 	m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer {
 		asked++
-		return acpterm.Answer{Approval: acpterm.Always}
+		return acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
 	})
 	create(t, m, childRequest("print", "x"))
 	require.NoError(t, m.CloseSession(t.Context(), "s"))

@@ -45,17 +45,17 @@ func (z *authorizer) authorize(
 		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
 		look: lookups{z.runner}, env: s.options.Env,
 	}}
-	decision := Decision{Verdict: Allow}
+	decision := Decision{Verdict: VerdictAllow}
 	var answer *Answer // nil: no question was asked
 	var err error
 	if s.policy != nil {
 		decision, answer, err = z.decide(ctx, s.policy, &a)
 	}
 	if err != nil {
-		decision.Verdict = Deny // it does not run, even if a policy allowed it before the error
+		decision.Verdict = VerdictDeny // it does not run, even if a policy allowed it before the error
 	}
 	a.decision = newDecisionEvent(id, a.proposal, decision, answer)
-	if err == nil && decision.Verdict != Allow {
+	if err == nil && decision.Verdict != VerdictAllow {
 		err = &Error{Kind: ErrDenied, Rule: decision.Rule, Reason: decision.Reason}
 	}
 	if err != nil {
@@ -80,12 +80,12 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 		if err != nil {
 			return d, nil, err
 		}
-		if d.Change != nil && d.Verdict != Deny {
+		if d.Change != nil && d.Verdict != VerdictDeny {
 			a.proposal.Command = d.Change.withArgs()
 			a.proposal.Name = filepath.Base(d.Change.Path)
 			continue
 		}
-		if d.Verdict != Ask {
+		if d.Verdict != VerdictAsk {
 			return d, nil, nil
 		}
 		answer, err := z.approve(ctx, a, Question{Proposal: a.proposal, Rule: d.Rule, Reason: d.Reason})
@@ -97,7 +97,7 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 		case !answer.Approval.allows():
 			return Decision{Rule: d.Rule, Reason: answer.refusal()}, answer, nil
 		}
-		d.Verdict = Allow
+		d.Verdict = VerdictAllow
 		return d, answer, nil
 	}
 	return Decision{Reason: "the policies go on changing the command"}, nil, nil

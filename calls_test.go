@@ -179,7 +179,7 @@ func TestQuotas(t *testing.T) {
 			if len(quota.fill) == 0 {
 				return
 			}
-			_, err := m.Create(t.Context(), quota.beyond)
+			_, err := m.Create(t.Context(), quota.beyond, nil)
 			require.ErrorIs(t, err, acpterm.ErrQuota)
 			require.ErrorContains(t, err, fmt.Sprint(quota.limit))
 			require.NoError(t, m.Release(t.Context(), "s", m.SessionTerminals("s")[0].ID()))
@@ -195,7 +195,7 @@ func TestDefaultQuotasLetHonestAgentsAlone(t *testing.T) {
 	for range 256 {
 		create(t, m, req)
 	}
-	_, err := m.Create(t.Context(), req)
+	_, err := m.Create(t.Context(), req, nil)
 	require.ErrorIs(t, err, acpterm.ErrQuota)
 }
 
@@ -207,7 +207,7 @@ func TestTerminalsCountUntilTheirTreeIsGone(t *testing.T) {
 	p := connectPeer(t, m, nil)
 	p.write(request(`1`, acpterm.MethodRelease, of(term.ID())))
 	p.works()
-	_, err := m.Create(t.Context(), childRequest("sleep"))
+	_, err := m.Create(t.Context(), childRequest("sleep"), nil)
 	require.ErrorIs(t, err, acpterm.ErrQuota)
 	require.NoError(t, term.Kill(t.Context())) // a second time, so by force
 	require.Nil(t, p.read().Error)
@@ -219,7 +219,7 @@ func TestASessionHasAQuotaOfItsOwn(t *testing.T) {
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{MaxTerminals: 2}))
 	create(t, m, childRequest("sleep"))
 	create(t, m, childRequest("sleep"))
-	_, err := m.Create(t.Context(), childRequest("sleep"))
+	_, err := m.Create(t.Context(), childRequest("sleep"), nil)
 	require.ErrorIs(t, err, acpterm.ErrQuota)
 }
 
@@ -248,7 +248,7 @@ func waitingPolicy() (*acpterm.Options, chan acpterm.Verdict) {
 		case verdict := <-verdicts:
 			return acpterm.Decision{Verdict: verdict}
 		case <-ctx.Done():
-			return acpterm.Decision{Verdict: acpterm.Deny}
+			return acpterm.Decision{Verdict: acpterm.VerdictDeny}
 		}
 	}
 	return &acpterm.Options{Policy: acpterm.PolicyFunc(policy)}, verdicts
@@ -279,7 +279,7 @@ func TestPendingCreatesAreBounded(t *testing.T) {
 		p.refused(acpterm.QuotaPendingCreateBytes, limit)
 	}
 	p.works()
-	verdicts <- acpterm.Deny
+	verdicts <- acpterm.VerdictDeny
 	require.EqualValues(t, -32602, p.read().Error.Code)
 	for range 3 {
 		p.write(request(`"room again"`, acpterm.MethodCreate, create))
@@ -294,7 +294,7 @@ func TestPendingCreatesAreBounded(t *testing.T) {
 // An agent that has read the answer to a create may ask for as much again.
 func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-		return acpterm.Decision{Verdict: acpterm.Deny}
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny}
 	})
 	p := connectPeer(t, newManager(t, &acpterm.Options{Policy: deny}), &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
 	line := request(`1`, acpterm.MethodCreate, sized(6000))
@@ -323,7 +323,7 @@ func TestDispatchedCreatesAreBounded(t *testing.T) {
 			go func() { failed <- dispatch(sized(6000)) }()
 		}
 		require.ErrorIs(t, <-failed, acpterm.ErrQuota)
-		verdicts <- acpterm.Deny
+		verdicts <- acpterm.VerdictDeny
 		require.ErrorIs(t, <-failed, acpterm.ErrDenied)
 	}
 	require.NoError(t, h.Close())

@@ -69,7 +69,7 @@ const (
 	ShellAuto ShellMode = iota
 	// ShellNever runs programs only.
 	ShellNever
-	// ShellAlways gives every command without arguments to the shell. An unknown mode is as ShellNever.
+	// ShellAlways gives every command without arguments to the shell.
 	ShellAlways
 )
 

@@ -84,8 +84,6 @@ func TestShellLines(t *testing.T) {
 		{acpterm.ShellAuto, "no-such-tool", nil, false, true},           // no syntax
 		{acpterm.ShellAuto, "no such tool", []string{"x"}, false, true}, // arguments
 		{acpterm.ShellNever, "tool -v", nil, false, true},
-		{acpterm.ShellMode(9), "tool -v", nil, false, true},
-		{acpterm.ShellMode(-1), "tool", nil, false, false},
 		{acpterm.ShellAlways, "tool", nil, true, false},
 		{acpterm.ShellAlways, "tool", []string{"-v"}, false, false},
 	} {

@@ -59,13 +59,13 @@ func TestWhatHooksOfJSONRPC2See(t *testing.T) {
 				extra = append(extra, req.ExtraFields...)
 			})
 			ours, theirs := pipePair(t)
-			stream, options := acpterm.NewStream(ours), new(acpterm.HandlerOptions)
+			stream, options := acpterm.NewStream(ours, nil), new(acpterm.HandlerOptions)
 			if withStream {
 				options.Stream = stream
 			}
 			h := acpterm.NewHandler(m, options)
 			conn := jsonrpc2.NewConn(t.Context(), stream, h, onSend, onRecv)
-			agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
+			agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), noHandler{})
 			var want []string
 			for i, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodOutput} {
 				require.NoError(t, agent.Call(t.Context(), method, of(term.ID()), nil))
@@ -90,14 +90,14 @@ func TestConnectHasItsContext(t *testing.T) {
 	seen := make(chan any, 1)
 	policy := acpterm.PolicyFunc(func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
 		seen <- ctx.Value(key{})
-		return acpterm.Decision{Verdict: acpterm.Allow}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 	})
 	m := newManager(t, &acpterm.Options{Policy: policy})
 	ours, theirs := pipePair(t)
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 	h := acpterm.NewHandler(m, nil)
-	conn := h.Connect(ctx, acpterm.NewStream(ours))
-	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})
+	conn := h.Connect(ctx, acpterm.NewStream(ours, nil))
+	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), noHandler{})
 	defer agent.Close()
 	var created acpterm.CreateTerminalResponse
 	require.NoError(t, agent.Call(t.Context(), acpterm.MethodCreate, childRequest("sleep"), &created))

@@ -28,7 +28,7 @@ func TestStreamWithoutAConnection(t *testing.T) {
 	require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
 	require.ErrorIs(t, s.WriteObject("x"), os.ErrClosed)
 	require.NoError(t, s.Close())
-	half := acpterm.NewStream(acpterm.JoinStdio(nil, nil))
+	half := acpterm.NewStream(acpterm.JoinStdio(nil, nil), nil)
 	require.ErrorIs(t, half.ReadObject(new(jsonrpc2.Request)), io.EOF)
 	require.ErrorIs(t, half.WriteObject("x"), os.ErrClosed)
 	require.NoError(t, half.Close())
@@ -41,7 +41,9 @@ func TestStreamWithoutAConnection(t *testing.T) {
 func TestNegativeLimits(t *testing.T) {
 	skipped := 0
 	conn := &bytesConn{Reader: strings.NewReader(`{"jsonrpc":"2.0","method":"x"}` + "\n" + strings.Repeat("x", 100_000) + "\n")}
-	s := acpterm.NewStream(conn, acpterm.WithLineLimit(-1), acpterm.WithSkippedLines(func(acpterm.SkippedLine) { skipped++ }))
+	s := acpterm.NewStream(conn, &acpterm.StreamOptions{
+		LineLimit: -1, SkippedLines: func(acpterm.SkippedLine) { skipped++ },
+	})
 	require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
 	require.Equal(t, 2, skipped)
 

@@ -20,11 +20,11 @@ func hostOfFailures([]string) {
 			panic(err)
 		}
 	}
-	m := acpterm.NewManager(&acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-		return acpterm.Decision{Verdict: acpterm.Allow}
-	})})
+	m := must(acpterm.NewManager(&acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+	})}))
 	say := func(subject string, req acpterm.CreateTerminalRequest) {
-		_, err := m.Create(context.Background(), req)
+		_, err := m.Create(context.Background(), req, nil)
 		var e acpterm.Error
 		if found, ok := errors.AsType[*acpterm.Error](err); ok {
 			e = *found

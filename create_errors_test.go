@@ -25,7 +25,7 @@ type createError struct {
 // failedCreate returns the error of a create that must fail and leave nothing.
 func failedCreate(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRequest) createError {
 	t.Helper()
-	_, err := m.Create(t.Context(), req)
+	_, err := m.Create(t.Context(), req, nil)
 	require.Error(t, err)
 	require.Empty(t, m.Terminals())
 	e, ok := errors.AsType[*acpterm.Error](err)
@@ -73,7 +73,7 @@ func TestCreateWithoutWhatWasLookedUp(t *testing.T) {
 func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	for _, dir := range []string{"relative", filepath.Join(t.TempDir(), "missing"), file} {
+	for _, dir := range []string{filepath.Join(t.TempDir(), "missing"), file} {
 		hosts := createError{acpterm.ErrInternal, "", "", -32603}
 		m := newManager(t, &acpterm.Options{Dir: dir})
 		require.Equal(t, hosts, failedCreate(t, m, childRequest("pwd")), dir)
@@ -86,14 +86,14 @@ func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T) {
 	}
 }
 
-// wrapFunc is a Wrapper.
+// wrapFunc is a Sandbox.
 type wrapFunc func(acpterm.Command) (acpterm.Wrapped, error)
 
 func (f wrapFunc) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
 	return f(p.Command)
 }
 
-// The request does not name a Wrapper's program. What a Wrapper returns is an *Error in the end, and is found in it.
+// The request does not name a Sandbox's program. What a Sandbox returns is an *Error in the end, and is found in it.
 func TestCreateWithAWrapperThatFails(t *testing.T) {
 	missing, cause := filepath.Join(t.TempDir(), "missing"), errors.New("no sandbox today")
 	for name, c := range map[string]struct {
@@ -113,9 +113,9 @@ func TestCreateWithAWrapperThatFails(t *testing.T) {
 		}, createError{acpterm.ErrDenied, "", "", -32602}, acpterm.ErrDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newManager(t, &acpterm.Options{Wrap: c.wrap})
+			m := newManager(t, &acpterm.Options{Sandbox: c.wrap})
 			require.Equal(t, c.want, failedCreate(t, m, childRequest("pwd")))
-			_, err := m.Create(t.Context(), childRequest("pwd"))
+			_, err := m.Create(t.Context(), childRequest("pwd"), nil)
 			require.ErrorIs(t, err, c.err)
 		})
 	}

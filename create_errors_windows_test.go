@@ -21,12 +21,12 @@ func TestCreateErrorsOnWindows(t *testing.T) {
 		failedCreate(t, m, commandRequest(text)))
 	for option, options := range map[string]*acpterm.Options{
 		"cgroups":         {Cgroup: "x"},
-		"inherited files": {Wrap: withFile},
+		"inherited files": {Sandbox: withFile},
 	} {
 		m := newManager(t, options)
 		req := childRequest("sleep")
 		require.Equal(t, createError{acpterm.ErrInternal, "", req.Command, -32603}, failedCreate(t, m, req))
-		_, err := m.Create(t.Context(), req)
+		_, err := m.Create(t.Context(), req, nil)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, option)
 	}

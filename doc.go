@@ -49,8 +49,8 @@
 //
 // [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at once.
 // It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run.
-// [Options] and [WithEscalation] change the steps; [WithTimeout], [Options] and [SessionOptions] end a command that
-// takes too long. [Manager.Release] does the same and forgets the terminal's id; the [Terminal] can still be read.
+// [Options] and [TerminalOptions] change the steps, and with [SessionOptions] end a command that takes too long.
+// [Manager.Release] does the same and forgets the terminal's id; the [Terminal] can still be read.
 // [Manager.Close] releases all, and when it returns nothing of the manager's is left.
 //
 //	err = t.Kill(ctx)

@@ -40,12 +40,12 @@ type Subject struct {
 type DecisionEvent struct {
 	Subject
 	Time time.Time
-	// Verdict is the outcome: Allow or Deny. Without a policy everything is allowed.
+	// Verdict is the outcome: VerdictAllow or VerdictDeny. Without a policy everything is allowed.
 	Verdict Verdict
 	// Rule and Reason are those of the Decision.
 	Rule, Reason string
-	// Approval is the answer to the question, given now or remembered: "once", "session", "always", "no", "never";
-	// empty if no question was asked. Approver is the answer's By.
+	// Approval is the answer to the question, given now or remembered, as the String of its Approval; empty if no
+	// question was asked. Approver is the answer's By.
 	Approval, Approver string
 	// Variables are the names of the environment variables that the request sets.
 	Variables []string

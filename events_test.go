@@ -38,7 +38,7 @@ func ended(t testing.TB, events chan acpterm.Event) *acpterm.EndEvent {
 	t.Helper()
 	event := <-events
 	if decision, ok := event.(*acpterm.DecisionEvent); ok {
-		require.Equal(t, acpterm.Allow, decision.Verdict)
+		require.Equal(t, acpterm.VerdictAllow, decision.Verdict)
 		event = <-events
 	}
 	require.IsType(t, &acpterm.EndEvent{}, event)
@@ -75,7 +75,7 @@ func TestAnEventForEachEnd(t *testing.T) {
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 	require.Equal(t, acpterm.EndedByRelease, ended(t, events).EndedBy)
 
-	create(t, m, childRequest("sleep"), acpterm.WithTimeout(time.Millisecond))
+	create(t, m, childRequest("sleep"), &acpterm.TerminalOptions{Timeout: time.Millisecond})
 	require.Equal(t, acpterm.EndedByTimeout, ended(t, events).EndedBy)
 
 	create(t, m, childRequest("sleep"))
@@ -119,7 +119,7 @@ func TestLogEvents(t *testing.T) {
 		Escalation: []acpterm.EscalationStep{},
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.Command.Args[2] == "sleep" {
-				return acpterm.Decision{Verdict: acpterm.Allow, Rule: "sleepers"}
+				return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "sleepers"}
 			}
 			return acpterm.Decision{Rule: "others", Reason: "only sleepers"}
 		}),
@@ -128,7 +128,7 @@ func TestLogEvents(t *testing.T) {
 	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret-value"}}
 	term := createReady(t, m, req)
 	require.NoError(t, term.Kill(t.Context()))
-	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	require.NoError(t, m.Close())
 	require.NotContains(t, log.String(), "secret-value")
@@ -184,17 +184,17 @@ func TestEventsAreBoundedInNumber(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
 	defer free()
 	for i := range 10_001 { // one that the hook has, and as many as may wait
-		_, err := m.Create(t.Context(), childRequest("exit", "0"))
+		_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 		require.ErrorIs(t, err, acpterm.ErrDenied)
 		if i == 0 {
 			<-called
 		}
 	}
-	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 	overQuota(t, err, acpterm.QuotaEvents, 10_000)
 	free()
 	for errors.Is(err, acpterm.ErrQuota) { // the hook is catching up
-		_, err = m.Create(t.Context(), childRequest("exit", "0"))
+		_, err = m.Create(t.Context(), childRequest("exit", "0"), nil)
 	}
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
@@ -205,13 +205,13 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 	hook, called, free := heldHook()
 	m := newManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
 	defer free()
-	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	<-called
 	before := heapInUse()
 	denied := 0
 	for range 1_000 {
-		_, err = m.Create(t.Context(), childRequest("print", strings.Repeat("x", 1<<20)))
+		_, err = m.Create(t.Context(), childRequest("print", strings.Repeat("x", 1<<20)), nil)
 		if errors.Is(err, acpterm.ErrDenied) {
 			denied++
 		}
@@ -232,7 +232,7 @@ func TestEventsAreBoundedInOutput(t *testing.T) {
 	var err error
 	for err == nil {
 		var term *acpterm.Terminal
-		term, err = m.Create(t.Context(), commandRequest("x"))
+		term, err = m.Create(t.Context(), commandRequest("x"), nil)
 		if err == nil {
 			<-called
 			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
@@ -260,11 +260,11 @@ func TestAHookThatCreates(t *testing.T) {
 		first = false
 		close(called)
 		<-goOn
-		_, err := m.Create(context.Background(), childRequest("exit", "0"))
+		_, err := m.Create(context.Background(), childRequest("exit", "0"), nil)
 		created <- err
 	}})
 	for i := range 10_001 {
-		_, err := m.Create(t.Context(), childRequest("exit", "0"))
+		_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 		require.ErrorIs(t, err, acpterm.ErrDenied)
 		if i == 0 {
 			<-called
@@ -294,7 +294,7 @@ func (c *ends) hook(e acpterm.Event) {
 	}
 	switch e := e.(type) {
 	case *acpterm.DecisionEvent:
-		if e.Verdict == acpterm.Allow {
+		if e.Verdict == acpterm.VerdictAllow {
 			c.allowed[e.TerminalID] = true
 		}
 	case *acpterm.EndEvent:
@@ -317,12 +317,12 @@ func TestOneEndOfACancelledCreate(t *testing.T) {
 	var c ends
 	ctx, cancel := context.WithCancel(t.Context())
 	blocking := acptermtest.Commands{"x": acptermtest.Block}
-	start := func(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+	start := func(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 		defer cancel()
 		return blocking.Start(ctx, l)
 	}
 	m := newManager(t, &acpterm.Options{Events: c.hook, Runner: runnerStub{start: start}})
-	_, err := m.Create(ctx, commandRequest("x"))
+	_, err := m.Create(ctx, commandRequest("x"), nil)
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.NoError(t, m.Close())
 	end := c.oneEach(t)[0]
@@ -341,7 +341,7 @@ func TestOneEndOfEach(t *testing.T) {
 		creates.Go(func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Duration(i)*50*time.Microsecond, cancel)
-			m.Create(ctx, childRequest("sleep"))
+			m.Create(ctx, childRequest("sleep"), nil)
 		})
 		if i%8 == 7 {
 			creates.Wait()

@@ -5,6 +5,7 @@ package acpterm_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"log/slog"
 	"os"
 	"strings"
@@ -19,7 +20,7 @@ import (
 func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 	req.SessionID = "s1"
 	line := strings.Join(append([]string{req.Command}, req.Args...), " ")
-	if _, err := m.Create(context.Background(), req); err != nil {
+	if _, err := m.Create(context.Background(), req, nil); err != nil {
 		fmt.Printf("%s: %v\n", line, err)
 		return
 	}
@@ -28,7 +29,10 @@ func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 
 // A session has its directories, and nobody else's.
 func ExampleManager_OpenSession() {
-	m := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
+	m, err := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	project, err := os.MkdirTemp("", "project-")
 	if err != nil {
@@ -40,7 +44,7 @@ func ExampleManager_OpenSession() {
 	}
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}, Cwd: os.TempDir()})
-	_, err = m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s2", Command: "go"})
+	_, err = m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s2", Command: "go"}, nil)
 	fmt.Println(err)
 	// Output:
 	// go version: runs
@@ -51,15 +55,18 @@ func ExampleManager_OpenSession() {
 // Somebody is asked, and the answer is remembered for the session.
 func ExampleQuestion() {
 	askAboutAll := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-		return acpterm.Decision{Verdict: acpterm.Ask, Rule: "all", Reason: "nothing is allowed by itself"}
+		return acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "all", Reason: "nothing is allowed by itself"}
 	})
-	m := acpterm.NewManager(&acpterm.Options{
+	m, err := acpterm.NewManager(&acpterm.Options{
 		Policy: askAboutAll,
 		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
 			fmt.Printf("May the agent run %s? (%s)\n", display.Quote(q.Command.String(), 200), q.Reason)
-			return acpterm.Answer{Approval: acpterm.ForSession, By: "the user"}
+			return acpterm.Answer{Approval: acpterm.ApprovalSession, By: "the user"}
 		},
 	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
@@ -79,9 +86,12 @@ func ExampleOptions_events() {
 		return a
 	}})
 	logged := audit.LogEvents(slog.New(handler))
-	m := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(), Events: logged})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(), Events: logged})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"version"},
-		Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}})
+		Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}, nil)
 	// Output: {"msg":"decision","session":"s1","args":["go","version"],"verdict":"deny","rule":"allow-variables","reason":"the variable \"TOKEN\" must not be set","variables":["TOKEN"],"error":"acpterm: the variable \"TOKEN\" must not be set"}
 }

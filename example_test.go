@@ -18,11 +18,14 @@ import (
 
 // Run a command directly.
 func Example() {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 
 	ctx := context.Background()
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo", Args: []string{"hello"}})
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo", Args: []string{"hello"}}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -36,19 +39,22 @@ func Example() {
 
 // Wire a manager into a jsonrpc2 connection. Here the agent is at the other end of a pipe in memory.
 func ExampleNewHandler() {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	ctx := context.Background()
 
 	clientEnd, agentEnd := net.Pipe()
 	h := acpterm.NewHandler(m, nil)
-	client := h.Connect(ctx, acpterm.NewStream(clientEnd))
+	client := h.Connect(ctx, acpterm.NewStream(clientEnd, nil))
 	defer client.Close()
 
-	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), nil)
+	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), nil)
 	defer agent.Close()
 	var created acpterm.CreateTerminalResponse
-	err := agent.Call(ctx, acpterm.MethodCreate, json.RawMessage(`{"sessionId": "s1", "command": "exit 3"}`), &created)
+	err = agent.Call(ctx, acpterm.MethodCreate, json.RawMessage(`{"sessionId": "s1", "command": "exit 3"}`), &created)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,11 +70,14 @@ func ExampleNewHandler() {
 
 // Show output while the command runs.
 func ExampleTerminal_Follow() {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 
 	ctx := context.Background()
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo one; echo two"})
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo one; echo two"}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -87,13 +96,16 @@ func ExampleTerminal_Follow() {
 
 // Keep only the end of the output.
 func ExampleTerminal_Output() {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 
 	ctx := context.Background()
 	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{
 		SessionID: "s1", Command: "printf", Args: []string{"crème brûlée"}, OutputByteLimit: new(uint64(5)),
-	})
+	}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -104,28 +116,34 @@ func ExampleTerminal_Output() {
 }
 
 // End a command that takes too long.
-func ExampleWithTimeout() {
-	m := acpterm.NewManager(nil)
+func ExampleTerminalOptions() {
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 
 	ctx := context.Background()
 	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "sleep 3600"},
-		acpterm.WithTimeout(10*time.Millisecond))
+		&acpterm.TerminalOptions{Timeout: 10 * time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}
 	status, err := t.Wait(ctx)
-	fmt.Println(t.State(), status, err)
-	// Output: timed out signal SIGTERM <nil>
+	fmt.Println(t.EndedBy(), status, err)
+	// Output: timed_out signal SIGTERM <nil>
 }
 
 // End a command with all that it has started, what it left in the background too.
 func ExampleTerminal_Kill() {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 
 	ctx := context.Background()
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "sleep 3600 & sleep 3600; echo never"})
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "sleep 3600 & sleep 3600; echo never"}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -133,20 +151,23 @@ func ExampleTerminal_Kill() {
 		log.Fatal(err)
 	}
 	status, err := t.Wait(ctx)
-	fmt.Println(t.State(), status, err)
+	fmt.Println(t.EndedBy(), status, err)
 	// Output: killed signal SIGTERM <nil>
 }
 
 // Tell what is wrong.
 func ExampleError() {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 
-	_, err := m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "no-such-program"})
+	_, err = m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "no-such-program"}, nil)
 	fmt.Println(errors.Is(err, acpterm.ErrCommandNotFound))
 	fmt.Println(err)
 
-	_, err = m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "ls", Cwd: "src"})
+	_, err = m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "ls", Cwd: "src"}, nil)
 	if e, ok := errors.AsType[*acpterm.Error](err); ok {
 		fmt.Println(e.Kind, "in", e.Field)
 	}

@@ -129,7 +129,7 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 // It takes the stream, which must be new, and is called once. A nil stream is a connection that has ended.
 func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {
 	if s == nil {
-		s = NewStream(nil)
+		s = NewStream(nil, nil)
 	}
 	h.stream = s
 	s.serve = func(m wire.Message) bool { return h.serveMessage(ctx, m) }

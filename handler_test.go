@@ -224,7 +224,7 @@ func TestWireCreatedThatPanics(t *testing.T) {
 	require.Empty(t, m.Terminals())
 	require.Len(t, created, 2)
 	for _, term := range created {
-		require.Equal(t, acpterm.StateKilled, term.State())
+		require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	}
 	require.Equal(t, a.create("sleep"), created[2].ID())
 }
@@ -266,7 +266,7 @@ func TestWireCancelledCreateLeavesNothing(t *testing.T) {
 	close(goOn)
 	a.failed(answer(), -32800, `{"kind":"cancelled"}`)
 	require.Empty(t, m.Terminals())
-	require.Equal(t, acpterm.StateKilled, term.State())
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 }
 
 // Law 5 for a connection: what came through it goes with it, and nothing else does.
@@ -284,7 +284,7 @@ func TestWireDisconnectReleasesWhatCameThroughIt(t *testing.T) {
 	<-term.Done()
 	require.ErrorIs(t, wait.Wait(t.Context(), nil), jsonrpc2.ErrClosed)
 	require.NoError(t, a.handler.Close(), "waits for the releases that the disconnect began")
-	require.Equal(t, acpterm.StateKilled, term.State())
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	_, err = b.call(acpterm.MethodOutput, of(gone))
 	b.failed(err, -32002, fmt.Sprintf(`{"kind":"terminal_not_found","sessionId":"s","terminalId":%q}`, gone))
 	b.poll(stays, "ready")
@@ -301,18 +301,18 @@ func TestWireRequestsWithContextsOfTheirOwn(t *testing.T) {
 		if err := ctx.Err(); err != nil {
 			return acpterm.Decision{Reason: err.Error()}
 		}
-		return acpterm.Decision{Verdict: acpterm.Allow}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 	}
 	m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(policy)})
 	h := acpterm.NewHandler(m, nil)
 	ours, theirs := pipePair(t)
-	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(ours), handlerFunc(
+	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(ours, nil), handlerFunc(
 		func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 			ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, req.Method))
 			defer cancel()
 			h.Handle(ctx, conn, req)
 		}))
-	a := &agent{t: t, handler: h, Conn: jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), noHandler{})}
+	a := &agent{t: t, handler: h, Conn: jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), noHandler{})}
 	first, second := a.create("sleep"), a.create("sleep")
 	for range 2 {
 		require.Equal(t, acpterm.MethodCreate, <-asked)

@@ -53,12 +53,14 @@ func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 			panic("secret")
 		}
 	}
-	answerOnce := func(context.Context, acpterm.Question) acpterm.Answer { return acpterm.Answer{Approval: acpterm.Once} }
-	ask := &verdict{decision: acpterm.Decision{Verdict: acpterm.Ask}}
+	answerOnce := func(context.Context, acpterm.Question) acpterm.Answer {
+		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
+	}
+	ask := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAsk}}
 	for name, options := range map[string]acpterm.Options{
 		"Policy": {Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			panicIfBad(p.Command)
-			return acpterm.Decision{Verdict: acpterm.Allow}
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 		})},
 		"Approve": {Policy: ask, Approve: func(ctx context.Context, q acpterm.Question) acpterm.Answer {
 			panicIfBad(q.Command)
@@ -85,10 +87,10 @@ func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 
 			d := (<-events).(*acpterm.DecisionEvent)
 			if name == "TimeoutFor" {
-				require.Equal(t, acpterm.Allow, d.Verdict)
+				require.Equal(t, acpterm.VerdictAllow, d.Verdict)
 				require.ErrorIs(t, (<-events).(*acpterm.EndEvent).Err, acpterm.ErrInternal)
 			} else {
-				require.Equal(t, acpterm.Deny, d.Verdict)
+				require.Equal(t, acpterm.VerdictDeny, d.Verdict)
 				require.ErrorIs(t, d.Err, acpterm.ErrInternal)
 			}
 			require.Contains(t, log.String(), name)

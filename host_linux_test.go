@@ -48,7 +48,7 @@ func hostThatReaps(args []string) {
 	}
 	var log bytes.Buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	m := acpterm.NewManager(&acpterm.Options{HostReaps: how == "hand-over", Escalation: quickly})
+	m := must(acpterm.NewManager(&acpterm.Options{HostReaps: how == "hand-over", Escalation: quickly}))
 	switch how {
 	case "ignore":
 		signal.Ignore(syscall.SIGCHLD)
@@ -63,11 +63,11 @@ func hostThatReaps(args []string) {
 	lines := []string{"exit 7", "sleep 300 & exit 7", "setsid sleep 300 & exit 7", "sleep 0.02; exit 7"}
 	answers := bufio.NewReader(os.Stdin)
 	for i := range 8 {
-		var options []acpterm.TerminalOption
+		var options acpterm.TerminalOptions
 		if i/4%2 == 1 {
-			options = append(options, acpterm.WithLimits(acpterm.Limits{OpenFiles: 100}))
+			options.Limits = &acpterm.Limits{OpenFiles: 100}
 		}
-		term, err := m.Create(ctx, shellRequest("echo $$; ulimit -n; "+lines[i%len(lines)]), options...)
+		term, err := m.Create(ctx, shellRequest("echo $$; ulimit -n; "+lines[i%len(lines)]), &options)
 		if err != nil {
 			panic(err)
 		}

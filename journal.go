@@ -28,7 +28,7 @@ type Journal interface {
 type JournalRecord struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Command is what was allowed, whatever a Wrapper makes of it. Env is nil: it may hold secrets.
+	// Command is what was allowed, whatever a Sandbox makes of it. Env is nil: it may hold secrets.
 	Command Command
 	Created time.Time
 	// Cgroup is the directory of the cgroup that the command is started in. Empty: none.

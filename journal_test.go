@@ -103,7 +103,7 @@ func TestTheJournalForgetsWhatDidNotStart(t *testing.T) {
 	j := new(fakeJournal)
 	missing := filepath.Join(t.TempDir(), "missing")
 	m := newManager(t, &acpterm.Options{Journal: j, Cgroup: missing})
-	_, err := m.Create(t.Context(), childRequest("sleep"))
+	_, err := m.Create(t.Context(), childRequest("sleep"), nil)
 	require.Error(t, err)
 	id := string(j.begun.TerminalID)
 	require.Equal(t, filepath.Join(missing, id), j.begun.Cgroup)
@@ -136,7 +136,7 @@ func TestAJournalThatFails(t *testing.T) {
 					return broken
 				}}
 				m := newManager(t, &acpterm.Options{Journal: j, Escalation: []acpterm.EscalationStep{}})
-				term, err := m.Create(t.Context(), childRequest("sleep")) // newManager looks for what runs
+				term, err := m.Create(t.Context(), childRequest("sleep"), nil) // newManager looks for what runs
 				if method == "End" {
 					require.NoError(t, err)
 					require.NoError(t, term.Kill(t.Context()), "the tree is gone")

@@ -35,7 +35,7 @@ func newManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	}
 	options.Env = append(options.Env, mark)
 	before := openDescriptors()
-	m := acpterm.NewManager(options)
+	m := must(acpterm.NewManager(options))
 	t.Cleanup(func() {
 		require.NoError(t, m.Close())
 		require.Empty(t, markedProcesses(mark), "processes are left")
@@ -64,4 +64,12 @@ func libraryGoroutines() (found []string) {
 		}
 	}
 	return found
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -24,7 +24,7 @@ type Limits struct {
 	// Memory is how many bytes each process may have as address space, or the whole tree as memory where Limit says so.
 	// Address space is more than what is used: Go, Java and JavaScript programs reserve gigabytes that they never
 	// touch. It is for the whole tree only with Options.Cgroup and on Windows.
-	Memory uint64
+	Memory int64
 	// Processes is how many there may be in the tree, threads counted on Linux. By an rlimit, which is all there is
 	// without a cgroup or a job object, it is how many the user may have on the whole machine for the command to start
 	// another one. Linux does not enforce it for root, nor for users with CAP_SYS_RESOURCE or CAP_SYS_ADMIN: such hosts
@@ -34,7 +34,7 @@ type Limits struct {
 	OpenFiles int
 	// FileSize is how many bytes a file may have that a process writes to. A process that writes on is
 	// sent SIGXFSZ. Not on Windows.
-	FileSize uint64
+	FileSize int64
 	// Nice is added to the priority number of each process: 1 to 19 is less urgent. On Windows 1 to 9 is the priority
 	// class below normal, and more is idle.
 	Nice int
@@ -46,7 +46,7 @@ type EnforcedLimit struct {
 	Name string
 	// Value is in the field's unit, seconds for CPUTime. It may be lower than what was asked for, where the host itself
 	// has less.
-	Value uint64
+	Value int64
 	// By is what enforces it: "rlimit", "cgroup", "job object", "priority".
 	By string
 	// Tree says that it holds for the whole tree together, and not for each process or, as an rlimit for Processes
@@ -66,10 +66,10 @@ func (l Limits) asked() (asked []proc.Limit, err error) {
 		usable bool
 	}{
 		{"CPUTime", uint64(seconds), l.CPUTime >= 0},
-		{"Memory", l.Memory, true},
+		{"Memory", uint64(l.Memory), l.Memory >= 0},
 		{"Processes", uint64(l.Processes), l.Processes >= 0},
 		{"OpenFiles", uint64(l.OpenFiles), l.OpenFiles >= 0},
-		{"FileSize", l.FileSize, true},
+		{"FileSize", uint64(l.FileSize), l.FileSize >= 0},
 		{"Nice", uint64(l.Nice), l.Nice >= 0 && l.Nice <= 19},
 	} {
 		switch {

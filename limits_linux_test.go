@@ -57,7 +57,7 @@ func limitChildren() map[string]func(args []string) {
 // runLimited runs a command under limits to its end.
 func runLimited(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
 	t.Helper()
-	return finish(t, m, req, acpterm.WithLimits(limits))
+	return finish(t, m, req, &acpterm.TerminalOptions{Limits: &limits})
 }
 
 // outputUnder runs a command under limits and returns what it wrote, in one line.
@@ -66,7 +66,7 @@ func outputUnder(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalReq
 	return strings.Join(strings.Fields(runLimited(t, m, req, limits).Output().Output), " ")
 }
 
-func rlimit(name string, value uint64) acpterm.EnforcedLimit {
+func rlimit(name string, value int64) acpterm.EnforcedLimit {
 	return acpterm.EnforcedLimit{Name: name, Value: value, By: "rlimit"}
 }
 
@@ -131,7 +131,7 @@ func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &own))
 	term := runLimited(t, m, shellRequest("ulimit -Hn"), acpterm.Limits{OpenFiles: 1<<31 - 1})
 	require.Equal(t, fmt.Sprintln(own.Max), term.Output().Output)
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", own.Max)}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", int64(own.Max))}, term.Limits())
 }
 
 func TestOptionsSetLimits(t *testing.T) {
@@ -221,9 +221,9 @@ func TestErrorsUnderLimits(t *testing.T) {
 		t.TempDir(): acpterm.ErrNotExecutable,
 	} {
 		request := commandRequest(program)
-		_, without := m.Create(t.Context(), request)
+		_, without := m.Create(t.Context(), request, nil)
 		require.ErrorIs(t, without, kind)
-		_, with := m.Create(t.Context(), request, acpterm.WithLimits(acpterm.Limits{OpenFiles: 50}))
+		_, with := m.Create(t.Context(), request, &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
 		require.EqualError(t, with, without.Error())
 		require.ErrorIs(t, with, kind)
 	}
@@ -253,7 +253,7 @@ func TestForkBombInACgroup(t *testing.T) {
 		t.Skipf("the pids controller cannot be had here: %v", err)
 	}
 	m := newManager(t, &acpterm.Options{Cgroup: parent})
-	term := create(t, m, shellRequest(forkBomb), acpterm.WithLimits(acpterm.Limits{Processes: 20}))
+	term := create(t, m, shellRequest(forkBomb), &acpterm.TerminalOptions{Limits: &acpterm.Limits{Processes: 20}})
 	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Processes", Value: 20, By: "cgroup", Tree: true}}, term.Limits())
 	awaitExit(t, term)
 	require.Contains(t, term.Output().Output, "fork")
@@ -304,7 +304,7 @@ func runHost(t *testing.T, args ...string) string {
 
 // runHosted is a create in a host that is a child.
 func runHosted(m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
-	term, err := m.Create(context.Background(), req, acpterm.WithLimits(limits))
+	term, err := m.Create(context.Background(), req, &acpterm.TerminalOptions{Limits: &limits})
 	if err != nil {
 		panic(err)
 	}
@@ -329,7 +329,7 @@ func ownProcesses() (n int) {
 
 // hostWithAForkBomb is the child that says how many processes a fork bomb came to, and how many are left of it.
 func hostWithAForkBomb([]string) {
-	m := acpterm.NewManager(&acpterm.Options{Escalation: quickly})
+	m := must(acpterm.NewManager(&acpterm.Options{Escalation: quickly}))
 	term := runHosted(m, shellRequest(forkBomb), acpterm.Limits{Processes: 50})
 	fmt.Println(strings.Contains(term.Output().Output, "fork"), ownProcesses() > 5, ownProcesses() <= 50)
 	fmt.Println(m.Close(), ownProcesses(), term.Limits())
@@ -341,7 +341,7 @@ func TestForkBombOfAUser(t *testing.T) {
 
 // hostOfASetUserID is the child that says whose rights a set-user-id program has: PROGRAM.
 func hostOfASetUserID(args []string) {
-	m := acpterm.NewManager(nil)
+	m := must(acpterm.NewManager(nil))
 	request := commandRequest(args[0], childMark, "who")
 	for _, limits := range []acpterm.Limits{{}, {OpenFiles: 50}} {
 		fmt.Println(runHosted(m, request, limits).Output().Output == fmt.Sprint(os.Getuid()))
@@ -356,7 +356,7 @@ func TestSetUserIDUnderLimits(t *testing.T) {
 
 // hostOfUnreadableThings is the child that runs a program which it may execute and not read: PROGRAM.
 func hostOfUnreadableThings(args []string) {
-	m := acpterm.NewManager(nil)
+	m := must(acpterm.NewManager(nil))
 	request := commandRequest(args[0], childMark, "open-all")
 	fmt.Println(runHosted(m, request, acpterm.Limits{OpenFiles: 50}).Output().Output)
 	fmt.Println(m.Close())
@@ -371,8 +371,8 @@ func hostThatMayNotTrace([]string) {
 	if err := refuseCall(unix.SYS_PTRACE, unix.EPERM); err != nil {
 		panic(err)
 	}
-	m := acpterm.NewManager(nil)
-	_, err := m.Create(context.Background(), shellRequest("true"), acpterm.WithLimits(acpterm.Limits{OpenFiles: 50}))
+	m := must(acpterm.NewManager(nil))
+	_, err := m.Create(context.Background(), shellRequest("true"), &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
 	fmt.Println(err)
 	fmt.Println(runHosted(m, shellRequest("true"), acpterm.Limits{}).Output().ExitStatus.Success())
 	fmt.Println(m.Close())
@@ -405,7 +405,7 @@ func TestSignalsDuringAStartUnderLimits(t *testing.T) {
 				}
 			})
 			for range 100 {
-				term, err := m.Create(t.Context(), shellRequest("exec sleep 3600"), acpterm.WithLimits(acpterm.Limits{OpenFiles: 50}))
+				term, err := m.Create(t.Context(), shellRequest("exec sleep 3600"), &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
 				if !assertStarted(t, err) {
 					break
 				}

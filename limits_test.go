@@ -29,7 +29,7 @@ func TestLimitsThatAreNone(t *testing.T) {
 // requireRefused fails if a command starts, or the error does not say which limit it could not have.
 func requireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
 	t.Helper()
-	term, err := m.Create(t.Context(), childRequest("sleep"), acpterm.WithLimits(limits))
+	term, err := m.Create(t.Context(), childRequest("sleep"), &acpterm.TerminalOptions{Limits: &limits})
 	require.Nil(t, term)
 	var e *acpterm.Error
 	require.ErrorAs(t, err, &e)

@@ -14,7 +14,7 @@ import (
 func TestLimitsOnWindows(t *testing.T) {
 	m := newManager(t, nil)
 	limits := acpterm.Limits{CPUTime: 1500 * time.Millisecond, Memory: 1 << 30, Processes: 7, Nice: 5}
-	term := create(t, m, childRequest("exit", "0"), acpterm.WithLimits(limits))
+	term := create(t, m, childRequest("exit", "0"), &acpterm.TerminalOptions{Limits: &limits})
 	require.Equal(t, []acpterm.EnforcedLimit{
 		{Name: "CPUTime", Value: 2, By: "job object", Tree: true},
 		{Name: "Memory", Value: 1 << 30, By: "job object", Tree: true},
@@ -28,7 +28,7 @@ func TestLimitsThatNoJobHas(t *testing.T) {
 	m := newManager(t, nil)
 	for field, limits := range map[string]acpterm.Limits{"OpenFiles": {OpenFiles: 5}, "FileSize": {FileSize: 5}} {
 		requireRefused(t, m, "Limits."+field, limits)
-		_, err := m.Create(t.Context(), childRequest("sleep"), acpterm.WithLimits(limits))
+		_, err := m.Create(t.Context(), childRequest("sleep"), &acpterm.TerminalOptions{Limits: &limits})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "Limits."+field+": cannot be enforced on Windows")
 	}

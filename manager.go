@@ -48,14 +48,19 @@ type Manager struct {
 	reserved  int64                  // bytes of output that they have room for
 }
 
-// NewManager returns a manager with the given options; nil means all defaults. The options are copied.
-func NewManager(options *Options) *Manager {
+// NewManager returns a manager with the given options; nil means all defaults. The options are copied. It fails when
+// they cannot hold, with an *Error of kind ErrInternal whose Field is the option: a size or a limit that is negative, a
+// relative Dir, a Shell that is none of the modes, a Sandbox or a Cgroup beside a Runner.
+func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
 		sessions:  make(map[SessionID]*session),
 		releasing: make(map[*Terminal]bool),
 	}
 	if options != nil {
+		if err := options.validate(); err != nil {
+			return nil, inOperation("new manager", "", err)
+		}
 		m.options = *options
 		m.processes.HostReaps = options.HostReaps
 		m.options.Env = copyEnv(options.Env)
@@ -63,7 +68,7 @@ func NewManager(options *Options) *Manager {
 	}
 	m.authorizer = newAuthorizer(&m.options)
 	m.events.open(&m.options)
-	return m
+	return m, nil
 }
 
 // copyEnv is an environment with each name once; nil stays nil.
@@ -75,17 +80,17 @@ func copyEnv(env []string) []string {
 }
 
 // Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the
-// command: when ctx ends before Create returns, nothing is left running.
+// command: when ctx ends before Create returns, nothing is left running. Nil options are the defaults.
 //
 // Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong
 // with the request, ErrQuota, ErrDenied, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the
 // system refuses, or when Options.Policy, Approve or TimeoutFor panics: that is logged with its stack by slog.
-func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options ...TerminalOption) (*Terminal, error) {
+func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *TerminalOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
 
 // create is Create.
-func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options []TerminalOption) (*Terminal, error) {
+func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options *TerminalOptions) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
@@ -147,10 +152,11 @@ func (m *Manager) beginCreate() bool {
 // run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
 // has been discarded, or nil if there was none.
 func (m *Manager) run(
-	ctx context.Context, s settings, id TerminalID, allowed authorized, options []TerminalOption,
+	ctx context.Context, s settings, id TerminalID, allowed authorized, options *TerminalOptions,
 ) (*Terminal, error) {
 	req, command := allowed.proposal.Requested, allowed.proposal.Command
 	limit := m.options.outputLimit(req.OutputByteLimit)
+	own := *cmp.Or(options, &TerminalOptions{})
 	timeout, err := s.timeout(command)
 	if err != nil {
 		return nil, err
@@ -161,18 +167,15 @@ func (m *Manager) run(
 		request:    req,
 		created:    time.Now(),
 		limit:      limit,
-		escalation: m.options.escalation(),
-		timeout:    timeout,
-		limits:     s.options.Limits,
+		escalation: slices.Clone(orElse(own.Escalation, m.options.escalation())),
+		timeout:    max(cmp.Or(own.Timeout, timeout), 0),
+		limits:     *cmp.Or(own.Limits, &s.options.Limits),
 		ring:       output.New(m.options.keep(limit)),
 		cgroup:     m.options.Cgroup,
 		processes:  &m.processes,
 		lost:       func() { m.lost.Do(logLost) },
 		events:     &m.events,
 		busy:       &m.busy,
-	}
-	for _, option := range options {
-		option(t)
 	}
 	if err := m.register(t, s); err != nil {
 		return nil, err

@@ -34,8 +34,8 @@ func TestSessionsDoNotSeeEachOther(t *testing.T) {
 	require.ErrorIs(t, m.Release(t.Context(), "a", b.ID()), acpterm.ErrTerminalNotFound)
 
 	require.NoError(t, m.ReleaseSession(t.Context(), "b"))
-	require.Equal(t, acpterm.StateKilled, b.State())
-	require.Equal(t, acpterm.StateKilled, b2.State())
+	require.Equal(t, acpterm.EndedByRelease, b.EndedBy())
+	require.Equal(t, acpterm.EndedByRelease, b2.EndedBy())
 	require.Equal(t, acpterm.StateRunning, a.State())
 	require.Equal(t, []*acpterm.Terminal{a}, m.Terminals())
 	require.NoError(t, m.ReleaseSession(t.Context(), "never heard of"))
@@ -57,9 +57,9 @@ func TestCloseEndsAllAtOnce(t *testing.T) {
 	require.NoError(t, m.Close())
 	for _, term := range terms {
 		require.True(t, term.Output().ExitStatus.Success())
-		require.Equal(t, acpterm.StateKilled, term.State())
+		require.Equal(t, acpterm.EndedByClose, term.EndedBy())
 	}
-	_, err := m.Create(t.Context(), childRequest("sleep"))
+	_, err := m.Create(t.Context(), childRequest("sleep"), nil)
 	require.ErrorIs(t, err, acpterm.ErrClosing)
 	require.NoError(t, m.Close(), "a second time")
 }
@@ -88,7 +88,7 @@ func TestSessionsAreOpenedAndClosed(t *testing.T) {
 	require.ErrorIs(t, m.OpenSession("", nil), acpterm.ErrInvalidParams)
 	term := create(t, m, childRequest("sleep"))
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
-	require.Equal(t, acpterm.StateKilled, term.State())
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	require.NoError(t, m.CloseSession(t.Context(), "s"), "a second time")
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: time.Hour}))
 }
@@ -102,7 +102,7 @@ func TestEverythingAtOnce(t *testing.T) {
 	for i := range 16 {
 		wg.Go(func() {
 			for j := range 10 {
-				term, err := m.Create(context.Background(), childRequest([]string{"sleep", "exit", "holder"}[(i+j)%3], "0"))
+				term, err := m.Create(context.Background(), childRequest([]string{"sleep", "exit", "holder"}[(i+j)%3], "0"), nil)
 				if err != nil {
 					return // it is closed
 				}
@@ -136,10 +136,12 @@ func TestCloseLeavesNothing(t *testing.T) {
 	for range 20 {
 		mark := fmt.Sprintf("%s=close-%d-%d", markVariable, os.Getpid(), marks.Add(1))
 		before := openDescriptors()
-		m := acpterm.NewManager(&acpterm.Options{Env: append(os.Environ(), mark)})
+		m := must(acpterm.NewManager(&acpterm.Options{Env: append(os.Environ(), mark)}))
 		for _, child := range []string{"sleep", "exit", "holder", "stubborn-holder", "polite"} {
-			create(t, m, childRequest(child, "0"), acpterm.WithTimeout(time.Hour),
-				acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: time.Millisecond}))
+			create(t, m, childRequest(child, "0"), &acpterm.TerminalOptions{
+				Timeout:    time.Hour,
+				Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Millisecond}},
+			})
 		}
 		require.NoError(t, m.Close())
 		require.Equal(t, before, openDescriptors())

@@ -5,7 +5,8 @@ package acpterm
 import (
 	"cmp"
 	"context"
-	"slices"
+	"fmt"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -24,10 +25,10 @@ type Options struct {
 	Env []string
 
 	// OutputByteLimit is how many bytes of output are kept for a request that names no limit. 0: 1 MiB.
-	OutputByteLimit uint64
+	OutputByteLimit int64
 
 	// MaxOutputByteLimit is the most that a request can ask for; higher limits are lowered to it. 0: 16 MiB.
-	MaxOutputByteLimit uint64
+	MaxOutputByteLimit int64
 
 	// MaxTerminals is how many terminals there may be at once. One counts from its create until its tree is gone: to
 	// release it is not enough. A create beyond fails with ErrQuota. 0: 4096.
@@ -43,7 +44,7 @@ type Options struct {
 
 	// FollowBytes is how many bytes of output are kept for Terminal.Follow at the least, however little the
 	// request asks for, so that a person can see what an agent does not want to. 0: 64 KiB.
-	FollowBytes uint64
+	FollowBytes int64
 
 	// Shell says when a command without arguments is a shell line. The zero value, ShellAuto, is when it is no
 	// program and looks like one.
@@ -75,8 +76,8 @@ type Options struct {
 	// once, and a command whose exit status was lost ends with ErrExitLost.
 	HostReaps bool
 
-	// Timeout is how long a command may run before its tree is ended. WithTimeout, TimeoutFor and
-	// SessionOptions.Timeout come before it, in this order. 0: without limit.
+	// Timeout is how long a command may run before its tree is ended. TerminalOptions.Timeout, TimeoutFor and
+	// SessionOptions.Timeout come before it, in this order. 0: NoTimeout.
 	Timeout time.Duration
 
 	// TimeoutFor is the timeout of a command by what it is. 0: the session's or the manager's. It is called by
@@ -89,23 +90,23 @@ type Options struct {
 	// Policy says what may run, in every session; SessionOptions.Policy and Roots are asked as well. Nil: everything.
 	Policy Policy
 
-	// Approve is asked about commands for which a policy says Ask. It may take as long as a person does: only that
-	// create waits, and ctx ends when the request is cancelled, its connection or session ends, or the manager closes;
-	// an answer after that counts for nothing, but Close waits for it. It is called concurrently for several. Nil: such
-	// commands are denied.
+	// Approve is asked about commands for which a policy says VerdictAsk. It may take as long as a person does: only
+	// that create waits, and ctx ends when the request is cancelled, its connection or session ends, or the manager
+	// closes; an answer after that counts for nothing, but Close waits for it. It is called concurrently for several.
+	// Nil: such commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Wrap rewrites each command just before it starts, after the policy: a sandbox. SessionOptions.Wrap comes before
-	// it. When it fails, so does the create. Nil: commands are started as they are.
-	Wrap Wrapper
+	// Sandbox rewrites each command just before it starts, after the policy. SessionOptions.Sandbox comes before it.
+	// When it fails, so does the create. Nil: commands are started as they are.
+	Sandbox Sandbox
 
 	// Runner runs commands in place of this system, and looks them up: each with the directory, the environment and the
-	// limits that it has by the other options, and with nothing of this system's where they are not set. Wrap and
-	// Cgroup are this system's: with one of them creates fail. The Journal is not called. Nil: this system runs them.
+	// limits that it has by the other options, and with nothing of this system's where they are not set. Sandbox and
+	// Cgroup are this system's, and cannot be set with it. The Journal is not called. Nil: this system runs them.
 	Runner Runner
 
-	// Limits are what each command may use. WithLimits and SessionOptions.Limits come before it, as a whole. The zero
-	// value bounds nothing.
+	// Limits are what each command may use. TerminalOptions.Limits and SessionOptions.Limits come before it, as a
+	// whole. The zero value bounds nothing.
 	Limits Limits
 
 	// Record puts events on record. A *DecisionEvent comes before its command starts, from the goroutine of the create,
@@ -141,23 +142,84 @@ func (o *Options) escalation() []EscalationStep {
 	return []EscalationStep{{Signal: syscall.SIGTERM}}
 }
 
+// maxKept is how many bytes of output a terminal keeps at the most, whatever the options say.
+const maxKept = 1 << 40
+
 // outputLimit is the limit, in bytes, of a terminal whose request asks for this one.
 func (o *Options) outputLimit(asked *uint64) int64 {
 	limit := cmp.Or(o.OutputByteLimit, 1<<20)
 	if asked != nil {
-		limit = *asked
+		limit = int64(min(*asked, maxKept))
 	}
-	return int64(min(limit, cmp.Or(o.MaxOutputByteLimit, 16<<20), 1<<40))
+	return min(limit, cmp.Or(o.MaxOutputByteLimit, 16<<20), maxKept)
 }
 
 // keep is how many bytes of output a terminal with this limit keeps.
 func (o *Options) keep(limit int64) int64 {
-	return max(limit, int64(min(cmp.Or(o.FollowBytes, 64<<10), 1<<40)))
+	return max(limit, min(cmp.Or(o.FollowBytes, 64<<10), maxKept))
 }
 
 func (o *Options) maxTerminals() int        { return cmp.Or(o.MaxTerminals, 4096) }
 func (o *Options) maxSessionTerminals() int { return cmp.Or(o.MaxSessionTerminals, 1024) }
 func (o *Options) maxOutputBytes() int64    { return cmp.Or(o.MaxOutputBytes, 4<<30) }
+
+// validate returns why the options cannot hold, or nil.
+func (o *Options) validate() error {
+	for _, number := range []struct {
+		field string
+		value int64
+	}{
+		{"OutputByteLimit", o.OutputByteLimit}, {"MaxOutputByteLimit", o.MaxOutputByteLimit},
+		{"MaxTerminals", int64(o.MaxTerminals)}, {"MaxSessionTerminals", int64(o.MaxSessionTerminals)},
+		{"MaxOutputBytes", o.MaxOutputBytes}, {"FollowBytes", o.FollowBytes},
+	} {
+		if number.value < 0 {
+			return optionError("Options."+number.field, "must not be negative")
+		}
+	}
+	for i, step := range o.Escalation {
+		if step.Signal <= 0 || step.Wait < 0 {
+			return optionError(fmt.Sprintf("Options.Escalation[%d]", i), "must have a signal, and no negative wait")
+		}
+	}
+	switch {
+	case o.Shell < ShellAuto || o.Shell > ShellAlways:
+		return optionError("Options.Shell", fmt.Sprintf("is none of the modes: %d", o.Shell))
+	case o.Timeout < NoTimeout:
+		return optionError("Options.Timeout", "must not be negative")
+	case o.Runner != nil && o.Sandbox != nil:
+		return optionError("Options.Sandbox", "is of no use to commands that Options.Runner runs")
+	case o.Runner != nil && o.Cgroup != "":
+		return optionError("Options.Cgroup", "is of no use to commands that Options.Runner runs")
+	case o.Runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
+		return optionError("Options.Dir", "must be an absolute path")
+	}
+	_, err := o.Limits.asked()
+	return err
+}
+
+// validate returns why the options cannot hold where a Runner runs commands or not, or nil.
+func (o *SessionOptions) validate(runner Runner) error {
+	switch {
+	case o.Timeout < NoTimeout:
+		return optionError("SessionOptions.Timeout", "must not be negative")
+	case o.MaxTerminals < 0:
+		return optionError("SessionOptions.MaxTerminals", "must not be negative")
+	case runner != nil && o.Sandbox != nil:
+		return optionError("SessionOptions.Sandbox", "is of no use to commands that Options.Runner runs")
+	case runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
+		return optionError("SessionOptions.Dir", "must be an absolute path")
+	case o.Limits == nil:
+		return nil
+	}
+	_, err := o.Limits.asked()
+	return err
+}
+
+// optionError is the error for an option that cannot hold, which is the host's mistake.
+func optionError(field, reason string) *Error {
+	return &Error{Kind: ErrInternal, Field: field, Reason: reason}
+}
 
 // SessionOptions are what OpenSession gives a session of its own. The zero value, and nil in its place, is a session
 // like any other.
@@ -176,11 +238,11 @@ type SessionOptions struct {
 	// Policy says what may run in this session, besides Options.Policy: the strictest wins. Nil: that alone.
 	Policy Policy
 
-	// Wrap rewrites this session's commands just before they start. Nil: Options.Wrap.
-	Wrap Wrapper
+	// Sandbox rewrites this session's commands just before they start. Nil: Options.Sandbox.
+	Sandbox Sandbox
 
-	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout.
-	// Negative: without limit.
+	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout. NoTimeout:
+	// without limit.
 	Timeout time.Duration
 
 	// Limits are what each command of this session may use. Nil: Options.Limits.
@@ -190,22 +252,20 @@ type SessionOptions struct {
 	MaxTerminals int
 }
 
-// TerminalOption changes one terminal that Manager.Create makes.
-type TerminalOption func(*Terminal)
+// TerminalOptions are what Manager.Create gives one terminal of its own. The zero value, and nil in its place, is a
+// terminal like any other of its session.
+type TerminalOptions struct {
+	// Timeout is how long the command may run before its tree is ended. 0: Options.TimeoutFor, or else the session's or
+	// the manager's. NoTimeout: without limit.
+	Timeout time.Duration
 
-// WithTimeout sets how long the command may run before its tree is ended, whatever the options say. 0: without limit.
-func WithTimeout(timeout time.Duration) TerminalOption {
-	return func(t *Terminal) { t.timeout = timeout }
+	// Escalation is how the command's tree is ended. Nil: Options.Escalation, which says what the steps mean. Empty but
+	// not nil: SIGKILL at once.
+	Escalation []EscalationStep
+
+	// Limits are what the command may use, as a whole. Nil: the session's or the manager's.
+	Limits *Limits
 }
 
-// WithEscalation sets how the command's tree is ended, in place of Options.Escalation, which says what the
-// steps mean. Without steps: SIGKILL at once.
-func WithEscalation(steps ...EscalationStep) TerminalOption {
-	steps = slices.Clone(steps)
-	return func(t *Terminal) { t.escalation = steps }
-}
-
-// WithLimits sets what the command may use, whatever the options say.
-func WithLimits(limits Limits) TerminalOption {
-	return func(t *Terminal) { t.limits = limits }
-}
+// NoTimeout, as a timeout, lets a command run without limit.
+const NoTimeout time.Duration = -1

@@ -126,7 +126,7 @@ func inTerminals(t *testing.T, m *acpterm.Manager, n int, files []burst,
 	request func(i int, b burst) acpterm.CreateTerminalRequest, check func(i int, b burst, term *acpterm.Terminal)) {
 	inParallel(n, func(i int) {
 		b := files[i%len(files)]
-		term, err := m.Create(t.Context(), request(i, b))
+		term, err := m.Create(t.Context(), request(i, b), nil)
 		if !assertStarted(t, err) {
 			return
 		}

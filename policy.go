@@ -78,12 +78,12 @@ type Verdict int
 
 // The verdicts, the strictest first.
 const (
-	// Deny refuses the command.
-	Deny Verdict = iota
-	// Ask leaves the decision to Options.Approve. Without that it denies.
-	Ask
-	// Allow lets the command run, unless another policy is stricter.
-	Allow
+	// VerdictDeny refuses the command.
+	VerdictDeny Verdict = iota
+	// VerdictAsk leaves the decision to Options.Approve. Without that it denies.
+	VerdictAsk
+	// VerdictAllow lets the command run, unless another policy is stricter.
+	VerdictAllow
 )
 
 var verdictNames = [...]string{"deny", "ask", "allow"}
@@ -119,21 +119,21 @@ type Decision struct {
 	Rule string
 	// Reason is for the agent, in the error of a denial, and for the person who is asked.
 	Reason string
-	// Change, unless it is nil or the verdict is Deny, is the command to run instead. All policies decide about it
-	// anew.
+	// Change, unless it is nil or the verdict is VerdictDeny, is the command to run instead. All policies decide about
+	// it anew.
 	Change *Command
 }
 
 // Policies is a Policy made of several. All of them decide, in order, and the strictest decision holds, the first of
-// equals, with the first change. An empty list allows everything. An unknown verdict becomes Deny.
+// equals, with the first change. An empty list allows everything. An unknown verdict becomes VerdictDeny.
 type Policies []Policy
 
 // Decide returns the strictest decision.
 func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
-	strictest := Decision{Verdict: Allow}
+	strictest := Decision{Verdict: VerdictAllow}
 	for i, policy := range all {
 		d := policy.Decide(ctx, p)
-		if d.Verdict < Deny || d.Verdict > Allow {
+		if d.Verdict < VerdictDeny || d.Verdict > VerdictAllow {
 			d = Decision{Rule: d.Rule, Reason: "the policy's verdict is unknown: " + d.Verdict.String()}
 		}
 		if strictest.Change == nil {
@@ -151,10 +151,10 @@ func (all Policies) Decide(ctx context.Context, p Proposal) Decision {
 func confinement(roots []string) Policy {
 	return PolicyFunc(func(_ context.Context, p Proposal) Decision {
 		if p.DirWithin(roots...) {
-			return Decision{Verdict: Allow, Rule: "roots"}
+			return Decision{Verdict: VerdictAllow, Rule: "roots"}
 		}
 		reason := "cwd is outside of the directories that commands may run in"
-		return Decision{Verdict: Deny, Rule: "roots", Reason: reason}
+		return Decision{Verdict: VerdictDeny, Rule: "roots", Reason: reason}
 	})
 }
 

@@ -46,9 +46,9 @@ func proposed(t *testing.T, options acpterm.Options, req acpterm.CreateTerminalR
 	t.Helper()
 	policy := new(verdict)
 	options.Policy = policy
-	m := acpterm.NewManager(&options) // newManager adds a variable
+	m := must(acpterm.NewManager(&options)) // newManager adds a variable
 	defer m.Close()
-	_, err := m.Create(t.Context(), req)
+	_, err := m.Create(t.Context(), req, nil)
 	if errors.Is(err, acpterm.ErrDenied) {
 		return policy.seen[0].Command, nil
 	}
@@ -90,7 +90,7 @@ func TestRootsConfineTheDirectory(t *testing.T) {
 	// Another session has no roots, one with an empty list may run nowhere, and a relative root is no root.
 	create(t, m, inSession("other", childRequest("pwd")))
 	require.NoError(t, m.OpenSession("nowhere", &acpterm.SessionOptions{Roots: []string{}}))
-	_, err := m.Create(t.Context(), inSession("nowhere", childRequest("pwd")))
+	_, err := m.Create(t.Context(), inSession("nowhere", childRequest("pwd")), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	for _, wrong := range []string{"a", dir + "/missing"} {
 		err := m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{wrong}})
@@ -127,7 +127,7 @@ func TestSessionsCanBeRequired(t *testing.T) {
 		}
 	}
 	require.NoError(t, m.CloseSession(t.Context(), "mine"))
-	_, err := m.Create(t.Context(), inSession("mine", childRequest("exit", "0")))
+	_, err := m.Create(t.Context(), inSession("mine", childRequest("exit", "0")), nil)
 	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 }
 
@@ -140,7 +140,7 @@ func TestAPolicySeesWhatRuns(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "real"), 0o700))
 	require.NoError(t, os.Symlink("real", filepath.Join(dir, "link")))
 	require.NoError(t, os.Symlink(executable(), filepath.Join(dir, "tool")))
-	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.Allow, Rule: "all"}}
+	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "all"}}
 	m := newManager(t, &acpterm.Options{Policy: policy})
 	req := acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: "tool", Args: childArgs("pwd")[1:], Cwd: filepath.Join(dir, "link"),
@@ -206,7 +206,7 @@ func TestProposalLookPath(t *testing.T) {
 		}
 		m := newManager(t, &options)
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: executable(),
-			Env: []acpterm.EnvVariable{{Name: "PATH", Value: evil}}})
+			Env: []acpterm.EnvVariable{{Name: "PATH", Value: evil}}}, nil)
 		require.ErrorIs(t, err, acpterm.ErrDenied)
 	}
 	_, err := acpterm.Proposal{}.LookPath(t.Context(), "no-such-program")
@@ -238,7 +238,7 @@ func TestProgramBehindALinkAndBack(t *testing.T) {
 	for _, name := range []string{"work", "elsewhere"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "tool"), []byte("#!/bin/sh\necho "+name+"\n"), 0o700))
 	}
-	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.Allow}}
+	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAllow}}
 	m := newManager(t, &acpterm.Options{Policy: policy, Dir: filepath.Join(dir, "work")})
 	for i, c := range []struct{ command, path, line, want string }{
 		{"link/../tool", "", "", "elsewhere"},
@@ -318,12 +318,12 @@ func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T) {
 			require.NoError(t, os.Symlink(filepath.Join(dir, "work"), filepath.Join(dir, "cwd")))
 			swap := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 				attack.swap(dir)
-				return acpterm.Decision{Verdict: acpterm.Allow}
+				return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 			})
 			m := newManager(t, &acpterm.Options{Policy: swap})
 			req := commandRequest(filepath.Join(dir, "link"))
 			req.Cwd = filepath.Join(dir, "cwd")
-			term, err := m.Create(t.Context(), req)
+			term, err := m.Create(t.Context(), req, nil)
 			if !attack.runs {
 				require.ErrorIs(t, err, acpterm.ErrDenied)
 				return
@@ -344,20 +344,20 @@ func TestPoliciesTheStrictestWins(t *testing.T) {
 		want     acpterm.Verdict
 		rule     string
 	}{
-		{nil, acpterm.Allow, ""},
-		{acpterm.Policies{say(acpterm.Allow, "a"), say(acpterm.Allow, "b")}, acpterm.Allow, "a"},
-		{acpterm.Policies{say(acpterm.Allow, "a"), say(acpterm.Ask, "b"), say(acpterm.Ask, "c")}, acpterm.Ask, "b"},
-		{acpterm.Policies{say(acpterm.Ask, "a"), say(acpterm.Deny, "b"), say(acpterm.Allow, "c")}, acpterm.Deny, "b"},
-		{acpterm.Policies{&verdict{}}, acpterm.Deny, ""},
+		{nil, acpterm.VerdictAllow, ""},
+		{acpterm.Policies{say(acpterm.VerdictAllow, "a"), say(acpterm.VerdictAllow, "b")}, acpterm.VerdictAllow, "a"},
+		{acpterm.Policies{say(acpterm.VerdictAllow, "a"), say(acpterm.VerdictAsk, "b"), say(acpterm.VerdictAsk, "c")}, acpterm.VerdictAsk, "b"},
+		{acpterm.Policies{say(acpterm.VerdictAsk, "a"), say(acpterm.VerdictDeny, "b"), say(acpterm.VerdictAllow, "c")}, acpterm.VerdictDeny, "b"},
+		{acpterm.Policies{&verdict{}}, acpterm.VerdictDeny, ""},
 	} {
 		d := c.policies.Decide(t.Context(), acpterm.Proposal{})
 		require.Equal(t, c.want, d.Verdict)
 		require.Equal(t, c.rule, d.Rule)
 	}
 	// A manager's and a session's are both asked.
-	m := newManager(t, &acpterm.Options{Policy: say(acpterm.Allow, "manager's")})
-	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Policy: say(acpterm.Deny, "session's")}))
-	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	m := newManager(t, &acpterm.Options{Policy: say(acpterm.VerdictAllow, "manager's")})
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Policy: say(acpterm.VerdictDeny, "session's")}))
+	_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 	e, ok := errors.AsType[*acpterm.Error](err)
 	require.True(t, ok)
 	require.Equal(t, "session's", e.Rule)
@@ -367,7 +367,7 @@ func TestPoliciesTheStrictestWins(t *testing.T) {
 // A changed command is decided on anew, by all.
 func TestAPolicyCanChangeACommand(t *testing.T) {
 	change := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
-		d := acpterm.Decision{Verdict: acpterm.Allow}
+		d := acpterm.Decision{Verdict: acpterm.VerdictAllow}
 		if last := p.Command.Args[len(p.Command.Args)-1]; last == "before" {
 			c := p.Command
 			c.Args = append(append([]string{}, c.Args[:len(c.Args)-1]...), "after")
@@ -375,7 +375,7 @@ func TestAPolicyCanChangeACommand(t *testing.T) {
 		}
 		return d
 	})
-	watch := &verdict{decision: acpterm.Decision{Verdict: acpterm.Allow}}
+	watch := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAllow}}
 	m := newManager(t, &acpterm.Options{Policy: acpterm.Policies{watch, change}})
 	term := finish(t, m, childRequest("print", "before"))
 	require.Equal(t, "after", term.Output().Output)
@@ -385,10 +385,10 @@ func TestAPolicyCanChangeACommand(t *testing.T) {
 func TestPoliciesThatNeverAgreeDeny(t *testing.T) {
 	never := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		c := p.Command
-		return acpterm.Decision{Verdict: acpterm.Allow, Change: &c}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Change: &c}
 	})
 	m := newManager(t, &acpterm.Options{Policy: never})
-	_, err := m.Create(t.Context(), childRequest("print", "x"))
+	_, err := m.Create(t.Context(), childRequest("print", "x"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
@@ -406,7 +406,7 @@ func TestDecisionsAreEvents(t *testing.T) {
 		if p.Command.Args[len(p.Command.Args)-1] == "bad" {
 			return acpterm.Decision{Rule: "no bad", Reason: "it is bad"}
 		}
-		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "good"}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "good"}
 	})
 	m := newManager(t, &acpterm.Options{Policy: deny, Events: hook})
 	p := connectPeer(t, m, nil)
@@ -417,7 +417,7 @@ func TestDecisionsAreEvents(t *testing.T) {
 	require.JSONEq(t, `{"kind":"denied","reason":"it is bad","rule":"no bad","sessionId":"s"}`, string(*r.Error.Data))
 	require.Contains(t, r.Error.Message, "it is bad")
 	d := (<-events).(*acpterm.DecisionEvent)
-	require.Equal(t, acpterm.Deny, d.Verdict)
+	require.Equal(t, acpterm.VerdictDeny, d.Verdict)
 	require.Equal(t, "no bad", d.Rule)
 	require.Equal(t, []string{"TOKEN"}, d.Variables)
 	require.ErrorIs(t, d.Err, acpterm.ErrDenied)
@@ -428,7 +428,7 @@ func TestDecisionsAreEvents(t *testing.T) {
 
 	term := create(t, m, childRequest("print", "good"))
 	d = (<-events).(*acpterm.DecisionEvent)
-	require.Equal(t, acpterm.Allow, d.Verdict)
+	require.Equal(t, acpterm.VerdictAllow, d.Verdict)
 	require.Equal(t, term.ID(), d.TerminalID)
 	require.Equal(t, term.ID(), (<-events).(*acpterm.EndEvent).TerminalID)
 }

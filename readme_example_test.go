@@ -22,11 +22,14 @@ import (
 
 // serve talks to an agent over its standard input and output. next is the handler you have already.
 func serve(ctx context.Context, agentStdio io.ReadWriteCloser, next jsonrpc2.Handler) error {
-	m := acpterm.NewManager(nil) // one for the whole program, if you like
+	m, err := acpterm.NewManager(nil) // one for the whole program, if you like
+	if err != nil {
+		return err
+	}
 	defer m.Close()
 
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}) // one for each connection
-	conn := h.Connect(ctx, acpterm.NewStream(agentStdio))           // acpterm.JoinStdio makes agentStdio of two pipes
+	conn := h.Connect(ctx, acpterm.NewStream(agentStdio, nil))      // acpterm.JoinStdio makes agentStdio of two pipes
 
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
@@ -44,7 +47,7 @@ func ExampleHandler() {
 
 	ctx := context.Background()
 	initialized := make(chan struct{})
-	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), jsonrpc2.HandlerWithError(
+	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), jsonrpc2.HandlerWithError(
 		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			fmt.Println(req.Method)
 			close(initialized)
@@ -69,9 +72,12 @@ func ExampleHandler() {
 
 // direct uses a manager without an agent.
 func direct(ctx context.Context) error {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		return err
+	}
 	defer m.Close()
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"list", "."}})
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"list", "."}}, nil)
 	if err != nil {
 		return err
 	}
@@ -97,7 +103,7 @@ func ExampleManager() {
 func guarded(
 	rulesJSON []byte,
 	askTheUser func(context.Context, acpterm.Question) acpterm.Answer,
-	sandbox acpterm.Wrapper,
+	sandbox acpterm.Sandbox,
 	decisions *audit.Log,
 ) (*acpterm.Manager, error) {
 	// {"rules": [{"name": "git", "verdict": "allow", "program": "git", "args": ["status"]}, …]}
@@ -114,9 +120,9 @@ func guarded(
 		Policy:          acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 		Approve:         askTheUser, // once, for this session, always, never; cancelled with the request
 		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
-		Wrap:            sandbox,          // bubblewrap.New(nil), on Linux
+		Sandbox:         sandbox,          // bubblewrap.New(nil), on Linux
 		Record:          decisions.Record, // audit.Open("audit.json", roots...)
-	}), nil
+	})
 }
 
 // Bound what an agent can do.

@@ -27,7 +27,7 @@ func TestACommandThatIsNotOnRecordDoesNotRun(t *testing.T) {
 	}})
 	ran := filepath.Join(t.TempDir(), "ran")
 	touch := childRequest("flood-and-touch", "0", ran)
-	_, err := m.Create(t.Context(), touch)
+	_, err := m.Create(t.Context(), touch, nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.ErrorIs(t, err, errDiskFull)
 	a := connect(t, m, nil)
@@ -54,7 +54,7 @@ func TestFullDiskAndADenial(t *testing.T) {
 		Policy: denyAll,
 		Record: func(context.Context, acpterm.Event) error { return errDiskFull },
 	})
-	_, err := m.Create(t.Context(), childRequest("exit", "0"))
+	_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
@@ -65,7 +65,7 @@ func TestAPanickingRecordDenies(t *testing.T) {
 		Record: func(context.Context, acpterm.Event) error { panic("a test's Record panics") },
 	})
 	ran := filepath.Join(t.TempDir(), "ran")
-	_, err := m.Create(t.Context(), childRequest("flood-and-touch", "0", ran))
+	_, err := m.Create(t.Context(), childRequest("flood-and-touch", "0", ran), nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.NotContains(t, err.Error(), "panics")
 	require.NoError(t, m.Close())
@@ -97,7 +97,7 @@ func TestSlowDisk(t *testing.T) {
 	begin := func(ctx context.Context, name string) (file string, done chan error) {
 		file, done = filepath.Join(dir, name), make(chan error, 1)
 		go func() {
-			_, err := m.Create(ctx, childRequest("flood-and-touch", "0", file))
+			_, err := m.Create(ctx, childRequest("flood-and-touch", "0", file), nil)
 			done <- err
 		}()
 		<-recording
@@ -145,7 +145,7 @@ func TestShutdownWithASlowDisk(t *testing.T) {
 	create(t, m, childRequest("sleep"))
 	done := make(chan error, 1)
 	go func() {
-		_, err := m.Create(t.Context(), childRequest("exit", "0"))
+		_, err := m.Create(t.Context(), childRequest("exit", "0"), nil)
 		done <- err
 	}()
 	<-waiting

@@ -29,18 +29,18 @@ import (
 // An error of its methods that is an *Error, or wraps one, has that one's kind; any other is ErrInternal. After the end
 // of ctx every error is ErrCancelled.
 type Runner interface {
-	// Look returns the file of the program that c.Args[0] names, an absolute path, as a start of c would find it: with
-	// the PATH of c.Env, in c.Dir. It follows links, if there are any. For a shell line the program is "sh". It fails
-	// with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or ErrInvalidParams with the field "cwd" if it has
-	// no such directory. Policies are asked after it.
-	Look(ctx context.Context, c Command) (path string, err error)
+	// LookPath returns the file of the program that c.Args[0] names, an absolute path, as a start of c would find it:
+	// with the PATH of c.Env, in c.Dir. It follows links, if there are any. For a shell line the program is "sh". It
+	// fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or ErrInvalidParams with the field "cwd" if
+	// it has no such directory. Policies are asked after it.
+	LookPath(ctx context.Context, c Command) (path string, err error)
 
 	// Start starts a command. When ctx ends before Start returns, nothing must be left running.
-	Start(ctx context.Context, l Launch) (Process, error)
+	Start(ctx context.Context, l StartRequest) (Process, error)
 }
 
-// Launch is what a Runner starts.
-type Launch struct {
+// StartRequest is what a Runner starts.
+type StartRequest struct {
 	SessionID  SessionID
 	TerminalID TerminalID
 	// Command is what was allowed. Its Env has the variable ACPTERM_TERMINAL with, at its end, the terminal's id, which
@@ -59,7 +59,7 @@ type Launch struct {
 // concurrently, and after its end, too.
 type Process interface {
 	// Wait returns how the command ended, when it has and when all that it wrote itself has been written to
-	// Launch.Output, whatever it left running. It is called once.
+	// StartRequest.Output, whatever it left running. It is called once.
 	Wait() (TerminalExitStatus, error)
 	// Signal sends a signal to the whole tree, and waits for nothing. SIGKILL ends all of it.
 	Signal(sig syscall.Signal)
@@ -77,7 +77,7 @@ type runnerTree struct {
 }
 
 // startElsewhere has a Runner start a command.
-func startElsewhere(ctx context.Context, r Runner, l Launch, ring *output.Buffer) (*runnerTree, error) {
+func startElsewhere(ctx context.Context, r Runner, l StartRequest, ring *output.Buffer) (*runnerTree, error) {
 	w := output.NewWriter(ring)
 	l.Output = w
 	var process Process
@@ -91,7 +91,7 @@ func startElsewhere(ctx context.Context, r Runner, l Launch, ring *output.Buffer
 	return t, nil
 }
 
-// runnerError is an error of a Runner's, or of a Wrapper's, as an *Error; reason is for those that are none. A nil err
+// runnerError is an error of a Runner's, or of a Sandbox's, as an *Error; reason is for those that are none. A nil err
 // means that the Runner returned nothing.
 func runnerError(ctx context.Context, c Command, reason string, err error) *Error {
 	if ctx.Err() != nil {
@@ -189,7 +189,7 @@ func (l lookups) program(ctx context.Context, c Command) (string, error) {
 	}
 	var found string
 	var err error
-	panicked := callHook("Runner's Look", func() { found, err = l.runner.Look(ctx, c) })
+	panicked := callHook("Runner's LookPath", func() { found, err = l.runner.LookPath(ctx, c) })
 	if err = cmp.Or(panicked, err); err != nil || found == "" {
 		return "", runnerError(ctx, c, "cannot be looked up", err)
 	}

@@ -23,20 +23,20 @@ import (
 
 // runnerStub is a Runner, and the one process that it starts, with the answers that a test gives it.
 type runnerStub struct {
-	look  func(context.Context, acpterm.Command) (string, error)         // nil: the command is there
-	start func(context.Context, acpterm.Launch) (acpterm.Process, error) // nil: the stub itself, without output
-	wait  func() (acpterm.TerminalExitStatus, error)                     // nil: exit code 0
-	gone  chan struct{}                                                  // nil: closed
+	look  func(context.Context, acpterm.Command) (string, error)               // nil: the command is there
+	start func(context.Context, acpterm.StartRequest) (acpterm.Process, error) // nil: the stub itself, without output
+	wait  func() (acpterm.TerminalExitStatus, error)                           // nil: exit code 0
+	gone  chan struct{}                                                        // nil: closed
 }
 
-func (s runnerStub) Look(ctx context.Context, c acpterm.Command) (string, error) {
+func (s runnerStub) LookPath(ctx context.Context, c acpterm.Command) (string, error) {
 	if s.look != nil {
 		return s.look(ctx, c)
 	}
 	return "/bin/x", nil
 }
 
-func (s runnerStub) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+func (s runnerStub) Start(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	if s.start != nil {
 		return s.start(ctx, l)
 	}
@@ -82,7 +82,7 @@ func keeping(looked, launched *[]acpterm.Command) (s runnerStub) {
 		*looked = append(*looked, c)
 		return "/bin/x", nil
 	}
-	s.start = func(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+	s.start = func(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 		*launched = append(*launched, l.Command)
 		return runnerStub{}.Start(ctx, l)
 	}
@@ -133,7 +133,7 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 			<-ctx.Done()
 			return "", failure(ctx)
 		}
-		start := func(ctx context.Context, _ acpterm.Launch) (acpterm.Process, error) {
+		start := func(ctx context.Context, _ acpterm.StartRequest) (acpterm.Process, error) {
 			<-ctx.Done()
 			return nil, failure(ctx)
 		}
@@ -150,7 +150,7 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 				m := newManager(t, &acpterm.Options{Runner: c.runner, Shell: c.shell})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Millisecond, func() { cancel(errStop) })
-				_, err := m.Create(ctx, commandRequest(c.command))
+				_, err := m.Create(ctx, commandRequest(c.command), nil)
 				require.IsType(t, (*acpterm.Error)(nil), err)
 				require.ErrorIs(t, err, acpterm.ErrCancelled)
 				require.ErrorIs(t, err, errStop)
@@ -184,11 +184,11 @@ func TestRunnersErrorsAreErrors(t *testing.T) {
 		{"nothing", "", nil, acpterm.ErrInternal, `"x": cannot be`},
 	} {
 		look := func(context.Context, acpterm.Command) (string, error) { return c.path, c.err }
-		start := func(context.Context, acpterm.Launch) (acpterm.Process, error) { return nil, c.err }
+		start := func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { return nil, c.err }
 		for name, runner := range map[string]runnerStub{"Look": {look: look}, "Start": {start: start}} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				m := newManager(t, &acpterm.Options{Runner: runner})
-				_, err := m.Create(t.Context(), commandRequest("x"))
+				_, err := m.Create(t.Context(), commandRequest("x"), nil)
 				require.IsType(t, (*acpterm.Error)(nil), err)
 				require.ErrorIs(t, err, c.kind)
 				require.Equal(t, c.err == failed, errors.Is(err, failed))
@@ -205,11 +205,11 @@ func TestRunnersErrorsAreErrors(t *testing.T) {
 func TestRunnersPanics(t *testing.T) {
 	for name, runner := range map[string]runnerStub{
 		"Look":  {look: func(context.Context, acpterm.Command) (string, error) { panic("a test's Look panics") }},
-		"Start": {start: func(context.Context, acpterm.Launch) (acpterm.Process, error) { panic("a test's Start panics") }},
+		"Start": {start: func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { panic("a test's Start panics") }},
 		"Wait":  {wait: func() (acpterm.TerminalExitStatus, error) { panic("a test's Wait panics") }},
 	} {
 		m := newManager(t, &acpterm.Options{Runner: runner, Escalation: []acpterm.EscalationStep{}})
-		term, err := m.Create(t.Context(), commandRequest("x"))
+		term, err := m.Create(t.Context(), commandRequest("x"), nil)
 		if name == "Wait" {
 			require.NoError(t, err)
 			_, err = term.Wait(t.Context())
@@ -232,14 +232,14 @@ func TestACancelledCreateRunsNothingUnrecorded(t *testing.T) {
 				cancel()
 				return "/bin/x", nil
 			},
-			start: func(context.Context, acpterm.Launch) (acpterm.Process, error) {
+			start: func(context.Context, acpterm.StartRequest) (acpterm.Process, error) {
 				started = true
 				require.True(t, recorded)
 				return nil, errors.New("it was started")
 			},
 		},
 	})
-	_, err := m.Create(ctx, commandRequest("x"))
+	_, err := m.Create(ctx, commandRequest("x"), nil)
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.False(t, started)
 }
@@ -272,9 +272,9 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 			c.options.Runner = keeping(&looked, &launched)
 			c.options.Policy = acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 				require.Equal(t, c.dir, p.Command.Dir)
-				return acpterm.Decision{Verdict: acpterm.Allow}
+				return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 			})
-			m := acpterm.NewManager(&c.options) // newManager adds a variable
+			m := must(acpterm.NewManager(&c.options)) // newManager adds a variable
 			defer m.Close()
 			require.NoError(t, m.OpenSession("s", &c.session))
 			c.request.SessionID, c.request.Command = "s", "x"
@@ -295,12 +295,12 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 func TestCloseWaitsForDispatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := false
-		start := func(ctx context.Context, _ acpterm.Launch) (acpterm.Process, error) {
+		start := func(ctx context.Context, _ acpterm.StartRequest) (acpterm.Process, error) {
 			<-ctx.Done()
 			over = true
 			return nil, ctx.Err()
 		}
-		m := acpterm.NewManager(&acpterm.Options{Runner: runnerStub{start: start}})
+		m := must(acpterm.NewManager(&acpterm.Options{Runner: runnerStub{start: start}}))
 		h := acpterm.NewHandler(m, nil)
 		errs := make(chan error, 1)
 		go func() {
@@ -321,7 +321,7 @@ func TestCloseWaitsForDispatch(t *testing.T) {
 func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd(ended)})
+		m := must(acpterm.NewManager(&acpterm.Options{Runner: slowToEnd(ended)}))
 		h := acpterm.NewHandler(m, nil)
 		created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, createX)
 		require.NoError(t, err)
@@ -360,7 +360,7 @@ func TestTerminalInATerminal(t *testing.T) {
 func TestReleasedIDIsDeadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		m := acpterm.NewManager(&acpterm.Options{Runner: slowToEnd(ended)})
+		m := must(acpterm.NewManager(&acpterm.Options{Runner: slowToEnd(ended)}))
 		h := acpterm.NewHandler(m, nil)
 		term := create(t, m, commandRequest("x"))
 		released := make(chan error, 1)
@@ -391,7 +391,7 @@ func vanished() (s runnerStub, hear func()) {
 		return acpterm.TerminalExitStatus{Signal: new("SIGKILL")}, nil
 	}
 	process := s
-	s.start = func(_ context.Context, l acpterm.Launch) (acpterm.Process, error) {
+	s.start = func(_ context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 		io.WriteString(l.Output, "hello")
 		return process, nil
 	}
@@ -431,15 +431,15 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 				defer hear()
 				var ends []*acpterm.EndEvent
 				var survivors []*acpterm.SurvivorsEvent
-				m := acpterm.NewManager(&acpterm.Options{Runner: runner, Events: func(e acpterm.Event) {
+				m := must(acpterm.NewManager(&acpterm.Options{Runner: runner, Events: func(e acpterm.Event) {
 					switch e := e.(type) {
 					case *acpterm.EndEvent:
 						ends = append(ends, e)
 					case *acpterm.SurvivorsEvent:
 						survivors = append(survivors, e)
 					}
-				}})
-				term, err := m.Create(ctx, commandRequest("x"))
+				}}))
+				term, err := m.Create(ctx, commandRequest("x"), nil)
 				require.NoError(t, err)
 				waited := make(chan error, 1)
 				go func() {

@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// Wrapper rewrites a command just before it is started, after the policy has allowed it, so that it runs in something
+// Sandbox rewrites a command just before it is started, after the policy has allowed it, so that it runs in something
 // that confines it. It must be safe for concurrent use. When it fails, nothing runs and the create fails.
-type Wrapper interface {
+type Sandbox interface {
 	Wrap(ctx context.Context, p Proposal) (Wrapped, error)
 }
 

@@ -23,12 +23,16 @@ type session struct {
 
 // OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
 // theirs. A session need not be opened to have terminals, unless Options.RequireSessions says so. It fails with
-// ErrInvalidParams if it is open already, the id is empty or a root cannot be resolved. CloseSession ends it.
+// ErrInvalidParams if it is open already, the id is empty or a root cannot be resolved, and with ErrInternal and the
+// option as Field if another option cannot hold. CloseSession ends it.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }
 	var own SessionOptions
 	if options != nil {
 		own = *options
+	}
+	if err := own.validate(m.options.Runner); err != nil {
+		return fail(err)
 	}
 	own.Env, own.Roots = copyEnv(own.Env), slices.Clone(own.Roots)
 	roots, err := lookups{m.options.Runner}.roots(own.Roots)
@@ -98,8 +102,8 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	}
 	s.options.Dir = cmp.Or(own.Dir, firstOrNone(s.roots), m.options.Dir)
 	s.options.Env = orElse(own.Env, m.options.Env)
-	if own.Wrap != nil {
-		s.options.Wrap = own.Wrap
+	if own.Sandbox != nil {
+		s.options.Sandbox = own.Sandbox
 	}
 	if own.Limits != nil {
 		s.options.Limits = *own.Limits
@@ -108,7 +112,7 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 		if m.options.TimeoutFor != nil {
 			err = callHook("TimeoutFor", func() { timeout = m.options.TimeoutFor(id, c) })
 		}
-		return max(cmp.Or(timeout, own.Timeout, m.options.Timeout), 0), err
+		return cmp.Or(timeout, own.Timeout, m.options.Timeout), err
 	}
 	var all Policies
 	for _, policy := range []Policy{m.options.Policy, own.Policy} {
@@ -133,7 +137,7 @@ func firstOrNone(roots []string) string {
 }
 
 // orElse is a list, or another one if it is nil.
-func orElse(list, other []string) []string {
+func orElse[T any](list, other []T) []T {
 	if list != nil {
 		return list
 	}

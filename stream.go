@@ -25,7 +25,6 @@ import (
 // ReadObject is for one goroutine; WriteObject and Close may be called concurrently with everything.
 type Stream struct {
 	lines   *wire.Lines
-	limit   int
 	skipped func(SkippedLine)
 
 	// serve is called with each request and notification. It reports whether it took it, so that jsonrpc2 does not get
@@ -35,28 +34,24 @@ type Stream struct {
 
 var _ jsonrpc2.ObjectStream = (*Stream)(nil)
 
-// StreamOption changes a Stream that NewStream makes.
-type StreamOption func(*Stream)
+// StreamOptions configure a Stream. The zero value, and nil in its place, is good.
+type StreamOptions struct {
+	// LineLimit is how many bytes a line may have that the peer writes. A longer one is skipped, without being held in
+	// memory. 0: 64 MiB. Negative: every line is skipped.
+	LineLimit int64
 
-// WithLineLimit sets how many bytes a line may have that the peer writes. A longer one is skipped, without being held
-// in memory. 0: 64 MiB. Negative: every line is skipped.
-func WithLineLimit(bytes int) StreamOption {
-	return func(s *Stream) { s.limit = max(0, cmp.Or(bytes, defaultLineLimit)) }
+	// SkippedLines is called with each line that is no message, for instance to show what an agent prints by mistake.
+	// It is called by the goroutine that reads, which waits for it. If it panics, that is logged with its stack. Nil:
+	// the line's length and what is wrong with it are logged by slog, at level Warn.
+	SkippedLines func(SkippedLine)
+
+	// Trace is called with each line that is read or written, for a log of what passes. Lines have what agents and
+	// commands say, secrets too. Those that are read come from the goroutine that reads, those that are written from
+	// the ones that write, one at a time; both wait for it. If it panics, that is logged with its stack. Nil: no trace.
+	Trace func(TraceLine)
 }
 
-const defaultLineLimit = 64 << 20
-
-// WithSkippedLines sets a function that is called with each line which is no message, for instance to show what an
-// agent prints by mistake. It is called by the goroutine that reads, which waits for it. If it panics, that is logged
-// with its stack. Nil, or without this option: the line's length and what is wrong with it are logged by slog, at level
-// Warn.
-func WithSkippedLines(hook func(SkippedLine)) StreamOption {
-	return func(s *Stream) {
-		if hook != nil {
-			s.skipped = hook
-		}
-	}
-}
+func (o *StreamOptions) lineLimit() int { return int(max(0, cmp.Or(o.LineLimit, 64<<20))) }
 
 // SkippedLine is a line that is no message which jsonrpc2 could be given.
 type SkippedLine struct {
@@ -73,15 +68,17 @@ type SkippedLine struct {
 
 // NewStream returns a stream over a connection, such as JoinStdio makes of an agent's standard input and output. It is
 // for Handler.Connect, or any jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not
-// restore ids. A nil connection is one that has ended, and a nil option none.
-func NewStream(conn io.ReadWriteCloser, options ...StreamOption) *Stream {
-	s := &Stream{limit: defaultLineLimit, skipped: logSkippedLine}
-	for _, option := range options {
-		if option != nil {
-			option(s)
-		}
+// restore ids. A nil connection is one that has ended, and nil options are the defaults.
+func NewStream(conn io.ReadWriteCloser, options *StreamOptions) *Stream {
+	o := cmp.Or(options, &StreamOptions{})
+	s := &Stream{skipped: o.SkippedLines}
+	if s.skipped == nil {
+		s.skipped = logSkippedLine
 	}
-	s.lines = wire.NewLines(conn, s.limit, s.skip, invalidMessage)
+	if conn != nil && o.Trace != nil {
+		conn = newTracedConn(conn, o.Trace)
+	}
+	s.lines = wire.NewLines(conn, o.lineLimit(), s.skip, invalidMessage)
 	return s
 }
 
@@ -92,7 +89,7 @@ func logSkippedLine(l SkippedLine) {
 // skip hands a line to the hook. A panic of the hook is logged.
 func (s *Stream) skip(text []byte, size int64, f *wire.Fault) {
 	l := SkippedLine{Text: text, Bytes: size, Reason: f.Reason, Code: f.Code}
-	callHook("WithSkippedLines", func() { s.skipped(l) })
+	callHook("SkippedLines", func() { s.skipped(l) })
 }
 
 // ReadObject reads the next line that is a JSON-RPC message into v. When the connection is at its end it returns

@@ -20,15 +20,17 @@ import (
 )
 
 // quietly keeps what is skipped out of the log.
-func quietly() acpterm.StreamOption { return acpterm.WithSkippedLines(func(acpterm.SkippedLine) {}) }
+func quietly() *acpterm.StreamOptions {
+	return &acpterm.StreamOptions{SkippedLines: func(acpterm.SkippedLine) {}}
+}
 
 func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 	const unanswered, parseError, invalidRequest = 0, -32700, -32600
 	skipped := make(chan acpterm.SkippedLine, 1)
-	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithSkippedLines(func(l acpterm.SkippedLine) {
+	p := connectPeer(t, newManager(t, nil), nil, &acpterm.StreamOptions{SkippedLines: func(l acpterm.SkippedLine) {
 		l.Text = bytes.Clone(l.Text)
 		skipped <- l
-	}))
+	}})
 	for _, bad := range []struct {
 		line string
 		code int64
@@ -128,7 +130,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 func TestSkippedLinesHookThatPanics(t *testing.T) {
 	log := captureLog(t)
 	hook := func(acpterm.SkippedLine) { panic("a mistake of the host's") }
-	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithSkippedLines(hook))
+	p := connectPeer(t, newManager(t, nil), nil, &acpterm.StreamOptions{SkippedLines: hook})
 	for range 2 {
 		p.write("noise")
 		require.EqualValues(t, -32700, p.read().Error.Code)
@@ -179,11 +181,13 @@ func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
 
 func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 	skipped := make(chan acpterm.SkippedLine, 1)
-	hook := acpterm.WithSkippedLines(func(l acpterm.SkippedLine) {
-		l.Text = bytes.Clone(l.Text)
-		skipped <- l
+	p := connectPeer(t, newManager(t, nil), nil, &acpterm.StreamOptions{
+		LineLimit: 100 << 10,
+		SkippedLines: func(l acpterm.SkippedLine) {
+			l.Text = bytes.Clone(l.Text)
+			skipped <- l
+		},
 	})
-	p := connectPeer(t, newManager(t, nil), nil, acpterm.WithLineLimit(100<<10), hook)
 	good, spaces := request(`1`, acpterm.MethodOutput, of("none")), bytes.Repeat([]byte(" "), 64<<10)
 	for _, size := range []int{100<<10 + 1, 1 << 20, 200 << 20} {
 		var before, after runtime.MemStats
@@ -239,7 +243,7 @@ func TestGarbageGrowsNothing(t *testing.T) {
 func TestStreamWritesOneLineAMessage(t *testing.T) {
 	a, b := net.Pipe()
 	go func() {
-		s := acpterm.NewStream(a)
+		s := acpterm.NewStream(a, nil)
 		s.WriteObject(map[string]string{"text": "two\nlines"})
 		s.Close()
 	}()
@@ -313,7 +317,7 @@ func (w *halfWriter) Write(p []byte) (int, error) {
 
 func TestStreamWritesNothingAfterHalfALine(t *testing.T) {
 	w := &halfWriter{}
-	s := acpterm.NewStream(w)
+	s := acpterm.NewStream(w, nil)
 	for range 2 {
 		require.ErrorIs(t, s.WriteObject("a text that is long enough"), io.ErrShortWrite)
 	}
@@ -351,7 +355,9 @@ func FuzzStream(f *testing.F) {
 		good := strings.NewReader("\n" + `{"jsonrpc":"2.0","id":"good","method":"good"}` + "\n")
 		conn := &bytesConn{Reader: io.MultiReader(bytes.NewReader(data), good)}
 		got := make(chan *jsonrpc2.Request, 10_000)
-		client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(conn, acpterm.WithLineLimit(10_000), quietly()),
+		options := quietly()
+		options.LineLimit = 10_000
+		client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(conn, options),
 			requests(got), jsonrpc2.SetLogger(failingLogger{t}))
 		<-client.DisconnectNotify()
 		close(got)

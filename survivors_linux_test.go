@@ -45,7 +45,7 @@ func survivorHost(args []string) {
 		return e.PIDs
 	}
 	var result withstood
-	m := acpterm.NewManager(&acpterm.Options{
+	m := must(acpterm.NewManager(&acpterm.Options{
 		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
 		Events: func(event acpterm.Event) {
 			switch event.(type) {
@@ -58,9 +58,9 @@ func survivorHost(args []string) {
 			}
 			result.Events = append(result.Events, string(line))
 		},
-	})
+	}))
 	ctx := context.Background()
-	term, err := m.Create(ctx, commandRequest(args[0], childMark, "untouchable"))
+	term, err := m.Create(ctx, commandRequest(args[0], childMark, "untouchable"), nil)
 	if err != nil {
 		panic(err)
 	}

@@ -7,6 +7,7 @@ package acpterm
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"sync"
 	"time"
 
@@ -23,12 +24,8 @@ const (
 	StateStarting State = iota
 	// StateRunning is while it does.
 	StateRunning
-	// StateFinished is after it exited by itself, or was ended by another process.
-	StateFinished
-	// StateKilled is after Kill or a release ended it.
-	StateKilled
-	// StateTimedOut is after it outlived its timeout and was ended for it.
-	StateTimedOut
+	// StateEnded is after it ended: Terminal.EndedBy says by what.
+	StateEnded
 	// StateFailed is when it could not be started. Such a terminal is in no manager.
 	StateFailed
 )
@@ -50,25 +47,14 @@ const (
 	EndedByClose EndedBy = "closing"
 )
 
-// state is the state of a command after such an end.
-func (by EndedBy) state() State {
-	switch by {
-	case EndedByItself:
-		return StateFinished
-	case EndedByTimeout:
-		return StateTimedOut
-	}
-	return StateKilled
-}
-
 // meta is the _meta of an exit status.
 func (by EndedBy) meta() Meta {
 	return Meta{"acpterm": json.RawMessage(`{"endedBy":"` + string(by) + `"}`)}
 }
 
-var stateNames = [...]string{"starting", "running", "finished", "killed", "timed out", "failed"}
+var stateNames = [...]string{"starting", "running", "ended", "failed"}
 
-// String is the state for people: "running", "timed out", or of an unknown state "State(9)".
+// String is the state for people: "running", "ended", or of an unknown state "State(9)".
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
 // Terminal is one command, running or ended, with its output. A Manager makes it. It can
@@ -122,7 +108,7 @@ type Terminal struct {
 func (t *Terminal) ID() TerminalID { return t.id }
 
 // Session is the session that the terminal belongs to.
-func (t *Terminal) Session() SessionID { return t.session }
+func (t *Terminal) SessionID() SessionID { return t.session }
 
 // Request is what was asked for. It is a copy.
 func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
@@ -136,7 +122,7 @@ func (t *Terminal) Command() Command {
 }
 
 // OutputByteLimit is how many bytes of output are kept for Output.
-func (t *Terminal) OutputByteLimit() uint64 { return uint64(t.limit) }
+func (t *Terminal) OutputByteLimit() int64 { return t.limit }
 
 // Limits are what the system enforces on the command. There are none while the terminal is starting, and none are known
 // of a Runner's command.
@@ -146,7 +132,9 @@ func (t *Terminal) Limits() []EnforcedLimit {
 	}
 	var limits []EnforcedLimit
 	for _, l := range t.tree.Limits() {
-		limits = append(limits, EnforcedLimit(l))
+		limits = append(limits, EnforcedLimit{
+			Name: l.Name, Value: int64(min(l.Value, math.MaxInt64)), By: l.By, Tree: l.Tree,
+		})
 	}
 	return limits
 }

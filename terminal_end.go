@@ -269,7 +269,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 		reported = !ending.over
 		ending.reportsEnd = ending.reportsEnd || reported
 	}
-	t.state = t.endedBy.state()
+	t.state = StateEnded
 	switch {
 	case err == nil:
 		t.status, t.exit = statusOf(e), e

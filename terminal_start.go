@@ -78,15 +78,15 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 // startHere has this system run the command.
 func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options, same func() error) (err error) {
 	wrapped := Wrapped{Command: t.command}
-	if o.Wrap != nil {
-		panicked := callHook("Wrap", func() { wrapped, err = o.Wrap.Wrap(ctx, allowed.proposal) })
+	if o.Sandbox != nil {
+		panicked := callHook("Sandbox", func() { wrapped, err = o.Sandbox.Wrap(ctx, allowed.proposal) })
 		defer func() {
 			for _, file := range wrapped.Files {
 				file.Close()
 			}
 		}()
 		if err = cmp.Or(panicked, err); err != nil {
-			return runnerError(ctx, t.command, "the Wrapper failed", err)
+			return runnerError(ctx, t.command, "the Sandbox failed", err)
 		}
 		wrapped.Command = wrapped.Command.withArgs()
 		wrapped.Command.Env = markEnv(lookup.Once(wrapped.Command.Env), t.id)
@@ -117,30 +117,24 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 		if ctx.Err() != nil {
 			return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 		}
-		return t.notStarted(command, err, o.Wrap != nil)
+		return t.notStarted(command, err, o.Sandbox != nil)
 	}
 	t.tree, t.source = tree, capture.Start(tree.Output(), t.ring, t.busy)
 	return nil
 }
 
-// notStarted is the error for a command that did not start. A program that a Wrapper names is not the agent's.
+// notStarted is the error for a command that did not start. A program that a Sandbox names is not the agent's.
 func (t *Terminal) notStarted(c Command, err error, wrapped bool) error {
 	err = startError(c, err)
 	if e, ok := err.(*Error); ok && wrapped && (e.Kind == ErrCommandNotFound || e.Kind == ErrNotExecutable) {
-		return &Error{Kind: ErrInternal, Reason: "the Wrapper's program cannot be started", Err: e.Err}
+		return &Error{Kind: ErrInternal, Reason: "the Sandbox's program cannot be started", Err: e.Err}
 	}
 	return err
 }
 
 // startElsewhere has a Runner run the command.
 func (t *Terminal) startElsewhere(ctx context.Context, o Options) error {
-	for option, set := range map[string]bool{"Wrap": o.Wrap != nil, "Cgroup": t.cgroup != ""} {
-		if set {
-			reason := "Options." + option + " is of no use to commands that Options.Runner runs"
-			return &Error{Kind: ErrInternal, Reason: reason}
-		}
-	}
-	tree, err := startElsewhere(ctx, o.Runner, Launch{
+	tree, err := startElsewhere(ctx, o.Runner, StartRequest{
 		SessionID: t.session, TerminalID: t.id, Command: t.command, Limits: t.limits,
 	}, t.ring)
 	if err != nil {

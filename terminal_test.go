@@ -23,16 +23,24 @@ import (
 
 // create starts a child and fails the test if it does not start.
 func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...acpterm.TerminalOption) *acpterm.Terminal {
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
 	t.Helper()
-	term, err := m.Create(t.Context(), req, options...)
+	term, err := m.Create(t.Context(), req, first(options))
 	require.NoError(t, err)
 	return term
 }
 
+// first is the options of a call that may have none.
+func first[T any](options []*T) *T {
+	if len(options) == 0 {
+		return nil
+	}
+	return options[0]
+}
+
 // createReady starts a child that says "ready", and waits for that.
 func createReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...acpterm.TerminalOption) *acpterm.Terminal {
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
 	t.Helper()
 	term := create(t, m, req, options...)
 	awaitOutput(t, term, "ready")
@@ -41,7 +49,7 @@ func createReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalReq
 
 // finish runs a child to its end.
 func finish(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...acpterm.TerminalOption) *acpterm.Terminal {
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
 	t.Helper()
 	term := create(t, m, req, options...)
 	awaitExit(t, term)
@@ -104,7 +112,7 @@ func TestStatesAndTimes(t *testing.T) {
 	require.False(t, created.IsZero())
 	require.False(t, started.Before(created))
 	require.True(t, ended.IsZero())
-	require.Equal(t, acpterm.SessionID("s"), term.Session())
+	require.Equal(t, acpterm.SessionID("s"), term.SessionID())
 	require.Equal(t, executable(), term.Command().Path)
 	require.Equal(t, []*acpterm.Terminal{term}, m.Terminals())
 
@@ -112,14 +120,14 @@ func TestStatesAndTimes(t *testing.T) {
 	require.Nil(t, term.Output().ExitStatus)
 	require.Empty(t, term.EndedBy())
 	require.NoError(t, term.Kill(t.Context()))
-	require.Equal(t, acpterm.StateKilled, term.State())
+	require.Equal(t, acpterm.EndedByKill, term.EndedBy())
 	_, _, ended = term.Times()
 	require.False(t, ended.Before(started))
 
 	finished := finish(t, m, childRequest("exit", "0"))
-	require.Equal(t, acpterm.StateFinished, finished.State())
+	require.Equal(t, acpterm.EndedByItself, finished.EndedBy())
 	require.NoError(t, finished.Kill(t.Context()), "to kill what has ended is no error")
-	require.Equal(t, acpterm.StateFinished, finished.State())
+	require.Equal(t, acpterm.EndedByItself, finished.EndedBy())
 }
 
 // What a terminal hands out, and what its creator keeps, may be changed without a change of the terminal.
@@ -164,7 +172,7 @@ func TestKillIsGracefulFirst(t *testing.T) {
 	require.Equal(t, uint32(7), *out.ExitStatus.ExitCode)
 	for asked, name := range map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"} {
 		step := acpterm.EscalationStep{Signal: asked, Wait: time.Hour}
-		term := createReady(t, m, childRequest("sleep"), acpterm.WithEscalation(step))
+		term := createReady(t, m, childRequest("sleep"), &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{step}})
 		require.NoError(t, term.Kill(t.Context()))
 		want := &acpterm.TerminalExitStatus{Signal: &name, Meta: endedBy(acpterm.EndedByKill)}
 		require.Equal(t, want, term.Output().ExitStatus)
@@ -175,7 +183,7 @@ func TestKillForcesAfterTheGracePeriod(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, nil)
 	term := createReady(t, m, childRequest("stubborn"),
-		acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: 50 * time.Millisecond}))
+		&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 50 * time.Millisecond}}})
 	require.NoError(t, term.Kill(t.Context()))
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
 }
@@ -185,7 +193,7 @@ func TestSecondKillForces(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, nil)
 	term := createReady(t, m, childRequest("stubborn"),
-		acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: time.Hour}))
+		&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	err := term.Kill(ctx)
@@ -224,7 +232,7 @@ func TestCommandSeesEndOfInputAndNoTerminal(t *testing.T) {
 func TestWaitIsBoundedByItsContextOnly(t *testing.T) {
 	m := newManager(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	term, err := m.Create(ctx, childRequest("sleep"))
+	term, err := m.Create(ctx, childRequest("sleep"), nil)
 	require.NoError(t, err)
 	cancel() // ends neither the command
 	_, err = term.Wait(ctx)
@@ -245,11 +253,12 @@ func TestWhichTimeoutApplies(t *testing.T) {
 		{"none", 0, 0, 0, 0, false},
 		{"manager", short, 0, 0, 0, true},
 		{"session before manager", long, short, 0, 0, true},
-		{"session for ever", short, -1, 0, 0, false},
+		{"session without limit", short, acpterm.NoTimeout, 0, 0, false},
 		{"function before session", long, long, short, 0, true},
-		{"function for ever", short, short, -1, 0, false},
+		{"function without limit", short, short, acpterm.NoTimeout, 0, false},
 		{"terminal before function", long, long, long, short, true},
 		{"terminal before all", short, short, short, long, false},
+		{"terminal without limit", short, short, short, acpterm.NoTimeout, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newManager(t, &acpterm.Options{
@@ -261,14 +270,10 @@ func TestWhichTimeoutApplies(t *testing.T) {
 				},
 			})
 			require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: c.session}))
-			var options []acpterm.TerminalOption
-			if c.terminal != 0 {
-				options = append(options, acpterm.WithTimeout(c.terminal))
-			}
-			term := create(t, m, childRequest("sleep"), options...)
+			term := create(t, m, childRequest("sleep"), &acpterm.TerminalOptions{Timeout: c.terminal})
 			if c.expires {
 				awaitExit(t, term)
-				require.Equal(t, acpterm.StateTimedOut, term.State())
+				require.Equal(t, acpterm.EndedByTimeout, term.EndedBy())
 				return
 			}
 			awaitOutput(t, term, "ready")
@@ -280,24 +285,20 @@ func TestWhichTimeoutApplies(t *testing.T) {
 // An exit and a timeout in the same instant: one of them has won, and all that tells of it says the same.
 func TestTimeoutAgainstANaturalExit(t *testing.T) {
 	m := newManager(t, nil)
-	won := make(map[acpterm.State]int)
+	won := make(map[acpterm.EndedBy]int)
 	for i := range 100 {
 		timeout := time.Duration(1+i%20) * 500 * time.Microsecond
-		term := create(t, m, childRequest("exit", "0"), acpterm.WithTimeout(timeout))
+		term := create(t, m, childRequest("exit", "0"), &acpterm.TerminalOptions{Timeout: timeout})
 		status := awaitExit(t, term)
-		state := term.State()
-		switch state {
-		case acpterm.StateTimedOut:
-			require.Equal(t, endedBy(acpterm.EndedByTimeout), status.Meta)
-		case acpterm.StateFinished:
+		by := term.EndedBy()
+		require.Equal(t, endedBy(by), status.Meta)
+		require.Contains(t, []acpterm.EndedBy{acpterm.EndedByTimeout, acpterm.EndedByItself}, by)
+		if by == acpterm.EndedByItself {
 			require.True(t, status.Success())
-			require.Equal(t, endedBy(acpterm.EndedByItself), status.Meta)
-		default:
-			t.Fatal(state)
 		}
 		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
-		require.Equal(t, state, term.State(), "it stays so")
-		won[state]++
+		require.Equal(t, by, term.EndedBy(), "it stays so")
+		won[by]++
 	}
 	t.Log(won)
 }
@@ -453,7 +454,7 @@ func TestReleaseLeavesTheHolderReading(t *testing.T) {
 	require.Equal(t, killedBy(), *term.Output().ExitStatus.Signal)
 	status := awaitExit(t, term)
 	require.Equal(t, "signal "+killedBy(), status.String())
-	require.Equal(t, acpterm.StateKilled, term.State())
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	for chunk := range term.Follow(t.Context(), 0) { // and this ends
 		require.Equal(t, "ready\n", chunk.Text)
 	}

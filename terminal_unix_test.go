@@ -70,7 +70,7 @@ func TestCreateWithAnEndedContextRunsNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ran")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := m.Create(ctx, commandRequest("touch", file))
+	_, err := m.Create(ctx, commandRequest("touch", file), nil)
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.NoFileExists(t, file)
 }

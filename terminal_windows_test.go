@@ -46,8 +46,8 @@ func init() {
 	}
 	// host: a host with terminals. Says the pids of a command and its child, then sleeps.
 	children["host"] = func([]string) {
-		m := acpterm.NewManager(nil)
-		term, err := m.Create(context.Background(), childRequest("spawn", "0", "1"))
+		m := must(acpterm.NewManager(nil))
+		term, err := m.Create(context.Background(), childRequest("spawn", "0", "1"), nil)
 		if err != nil {
 			panic(err)
 		}
@@ -101,7 +101,7 @@ func TestKillEndsChildrenOfEveryKind(t *testing.T) {
 		{windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, 2}, {0, 20},
 	} {
 		for _, child := range []string{"spawn", "spawn-and-exit"} {
-			atOnce := acpterm.WithEscalation()
+			atOnce := &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{}}
 			term := create(t, m, childRequest(child, strconv.Itoa(c.flags), strconv.Itoa(c.count)), atOnce)
 			processes := spawned(t, term, c.count)
 			if child == "spawn-and-exit" {
@@ -131,7 +131,7 @@ func TestKillWithoutAConsole(t *testing.T) {
 	}
 	m := newManager(t, nil)
 	term := createReady(t, m, childRequest("sleep"),
-		acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: time.Hour}))
+		&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	require.NoError(t, term.Kill(t.Context()))
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
 	require.Nil(t, term.Output().ExitStatus.ExitCode)
@@ -160,7 +160,7 @@ func TestTerminatedByAStranger(t *testing.T) {
 	}
 	status := awaitExit(t, term)
 	require.Equal(t, uint32(1), *status.ExitCode)
-	require.Equal(t, acpterm.StateFinished, term.State())
+	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
 }
 
 // Bursts of more than the pipe holds, and an exit at once: no byte is lost.
@@ -233,7 +233,7 @@ func TestNoHandlesAreLeft(t *testing.T) {
 			case 2:
 				awaitExit(t, create(t, m, childRequest("holder")))
 			case 3:
-				_, err := m.Create(t.Context(), commandRequest(notAProgram(t)))
+				_, err := m.Create(t.Context(), commandRequest(notAProgram(t)), nil)
 				require.ErrorIs(t, err, acpterm.ErrNotExecutable)
 			}
 			require.NoError(t, m.ReleaseSession(t.Context(), "s"))
@@ -282,7 +282,7 @@ func TestBatchFiles(t *testing.T) {
 	}
 	ran := filepath.Join(dir, "ran")
 	for i, attack := range []string{`"&echo x>` + ran, `" & calc`, "%PATH%", "%CMDCMDLINE:~-1%&calc", "a\r\necho x>" + ran, "!x!"} {
-		_, err := m.Create(t.Context(), commandRequest(batch, "ok", attack))
+		_, err := m.Create(t.Context(), commandRequest(batch, "ok", attack), nil)
 		require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%d", i)
 		require.Contains(t, err.Error(), "args[1]")
 	}

@@ -75,7 +75,7 @@ func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 
 func TestACgroupThatCannotBeHadIsAnError(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Cgroup: filepath.Join(t.TempDir(), "missing")})
-	_, err := m.Create(t.Context(), childRequest("sleep"))
+	_, err := m.Create(t.Context(), childRequest("sleep"), nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -134,7 +134,7 @@ func raceKills(t *testing.T, m *acpterm.Manager, races int) {
 	for worker := range 4 {
 		wg.Go(func() {
 			for i := range races / 4 {
-				term, err := m.Create(ctx, shellRequest(lines[(worker+i)%4]))
+				term, err := m.Create(ctx, shellRequest(lines[(worker+i)%4]), nil)
 				if err != nil {
 					t.Error(err)
 					return

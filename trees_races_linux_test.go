@@ -68,7 +68,7 @@ func raceTree(m *acpterm.Manager, script string, i int) error {
 	role := treeRoles[rnd.IntN(len(treeRoles))]
 	name, value := mark[:len(markVariable)+5], mark[len(markVariable)+6:]
 	term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: script, Args: role,
-		Env: []acpterm.EnvVariable{{Name: name, Value: value}}})
+		Env: []acpterm.EnvVariable{{Name: name, Value: value}}}, nil)
 	switch {
 	case err == nil:
 		if i%4 > 0 { // else at once, while processes leave the session and become programs
@@ -112,7 +112,7 @@ func hostOfTrees(args []string) {
 	if err := refuseCall(unix.SYS_PIDFD_OPEN, unix.EPERM); err != nil {
 		panic(err)
 	}
-	m := acpterm.NewManager(&acpterm.Options{Escalation: quickly})
+	m := must(acpterm.NewManager(&acpterm.Options{Escalation: quickly}))
 	inParallel(number(args[1]), func(i int) {
 		if err := raceTree(m, args[0], 1_000_000+i); err != nil {
 			fmt.Println(err)
@@ -171,12 +171,12 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 
 // treeHost is the child that makes and ends trees until it is killed: DIRECTORY SCRIPT, with a journal in the directory.
 func treeHost(args []string) {
-	m := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0]), Escalation: quickly})
+	m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0]), Escalation: quickly}))
 	fmt.Println("begun")
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		inParallel(64, func(i int) {
 			term, err := m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s", Command: args[1],
-				Args: treeRoles[i%len(treeRoles)]})
+				Args: treeRoles[i%len(treeRoles)]}, nil)
 			if err == nil && i%4 > 0 {
 				m.Release(context.Background(), "s", term.ID())
 			}
@@ -224,7 +224,7 @@ func TestStepsWithoutAWait(t *testing.T) {
 		{"polite", acpterm.EscalationStep{Signal: syscall.SIGTERM}, "exit code 7"},
 		{"polite", acpterm.EscalationStep{Signal: syscall.SIGKILL, Wait: time.Minute}, "SIGKILL"},
 	} {
-		term := createReady(t, m, childRequest(c.child), acpterm.WithEscalation(c.step))
+		term := createReady(t, m, childRequest(c.child), &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{c.step}})
 		require.NoError(t, term.Kill(t.Context()))
 		require.Contains(t, term.Output().ExitStatus.String(), c.outcome)
 	}

@@ -37,21 +37,21 @@ func TestUnknownVerdictDenies(t *testing.T) {
 			return acpterm.Decision{Verdict: unknown, Rule: "rule " + unknown.String(), Change: &c}
 		})
 		for name, policy := range map[string]acpterm.Policy{
-			"alone": say(unknown), "before": acpterm.Policies{say(unknown), say(acpterm.Allow)},
-			"after": acpterm.Policies{say(acpterm.Allow), say(unknown)}, "ask": acpterm.Policies{say(acpterm.Ask), say(unknown)},
+			"alone": say(unknown), "before": acpterm.Policies{say(unknown), say(acpterm.VerdictAllow)},
+			"after": acpterm.Policies{say(acpterm.VerdictAllow), say(unknown)}, "ask": acpterm.Policies{say(acpterm.VerdictAsk), say(unknown)},
 			"change": changing,
 		} {
 			t.Run(name+" "+unknown.String(), func(t *testing.T) {
 				hook, events := record()
 				once := func(context.Context, acpterm.Question) acpterm.Answer {
-					return acpterm.Answer{Approval: acpterm.Once}
+					return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 				}
 				m := newManager(t, &acpterm.Options{Policy: policy, Events: hook, Approve: once})
-				_, err := m.Create(t.Context(), childRequest("print", "x"))
+				_, err := m.Create(t.Context(), childRequest("print", "x"), nil)
 				require.ErrorIs(t, err, acpterm.ErrDenied)
 				require.ErrorContains(t, err, unknown.String())
 				d := (<-events).(*acpterm.DecisionEvent)
-				require.Equal(t, acpterm.Deny, d.Verdict)
+				require.Equal(t, acpterm.VerdictDeny, d.Verdict)
 				require.Equal(t, "rule "+unknown.String(), d.Rule)
 				require.Contains(t, d.Reason, unknown.String())
 				require.ErrorIs(t, d.Err, acpterm.ErrDenied)
@@ -69,12 +69,12 @@ func TestUnknownApprovalDenies(t *testing.T) {
 				return acpterm.Answer{Approval: unknown, By: "a person"}
 			})
 			for i := range 2 {
-				_, err := m.Create(t.Context(), childRequest("print", "x"))
+				_, err := m.Create(t.Context(), childRequest("print", "x"), nil)
 				require.ErrorIs(t, err, acpterm.ErrDenied)
 				require.ErrorContains(t, err, unknown.String())
 				require.Equal(t, i+1, asked, "it is not remembered")
 				d := (<-events).(*acpterm.DecisionEvent)
-				require.Equal(t, acpterm.Deny, d.Verdict)
+				require.Equal(t, acpterm.VerdictDeny, d.Verdict)
 				require.Equal(t, unknown.String(), d.Approval)
 				require.Equal(t, "a person", d.Approver)
 			}

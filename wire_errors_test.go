@@ -162,7 +162,7 @@ func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
 	_, err := acpterm.ReadClientCapabilities([]byte(`[]`))
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 
-	written, err := json.Marshal(acpterm.NewHandler(acpterm.NewManager(nil), nil).Capabilities())
+	written, err := json.Marshal(acpterm.NewHandler(must(acpterm.NewManager(nil)), nil).Capabilities())
 	require.NoError(t, err)
 	require.JSONEq(t, `{"terminal":true}`, string(written))
 }

@@ -18,7 +18,7 @@ import (
 func TestCreateErrors(t *testing.T) {
 	type create = acp.CreateTerminalRequest
 	deny := acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-		return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no", Reason: "no"}
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no", Reason: "no"}
 	})}
 	const (
 		invalid   = -32602

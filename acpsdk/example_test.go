@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 
@@ -20,7 +21,10 @@ type editor struct {
 
 // Sessions have to be opened, each with the project's directories as its roots.
 func ExampleTerminals_Connect() {
-	m := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
+	m, err := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	e := &editor{Terminals: acpsdk.New(m, &acpsdk.Options{NewSession: func(s acpsdk.Session) {
 		roots := append([]string{s.Cwd}, s.AdditionalDirectories...)
@@ -34,7 +38,7 @@ func ExampleTerminals_Connect() {
 	conn := e.Connect(e, stdin, stdout)
 
 	ctx := context.Background()
-	_, err := conn.Initialize(ctx, acp.InitializeRequest{
+	_, err = conn.Initialize(ctx, acp.InitializeRequest{
 		ProtocolVersion:    acp.ProtocolVersionNumber,
 		ClientCapabilities: acp.ClientCapabilities{Terminal: e.TerminalCapability()},
 	})

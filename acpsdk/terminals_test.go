@@ -78,11 +78,11 @@ func TestCancelledWaitLeavesTheCommand(t *testing.T) {
 func asking(approve func(context.Context)) settings {
 	return settings{manager: acpterm.Options{
 		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-			return acpterm.Decision{Verdict: acpterm.Ask}
+			return acpterm.Decision{Verdict: acpterm.VerdictAsk}
 		}),
 		Approve: func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
 			approve(ctx)
-			return acpterm.Answer{Approval: acpterm.Once}
+			return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 		},
 	}}
 }

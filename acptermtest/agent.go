@@ -74,7 +74,7 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 		t.Errorf("acptermtest: the agent got a line of %d bytes that is no message, it %s: %.1000q",
 			s.Bytes, s.Reason, s.Text)
 	}
-	stream := &readStream{acpterm.NewStream(own, acpterm.WithSkippedLines(skipped)), make(chan struct{})}
+	stream := &readStream{acpterm.NewStream(own, &acpterm.StreamOptions{SkippedLines: skipped}), make(chan struct{})}
 	ctx, end := context.WithCancel(context.Background())
 	conn := jsonrpc2.NewConn(ctx, stream, a)
 	t.Cleanup(func() {
@@ -182,7 +182,7 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 	dir, known := a.sessions[turn.SessionID]
 	busy := a.running[turn.SessionID] != nil
 	turn.Cwd = dir
-	turn.Terminals = agent.NewClient(conn, a.capabilities)
+	turn.Terminals = agent.NewClient(conn, a.capabilities, nil)
 	if known && !busy {
 		a.running[turn.SessionID] = cancel
 	}
@@ -223,8 +223,8 @@ var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.Sk
 // the test closes the connection and the handler.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
-	serving := h.Connect(context.Background(), acpterm.NewStream(client))
-	calling := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(own), nil)
+	serving := h.Connect(context.Background(), acpterm.NewStream(client, nil))
+	calling := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(own, nil), nil)
 	t.Cleanup(func() {
 		calling.Close()
 		serving.Close()
@@ -233,5 +233,5 @@ func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 			t.Errorf("acptermtest: the handler's Close: %v", err)
 		}
 	})
-	return agent.NewClient(calling, h.Capabilities())
+	return agent.NewClient(calling, h.Capabilities(), nil)
 }

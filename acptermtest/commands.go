@@ -45,8 +45,8 @@ func Block(p *Process) int {
 	return 0
 }
 
-// Look returns the path of a program that is in a key.
-func (c Commands) Look(_ context.Context, command acpterm.Command) (string, error) {
+// LookPath returns the path of a program that is in a key.
+func (c Commands) LookPath(_ context.Context, command acpterm.Command) (string, error) {
 	name := command.Args[0]
 	if command.ShellLine == "" && !c.has(name) {
 		return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: name}
@@ -72,7 +72,7 @@ func (c Commands) has(program string) bool {
 }
 
 // Start starts the script of a command.
-func (c Commands) Start(_ context.Context, l acpterm.Launch) (acpterm.Process, error) {
+func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	command := l.Command
 	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {
 		if script, ok := c[key]; ok {

@@ -23,7 +23,7 @@ import (
 // create starts a command.
 func create(t *testing.T, m *acpterm.Manager, command string, args ...string) *acpterm.Terminal {
 	t.Helper()
-	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args})
+	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args}, nil)
 	require.NoError(t, err)
 	return term
 }
@@ -71,7 +71,7 @@ func TestWhichScriptIsStarted(t *testing.T) {
 			if c.noCwd {
 				cwd = ""
 			}
-			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Cwd: cwd, Command: c.command, Args: c.args})
+			term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Cwd: cwd, Command: c.command, Args: c.args}, nil)
 			if c.err != nil {
 				require.ErrorIs(t, err, c.err, c.command)
 				return
@@ -193,10 +193,10 @@ func TestChildrenHoldTheOutput(t *testing.T) {
 // launchRunner calls a function with each launch.
 type launchRunner struct {
 	acpterm.Runner
-	launched func(acpterm.Launch)
+	launched func(acpterm.StartRequest)
 }
 
-func (r launchRunner) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+func (r launchRunner) Start(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	r.launched(l)
 	return r.Runner.Start(ctx, l)
 }
@@ -209,7 +209,7 @@ func TestScriptThatNothingEnds(t *testing.T) {
 		var output io.Writer
 		survivors := make(chan []int, 2)
 		m := acptermtest.NewManager(t, &acpterm.Options{
-			Runner: launchRunner{blocked, func(l acpterm.Launch) { output = l.Output }},
+			Runner: launchRunner{blocked, func(l acpterm.StartRequest) { output = l.Output }},
 			Events: func(e acpterm.Event) {
 				if e, ok := e.(*acpterm.SurvivorsEvent); ok {
 					survivors <- e.Survivors
@@ -243,7 +243,7 @@ func TestScriptSeesItsCommand(t *testing.T) {
 	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": see}, Env: []string{"A=1"}}, func(t *testing.T, m *acpterm.Manager) {
 		term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 			SessionID: "s", Command: "x", Args: []string{"y"}, Cwd: "/a/../b", Env: []acpterm.EnvVariable{{Name: "B", Value: "2"}},
-		})
+		}, nil)
 		require.NoError(t, err)
 		term.Wait(t.Context())
 		require.Equal(t, term.Command(), seen)
@@ -258,32 +258,16 @@ func TestRootsOfCommands(t *testing.T) {
 		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{"/work/a"}}))
 		require.ErrorIs(t, m.OpenSession("s2", &acpterm.SessionOptions{Roots: []string{"work"}}), acpterm.ErrInvalidParams)
 		for cwd, allowed := range map[string]bool{"": true, "/work/a/b": true, "/work/ab": false, "/work/a/../b": false} {
-			_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: cwd})
+			_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: cwd}, nil)
 			require.Equal(t, allowed, err == nil, cwd)
 			require.Equal(t, !allowed, errors.Is(err, acpterm.ErrDenied), cwd)
 		}
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: "a"})
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: "a"}, nil)
 		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 	})
 }
 
-type noWrap struct{}
-
-func (noWrap) Wrap(context.Context, acpterm.Proposal) (acpterm.Wrapped, error) {
-	return acpterm.Wrapped{}, nil
-}
-
-func TestOptionsThatNeedProcesses(t *testing.T) {
-	x := acptermtest.Commands{"x": acptermtest.Print("", 0)}
-	for name, o := range map[string]acpterm.Options{
-		"Wrap": {Runner: x, Wrap: noWrap{}}, "Cgroup": {Runner: x, Cgroup: "/sys/fs/cgroup/x"},
-	} {
-		bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
-			_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"})
-			require.ErrorIs(t, err, acpterm.ErrInternal)
-			require.ErrorContains(t, err, "Options."+name)
-		})
-	}
+func TestCommandsAreNotInTheJournal(t *testing.T) {
 	dir := t.TempDir()
 	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, Journal: journal.Dir(dir)}, func(t *testing.T, m *acpterm.Manager) {
 		create(t, m, "x")

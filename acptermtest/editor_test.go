@@ -4,6 +4,7 @@ package acptermtest_test
 // each terminal, a policy, a question to the user, a stop button.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,7 +48,7 @@ type view struct {
 func open(ctx context.Context, terminals *acpterm.Manager, agentStdio io.ReadWriteCloser, dir string) (*editor, error) {
 	e := &editor{terminals: terminals}
 	h := acpterm.NewHandler(terminals, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(e.handle), Created: e.show})
-	e.conn = h.Connect(ctx, acpterm.NewStream(agentStdio))
+	e.conn = h.Connect(ctx, acpterm.NewStream(agentStdio, nil))
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	var session struct{ SessionID acpterm.SessionID }
 	err := errors.Join(
@@ -100,7 +101,7 @@ func (e *editor) text() string {
 	defer e.mu.Unlock()
 	var b strings.Builder
 	for _, v := range e.pane {
-		fmt.Fprintf(&b, "$ %s\n%s[%s]\n", v.terminal.Command(), &v.shown, v.terminal.State())
+		fmt.Fprintf(&b, "$ %s\n%s[%s]\n", v.terminal.Command(), &v.shown, cmp.Or(v.terminal.EndedBy(), "running"))
 	}
 	return b.String()
 }
@@ -185,7 +186,7 @@ func TestTimeouts(t *testing.T) {
 		said, state       string
 	}{
 		{3 * time.Minute, 0, "timed out: signal SIGTERM", "[killed]"},
-		{0, 3 * time.Minute, "completed: signal SIGTERM", "[timed out]"},
+		{0, 3 * time.Minute, "completed: signal SIGTERM", "[timed_out]"},
 	} {
 		o := acpterm.Options{Runner: acptermtest.Commands{"make": build}, Timeout: c.ofEditor}
 		with(t, o, run(c.ofAgent, "make"), func(t *testing.T, e *editor) {
@@ -223,8 +224,8 @@ func TestStopButton(t *testing.T) {
 
 func TestUserIsAsked(t *testing.T) {
 	rules := policy.Rules{Rules: []policy.Rule{
-		{Name: "reading", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
-		{Name: "writing", Verdict: acpterm.Ask, Program: "git", Args: []string{"push", "..."}},
+		{Name: "reading", Verdict: acpterm.VerdictAllow, Program: "git", Args: []string{"status"}},
+		{Name: "writing", Verdict: acpterm.VerdictAsk, Program: "git", Args: []string{"push", "..."}},
 	}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
@@ -235,7 +236,7 @@ func TestUserIsAsked(t *testing.T) {
 		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
 			asked = append(asked, q.Command.String())
 			time.Sleep(time.Minute) // the user's time to answer
-			return acpterm.Answer{Approval: acpterm.ForSession}
+			return acpterm.Answer{Approval: acpterm.ApprovalSession}
 		},
 	}
 	turn := func(turn *acptermtest.Turn) error {

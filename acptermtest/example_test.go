@@ -3,6 +3,7 @@ package acptermtest_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"net"
 	"os"
 	"syscall"
@@ -15,7 +16,7 @@ import (
 
 // Commands without processes. In a test, NewManager(t, options) makes the manager.
 func ExampleCommands() {
-	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{
+	m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{
 		"go test ./...": acptermtest.Print("FAIL\n", 1),
 		"serve": func(p *acptermtest.Process) int {
 			p.Catch(syscall.SIGTERM)
@@ -25,17 +26,20 @@ func ExampleCommands() {
 			return 0
 		},
 	}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	ctx := context.Background()
 
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}})
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}, nil)
 	if err != nil {
 		panic(err)
 	}
 	status, err := t.Wait(ctx)
 	fmt.Printf("%s, %v: %s", status, err, t.Output().Output)
 
-	t, err = m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "serve", Cwd: "/project"})
+	t, err = m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "serve", Cwd: "/project"}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -46,7 +50,7 @@ func ExampleCommands() {
 		}
 	}
 
-	_, err = m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "cargo"})
+	_, err = m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "cargo"}, nil)
 	fmt.Println(err)
 	// Output:
 	// exit code 1, <nil>: FAIL
@@ -57,17 +61,20 @@ func ExampleCommands() {
 
 // The messages between an agent and its client.
 func ExampleRecord() {
-	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"date": acptermtest.Print("today\n", 0)}})
+	m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"date": acptermtest.Print("today\n", 0)}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	ctx := context.Background()
 	clientEnd, agentEnd := net.Pipe()
 	transcript := acptermtest.Record(clientEnd)
-	client := acpterm.NewHandler(m, nil).Connect(ctx, acpterm.NewStream(transcript))
+	client := acpterm.NewHandler(m, nil).Connect(ctx, acpterm.NewStream(transcript, nil))
 	defer client.Close()
-	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), nil)
+	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), nil)
 	defer conn.Close()
 
-	terminals := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true})
+	terminals := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true}, nil)
 	terminals.Run(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "date"}, agent.RunOptions{})
 	fmt.Fprint(os.Stdout, transcript)
 	// Output:

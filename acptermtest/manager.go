@@ -39,7 +39,10 @@ func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 		before = openFiles()
 	}
 	goroutines, first := labelGoroutines(t)
-	m := acpterm.NewManager(&own)
+	m, err := acpterm.NewManager(&own)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Errorf("acptermtest: the manager's Close: %v", err)

@@ -79,7 +79,7 @@ func TestGoroutineIsLeft(t *testing.T) {
 				create(t, m, "x")
 			}
 			end, other := net.Pipe()
-			conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(end), acpterm.NewHandler(m, nil))
+			conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(end, nil), acpterm.NewHandler(m, nil))
 			failures := r.end()
 			require.Equal(t, 1, strings.Count(failures, "goroutines are left"))
 			require.Contains(t, failures, "acpterm.(*Stream).ReadObject")
@@ -93,7 +93,7 @@ func TestGoroutineIsLeft(t *testing.T) {
 func TestOtherGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}}
-		other := acpterm.NewManager(&o)
+		other := must(acpterm.NewManager(&o))
 		create(t, other, "x")
 		r := &failureRecorder{TB: t}
 		create(t, acptermtest.NewManager(r, &o), "x")
@@ -157,4 +157,12 @@ func needsProc(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("NewManager checks processes and files on Linux only")
 	}
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

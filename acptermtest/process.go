@@ -148,7 +148,7 @@ func signalName(sig syscall.Signal) string {
 
 // tree is a command and its children: an acpterm.Process.
 type tree struct {
-	launch acpterm.Launch
+	launch acpterm.StartRequest
 	pid    int
 	leader *Process
 	gone   chan struct{} // closed when alive is empty

@@ -33,41 +33,36 @@ type Client struct {
 	out      outbox
 }
 
-// ClientOption changes a Client that NewClient makes.
-type ClientOption func(*Client)
+// ClientOptions configure a Client. The zero value, and nil in its place, is good.
+type ClientOptions struct {
+	// SupportedMethods are the methods besides terminal/* that the client serves, such as "fs/read_text_file". Supports
+	// and FilterMethods decide about them, and an acpterm.CapabilityError lists them. Nil: it is not known, and all of
+	// them count as served; empty but not nil: it serves none.
+	SupportedMethods []string
 
-// WithSupportedMethods names the methods besides terminal/* that the client serves, such as "fs/read_text_file".
-// Supports and FilterMethods then decide about them, and an acpterm.CapabilityError lists them.
-func WithSupportedMethods(methods ...string) ClientOption {
-	return func(c *Client) {
-		c.otherMethodsKnown = true
-		for _, m := range methods {
-			if !isTerminalMethod(m) {
-				c.otherMethods = append(c.otherMethods, m)
-			}
-		}
-	}
-}
-
-// WithGrace sets how long Use and Run wait for the client's answer to each request after the end of a command or after
-// its timeout: kill, output and release. For a kill it includes the answer to the wait. 0: 10 seconds.
-func WithGrace(grace time.Duration) ClientOption {
-	return func(c *Client) {
-		if grace > 0 {
-			c.grace = grace
-		}
-	}
+	// Grace is how long Use and Run wait for the client's answer to each request after the end of a command or after
+	// its timeout: kill, output and release. For a kill it includes the answer to the wait. 0 or less: 10 seconds.
+	Grace time.Duration
 }
 
 // NewClient returns a client for a connection, with the capabilities that initialize advertised on it;
-// acpterm.ReadClientCapabilities reads them. It has nothing to close.
-func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options ...ClientOption) *Client {
+// acpterm.ReadClientCapabilities reads them. It has nothing to close. Nil options are the defaults.
+func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options *ClientOptions) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,
 		idPrefix: "terminal-" + rand.Text()[:8] + "-",
 	}
-	for _, option := range options {
-		option(c)
+	if options == nil {
+		return c
+	}
+	if options.Grace > 0 {
+		c.grace = options.Grace
+	}
+	c.otherMethodsKnown = options.SupportedMethods != nil
+	for _, m := range options.SupportedMethods {
+		if !isTerminalMethod(m) {
+			c.otherMethods = append(c.otherMethods, m)
+		}
 	}
 	return c
 }

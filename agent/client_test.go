@@ -27,7 +27,7 @@ func TestMethodsNotAdvertisedAreNotSent(t *testing.T) {
 	s := &scripted{}
 	with(t, s, func(t *testing.T, _ *agent.Client, conn *jsonrpc2.Conn) {
 		c := agent.NewClient(conn, acpterm.ClientCapabilities{},
-			agent.WithSupportedMethods("fs/read_text_file", "terminal/create"))
+			&agent.ClientOptions{SupportedMethods: []string{"fs/read_text_file", "terminal/create"}})
 		_, err := c.Run(t.Context(), request, agent.RunOptions{})
 		var refused *acpterm.CapabilityError
 		require.ErrorAs(t, err, &refused)
@@ -37,7 +37,7 @@ func TestMethodsNotAdvertisedAreNotSent(t *testing.T) {
 			"declaredValue":false,"supportedMethods":["fs/read_text_file"]}`, string(data))
 		require.Equal(t, int64(jsonrpc2.CodeMethodNotFound), acpterm.ResponseError(refused).Code)
 
-		_, err = agent.NewClient(conn, acpterm.ClientCapabilities{}).Create(t.Context(), request)
+		_, err = agent.NewClient(conn, acpterm.ClientCapabilities{}, nil).Create(t.Context(), request)
 		require.ErrorAs(t, err, &refused)
 		require.NotNil(t, refused.SupportedMethods)
 		require.Empty(t, s.requests())
@@ -49,16 +49,16 @@ func TestSupportedMethods(t *testing.T) {
 	noTerminals := acpterm.ClientCapabilities{}
 	for _, tt := range []struct {
 		caps    acpterm.ClientCapabilities
-		options []agent.ClientOption
+		options *agent.ClientOptions
 		want    []string
 	}{
 		{terminals, nil, []string{"terminal/create", "fs/read_text_file", "terminal/release", "fs/write_text_file"}},
 		{noTerminals, nil, []string{"fs/read_text_file", "fs/write_text_file"}},
-		{terminals, []agent.ClientOption{agent.WithSupportedMethods("fs/read_text_file")},
+		{terminals, &agent.ClientOptions{SupportedMethods: []string{"fs/read_text_file"}},
 			[]string{"terminal/create", "fs/read_text_file", "terminal/release"}},
-		{noTerminals, []agent.ClientOption{agent.WithSupportedMethods("terminal/create")}, []string{}},
+		{noTerminals, &agent.ClientOptions{SupportedMethods: []string{"terminal/create"}}, []string{}},
 	} {
-		c := agent.NewClient(nil, tt.caps, tt.options...)
+		c := agent.NewClient(nil, tt.caps, tt.options)
 		require.Equal(t, tt.want, c.FilterMethods(all))
 		require.True(t, c.Supports(tt.want...))
 		require.False(t, c.Supports(all...))
@@ -283,7 +283,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 func TestUseReleases(t *testing.T) {
 	s := &scripted{faults: map[string]fault{acpterm.MethodRelease: noReply}}
 	with(t, s, func(t *testing.T, _ *agent.Client, conn *jsonrpc2.Conn) {
-		c := agent.NewClient(conn, terminals, agent.WithGrace(time.Hour))
+		c := agent.NewClient(conn, terminals, &agent.ClientOptions{Grace: time.Hour})
 		ctx, cancel := context.WithCancel(t.Context())
 		begin := time.Now()
 		err := c.Use(ctx, request, func(*agent.Terminal) error {
@@ -323,8 +323,8 @@ func TestConnectionThatCannotBeWritten(t *testing.T) {
 		agentIn, clientOut := io.Pipe()
 		clientIn, agentOut := io.Pipe()
 		require.NoError(t, clientIn.Close())
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(agentIn, agentOut)), nil)
-		_, err := agent.NewClient(conn, terminals).Create(t.Context(), request)
+		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(agentIn, agentOut), nil), nil)
+		_, err := agent.NewClient(conn, terminals, nil).Create(t.Context(), request)
 		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
 		require.ErrorIs(t, err, io.ErrClosedPipe)
 		require.NoError(t, conn.Close())

@@ -22,9 +22,12 @@ import (
 //	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(acpterm.JoinStdio(os.Stdin, os.Stdout)), jsonrpc2.AsyncHandler(handler))
 func dial() (conn *jsonrpc2.Conn, hangUp func()) {
 	clientEnd, agentEnd := net.Pipe()
-	m := acpterm.NewManager(nil)
-	acpterm.NewHandler(m, nil).Connect(context.Background(), acpterm.NewStream(clientEnd))
-	conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	acpterm.NewHandler(m, nil).Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
+	conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
 	return conn, func() {
 		conn.Close()
 		m.Close()
@@ -41,7 +44,7 @@ func ExampleClient_Run() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := agent.NewClient(conn, caps)
+	c := agent.NewClient(conn, caps, nil)
 	for _, command := range []string{"echo well; exit 2", "echo begun; sleep 3600"} {
 		result, err := c.Run(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: command},
 			agent.RunOptions{Timeout: 500 * time.Millisecond})
@@ -61,7 +64,7 @@ func ExampleTerminal_Content() {
 	defer hangUp()
 
 	ctx := context.Background()
-	c := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true})
+	c := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true}, nil)
 	err := c.Use(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo hello"}, func(t *agent.Terminal) error {
 		content, err := json.Marshal([]any{t.Content()})
 		if err != nil {
@@ -90,7 +93,7 @@ func ExampleClient_FilterMethods() {
 	conn, hangUp := dial()
 	defer hangUp()
 
-	c := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: false}, agent.WithSupportedMethods("fs/read_text_file"))
+	c := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: false}, &agent.ClientOptions{SupportedMethods: []string{"fs/read_text_file"}})
 	fmt.Println(c.FilterMethods([]string{"terminal/create", "fs/read_text_file", "fs/write_text_file"}))
 	fmt.Println(c.Supports("terminal/create", "terminal/output"))
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Supports reports whether the client serves all of the methods, so that a tool which needs them can be offered.
-// Without WithSupportedMethods, all methods besides terminal/* count as served.
+// Without ClientOptions.SupportedMethods, all methods besides terminal/* count as served.
 func (c *Client) Supports(methods ...string) bool {
 	return !slices.ContainsFunc(methods, func(m string) bool { return !c.supports(m) })
 }

@@ -52,10 +52,10 @@ func connect(t *testing.T, options *acpterm.HandlerOptions) (*agent.Client, *acp
 	require.NoError(t, err)
 	fromClient, toAgent, err := os.Pipe()
 	require.NoError(t, err)
-	m := acpterm.NewManager(nil)
+	m := must(acpterm.NewManager(nil))
 	h := acpterm.NewHandler(m, options)
-	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent)), h)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromClient, toClient)), nil)
+	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), nil), h)
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromClient, toClient), nil), nil)
 	t.Cleanup(func() {
 		conn.Close()
 		<-client.DisconnectNotify()
@@ -66,7 +66,7 @@ func connect(t *testing.T, options *acpterm.HandlerOptions) (*agent.Client, *acp
 			return !strings.Contains(string(buf[:runtime.Stack(buf, true)]), "acpterm/agent.(")
 		}, 5*time.Second, time.Millisecond, "goroutines are left")
 	})
-	return agent.NewClient(conn, terminals), m
+	return agent.NewClient(conn, terminals, nil), m
 }
 
 func TestRealRun(t *testing.T) {
@@ -148,4 +148,12 @@ func TestRealRefusal(t *testing.T) {
 		Method: acpterm.MethodCreate, RequiredCapability: "clientCapabilities.terminal",
 		SupportedMethods: []string{"fs/read_text_file"},
 	}, refused)
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -48,7 +48,7 @@ type Result struct {
 // and the output is read after the answers to both.
 //
 // A terminal that was created is always released: also if the client answers a request with an error or too late (see
-// WithGrace), if ctx ends, or if RunOptions.Created panics. After the end of ctx only the release is sent.
+// ClientOptions.Grace), if ctx ends, or if RunOptions.Created panics. After the end of ctx only the release is sent.
 //
 // With an error the result still has what is known: a command whose timeout expired is TimedOut even if the client then
 // failed to kill it. The error joins those of all requests that failed.

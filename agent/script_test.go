@@ -127,14 +127,14 @@ func with(t *testing.T, s *scripted, test func(t *testing.T, c *agent.Client, co
 		s.ended, s.end = running.Done(), end
 		s.params = make(map[string]json.RawMessage)
 		clientEnd, agentEnd := net.Pipe()
-		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd), s)
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd), nil)
+		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), s)
+		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
 		defer func() {
 			client.Close()
 			conn.Close()
 			end()
 			synctest.Wait()
 		}()
-		test(t, agent.NewClient(conn, terminals), conn)
+		test(t, agent.NewClient(conn, terminals, nil), conn)
 	})
 }

@@ -176,7 +176,7 @@ func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	case *acpterm.StartEvent: // the line of the end says when it was
 		return nil
 	case *acpterm.DecisionEvent:
-		durable = e.Verdict != acpterm.Deny
+		durable = e.Verdict != acpterm.VerdictDeny
 	}
 	for {
 		b, added, err := l.add(event, durable)

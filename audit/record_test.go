@@ -95,11 +95,11 @@ func (d *disk) lines(t testing.TB) []line {
 var errDiskFull = errors.New("the test's disk is full")
 
 // commands is a Runner that calls a function before each start.
-type commands func(acpterm.Launch)
+type commands func(acpterm.StartRequest)
 
-func (commands) Look(context.Context, acpterm.Command) (string, error) { return "/x", nil }
+func (commands) LookPath(context.Context, acpterm.Command) (string, error) { return "/x", nil }
 
-func (start commands) Start(ctx context.Context, l acpterm.Launch) (acpterm.Process, error) {
+func (start commands) Start(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	start(l)
 	return acptermtest.Commands{"*": acptermtest.Print("", 0)}.Start(ctx, l)
 }
@@ -110,7 +110,7 @@ var anyCommand = acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}
 func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 	disk := new(disk)
 	log := audit.New(disk)
-	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: commands(func(l acpterm.Launch) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: commands(func(l acpterm.StartRequest) {
 		for _, line := range disk.lines(t) {
 			if line.Terminal == string(l.TerminalID) && line.Verdict == "allow" {
 				return
@@ -121,7 +121,7 @@ func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 	var creates sync.WaitGroup
 	for range 50 {
 		creates.Go(func() {
-			if _, err := m.Create(t.Context(), anyCommand); err != nil {
+			if _, err := m.Create(t.Context(), anyCommand, nil); err != nil {
 				t.Error(err)
 			}
 		})
@@ -143,18 +143,18 @@ func TestFullDisk(t *testing.T) {
 	disk := new(disk)
 	log := audit.New(disk)
 	var started []acpterm.TerminalID
-	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: commands(func(l acpterm.Launch) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: commands(func(l acpterm.StartRequest) {
 		started = append(started, l.TerminalID)
 	})})
 	for _, room := range []func(int) int{func(size int) int { return size / 2 }, func(int) int { return 0 }} {
 		disk.setRoom(room)
-		_, err := m.Create(t.Context(), anyCommand)
+		_, err := m.Create(t.Context(), anyCommand, nil)
 		require.ErrorIs(t, err, acpterm.ErrInternal)
 		require.ErrorIs(t, err, errDiskFull)
 		require.NotContains(t, err.Error(), "secret")
 	}
 	disk.setRoom(nil)
-	term, err := m.Create(t.Context(), anyCommand)
+	term, err := m.Create(t.Context(), anyCommand, nil)
 	require.NoError(t, err)
 	require.Equal(t, []acpterm.TerminalID{term.ID()}, started)
 	require.NoError(t, m.Close())
@@ -171,7 +171,7 @@ func TestFullDisk(t *testing.T) {
 	require.Equal(t, []int{3, 3}, []int{decided, ended})
 }
 
-var allowed = &acpterm.DecisionEvent{Verdict: acpterm.Allow}
+var allowed = &acpterm.DecisionEvent{Verdict: acpterm.VerdictAllow}
 
 type writerFunc func([]byte) (int, error)
 

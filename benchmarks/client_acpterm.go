@@ -19,8 +19,8 @@ import (
 )
 
 func serveBare(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
-	h := acpterm.NewHandler(acpterm.NewManager(nil), nil)
-	return h.Connect(context.Background(), acpterm.NewStream(conn)).DisconnectNotify(), nil
+	h := acpterm.NewHandler(must(acpterm.NewManager(nil)), nil)
+	return h.Connect(context.Background(), acpterm.NewStream(conn, nil)).DisconnectNotify(), nil
 }
 
 // methodFollowed asks the full client what its followers have read. The answer comes when all of them have ended.
@@ -36,11 +36,11 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m := acpterm.NewManager(&acpterm.Options{
+	m := must(acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
 		Policy:          acpterm.Policies{rules, policy.AllowVariables(policy.SafeVariables()...)},
 		Events:          audit.LogEvents(slog.New(slog.NewJSONHandler(io.Discard, nil))),
-	})
+	}))
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	}
 	var f followers
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: f.add, Next: jsonrpc2.HandlerWithError(f.handle)})
-	return h.Connect(context.Background(), acpterm.NewStream(conn)).DisconnectNotify(), nil
+	return h.Connect(context.Background(), acpterm.NewStream(conn, nil)).DisconnectNotify(), nil
 }
 
 // allowCommands are rules for the programs that the rows run.
@@ -61,7 +61,7 @@ func allowCommands() (acpterm.Policy, error) {
 	}
 	var rules policy.Rules
 	for _, program := range []string{self, "true", "sleep", "sh"} {
-		rules.Rules = append(rules.Rules, policy.Rule{Name: program, Verdict: acpterm.Allow, Program: program})
+		rules.Rules = append(rules.Rules, policy.Rule{Name: program, Verdict: acpterm.VerdictAllow, Program: program})
 	}
 	return rules.Compile(nil)
 }
@@ -99,4 +99,12 @@ func (p *process) missed(written int64) (share float64, err error) {
 		return 0, fmt.Errorf("the follower read %d bytes and missed %d, of %d", f.Read, f.Missed, written)
 	}
 	return float64(f.Missed) / float64(written), nil
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

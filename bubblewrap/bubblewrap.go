@@ -3,7 +3,7 @@
 // of system calls.
 //
 //	sandbox, err := bubblewrap.New(nil)
-//	m := acpterm.NewManager(&acpterm.Options{Wrap: sandbox, RequireSessions: true})
+//	m := acpterm.NewManager(&acpterm.Options{Sandbox: sandbox, RequireSessions: true})
 //	err = m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{"/home/me/project"}})
 //
 // It imports acpterm and x/sys, and bwrap has to be installed.
@@ -76,7 +76,7 @@ func New(options *Options) (*Sandbox, error) {
 	return nil, err
 }
 
-// Wrap returns the command's bwrap. It makes a Sandbox an acpterm.Wrapper.
+// Wrap returns the command's bwrap. It makes a Sandbox an acpterm.Sandbox.
 func (s *Sandbox) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
 	return s.wrap(p)
 }

@@ -25,10 +25,10 @@ import (
 
 // start starts a command and returns when it has written "ready".
 func start(
-	t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest, options ...acpterm.TerminalOption,
+	t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest, options *acpterm.TerminalOptions,
 ) *acpterm.Terminal {
 	t.Helper()
-	term, err := m.Create(t.Context(), r, options...)
+	term, err := m.Create(t.Context(), r, options)
 	require.NoError(t, err)
 	text := ""
 	for chunk := range term.Follow(t.Context(), 0) {
@@ -135,7 +135,7 @@ func TestSandboxKills(t *testing.T) {
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			term := start(t, m, shell(test.line),
-				acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: test.grace}))
+				&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: test.grace}}})
 			running := sandboxOf(t, term)
 			require.GreaterOrEqual(t, len(running()), 2, "one of bwrap's and the command")
 			require.NoError(t, term.Kill(t.Context()))
@@ -155,7 +155,7 @@ func TestSandboxEndsWhatTheCommandLeft(t *testing.T) {
 	require.NoError(t, unix.Mkfifo(fifo, 0o600))
 	r := shell(vanished + `read line <fifo`)
 	r.Cwd = root
-	term := start(t, m, r)
+	term := start(t, m, r, nil)
 	running := sandboxOf(t, term)
 	require.GreaterOrEqual(t, len(running()), 3, "bwrap's, the command, and what it leaves")
 	require.NoError(t, os.WriteFile(fifo, []byte("end\n"), 0))
@@ -174,7 +174,7 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newManager(t, bubblewrap.Options{}, t.TempDir())
-			term := start(t, m, shell("echo ready; exec sleep 300"))
+			term := start(t, m, shell("echo ready; exec sleep 300"), nil)
 
 			// It is younger than the command, as its session is, and no child of the manager's process: else it is not
 			// examined at all.

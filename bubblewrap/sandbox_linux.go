@@ -18,7 +18,7 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Sandbox is an acpterm.Wrapper that runs commands with bubblewrap. New makes one. It does not change once it is made,
+// Sandbox is an acpterm.Sandbox that runs commands with bubblewrap. New makes one. It does not change once it is made,
 // and may be used concurrently.
 type Sandbox struct {
 	program string // bwrap

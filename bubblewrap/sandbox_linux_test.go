@@ -38,7 +38,7 @@ func newManager(t testing.TB, o bubblewrap.Options, roots ...string) *acpterm.Ma
 	o.ReadOnly = append(o.ReadOnly, filepath.Dir(executable()))
 	sandbox, err := bubblewrap.New(&o)
 	require.NoError(t, err)
-	m := acptermtest.NewManager(t, &acpterm.Options{Wrap: sandbox})
+	m := acptermtest.NewManager(t, &acpterm.Options{Sandbox: sandbox})
 	if roots != nil {
 		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: roots}))
 	}
@@ -58,7 +58,7 @@ func shell(line string, args ...string) acpterm.CreateTerminalRequest {
 // run runs a command and returns what it wrote and how it ended.
 func run(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
 	t.Helper()
-	term, err := m.Create(t.Context(), r)
+	term, err := m.Create(t.Context(), r, nil)
 	require.NoError(t, err)
 	_, err = term.Wait(t.Context())
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func run(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) acpt
 // refusal is the error of a command that cannot be created.
 func refusal(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) error {
 	t.Helper()
-	_, err := m.Create(t.Context(), r)
+	_, err := m.Create(t.Context(), r, nil)
 	require.Error(t, err)
 	return err
 }
@@ -290,7 +290,7 @@ func TestSandboxEnvironment(t *testing.T) {
 	r := shell("printenv; echo ready; exec sleep 300")
 	r.Env = []acpterm.EnvVariable{
 		{Name: "TOKEN", Value: "s3cr3t\n=x"}, {Name: "EMPTY"}, {Name: "LD_PRELOAD", Value: root + "/evil.so"}}
-	term := start(t, m, r)
+	term := start(t, m, r, nil)
 	output := term.Output().Output
 	mark := `ACPTERM_TERMINAL=(\S+:)?` + string(term.ID())
 	for _, variable := range []string{

@@ -73,10 +73,10 @@ type hosted struct {
 // runHost is the process that is a host. It says its terminals in a line of JSON, and runs until it is killed.
 func runHost(dir, cgroup string, lines []string) {
 	ctx := context.Background()
-	m := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Cgroup: cgroup})
+	m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Cgroup: cgroup}))
 	var all []hosted
 	for _, line := range lines {
-		term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", line}})
+		term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh", Args: []string{"-c", line}}, nil)
 		if err != nil {
 			panic(err)
 		}
@@ -473,4 +473,12 @@ func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
 	require.Zero(t, self.Session)
 	dir := t.TempDir()
 	requireRefusal(t, dir, writeRecord(t, dir, object{"boot": bootID(t)}))
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

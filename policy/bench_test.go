@@ -15,9 +15,9 @@ import (
 
 func BenchmarkPolicy(b *testing.B) {
 	rules := policy.Rules{Rules: []policy.Rule{
-		{Name: "git", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
-		{Name: "true", Verdict: acpterm.Allow, Program: "true", Args: []string{"*", "..."}},
-		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*"}},
+		{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Args: []string{"status"}},
+		{Name: "true", Verdict: acpterm.VerdictAllow, Program: "true", Args: []string{"*", "..."}},
+		{Name: "no force", Verdict: acpterm.VerdictDeny, Program: "git", AnyArg: []string{"--force*"}},
 	}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(b, err)
@@ -30,7 +30,7 @@ func BenchmarkPolicy(b *testing.B) {
 		b.Run("start/"+way.name, func(b *testing.B) {
 			m := acptermtest.NewManager(b, &way.options)
 			for b.Loop() {
-				term, err := m.Create(b.Context(), req)
+				term, err := m.Create(b.Context(), req, nil)
 				require.NoError(b, err)
 				b.StopTimer()
 				require.NoError(b, m.Release(b.Context(), "s", term.ID()))
@@ -41,10 +41,10 @@ func BenchmarkPolicy(b *testing.B) {
 		b.Run("no-start/"+way.name, func(b *testing.B) {
 			way.options.MaxTerminals = 1
 			m := acptermtest.NewManager(b, &way.options)
-			_, err := m.Create(b.Context(), req)
+			_, err := m.Create(b.Context(), req, nil)
 			require.NoError(b, err)
 			for b.Loop() {
-				if _, err := m.Create(b.Context(), req); err == nil {
+				if _, err := m.Create(b.Context(), req, nil); err == nil {
 					b.Fatal("started")
 				}
 			}

@@ -5,6 +5,7 @@ package policy_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 	req.SessionID = "s1"
 	line := strings.Join(append([]string{req.Command}, req.Args...), " ")
-	if _, err := m.Create(context.Background(), req); err != nil {
+	if _, err := m.Create(context.Background(), req, nil); err != nil {
 		fmt.Printf("%s: %v\n", line, err)
 		return
 	}
@@ -36,7 +37,10 @@ func Example() {
 		panic(err)
 	}
 	variables := policy.AllowVariables(policy.SafeVariables()...)
-	m := acpterm.NewManager(&acpterm.Options{Policy: acpterm.Policies{programs, variables}})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: acpterm.Policies{programs, variables}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"env"}})
@@ -63,7 +67,10 @@ func ExampleRules() {
 	if err != nil {
 		panic(err)
 	}
-	m := acpterm.NewManager(&acpterm.Options{Policy: compiled})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: compiled})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"run", "."}})
@@ -79,28 +86,40 @@ func ExampleConfineDir() {
 	if err != nil {
 		panic(err)
 	}
-	m := acpterm.NewManager(&acpterm.Options{Dir: os.TempDir(), Policy: confined})
+	m, err := acpterm.NewManager(&acpterm.Options{Dir: os.TempDir(), Policy: confined})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	// Output: go version: runs
 }
 
 func ExampleNoShell() {
-	m := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShell()})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShell()})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go version && go env"})
 	// Output: go version && go env: acpterm: create: shells are not allowed
 }
 
 func ExampleNoShellSyntax() {
-	m := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShellSyntax()})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.NoShellSyntax()})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "; rm x"}})
 	// Output: go version ; rm x: acpterm: create: args[1] has shell syntax in it, which is not allowed
 }
 
 func ExampleDenyVariables() {
-	m := acpterm.NewManager(&acpterm.Options{Policy: policy.DenyVariables(policy.DangerousVariables()...)})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.DenyVariables(policy.DangerousVariables()...)})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
 		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: "/tmp/x.so"}}})
@@ -109,7 +128,10 @@ func ExampleDenyVariables() {
 
 func ExampleAllowVariables() {
 	variables := append(policy.SafeVariables(), "MY_PROJECT_*", "GOOS=linux")
-	m := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(variables...)})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(variables...)})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	for _, set := range []acpterm.EnvVariable{
 		{Name: "CI", Value: "1"}, {Name: "GOOS", Value: "linux"},
@@ -128,7 +150,10 @@ func ExampleAllowVariables() {
 func ExampleInheritVariables() {
 	env := policy.InheritVariables([]string{"PATH=/usr/bin", "LC_ALL=C", "AWS_SECRET=x"}, "PATH", "HOME", "LC_*")
 	fmt.Println(env)
-	m := acpterm.NewManager(&acpterm.Options{Env: env})
+	m, err := acpterm.NewManager(&acpterm.Options{Env: env})
+	if err != nil {
+		log.Fatal(err)
+	}
 	m.Close()
 	// Output: [PATH=/usr/bin LC_ALL=C]
 }

@@ -33,9 +33,9 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	}
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.DirWithin(resolved...) {
-			return acpterm.Decision{Verdict: acpterm.Allow, Rule: "roots"}
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "roots"}
 		}
-		return acpterm.Decision{Verdict: acpterm.Deny, Rule: "roots",
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "roots",
 			Reason: "cwd is outside of the directories that commands may run in"}
 	}), nil
 }
@@ -44,9 +44,9 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 func NoShell() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
-			return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell", Reason: "shells are not allowed"}
+			return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-shell", Reason: "shells are not allowed"}
 		}
-		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "no-shell"}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "no-shell"}
 	})
 }
 
@@ -65,15 +65,15 @@ func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {
 			reason := "shell lines are not allowed"
-			return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell-syntax", Reason: reason}
+			return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-shell-syntax", Reason: reason}
 		}
 		for i, arg := range arguments(p) {
 			if strings.ContainsAny(arg, "|&;<>()$`\\\"'*?[]#~%!{}^\r\n\x00") {
-				return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-shell-syntax",
+				return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-shell-syntax",
 					Reason: fmt.Sprintf("args[%d] has shell syntax in it, which is not allowed", i)}
 			}
 		}
-		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "no-shell-syntax"}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "no-shell-syntax"}
 	})
 }
 

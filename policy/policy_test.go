@@ -46,16 +46,16 @@ func TestConfineDir(t *testing.T) {
 	confined, err := policy.ConfineDir(given, other)
 	require.NoError(t, err)
 	for cwd, want := range map[string]acpterm.Verdict{
-		root: acpterm.Allow, filepath.Join(root, "below"): acpterm.Allow, other: acpterm.Allow,
-		dir: acpterm.Deny, filepath.Join(dir, "ab"): acpterm.Deny,
-		"": acpterm.Deny, // the directory that a Runner chooses
+		root: acpterm.VerdictAllow, filepath.Join(root, "below"): acpterm.VerdictAllow, other: acpterm.VerdictAllow,
+		dir: acpterm.VerdictDeny, filepath.Join(dir, "ab"): acpterm.VerdictDeny,
+		"": acpterm.VerdictDeny, // the directory that a Runner chooses
 	} {
 		p := acpterm.Proposal{Command: acpterm.Command{Dir: cwd}}
 		d := confined.Decide(t.Context(), p)
 		require.Equal(t, want, d.Verdict, cwd)
 		require.Equal(t, "roots", d.Rule)
 		p.DirUnknown = true
-		require.Equal(t, acpterm.Deny, confined.Decide(t.Context(), p).Verdict, cwd)
+		require.Equal(t, acpterm.VerdictDeny, confined.Decide(t.Context(), p).Verdict, cwd)
 	}
 	for _, wrong := range []string{"a", "", filepath.Join(dir, "missing")} {
 		_, err := policy.ConfineDir(root, wrong)
@@ -84,7 +84,7 @@ func TestNoShell(t *testing.T) {
 		{"true", []string{"a;b"}, false}, {"true", []string{"$(x)"}, false}, {"true", []string{"a\nb"}, false},
 		{"true", []string{"`x`"}, false},
 	} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args})
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args}, nil)
 		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
 	}
 }
@@ -92,14 +92,14 @@ func TestNoShell(t *testing.T) {
 // A line without any syntax is still one.
 func TestNoShellSyntaxDeniesLines(t *testing.T) {
 	line := acpterm.Command{Args: []string{"sh", "-c", "true"}, ShellLine: "true"}
-	require.Equal(t, acpterm.Deny, policy.NoShellSyntax().Decide(t.Context(), acpterm.Proposal{Command: line}).Verdict)
+	require.Equal(t, acpterm.VerdictDeny, policy.NoShellSyntax().Decide(t.Context(), acpterm.Proposal{Command: line}).Verdict)
 }
 
 // A policy that is asked about a command without arguments does not panic.
 func TestProposalWithoutArguments(t *testing.T) {
 	confined, err := policy.ConfineDir(realTempDir(t))
 	require.NoError(t, err)
-	rules := policy.Rules{Rules: []policy.Rule{{Name: "none", Verdict: acpterm.Allow, Args: []string{}}}}
+	rules := policy.Rules{Rules: []policy.Rule{{Name: "none", Verdict: acpterm.VerdictAllow, Args: []string{}}}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	for _, p := range []acpterm.Policy{

@@ -105,7 +105,7 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 
 // checkVerdict refuses unknown verdicts.
 func checkVerdict(field string, v acpterm.Verdict) error {
-	if v < acpterm.Deny || v > acpterm.Allow {
+	if v < acpterm.VerdictDeny || v > acpterm.VerdictAllow {
 		return invalidField(field, v.String()+" is no verdict")
 	}
 	return nil
@@ -174,7 +174,7 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 // absolute path looks it up anew, since the file may have been made, or its link changed, after Compile.
 func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 	if !p.Remote() {
-		if c.Verdict == acpterm.Deny && filepath.IsAbs(c.Program) {
+		if c.Verdict == acpterm.VerdictDeny && filepath.IsAbs(c.Program) {
 			c.now, _ = p.LookPath(ctx, c.Program)
 		}
 		return c
@@ -192,11 +192,11 @@ func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 // matches reports whether a command meets all conditions. Unknown arguments and directories meet those of rules that
 // deny, and of no others.
 func (c compiledRule) matches(p acpterm.Proposal) bool {
-	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == acpterm.Deny) {
+	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == acpterm.VerdictDeny) {
 		return false
 	}
 	if p.ArgsUnknown && (c.Args != nil || c.AnyArg != nil) {
-		return c.Verdict == acpterm.Deny && c.matchesProgram(p.Name, p.Command.Path)
+		return c.Verdict == acpterm.VerdictDeny && c.matchesProgram(p.Name, p.Command.Path)
 	}
 	return c.matchesProgram(p.Name, p.Command.Path) && c.matchesArgs(arguments(p))
 }
@@ -206,9 +206,9 @@ func (c compiledRule) matchesProgram(name, path string) bool {
 	switch {
 	case c.base == "":
 		return true
-	case c.Verdict == acpterm.Deny && !filepath.IsAbs(c.Program):
+	case c.Verdict == acpterm.VerdictDeny && !filepath.IsAbs(c.Program):
 		return byName || byPath
-	case c.Verdict == acpterm.Deny:
+	case c.Verdict == acpterm.VerdictDeny:
 		return byPath
 	}
 	return byName && byPath

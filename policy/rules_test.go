@@ -100,7 +100,7 @@ func TestRulesUnderAttack(t *testing.T) {
 		if c.path != "" {
 			req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: c.path}}
 		}
-		_, err := m.Create(t.Context(), req)
+		_, err := m.Create(t.Context(), req, nil)
 		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
 	}
 }
@@ -116,7 +116,7 @@ func TestRulesOfADirectoryAndOfLines(t *testing.T) {
 		{Command: "git status; git push", Cwd: target.bin},
 	} {
 		req.SessionID = "s"
-		_, err := m.Create(t.Context(), req)
+		_, err := m.Create(t.Context(), req, nil)
 		require.ErrorIs(t, err, acpterm.ErrDenied, req.Command)
 	}
 }
@@ -153,9 +153,9 @@ func TestRulesThatDeny(t *testing.T) {
 		if c.change != nil {
 			c.change(&p)
 		}
-		for verdict, matches := range map[acpterm.Verdict]bool{acpterm.Deny: c.denied, acpterm.Allow: c.allows} {
+		for verdict, matches := range map[acpterm.Verdict]bool{acpterm.VerdictDeny: c.denied, acpterm.VerdictAllow: c.allows} {
 			c.rule.Name, c.rule.Verdict = "rule", verdict
-			rules := policy.Rules{Default: acpterm.Ask, Rules: []policy.Rule{c.rule}}
+			rules := policy.Rules{Default: acpterm.VerdictAsk, Rules: []policy.Rule{c.rule}}
 			compiled, err := rules.Compile([]string{"PATH=" + bin})
 			require.NoError(t, err)
 			require.Equal(t, matches, compiled.Decide(t.Context(), p).Rule == "rule", "%+v, %s", c.rule, verdict)
@@ -166,7 +166,7 @@ func TestRulesThatDeny(t *testing.T) {
 // paths is a Runner that has each program in every directory of a PATH.
 type paths struct{ acptermtest.Commands }
 
-func (paths) Look(_ context.Context, c acpterm.Command) (string, error) {
+func (paths) LookPath(_ context.Context, c acpterm.Command) (string, error) {
 	for _, variable := range c.Env {
 		if dir, found := strings.CutPrefix(variable, "PATH="); found {
 			return dir + "/" + c.Args[0], nil
@@ -188,8 +188,8 @@ func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
 		return path
 	}
 	link, first, second := filepath.Join(dir, "link"), file("first"), file("second")
-	denied, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
-		{Name: "link", Verdict: acpterm.Deny, Program: link},
+	denied, err := policy.Rules{Default: acpterm.VerdictAllow, Rules: []policy.Rule{
+		{Name: "link", Verdict: acpterm.VerdictDeny, Program: link},
 	}}.Compile(nil) // there is no link yet
 	require.NoError(t, err)
 	verdict := func(p acpterm.Policy, path string) acpterm.Verdict {
@@ -197,24 +197,24 @@ func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
 			Name: filepath.Base(path), Command: acpterm.Command{Path: path, Args: []string{path}, Dir: dir},
 		}).Verdict
 	}
-	require.Equal(t, acpterm.Allow, verdict(denied, first))
+	require.Equal(t, acpterm.VerdictAllow, verdict(denied, first))
 	require.NoError(t, os.Symlink(first, link))
-	require.Equal(t, acpterm.Deny, verdict(denied, first))
+	require.Equal(t, acpterm.VerdictDeny, verdict(denied, first))
 
-	moved, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
-		{Name: "link", Verdict: acpterm.Deny, Program: link},
+	moved, err := policy.Rules{Default: acpterm.VerdictAllow, Rules: []policy.Rule{
+		{Name: "link", Verdict: acpterm.VerdictDeny, Program: link},
 	}}.Compile(nil)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(link))
 	require.NoError(t, os.Symlink(second, link))
-	require.Equal(t, acpterm.Deny, verdict(moved, second))
-	require.Equal(t, acpterm.Deny, verdict(moved, first))
+	require.Equal(t, acpterm.VerdictDeny, verdict(moved, second))
+	require.Equal(t, acpterm.VerdictDeny, verdict(moved, first))
 }
 
 // Where a Runner runs commands, rules mean the program that it finds in what commands inherit.
 func TestRulesWithARunner(t *testing.T) {
 	project := realTempDir(t)
-	rules := policy.Rules{Rules: []policy.Rule{{Name: "git", Verdict: acpterm.Allow, Program: "git", Dir: project}}}
+	rules := policy.Rules{Rules: []policy.Rule{{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Dir: project}}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	m := acptermtest.NewManager(t, &acpterm.Options{
@@ -229,7 +229,7 @@ func TestRulesWithARunner(t *testing.T) {
 		{project, "/tmp/evil", false}, {filepath.Dir(project), "/opt/tools", false},
 	} {
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "git", Cwd: c.cwd,
-			Env: []acpterm.EnvVariable{{Name: "PATH", Value: c.path}}})
+			Env: []acpterm.EnvVariable{{Name: "PATH", Value: c.path}}}, nil)
 		require.Equal(t, c.want, err == nil, "%+v: %v", c, err)
 	}
 }
@@ -299,6 +299,6 @@ func FuzzParseRules(f *testing.F) {
 		}
 		command := acpterm.Command{Path: "/x", Args: []string{"x", "ab"}, Dir: "/"}
 		d := compiled.Decide(t.Context(), acpterm.Proposal{Name: "x", Command: command})
-		require.Contains(t, []acpterm.Verdict{acpterm.Deny, acpterm.Ask, acpterm.Allow}, d.Verdict)
+		require.Contains(t, []acpterm.Verdict{acpterm.VerdictDeny, acpterm.VerdictAsk, acpterm.VerdictAllow}, d.Verdict)
 	})
 }

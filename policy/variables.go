@@ -107,7 +107,7 @@ func AllowVariables(names ...string) acpterm.Policy {
 				return refuseVariable("allow-variables", v, problem)
 			}
 		}
-		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "allow-variables"}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "allow-variables"}
 	})
 }
 
@@ -125,14 +125,14 @@ func DenyVariables(names ...string) acpterm.Policy {
 				return refuseVariable("deny-variables", v, "must not be set")
 			}
 		}
-		return acpterm.Decision{Verdict: acpterm.Allow, Rule: "deny-variables"}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "deny-variables"}
 	})
 }
 
 // refuseVariable is a denial. Its reason does not hold the value, which may be secret.
 func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.Decision {
 	reason := fmt.Sprintf("the variable %q %s", v.Name, problem)
-	return acpterm.Decision{Verdict: acpterm.Deny, Rule: rule, Reason: reason}
+	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: rule, Reason: reason}
 }
 
 // InheritVariables returns the variables of an environment, such as os.Environ(), that are listed, in the form of

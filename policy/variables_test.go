@@ -26,7 +26,7 @@ func decideVariable(t *testing.T, guard acpterm.Policy, name, value string) acpt
 // maySet reports whether the agent may set a variable.
 func maySet(t *testing.T, guard acpterm.Policy, name, value string) bool {
 	t.Helper()
-	return decideVariable(t, guard, name, value).Verdict == acpterm.Allow
+	return decideVariable(t, guard, name, value).Verdict == acpterm.VerdictAllow
 }
 
 func TestDeniedVariables(t *testing.T) {
@@ -42,7 +42,7 @@ func TestDeniedVariables(t *testing.T) {
 		{"MODE", "FAST", true},
 	} {
 		d := decideVariable(t, denied, c.name, c.value)
-		require.Equal(t, c.want, d.Verdict == acpterm.Allow, "%+v", c)
+		require.Equal(t, c.want, d.Verdict == acpterm.VerdictAllow, "%+v", c)
 		require.Equal(t, "deny-variables", d.Rule)
 	}
 }
@@ -72,11 +72,11 @@ func TestUnknownValues(t *testing.T) {
 		guard acpterm.Policy
 		want  acpterm.Verdict
 	}{
-		{policy.AllowVariables("MODE"), acpterm.Allow},
-		{policy.AllowVariables("MODE=slow"), acpterm.Deny},
-		{policy.DenyVariables("MODE"), acpterm.Deny},
-		{policy.DenyVariables("MODE=fast"), acpterm.Deny},
-		{policy.DenyVariables("OTHER=fast"), acpterm.Allow},
+		{policy.AllowVariables("MODE"), acpterm.VerdictAllow},
+		{policy.AllowVariables("MODE=slow"), acpterm.VerdictDeny},
+		{policy.DenyVariables("MODE"), acpterm.VerdictDeny},
+		{policy.DenyVariables("MODE=fast"), acpterm.VerdictDeny},
+		{policy.DenyVariables("OTHER=fast"), acpterm.VerdictAllow},
 	} {
 		require.Equal(t, c.want, c.guard.Decide(t.Context(), p).Verdict)
 	}
@@ -85,7 +85,7 @@ func TestUnknownValues(t *testing.T) {
 func TestNoVariables(t *testing.T) {
 	none := policy.AllowVariables()
 	require.False(t, maySet(t, none, "CI", "1"))
-	require.Equal(t, acpterm.Allow, none.Decide(t.Context(), acpterm.Proposal{}).Verdict)
+	require.Equal(t, acpterm.VerdictAllow, none.Decide(t.Context(), acpterm.Proposal{}).Verdict)
 }
 
 func TestInheritedVariables(t *testing.T) {

@@ -192,7 +192,7 @@ func (b burst) poll(ctx context.Context, r *run, s *served, term *acpterm.Termin
 	}
 	for {
 		var out acpterm.TerminalOutputResponse
-		request := acpterm.TerminalOutputRequest{SessionID: term.Session(), TerminalID: term.ID()}
+		request := acpterm.TerminalOutputRequest{SessionID: term.SessionID(), TerminalID: term.ID()}
 		if err := w.call(ctx, acpterm.MethodOutput, request, &out); err != nil {
 			r.fail("other errors", 1, "%v", err)
 			return
@@ -233,7 +233,7 @@ func (b burst) compare(r *run, where string, out acpterm.TerminalOutputResponse)
 
 // checkEnd holds the event of the command's end against what was written before it.
 func (b burst) checkEnd(ctx context.Context, r *run, s *served, term *acpterm.Terminal) {
-	ends := s.endEvents(ctx, term.Session())
+	ends := s.endEvents(ctx, term.SessionID())
 	switch {
 	case len(ends) != 1:
 		r.fail("EndEvents wrong", 1, "%d of them: %v", len(ends), b)

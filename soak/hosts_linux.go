@@ -80,7 +80,7 @@ func awaitUnstarted(t *tree, records string) {
 
 // hostChild DIRECTORY SCRIPT SEED NUMBER makes and ends trees until it is killed, 20 seconds at most.
 func hostChild(args []string) {
-	m := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0])})
+	m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0])}))
 	end := time.Now().Add(20 * time.Second)
 	fmt.Println("begun")
 	var workers sync.WaitGroup
@@ -104,4 +104,12 @@ func hostChild(args []string) {
 	}
 	workers.Wait()
 	m.Close()
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -56,16 +56,16 @@ func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken b
 	ctx, cancel := bounded()
 	defer cancel()
 	lines := []string{"exit 7", "sleep 0.01; exit 7", "sleep 0.03 & exit 7", "setsid sleep 60 & exit 7"}
-	options := []acpterm.TerminalOption{quick(20 * time.Millisecond)}
+	options := quick(20 * time.Millisecond)
 	limited := rnd.IntN(4) == 0
 	if limited {
-		options = append(options, acpterm.WithLimits(acpterm.Limits{OpenFiles: 100}))
+		options.Limits = &acpterm.Limits{OpenFiles: 100}
 	}
 	how := fmt.Sprintf("%q, limits %v", lines[i%len(lines)], limited)
 	creating, cancelCreate := context.WithTimeout(ctx, 20*time.Second)
 	defer cancelCreate()
 	begun := time.Now()
-	term, err := s.m.Create(creating, t.command("sh", "-c", "echo $$; "+lines[i%len(lines)]), options...)
+	term, err := s.m.Create(creating, t.command("sh", "-c", "echo $$; "+lines[i%len(lines)]), options)
 	if took := time.Since(begun); took > 40*time.Second {
 		r.fail("hung", 1, "Create took %v: %s", took, how)
 	}

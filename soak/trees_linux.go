@@ -228,7 +228,7 @@ func (r *run) serve(options acpterm.Options) (*served, func()) {
 	s := &served{survivors: make(map[acpterm.SessionID][]int), ends: make(map[acpterm.SessionID][]*acpterm.EndEvent),
 		changed: make(chan struct{})}
 	options.Events = s.event
-	s.m = acpterm.NewManager(&options)
+	s.m = must(acpterm.NewManager(&options))
 	r.serving = s
 	return s, func() {
 		r.within("Close", func() {
@@ -351,7 +351,7 @@ func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err 
 		to.Close()
 		return nil, nil, nil, err
 	}
-	unheard := acpterm.WithSkippedLines(func(acpterm.SkippedLine) {})
+	unheard := &acpterm.StreamOptions{SkippedLines: func(acpterm.SkippedLine) {}}
 	stream := acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), unheard)
 	unlogged := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
 	conn := acpterm.NewHandler(m, nil).Connect(context.Background(), stream, unlogged)
@@ -359,8 +359,8 @@ func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err 
 }
 
 // quick is an escalation for a test of many kills.
-func quick(grace time.Duration) acpterm.TerminalOption {
-	return acpterm.WithEscalation(acpterm.EscalationStep{Signal: syscall.SIGTERM, Wait: grace})
+func quick(grace time.Duration) *acpterm.TerminalOptions {
+	return &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}}
 }
 
 func executable() string {

@@ -37,7 +37,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 	held, _ := heap()
 	for range 30 {
 		_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm",
-			Args: []string{strings.Repeat("a", 2*mib), "-rf", strings.Repeat("<", 1<<16), strings.Repeat("\x1b", 1<<16)}})
+			Args: []string{strings.Repeat("a", 2*mib), "-rf", strings.Repeat("<", 1<<16), strings.Repeat("\x1b", 1<<16)}}, nil)
 		require.ErrorIs(t, err, acpterm.ErrDenied)
 	}
 	sent, denied := 0, make(map[string]string)
@@ -87,7 +87,7 @@ func TestTextOfALongCommand(t *testing.T) {
 		{many, "rm" + strings.Repeat(" xyz", 2048) + " … and 7952 arguments more"},
 	}
 	for _, test := range tests {
-		_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm", Args: test.args})
+		_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm", Args: test.args}, nil)
 		require.ErrorIs(t, err, acpterm.ErrDenied)
 	}
 	rows := make(map[string]tableRow)
@@ -102,7 +102,7 @@ func TestLongCommandThatRunsIsSentOnce(t *testing.T) {
 	texts := make(chan string)
 	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make",
-		Args: []string{strings.Repeat("<", mib)}})
+		Args: []string{strings.Repeat("<", mib)}}, nil)
 	require.NoError(t, err)
 	for _, path := range []string{"events", output(terminal)} {
 		s := v.open(path, "")

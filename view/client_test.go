@@ -81,7 +81,7 @@ func newViewer(
 	t testing.TB, m *acpterm.Manager, options view.Options, configure ...func(*httptest.Server),
 ) *viewer {
 	options.Token = token
-	v := view.Handler(m, &options)
+	v := must(view.New(m, &options))
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = v.Server()
 	for _, change := range configure {
@@ -116,7 +116,7 @@ func newSteps(t *testing.T, configure ...func(*httptest.Server)) (*viewer, *acpt
 func (v *viewer) create(session acpterm.SessionID, command string, args ...string) *acpterm.Terminal {
 	v.t.Helper()
 	terminal, err := v.Create(v.t.Context(), acpterm.CreateTerminalRequest{SessionID: session, Command: command,
-		Args: args})
+		Args: args}, nil)
 	require.NoError(v.t, err)
 	return terminal
 }
@@ -278,4 +278,12 @@ func (s *stream) until(enough func(tableRow) bool) (read int) {
 			return read
 		}
 	}
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -19,13 +19,14 @@ import (
 
 func TestTokenIsRandomAndLong(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
-	one, other := view.Handler(m, nil), view.Handler(m, nil)
+	one, other := must(view.New(m, nil)), must(view.New(m, nil))
 	defer one.Close()
 	defer other.Close()
 	require.NotEqual(t, one.Path(), other.Path())
 	require.GreaterOrEqual(t, len(strings.Trim(one.Path(), "/")), 26, "128 bits in base 32 need 26 characters")
 	for _, bad := range []string{"short", "has/a/slash/and/is/long", "has a space and is long"} {
-		require.Panics(t, func() { view.Handler(m, &view.Options{Token: bad}) }, bad)
+		_, err := view.New(m, &view.Options{Token: bad})
+		require.ErrorContains(t, err, "Options.Token", bad)
 	}
 }
 
@@ -73,7 +74,7 @@ func TestOtherHostNamesAreRefused(t *testing.T) {
 func TestOtherMachinesAreRefusedUnlessAllowed(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	status := func(options view.Options, remote, host string) int {
-		v := view.Handler(m, &options)
+		v := must(view.New(m, &options))
 		defer v.Close()
 		r := httptest.NewRequest("GET", v.Path(), nil)
 		r.RemoteAddr, r.Host = remote, host
@@ -174,5 +175,5 @@ func TestOnlyThePageCanStop(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, status(v, "POST", own, "stop", "Origin", v.server.URL, "Sec-Fetch-Site",
 		"same-origin"))
 	<-terminal.Done()
-	require.Equal(t, acpterm.StateKilled, terminal.State())
+	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
 }

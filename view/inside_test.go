@@ -50,9 +50,10 @@ func TestWriteTimeout(t *testing.T) {
 }
 
 func TestSurvivorsAreShown(t *testing.T) {
-	m := acpterm.NewManager(nil)
+	m := must(acpterm.NewManager(nil))
 	defer m.Close()
-	v := Handler(m, &Options{AllowStop: true})
+	v, err := New(m, &Options{AllowStop: true})
+	require.NoError(t, err)
 	defer v.Close()
 	subject := acpterm.Subject{TerminalID: "term_1", SessionID: "s", Args: []string{"make"}}
 	v.table.observe(&acpterm.EndEvent{Subject: subject, Err: errors.New("not started")})
@@ -65,11 +66,11 @@ func TestSurvivorsAreShown(t *testing.T) {
 }
 
 func TestStreamThatIsBehindAtTheEnd(t *testing.T) {
-	m := acpterm.NewManager(&acpterm.Options{
+	m := must(acpterm.NewManager(&acpterm.Options{
 		Runner: acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 3*maxLag), 0)},
-	})
+	}))
 	defer m.Close()
-	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"})
+	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"}, nil)
 	require.NoError(t, err)
 	<-terminal.Done()
 	o := &outputStream{terminal: terminal, at: 10, sent: time.Now()}
@@ -81,11 +82,12 @@ func TestStreamThatIsBehindAtTheEnd(t *testing.T) {
 
 // The race detector checks a request for output that is concurrent with the event of the start.
 func TestOutputBeforeTheStartEvent(t *testing.T) {
-	m := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("made", 0)}})
+	m := must(acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("made", 0)}}))
 	defer m.Close()
-	v := Handler(m, nil)
+	v, err := New(m, nil)
+	require.NoError(t, err)
 	defer v.Close()
-	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"})
+	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"}, nil)
 	require.NoError(t, err)
 	subject := acpterm.Subject{TerminalID: terminal.ID(), SessionID: "s"}
 	var both sync.WaitGroup
@@ -96,4 +98,12 @@ func TestOutputBeforeTheStartEvent(t *testing.T) {
 	})
 	both.Go(func() { v.table.observe(&acpterm.StartEvent{Subject: subject, Time: time.Now(), Terminal: terminal}) })
 	both.Wait()
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -82,7 +82,7 @@ func (e *entry) makeRow(canStop bool) row {
 	}
 	t := e.terminal
 	_, _, ended := t.Times()
-	r.State = t.State().String()
+	r.State = stateOf(t)
 	r.Bytes = t.OutputTotal()
 	r.Dropped = max(0, r.Bytes-int64(t.OutputByteLimit()))
 	if ended.IsZero() {
@@ -95,6 +95,19 @@ func (e *entry) makeRow(canStop bool) row {
 	}
 	r.CanStop = canStop && (ended.IsZero() || r.Stopping || r.Survivors != "")
 	return r
+}
+
+// stateOf is a row's State of a command that was started.
+func stateOf(t *acpterm.Terminal) string {
+	switch t.EndedBy() {
+	case "":
+		return "running"
+	case acpterm.EndedByItself:
+		return "finished"
+	case acpterm.EndedByTimeout:
+		return "timed out"
+	}
+	return "killed"
 }
 
 // endStatus returns the status of a command that has ended.

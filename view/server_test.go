@@ -96,8 +96,8 @@ func TestOpenConnectionsBlockNoCreates(t *testing.T) {
 // host embeds the view, and runs a command for each line of its input.
 func host() {
 	limitDescriptors()
-	m := acpterm.NewManager(nil)
-	v := view.Handler(m, nil)
+	m := must(acpterm.NewManager(nil))
+	v := must(view.New(m, nil))
 	server := v.Server()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -120,7 +120,7 @@ func host() {
 func createOne(m *acpterm.Manager) error {
 	ctx := context.Background()
 	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: os.Args[0],
-		Args: []string{"child", "nothing"}})
+		Args: []string{"child", "nothing"}}, nil)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func TestConnectionsWithTheTokenAreBounded(t *testing.T) {
 }
 
 func TestServerLimitsTheTimeOfRequests(t *testing.T) {
-	v := view.Handler(made(t, nil, acpterm.Options{}), nil)
+	v := must(view.New(made(t, nil, acpterm.Options{}), nil))
 	defer v.Close()
 	server := v.Server()
 	require.Positive(t, server.ReadHeaderTimeout)

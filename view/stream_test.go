@@ -104,7 +104,7 @@ func TestStreamResumes(t *testing.T) {
 func TestDeniedCommandHasAStatusAndNoOutput(t *testing.T) {
 	v := newViewer(t, made(t, acptermtest.Commands{"rm": acptermtest.Block}, acpterm.Options{Policy: denyRemovals}),
 		view.Options{AllowStop: true})
-	v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm"})
+	v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm"}, nil)
 	rows := make(map[string]tableRow)
 	v.open("events", "").table(rows, all(map[string]string{"rm": "denied"}))
 	s := v.open("terminals/"+rows["rm"].ID+"/output", "")

@@ -59,9 +59,9 @@ func newTable(o Options) *table {
 func (t *table) observe(event acpterm.Event) {
 	switch e := event.(type) {
 	case *acpterm.DecisionEvent:
-		if e.Err != nil || e.Verdict == acpterm.Deny {
+		if e.Err != nil || e.Verdict == acpterm.VerdictDeny {
 			t.update(e.Subject, true, func(x *entry) {
-				x.at, x.denied, x.past = e.Time, e.Verdict == acpterm.Deny, true
+				x.at, x.denied, x.past = e.Time, e.Verdict == acpterm.VerdictDeny, true
 				x.rule, x.reason = printable(e.Rule, maxText), printable(e.Reason, maxText)
 				if x.reason == "" && e.Err != nil {
 					x.reason = printable(e.Err.Error(), maxText)
@@ -90,7 +90,7 @@ func (t *table) addTerminal(terminal *acpterm.Terminal) {
 	}
 	_, started, _ := terminal.Times()
 	t.update(acpterm.Subject{
-		TerminalID: terminal.ID(), SessionID: terminal.Session(),
+		TerminalID: terminal.ID(), SessionID: terminal.SessionID(),
 		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
 	}, true, func(x *entry) {
 		x.at = started

@@ -24,9 +24,9 @@ func (f policy) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 // denyRemovals denies rm and allows all other commands.
 var denyRemovals = policy(func(p acpterm.Proposal) acpterm.Decision {
 	if p.Command.Args[0] == "rm" {
-		return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-removals", Reason: "Nothing is removed here."}
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-removals", Reason: "Nothing is removed here."}
 	}
-	return acpterm.Decision{Verdict: acpterm.Allow}
+	return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 })
 
 // all returns a function that reports whether the commands have these states.
@@ -65,7 +65,7 @@ func TestRows(t *testing.T) {
 	v.create("s2", "a && b")
 	serve := v.create("s2", "serve")
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s2", Command: "rm", Args: []string{"-rf",
-		"x"}})
+		"x"}}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	s.table(rows, all(map[string]string{
 		"go test ./...": "finished", "make": "finished", "slow": "timed out", "serve": "running", "rm -rf x": "denied", "a && b": "finished",
@@ -94,7 +94,7 @@ func TestRows(t *testing.T) {
 func TestRowOfAFailedStart(t *testing.T) {
 	m := made(t, acptermtest.Commands{"make all": acptermtest.Print("", 0)}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
-	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make", Args: []string{"none"}})
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make", Args: []string{"none"}}, nil)
 	require.Error(t, err)
 	rows := make(map[string]tableRow)
 	v.open("events", "").table(rows, all(map[string]string{"make none": "failed"}))
@@ -186,7 +186,7 @@ func TestCommandIsPrintable(t *testing.T) {
 	v := newViewer(t, m, view.Options{})
 	rows := make(map[string]tableRow)
 	for _, line := range []string{"<script>alert(1)</script>", "echo a\u202ecod.exe\x1b[2J\u200b\x00\xff", long} {
-		v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: strings.ReplaceAll(line, "\x00", "")})
+		v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: strings.ReplaceAll(line, "\x00", "")}, nil)
 	}
 	v.open("events", "").table(rows, func(rows map[string]tableRow) bool { return len(rows) == 3 })
 	require.Contains(t, rows, "<script>alert(1)</script>")
@@ -221,6 +221,6 @@ func TestStopEndsTheTree(t *testing.T) {
 	require.Equal(t, 202, stop(), "it kills at once")
 	_, _, ended := s.text(nil)
 	require.True(t, ended, "the tree has ended")
-	require.Equal(t, acpterm.StateKilled, terminal.State())
+	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
 	require.Equal(t, 202, stop(), "an ended command")
 }

@@ -1,7 +1,7 @@
 // Package view serves a web page that shows an acpterm.Manager's terminals: running, past and denied commands, with
 // live output.
 //
-//	v := view.Handler(m, nil)
+//	v, err := view.New(m, nil)
 //	server := v.Server()
 //	go server.Serve(listener)
 //	fmt.Println("Watch at", v.URL(listener.Addr()))
@@ -44,6 +44,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -60,7 +61,7 @@ type Options struct {
 	// AllowStop lets the page stop commands. False: it is read-only.
 	AllowStop bool
 
-	// Token is the secret in the page's path: at least 16 letters, digits, '-' or '_'. Handler panics on any other.
+	// Token is the secret in the page's path: at least 16 letters, digits, '-' or '_'. New fails with any other.
 	// Empty: a random one of 130 bits.
 	Token string
 
@@ -88,7 +89,7 @@ type Options struct {
 	MaxStreams int
 }
 
-// View is an http.Handler that shows a manager's terminals. Handler makes one; Close ends it.
+// View is an http.Handler that shows a manager's terminals. New makes one; Close ends it.
 //
 // All methods may be called concurrently.
 type View struct {
@@ -106,20 +107,22 @@ type View struct {
 	busy   sync.WaitGroup // requests and kills; see begin
 }
 
-// Handler returns a view of a manager: of its terminals now, and of later events. It is mounted at the root of a
+// New returns a view of a manager: of its terminals now, and of later events. It is mounted at the root of a
 // server, or below with http.StripPrefix. Close it before the server's Shutdown, which otherwise waits for the pages.
 //
 // View.Server makes a server for it that limits connections. Any other server needs limits of its own:
 // ReadHeaderTimeout, ReadTimeout, WriteTimeout and IdleTimeout, which do not end the view's streams, and a limit of its
 // connections, which would otherwise use the descriptors that commands need.
-func Handler(m *acpterm.Manager, options *Options) *View {
+//
+// It fails when the options cannot hold; the error names the field.
+func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v := &View{manager: m}
 	if options != nil {
 		v.options = *options
 	}
 	v.options.Token = cmp.Or(v.options.Token, rand.Text())
 	if !goodToken(v.options.Token) {
-		panic("view: Options.Token has to have at least 16 letters, digits, '-' or '_'")
+		return nil, errors.New("view: Options.Token must have at least 16 letters, digits, '-' or '_'")
 	}
 	v.options.MaxPast = cmp.Or(v.options.MaxPast, 100)
 	v.options.MaxPastBytes = cmp.Or(v.options.MaxPastBytes, 64<<20)
@@ -131,7 +134,7 @@ func Handler(m *acpterm.Manager, options *Options) *View {
 	for _, terminal := range m.Terminals() {
 		v.table.addTerminal(terminal)
 	}
-	return v
+	return v, nil
 }
 
 // Close ends the connections of all pages, waits for pending requests and drops the past terminals. Later requests are

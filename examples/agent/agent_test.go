@@ -40,12 +40,12 @@ type client struct {
 
 func connect(t *testing.T, capabilities acpterm.ClientCapabilities) *client {
 	clientEnd, agentEnd := net.Pipe()
-	manager := acpterm.NewManager(nil)
+	manager := must(acpterm.NewManager(nil))
 	t.Cleanup(func() { manager.Close() })
 	c := &client{t: t, created: make(chan *acpterm.Terminal, 1)}
-	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd), newAgent())
+	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd, nil), newAgent())
 	t.Cleanup(func() { agent.Close() })
-	c.conn = jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd), acpterm.NewHandler(manager, &acpterm.HandlerOptions{
+	c.conn = jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd, nil), acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Next:         jsonrpc2.HandlerWithError(c.handle),
 		Capabilities: &capabilities,
 		Created:      func(t *acpterm.Terminal) { c.created <- t },
@@ -159,7 +159,7 @@ func TestCancelEndsTheCommand(t *testing.T) {
 	<-done
 	require.Equal(t, "cancelled", stopReason)
 	require.Equal(t, "pending\nin_progress\nfailed", c.told())
-	require.Equal(t, acpterm.StateKilled, terminal.State())
+	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
 }
 
 // A program and its arguments where that is what the words mean to a shell too; else a line.
@@ -197,4 +197,12 @@ func TestWhatTheAgentDoesNotKnow(t *testing.T) {
 	require.ErrorContains(t, c.conn.Call(t.Context(), "session/new", []int{}, nil), "-32602")
 	unknown := map[string]any{"sessionId": "session-9", "prompt": []any{}}
 	require.ErrorContains(t, c.conn.Call(t.Context(), "session/prompt", unknown, nil), "no such session")
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

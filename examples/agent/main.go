@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}), newAgent())
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), newAgent())
 	<-conn.DisconnectNotify() // the client has closed our standard input, or is gone
 }
 

@@ -44,7 +44,7 @@ func (a *allowances) add(text string) error {
 	if _, err := exec.LookPath(words[0]); err != nil {
 		return fmt.Errorf("there is no program %q", words[0])
 	}
-	rule := policy.Rule{Name: text, Verdict: acpterm.Allow, Program: words[0]}
+	rule := policy.Rule{Name: text, Verdict: acpterm.VerdictAllow, Program: words[0]}
 	if len(words) > 1 {
 		rule.Args = words[1:]
 	}
@@ -65,7 +65,7 @@ func (a *allowances) rules(ask bool) *policy.Rules {
 	}
 	all.Rules = append(all.Rules, a.given...)
 	if ask {
-		all.Default, all.ShellLines = max(all.Default, acpterm.Ask), max(all.ShellLines, acpterm.Ask)
+		all.Default, all.ShellLines = max(all.Default, acpterm.VerdictAsk), max(all.ShellLines, acpterm.VerdictAsk)
 	}
 	return &all
 }
@@ -91,7 +91,7 @@ func newPolicy(rules *policy.Rules, variables []string, ask bool) (acpterm.Polic
 func askInstead(strict acpterm.Policy) acpterm.Policy {
 	return acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
 		d := strict.Decide(ctx, p)
-		d.Verdict = max(d.Verdict, acpterm.Ask)
+		d.Verdict = max(d.Verdict, acpterm.VerdictAsk)
 		return d
 	})
 }

@@ -51,8 +51,11 @@ func (a *asker) read(in io.Reader) {
 const choices = "y once, s for this session, a always, n no, N never: "
 
 var answers = map[string]acpterm.Approval{
-	"y": acpterm.Once, "yes": acpterm.Once, "s": acpterm.ForSession, "session": acpterm.ForSession, "a": acpterm.Always, "always": acpterm.Always,
-	"n": acpterm.No, "no": acpterm.No, "N": acpterm.Never, "never": acpterm.Never,
+	"y": acpterm.ApprovalAllowOnce, "yes": acpterm.ApprovalAllowOnce,
+	"s": acpterm.ApprovalSession, "session": acpterm.ApprovalSession,
+	"a": acpterm.ApprovalAllowAlways, "always": acpterm.ApprovalAllowAlways,
+	"n": acpterm.ApprovalRejectOnce, "no": acpterm.ApprovalRejectOnce,
+	"N": acpterm.ApprovalRejectAlways, "never": acpterm.ApprovalRejectAlways,
 }
 
 // nobody is a no for want of an answer.

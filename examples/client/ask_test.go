@@ -60,7 +60,7 @@ func about(path string, args ...string) acpterm.Question {
 
 func TestAnswers(t *testing.T) {
 	for line, want := range map[string]acpterm.Approval{
-		"y": acpterm.Once, "s": acpterm.ForSession, " a\r": acpterm.Always, "n": acpterm.No, "N": acpterm.Never, "never": acpterm.Never,
+		"y": acpterm.ApprovalAllowOnce, "s": acpterm.ApprovalSession, " a\r": acpterm.ApprovalAllowAlways, "n": acpterm.ApprovalRejectOnce, "N": acpterm.ApprovalRejectAlways, "never": acpterm.ApprovalRejectAlways,
 	} {
 		d := newDesk(t)
 		answer := d.ask(t.Context(), about("/bin/x"))
@@ -108,7 +108,7 @@ func TestALongQuestionFitsTheScreen(t *testing.T) {
 	d.screen.await(t, `(?s)never: .*yyy"\n.*\n\? Run "/bin/x"\? f full text, .*never: $`)
 	require.Contains(t, d.screen.String(), x+`end" "`+y+`"`)
 	d.typeLine("n")
-	require.Equal(t, acpterm.No, (<-answer).Approval)
+	require.Equal(t, acpterm.ApprovalRejectOnce, (<-answer).Approval)
 }
 
 func TestOneQuestionAtATime(t *testing.T) {
@@ -118,13 +118,13 @@ func TestOneQuestionAtATime(t *testing.T) {
 	withdrawn, withdraw := context.WithCancel(t.Context())
 	second := d.ask(withdrawn, about("/bin/second"))
 	withdraw()
-	require.Equal(t, acpterm.No, (<-second).Approval)
+	require.Equal(t, acpterm.ApprovalRejectOnce, (<-second).Approval)
 	third := d.ask(t.Context(), about("/bin/third"))
 	d.typeLine("y")
-	require.Equal(t, acpterm.Once, (<-first).Approval)
+	require.Equal(t, acpterm.ApprovalAllowOnce, (<-first).Approval)
 	d.screen.await(t, `Run "/bin/third".*: $`)
 	d.typeLine("N")
-	require.Equal(t, acpterm.Never, (<-third).Approval)
+	require.Equal(t, acpterm.ApprovalRejectAlways, (<-third).Approval)
 	require.NotContains(t, d.screen.String(), "second")
 }
 
@@ -144,7 +144,7 @@ func TestWithdrawnQuestion(t *testing.T) {
 	d.screen.await(t, `Run "/bin/second".*: $`)
 	require.Empty(t, second)
 	d.typeLine("n")
-	require.Equal(t, acpterm.No, (<-second).Approval)
+	require.Equal(t, acpterm.ApprovalRejectOnce, (<-second).Approval)
 
 	// If the person has pressed Enter by then, there is nothing to wait for; what they typed is forgotten.
 	ctx, withdraw = context.WithCancel(t.Context())
@@ -158,7 +158,7 @@ func TestWithdrawnQuestion(t *testing.T) {
 	d.screen.await(t, `Run "/bin/fourth".*: $`)
 	require.Equal(t, 1, strings.Count(d.screen.String(), "Enter shows it"))
 	d.typeLine("s")
-	require.Equal(t, acpterm.ForSession, (<-fourth).Approval)
+	require.Equal(t, acpterm.ApprovalSession, (<-fourth).Approval)
 }
 
 func TestTerminalGoesAway(t *testing.T) {

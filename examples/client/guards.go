@@ -14,7 +14,7 @@ import (
 type guards struct {
 	policy acpterm.Policy
 	asker  *asker
-	wrap   acpterm.Wrapper
+	wrap   acpterm.Sandbox
 	audit  *audit.Log
 }
 

@@ -65,16 +65,12 @@ func run(opts options) error {
 		}
 		defer page.close()
 	}
-	agent, err := startAgent(opts.agent, screen.printError)
-	if err != nil {
-		return err
-	}
 	options := &acpterm.Options{
 		RequireSessions: true,
 		OutputByteLimit: opts.limit,
 		Timeout:         opts.timeout,
 		Policy:          guards.policy,
-		Wrap:            guards.wrap,
+		Sandbox:         guards.wrap,
 	}
 	if guards.audit != nil {
 		options.Record = guards.audit.Record
@@ -83,11 +79,20 @@ func run(opts options) error {
 	if guards.asker != nil {
 		options.Approve = session.whileWanted(guards.asker.ask)
 	}
-	manager := acpterm.NewManager(options)
+	manager, err := acpterm.NewManager(options)
+	if err != nil {
+		return err
+	}
 	session.manager = manager
-	page.serve(manager, os.Stderr)
+	if err := page.serve(manager, os.Stderr); err != nil {
+		return errors.Join(err, manager.Close())
+	}
+	agent, err := startAgent(opts.agent, screen.printError)
+	if err != nil {
+		return errors.Join(err, manager.Close())
+	}
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{Next: session, Created: screen.follow})
-	conn := handler.Connect(context.Background(), acpterm.NewStream(agent), jsonrpc2.OnRecv(session.received))
+	conn := handler.Connect(context.Background(), acpterm.NewStream(agent, nil), jsonrpc2.OnRecv(session.received))
 	go obey(signals, session, leave)
 	go func() {
 		agent.awaitLastWord()

@@ -20,7 +20,7 @@ import (
 type options struct {
 	cwd    string
 	prompt string
-	limit  uint64
+	limit  int64
 	agent  []string
 
 	roots     []string
@@ -55,7 +55,7 @@ func readOptions() (options, error) {
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
 	flags.StringVar(&opts.cwd, "cwd", "", "the `directory` that the agent works in (default: the first -root, or this one)")
 	flags.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
-	flags.Uint64Var(&opts.limit, "limit", 0, "how many `bytes` of output to keep where the agent does not say (default: the library's)")
+	flags.Int64Var(&opts.limit, "limit", 0, "how many `bytes` of output to keep where the agent does not say (default: the library's)")
 	flags.Func("root", "a `directory` that commands may run in and below, and write to with -sandbox; may be repeated\n(default: that of -cwd)",
 		func(dir string) error {
 			dir, err := directory(dir)

@@ -29,14 +29,17 @@ func listenForPage(address string) (*livePage, error) {
 }
 
 // serve shows a manager's terminals, and says where. Who has the address may stop them: it is the person who runs this.
-func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) {
+func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
 	if p == nil {
-		return
+		return nil
 	}
-	p.view = view.Handler(m, &view.Options{AllowStop: true})
+	if p.view, err = view.New(m, &view.Options{AllowStop: true}); err != nil {
+		return err
+	}
 	p.server = p.view.Server()
 	go p.server.Serve(p.listener)
 	fmt.Fprintln(tell, "client: watch at", p.view.URL(p.listener.Addr()))
+	return nil
 }
 
 // close ends the page, with what it still sends.

@@ -17,7 +17,7 @@ const (
 	refuse       = "Do not run it"
 )
 
-var approvals = map[string]acpterm.Approval{allowOnce: acpterm.Once, allowSession: acpterm.ForSession, refuse: acpterm.No}
+var approvals = map[string]acpterm.Approval{allowOnce: acpterm.ApprovalAllowOnce, allowSession: acpterm.ApprovalSession, refuse: acpterm.ApprovalRejectOnce}
 
 // shownBytes is how many bytes of a command's arguments the dialog has room for.
 const shownBytes = 4000

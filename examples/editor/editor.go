@@ -40,25 +40,25 @@ type Editor struct {
 // New makes the editor, with what may run without a question.
 func New(ui UI, rules policy.Rules) (*Editor, error) {
 	e := &Editor{ui: ui, panes: make(map[acpterm.TerminalID]*Pane)}
-	rules.Default, rules.ShellLines = acpterm.Ask, acpterm.Ask
+	rules.Default, rules.ShellLines = acpterm.VerdictAsk, acpterm.VerdictAsk
 	programs, err := rules.Compile(nil)
 	if err != nil {
 		return nil, err
 	}
 	variables := policy.AllowVariables(policy.SafeVariables()...)
-	e.manager = acpterm.NewManager(&acpterm.Options{
+	e.manager, err = acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
 		Policy:          acpterm.Policies{programs, variables},
 		Approve:         e.approve,
 	})
-	return e, nil
+	return e, err
 }
 
 // Connect begins to talk to an agent. next serves all that is not terminal/*: session/update,
 // session/request_permission. The agent's terminals are released when its connection ends.
 func (e *Editor) Connect(ctx context.Context, agentStdio io.ReadWriteCloser, next jsonrpc2.Handler) (*jsonrpc2.Conn, error) {
 	h := acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: next, Created: e.show})
-	conn := h.Connect(ctx, acpterm.NewStream(agentStdio), jsonrpc2.OnRecv(e.openNewSession))
+	conn := h.Connect(ctx, acpterm.NewStream(agentStdio, nil), jsonrpc2.OnRecv(e.openNewSession))
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
 		conn.Close()
@@ -91,7 +91,7 @@ func (e *Editor) CloseConversation(ctx context.Context, id acpterm.SessionID) er
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for terminal, p := range e.panes {
-		if p.terminal.Session() == id {
+		if p.terminal.SessionID() == id {
 			delete(e.panes, terminal)
 		}
 	}

@@ -94,7 +94,7 @@ func newFixture(t *testing.T, rules policy.Rules) *fixture {
 	require.NoError(t, err)
 
 	ours, theirs := net.Pipe()
-	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs), jsonrpc2.HandlerWithError(
+	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), jsonrpc2.HandlerWithError(
 		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			return map[string]string{"sessionId": "s1"}, nil
 		}))
@@ -121,7 +121,7 @@ func executable(t *testing.T) string {
 
 // allow are rules under which this needs no question.
 func allow(t *testing.T) policy.Rules {
-	return policy.Rules{Rules: []policy.Rule{{Name: "tests", Verdict: acpterm.Allow, Program: executable(t)}}}
+	return policy.Rules{Rules: []policy.Rule{{Name: "tests", Verdict: acpterm.VerdictAllow, Program: executable(t)}}}
 }
 
 // awaitDrawn returns when the pane has been drawn and is as it should be.

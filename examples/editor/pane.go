@@ -3,6 +3,7 @@ package editor
 // A pane: one terminal as the user sees it.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (p *Pane) Title() string {
 	p.mu.Lock()
 	note := p.note
 	p.mu.Unlock()
-	state := p.terminal.State().String()
+	state := string(cmp.Or(p.terminal.EndedBy(), "running"))
 	if status := p.terminal.Output().ExitStatus; status != nil {
 		state += ", " + status.String()
 	}

@@ -50,7 +50,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sandbox acpterm.Wrapper
+	var sandbox acpterm.Sandbox
 	if c.sandbox {
 		if sandbox, err = bubblewrap.New(&bubblewrap.Options{Hidden: []string{state}}); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 		RequireSessions: true,
 		Env:             h.env,
 		Policy:          allowed,
-		Wrap:            sandbox,
+		Sandbox:         sandbox,
 		Limits:          limits,
 		Cgroup:          c.cgroup,
 		Timeout:         15 * time.Minute,

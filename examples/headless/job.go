@@ -54,7 +54,10 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 		return "", errors.New("the job's directory has the host's state in it")
 	}
 	// A manager for each agent: session ids are the agent's, and two agents may well choose the same.
-	manager := acpterm.NewManager(&h.options)
+	manager, err := acpterm.NewManager(&h.options)
+	if err != nil {
+		return "", err
+	}
 	defer func() {
 		patience, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer stop()
@@ -87,7 +90,7 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 		MaxPending:     256,
 		MaxCreateBytes: 256 << 10,
 	})
-	stream := acpterm.NewStream(acpterm.JoinStdio(stdout, stdin), acpterm.WithLineLimit(8<<20))
+	stream := acpterm.NewStream(acpterm.JoinStdio(stdout, stdin), &acpterm.StreamOptions{LineLimit: 8 << 20})
 	// The session is open before anything is read that the agent sends after its answer to session/new.
 	conn := handler.Connect(ctx, stream, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		if req != nil && req.Method == "session/new" && answer != nil && answer.Result != nil {

@@ -70,7 +70,7 @@ func playAgent() {
 		if err := json.Unmarshal(*req.Params, &prompt); err != nil {
 			return nil, err
 		}
-		r, err := agent.NewClient(conn, caps).Run(ctx, acpterm.CreateTerminalRequest{
+		r, err := agent.NewClient(conn, caps, nil).Run(ctx, acpterm.CreateTerminalRequest{
 			SessionID: prompt.SessionID, Command: self(), Args: strings.Fields(prompt.Prompt[0].Text)}, agent.RunOptions{})
 		if err != nil {
 			return nil, err
@@ -78,7 +78,7 @@ func playAgent() {
 		return map[string]string{"stopReason": r.Output}, nil
 	}
 	stdio := acpterm.JoinStdio(os.Stdin, os.Stdout)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio), jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handle)))
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handle)))
 	<-conn.DisconnectNotify()
 }
 
@@ -93,8 +93,8 @@ func self() string {
 // newConfig has rules that let this program run as each command but "forbidden".
 func newConfig(t *testing.T) config {
 	rules := policy.Rules{Rules: []policy.Rule{
-		{Name: "self", Verdict: acpterm.Allow, Program: self()},
-		{Name: "forbidden", Verdict: acpterm.Deny, Reason: "not here", AnyArg: []string{"forbidden"}},
+		{Name: "self", Verdict: acpterm.VerdictAllow, Program: self()},
+		{Name: "forbidden", Verdict: acpterm.VerdictDeny, Reason: "not here", AnyArg: []string{"forbidden"}},
 	}}
 	data, err := json.Marshal(rules)
 	require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestQuota(t *testing.T) {
 	c := newConfig(t)
 	h, err := newHost(t.Context(), c)
 	require.NoError(t, err)
-	m := acpterm.NewManager(&h.options)
+	m := must(acpterm.NewManager(&h.options))
 	defer func() {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -194,7 +194,7 @@ func TestQuota(t *testing.T) {
 	require.NoError(t, m.OpenSession("s", h.sessionOptions(job{Dir: dir})))
 	create := func(i int) error {
 		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: self(),
-			Args: []string{"stay", filepath.Join(dir, fmt.Sprint(i))}})
+			Args: []string{"stay", filepath.Join(dir, fmt.Sprint(i))}}, nil)
 		return err
 	}
 	for i := range 16 {
@@ -204,4 +204,12 @@ func TestQuota(t *testing.T) {
 	var e *acpterm.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, acpterm.QuotaTerminals, e.Quota)
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -51,13 +51,16 @@ func run(out io.Writer) error {
 	clientEnd, agentEnd := net.Pipe() // in real life: the agent's standard input and output
 
 	// The client's side: a manager, a handler, a connection. Created is for showing output while it comes.
-	manager := acpterm.NewManager(nil)
+	manager, err := acpterm.NewManager(nil)
+	if err != nil {
+		return err
+	}
 	defer manager.Close()
 	created := make(chan *acpterm.Terminal, 1)
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Created: func(t *acpterm.Terminal) { created <- t },
 	})
-	client := handler.Connect(ctx, acpterm.NewStream(clientEnd))
+	client := handler.Connect(ctx, acpterm.NewStream(clientEnd, nil))
 	defer client.Close()
 
 	// The agent's side. From initialize it learns whether it may call terminal/* at all.
@@ -66,7 +69,7 @@ func run(out io.Writer) error {
 		capabilities, err = acpterm.ReadClientCapabilities(*req.Params)
 		return map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}}, err
 	}
-	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd), jsonrpc2.HandlerWithError(initialize), recordOn(paper)...)
+	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), jsonrpc2.HandlerWithError(initialize), recordOn(paper)...)
 	defer agent.Close()
 
 	paper.Print("\n# The client tells the agent that it has terminals")

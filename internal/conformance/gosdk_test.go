@@ -127,9 +127,9 @@ func converse(t testing.TB) *conversation {
 	require.NoError(t, err)
 
 	dir := t.TempDir()
-	m := acpterm.NewManager(&acpterm.Options{Dir: dir})
+	m := must(acpterm.NewManager(&acpterm.Options{Dir: dir}))
 	h := acpterm.NewHandler(m, nil)
-	client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent)), h)
+	client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), nil), h)
 
 	c := &conversation{t: t, client: client, sent: make(chan wireMessage, 100), received: make(chan wireMessage, 100)}
 	agent := &goAgent{turns: make(chan goTurn), gone: make(chan struct{})}
@@ -427,4 +427,12 @@ func requireSame(t *testing.T, want, got string) {
 	}
 	near := func(text string) string { return text[max(0, at-20):min(len(text), at+20)] }
 	require.Failf(t, "texts differ", "at byte %d of %d and %d: want %q, got %q", at, len(want), len(got), near(want), near(got))
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

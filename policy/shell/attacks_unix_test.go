@@ -86,10 +86,10 @@ pager=${GIT_PAGER-$(/bin/cat .git/config)}
 // programs allows some programs, and git in the root only.
 func programs(t testing.TB, b fixture) acpterm.Policy {
 	rules := policy.Rules{Rules: []policy.Rule{
-		{Name: "git", Verdict: acpterm.Allow, Program: "git", Dir: filepath.Join(b.dir, "root")},
+		{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Dir: filepath.Join(b.dir, "root")},
 	}}
 	for _, program := range []string{"cat", "sh", "bash", "env", "true", filepath.Join(b.dir, "root/tool")} {
-		rules.Rules = append(rules.Rules, policy.Rule{Name: program, Verdict: acpterm.Allow, Program: program})
+		rules.Rules = append(rules.Rules, policy.Rule{Name: program, Verdict: acpterm.VerdictAllow, Program: program})
 	}
 	compiled, err := rules.Compile(b.env)
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func usualRules(t testing.TB, b fixture) acpterm.Policy {
 func guarded(testing.TB, fixture) acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if slices.Contains(p.Command.Env, "GUARD=1") {
-			return acpterm.Decision{Verdict: acpterm.Allow, Rule: "guarded"}
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "guarded"}
 		}
 		return acpterm.Decision{Rule: "guarded", Reason: "without its guard"}
 	})
@@ -124,8 +124,8 @@ func confined(t testing.TB, b fixture) acpterm.Policy {
 
 // notOutside denies git in a directory where it does harm.
 func notOutside(t testing.TB, b fixture) acpterm.Policy {
-	compiled, err := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
-		{Name: "not here", Verdict: acpterm.Deny, Program: "git", Dir: filepath.Join(b.dir, "outside")},
+	compiled, err := policy.Rules{Default: acpterm.VerdictAllow, Rules: []policy.Rule{
+		{Name: "not here", Verdict: acpterm.VerdictDeny, Program: "git", Dir: filepath.Join(b.dir, "outside")},
 	}}.Compile(b.env)
 	require.NoError(t, err)
 	return compiled
@@ -134,7 +134,7 @@ func notOutside(t testing.TB, b fixture) acpterm.Policy {
 func noGit(testing.TB, fixture) acpterm.Policy { return policy.DenyVariables("GIT_*") }
 
 var allowAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
-	return acpterm.Decision{Verdict: acpterm.Allow}
+	return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 })
 
 func anything(testing.TB, fixture) acpterm.Policy { return allowAll }
@@ -178,7 +178,7 @@ func (b fixture) runGuarded(t testing.TB, a attack) (output string, err error) {
 	if a.rules != nil {
 		rules = a.rules
 	}
-	m := acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: shell.Policy(rules(t, b), a.options)})
+	m := must(acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: shell.NewPolicy(rules(t, b), a.options)}))
 	defer func() { require.NoError(t, m.Close()) }()
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{filepath.Join(b.dir, "root")}}))
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: b.replacer.Replace(a.line)}
@@ -188,7 +188,7 @@ func (b fixture) runGuarded(t testing.TB, a attack) (output string, err error) {
 	for _, v := range a.env {
 		req.Env = append(req.Env, acpterm.EnvVariable{Name: v.Name, Value: b.replacer.Replace(v.Value)})
 	}
-	term, err := m.Create(t.Context(), req)
+	term, err := m.Create(t.Context(), req, nil)
 	if err != nil {
 		return "", err
 	}
@@ -347,18 +347,18 @@ func TestEnvironmentOfALine(t *testing.T) {
 	} {
 		t.Run(c.variable+"="+c.value, func(t *testing.T) {
 			b := newFixture(t)
-			guard := shell.Policy(allowAll, nil)
+			guard := shell.NewPolicy(allowAll, nil)
 			env := append(slices.Clone(b.env), c.variable+"="+c.value)
-			inherited := acpterm.NewManager(&acpterm.Options{Env: env, Policy: guard})
+			inherited := must(acpterm.NewManager(&acpterm.Options{Env: env, Policy: guard}))
 			defer func() { require.NoError(t, inherited.Close()) }()
-			requested := acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: guard})
+			requested := must(acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: guard}))
 			defer func() { require.NoError(t, requested.Close()) }()
 			for _, req := range requests {
 				req.SessionID = "s"
-				_, err := inherited.Create(t.Context(), req)
+				_, err := inherited.Create(t.Context(), req, nil)
 				require.Equal(t, c.want, err == nil, "inherited: %v", err)
 				req.Env = []acpterm.EnvVariable{{Name: c.variable, Value: c.value}}
-				_, err = requested.Create(t.Context(), req)
+				_, err = requested.Create(t.Context(), req, nil)
 				require.Equal(t, c.want, err == nil, "requested: %v", err)
 				if !c.want {
 					require.ErrorIs(t, err, acpterm.ErrDenied)
@@ -367,7 +367,7 @@ func TestEnvironmentOfALine(t *testing.T) {
 			}
 		})
 	}
-	m := acpterm.NewManager(&acpterm.Options{Env: newFixture(t).env, Policy: shell.Policy(allowAll, nil)})
+	m := must(acpterm.NewManager(&acpterm.Options{Env: newFixture(t).env, Policy: shell.NewPolicy(allowAll, nil)}))
 	defer func() { require.NoError(t, m.Close()) }()
 	for _, name := range []string{
 		"PATH", "ENV", "BASH_ENV", "BASH_FUNC_git%%", "BASHOPTS", "SHELLOPTS", "PS4", "IFS", "CDPATH", "HOME",
@@ -375,7 +375,7 @@ func TestEnvironmentOfALine(t *testing.T) {
 	} {
 		for _, req := range requests {
 			req.SessionID, req.Env = "s", []acpterm.EnvVariable{{Name: name, Value: "/bin"}}
-			_, err := m.Create(t.Context(), req)
+			_, err := m.Create(t.Context(), req, nil)
 			require.ErrorIs(t, err, acpterm.ErrDenied, name)
 		}
 	}

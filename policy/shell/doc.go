@@ -33,7 +33,7 @@
 //   - Consider that programs run others because of their arguments, files or variables: git, make, npm,
 //     ssh, awk, tar, vim, python. Parse reports such a program and its arguments only.
 //
-// Policy does all of this but the last.
+// NewPolicy does all of this but the last.
 //
 // # What it relies on
 //

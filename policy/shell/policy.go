@@ -1,6 +1,6 @@
 package shell
 
-// Policy, which asks another policy about every program of a line.
+// NewPolicy, which asks another policy about every program of a line.
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type Options struct {
 	LoginShells bool
 }
 
-// Policy returns a policy for all commands, which asks rules about each program that a command runs: those of a shell
+// NewPolicy returns a policy for all commands, which asks rules about each program that a command runs: those of a shell
 // line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest verdict
 // applies. A line that Parse refuses is denied, and so is a program that is not found. Options may be nil.
 //
@@ -49,7 +49,7 @@ type Options struct {
 // of sh. Use the result in place of rules, in acpterm.Options.Policy or SessionOptions.Policy. With
 // acpterm.Options.Runner, ReadFiles and WriteFiles allow nothing, since files are resolved on this system. The policy
 // may be used concurrently if rules may.
-func Policy(rules acpterm.Policy, options *Options) acpterm.Policy {
+func NewPolicy(rules acpterm.Policy, options *Options) acpterm.Policy {
 	p := policy{rules: acpterm.Policies{rules}} // Policies deny an unknown verdict
 	if options != nil {
 		p.options = *options
@@ -66,17 +66,17 @@ type policy struct {
 const ruleName = "shell"
 
 func deny(reason string) acpterm.Decision {
-	return acpterm.Decision{Verdict: acpterm.Deny, Rule: ruleName, Reason: reason}
+	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: ruleName, Reason: reason}
 }
 
 // Decide returns the strictest decision of the rules about the programs of a command.
 func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.Decision {
 	line := proposal.Command.ShellLine
-	decision := acpterm.Decision{Verdict: acpterm.Allow, Rule: ruleName}
+	decision := acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: ruleName}
 	if line == "" {
 		decision = p.rules.Decide(ctx, proposal)
 		name, runsAnother := prefixName(proposal)
-		if decision.Verdict == acpterm.Deny || decision.Change != nil || !runsAnother {
+		if decision.Verdict == acpterm.VerdictDeny || decision.Change != nil || !runsAnother {
 			return decision
 		}
 		line = quote(append([]string{name}, proposal.Command.Args[1:]...))
@@ -179,7 +179,7 @@ func (p policy) decideOne(
 		}
 		d = p.Decide(ctx, inner)
 	}
-	if d.Change != nil && d.Verdict != acpterm.Deny {
+	if d.Change != nil && d.Verdict != acpterm.VerdictDeny {
 		return deny(fmt.Sprintf("%q would have to be changed, which a part of a line cannot be", c.Name))
 	}
 	return d

@@ -18,19 +18,19 @@ import (
 // allowed returns a policy that allows some programs, and git with two of its commands.
 func allowed(t testing.TB, bin string) acpterm.Policy {
 	rules := policy.Rules{Rules: []policy.Rule{
-		{Name: "reading", Verdict: acpterm.Allow, Program: "cat"},
-		{Name: "env", Verdict: acpterm.Allow, Program: "env"},
-		{Name: "xargs", Verdict: acpterm.Allow, Program: "xargs"},
-		{Name: "sh", Verdict: acpterm.Allow, Program: "sh"},
-		{Name: "git status", Verdict: acpterm.Allow, Program: "git", Args: []string{"status"}},
-		{Name: "git log", Verdict: acpterm.Allow, Program: "git", Args: []string{"log", "..."}},
-		{Name: "no force", Verdict: acpterm.Deny, Program: "git", AnyArg: []string{"--force*", "-f"}},
-		{Name: "ask to build", Verdict: acpterm.Ask, Program: "make"},
+		{Name: "reading", Verdict: acpterm.VerdictAllow, Program: "cat"},
+		{Name: "env", Verdict: acpterm.VerdictAllow, Program: "env"},
+		{Name: "xargs", Verdict: acpterm.VerdictAllow, Program: "xargs"},
+		{Name: "sh", Verdict: acpterm.VerdictAllow, Program: "sh"},
+		{Name: "git status", Verdict: acpterm.VerdictAllow, Program: "git", Args: []string{"status"}},
+		{Name: "git log", Verdict: acpterm.VerdictAllow, Program: "git", Args: []string{"log", "..."}},
+		{Name: "no force", Verdict: acpterm.VerdictDeny, Program: "git", AnyArg: []string{"--force*", "-f"}},
+		{Name: "ask to build", Verdict: acpterm.VerdictAsk, Program: "make"},
 	}}
 	compiled, err := rules.Compile([]string{"PATH=" + bin + ":/usr/bin:/bin"})
 	require.NoError(t, err)
 	variables := policy.DenyVariables("LD_*", "GIT_*", "PATH", "BASH_ENV")
-	return shell.Policy(acpterm.Policies{compiled, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
+	return shell.NewPolicy(acpterm.Policies{compiled, variables}, &shell.Options{ReadFiles: true, WriteFiles: true})
 }
 
 func TestLinesUnderRules(t *testing.T) {
@@ -43,9 +43,9 @@ func TestLinesUnderRules(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(root, "git"), []byte("#!/bin/sh\nexit 0\n"), 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(elsewhere, "not-there"), filepath.Join(root, "dangling")))
-	m := acpterm.NewManager(&acpterm.Options{
+	m := must(acpterm.NewManager(&acpterm.Options{
 		Env: []string{"PATH=" + bin + ":/usr/bin:/bin"}, Policy: allowed(t, bin),
-	})
+	}))
 	defer func() { require.NoError(t, m.Close()) }()
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{root}}))
 
@@ -98,7 +98,7 @@ func TestLinesUnderRules(t *testing.T) {
 		"make | cat":                        false, // Ask denies without Approve
 		"git() { rm x; }; git status":       false,
 	} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line})
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line}, nil)
 		if want {
 			require.NoError(t, err, "%s", line)
 			continue
@@ -123,7 +123,7 @@ func TestLinesUnderRules(t *testing.T) {
 		{[]string{"env", "LD_PRELOAD=x", "git", "status"}, false},
 	} {
 		req := acpterm.CreateTerminalRequest{SessionID: "s", Command: plain.args[0], Args: plain.args[1:]}
-		_, err := m.Create(t.Context(), req)
+		_, err := m.Create(t.Context(), req, nil)
 		if plain.want {
 			require.NoError(t, err, "%v", plain.args)
 		} else {
@@ -142,12 +142,12 @@ func TestOtherNamesOfPrefixPrograms(t *testing.T) {
 	link, shellName := filepath.Join(dir, "link"), filepath.Join(dir, "\u017fH")
 	require.NoError(t, os.Symlink("/usr/bin/env", link))
 	require.NoError(t, os.WriteFile(shellName, []byte("#!/bin/sh\n"), 0o700))
-	rules := policy.Rules{Default: acpterm.Allow, Rules: []policy.Rule{
-		{Name: "no touch", Verdict: acpterm.Deny, Program: "touch"},
+	rules := policy.Rules{Default: acpterm.VerdictAllow, Rules: []policy.Rule{
+		{Name: "no touch", Verdict: acpterm.VerdictDeny, Program: "touch"},
 	}}
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
-	m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(compiled, nil)})
+	m := must(acpterm.NewManager(&acpterm.Options{Policy: shell.NewPolicy(compiled, nil)}))
 	defer func() { require.NoError(t, m.Close()) }()
 	for _, c := range []struct {
 		command string
@@ -163,7 +163,7 @@ func TestOtherNamesOfPrefixPrograms(t *testing.T) {
 		{shellName, []string{"-c", "touch x"}, false},
 		{shellName + " -c 'touch x' && true", nil, false},
 	} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args})
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: c.command, Args: c.args}, nil)
 		require.Equal(t, c.want, err == nil, "%s %q: %v", c.command, c.args, err)
 	}
 }
@@ -177,16 +177,24 @@ func TestUnknownVerdictDenies(t *testing.T) {
 		rules := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 			return acpterm.Decision{Verdict: unknown}
 		})
-		m := acpterm.NewManager(&acpterm.Options{Policy: shell.Policy(rules, nil)})
+		m := must(acpterm.NewManager(&acpterm.Options{Policy: shell.NewPolicy(rules, nil)}))
 		defer func() { require.NoError(t, m.Close()) }()
 		for _, req := range []acpterm.CreateTerminalRequest{
 			{Command: "true && cat /dev/null"}, {Command: "sh", Args: []string{"-c", "cat /dev/null"}},
 			{Command: "cat", Args: []string{"/dev/null"}},
 		} {
 			req.SessionID = "s"
-			_, err := m.Create(t.Context(), req)
+			_, err := m.Create(t.Context(), req, nil)
 			require.ErrorIs(t, err, acpterm.ErrDenied, "%+v", req)
 			require.ErrorContains(t, err, unknown.String())
 		}
 	}
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

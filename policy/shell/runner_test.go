@@ -13,12 +13,12 @@ import (
 func TestFilesOfARunner(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{"sh": acptermtest.Print("", 0), "cat": acptermtest.Print("", 0)},
-		Policy: shell.Policy(acpterm.Policies{}, &shell.Options{ReadFiles: true, WriteFiles: true}),
+		Policy: shell.NewPolicy(acpterm.Policies{}, &shell.Options{ReadFiles: true, WriteFiles: true}),
 		Shell:  acpterm.ShellAlways,
 	})
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{t.TempDir()}}))
 	for line, want := range map[string]bool{"cat": true, "cat < /dev/null": true, "cat < x": false, "cat > x": false} {
-		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line})
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: line}, nil)
 		require.Equal(t, want, err == nil, "%s: %v", line, err)
 	}
 }

@@ -204,7 +204,7 @@ type viewer struct {
 }
 
 func serve(t testing.TB, m *acpterm.Manager, options *view.Options) *viewer {
-	v := view.Handler(m, options)
+	v := must(view.New(m, options))
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = v.Server()
 	server.Start()
@@ -220,7 +220,7 @@ func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.T
 	t.Helper()
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{
 		SessionID: "session-1", Command: command, Args: args, Cwd: "/home/me/shop",
-	})
+	}, nil)
 	require.NoError(t, err)
 	return terminal
 }

@@ -58,3 +58,11 @@ func steps(texts <-chan string) acptermtest.Script {
 		}
 	}
 }
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}

@@ -164,7 +164,7 @@ func testStop(t *testing.T, b *browser) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: self,
-		Args: []string{"child", "family"}})
+		Args: []string{"child", "family"}}, nil)
 	require.NoError(t, err)
 	p := b.open(t, v.url)
 	p.until(`/ready \d+/.test(el.text) && visible(part('.stop'))`)
@@ -222,7 +222,7 @@ func testSlow(t *testing.T, b *browser) {
 	v := serve(t, made(t, acptermtest.Commands{"flood": flood(start, 20e6)}), nil)
 	limit := uint64(64 << 10)
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "flood",
-		OutputByteLimit: &limit})
+		OutputByteLimit: &limit}, nil)
 	require.NoError(t, err)
 	p := b.open(t, v.only(terminal))
 	p.until(`el.text === 'begin\n'`)
@@ -260,7 +260,7 @@ func testText(t *testing.T, b *browser) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{"sh": acptermtest.Print(script+"\n", 0)}, Shell: acpterm.ShellAlways})
 	v := serve(t, m, nil)
-	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: acpterm.SessionID(script), Command: script})
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: acpterm.SessionID(script), Command: script}, nil)
 	require.NoError(t, err)
 	p := b.open(t, v.url)
 	p.until("el.text === " + strconv.Quote(script+"\n"))
@@ -503,7 +503,7 @@ func testPhone(t *testing.T, b *browser) {
 func testOwnPage(t *testing.T, b *browser) {
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("\x1b[38;2;1;2;3mhello\x1b[0m\n", 0),
 		"serve": acptermtest.Block})
-	v := view.Handler(m, &view.Options{AllowStop: true})
+	v := must(view.New(m, &view.Options{AllowStop: true}))
 	mux := http.NewServeMux()
 	mux.Handle("/view/", http.StripPrefix("/view", v))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -544,7 +544,7 @@ func testDenied(t *testing.T, b *browser) {
 		Policy: policyFunc(denyRemovals)})
 	v := serve(t, m, nil)
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm", Args: []string{"-rf",
-		"/"}})
+		"/"}}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	p := b.open(t, v.url)
 	p.until(`part('.state').textContent === 'denied' && part('.message').textContent.includes('Files are removed by people only.')`)

@@ -41,7 +41,7 @@ func paced(file string) {
 // Linux and Windows.
 func BenchmarkTenPages(b *testing.B) {
 	m := acptermtest.NewManager(b, nil)
-	v := view.Handler(m, nil)
+	v := must(view.New(m, nil))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	_, port, err := net.SplitHostPort(listener.Addr().String())
@@ -67,7 +67,7 @@ func BenchmarkTenPages(b *testing.B) {
 			file := filepath.Join(dir, fmt.Sprint(i, which))
 			terminal, err := m.Create(b.Context(), acpterm.CreateTerminalRequest{
 				SessionID: "s", Command: os.Args[0], Args: []string{"child", "paced", file},
-			})
+			}, nil)
 			require.NoError(b, err)
 			var pages []*page
 			for _, listener := range listeners[:which*10] {

@@ -86,7 +86,7 @@ func shop() acptermtest.Commands {
 func runShop(t *testing.T, v *viewer) (failed, build *acpterm.Terminal) {
 	create := func(session acpterm.SessionID, program string, args ...string) *acpterm.Terminal {
 		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: session, Command: program,
-			Args: args, Cwd: "/home/me/shop"})
+			Args: args, Cwd: "/home/me/shop"}, nil)
 		require.NoError(t, err)
 		return terminal
 	}
@@ -96,7 +96,7 @@ func runShop(t *testing.T, v *viewer) (failed, build *acpterm.Terminal) {
 	dev := create("checkout-fix", "npm", "run", "dev")
 	failed.Wait(t.Context())
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "checkout-fix", Command: "rm",
-		Args: []string{"-rf", "../backup"}, Cwd: "/home/me/shop"})
+		Args: []string{"-rf", "../backup"}, Cwd: "/home/me/shop"}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	create("checkout-fix", "golangci-lint", "run").Wait(t.Context())
 	require.NoError(t, dev.Kill(t.Context()))
@@ -106,9 +106,9 @@ func runShop(t *testing.T, v *viewer) (failed, build *acpterm.Terminal) {
 
 func denyRemovals(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 	if p.Command.Args[0] == "rm" {
-		return acpterm.Decision{Verdict: acpterm.Deny, Rule: "no-removals", Reason: "Files are removed by people only."}
+		return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: "no-removals", Reason: "Files are removed by people only."}
 	}
-	return acpterm.Decision{Verdict: acpterm.Allow}
+	return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 }
 
 type policyFunc func(context.Context, acpterm.Proposal) acpterm.Decision

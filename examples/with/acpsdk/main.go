@@ -40,12 +40,15 @@ func main() {
 }
 
 func run(ctx context.Context, prompt string, agent *exec.Cmd) error {
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		return err
+	}
 	stdin, err1 := agent.StdinPipe()
 	stdout, err2 := agent.StdoutPipe()
 	if err := errors.Join(err1, err2, agent.Start()); err != nil {
 		return err
 	}
-	m := acpterm.NewManager(nil)
 	defer func() { stdin.Close(); agent.Wait(); m.Close() }() // the agent ends with its input
 	c := client{acpsdk.New(m, nil)}
 	conn := c.Connect(c, stdin, stdout)

@@ -39,7 +39,7 @@ func serveTestAgent() {
 	a := new(testAgent)
 	stdio := acpterm.JoinStdio(os.Stdin, os.Stdout) // seen from here, what is read from is the input
 	handler := jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(a.handle))
-	<-jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio), handler).DisconnectNotify()
+	<-jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), handler).DisconnectNotify()
 }
 
 func (a *testAgent) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
@@ -47,7 +47,7 @@ func (a *testAgent) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrp
 	case "initialize":
 		a.conn = conn
 		capabilities, err := acpterm.ReadClientCapabilities(*req.Params)
-		a.client = agent.NewClient(a.conn, capabilities)
+		a.client = agent.NewClient(a.conn, capabilities, nil)
 		return map[string]any{"protocolVersion": 1}, err
 	case "session/new":
 		return map[string]any{"sessionId": "s"}, nil

@@ -32,8 +32,11 @@ import (
 )
 
 func main() {
-	m := acpterm.NewManager(nil)
-	err := run(context.Background(), m, os.Stdout, os.Args[1], exec.Command(os.Args[2], os.Args[3:]...))
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = run(context.Background(), m, os.Stdout, os.Args[1], exec.Command(os.Args[2], os.Args[3:]...))
 	if err = errors.Join(err, m.Close()); err != nil {
 		log.Fatal(err)
 	}

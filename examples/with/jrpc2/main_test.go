@@ -57,7 +57,7 @@ func dial(address string) {
 // before their manager is closed.
 func play(t *testing.T, prompt string, agent *exec.Cmd) (printed string, err error) {
 	t.Helper()
-	m := acpterm.NewManager(nil)
+	m := must(acpterm.NewManager(nil))
 	defer m.Close()
 	var out bytes.Buffer
 	agent.Stderr = os.Stderr
@@ -123,4 +123,12 @@ func TestAgentLeavesEarly(t *testing.T) {
 	got, err := play(t, "leave while creates are served", testAgentProcess())
 	require.Error(t, err)
 	require.Empty(t, got)
+}
+
+// must is a value that is made without an error.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

@@ -1,0 +1,77 @@
+package acpterm_test
+
+// Options that cannot hold: NewManager and OpenSession refuse them and name the field, so that no create is refused for a
+// mistake of the host's.
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// sandboxStub changes nothing.
+type sandboxStub struct{}
+
+func (sandboxStub) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
+	return acpterm.Wrapped{Command: p.Command}, nil
+}
+
+// requireOptionRefused requires an error of the host's, with a field.
+func requireOptionRefused(t *testing.T, err error, op, field string) {
+	t.Helper()
+	var refused *acpterm.Error
+	require.ErrorAs(t, err, &refused, field)
+	require.Equal(t, acpterm.ErrInternal, refused.Kind)
+	require.Equal(t, op, refused.Op)
+	require.Equal(t, field, refused.Field)
+	require.NotEmpty(t, refused.Reason)
+}
+
+func TestOptionsThatCannotHold(t *testing.T) {
+	runner := runnerStub{}
+	for field, options := range map[string]acpterm.Options{
+		"Options.OutputByteLimit":     {OutputByteLimit: -1},
+		"Options.MaxOutputByteLimit":  {MaxOutputByteLimit: -1},
+		"Options.MaxTerminals":        {MaxTerminals: -1},
+		"Options.MaxSessionTerminals": {MaxSessionTerminals: -1},
+		"Options.MaxOutputBytes":      {MaxOutputBytes: -1},
+		"Options.FollowBytes":         {FollowBytes: -1},
+		"Options.Timeout":             {Timeout: -2},
+		"Options.Dir":                 {Dir: "relative"},
+		"Options.Shell":               {Shell: 9},
+		"Options.Escalation[0]":       {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
+		"Options.Escalation[1]":       {Escalation: []acpterm.EscalationStep{{Signal: 1}, {Signal: syscall.SIGTERM, Wait: -1}}},
+		"Options.Sandbox":             {Runner: runner, Sandbox: sandboxStub{}},
+		"Options.Cgroup":              {Runner: runner, Cgroup: "/sys/fs/cgroup/x"},
+		"Limits.Memory":               {Limits: acpterm.Limits{Memory: -1}},
+		"Limits.FileSize":             {Limits: acpterm.Limits{FileSize: -1}},
+		"Limits.Nice":                 {Limits: acpterm.Limits{Nice: 20}},
+	} {
+		m, err := acpterm.NewManager(&options)
+		requireOptionRefused(t, err, "new manager", field)
+		require.Nil(t, m)
+	}
+	_, err := acpterm.NewManager(&acpterm.Options{Shell: -1})
+	requireOptionRefused(t, err, "new manager", "Options.Shell")
+}
+
+func TestSessionOptionsThatCannotHold(t *testing.T) {
+	m := newManager(t, nil)
+	elsewhere := newManager(t, &acpterm.Options{Runner: runnerStub{}})
+	for field, options := range map[string]acpterm.SessionOptions{
+		"SessionOptions.Timeout":      {Timeout: -2},
+		"SessionOptions.MaxTerminals": {MaxTerminals: -1},
+		"SessionOptions.Dir":          {Dir: "relative"},
+		"Limits.CPUTime":              {Limits: &acpterm.Limits{CPUTime: -1}},
+	} {
+		requireOptionRefused(t, m.OpenSession("s", &options), "open session", field)
+	}
+	err := elsewhere.OpenSession("s", &acpterm.SessionOptions{Sandbox: sandboxStub{}})
+	requireOptionRefused(t, err, "open session", "SessionOptions.Sandbox")
+	require.NoError(t, m.OpenSession("s", nil), "a session that was refused is not open")
+	require.NoError(t, m.CloseSession(t.Context(), "s"))
+}

@@ -5,11 +5,13 @@ package acpterm
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/acpterm/acpterm/internal/pin"
 )
@@ -97,10 +99,26 @@ func newApprovalKey(session SessionID, q Question) approvalKey {
 	return approvalKey{session, sha256.Sum256([]byte(text))}
 }
 
+// RememberedApproval is an answer that is given again without asking.
+type RememberedApproval struct {
+	// ID names it, for Manager.RevokeApproval.
+	ID string
+	// SessionID is the session that it holds in; empty if it holds in every session of the manager.
+	SessionID SessionID
+	// Command is what it holds for; Env is nil. Variables are the names of the variables that the request sets; the
+	// answer holds for their values alone.
+	Command   Command
+	Variables []string
+	// Rule is the Decision's.
+	Rule   string
+	Answer Answer
+	Time   time.Time
+}
+
 // approvals are the answers that are remembered. The methods may be called concurrently. The zero value is none.
 type approvals struct {
 	mu      sync.Mutex
-	answers map[approvalKey]Answer
+	answers map[approvalKey]RememberedApproval
 }
 
 // find returns the remembered answer to a question, if there is one.
@@ -108,10 +126,11 @@ func (a *approvals) find(q Question) (answer Answer, known bool) {
 	always, inSession := newApprovalKey("", q), newApprovalKey(q.SessionID, q)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if answer, known = a.answers[always]; !known {
-		answer, known = a.answers[inSession]
+	remembered, known := a.answers[always]
+	if !known {
+		remembered, known = a.answers[inSession]
 	}
-	return answer, known
+	return remembered.Answer, known
 }
 
 // remember keeps an answer for as long as it says, unless ctx has ended: forget, which follows the end of the session's
@@ -126,22 +145,54 @@ func (a *approvals) remember(ctx context.Context, q Question, answer Answer) {
 		return
 	}
 	key := newApprovalKey(session, q)
+	remembered := RememberedApproval{
+		ID: rand.Text(), SessionID: session, Command: q.Command.clone(), Rule: q.Rule, Answer: answer, Time: time.Now(),
+	}
+	remembered.Command.Env = nil
+	for _, v := range q.Requested.Env {
+		remembered.Variables = append(remembered.Variables, v.Name)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if ctx.Err() != nil {
 		return
 	}
 	if a.answers == nil {
-		a.answers = make(map[approvalKey]Answer)
+		a.answers = make(map[approvalKey]RememberedApproval)
 	}
-	a.answers[key] = answer
+	a.answers[key] = remembered
+}
+
+// list returns all answers that are remembered, the oldest first.
+func (a *approvals) list() []RememberedApproval {
+	a.mu.Lock()
+	all := slices.Collect(maps.Values(a.answers))
+	a.mu.Unlock()
+	slices.SortFunc(all, func(x, y RememberedApproval) int { return x.Time.Compare(y.Time) })
+	for i, r := range all {
+		all[i].Command, all[i].Variables = r.Command.clone(), slices.Clone(r.Variables)
+	}
+	return all
+}
+
+// revoke forgets an answer, and reports whether it was remembered.
+func (a *approvals) revoke(id string) (revoked bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.answers, func(_ approvalKey, r RememberedApproval) bool {
+		revoked = revoked || r.ID == id
+		return r.ID == id
+	})
+	return revoked
 }
 
 // forget forgets the answers that were for a session.
 func (a *approvals) forget(session SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	maps.DeleteFunc(a.answers, func(key approvalKey, _ Answer) bool { return session != "" && key.session == session })
+	maps.DeleteFunc(a.answers, func(key approvalKey, _ RememberedApproval) bool {
+		return session != "" && key.session == session
+	})
 }
 
 // approve returns the remembered answer to a question, or calls Options.Approve; the answer is nil without such a

@@ -235,3 +235,50 @@ func TestAnApprovalForAllSessionsOutlivesEach(t *testing.T) {
 	create(t, m, childRequest("print", "x"))
 	require.Equal(t, 1, asked)
 }
+
+// What is remembered can be seen, without the values of variables, and revoked: then a person is asked again.
+func TestApprovalsAreListedAndRevoked(t *testing.T) {
+	asked := 0
+	m := newManager(t, &acpterm.Options{
+		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			return acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask"}
+		}),
+		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
+			asked++
+			if q.SessionID == "always" {
+				return acpterm.Answer{Approval: acpterm.ApprovalAllowAlways, By: "a person"}
+			}
+			return acpterm.Answer{Approval: acpterm.ApprovalSession}
+		},
+	})
+	require.Empty(t, m.Approvals())
+	in := func(session acpterm.SessionID) acpterm.CreateTerminalRequest {
+		req := inSession(session, childRequest("exit", "0"))
+		req.Env = []acpterm.EnvVariable{{Name: "SECRET", Value: "hidden-" + string(session)}}
+		return req
+	}
+	finish(t, m, in("one"))
+	always := finish(t, m, in("always"))
+	require.Equal(t, 2, asked)
+
+	list := m.Approvals()
+	require.Len(t, list, 2)
+	require.Equal(t, acpterm.SessionID("one"), list[0].SessionID)
+	require.Empty(t, list[1].SessionID)
+	require.Equal(t, always.Command().Args, list[1].Command.Args)
+	require.Equal(t, []string{"SECRET"}, list[1].Variables)
+	require.Equal(t, acpterm.Answer{Approval: acpterm.ApprovalAllowAlways, By: "a person"}, list[1].Answer)
+	require.Equal(t, "ask", list[1].Rule)
+	require.NotContains(t, fmt.Sprintf("%+v", list), "hidden")
+
+	finish(t, m, in("always"))
+	require.Equal(t, 2, asked, "it is remembered")
+	require.True(t, m.RevokeApproval(list[1].ID))
+	require.False(t, m.RevokeApproval(list[1].ID))
+	finish(t, m, in("always"))
+	require.Equal(t, 3, asked)
+	finish(t, m, in("one"))
+	require.Equal(t, 3, asked, "the other one is remembered still")
+	require.NoError(t, m.CloseSession(t.Context(), "one"))
+	require.Len(t, m.Approvals(), 1)
+}

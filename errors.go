@@ -81,7 +81,7 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // Error is what an operation of this package returns when it fails. Fields that do not concern the
 // failure are empty. It never holds the value of an environment variable.
 type Error struct {
-	// Op is the operation: "create", "wait", "kill", "release", "open session", "new manager", "recover",
+	// Op is the operation: "create", "wait", "kill", "release", "open session", "add root", "new manager", "recover",
 	// "bubblewrap".
 	Op   string
 	Kind Kind

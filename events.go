@@ -14,14 +14,16 @@ import (
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
-// Event is what Options.Record, Options.Events and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent or
-// *SurvivorsEvent. Those of one command come in this order, except that a SurvivorsEvent may come before the EndEvent.
+// Event is what Options.Record, Options.Events and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent,
+// *SurvivorsEvent or *ReleaseEvent. Those of one command come in this order, except that a SurvivorsEvent may come
+// before the EndEvent, and that the EndEvent may come after the ReleaseEvent of a tree that was given up.
 type Event interface{ event() }
 
 func (*DecisionEvent) event()  {}
 func (*StartEvent) event()     {}
 func (*EndEvent) event()       {}
 func (*SurvivorsEvent) event() {}
+func (*ReleaseEvent) event()   {}
 
 // Subject is the terminal that an event is about, and its command as it ran.
 type Subject struct {
@@ -89,6 +91,15 @@ type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
 	Survivors []int
+}
+
+// ReleaseEvent reports that a release is complete: the terminal's tree is gone, or was given up. There is one for each
+// command that was started, unless the host ends before.
+type ReleaseEvent struct {
+	Subject
+	Time time.Time
+	// Err is the error of the release, such as one of kind ErrSurvivors; nil if nothing of the tree is left.
+	Err error
 }
 
 // What may wait for the hooks before creates fail.
@@ -203,6 +214,8 @@ func sizeOf(event Event) notify.Size {
 	case *EndEvent:
 		return notify.Size{Bytes: e.Subject.size()}
 	case *SurvivorsEvent:
+		return notify.Size{Bytes: e.Subject.size()}
+	case *ReleaseEvent:
 		return notify.Size{Bytes: e.Subject.size()}
 	}
 	return notify.Size{}

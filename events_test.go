@@ -33,12 +33,16 @@ func record() (hook func(acpterm.Event), events chan acpterm.Event) {
 	}, events
 }
 
-// ended returns the next event, which has to be an end.
+// ended returns the next event but for releases and a decision. It has to be an end.
 func ended(t testing.TB, events chan acpterm.Event) *acpterm.EndEvent {
 	t.Helper()
 	event := <-events
-	if decision, ok := event.(*acpterm.DecisionEvent); ok {
-		require.Equal(t, acpterm.VerdictAllow, decision.Verdict)
+	for {
+		if decision, ok := event.(*acpterm.DecisionEvent); ok {
+			require.Equal(t, acpterm.VerdictAllow, decision.Verdict)
+		} else if _, ok := event.(*acpterm.ReleaseEvent); !ok {
+			break
+		}
 		event = <-events
 	}
 	require.IsType(t, &acpterm.EndEvent{}, event)
@@ -64,7 +68,8 @@ func TestAnEventForEachEnd(t *testing.T) {
 	require.EqualValues(t, 7, e.Bytes)
 	require.EqualValues(t, 3, e.Dropped)
 	require.Empty(t, e.Survivors)
-	_, started, end := term.Times()
+	info := term.Info()
+	started, end := info.Started, info.Ended
 	require.Equal(t, []time.Time{started, end}, []time.Time{e.Started, e.Ended})
 
 	term = create(t, m, childRequest("sleep"))
@@ -80,7 +85,7 @@ func TestAnEventForEachEnd(t *testing.T) {
 
 	create(t, m, childRequest("sleep"))
 	require.NoError(t, m.Close())
-	require.Len(t, events, 2, "Close has returned before the hook had the last event")
+	require.Len(t, events, 6, "Close has returned before the hook had the last of four releases")
 	require.Equal(t, acpterm.EndedByClose, ended(t, events).EndedBy)
 }
 
@@ -393,12 +398,12 @@ func TestObserve(t *testing.T) {
 
 	require.Equal(t, []string{"start", "end"}, seen)
 	for _, term := range []*acpterm.Terminal{one, two, three} {
-		require.Equal(t, []string{"*acpterm.DecisionEvent", "*acpterm.StartEvent", "*acpterm.EndEvent"}, lives[term.ID()])
+		require.Equal(t, []string{"*acpterm.DecisionEvent", "*acpterm.StartEvent", "*acpterm.EndEvent", "*acpterm.ReleaseEvent"}, lives[term.ID()])
 	}
 	require.Same(t, two, started.Terminal)
 	require.Equal(t, two.ID(), started.TerminalID)
 	require.Positive(t, started.PID)
-	_, at, _ := two.Times()
+	at := two.Info().Started
 	require.Equal(t, at, started.Time)
 }
 

@@ -71,7 +71,7 @@ func TestTheJournalHasWhatRuns(t *testing.T) {
 	require.True(t, j.alive)
 	command := term.Command()
 	command.Env = nil
-	created, _, _ := term.Times()
+	created := term.Info().Created
 	require.Equal(t, acpterm.JournalRecord{
 		TerminalID: term.ID(), SessionID: "s", Command: command, Created: created,
 	}, j.begun)

@@ -74,7 +74,7 @@ func TestCPUTimeLimit(t *testing.T) {
 	m := newManager(t, nil)
 	term := runLimited(t, m, shellRequest("while :; do :; done"), acpterm.Limits{CPUTime: time.Millisecond})
 	require.Equal(t, "SIGXCPU", *term.Output().ExitStatus.Signal)
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("CPUTime", 1)}, term.Limits(), "rounded up")
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("CPUTime", 1)}, term.Info().Limits, "rounded up")
 
 	deaf := runLimited(t, m, shellRequest("trap '' XCPU; while :; do :; done"), acpterm.Limits{CPUTime: time.Second})
 	require.Equal(t, "SIGKILL", *deaf.Output().ExitStatus.Signal)
@@ -88,14 +88,14 @@ func TestMemoryLimit(t *testing.T) {
 	term := runLimited(t, m, request, acpterm.Limits{Memory: 32 << 20})
 	require.False(t, term.Output().ExitStatus.Success())
 	require.NotContains(t, term.Output().Output, "67108864")
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 32<<20)}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 32<<20)}, term.Info().Limits)
 }
 
 func TestOpenFilesLimit(t *testing.T) {
 	m := newManager(t, nil)
 	term := runLimited(t, m, childRequest("open-all"), acpterm.Limits{OpenFiles: 50})
 	require.Equal(t, "49 "+unix.EMFILE.Error(), term.Output().Output)
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", 50)}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", 50)}, term.Info().Limits)
 }
 
 func TestFileSizeLimit(t *testing.T) {
@@ -103,7 +103,7 @@ func TestFileSizeLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	term := runLimited(t, m, childRequest("append-to", path, "100000"), acpterm.Limits{FileSize: 5000})
 	require.Contains(t, term.Output().Output, unix.EFBIG.Error(), "Go ignores the signal")
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("FileSize", 5000)}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("FileSize", 5000)}, term.Info().Limits)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.EqualValues(t, 5000, info.Size())
@@ -121,7 +121,7 @@ func TestNice(t *testing.T) {
 	own := 20 - inverse
 	term := runLimited(t, m, shellRequest("nice"), acpterm.Limits{Nice: 3})
 	require.Equal(t, fmt.Sprintln(own+3), term.Output().Output)
-	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Nice", Value: 3, By: "priority"}}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Nice", Value: 3, By: "priority"}}, term.Info().Limits)
 }
 
 // Never beyond what the host itself has.
@@ -131,7 +131,7 @@ func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &own))
 	term := runLimited(t, m, shellRequest("ulimit -Hn"), acpterm.Limits{OpenFiles: 1<<31 - 1})
 	require.Equal(t, fmt.Sprintln(own.Max), term.Output().Output)
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", int64(own.Max))}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", int64(own.Max))}, term.Info().Limits)
 }
 
 func TestOptionsSetLimits(t *testing.T) {
@@ -242,7 +242,7 @@ func TestACgroupWithoutControllers(t *testing.T) {
 	parent := linuxtest.CgroupDir(t)
 	m := newManager(t, &acpterm.Options{Cgroup: parent})
 	term := runLimited(t, m, shellRequest("ulimit -v"), acpterm.Limits{Memory: 8 << 30})
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 8<<30)}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 8<<30)}, term.Info().Limits)
 	require.Equal(t, "8388608\n", term.Output().Output)
 }
 
@@ -254,7 +254,7 @@ func TestForkBombInACgroup(t *testing.T) {
 	}
 	m := newManager(t, &acpterm.Options{Cgroup: parent})
 	term := create(t, m, shellRequest(forkBomb), &acpterm.TerminalOptions{Limits: &acpterm.Limits{Processes: 20}})
-	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Processes", Value: 20, By: "cgroup", Tree: true}}, term.Limits())
+	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Processes", Value: 20, By: "cgroup", Tree: true}}, term.Info().Limits)
 	awaitExit(t, term)
 	require.Contains(t, term.Output().Output, "fork")
 	now, err := os.ReadFile(filepath.Join(parent, string(term.ID()), "pids.peak"))
@@ -332,7 +332,7 @@ func hostWithAForkBomb([]string) {
 	m := must(acpterm.NewManager(&acpterm.Options{Escalation: quickly}))
 	term := runHosted(m, shellRequest(forkBomb), acpterm.Limits{Processes: 50})
 	fmt.Println(strings.Contains(term.Output().Output, "fork"), ownProcesses() > 5, ownProcesses() <= 50)
-	fmt.Println(m.Close(), ownProcesses(), term.Limits())
+	fmt.Println(m.Close(), ownProcesses(), term.Info().Limits)
 }
 
 func TestForkBombOfAUser(t *testing.T) {

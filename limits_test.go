@@ -23,7 +23,7 @@ func TestLimitsThatAreNone(t *testing.T) {
 	}
 	requireRefused(t, m, "Limits.Nice", acpterm.Limits{Nice: -1})
 	term := create(t, m, childRequest("exit", "0"))
-	require.Empty(t, term.Limits())
+	require.Empty(t, term.Info().Limits)
 }
 
 // requireRefused fails if a command starts, or the error does not say which limit it could not have.

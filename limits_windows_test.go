@@ -20,7 +20,7 @@ func TestLimitsOnWindows(t *testing.T) {
 		{Name: "Memory", Value: 1 << 30, By: "job object", Tree: true},
 		{Name: "Processes", Value: 7, By: "job object", Tree: true},
 		{Name: "Nice", Value: 5, By: "priority"},
-	}, term.Limits())
+	}, term.Info().Limits)
 	awaitExit(t, term)
 }
 

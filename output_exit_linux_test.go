@@ -272,7 +272,7 @@ func TestStateAndStatusArePublishedAtOnce(t *testing.T) {
 			runtime.Gosched()
 		}
 		out := term.Output()
-		_, _, ended := term.Times()
+		ended := term.Info().Ended
 		require.NotNil(t, out.ExitStatus, "the state is %v", term.State())
 		require.Equal(t, "done\n", out.Output)
 		require.False(t, ended.IsZero())

@@ -395,9 +395,9 @@ func TestPoliciesThatNeverAgreeDeny(t *testing.T) {
 func TestOutputByteLimitIsNoMemoryBomb(t *testing.T) {
 	m := newManager(t, nil)
 	req := childRequest("exit", "0")
-	require.EqualValues(t, 1<<20, create(t, m, req).OutputByteLimit())
+	require.EqualValues(t, 1<<20, create(t, m, req).Info().OutputByteLimit)
 	req.OutputByteLimit = new(^uint64(0))
-	require.EqualValues(t, 16<<20, create(t, m, req).OutputByteLimit())
+	require.EqualValues(t, 16<<20, create(t, m, req).Info().OutputByteLimit)
 }
 
 func TestDecisionsAreEvents(t *testing.T) {
@@ -431,4 +431,27 @@ func TestDecisionsAreEvents(t *testing.T) {
 	require.Equal(t, acpterm.VerdictAllow, d.Verdict)
 	require.Equal(t, term.ID(), d.TerminalID)
 	require.Equal(t, term.ID(), (<-events).(*acpterm.EndEvent).TerminalID)
+}
+
+func TestAddRoot(t *testing.T) {
+	first, second, link := realTempDir(t), realTempDir(t), filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(second, link))
+	m := newManager(t, nil)
+	require.ErrorIs(t, m.AddRoot("s", first), acpterm.ErrSessionNotFound)
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{first}}))
+	require.NoError(t, m.OpenSession("anywhere", nil))
+	require.ErrorIs(t, m.AddRoot("anywhere", first), acpterm.ErrInvalidParams)
+	require.ErrorIs(t, m.AddRoot("s", filepath.Join(first, "missing")), acpterm.ErrInvalidParams)
+
+	req := childRequest("exit", "0")
+	req.Cwd = second
+	_, err := m.Create(t.Context(), req, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	require.NoError(t, m.AddRoot("s", link))
+	finish(t, m, req)
+	req.Cwd = first
+	finish(t, m, req)
+	req.Cwd = t.TempDir()
+	_, err = m.Create(t.Context(), req, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
 }

@@ -124,6 +124,18 @@ type TerminalExitStatus struct {
 	Meta   Meta    `json:"_meta,omitempty"`
 }
 
+// clone returns a copy that shares nothing with s.
+func (s TerminalExitStatus) clone() TerminalExitStatus {
+	if s.ExitCode != nil {
+		s.ExitCode = new(*s.ExitCode)
+	}
+	if s.Signal != nil {
+		s.Signal = new(*s.Signal)
+	}
+	s.Meta = s.Meta.clone()
+	return s
+}
+
 // Success reports whether the command exited by itself with code 0.
 func (s TerminalExitStatus) Success() bool { return s.ExitCode != nil && *s.ExitCode == 0 }
 

@@ -21,6 +21,8 @@ type Chunk struct {
 	Offset, End int64
 	// Text is the piece as valid UTF-8 in whole characters; a byte that is part of none is U+FFFD.
 	Text string
+	// Raw is the piece byte for byte as the command wrote it, which need not be UTF-8.
+	Raw string
 	// Missed is how many bytes before Offset were dropped before the follower read them.
 	Missed int64
 }
@@ -32,7 +34,7 @@ func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
 // command itself wrote. It is what terminal/output answers.
 func (t *Terminal) Output() TerminalOutputResponse {
 	var out TerminalOutputResponse
-	out.ExitStatus = t.exitStatusIfEnded() // first: the output is whole then
+	out.ExitStatus = t.ExitStatus() // first: the output is whole then
 	out.Output, out.Truncated = t.ring.Last(t.limit)
 	return out
 }
@@ -49,7 +51,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 		for ctx.Err() == nil {
 			e := t.ring.Read(at, followSize)
 			if e.End > at {
-				if !yield(Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Missed: e.Begin - at}) {
+				if !yield(Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - at}) {
 					return
 				}
 				at = e.End
@@ -79,7 +81,7 @@ func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
 }
 
 func (o terminalOutput) ExitStatus() []byte {
-	status := o.t.exitStatusIfEnded()
+	status := o.t.ExitStatus()
 	if status == nil {
 		return nil
 	}

@@ -115,7 +115,7 @@ func TestRunnersStatuses(t *testing.T) {
 				require.Equal(t, c.status.ExitCode, status.ExitCode)
 				require.Equal(t, c.status.Signal, status.Signal)
 			}
-			require.Nil(t, term.Limits())
+			require.Nil(t, term.Info().Limits)
 			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 		})
 	}

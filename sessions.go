@@ -54,6 +54,35 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	return nil
 }
 
+// AddRoot adds a directory to the Roots of an open session, for creates that begin after it. The path is absolute;
+// links in it are followed now. It fails with ErrSessionNotFound if the session is not open, and with ErrInvalidParams
+// if the directory cannot be resolved, or if the session has no Roots: its commands may run anywhere.
+func (m *Manager) AddRoot(id SessionID, dir string) error {
+	fail := func(err error) error { return inOperation("add root", id, err) }
+	roots, err := lookups{m.options.Runner}.roots([]string{dir})
+	if err != nil {
+		return fail(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[id]
+	switch {
+	case s == nil || !s.opened:
+		return fail(&Error{Kind: ErrSessionNotFound, SessionID: id})
+	case s.roots == nil:
+		return fail(invalidField("roots", "the session has none, so that its commands may run anywhere"))
+	}
+	s.roots = append(slices.Clip(s.roots), roots...) // those that creates have are not changed
+	return nil
+}
+
+// Approvals returns the answers of Options.Approve that are remembered, the oldest first.
+func (m *Manager) Approvals() []RememberedApproval { return m.authorizer.approvals.list() }
+
+// RevokeApproval forgets a remembered answer, so that the next such command is asked about again; what runs goes on. It
+// reports whether there was one with this ID.
+func (m *Manager) RevokeApproval(id string) bool { return m.authorizer.approvals.revoke(id) }
+
 // CloseSession forgets a session's options and what was approved in it, has creates that are under way fail with
 // ErrSessionNotFound, and releases its terminals, as ReleaseSession does. In a session that was not opened, creates
 // that are under way go on, and what is approved in them is remembered: open sessions, and set Options.RequireSessions.

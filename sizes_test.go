@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 4730
-	maxRootFiles     = 27
-	maxLibraryLines  = 10860 // the root and internal, without what only tests import
+	maxRootLines     = 4930
+	maxRootFiles     = 28
+	maxLibraryLines  = 11060 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -108,6 +108,9 @@ func TestSurvivorsAreReported(t *testing.T) {
 			ends = append(ends, e)
 			continue
 		}
+		if s.Survivors == nil { // a ReleaseEvent
+			continue
+		}
 		survivors = append(survivors, s)
 	}
 	require.Len(t, survivors, 2, "one of the kill and one of the release")

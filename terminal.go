@@ -7,7 +7,6 @@ package acpterm
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"sync"
 	"time"
 
@@ -121,37 +120,11 @@ func (t *Terminal) Command() Command {
 	return t.command.clone()
 }
 
-// OutputByteLimit is how many bytes of output are kept for Output.
-func (t *Terminal) OutputByteLimit() int64 { return t.limit }
-
-// Limits are what the system enforces on the command. There are none while the terminal is starting, and none are known
-// of a Runner's command.
-func (t *Terminal) Limits() []EnforcedLimit {
-	if !t.started.IsSet() || t.tree == nil {
-		return nil
-	}
-	var limits []EnforcedLimit
-	for _, l := range t.tree.Limits() {
-		limits = append(limits, EnforcedLimit{
-			Name: l.Name, Value: int64(min(l.Value, math.MaxInt64)), By: l.By, Tree: l.Tree,
-		})
-	}
-	return limits
-}
-
 // State is where the terminal is in its life.
 func (t *Terminal) State() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state
-}
-
-// Times says when the terminal was created, when its command was started and when it ended; a time that
-// has not come is zero.
-func (t *Terminal) Times() (created, started, ended time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.created, t.startedAt, t.endedAt
 }
 
 // EndedBy says what ended the command; empty while it runs.
@@ -164,15 +137,21 @@ func (t *Terminal) EndedBy() EndedBy {
 // Done returns a channel that is closed when the command has ended and all it wrote can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// exitStatusIfEnded is how the command ended; nil while it runs, or when its end could not be seen.
-func (t *Terminal) exitStatusIfEnded() *TerminalExitStatus {
+// Released returns a channel that is closed when a release is complete: the tree is gone, or was given up.
+func (t *Terminal) Released() <-chan struct{} { return t.retired.Done() }
+
+// ExitStatus is how the command ended, as a copy; nil while it runs, or when its end could not be seen.
+func (t *Terminal) ExitStatus() *TerminalExitStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.exitStatusLocked()
+}
+
+func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 	if t.endedAt.IsZero() || t.waitErr != nil {
 		return nil
 	}
-	status := t.status
-	return &status
+	return new(t.status.clone())
 }
 
 // Wait returns how the command ended, once it has, even if processes that it started still run. Every byte that the
@@ -197,7 +176,7 @@ func (t *Terminal) over() bool { return t.State() > StateRunning }
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.status, t.waitErr
+	return t.status.clone(), t.waitErr
 }
 
 func (t *Terminal) cancelled(op string, ctx context.Context) error {

@@ -72,12 +72,20 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 					t.runEnding(e)
 				}
 				t.retire(e)
+				t.reportRelease()
 				after(t)
 				t.retired.Set()
 			}()
 		}
 	})
 	return begin
+}
+
+// reportRelease emits the ReleaseEvent of a terminal whose command was started.
+func (t *Terminal) reportRelease() {
+	if t.tree != nil && t.events.Observed() {
+		t.events.emit(&ReleaseEvent{Subject: t.subject(), Time: time.Now(), Err: t.retireErr})
+	}
 }
 
 // awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
@@ -309,10 +317,12 @@ func (t *Terminal) report(survivors []int) {
 		return
 	}
 	event := &EndEvent{
-		Subject: t.subject(), EndedBy: t.EndedBy(), Status: t.exitStatusIfEnded(), Survivors: survivors,
+		Subject: t.subject(), EndedBy: t.EndedBy(), Status: t.ExitStatus(), Survivors: survivors,
 		CPUTime: t.exit.CPUTime, PeakMemory: t.exit.PeakMemory,
 	}
-	_, event.Started, event.Ended = t.Times()
+	t.mu.Lock()
+	event.Started, event.Ended = t.startedAt, t.endedAt
+	t.mu.Unlock()
 	event.Bytes = t.ring.Total()
 	event.Dropped = max(0, event.Bytes-t.limit)
 	t.events.emit(event)

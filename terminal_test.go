@@ -108,7 +108,8 @@ func TestStatesAndTimes(t *testing.T) {
 	m := newManager(t, nil)
 	term := create(t, m, childRequest("polite"))
 	require.Equal(t, acpterm.StateRunning, term.State())
-	created, started, ended := term.Times()
+	info := term.Info()
+	created, started, ended := info.Created, info.Started, info.Ended
 	require.False(t, created.IsZero())
 	require.False(t, started.Before(created))
 	require.True(t, ended.IsZero())
@@ -121,7 +122,7 @@ func TestStatesAndTimes(t *testing.T) {
 	require.Empty(t, term.EndedBy())
 	require.NoError(t, term.Kill(t.Context()))
 	require.Equal(t, acpterm.EndedByKill, term.EndedBy())
-	_, _, ended = term.Times()
+	ended = term.Info().Ended
 	require.False(t, ended.Before(started))
 
 	finished := finish(t, m, childRequest("exit", "0"))
@@ -401,8 +402,8 @@ func TestFollowIsLive(t *testing.T) {
 		got = append(got, chunk)
 	}
 	require.Equal(t, []acpterm.Chunk{
-		{Offset: 0, End: 1, Text: "1"}, {Offset: 1, End: 2, Text: "2"},
-		{Offset: 2, End: 3, Text: "3"}, {Offset: 3, End: 4, Text: "4"},
+		{Offset: 0, End: 1, Text: "1", Raw: "1"}, {Offset: 1, End: 2, Text: "2", Raw: "2"},
+		{Offset: 2, End: 3, Text: "3", Raw: "3"}, {Offset: 3, End: 4, Text: "4", Raw: "4"},
 	}, got)
 }
 

@@ -120,7 +120,7 @@ func TestLimitAboveInt(t *testing.T) {
 	} {
 		term, err := create(limit)
 		require.NoError(t, err, limit)
-		require.Equal(t, want, term.OutputByteLimit(), limit)
+		require.Equal(t, want, term.Info().OutputByteLimit, limit)
 		_, err = term.Wait(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, int64(len("<&>\"outputByteLimit\"\u2028é")), term.OutputTotal(), "the other members are unchanged")

@@ -81,25 +81,24 @@ func (e *entry) makeRow(canStop bool) row {
 		return r
 	}
 	t := e.terminal
-	_, _, ended := t.Times()
-	r.State = stateOf(t)
-	r.Bytes = t.OutputTotal()
-	r.Dropped = max(0, r.Bytes-int64(t.OutputByteLimit()))
-	if ended.IsZero() {
+	info := t.Info()
+	r.State = stateOf(info.EndedBy)
+	r.Bytes, r.Dropped = info.Written, info.Written-info.Kept
+	if info.Ended.IsZero() {
 		if r.Stopping {
 			r.State = "stopping"
 		}
 	} else {
-		r.Ended = ended.UnixMilli()
+		r.Ended = info.Ended.UnixMilli()
 		r.Status, r.Good = endStatus(t)
 	}
-	r.CanStop = canStop && (ended.IsZero() || r.Stopping || r.Survivors != "")
+	r.CanStop = canStop && (info.Ended.IsZero() || r.Stopping || r.Survivors != "")
 	return r
 }
 
-// stateOf is a row's State of a command that was started.
-func stateOf(t *acpterm.Terminal) string {
-	switch t.EndedBy() {
+// stateOf is a row's State of a command that was started, by what has ended it.
+func stateOf(by acpterm.EndedBy) string {
+	switch by {
 	case "":
 		return "running"
 	case acpterm.EndedByItself:

@@ -18,6 +18,7 @@ type entry struct {
 	fixed        row               // the members that do not change
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
+	keep         int64             // bytes of output that it retains at the most
 
 	at        time.Time // of the decision or start
 	past      bool      // ended, denied or failed: counts for MaxPast
@@ -84,18 +85,18 @@ func (t *table) observe(event acpterm.Event) {
 
 // addTerminal adds a terminal of the manager. Events add those that have not started yet.
 func (t *table) addTerminal(terminal *acpterm.Terminal) {
-	state, command := terminal.State(), terminal.Command()
-	if state == acpterm.StateStarting || state == acpterm.StateFailed {
+	info := terminal.Info()
+	if info.State == acpterm.StateStarting || info.State == acpterm.StateFailed {
 		return
 	}
-	_, started, _ := terminal.Times()
+	command := info.Command
 	t.update(acpterm.Subject{
-		TerminalID: terminal.ID(), SessionID: terminal.SessionID(),
+		TerminalID: info.ID, SessionID: info.SessionID,
 		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
 	}, true, func(x *entry) {
-		x.at = started
+		x.at = info.Started
 		x.setTerminal(terminal)
-		x.past = x.past || state != acpterm.StateRunning
+		x.past = x.past || info.State != acpterm.StateRunning
 	})
 }
 
@@ -147,6 +148,7 @@ func (t *table) removePastLocked() {
 
 func (e *entry) setTerminal(terminal *acpterm.Terminal) {
 	e.terminal, e.requestBytes = terminal, sizeOf(terminal.Request())
+	e.keep = max(terminal.Info().OutputByteLimit, 64<<10)
 }
 
 // sizeOf returns the estimated size of a request in memory.
@@ -174,7 +176,7 @@ func (e *entry) retainedBytes() int64 {
 	if e.terminal == nil {
 		return 0
 	}
-	return e.requestBytes + min(e.terminal.OutputTotal(), int64(max(e.terminal.OutputByteLimit(), 64<<10)))
+	return e.requestBytes + min(e.terminal.OutputTotal(), e.keep)
 }
 
 func (t *table) notifyLocked() {

@@ -194,10 +194,11 @@ func (r *Buffer) Window(raw []byte, limit, known int64, size int) Window {
 // Excerpt is what a follower reads from an offset on.
 type Excerpt struct {
 	Text       string
-	Begin, End int64 // the offsets of Text; Begin is later than asked for if bytes were dropped
-	Over       bool  // there is no text, and there never will be
-	total      int64 // how much output there was then
-	final      bool  // its last bytes were shown as they are
+	Raw        string // the same as it was written
+	Begin, End int64  // the offsets of both; Begin is later than asked for if bytes were dropped
+	Over       bool   // there is no text, and there never will be
+	total      int64  // how much output there was then
+	final      bool   // its last bytes were shown as they are
 }
 
 // Read returns up to size bytes of output from an offset on, in whole characters. size is at least 8.
@@ -230,7 +231,7 @@ func (r *Buffer) Read(from int64, size int) Excerpt {
 		raw = raw[:len(raw)-unfinished(raw)]
 	}
 	e.End = e.Begin + int64(len(raw))
-	e.Text = validText(raw)
+	e.Text, e.Raw = validText(raw), raw
 	e.Over = raw == "" && over
 	return e
 }

@@ -1,0 +1,117 @@
+package acpterm_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTerminalInfo(t *testing.T) {
+	m := newManager(t, nil)
+	req := childRequest("sleep")
+	req.OutputByteLimit = new(uint64(3))
+	term := createReady(t, m, req)
+	running := term.Info()
+	require.Equal(t, term.ID(), running.ID)
+	require.Equal(t, acpterm.SessionID("s"), running.SessionID)
+	require.Equal(t, term.Command(), running.Command)
+	require.Positive(t, running.PID)
+	require.Equal(t, acpterm.StateRunning, running.State)
+	require.Nil(t, running.ExitStatus)
+	require.Empty(t, running.EndedBy)
+	require.False(t, running.Started.Before(running.Created))
+	require.Zero(t, running.Ended)
+	require.EqualValues(t, len("ready\n"), running.Written)
+	require.EqualValues(t, 3, running.Kept)
+	require.EqualValues(t, 3, running.OutputByteLimit)
+	require.Nil(t, term.ExitStatus())
+
+	require.NoError(t, term.Kill(t.Context()))
+	ended := term.Info()
+	require.Equal(t, acpterm.StateEnded, ended.State)
+	require.Equal(t, acpterm.EndedByKill, ended.EndedBy)
+	require.Equal(t, term.ExitStatus(), ended.ExitStatus)
+	require.False(t, ended.Ended.Before(ended.Started))
+	require.Equal(t, running.PID, ended.PID)
+}
+
+// What is returned is a copy: to change it changes nothing of the terminal.
+func TestWhatATerminalReturnsIsACopy(t *testing.T) {
+	term := finish(t, newManager(t, nil), childRequest("exit", "3"))
+	info, status := term.Info(), term.ExitStatus()
+	waited, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	for _, s := range []*acpterm.TerminalExitStatus{info.ExitStatus, status, &waited, term.Output().ExitStatus} {
+		*s.ExitCode = 99
+		s.Meta["acpterm"][0] = 'x'
+		clear(s.Meta)
+	}
+	info.Command.Args[0] = "other"
+	require.Equal(t, "exit code 3", term.ExitStatus().String())
+	require.Equal(t, endedBy(acpterm.EndedByItself), term.ExitStatus().Meta)
+	require.NotEqual(t, "other", term.Info().Command.Args[0])
+}
+
+// An end is all there at once: whoever sees the state sees the status, the times and the whole output.
+func TestTerminalInfoIsConsistent(t *testing.T) {
+	m := newManager(t, nil)
+	for range 50 {
+		term := create(t, m, childRequest("print", "all of it"))
+		for {
+			info := term.Info()
+			over := info.State == acpterm.StateEnded
+			require.Equal(t, over, info.ExitStatus != nil)
+			require.Equal(t, over, info.EndedBy != "")
+			require.Equal(t, over, !info.Ended.IsZero())
+			if over {
+				require.EqualValues(t, len("all of it"), info.Written)
+				break
+			}
+		}
+	}
+}
+
+func TestReleased(t *testing.T) {
+	events := make(chan acpterm.Event, 100)
+	m := newManager(t, &acpterm.Options{Events: func(e acpterm.Event) { events <- e }})
+	term := createReady(t, m, childRequest("sleep"))
+	select {
+	case <-term.Released():
+		t.Fatal("it is not released")
+	default:
+	}
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	<-term.Released()
+	for event := range events {
+		if released, ok := event.(*acpterm.ReleaseEvent); ok {
+			require.Equal(t, term.ID(), released.TerminalID)
+			require.Equal(t, term.Info().PID, released.PID)
+			require.NoError(t, released.Err)
+			require.WithinRange(t, released.Time, term.Info().Ended, time.Now())
+			break
+		}
+	}
+	_, err := m.Create(t.Context(), commandRequest("no-such-program"), nil)
+	require.True(t, errors.Is(err, acpterm.ErrCommandNotFound))
+	require.Empty(t, events, "a command that was not started is not released")
+}
+
+func TestManagerStats(t *testing.T) {
+	m := newManager(t, &acpterm.Options{MaxTerminals: 7, MaxOutputBytes: 1 << 30, OutputByteLimit: 1 << 20})
+	require.Equal(t, acpterm.Stats{MaxTerminals: 7, MaxOutputBytes: 1 << 30}, m.Stats())
+	createReady(t, m, childRequest("sleep"))
+	ended := finish(t, m, inSession("other", childRequest("print", "four")))
+	stats := m.Stats()
+	require.Equal(t, 2, stats.Terminals)
+	require.Equal(t, 1, stats.Running)
+	require.Equal(t, 2, stats.Sessions)
+	require.EqualValues(t, len("ready\n")+len("four"), stats.KeptBytes)
+	require.GreaterOrEqual(t, stats.ReservedBytes, int64(2<<20))
+	require.NoError(t, m.Release(t.Context(), "other", ended.ID()))
+	require.Equal(t, 1, m.Stats().Terminals)
+	require.NoError(t, m.Close())
+	require.Equal(t, acpterm.Stats{MaxTerminals: 7, MaxOutputBytes: 1 << 30}, m.Stats())
+}

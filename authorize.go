@@ -56,13 +56,21 @@ func (z *authorizer) authorize(
 	}
 	a.decision = newDecisionEvent(id, a.proposal, decision, answer)
 	if err == nil && decision.Verdict != VerdictAllow {
-		err = &Error{Kind: ErrDenied, Rule: decision.Rule, Reason: decision.Reason}
+		err = &Error{Kind: ErrDenied, Command: requested(req), Rule: decision.Rule, Reason: decision.Reason}
 	}
 	if err != nil {
 		a.pinned.close()
 		a.decision.Err = err
 	}
 	return a, err
+}
+
+// requested is what a request asks to run, as people read it.
+func requested(req CreateTerminalRequest) string {
+	if len(req.Args) == 0 {
+		return req.Command
+	}
+	return Command{Args: append([]string{req.Command}, req.Args...)}.String()
 }
 
 // decide asks until no policy changes the command, and stores in a what was decided about. The answer is nil if no

@@ -29,8 +29,8 @@ const (
 	ErrTerminalNotFound Kind = "terminal_not_found"
 	// ErrCancelled is a call whose context ended, or whose request the agent cancelled.
 	ErrCancelled Kind = "cancelled"
-	// ErrDenied is a command that the policy or a person's answer denies. Error.Reason says why, Error.Rule by which
-	// rule.
+	// ErrDenied is a command that the policy or a person's answer denies. Error.Command is the command, Error.Reason
+	// says why, and Error.Rule by which rule.
 	ErrDenied Kind = "denied"
 	// ErrSessionNotFound is a session that was not opened, where Options.RequireSessions asks for that.
 	ErrSessionNotFound Kind = "session_not_found"
@@ -91,10 +91,12 @@ type Error struct {
 	Reason string
 	// Rule is the policy's rule that said no.
 	Rule string
+	// Command is the command that was asked for: its name where that cannot be found or executed, with its arguments in
+	// a denial.
+	Command string
 
 	SessionID  SessionID
 	TerminalID TerminalID
-	Command    string
 	PIDs       []int
 
 	// Quota is the quota that is full, and Limit its size in what it counts: terminals, bytes, requests.
@@ -124,6 +126,9 @@ func (e *Error) Error() string {
 		b.WriteString(e.Reason)
 	} else {
 		b.WriteString(e.Kind.Error())
+	}
+	if e.Rule != "" {
+		fmt.Fprintf(&b, " (rule %q)", e.Rule)
 	}
 	if e.Quota != "" {
 		fmt.Fprintf(&b, ": %s: at most %d", e.Quota, e.Limit)

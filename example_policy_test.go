@@ -48,7 +48,7 @@ func ExampleManager_OpenSession() {
 	fmt.Println(err)
 	// Output:
 	// go version: runs
-	// go version: acpterm: create: cwd is outside of the directories that commands may run in
+	// go version: acpterm: create: "go version": cwd is outside of the directories that commands may run in (rule "roots")
 	// acpterm: create: session not found
 }
 
@@ -93,5 +93,5 @@ func ExampleOptions_events() {
 	defer m.Close()
 	m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"version"},
 		Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}, nil)
-	// Output: {"msg":"decision","session":"s1","args":["go","version"],"verdict":"deny","rule":"allow-variables","reason":"the variable \"TOKEN\" must not be set","variables":["TOKEN"],"error":"acpterm: the variable \"TOKEN\" must not be set"}
+	// Output: {"msg":"decision","session":"s1","args":["go","version"],"verdict":"deny","rule":"allow-variables","reason":"the variable \"TOKEN\" must not be set","variables":["TOKEN"],"error":"acpterm: \"go version\": the variable \"TOKEN\" must not be set (rule \"allow-variables\")"}
 }

@@ -414,7 +414,11 @@ func TestDecisionsAreEvents(t *testing.T) {
 	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}
 	r := p.ask(`1`, acpterm.MethodCreate, req)
 	require.EqualValues(t, -32602, r.Error.Code)
-	require.JSONEq(t, `{"kind":"denied","reason":"it is bad","rule":"no bad","sessionId":"s"}`, string(*r.Error.Data))
+	var data map[string]any
+	require.NoError(t, json.Unmarshal(*r.Error.Data, &data))
+	require.Contains(t, data["command"], "print bad")
+	delete(data, "command")
+	require.Equal(t, map[string]any{"kind": "denied", "reason": "it is bad", "rule": "no bad", "sessionId": "s"}, data)
 	require.Contains(t, r.Error.Message, "it is bad")
 	d := (<-events).(*acpterm.DecisionEvent)
 	require.Equal(t, acpterm.VerdictDeny, d.Verdict)

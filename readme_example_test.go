@@ -141,5 +141,5 @@ func ExampleOptions() {
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"env"}})
 	// Output:
 	// go version: runs
-	// go env: acpterm: create: no rule allows this
+	// go env: acpterm: create: "go env": no rule allows this (rule "default")
 }

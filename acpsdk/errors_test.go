@@ -114,7 +114,7 @@ func TestLimitAboveInt(t *testing.T) {
 		}
 		return m.Terminal("s", acpterm.TerminalID(created.TerminalId))
 	}
-	for limit, want := range map[string]uint64{
+	for limit, want := range map[string]int64{
 		"7": 7, "0": 0, "null": 5000, "9223372036854775807": 5000,
 		"9223372036854775808": 5000, "18446744073709551615": 5000,
 	} {

@@ -48,8 +48,8 @@ func Example() {
 		Env: []acpterm.EnvVariable{{Name: "GOFLAGS", Value: "-toolexec=./x"}}})
 	// Output:
 	// go version: runs
-	// go env: acpterm: create: no rule allows this
-	// go version: acpterm: create: the variable "GOFLAGS" must not be set
+	// go env: acpterm: create: "go env": no rule allows this (rule "default")
+	// go version: acpterm: create: "go version": the variable "GOFLAGS" must not be set (rule "allow-variables")
 }
 
 // Rules hold their own examples, which are checked when they are loaded.
@@ -77,8 +77,8 @@ func ExampleRules() {
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "toolchain.txt"}})
 	// Output:
 	// go version: runs
-	// go run .: acpterm: create: no rule allows this
-	// go version toolchain.txt: acpterm: create: use the one that is here
+	// go run .: acpterm: create: "go run .": no rule allows this (rule "default")
+	// go version toolchain.txt: acpterm: create: "go version toolchain.txt": use the one that is here (rule "no toolchains")
 }
 
 func ExampleConfineDir() {
@@ -102,7 +102,7 @@ func ExampleNoShell() {
 	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go version && go env"})
-	// Output: go version && go env: acpterm: create: shells are not allowed
+	// Output: go version && go env: acpterm: create: "go version && go env": shells are not allowed (rule "no-shell")
 }
 
 func ExampleNoShellSyntax() {
@@ -112,7 +112,7 @@ func ExampleNoShellSyntax() {
 	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "; rm x"}})
-	// Output: go version ; rm x: acpterm: create: args[1] has shell syntax in it, which is not allowed
+	// Output: go version ; rm x: acpterm: create: "go version \"; rm x\"": args[1] has shell syntax in it, which is not allowed (rule "no-shell-syntax")
 }
 
 func ExampleDenyVariables() {
@@ -123,7 +123,7 @@ func ExampleDenyVariables() {
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
 		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: "/tmp/x.so"}}})
-	// Output: go version: acpterm: create: the variable "LD_PRELOAD" must not be set
+	// Output: go version: acpterm: create: "go version": the variable "LD_PRELOAD" must not be set (rule "deny-variables")
 }
 
 func ExampleAllowVariables() {
@@ -142,8 +142,8 @@ func ExampleAllowVariables() {
 	// Output:
 	// go version: runs
 	// go version: runs
-	// go version: acpterm: create: the variable "PAGER" must not have this value
-	// go version: acpterm: create: the variable "GOFLAGS" must not be set
+	// go version: acpterm: create: "go version": the variable "PAGER" must not have this value (rule "allow-variables")
+	// go version: acpterm: create: "go version": the variable "GOFLAGS" must not be set (rule "allow-variables")
 }
 
 // Commands inherit what is named, and nothing else.

@@ -121,7 +121,7 @@ type rulesPolicy struct {
 func (r rulesPolicy) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
 	if p.Command.ShellLine != "" {
 		return acpterm.Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines",
-			Reason: "shell lines are not allowed as such"}
+			Reason: "shell lines are not allowed as such; a host can have policy/shell judge what they run"}
 	}
 	matched := false
 	decision := acpterm.Decision{Verdict: r.defaults.Default, Rule: "default", Reason: "no rule allows this"}

@@ -194,7 +194,7 @@ func TestAsk(t *testing.T) {
 	}
 	person := " the person at the terminal"
 	require.Equal(t, []string{
-		"allow  ", "allow session" + person, "allow session" + person, "deny never" + person, "deny never" + person, "allow once" + person,
+		"allow  ", "allow allow_session" + person, "allow allow_session" + person, "deny reject_always" + person, "deny reject_always" + person, "allow allow_once" + person,
 	}, approvals)
 }
 

@@ -62,14 +62,14 @@ func TestAllow(t *testing.T) {
 		{"go", "go version", "(completed) [1]"},
 		{"go", "go env GOOS", "(completed) [1]"},
 		{"go version", "go version", "(completed) [1]"},
-		{"go version", "go env GOOS", "acpterm: create: no rule allows this\n"},
+		{"go version", "go env GOOS", `acpterm: create: "go env GOOS": no rule allows this (rule "default")` + "\n"},
 		{"go env ...", "go env GOOS GOARCH", "(completed) [1]"},
 		{"go env GO*", "go env GOOS", "(completed) [1]"},
-		{"go env GO*", "go env CC", "no rule allows this\n"},
-		{"go", "go version && go version", "acpterm: create: shell lines are not allowed as such\n"},
+		{"go env GO*", "go env CC", "no rule allows this (rule \"default\")\n"},
+		{"go", "go version && go version", "shell lines are not allowed as such; a host can have policy/shell judge what they run"},
 		{"go", "acpterm-no-such-program", "command not found\n"},
 		{"@" + file, "go version && go version", "(completed) [1]"},
-		{"@" + file, "go env GOOS", "acpterm: create: ask me\n"},
+		{"@" + file, "go env GOOS", `"go env GOOS": ask me (rule "no-env")`},
 	} {
 		t.Run(test.rule+": "+test.prompt, func(t *testing.T) {
 			c := startClient(t, exampleAgent(), "-allow", test.rule, "-prompt", test.prompt)

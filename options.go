@@ -64,6 +64,13 @@ type Options struct {
 	// cannot be had. Empty: none.
 	Cgroup string
 
+	// KeepDetached lets what a command detaches on purpose outlive every end of its terminal: a process in a session of
+	// its own that does not hold the output, such as the server that tmux or gpg-agent starts, or an editor's window.
+	// Everything else ends as without it. It takes a system that has sessions, and no Cgroup; what a sandbox confines
+	// ends all the same, and journal.Recover ends it when the host died. False: everything that a command started
+	// ends.
+	KeepDetached bool
+
 	// Journal records each command from before it starts until a kill or a release has ended its tree: the end of the
 	// command alone is not the end of what it started. In the package journal, Dir is one, and Recover ends what a
 	// host that died has left running. A create fails when the record cannot be written, and a release when it cannot
@@ -191,6 +198,8 @@ func (o *Options) validate() error {
 		return optionError("Options.Sandbox", "is of no use to commands that Options.Runner runs")
 	case o.Runner != nil && o.Cgroup != "":
 		return optionError("Options.Cgroup", "is of no use to commands that Options.Runner runs")
+	case o.KeepDetached && (!hasSessions || o.Runner != nil || o.Cgroup != ""):
+		return optionError("Options.KeepDetached", "cannot be had on this system, or with a Cgroup or a Runner")
 	case o.Runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
 		return optionError("Options.Dir", "must be an absolute path")
 	}

@@ -46,6 +46,7 @@ func TestOptionsThatCannotHold(t *testing.T) {
 		"Options.Escalation[0]":       {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
 		"Options.Escalation[1]":       {Escalation: []acpterm.EscalationStep{{Signal: 1}, {Signal: syscall.SIGTERM, Wait: -1}}},
 		"Options.Sandbox":             {Runner: runner, Sandbox: sandboxStub{}},
+		"Options.KeepDetached":        {KeepDetached: true, Cgroup: "/sys/fs/cgroup/x"},
 		"Options.Cgroup":              {Runner: runner, Cgroup: "/sys/fs/cgroup/x"},
 		"Limits.Memory":               {Limits: acpterm.Limits{Memory: -1}},
 		"Limits.FileSize":             {Limits: acpterm.Limits{FileSize: -1}},

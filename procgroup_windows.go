@@ -11,6 +11,9 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
+// hasSessions says that a process can leave its command's session: a job object is not left.
+const hasSessions = false
+
 // setCommand puts what is to run into a Spec.
 func setCommand(spec *proc.Spec, c Command) error {
 	path, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)

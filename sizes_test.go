@@ -21,7 +21,7 @@ import (
 const (
 	maxRootLines     = 4930
 	maxRootFiles     = 28
-	maxLibraryLines  = 11060 // the root and internal, without what only tests import
+	maxLibraryLines  = 11080 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -108,6 +108,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 	spec := proc.Spec{
 		Mark:   proc.Mark{Name: lookup.TerminalVariable, Value: string(t.id)},
 		Cgroup: t.cgroup, Limits: limits, Files: wrapped.Files, Contained: wrapped.PIDNamespace,
+		KeepDetached: o.KeepDetached,
 	}
 	if err := setCommand(&spec, command); err != nil {
 		return err

@@ -55,6 +55,10 @@ type Spec struct {
 	// Contained says that all of the tree ends with the leader's children, as in a PID namespace: that a process has
 	// the output open does not make it a member.
 	Contained bool
+
+	// KeepDetached says that a process with a session of its own is of the tree only while it can write to the output
+	// (Linux), or not at all (macOS and FreeBSD). Not on Windows, and not with a Cgroup.
+	KeepDetached bool
 }
 
 // Mark is a variable and a value: a process whose variable has the value, alone or in a list with colons, is of the

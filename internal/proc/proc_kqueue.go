@@ -49,6 +49,7 @@ type Tree struct {
 	common
 	queue exitQueue
 	early bool // the leader was exiting before the queue could watch it
+	keeps bool // Spec.KeepDetached
 
 	escaped map[procfs.ID]bool // members that were found outside of the group: they stay members. For one End at a time
 
@@ -82,7 +83,10 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		output.Close()
 		return nil, err
 	}
-	t := &Tree{common: common{pid: cmd.Process.Pid, output: output}, escaped: make(map[procfs.ID]bool)}
+	t := &Tree{
+		common: common{pid: cmd.Process.Pid, output: output}, keeps: spec.KeepDetached,
+		escaped: make(map[procfs.ID]bool),
+	}
 	cmd.Process.Release() // Close reaps it
 	if err := t.openQueue(); err != nil {
 		unix.Kill(-t.pid, unix.SIGKILL)
@@ -252,7 +256,8 @@ func (t *Tree) members() ([]procfs.Process, error) {
 			if in[p.PID] || p.PID == self {
 				continue
 			}
-			if p.Group == t.pid || p.Session == t.pid || in[p.Parent] || t.escaped[p.ID] {
+			isChild := in[p.Parent] && !(t.keeps && p.Session != t.pid)
+			if p.Group == t.pid || p.Session == t.pid || isChild || t.escaped[p.ID] {
 				in[p.PID], grown = true, true
 			}
 		}

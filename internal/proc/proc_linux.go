@@ -32,6 +32,7 @@ type Tree struct {
 	cgroup    *cgroup.Cgroup // nil: none
 	mark      Mark
 	contained bool
+	keeps     bool      // Spec.KeepDetached
 	began     time.Time // the leader began after it
 	forks     forkCount // likewise
 
@@ -47,7 +48,7 @@ type Tree struct {
 // start is Start on a starter's thread.
 func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree, err error) {
 	t := &Tree{
-		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained,
+		sup: s, starter: st, pidfd: -1, mark: spec.Mark, contained: spec.Contained, keeps: spec.KeepDetached,
 		began: time.Now(), forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
 	}
 	defer func() {

@@ -18,7 +18,7 @@ import (
 // environment or its output open for writing, which outlive a new session, a double fork and each other; the sessions
 // that those began; and the children of all. With a cgroup, exactly those in it. A process that has cleared its
 // environment, closed the output and left the session and its parent cannot be told from any other; only a cgroup has
-// it.
+// it. With Spec.KeepDetached, neither the mark nor a parent in another session makes a process a member.
 //
 // A process leaves its session only by beginning a new one. So, until process numbers wrap around, no process in a
 // session with a lower number than the leader's is a member, and one getsid, a fraction of a microsecond, rules it out.
@@ -258,6 +258,7 @@ const (
 // isMember decides whether a process carries the tree's mark, or can write to its output.
 func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
 	switch marks, err := handle.Variable(t.mark.Name); {
+	case t.keeps: // the mark is in what was detached too
 	case err != nil && !errors.Is(err, fs.ErrPermission):
 		return answerOf(err)
 	case slices.Contains(marks, t.mark.Value):
@@ -330,7 +331,7 @@ func (s *scanner) addRelatives() {
 // addRelative adds a process if its parent is a member, or its session was begun by one.
 func (s *scanner) addRelative(p procfs.Process) bool {
 	for _, m := range s.members {
-		isParent := m.PID == p.Parent
+		isParent := m.PID == p.Parent && !(s.tree.keeps && p.Session != m.Session)
 		if !isParent && !(m.escaped && m.Session != 0 && m.Session == p.Session && s.beganSession(p.Session)) {
 			continue
 		}

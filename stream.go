@@ -45,9 +45,9 @@ type StreamOptions struct {
 	// the line's length and what is wrong with it are logged by slog, at level Warn.
 	SkippedLines func(SkippedLine)
 
-	// Trace is called with each line that is read or written, for a log of what passes. Lines have what agents and
-	// commands say, secrets too. Those that are read come from the goroutine that reads, those that are written from
-	// the ones that write, one at a time; both wait for it. If it panics, that is logged with its stack. Nil: no trace.
+	// Trace is called with each line that was read or is to be written, for a log of what passes. Lines have what
+	// agents and commands say, secrets too. It is called by the goroutine that reads and by those that write, one at a
+	// time in each direction; they wait for it. If it panics, that is logged with its stack. Nil: no trace.
 	Trace func(TraceLine)
 }
 

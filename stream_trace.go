@@ -36,11 +36,11 @@ func (c *tracedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes to the connection. One goroutine at a time calls it.
+// Write writes to the connection. One goroutine at a time calls it. The trace comes first, else it could follow that of
+// the answer.
 func (c *tracedConn) Write(p []byte) (int, error) {
-	n, err := c.ReadWriteCloser.Write(p)
-	c.sent.add(p[:max(n, 0)])
-	return n, err
+	c.sent.add(p)
+	return c.ReadWriteCloser.Write(p)
 }
 
 // lineTrace makes lines of the bytes of one direction.

@@ -1,23 +1,26 @@
-// Quickstart shows what acpterm does, in a few seconds: it plays both ends of an ACP connection, the client
-// that embeds the library and the agent that asks it to run commands, and prints what passes between them.
+// Quickstart shows what acpterm does, in a few seconds: it plays both ends of an ACP connection, the client that embeds
+// the library and the agent that asks it to run commands.
 //
 //	go run ./examples/quickstart
+//	go run ./examples/quickstart -v    # with every message that passes
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 )
 
 func main() {
@@ -25,7 +28,9 @@ func main() {
 		sleep()
 		return
 	}
-	if err := run(os.Stdout); err != nil {
+	verbose := flag.Bool("v", false, "print every message that passes")
+	flag.Parse()
+	if err := run(os.Stdout, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
@@ -40,14 +45,19 @@ func sleep() {
 // demo is the agent, and what it knows of the client's side to show it.
 type demo struct {
 	ctx     context.Context
-	agent   *jsonrpc2.Conn
+	client  *agent.Client            // what the agent calls
 	created <-chan *acpterm.Terminal // the client's view of each terminal, as it is created
-	paper   *log.Logger              // where everything is written down
+	print   func(format string, args ...any)
 }
 
-func run(out io.Writer) error {
+func run(out io.Writer, verbose bool) error {
 	ctx := context.Background()
-	paper := log.New(out, "", 0)
+	var mu sync.Mutex
+	printf := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(out, format+"\n", args...)
+	}
 	clientEnd, agentEnd := net.Pipe() // in real life: the agent's standard input and output
 
 	// The client's side: a manager, a handler, a connection. Created is for showing output while it comes.
@@ -60,27 +70,31 @@ func run(out io.Writer) error {
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Created: func(t *acpterm.Terminal) { created <- t },
 	})
-	client := handler.Connect(ctx, acpterm.NewStream(clientEnd, nil))
-	defer client.Close()
+	conn := handler.Connect(ctx, acpterm.NewStream(clientEnd, nil))
+	defer conn.Close()
 
 	// The agent's side. From initialize it learns whether it may call terminal/* at all.
+	var trace acpterm.StreamOptions
+	if verbose {
+		trace.Trace = func(line acpterm.TraceLine) {
+			who := map[bool]string{true: "agent ", false: "client"}[line.Sent]
+			printf("          %s: %s", who, line.Text)
+		}
+	}
 	var capabilities acpterm.ClientCapabilities
 	initialize := func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (_ any, err error) {
 		capabilities, err = acpterm.ReadClientCapabilities(*req.Params)
 		return map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}}, err
 	}
-	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), jsonrpc2.HandlerWithError(initialize), recordOn(paper)...)
-	defer agent.Close()
+	agentConn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, &trace), jsonrpc2.HandlerWithError(initialize))
+	defer agentConn.Close()
 
-	paper.Print("\n# The client tells the agent that it has terminals")
 	hello := map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}
-	if err := client.Call(ctx, "initialize", hello, nil); err != nil {
+	if err := conn.Call(ctx, "initialize", hello, nil); err != nil {
 		return err
 	}
-	if err := capabilities.Require(acpterm.MethodCreate); err != nil {
-		return err
-	}
-	d := &demo{ctx: ctx, agent: agent, created: created, paper: paper}
+	printf("client    has terminals: %t", capabilities.Terminal)
+	d := &demo{ctx: ctx, client: agent.NewClient(agentConn, capabilities, nil), created: created, print: printf}
 	for _, scene := range []func() error{d.works, d.fails, d.takesTooLong, d.overflows, d.isReleased} {
 		if err := scene(); err != nil {
 			return err
@@ -90,135 +104,120 @@ func run(out io.Writer) error {
 }
 
 func (d *demo) works() error {
-	d.paper.Print("\n# It asks for a command, and a person watches")
-	ref, t, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	t, view, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	if err != nil {
 		return err
 	}
-	for chunk := range t.Follow(d.ctx, 0) { // each piece as it comes, until there can be no more
-		d.paper.Printf("  the person sees  %q", chunk.Text)
-	}
-	return d.call(ref, acpterm.MethodWaitForExit, acpterm.MethodOutput, acpterm.MethodRelease)
+	d.watch(view)
+	return d.end(t)
 }
 
+// A command that fails is no error: it has an exit code.
 func (d *demo) fails() error {
-	d.paper.Print("\n# A command that fails is no error: it has an exit code")
-	ref, _, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"no-such-command"}})
+	t, _, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"no-such-command"}})
 	if err != nil {
 		return err
 	}
-	return d.call(ref, acpterm.MethodWaitForExit, acpterm.MethodOutput, acpterm.MethodRelease)
+	return d.end(t)
 }
 
 // takesTooLong is how an agent gives a command a timeout: wait, kill, look at the output, release.
 func (d *demo) takesTooLong() error {
-	d.paper.Print("\n# A command outlives the agent's patience")
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	ref, t, err := d.create(acpterm.CreateTerminalRequest{Command: self, Args: []string{"sleep"}})
+	t, view, err := d.create(acpterm.CreateTerminalRequest{Command: self, Args: []string{"sleep"}})
 	if err != nil {
 		return err
 	}
-	for chunk := range t.Follow(d.ctx, 0) {
-		d.paper.Printf("  the person sees  %q", chunk.Text)
-		break // that it runs is all we want to see
-	}
-	waiting, err := d.agent.DispatchCall(d.ctx, acpterm.MethodWaitForExit, ref)
-	if err != nil {
-		return err
-	}
-	patience, cancel := context.WithTimeout(d.ctx, 500*time.Millisecond)
+	d.watch(view)
+	timeout, cancel := context.WithTimeout(d.ctx, 500*time.Millisecond)
 	defer cancel()
-	if err := waiting.Wait(patience, nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := t.Wait(timeout); !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the command should still run: %w", err)
 	}
-	d.paper.Print("  (no answer for half a second)")
-	if err := d.call(ref, acpterm.MethodKill); err != nil {
+	d.print("agent     kills it after half a second")
+	if err := t.Kill(d.ctx); err != nil {
 		return err
 	}
-	if err := waiting.Wait(d.ctx, nil); err != nil { // the pending wait has its answer now
-		return err
-	}
-	return d.call(ref, acpterm.MethodOutput, acpterm.MethodRelease)
+	return d.end(t)
 }
 
+// overflows has more output than the agent wants: it gets the last of it, in whole characters.
 func (d *demo) overflows() error {
-	d.paper.Print("\n# More output than the agent wants: it gets the last of it, in whole characters")
-	limit := uint64(200)
-	ref, t, err := d.create(acpterm.CreateTerminalRequest{
-		Command: "go", Args: []string{"help", "build"}, OutputByteLimit: &limit,
+	t, view, err := d.create(acpterm.CreateTerminalRequest{
+		Command: "go", Args: []string{"help", "build"}, OutputByteLimit: new(uint64(200)),
 	})
 	if err != nil {
 		return err
 	}
-	if err := d.call(ref, acpterm.MethodWaitForExit, acpterm.MethodOutput, acpterm.MethodRelease); err != nil {
+	if _, err := t.Wait(d.ctx); err != nil {
 		return err
 	}
-	d.paper.Printf("  (of %d bytes the agent got %d)", t.OutputTotal(), len(t.Output().Output))
-	return nil
-}
-
-func (d *demo) isReleased() error {
-	d.paper.Print("\n# After its release a terminal is gone for the agent, and still there for the client")
-	ref, t, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	output, err := t.Output(d.ctx)
 	if err != nil {
 		return err
 	}
-	if err := d.call(ref, acpterm.MethodWaitForExit, acpterm.MethodRelease); err != nil {
+	d.print("client    wrote %d bytes, and the agent asked for the last %d", view.Info().Written, len(output.Output))
+	return t.Release(d.ctx)
+}
+
+// isReleased shows that after its release a terminal is gone for the agent, and still there for the client.
+func (d *demo) isReleased() error {
+	t, view, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	if err != nil {
 		return err
 	}
-	refusal, ok := errors.AsType[*jsonrpc2.Error](d.call(ref, acpterm.MethodOutput))
-	if !ok || refusal.Code != acpterm.CodeResourceNotFound {
+	if _, err := t.Wait(d.ctx); err != nil {
+		return err
+	}
+	if err := t.Release(d.ctx); err != nil {
+		return err
+	}
+	if _, err = t.Output(d.ctx); !errors.Is(err, acpterm.ErrTerminalNotFound) {
 		return errors.New("a released terminal should be unknown")
 	}
+	d.print("agent     released it: %s", acpterm.ErrTerminalNotFound)
+	d.print("client    can still read it: %s", firstLine(view.Output().Output))
+	return nil
+}
+
+// create is the agent's terminal/create. It also returns the client's view of the terminal.
+func (d *demo) create(req acpterm.CreateTerminalRequest) (*agent.Terminal, *acpterm.Terminal, error) {
+	req.SessionID = "session-1" // made by session/new, which is left out here
+	t, err := d.client.Create(d.ctx, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	view := <-d.created
+	d.print("agent     runs %s", strings.ReplaceAll(view.Command().String(), os.Args[0], "quickstart"))
+	return t, view, nil
+}
+
+// watch shows the first piece of output, as a person would see it live.
+func (d *demo) watch(view *acpterm.Terminal) {
+	for chunk := range view.Follow(d.ctx, 0) {
+		d.print("client    shows live: %s", firstLine(chunk.Text))
+		break
+	}
+}
+
+// end waits for a command, shows how it ended, and releases its terminal.
+func (d *demo) end(t *agent.Terminal) error {
 	status, err := t.Wait(d.ctx)
 	if err != nil {
 		return err
 	}
-	d.paper.Printf("  the client still reads %q and %v", t.Output().Output, status)
-	return nil
+	output, err := t.Output(d.ctx)
+	if err != nil {
+		return err
+	}
+	d.print("client    answers %s: %s", status, firstLine(output.Output))
+	return t.Release(d.ctx)
 }
 
-// create is the agent's terminal/create. It returns how to name the terminal in later requests, which have all
-// the same fields, and the client's view of it.
-func (d *demo) create(req acpterm.CreateTerminalRequest) (acpterm.TerminalOutputRequest, *acpterm.Terminal, error) {
-	req.SessionID = "session-1" // made by session/new, which is left out here
-	var answer acpterm.CreateTerminalResponse
-	if err := d.agent.Call(d.ctx, acpterm.MethodCreate, req, &answer); err != nil {
-		return acpterm.TerminalOutputRequest{}, nil, err
-	}
-	return acpterm.TerminalOutputRequest{SessionID: req.SessionID, TerminalID: answer.TerminalID}, <-d.created, nil
-}
-
-// call makes requests about a terminal, one after the other.
-func (d *demo) call(ref acpterm.TerminalOutputRequest, methods ...string) error {
-	for _, method := range methods {
-		if err := d.agent.Call(d.ctx, method, ref, nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recordOn writes down what passes at the agent's end of the connection.
-func recordOn(paper *log.Logger) []jsonrpc2.ConnOpt {
-	record := func(who string) func(*jsonrpc2.Request, *jsonrpc2.Response) {
-		return func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
-			switch {
-			case answer == nil:
-				paper.Printf("  %s asks      %s %s", who, req.Method, *req.Params)
-			case answer.Error != nil:
-				text, _ := json.Marshal(answer.Error)
-				paper.Printf("  %s refuses   %s", who, text)
-			default:
-				paper.Printf("  %s answers   %s", who, *answer.Result)
-			}
-		}
-	}
-	return []jsonrpc2.ConnOpt{
-		jsonrpc2.OnSend(record("agent ")),
-		jsonrpc2.OnRecv(record("client")),
-	}
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }

@@ -21,22 +21,28 @@ func TestMain(m *testing.M) {
 
 func TestQuickstart(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, run(&out), out.String())
+	require.NoError(t, run(&out, false), out.String())
 	t.Log(out.String())
-
-	scenes := strings.Split(out.String(), "\n# ")[1:]
-	require.Len(t, scenes, 6)
-	for i, want := range [][]string{
-		{`client asks      initialize {"clientCapabilities":{"terminal":true},"protocolVersion":1}`},
-		{`the person sees  "go version`, `answers   {"exitCode":0,"signal":null,`, `"exitStatus":{"exitCode":0,"signal":null,`},
-		{`answers   {"exitCode":2,"signal":null,`, "unknown command"},
-		{"no answer for half a second", "asks      terminal/kill", "this will take an hour"},
-		{`"outputByteLimit":200`, `"truncated":true`, "bytes the agent got"},
-		{`refuses   {"code":-32002`, `the client still reads "go version`},
-	} {
-		for _, text := range want {
-			require.Contains(t, scenes[i], text)
-		}
-		require.NotContains(t, scenes[i], `"truncated":`+map[bool]string{true: "false", false: "true"}[i == 4])
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	want := []string{
+		"client    has terminals: true",
+		"agent     runs go version", "client    shows live: go version", "client    answers exit code 0: go version",
+		"agent     runs go no-such-command", "client    answers exit code 2: go no-such-command: unknown command",
+		"agent     runs quickstart sleep", "client    shows live: this will take an hour",
+		"agent     kills it after half a second", "client    answers signal SIGTERM: this will take an hour",
+		"agent     runs go help build", "and the agent asked for the last 200",
+		"agent     runs go version", "agent     released it: terminal not found", "client    can still read it: go version",
 	}
+	require.Len(t, lines, len(want))
+	for i, text := range want {
+		require.Contains(t, lines[i], text)
+	}
+}
+
+func TestVerbose(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, run(&out, true), out.String())
+	asked := strings.Index(out.String(), `agent : {"id":`)
+	require.Contains(t, out.String()[asked:], `"method":"terminal/create","params":{"sessionId":"session-1","command":"go"`)
+	require.Contains(t, out.String(), `client: {"jsonrpc":"2.0","id":"terminal-`)
 }

@@ -3,7 +3,7 @@ module github.com/acpterm/acpterm/acpsdk
 go 1.26.0
 
 require (
-	github.com/acpterm/acpterm v0.0.0
+	github.com/acpterm/acpterm v0.1.0
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/stretchr/testify v1.12.1
 )

@@ -3,8 +3,8 @@ module github.com/acpterm/acpterm/examples/with
 go 1.26.0
 
 require (
-	github.com/acpterm/acpterm v0.0.0
-	github.com/acpterm/acpterm/acpsdk v0.0.0
+	github.com/acpterm/acpterm v0.1.0
+	github.com/acpterm/acpterm/acpsdk v0.1.0
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/creachadair/jrpc2 v1.3.6
 	github.com/sourcegraph/jsonrpc2 v0.2.3

@@ -3,7 +3,7 @@ module github.com/acpterm/acpterm/internal/conformance
 go 1.26.0
 
 require (
-	github.com/acpterm/acpterm v0.0.0
+	github.com/acpterm/acpterm v0.1.0
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sourcegraph/jsonrpc2 v0.2.3

@@ -3,8 +3,8 @@ module github.com/acpterm/acpterm/view/browsertest
 go 1.26.0
 
 require (
-	github.com/acpterm/acpterm v0.0.0
-	github.com/acpterm/acpterm/view v0.0.0
+	github.com/acpterm/acpterm v0.1.0
+	github.com/acpterm/acpterm/view v0.1.0
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0
 	github.com/stretchr/testify v1.12.1

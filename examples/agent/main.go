@@ -1,28 +1,10 @@
 // Agent is a small ACP agent on standard input and output. It has no model: the text of a prompt is the command
-// that it runs, in a terminal of its client's. It shows the agent's side of terminal/*, in the order in which
-// agents do things.
+// that it runs, in a terminal of its client's. Its code is in examples/internal/exampleagent, which examples/client has
+// too.
 //
-//	go run ./examples/client -prompt 'go version'   # with this as its agent
+//	go run ./examples/client -prompt 'go version' -- go run ./examples/agent
 package main
 
-import (
-	"context"
-	"errors"
-	"os"
+import "github.com/acpterm/acpterm/examples/internal/exampleagent"
 
-	"github.com/sourcegraph/jsonrpc2"
-
-	"github.com/acpterm/acpterm"
-)
-
-func main() {
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), newAgent())
-	<-conn.DisconnectNotify() // the client has closed our standard input, or is gone
-}
-
-// stdio joins standard input and output. Nothing else may write to the latter.
-type stdio struct{}
-
-func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
-func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
-func (stdio) Close() error                { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
+func main() { exampleagent.Serve() }

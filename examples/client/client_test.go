@@ -24,6 +24,14 @@ func TestPrompt(t *testing.T) {
 	require.Empty(t, c.stderr.String())
 }
 
+// Given no agent, the client starts itself as the example agent.
+func TestOwnAgent(t *testing.T) {
+	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "client"), "-prompt", line("print", "hello")})
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | hello\n")
+	require.Empty(t, c.stderr.String())
+}
+
 func TestFailingCommand(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-prompt", line("exit", "3"))
 	c.exit(0) // the turn went well

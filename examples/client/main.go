@@ -5,9 +5,9 @@
 //
 // It allows whatever the agent asks permission for; what commands may do is for flags to say, which -h lists: rules
 // for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Without -prompt it reads the prompt
-// from standard input. Without AGENT it runs the example agent with go run, for which it has to be started inside this
-// repository. What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the
-// terminal, and not while the person is asked something.
+// from standard input. Without AGENT it starts itself as the example agent, which examples/agent is too. What the agent
+// writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and not while the person
+// is asked something.
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive
 // it. It exits with 0 when the turn ended with end_turn, with 2 when it was called wrongly, and else with 1.
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -26,9 +27,14 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/examples/internal/exampleagent"
 )
 
 func main() {
+	if slices.Equal(os.Args[1:], []string{asExampleAgent}) {
+		exampleagent.Serve()
+		return
+	}
 	opts, err := readOptions()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "client:", err)

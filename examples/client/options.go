@@ -49,7 +49,11 @@ Commands run in the roots and below, and else as they like. Each flag takes some
 `
 
 func readOptions() (options, error) {
-	opts := options{agent: []string{"go", "run", "github.com/acpterm/acpterm/examples/agent"}}
+	self, err := os.Executable()
+	if err != nil {
+		return options{}, err
+	}
+	opts := options{agent: []string{self, asExampleAgent}}
 	var allowed allowances
 	flags := flag.NewFlagSet("client", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
@@ -105,7 +109,6 @@ func readOptions() (options, error) {
 	if opts.cwd == "" && len(opts.roots) > 0 {
 		opts.cwd = opts.roots[0]
 	}
-	var err error
 	if opts.cwd, err = directory(cmp.Or(opts.cwd, ".")); err != nil {
 		return options{}, fmt.Errorf("-cwd: %w", err)
 	}
@@ -125,6 +128,9 @@ func readOptions() (options, error) {
 	}
 	return opts, nil
 }
+
+// asExampleAgent, as the only argument, makes this program the example agent.
+const asExampleAgent = "-as-example-agent"
 
 // directory is the absolute path of one that is there.
 func directory(path string) (string, error) {

@@ -1,4 +1,4 @@
-package main
+package exampleagent
 
 // The agent at one end of a connection, and at the other a client whose answers a test chooses. What happens
 // when all goes well is tested with the example client.

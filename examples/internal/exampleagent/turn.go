@@ -1,4 +1,4 @@
-package main
+package exampleagent
 
 // One turn: from a prompt to its stop reason, by way of a tool call, a permission and a terminal.
 

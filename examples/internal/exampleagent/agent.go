@@ -1,4 +1,4 @@
-package main
+package exampleagent
 
 // What the client asks of the agent: initialize, session/new, session/prompt, session/cancel. A prompt's turn
 // is turn.go's.

@@ -1,0 +1,27 @@
+// Package exampleagent is a small ACP agent without a model: the text of a prompt is the command that it runs, in a
+// terminal of its client's. It shows the agent's side of terminal/*, in the order in which agents do things.
+// examples/agent is this and nothing else; examples/client starts itself as this when it is given no agent.
+package exampleagent
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+// Serve is the agent on the standard input and output of this process, until the client closes the former or is gone.
+func Serve() {
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), newAgent())
+	<-conn.DisconnectNotify()
+}
+
+// stdio joins standard input and output. Nothing else may write to the latter.
+type stdio struct{}
+
+func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
+func (stdio) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
+func (stdio) Close() error                { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }

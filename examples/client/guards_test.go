@@ -93,13 +93,15 @@ func TestDenialOnTheWire(t *testing.T) {
 		"-allow", "go version", "-variable", "MINE=1", "-root", t.TempDir(), "-prompt", "x")
 	c.exit(0)
 	require.Equal(t, 3, strings.Count(c.stdout.String(), `terminal/create: "go version`))
-	require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: no rule allows this\n")
+	require.Contains(t, c.stdout.String(), `terminal/create: -32602 acpterm: create: "go env": no rule allows this (rule "default")`+"\n")
 	for _, problem := range []string{
 		`"GIT_PAGER" must not have this value`, `"GOCACHEPROG" must not be set`, `"MINE" must not have this value`,
 	} {
-		require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: the variable "+problem+"\n")
+		want := `terminal/create: -32602 acpterm: create: "go version": the variable ` + problem + ` (rule "allow-variables")`
+		require.Contains(t, c.stdout.String(), want+"\n")
 	}
-	require.Contains(t, c.stdout.String(), "terminal/create: -32602 acpterm: create: cwd is outside of the directories that commands may run in\n")
+	want := `acpterm: create: "go version": cwd is outside of the directories that commands may run in (rule "roots")`
+	require.Contains(t, c.stdout.String(), "terminal/create: -32602 "+want+"\n")
 }
 
 func TestRoots(t *testing.T) {
@@ -116,7 +118,7 @@ func TestRoots(t *testing.T) {
 
 	c = startClient(t, trying(t, inSecond), "-cwd", first, "-prompt", "x")
 	c.exit(0)
-	require.Contains(t, c.stdout.String(), "-32602 acpterm: create: cwd is outside")
+	require.Contains(t, c.stdout.String(), `where": cwd is outside of the directories`)
 }
 
 func TestTimeout(t *testing.T) {

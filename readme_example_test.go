@@ -2,144 +2,109 @@
 
 package acpterm_test
 
-// What README.md shows, run. The functions are shown as they are; the examples are what calls them.
+// The Go code of README.md. README.md shows the functions as they are here; the examples call them.
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"log"
-	"net"
 	"os"
-	"time"
-
-	"github.com/acpterm/acpterm/audit"
-	"github.com/acpterm/acpterm/policy"
+	"os/exec"
+	"testing"
+	"testing/synctest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// serve talks to an agent over its standard input and output. next is the handler you have already.
-func serve(ctx context.Context, agentStdio io.ReadWriteCloser, next jsonrpc2.Handler) error {
-	m, err := acpterm.NewManager(nil) // one for the whole program, if you like
+// serve starts an agent and answers its terminal/* requests until the connection ends. next gets all other requests.
+func serve(ctx context.Context, agent *exec.Cmd, next jsonrpc2.Handler) error {
+	stdin, err := agent.StdinPipe()
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	stdout, err := agent.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := agent.Start(); err != nil {
+		return err
+	}
+	defer agent.Wait()
 
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}) // one for each connection
-	conn := h.Connect(ctx, acpterm.NewStream(agentStdio, nil))      // acpterm.JoinStdio makes agentStdio of two pipes
+	m := acpterm.NewManager(nil) // one for the whole program
+	defer m.Close()
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}) // one for each connection; next gets other requests
+	conn := h.Connect(ctx, acpterm.NewStream(acpterm.JoinStdio(stdout, stdin)))
+	defer conn.Close() // closes the agent's standard input
 
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
 		return err
 	}
-	<-conn.DisconnectNotify() // session/new, session/prompt …; the agent's commands end with the connection
-	return h.Close()
+	<-conn.DisconnectNotify() // in a real client: session/new, session/prompt …
+	return h.Close()          // ends what the agent's commands left running
 }
 
-// A whole client's part of it, with an agent that runs one command and goes.
+// An agent that runs one command and exits. It is a shell script, so that it fits here.
 func ExampleHandler() {
-	clientEnd, agentEnd := net.Pipe()
-	served := make(chan error)
-	go func() { served <- serve(context.Background(), clientEnd, nil) }()
-
-	ctx := context.Background()
-	initialized := make(chan struct{})
-	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), jsonrpc2.HandlerWithError(
-		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-			fmt.Println(req.Method)
-			close(initialized)
-			return struct{}{}, nil
-		}))
-	<-initialized
-	var created acpterm.CreateTerminalResponse
-	var exit acpterm.WaitForTerminalExitResponse
-	err := agent.Call(ctx, acpterm.MethodCreate, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "true"}, &created)
-	if err == nil {
-		err = agent.Call(ctx, acpterm.MethodWaitForExit,
-			acpterm.WaitForTerminalExitRequest{SessionID: "s1", TerminalID: created.TerminalID}, &exit)
-	}
-	fmt.Println(acpterm.TerminalExitStatus(exit), err)
-	agent.Close()
-	fmt.Println(<-served)
+	agent := exec.Command("sh", "-c", `
+		answer() { sed 's/"term_[^"]*"/"term_…"/' >&2; }
+		read -r initialize
+		echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+		echo '{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":{"sessionId":"s1","command":"echo hello"}}'
+		read -r created
+		echo "$created" | answer`)
+	agent.Stderr = os.Stdout
+	fmt.Println(serve(context.Background(), agent, nil))
 	// Output:
-	// initialize
-	// exit code 0 <nil>
+	// {"jsonrpc":"2.0","id":1,"result":{"terminalId":"term_…"}}
 	// <nil>
 }
 
-// direct uses a manager without an agent.
-func direct(ctx context.Context) error {
-	m, err := acpterm.NewManager(nil)
-	if err != nil {
-		return err
-	}
+// watch shows the output of a command as it arrives, and stops the command.
+func watch(ctx context.Context) error {
+	m := acpterm.NewManager(nil)
 	defer m.Close()
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"list", "."}}, nil)
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo ready; sleep 3600"})
 	if err != nil {
 		return err
 	}
-	for chunk := range t.Follow(ctx, 0) { // live
+	for chunk := range t.Follow(ctx, 0) { // from the first byte of output
 		fmt.Print(chunk.Text)
+		if err := t.Kill(ctx); err != nil { // ends the shell and sleep; returns when both are gone
+			return err
+		}
 	}
-	status, err := t.Wait(ctx) // exit code 0, or signal SIGTERM
-	fmt.Println(status)
+	status, err := t.Wait(ctx)
+	fmt.Println(status) // signal SIGTERM
 	return err
 }
 
 // Use a manager without an agent.
 func ExampleManager() {
-	if err := direct(context.Background()); err != nil {
+	if err := watch(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 	// Output:
-	// github.com/acpterm/acpterm
-	// exit code 0
+	// ready
+	// signal SIGTERM
 }
 
-// guarded is a manager with everything on that bounds what an agent can do.
-func guarded(
-	rulesJSON []byte,
-	askTheUser func(context.Context, acpterm.Question) acpterm.Answer,
-	sandbox acpterm.Sandbox,
-	decisions *audit.Log,
-) (*acpterm.Manager, error) {
-	// {"rules": [{"name": "git", "verdict": "allow", "program": "git", "args": ["status"]}, …]}
-	rules, err := policy.ParseRules(rulesJSON)
-	if err != nil {
-		return nil, err
-	}
-	programs, err := rules.Compile(nil) // checks each rule's own examples, too
-	if err != nil {
-		return nil, err
-	}
-	return acpterm.NewManager(&acpterm.Options{
-		RequireSessions: true,
-		Policy:          acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
-		Approve:         askTheUser, // once, for this session, always, never; cancelled with the request
-		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
-		Sandbox:         sandbox,          // bubblewrap.New(nil), on Linux
-		Record:          decisions.Record, // audit.Open("audit.json", roots...)
+func TestFailingTests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+			"go test ./...": acptermtest.Print("FAIL\n", 1), // the output and the exit code
+		}})
+		request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
+		terminal, err := m.Create(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := terminal.Wait(t.Context())
+		if err != nil || status.String() != "exit code 1" || terminal.Output().Output != "FAIL\n" {
+			t.Error(status, err, terminal.Output())
+		}
 	})
-}
-
-// Bound what an agent can do.
-func ExampleOptions() {
-	m, err := guarded([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go", "args": ["version"]}]}`),
-		nil, nil, audit.New(io.Discard))
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer m.Close()
-	err = m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{os.TempDir()}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
-	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"env"}})
-	// Output:
-	// go version: runs
-	// go env: acpterm: create: "go env": no rule allows this (rule "default")
 }

@@ -1,0 +1,88 @@
+//go:build unix
+
+package acpterm_test
+
+// Go code that the pages in docs show and that is in no example program.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/policy"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// guarded is a manager with every guard of docs/policy.md.
+func guarded(
+	rulesJSON []byte,
+	askTheUser func(context.Context, acpterm.Question) acpterm.Answer,
+	sandbox acpterm.Wrapper,
+	decisions *audit.Log,
+) (*acpterm.Manager, error) {
+	rules, err := policy.ParseRules(rulesJSON)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := rules.Compile(nil) // also checks the examples that rules contain
+	if err != nil {
+		return nil, err
+	}
+	return acpterm.NewManager(&acpterm.Options{
+		RequireSessions: true,
+		Policy:          acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
+		Approve:         askTheUser, // answers once, for the session, always or never
+		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
+		Wrap:            sandbox,          // from bubblewrap.New, on Linux
+		Record:          decisions.Record, // from audit.Open
+	}), nil
+}
+
+// Bound what an agent can do.
+func ExampleOptions() {
+	m, err := guarded([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go", "args": ["version"]}]}`),
+		nil, nil, audit.New(io.Discard))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	err = m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{os.TempDir()}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
+	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"env"}})
+	// Output:
+	// go version: runs
+	// go env: acpterm: create: no rule allows this
+}
+
+// dispatch answers one request of a JSON-RPC library, which calls it in a goroutine of its own for each request.
+func dispatch(ctx context.Context, h *acpterm.Handler, method string, params json.RawMessage) (any, *jsonrpc2.Error) {
+	result, err := h.Dispatch(ctx, method, params)
+	if err != nil {
+		return nil, acpterm.ResponseError(err) // code, message and data
+	}
+	return result, nil
+}
+
+// Serve an agent with another JSON-RPC library than jsonrpc2.
+func ExampleHandler_Dispatch() {
+	m := acpterm.NewManager(nil)
+	defer m.Close()
+	h := acpterm.NewHandler(m, nil)
+	defer h.Close()
+	_, err := dispatch(context.Background(), h, acpterm.MethodKill, json.RawMessage(`{"sessionId": "s1", "terminalId": "term_1"}`))
+	fmt.Println(err.Code, err.Message)
+	_, err = dispatch(context.Background(), h, acpterm.MethodCreate, json.RawMessage(`{"sessionId": "s1", "command": "ls", "cwd": "src"}`))
+	fmt.Println(err.Code, string(*err.Data))
+	// Output:
+	// -32002 acpterm: terminal "term_1": terminal not found
+	// -32602 {"kind":"invalid_params","field":"cwd","reason":"must be an absolute path","sessionId":"s1"}
+}

@@ -44,7 +44,7 @@ func serve(ctx context.Context, agent *exec.Cmd, next jsonrpc2.Handler) error {
 		return err
 	}
 	<-conn.DisconnectNotify() // in a real client: session/new, session/prompt …
-	return h.Close()          // ends what the agent's commands left running
+	return h.Close()          // returns when the commands of the agent have ended
 }
 
 // An agent that runs one command and exits. It is a shell script, so that it fits here.

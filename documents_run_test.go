@@ -37,11 +37,11 @@ func runBlock(t *testing.T, b block) {
 	}
 	t.Setenv("TMPDIR", t.TempDir()) // for mktemp
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", commands)
-	var errors strings.Builder
-	cmd.Stderr = &errors
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	output, err := cmd.Output()
-	require.NoError(t, err, "line %d: %s", b.number, errors.String())
-	require.Regexp(t, want, string(output), "line %d: %s", b.number, errors.String())
+	require.NoError(t, err, "line %d: %s", b.number, stderr.String())
+	require.Regexp(t, want, string(output), "line %d: %s", b.number, stderr.String())
 }
 
 // readConsole returns the commands of a block, and an expression for what they print.

@@ -2,7 +2,7 @@ package acpterm_test
 
 // What the documents say is there: every link leads somewhere, every piece of Go is an excerpt of a file that is
 // compiled, every command names what exists, and so does, in code quotes, every name of a test, a file, a member and
-// what a package declares ("policy.Rules"). Only files are read; nothing is run.
+// what a package declares ("policy.Rules"). Only files are read; documents_run_test.go runs commands.
 
 import (
 	"fmt"

@@ -200,6 +200,7 @@ func awaitFile(path string) {
 
 func TestMain(m *testing.M) {
 	maps.Copy(children, systemChildren())
+	maps.Copy(children, agentChildren())
 	if len(os.Args) > 2 && os.Args[1] == childMark {
 		children[os.Args[2]](os.Args[3:])
 		os.Exit(0)

@@ -6,6 +6,7 @@ package acpterm
 
 import (
 	"errors"
+	"os"
 	"syscall"
 
 	"github.com/acpterm/acpterm/internal/proc"
@@ -21,3 +22,6 @@ func setCommand(spec *proc.Spec, c Command) error {
 }
 
 func isExecFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
+
+// deadlinePipe is a pipe whose reading end supports deadlines.
+func deadlinePipe() (r, w *os.File, err error) { return os.Pipe() }

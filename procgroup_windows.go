@@ -4,6 +4,7 @@ package acpterm
 
 import (
 	"errors"
+	"os"
 
 	"golang.org/x/sys/windows"
 
@@ -29,4 +30,13 @@ func setCommand(spec *proc.Spec, c Command) error {
 func isExecFormat(err error) bool {
 	return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) || errors.Is(err, windows.ERROR_EXE_MACHINE_TYPE_MISMATCH) ||
 		errors.Is(err, windows.ERROR_ELEVATION_REQUIRED)
+}
+
+// deadlinePipe is a pipe whose reading end supports deadlines.
+func deadlinePipe() (r, w *os.File, err error) {
+	r, handle, err := proc.OutputPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, os.NewFile(uintptr(handle), "output"), nil
 }

@@ -16,7 +16,8 @@
 //
 // A caller closes Tree.Output, each Tree, and then the Supervisor. Its program leaves children alone that are not its
 // own: wait4(-1), or ignoring SIGCHLD, takes the leader's zombie away, and with it the number. That is detected, see
-// ErrReaped. A program that has to reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped.
+// ErrReaped. A program that has to reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped. The leader of
+// a Tree that StartCmd has made is the caller's to reap, after Tree.Close.
 package proc
 
 import (
@@ -92,6 +93,9 @@ func (e *LimitError) Unwrap() error { return e.Err }
 // ErrReaped is a leader whose exit status is gone: another part of the host's program reaped it, or has the system do
 // so.
 var ErrReaped = errors.New("another part of this program reaped the command's process, so how it ended is not known")
+
+// ErrForeignGroup is a command for StartCmd that is to be in another's process group, or to take the terminal.
+var ErrForeignGroup = errors.New("the command must lead a session, and so cannot join a group or be in the foreground")
 
 // Exit is how a leader ended: by itself with a code, or by a signal, whose POSIX name then is not empty.
 type Exit struct {

@@ -50,6 +50,7 @@ type Tree struct {
 	queue exitQueue
 	early bool // the leader was exiting before the queue could watch it
 	keeps bool // Spec.KeepDetached
+	lent  bool // StartCmd has started the leader, and cmd.Wait reaps it
 
 	escaped map[procfs.ID]bool // members that were found outside of the group: they stay members. For one End at a time
 
@@ -92,6 +93,27 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		unix.Kill(-t.pid, unix.SIGKILL)
 		reap(t.pid)
 		output.Close()
+		return nil, err
+	}
+	s.busy.Go(func() { t.SetExit(t.awaitExit()) })
+	return t, nil
+}
+
+// StartCmd starts a command of the caller's, in a session of its own. The Tree has no output. The caller reaps the
+// leader: by cmd.Wait, after Close. It fails with ErrForeignGroup, or as cmd.Start does.
+func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
+	sys, err := ownSession(cmd.SysProcAttr)
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = sys
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	t := &Tree{common: common{pid: cmd.Process.Pid}, lent: true, escaped: make(map[procfs.ID]bool)}
+	if err := t.openQueue(); err != nil {
+		unix.Kill(-t.pid, unix.SIGKILL)
+		cmd.Wait()
 		return nil, err
 	}
 	s.busy.Go(func() { t.SetExit(t.awaitExit()) })
@@ -141,7 +163,7 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// Close reaps the leader if it has exited. One that has not is left to run.
+// Close reaps the leader if it has exited. One that has not is left to run, and one of StartCmd's to cmd.Wait.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	if t.closed {
@@ -149,7 +171,7 @@ func (t *Tree) Close() {
 		return
 	}
 	t.closed = true
-	if t.exitSeen() {
+	if t.exitSeen() && !t.lent {
 		reap(t.pid)
 	}
 	t.mu.Unlock()

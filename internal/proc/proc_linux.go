@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,7 +26,7 @@ import (
 type Tree struct {
 	common
 	sup       *Supervisor
-	starter   *starter
+	starter   *starter       // nil: StartCmd has started the leader, and cmd.Wait reaps it
 	pidfd     int            // the leader's, until closed; -1 on a system without, before Linux 5.4
 	poll      *os.File       // pidfd in Go's poller; nil without
 	pipe      uint64         // the inode of the output's pipe
@@ -129,12 +130,7 @@ func (t *Tree) startLeader(
 	if t.pid, limiter, err = startLimited(spec.Path, spec.Args, attr, limits); err != nil {
 		return nil, err
 	}
-	if t.pidfd >= 0 {
-		unix.SetNonblock(t.pidfd, true) // which has NewFile put it into Go's poller
-		t.poll = os.NewFile(uintptr(t.pidfd), "pidfd")
-	} else {
-		t.readLeader() // tells it from a later process with its number
-	}
+	t.prepareWatch()
 	s.register(t)
 	if limits, err = limiter.impose(ctx, t); err != nil {
 		t.signalGroup(syscall.SIGKILL)
@@ -146,6 +142,50 @@ func (t *Tree) startLeader(
 		t.cgroup = nil // it is removed
 	}
 	return limits, err
+}
+
+// prepareWatch is called when the leader has just been started.
+func (t *Tree) prepareWatch() {
+	if t.pidfd < 0 {
+		t.readLeader() // tells it from a later process with its number
+		return
+	}
+	unix.SetNonblock(t.pidfd, true) // which has NewFile put it into Go's poller
+	t.poll = os.NewFile(uintptr(t.pidfd), "pidfd")
+}
+
+// StartCmd starts a command of the caller's, in a session of its own, from the caller's thread. The Tree has no output;
+// standard output, if it is a pipe, shows what is of the tree. The caller reaps the leader: by cmd.Wait, after Close. It
+// fails with ErrForeignGroup, or as cmd.Start does.
+func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
+	sys, err := ownSession(cmd.SysProcAttr)
+	if err != nil {
+		return nil, err
+	}
+	cmd.SysProcAttr = sys
+	t := &Tree{
+		sup: s, pidfd: -1, mark: mark, contained: true,
+		began: time.Now(), forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
+	}
+	if stdout, ok := cmd.Stdout.(*os.File); ok {
+		var status unix.Stat_t
+		if unix.Fstat(int(stdout.Fd()), &status) == nil && status.Mode&unix.S_IFMT == unix.S_IFIFO {
+			t.pipe, t.contained = status.Ino, false
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	t.pid = cmd.Process.Pid
+	if t.pidfd, err = unix.PidfdOpen(t.pid, 0); err != nil {
+		t.pidfd = -1
+	} else if _, _, err := waitUnreaped(unix.P_PIDFD, t.pidfd, unix.WNOHANG); err != nil { // reaped before it was opened
+		unix.Close(t.pidfd)
+		t.pidfd = -1
+	}
+	t.prepareWatch()
+	s.busy.Go(t.watch)
+	return t, nil
 }
 
 // watch waits for the leader's exit.
@@ -256,7 +296,8 @@ func (t *Tree) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// Close reaps the leader if it has exited, and frees what the Tree holds. A leader that has not exited is left to run.
+// Close reaps the leader if it has exited, and frees what the Tree holds. A leader that has not exited is left to run,
+// and one that StartCmd has started is left to cmd.Wait.
 func (t *Tree) Close() {
 	t.mu.Lock()
 	if t.closed {
@@ -265,7 +306,7 @@ func (t *Tree) Close() {
 	}
 	gone := t.reaped || t.exitSeen()
 	switch {
-	case !gone || t.reaped:
+	case !gone || t.reaped || t.starter == nil:
 	case t.pidfd >= 0:
 		reap(unix.P_PIDFD, t.pidfd)
 	case t.unreapedLocked():
@@ -278,7 +319,7 @@ func (t *Tree) Close() {
 	for _, handle := range t.escaped {
 		handle.Close()
 	}
-	if gone {
+	if gone && t.starter != nil {
 		t.sup.unregister(t)
 	}
 	t.cgroup.Remove() // a zombie would hold it

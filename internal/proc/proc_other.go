@@ -7,6 +7,7 @@ package proc
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"syscall"
 )
 
@@ -17,6 +18,7 @@ type Supervisor struct{ HostReaps bool }
 type Tree struct{ common }
 
 func (*Supervisor) Start(context.Context, Spec) (*Tree, error) { return nil, errors.ErrUnsupported }
+func (*Supervisor) StartCmd(*exec.Cmd, Mark) (*Tree, error)    { return nil, errors.ErrUnsupported }
 func (*Supervisor) Reaped(int, syscall.WaitStatus) bool        { return false }
 func (*Supervisor) Close()                                     {}
 func (*Tree) End(context.Context, syscall.Signal) (left []int) { return nil }

@@ -23,6 +23,19 @@ func send(sig syscall.Signal, by func(syscall.Signal) error) error {
 	return err
 }
 
+// ownSession is a copy of a caller's attributes, with a session of the command's own. That has a group of its own too.
+func ownSession(asked *syscall.SysProcAttr) (*syscall.SysProcAttr, error) {
+	var sys syscall.SysProcAttr
+	if asked != nil {
+		sys = *asked
+	}
+	if sys.Setpgid && sys.Pgid != 0 || sys.Foreground {
+		return nil, ErrForeignGroup
+	}
+	sys.Setsid, sys.Setpgid = true, false // setpgid fails for the leader of a session
+	return &sys, nil
+}
+
 // exitOf is an exit by its wait status.
 func exitOf(status syscall.WaitStatus) Exit {
 	if status.Signaled() {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"sync"
 	"syscall"
@@ -76,6 +77,51 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	}
 	s.busy.Go(t.watch)
 	return t, nil
+}
+
+// StartCmd starts a command of the caller's, in a job of its own. The Tree has no output, and the caller calls cmd.Wait
+// after Close. It fails as cmd.Start does, or with an error of the system.
+func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
+	var sys syscall.SysProcAttr
+	if cmd.SysProcAttr != nil {
+		sys = *cmd.SysProcAttr
+	}
+	sys.CreationFlags |= creationFlags()
+	cmd.SysProcAttr = &sys
+	info, _, err := jobInfoFor(nil)
+	if err != nil {
+		return nil, err
+	}
+	t, calls := new(Tree), systemCalls()
+	calls.startProcess = func(string, []string, *syscall.ProcAttr) (int, uintptr, error) {
+		if err := cmd.Start(); err != nil {
+			return 0, 0, err
+		}
+		process, err := duplicate(cmd.Process)
+		if err != nil {
+			cmd.Process.Kill()
+		}
+		return cmd.Process.Pid, process, err
+	}
+	if err := calls.start(t, info, Spec{}, nil); err != nil {
+		t.undo()
+		if cmd.Process != nil {
+			cmd.Wait()
+		}
+		return nil, err
+	}
+	s.busy.Go(t.watch)
+	return t, nil
+}
+
+// duplicate is another handle of a process.
+func duplicate(p *os.Process) (copied uintptr, err error) {
+	self := windows.CurrentProcess()
+	handleErr := p.WithHandle(func(handle uintptr) {
+		err = windows.DuplicateHandle(self, windows.Handle(handle), self, (*windows.Handle)(&copied), 0, false,
+			windows.DUPLICATE_SAME_ACCESS)
+	})
+	return copied, errors.Join(handleErr, err)
 }
 
 func systemCalls() startCalls {

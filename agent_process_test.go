@@ -1,0 +1,401 @@
+package acpterm_test
+
+// Agents' processes: StartAgent, what the agent says, and how it and what it started end.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// agentChildren are agents that tests start, besides children.
+func agentChildren() map[string]func(args []string) {
+	echo := func() {
+		signalled := make(chan os.Signal, 1)
+		signal.Notify(signalled, syscall.SIGTERM, os.Interrupt)
+		go func() {
+			<-signalled
+			os.Exit(9)
+		}()
+		io.Copy(os.Stdout, os.Stdin)
+		fmt.Print("bye")
+		os.Exit(3)
+	}
+	return map[string]func(args []string){
+		// echo: writes what it reads, and at the end "bye", and exits with 3; with 9 on SIGTERM.
+		"echo": func([]string) { echo() },
+		// echo-with CHILD: starts a child, says its pid, and is echo.
+		"echo-with": func(args []string) {
+			fmt.Println(startChild(args[0]))
+			echo()
+		},
+		// complain PIECE...: writes the pieces, quoted as in Go, to standard error.
+		"complain": func(args []string) {
+			for _, piece := range args {
+				text, _ := strconv.Unquote(piece)
+				os.Stderr.WriteString(text)
+			}
+		},
+		// complain-long BYTES LINES: writes so many lines of that length to standard error.
+		"complain-long": func(args []string) {
+			for range number(args[1]) {
+				os.Stderr.WriteString(strings.Repeat("x", number(args[0])) + "\n")
+			}
+		},
+	}
+}
+
+func agentCommand(name string, args ...string) *exec.Cmd {
+	return exec.Command(executable(), childArgs(name, args...)[1:]...)
+}
+
+// startAgent starts an agent that is closed when the test ends; the test fails if anything is left then.
+func startAgent(t testing.TB, cmd *exec.Cmd, options *acpterm.AgentOptions) *acpterm.Agent {
+	t.Helper()
+	mark := fmt.Sprintf("%s=%d-%d", markVariable, os.Getpid(), marks.Add(1))
+	cmd.Env = append(os.Environ(), mark)
+	before := openDescriptors()
+	a, err := acpterm.StartAgent(t.Context(), cmd, options)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, a.Close())
+		require.Empty(t, markedProcesses(mark), "processes are left")
+		require.Empty(t, libraryGoroutines(), "goroutines are left")
+		require.Eventually(t, func() bool { return openDescriptors() <= before }, 5*time.Second, time.Millisecond,
+			"descriptors are left")
+	})
+	return a
+}
+
+// quick is a Grace that is over before anything has happened.
+const quick = -1
+
+func awaitAgent(t *testing.T, a *acpterm.Agent) string {
+	t.Helper()
+	status, err := a.Wait(context.Background())
+	require.NoError(t, err)
+	return status.String()
+}
+
+func readLine(t *testing.T, r io.Reader) string {
+	t.Helper()
+	line, err := bufio.NewReader(r).ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSuffix(line, "\n")
+}
+
+func TestAgentIsAConnection(t *testing.T) {
+	cmd := agentCommand("echo")
+	a := startAgent(t, cmd, nil)
+	require.Equal(t, cmd.Process.Pid, a.PID())
+	_, err := io.WriteString(a, "hello\n")
+	require.NoError(t, err)
+	require.Equal(t, "hello", readLine(t, a))
+	select {
+	case <-a.Done():
+		t.Fatal("it has ended")
+	default:
+	}
+}
+
+// An agent that exits when its input ends gets no signal, however long that may take, and its last words can be read.
+func TestAgentEndsWithItsInput(t *testing.T) {
+	cmd := agentCommand("echo")
+	a := startAgent(t, cmd, &acpterm.AgentOptions{Grace: time.Hour})
+	require.NoError(t, a.Close())
+	require.Equal(t, "exit code 3", awaitAgent(t, a))
+	require.Equal(t, 3, cmd.ProcessState.ExitCode())
+	said, err := io.ReadAll(a)
+	require.NoError(t, err)
+	require.Equal(t, "bye", string(said))
+	_, err = a.Write([]byte("more"))
+	require.ErrorIs(t, err, os.ErrClosed)
+}
+
+func TestAgentThatIgnoresItsInputIsAskedToEnd(t *testing.T) {
+	needsAsking(t)
+	a := startAgent(t, agentCommand("polite"), &acpterm.AgentOptions{Grace: 2 * time.Second})
+	require.Equal(t, "ready", readLine(t, a))
+	require.NoError(t, a.Close())
+	require.Equal(t, "exit code 7", awaitAgent(t, a))
+	said, err := io.ReadAll(a)
+	require.NoError(t, err)
+	require.Equal(t, "bye\n", string(said))
+}
+
+func TestAgentThatIgnoresEverythingIsKilled(t *testing.T) {
+	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: quick})
+	require.Equal(t, "ready", readLine(t, a))
+	require.NoError(t, a.Close())
+	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))
+}
+
+func TestAgentsShutdownHurriesWhenItsContextEnds(t *testing.T) {
+	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: time.Hour})
+	require.Equal(t, "ready", readLine(t, a))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := a.Wait(ctx)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, a.Shutdown(ctx))
+	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))
+}
+
+// What the agent started ends with it: asked, or killed; startAgent looks for what is left.
+func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
+	for _, child := range []string{"sleep-silently", "stubborn-silently"} {
+		t.Run(child, func(t *testing.T) {
+			a := startAgent(t, agentCommand("echo-with", child), &acpterm.AgentOptions{Grace: time.Second})
+			require.NotEmpty(t, readLine(t, a))
+			require.NoError(t, a.Close())
+			require.Equal(t, "exit code 3", awaitAgent(t, a))
+		})
+	}
+}
+
+// An agent that exits by itself, with a child that has its output: the child is ended, so that reading comes to an end.
+func TestAgentThatExitsLeavesNothing(t *testing.T) {
+	for _, agent := range []string{"holder", "stubborn-holder"} {
+		t.Run(agent, func(t *testing.T) {
+			a := startAgent(t, agentCommand(agent), &acpterm.AgentOptions{Grace: quick})
+			said, err := io.ReadAll(a)
+			require.NoError(t, err)
+			require.NotEmpty(t, said)
+			require.Equal(t, "exit code 0", awaitAgent(t, a))
+			require.NoError(t, a.Close())
+		})
+	}
+}
+
+// What nobody has read when the agent is gone can be read still.
+func TestAgentsOutputOutlivesIt(t *testing.T) {
+	a := startAgent(t, agentCommand("flood", "60000", "1000"), nil)
+	require.Equal(t, "exit code 0", awaitAgent(t, a))
+	said, err := io.ReadAll(a)
+	require.NoError(t, err)
+	require.Len(t, said, 60_000)
+}
+
+func TestAgentIsClosedOnce(t *testing.T) {
+	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: quick})
+	require.Equal(t, "ready", readLine(t, a))
+	var busy sync.WaitGroup
+	for range 8 {
+		busy.Go(func() { _, err := io.Copy(io.Discard, a); require.NoError(t, err) })
+		busy.Go(func() { require.NoError(t, a.Close()) })
+		busy.Go(func() { require.Equal(t, "signal SIGKILL", awaitAgent(t, a)) })
+	}
+	busy.Wait()
+	require.NoError(t, a.Close())
+}
+
+// An agent that does not read holds up no Close, and the Write that waits for it returns.
+func TestAgentThatDoesNotReadIsClosed(t *testing.T) {
+	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: quick})
+	require.Equal(t, "ready", readLine(t, a))
+	written := make(chan error)
+	go func() {
+		var err error
+		for err == nil {
+			_, err = a.Write(make([]byte, 1<<20))
+		}
+		written <- err
+	}()
+	require.NoError(t, a.Close())
+	require.Error(t, <-written)
+}
+
+func TestAgentOutlivesTheContextOfItsStart(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	a, err := acpterm.StartAgent(ctx, agentCommand("echo"), nil)
+	require.NoError(t, err)
+	cancel()
+	_, err = io.WriteString(a, "hello\n")
+	require.NoError(t, err)
+	require.Equal(t, "hello", readLine(t, a))
+	require.NoError(t, a.Close())
+	require.Equal(t, "exit code 3", awaitAgent(t, a))
+}
+
+// The context of exec.CommandContext means what it means to os/exec.
+func TestAgentOfACommandContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := exec.CommandContext(ctx, executable(), childArgs("stubborn")[1:]...)
+	a := startAgent(t, cmd, nil)
+	require.Equal(t, "ready", readLine(t, a))
+	cancel()
+	status, err := a.Wait(t.Context())
+	require.NoError(t, err)
+	require.False(t, status.Success())
+}
+
+// collector collects lines; a test reads them after Close.
+type collector struct{ lines []string }
+
+func (c *collector) add(line string) { c.lines = append(c.lines, line) }
+
+func TestAgentsStandardErrorInLines(t *testing.T) {
+	long := strings.Repeat("x", 16<<10)
+	for name, c := range map[string]struct {
+		pieces []string
+		want   []string
+	}{
+		"lines":          {[]string{"one\ntw", "o\r\n\nlast"}, []string{"one", "two", "", "last"}},
+		"no end":         {[]string{"x"}, []string{"x"}},
+		"as long as may": {[]string{long[:8], long[8:] + "\n", "next\n"}, []string{long, "next"}},
+		"too long":       {[]string{long, "yy\nz"}, []string{long, "yy", "z"}},
+		"binary":         {[]string{"\x00\xff\xfe\x1b[2J\n"}, []string{"\x00\uFFFD\x1b[2J"}},
+		"nothing":        {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var quoted []string
+			for _, piece := range c.pieces {
+				quoted = append(quoted, strconv.Quote(piece))
+			}
+			var got collector
+			a := startAgent(t, agentCommand("complain", quoted...), &acpterm.AgentOptions{Stderr: got.add})
+			require.NoError(t, a.Close())
+			require.Equal(t, c.want, got.lines)
+		})
+	}
+}
+
+func TestAgentsStandardErrorIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	a := startAgent(t, agentCommand("complain", `"careful\n\xff\x00"`), &acpterm.AgentOptions{Logger: logger})
+	require.NoError(t, a.Close())
+	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
+	require.Contains(t, log.String(), `"level":"INFO"`)
+	require.Contains(t, log.String(), `"line":"careful"`)
+	require.True(t, utf8.Valid(log.Bytes()))
+}
+
+// A hook that hangs or panics does not hold up the agent; what it missed is said.
+func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
+	var log bytes.Buffer
+	options := acpterm.AgentOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	read, lines := make(chan struct{}), 0
+	options.Stderr = func(string) {
+		<-read
+		if lines++; lines == 1 {
+			panic("on purpose")
+		}
+	}
+	// It says that it is through on its standard output, which ends when it exits.
+	a := startAgent(t, agentCommand("complain-long", "1000", "2000"), &options)
+	_, err := io.ReadAll(a)
+	require.NoError(t, err)
+	close(read)
+	require.NoError(t, a.Close())
+	require.Greater(t, lines, 100)
+	require.Less(t, lines, 2000)
+	require.Contains(t, log.String(), fmt.Sprintf("lines=%d", 2000-lines))
+}
+
+// The embedder's own Stderr is left alone: a file is inherited, a writer gets the bytes; one that fails blocks nobody.
+func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
+	never := func(string) { t.Error("the hook was called") }
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer file.Close()
+	cmd := agentCommand("complain", `"a\nb"`)
+	cmd.Stderr = file
+	a := startAgent(t, cmd, &acpterm.AgentOptions{Stderr: never})
+	require.NoError(t, a.Close())
+	said, err := os.ReadFile(file.Name())
+	require.NoError(t, err)
+	require.Equal(t, "a\nb", string(said))
+
+	var buffer bytes.Buffer
+	cmd = agentCommand("complain", `"a\nb"`)
+	cmd.Stderr = &buffer
+	a = startAgent(t, cmd, &acpterm.AgentOptions{Stderr: never})
+	require.NoError(t, a.Close())
+	require.Equal(t, "a\nb", buffer.String())
+
+	cmd = agentCommand("complain-long", "1000", "1000")
+	cmd.Stderr = brokenWriter{}
+	a = startAgent(t, cmd, nil)
+	require.Equal(t, "exit code 0", awaitAgent(t, a))
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") }
+
+func TestAgentThatCannotBeStarted(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	started := agentCommand("exit", "0")
+	require.NoError(t, started.Run())
+	change := func(f func(cmd *exec.Cmd)) *exec.Cmd {
+		cmd := agentCommand("echo")
+		f(cmd)
+		return cmd
+	}
+	before := openDescriptors()
+	for name, c := range map[string]struct {
+		ctx   context.Context
+		cmd   *exec.Cmd
+		kind  acpterm.Kind
+		field string
+		also  error
+	}{
+		"ended context": {ended, agentCommand("echo"), acpterm.ErrCancelled, "", context.Canceled},
+		"nil":           {t.Context(), nil, acpterm.ErrInvalidParams, "cmd", nil},
+		"empty":         {t.Context(), new(exec.Cmd), acpterm.ErrInvalidParams, "cmd", nil},
+		"started":       {t.Context(), started, acpterm.ErrInvalidParams, "cmd", nil},
+		"stdin": {
+			t.Context(), change(func(cmd *exec.Cmd) { cmd.Stdin = os.Stdin }),
+			acpterm.ErrInvalidParams, "cmd.Stdin", nil,
+		},
+		"stdout": {
+			t.Context(), change(func(cmd *exec.Cmd) { cmd.Stdout = io.Discard }),
+			acpterm.ErrInvalidParams, "cmd.Stdout", nil,
+		},
+		"directory": {
+			t.Context(), change(func(cmd *exec.Cmd) { cmd.Dir = filepath.Join(t.TempDir(), "none") }),
+			acpterm.ErrInvalidParams, "cmd.Dir", fs.ErrNotExist,
+		},
+		"no program": {t.Context(), exec.Command("no-such-agent"), acpterm.ErrCommandNotFound, "", exec.ErrNotFound},
+		"no file": {
+			t.Context(), exec.Command(filepath.Join(t.TempDir(), "none")), acpterm.ErrCommandNotFound, "", fs.ErrNotExist,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, err := acpterm.StartAgent(c.ctx, c.cmd, nil)
+			require.Nil(t, a)
+			require.ErrorIs(t, err, c.kind)
+			failed, ok := errors.AsType[*acpterm.Error](err)
+			require.True(t, ok)
+			require.Equal(t, "start agent", failed.Op)
+			require.Equal(t, c.field, failed.Field)
+			if c.also != nil {
+				require.ErrorIs(t, err, c.also)
+			}
+		})
+	}
+	require.LessOrEqual(t, openDescriptors(), before, "descriptors are left")
+	require.Empty(t, libraryGoroutines())
+}

@@ -1,0 +1,82 @@
+//go:build linux || darwin || freebsd
+
+package acpterm_test
+
+// Agents' processes on Unix: the attributes that an embedder sets, and what leaves the agent's session.
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// The embedder's attributes stay, and the agent leads a session.
+func TestAgentsAttributes(t *testing.T) {
+	for name, attributes := range map[string]*syscall.SysProcAttr{
+		"none": nil, "a group": {Setpgid: true}, "a session": {Setsid: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before syscall.SysProcAttr
+			if attributes != nil {
+				before = *attributes
+			}
+			cmd := agentCommand("echo")
+			cmd.SysProcAttr = attributes
+			a := startAgent(t, cmd, nil)
+			session, err := unix.Getsid(a.PID())
+			require.NoError(t, err)
+			require.Equal(t, a.PID(), session)
+			if attributes != nil {
+				require.Equal(t, before, *attributes)
+			}
+		})
+	}
+	for name, attributes := range map[string]*syscall.SysProcAttr{
+		"another's group": {Setpgid: true, Pgid: syscall.Getpgrp()}, "foreground": {Foreground: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := openDescriptors()
+			cmd := agentCommand("echo")
+			cmd.SysProcAttr = attributes
+			_, err := acpterm.StartAgent(t.Context(), cmd, nil)
+			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+			require.ErrorContains(t, err, "cmd.SysProcAttr")
+			require.LessOrEqual(t, openDescriptors(), before)
+		})
+	}
+}
+
+func TestAgentThatIsNotExecutable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(file, []byte("text"), 0o600))
+	cmd := agentCommand("echo")
+	cmd.Path = file
+	_, err := acpterm.StartAgent(t.Context(), cmd, nil)
+	require.ErrorIs(t, err, acpterm.ErrNotExecutable)
+}
+
+// What left the agent's session, and is deaf to SIGTERM, ends with the agent.
+func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
+	for _, agent := range []string{"setsid", "ignores-sigterm", "grandchild-ignores-sigterm"} {
+		t.Run(agent, func(t *testing.T) {
+			a := startAgent(t, agentCommand(agent), &acpterm.AgentOptions{Grace: quick})
+			var said strings.Builder
+			buf := make([]byte, 100)
+			for !strings.Contains(said.String(), "ready") {
+				n, err := a.Read(buf)
+				require.NoError(t, err)
+				said.Write(buf[:n])
+			}
+			require.NoError(t, a.Close())
+			_, err := io.ReadAll(a)
+			require.NoError(t, err)
+		})
+	}
+}

@@ -1,0 +1,110 @@
+package acpterm
+
+// What an agent writes to its standard error: from a pipe to the embedder's writer, or in lines to a hook or a logger.
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	maxStderrLine  = 16 << 10
+	maxStderrLines = 256 // that wait for the hook or the logger
+)
+
+// agentStderr reads an agent's standard error to its end.
+type agentStderr struct {
+	pipe  *os.File
+	to    io.Writer
+	lines *lineWriter // it is what to is; nil: that is the embedder's
+	busy  sync.WaitGroup
+}
+
+func newAgentStderr(pipe *os.File, cmd *exec.Cmd, options AgentOptions) *agentStderr {
+	if cmd.Stderr != nil {
+		return &agentStderr{pipe: pipe, to: cmd.Stderr}
+	}
+	logger := cmp.Or(options.Logger, slog.Default()).With("agent", filepath.Base(cmd.Path))
+	hook := options.Stderr
+	if hook == nil {
+		hook = func(line string) { logger.Info("acpterm: an agent's standard error", "line", line) }
+	}
+	lines := &lineWriter{hook: hook, logger: logger, waiting: make(chan string, maxStderrLines)}
+	return &agentStderr{pipe: pipe, to: lines, lines: lines}
+}
+
+// start begins to read.
+func (s *agentStderr) start() {
+	s.busy.Go(func() {
+		io.Copy(s.to, s.pipe)
+		io.Copy(io.Discard, s.pipe) // a writer that fails must not have the agent wait
+		if s.lines != nil {
+			s.lines.end()
+		}
+	})
+	if s.lines != nil {
+		s.busy.Go(s.lines.deliver)
+	}
+}
+
+// lineWriter hands what is written to it to a hook, in lines, and never waits for the hook.
+type lineWriter struct {
+	hook    func(line string)
+	logger  *slog.Logger
+	begun   []byte // of the line that has not ended
+	waiting chan string
+	dropped atomic.Int64 // lines since that was logged
+}
+
+// Write is for one goroutine.
+func (w *lineWriter) Write(p []byte) (n int, err error) {
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		if room := maxStderrLine - len(w.begun); len(line) > room {
+			line, after, ended = rest[:room], rest[room:], true
+		}
+		w.begun = append(w.begun, line...)
+		rest = after
+		if ended {
+			w.add()
+		}
+	}
+	return len(p), nil
+}
+
+// add has the hook called with the line that was begun, if not too many wait.
+func (w *lineWriter) add() {
+	line := strings.ToValidUTF8(string(bytes.TrimSuffix(w.begun, []byte("\r"))), "\uFFFD")
+	w.begun = w.begun[:0]
+	select {
+	case w.waiting <- line:
+	default:
+		w.dropped.Add(1)
+	}
+}
+
+// end is called after the last Write.
+func (w *lineWriter) end() {
+	if len(w.begun) > 0 {
+		w.add()
+	}
+	close(w.waiting)
+}
+
+// deliver calls the hook until the end.
+func (w *lineWriter) deliver() {
+	for line := range w.waiting {
+		callHook("Stderr", func() { w.hook(line) })
+		if dropped := w.dropped.Swap(0); dropped > 0 {
+			w.logger.Warn("acpterm: dropped lines of an agent's standard error", "lines", dropped)
+		}
+	}
+}

@@ -23,7 +23,7 @@ import (
 func guarded(
 	rulesJSON []byte,
 	askTheUser func(context.Context, acpterm.Question) acpterm.Answer,
-	sandbox acpterm.Wrapper,
+	sandbox acpterm.Sandbox,
 	decisions *audit.Log,
 ) (*acpterm.Manager, error) {
 	rules, err := policy.ParseRules(rulesJSON)
@@ -39,9 +39,9 @@ func guarded(
 		Policy:          acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 		Approve:         askTheUser, // answers once, for the session, always or never
 		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
-		Wrap:            sandbox,          // from bubblewrap.New, on Linux
+		Sandbox:         sandbox,          // from bubblewrap.New, on Linux
 		Record:          decisions.Record, // from audit.Open
-	}), nil
+	})
 }
 
 // Bound what an agent can do.
@@ -60,7 +60,7 @@ func ExampleOptions() {
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"env"}})
 	// Output:
 	// go version: runs
-	// go env: acpterm: create: no rule allows this
+	// go env: acpterm: create: "go env": no rule allows this (rule "default")
 }
 
 // dispatch answers one request of a JSON-RPC library, which calls it in a goroutine of its own for each request.
@@ -74,14 +74,19 @@ func dispatch(ctx context.Context, h *acpterm.Handler, method string, params jso
 
 // Serve an agent with another JSON-RPC library than jsonrpc2.
 func ExampleHandler_Dispatch() {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer m.Close()
 	h := acpterm.NewHandler(m, nil)
 	defer h.Close()
-	_, err := dispatch(context.Background(), h, acpterm.MethodKill, json.RawMessage(`{"sessionId": "s1", "terminalId": "term_1"}`))
-	fmt.Println(err.Code, err.Message)
-	_, err = dispatch(context.Background(), h, acpterm.MethodCreate, json.RawMessage(`{"sessionId": "s1", "command": "ls", "cwd": "src"}`))
-	fmt.Println(err.Code, string(*err.Data))
+	_, refused := dispatch(context.Background(), h, acpterm.MethodKill,
+		json.RawMessage(`{"sessionId": "s1", "terminalId": "term_1"}`))
+	fmt.Println(refused.Code, refused.Message)
+	_, refused = dispatch(context.Background(), h, acpterm.MethodCreate,
+		json.RawMessage(`{"sessionId": "s1", "command": "ls", "cwd": "src"}`))
+	fmt.Println(refused.Code, string(*refused.Data))
 	// Output:
 	// -32002 acpterm: terminal "term_1": terminal not found
 	// -32602 {"kind":"invalid_params","field":"cwd","reason":"must be an absolute path","sessionId":"s1"}

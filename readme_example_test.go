@@ -19,26 +19,20 @@ import (
 )
 
 // serve starts an agent and answers its terminal/* requests until the connection ends. next gets all other requests.
-func serve(ctx context.Context, agent *exec.Cmd, next jsonrpc2.Handler) error {
-	stdin, err := agent.StdinPipe()
+func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler) error {
+	m, err := acpterm.NewManager(nil) // one for the whole program
 	if err != nil {
 		return err
 	}
-	stdout, err := agent.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := agent.Start(); err != nil {
-		return err
-	}
-	defer agent.Wait()
-
-	m := acpterm.NewManager(nil) // one for the whole program
 	defer m.Close()
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}) // one for each connection; next gets other requests
-	conn := h.Connect(ctx, acpterm.NewStream(acpterm.JoinStdio(stdout, stdin)))
-	defer conn.Close() // closes the agent's standard input
+	agent, err := acpterm.StartAgent(ctx, command, nil) // what it writes to standard error is logged
+	if err != nil {
+		return err
+	}
+	defer agent.Close() // ends its input, and then it, if it does not exit by itself
 
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}) // one for each connection; next gets other requests
+	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
 		return err
@@ -65,9 +59,12 @@ func ExampleHandler() {
 
 // watch shows the output of a command as it arrives, and stops the command.
 func watch(ctx context.Context) error {
-	m := acpterm.NewManager(nil)
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		return err
+	}
 	defer m.Close()
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo ready; sleep 3600"})
+	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo ready; sleep 3600"}, nil)
 	if err != nil {
 		return err
 	}
@@ -98,7 +95,7 @@ func TestFailingTests(t *testing.T) {
 			"go test ./...": acptermtest.Print("FAIL\n", 1), // the output and the exit code
 		}})
 		request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
-		terminal, err := m.Create(t.Context(), request)
+		terminal, err := m.Create(t.Context(), request, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -82,8 +82,8 @@ const (
 )
 
 // StartAgent starts an agent. cmd is as for exec.Cmd.Start, with neither Stdin nor Stdout. The Agent owns it from here
-// on, also if StartAgent fails: call none of its methods, and read ProcessState after Done at the earliest. Unless Stderr
-// is set, lines on standard error are logged.
+// on, also if StartAgent fails: call none of its methods, and read ProcessState after Done at the earliest. Unless
+// Stderr is set, lines on standard error are logged.
 //
 // On Unix the agent gets a session of its own, besides what cmd.SysProcAttr asks for, and in its environment a mark by
 // which processes that leave the session are found; on Windows a job object. When the host dies, the agent's standard

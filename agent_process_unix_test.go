@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,7 +65,11 @@ func TestAgentThatIsNotExecutable(t *testing.T) {
 
 // What left the agent's session, and is deaf to SIGTERM, ends with the agent.
 func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
-	for _, agent := range []string{"setsid", "ignores-sigterm", "grandchild-ignores-sigterm"} {
+	agents := []string{"setsid", "ignores-sigterm", "grandchild-ignores-sigterm"}
+	if runtime.GOOS == "linux" { // elsewhere a daemon is not found
+		agents = append(agents, "setsid-silent-naked", "daemon", "naked-daemon-with-output")
+	}
+	for _, agent := range agents {
 		t.Run(agent, func(t *testing.T) {
 			a := startAgent(t, agentCommand(agent), &acpterm.AgentOptions{Grace: quick})
 			var said strings.Builder

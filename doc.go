@@ -16,8 +16,9 @@
 //	conn := h.Connect(ctx, acpterm.NewStream(agentStdio))
 //	conn.Call(ctx, "initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, &reply)
 //
-// When the connection ends, the handler releases what came through it. [JoinStdio] makes a connection of the agent's
-// standard input and output. With another JSON-RPC library, call [Handler.Dispatch] yourself.
+// When the connection ends, the handler releases what came through it. [StartAgent] starts an agent, is the connection
+// to it, and ends it with all that it started; [JoinStdio] makes a connection of pipes that you have. With another
+// JSON-RPC library, call [Handler.Dispatch] yourself.
 //
 // The agent is not trusted: no line ends the connection, and requests, terminals and the memory for output are bounded
 // ([HandlerOptions], [Options]); beyond that they are refused with [ErrQuota].

@@ -82,7 +82,7 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // failure are empty. It never holds the value of an environment variable.
 type Error struct {
 	// Op is the operation: "create", "wait", "kill", "release", "open session", "add root", "new manager", "recover",
-	// "bubblewrap".
+	// "bubblewrap"; of an Agent "start agent", "wait for agent", "close agent".
 	Op   string
 	Kind Kind
 	// Field is the request's field that is wrong, such as "cwd" or "env[2].name".

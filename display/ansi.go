@@ -4,9 +4,9 @@ package display
 
 import "strings"
 
-// StripANSI returns text without the escape sequences of terminals (ECMA-48): colours and cursor movements (CSI), titles
-// and hyperlinks (OSC), other strings (DCS, SOS, PM, APC), two-byte sequences, and all of those in the form with a
-// control character of C1, U+0080 to U+009F, which are left out too. What a hyperlink shows stays.
+// StripANSI returns text without the escape sequences of terminals (ECMA-48): colours and cursor movements (CSI),
+// titles and hyperlinks (OSC), other strings (DCS, SOS, PM, APC), two-byte sequences, and all of those in the form with
+// a control character of C1, U+0080 to U+009F, which are left out too. What a hyperlink shows stays.
 //
 // A sequence that is not finished at the end is left out. A string hides all up to its end, as on a terminal, but OSC,
 // which BEL ends too, also ends before a line end. Other control characters stay, also carriage returns and backspaces:

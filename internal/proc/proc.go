@@ -16,8 +16,8 @@
 //
 // A caller closes Tree.Output, each Tree, and then the Supervisor. Its program leaves children alone that are not its
 // own: wait4(-1), or ignoring SIGCHLD, takes the leader's zombie away, and with it the number. That is detected, see
-// ErrReaped. A program that has to reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped. The leader of
-// a Tree that StartCmd has made is the caller's to reap, after Tree.Close.
+// ErrReaped. A program that has to reap every child sets Supervisor.HostReaps and calls Supervisor.Reaped. The leader
+// of a Tree that StartCmd has made is the caller's to reap, after Tree.Close.
 package proc
 
 import (

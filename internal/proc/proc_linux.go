@@ -155,8 +155,8 @@ func (t *Tree) prepareWatch() {
 }
 
 // StartCmd starts a command of the caller's, in a session of its own, from the caller's thread. The Tree has no output;
-// standard output, if it is a pipe, shows what is of the tree. The caller reaps the leader: by cmd.Wait, after Close. It
-// fails with ErrForeignGroup, or as cmd.Start does.
+// standard output, if it is a pipe, shows what is of the tree. The caller reaps the leader: by cmd.Wait, after Close.
+// It fails with ErrForeignGroup, or as cmd.Start does.
 func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 	sys, err := ownSession(cmd.SysProcAttr)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 	t.pid = cmd.Process.Pid
 	if t.pidfd, err = unix.PidfdOpen(t.pid, 0); err != nil {
 		t.pidfd = -1
-	} else if _, _, err := waitUnreaped(unix.P_PIDFD, t.pidfd, unix.WNOHANG); err != nil { // reaped before it was opened
+	} else if _, _, err := waitUnreaped(unix.P_PIDFD, t.pidfd, unix.WNOHANG); err != nil { // it was reaped
 		unix.Close(t.pidfd)
 		t.pidfd = -1
 	}

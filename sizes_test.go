@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 4930
-	maxRootFiles     = 28
-	maxLibraryLines  = 11080 // the root and internal, without what only tests import
+	maxRootLines     = 5410
+	maxRootFiles     = 30
+	maxLibraryLines  = 11680 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

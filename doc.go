@@ -3,7 +3,7 @@
 //
 // A [Manager] makes terminals. A terminal is one command, from its start to its release, with its output.
 //
-//	m := acpterm.NewManager(nil)
+//	m, err := acpterm.NewManager(nil)
 //	defer m.Close()
 //
 // # In a jsonrpc2 server
@@ -12,8 +12,10 @@
 // what is not terminal/* goes on to the handler that you have already. [Handler.Connect] makes a jsonrpc2.Conn of them;
 // jsonrpc2.NewConn does too, and then its hooks see every message, or all but the replies with [HandlerOptions].Stream.
 //
+//	agent, err := acpterm.StartAgent(ctx, exec.Command("some-agent", "--acp"), nil)
+//	defer agent.Close()
 //	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next})
-//	conn := h.Connect(ctx, acpterm.NewStream(agentStdio))
+//	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
 //	conn.Call(ctx, "initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, &reply)
 //
 // When the connection ends, the handler releases what came through it. [StartAgent] starts an agent, is the connection
@@ -29,7 +31,7 @@
 // is no program's name and looks like a shell line is run by the shell ([ShellMode]).
 //
 //	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
-//	t, err := m.Create(ctx, request)
+//	t, err := m.Create(ctx, request, nil)
 //	status, err := t.Wait(ctx)
 //	fmt.Println(status, t.Output().Output)
 //
@@ -37,7 +39,8 @@
 //
 // Standard output and standard error share one pipe, so their order is the one in which they were written.
 // [Terminal.Output] is the longest end of it that the terminal's limit, in bytes, lets be in whole characters: valid
-// UTF-8 always, an invalid byte being U+FFFD. [Terminal.Follow] gives it live, from any offset on.
+// UTF-8 always, an invalid byte being U+FFFD. [Terminal.Follow] gives it live, from any offset on. [Terminal.Info] is
+// all else that a person is shown of a terminal, at one moment.
 //
 //	for chunk := range t.Follow(ctx, 0) {
 //		show(chunk.Text)
@@ -52,7 +55,8 @@
 // It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run.
 // [Options] and [TerminalOptions] change the steps, and with [SessionOptions] end a command that takes too long.
 // [Manager.Release] does the same and forgets the terminal's id; the [Terminal] can still be read.
-// [Manager.Close] releases all, and when it returns nothing of the manager's is left.
+// [Manager.Close] releases all, and when it returns nothing of the manager's is left. [Options].KeepDetached lets what
+// a command detached on purpose outlive it.
 //
 //	err = t.Kill(ctx)
 //	err = m.Release(ctx, "s1", t.ID())
@@ -63,11 +67,11 @@
 // [Options].Policy sees each command as it will run and allows it, denies it, changes it or has a person asked
 // ([Options].Approve). The package policy has rules written down as data and ready-made policies; [Policies] joins
 // several, and the strictest wins. [Manager.OpenSession] gives a session a policy of its own, and directories that it
-// may not leave. [Limits] bound what a command uses, [Options].Wrap puts it into a sandbox (package bubblewrap), and
+// may not leave. [Limits] bound what a command uses, [Options].Sandbox confines it (package bubblewrap), and
 // [Options].Record puts every decision on record before its command runs (package audit).
 //
 //	settable := policy.AllowVariables(policy.SafeVariables()...)
-//	m := acpterm.NewManager(&acpterm.Options{Policy: settable, Approve: ask, Record: log.Record})
+//	m, err := acpterm.NewManager(&acpterm.Options{Policy: settable, Approve: ask, Record: log.Record})
 //
 // # In tests, and elsewhere
 //

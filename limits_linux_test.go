@@ -1,6 +1,6 @@
 package acpterm_test
 
-// Limits on Linux: each holds, from the first instruction on, for the children too, and is what Terminal.Limits says;
+// Limits on Linux: each holds, from the first instruction on, for the children too, and is what Terminal.Info says;
 // and what it takes to set them leaves no trace.
 
 import (

@@ -6,7 +6,7 @@
 //		// …
 //	}
 //
-//	m := acpterm.NewManager(nil) // one for the whole program, if you like
+//	m, err := acpterm.NewManager(nil) // one for the whole program, if you like
 //	defer m.Close()
 //	c := &client{Terminals: acpsdk.New(m, nil)} // one for each connection
 //	defer c.CloseTerminals()

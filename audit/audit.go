@@ -2,7 +2,7 @@
 // allows it is on disk:
 //
 //	log, err := audit.Open("audit.json", roots...)
-//	m := acpterm.NewManager(&acpterm.Options{Record: log.Record})
+//	m, err := acpterm.NewManager(&acpterm.Options{Record: log.Record})
 //	…
 //	m.Close()
 //	log.Close()

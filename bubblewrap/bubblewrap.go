@@ -3,7 +3,7 @@
 // of system calls.
 //
 //	sandbox, err := bubblewrap.New(nil)
-//	m := acpterm.NewManager(&acpterm.Options{Sandbox: sandbox, RequireSessions: true})
+//	m, err := acpterm.NewManager(&acpterm.Options{Sandbox: sandbox, RequireSessions: true})
 //	err = m.OpenSession("s1", &acpterm.SessionOptions{Roots: []string{"/home/me/project"}})
 //
 // It imports acpterm and x/sys, and bwrap has to be installed.

@@ -3,7 +3,7 @@
 //
 //	recovered, err := journal.Recover(ctx, path)
 //	// … tell the user
-//	manager := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(path)})
+//	manager, err := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(path)})
 //
 // It imports acpterm, internal/lookup, internal/procfs, internal/cgroup, ulid and x/sys. Its callers keep the directory
 // to the host's user and on one machine, and do not share it between containers: who can write to it can choose what

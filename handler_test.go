@@ -379,6 +379,7 @@ func TestDispatch(t *testing.T) {
 	_, err = h.Dispatch(t.Context(), acpterm.MethodOutput, params)
 	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, "Close released it")
 	ended(t, events)
+	require.IsType(t, &acpterm.ReleaseEvent{}, <-events)
 	_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, createParams)
 	require.ErrorIs(t, err, acpterm.ErrClosing)
 	require.Empty(t, events, "nothing was even decided on")

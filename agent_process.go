@@ -31,8 +31,8 @@ type AgentOptions struct {
 
 	// Stderr is called with each line that the agent writes to standard error, without its end, in valid UTF-8. The
 	// text is the agent's: see the package display before showing it to a person. A line of more than 16 KiB comes in
-	// pieces. It is called from one goroutine, in order, and must call neither Close, Shutdown nor Wait, which wait for
-	// it. A panic is logged. While it does not return, 256 lines wait and more are dropped, so that the agent never
+	// pieces. It is called from one goroutine, in order, and must call neither Close nor Shutdown, which wait for it. A
+	// panic is logged. While it does not return, 256 lines wait and more are dropped, so that the agent never
 	// waits; how many is logged. Nil: Logger has the lines, at level Info. With exec.Cmd.Stderr set it is not called.
 	Stderr func(line string)
 
@@ -57,7 +57,8 @@ type Agent struct {
 	closing latch.Latch // Close was called
 	forced  latch.Latch // what is left of the steps is to be skipped
 	exited  latch.Latch // exit and exitErr are set
-	ended   latch.Latch // nothing of it is left; status, waitErr and closeErr are set
+	ended   latch.Latch // no process of it is left; status, waitErr and closeErr are set
+	closed  latch.Latch // nothing of it is left
 	exit    proc.Exit
 	exitErr error
 
@@ -227,7 +228,8 @@ func (a *Agent) Write(p []byte) (int, error) { return a.stdin.Write(p) }
 // PID is the number of the agent's process. After Done it may be another's.
 func (a *Agent) PID() int { return a.cmd.Process.Pid }
 
-// Done returns a channel that is closed when the agent has exited and what it started has ended or been given up.
+// Done returns a channel that is closed when the agent has exited and what it started has ended or been given up. Lines
+// of its standard error may still wait for the hook, and a Writer of the embedder's for bytes, until Close returns.
 func (a *Agent) Done() <-chan struct{} { return a.ended.Done() }
 
 // Wait returns how the agent ended, once Done is closed. It fails with ErrCancelled when ctx ends first, with
@@ -258,13 +260,13 @@ func (a *Agent) Close() error { return a.Shutdown(context.Background()) }
 func (a *Agent) Shutdown(ctx context.Context) error {
 	a.closing.Set()
 	defer context.AfterFunc(ctx, a.forced.Set)()
-	<-a.ended.Done()
+	<-a.closed.Done()
 	return a.closeErr
 }
 
 // run ends the agent when it has exited or is to end.
 func (a *Agent) run() {
-	defer a.ended.Set()
+	defer a.closed.Set()
 	select {
 	case <-a.exited.Done():
 	case <-a.closing.Done():
@@ -298,6 +300,11 @@ func (a *Agent) run() {
 	default:
 		a.status = statusOf(a.exit)
 	}
+	a.ended.Set()
+	if a.stderr != nil {
+		a.stderr.busy.Wait()
+		a.stderr.pipe.Close()
+	}
 }
 
 // step is a context that ends after some time, and when the rest of the steps is to be skipped.
@@ -325,7 +332,7 @@ func (a *Agent) endTree() (survivors []int) {
 	return a.tree.End(ctx, last.Signal)
 }
 
-// drain reads what is in the pipes, and closes them.
+// drain reads what is left in the pipe of standard output, and closes that and standard input's.
 func (a *Agent) drain() {
 	deadline := time.Now().Add(maxRestWait)
 	if a.stderr != nil {
@@ -336,10 +343,8 @@ func (a *Agent) drain() {
 	rest, _ := io.ReadAll(io.LimitReader(a.stdout, maxRest))
 	a.rest.Write(rest)
 	a.drained.Set()
-	if a.stderr != nil {
-		a.stderr.busy.Wait()
-	}
-	a.closePipes()
+	a.stdin.Close()
+	a.stdout.Close()
 }
 
 func (a *Agent) failed(op string, kind Kind, err error, pids ...int) error {

@@ -63,25 +63,12 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 		defer stop()
 		err = errors.Join(err, manager.Shutdown(patience))
 	}()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, j.Agent[0], j.Agent[1:]...)
+	cmd := exec.Command(j.Agent[0], j.Agent[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = j.Dir, h.env, os.Stderr
-	stdin, err := cmd.StdinPipe()
+	agent, err := acpterm.StartAgent(ctx, cmd, nil)
 	if err != nil {
 		return "", err
 	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	defer func() {
-		cancel() // ends the agent, if the end of its input has not
-		cmd.Wait()
-	}()
 
 	var session acpterm.SessionID
 	var notOpened error
@@ -90,7 +77,7 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 		MaxPending:     256,
 		MaxCreateBytes: 256 << 10,
 	})
-	stream := acpterm.NewStream(acpterm.JoinStdio(stdout, stdin), &acpterm.StreamOptions{LineLimit: 8 << 20})
+	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{LineLimit: 8 << 20})
 	// The session is open before anything is read that the agent sends after its answer to session/new.
 	conn := handler.Connect(ctx, stream, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		if req != nil && req.Method == "session/new" && answer != nil && answer.Result != nil {
@@ -100,7 +87,10 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 			}
 		}
 	}))
-	defer conn.Close()
+	defer func() {
+		err = errors.Join(err, agent.Shutdown(ctx)) // before conn.Close, which would not end with ctx
+		conn.Close()
+	}()
 
 	var prompted struct {
 		StopReason string `json:"stopReason"`

@@ -43,27 +43,24 @@ func main() {
 }
 
 // run has an agent answer a prompt, and prints what it says. When it returns, the agent has ended.
-func run(ctx context.Context, m *acpterm.Manager, out io.Writer, prompt string, agent *exec.Cmd) error {
-	stdin, err1 := agent.StdinPipe()
-	stdout, err2 := agent.StdoutPipe()
-	if err := errors.Join(err1, err2, agent.Start()); err != nil {
+func run(ctx context.Context, m *acpterm.Manager, out io.Writer, prompt string, cmd *exec.Cmd) error {
+	agent, err := acpterm.StartAgent(ctx, cmd, nil)
+	if err != nil {
 		return err
 	}
-	stdio := acpterm.JoinStdio(stdout, stdin)
 	connected, disconnect := context.WithCancel(ctx)
 	c := &client{terminals: acpterm.NewHandler(m, nil), requests: newRequests(connected), out: out}
 	var closed error
-	rpc := jrpc2.NewClient(newConn(stdio, c.requests, c.notified), &jrpc2.ClientOptions{
+	rpc := jrpc2.NewClient(newConn(agent, c.requests, c.notified), &jrpc2.ClientOptions{
 		OnCallback: c.serve,
 		OnStop: func(*jrpc2.Client, error) { // the connection has ended
 			disconnect()
 			closed = c.terminals.Close() // rule 5
 		},
 	})
-	err := talk(ctx, rpc, c, prompt)
-	stdio.Close() // before jrpc2 is told: it would wait for an agent that does not read
+	err = talk(ctx, rpc, c, prompt)
+	agent.Close() // before jrpc2 is told: it would wait for an agent that does not read
 	rpc.Close()   // returns when OnStop has
-	agent.Wait()
 	return errors.Join(err, closed)
 }
 

@@ -20,23 +20,22 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, prompt string, agent *exec.Cmd) error {
+func run(ctx context.Context, prompt string, cmd *exec.Cmd) error {
 	m, err := acpterm.NewManager(nil)
 	if err != nil {
 		return err
 	}
-	stdin, err1 := agent.StdinPipe()
-	stdout, err2 := agent.StdoutPipe()
-	if err := errors.Join(err1, err2, agent.Start()); err != nil {
-		return err
+	agent, err := acpterm.StartAgent(ctx, cmd, nil)
+	if err != nil {
+		return errors.Join(err, m.Close())
 	}
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(next)}) // all but terminal/*
-	conn := h.Connect(ctx, acpterm.NewStream(acpterm.JoinStdio(stdout, stdin), nil))
-	defer func() { conn.Close(); agent.Wait(); m.Close() }() // the agent ends with its input
+	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
+	defer func() { conn.Close(); agent.Close(); m.Close() }()
 	var answer struct{ SessionID, StopReason string }
-	err1 = conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, nil)
+	err1 := conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, nil)
 	dir, _ := os.Getwd()
-	err2 = conn.Call(ctx, "session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}, &answer)
+	err2 := conn.Call(ctx, "session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}, &answer)
 	text := []any{map[string]string{"type": "text", "text": prompt}}
 	err = conn.Call(ctx, "session/prompt", map[string]any{"sessionId": answer.SessionID, "prompt": text}, &answer)
 	fmt.Println(answer.StopReason)

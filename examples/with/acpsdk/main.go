@@ -40,19 +40,16 @@ func main() {
 }
 
 func run(ctx context.Context, prompt string, cmd *exec.Cmd) error {
-	m, err := acpterm.NewManager(nil)
-	if err != nil {
+	m, err1 := acpterm.NewManager(nil)
+	agent, err2 := acpterm.StartAgent(ctx, cmd, nil)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
-	}
-	agent, err := acpterm.StartAgent(ctx, cmd, nil)
-	if err != nil {
-		return errors.Join(err, m.Close())
 	}
 	defer func() { agent.Close(); m.Close() }()
 	c := client{acpsdk.New(m, nil)}
 	conn := c.Connect(c, agent, agent)
 	offer := acp.ClientCapabilities{Terminal: c.TerminalCapability()}
-	_, err1 := conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: offer})
+	_, err1 = conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: offer})
 	dir, _ := os.Getwd()
 	session, err2 := conn.NewSession(ctx, acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
 	text := []acp.ContentBlock{acp.TextBlock(prompt)}

@@ -21,23 +21,20 @@ func main() {
 }
 
 func run(ctx context.Context, prompt string, cmd *exec.Cmd) error {
-	m, err := acpterm.NewManager(nil)
-	if err != nil {
+	m, err1 := acpterm.NewManager(nil)
+	agent, err2 := acpterm.StartAgent(ctx, cmd, nil)
+	if err := errors.Join(err1, err2); err != nil {
 		return err
-	}
-	agent, err := acpterm.StartAgent(ctx, cmd, nil)
-	if err != nil {
-		return errors.Join(err, m.Close())
 	}
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(next)}) // all but terminal/*
 	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
 	defer func() { conn.Close(); agent.Close(); m.Close() }()
 	var answer struct{ SessionID, StopReason string }
-	err1 := conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, nil)
+	err1 = conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, nil)
 	dir, _ := os.Getwd()
-	err2 := conn.Call(ctx, "session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}, &answer)
+	err2 = conn.Call(ctx, "session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}, &answer)
 	text := []any{map[string]string{"type": "text", "text": prompt}}
-	err = conn.Call(ctx, "session/prompt", map[string]any{"sessionId": answer.SessionID, "prompt": text}, &answer)
+	err := conn.Call(ctx, "session/prompt", map[string]any{"sessionId": answer.SessionID, "prompt": text}, &answer)
 	fmt.Println(answer.StopReason)
 	return errors.Join(err1, err2, err, h.Close())
 }

@@ -32,5 +32,5 @@ func (e *Editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer
 		question += fmt.Sprintf("%d bytes are not shown.\n", omitted) // a button could show display.Question(q, 0)
 	}
 	button := e.ui.Ask(ctx, question, []string{allowOnce, allowSession, refuse})
-	return acpterm.Answer{Approval: approvals[button], By: "the user"} // no button: acpterm.No, the zero value
+	return acpterm.Answer{Approval: approvals[button], By: "the user"} // no button: it is rejected, this time
 }

@@ -1,0 +1,99 @@
+package acpterm_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"strings"
+	"syscall"
+
+	"github.com/acpterm/acpterm"
+)
+
+// echoRunner runs one program, echo, in this process. A real Runner asks a container or another machine.
+type echoRunner struct{}
+
+func (echoRunner) LookPath(_ context.Context, c acpterm.Command) (string, error) {
+	if c.Args[0] != "echo" {
+		return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: c.Args[0]}
+	}
+	return "/bin/echo", nil
+}
+
+func (echoRunner) Start(_ context.Context, r acpterm.StartRequest) (acpterm.Process, error) {
+	p := &echoProcess{gone: make(chan struct{})}
+	go func() {
+		io.WriteString(r.Output, strings.Join(r.Command.Args[1:], " ")+"\n")
+		r.Output.Close() // nothing is left that could write
+		close(p.gone)
+	}()
+	return p, nil
+}
+
+type echoProcess struct{ gone chan struct{} }
+
+func (p *echoProcess) Wait() (acpterm.TerminalExitStatus, error) {
+	<-p.gone
+	return acpterm.TerminalExitStatus{ExitCode: new(uint32(0))}, nil
+}
+func (p *echoProcess) Signal(syscall.Signal) {} // it ends by itself, at once
+func (p *echoProcess) Gone() <-chan struct{} { return p.gone }
+func (p *echoProcess) PID() int              { return 0 }
+
+// Run commands somewhere else than on this system.
+func ExampleRunner() {
+	m, err := acpterm.NewManager(&acpterm.Options{Runner: echoRunner{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	ctx := context.Background()
+	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo", Args: []string{"from elsewhere"}}
+	t, err := m.Create(ctx, request, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	status, err := t.Wait(ctx)
+	fmt.Printf("%q %v %v\n", t.Output().Output, status, err)
+	request.Command = "ls"
+	_, err = m.Create(ctx, request, nil)
+	fmt.Println(err)
+	// Output:
+	// "from elsewhere\n" exit code 0 <nil>
+	// acpterm: create: "ls": command not found
+}
+
+// Follow what happens, for example to show it.
+func ExampleManager_Observe() {
+	m, err := acpterm.NewManager(&acpterm.Options{Runner: echoRunner{}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	stop := m.Observe(func(event acpterm.Event) {
+		switch e := event.(type) {
+		case *acpterm.DecisionEvent:
+			fmt.Println("decided:", e.Verdict)
+		case *acpterm.StartEvent:
+			fmt.Println("started:", e.Terminal.Command())
+		case *acpterm.EndEvent:
+			fmt.Println("ended:", e.EndedBy, e.Status)
+		case *acpterm.ReleaseEvent:
+			fmt.Println("released:", e.Err)
+		}
+	})
+	ctx := context.Background()
+	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo", Args: []string{"x"}}
+	t, err := m.Create(ctx, request, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	t.Wait(ctx)
+	m.Close() // releases it, and returns after the last event
+	stop()
+	// Output:
+	// decided: allow
+	// started: echo x
+	// ended: finished exit code 0
+	// released: <nil>
+}

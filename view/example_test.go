@@ -1,0 +1,40 @@
+package view_test
+
+import (
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/view"
+)
+
+// Show a manager's terminals to who has the page's URL, on this machine.
+func ExampleNew() {
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close()
+	v, err := view.New(m, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer v.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := v.Server() // which limits connections
+	go server.Serve(listener)
+	defer server.Close()
+
+	page, err := http.Get(v.URL(listener.Addr()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	page.Body.Close()
+	fmt.Println(page.Status)
+	// Output: 200 OK
+}

@@ -1,0 +1,394 @@
+package permission_test
+
+// The package at its face: requests as they come, a played person, and a manager with commands that are functions.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/permission"
+)
+
+const allKinds = `[{"optionId":"1","name":"n","kind":"allow_once"},{"optionId":"2","name":"n","kind":"allow_always"},
+	{"optionId":"3","name":"n","kind":"reject_once"},{"optionId":"4","name":"n","kind":"reject_always"},
+	{"optionId":"5","name":"n","kind":"allow_everything"}]`
+
+// read reads a request for a tool call that executes rawInput.
+func read(t testing.TB, session, rawInput string) permission.Request {
+	t.Helper()
+	r, err := permission.Read([]byte(`{"sessionId":"` + session + `","options":` + allKinds +
+		`,"toolCall":{"toolCallId":"c","title":"t","kind":"execute","rawInput":` + rawInput + `}}`))
+	require.NoError(t, err)
+	return r
+}
+
+// choosing is a person who always chooses the option of a kind.
+func choosing(kind permission.OptionKind) func(context.Context, permission.Request) permission.Choice {
+	return func(_ context.Context, r permission.Request) permission.Choice {
+		for _, o := range r.Options {
+			if o.Kind == kind {
+				return permission.Choice{Option: o, By: "ann"}
+			}
+		}
+		return permission.Choice{}
+	}
+}
+
+// host is a manager whose policy asks about everything, through a bridge.
+type host struct {
+	*acpterm.Manager
+	bridge permission.Bridge
+	change func(acpterm.Proposal) *acpterm.Command // by the policy; nil: nothing
+
+	mu    sync.Mutex
+	asked int // questions that the bridge did not answer; they are denied
+}
+
+func newHost(t testing.TB, options acpterm.Options) *host {
+	h := &host{}
+	options.Policy = acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		d := acpterm.Decision{Verdict: acpterm.VerdictAsk}
+		if h.change != nil && !strings.HasPrefix(p.Command.Path, "/other") {
+			d.Change = h.change(p)
+		}
+		return d
+	})
+	options.Approve = h.bridge.Approve(func(context.Context, acpterm.Question) acpterm.Answer {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.asked++
+		return acpterm.Answer{Reason: "the second question"}
+	})
+	if options.Runner == nil {
+		options.Runner = acptermtest.Commands{"go": acptermtest.Print("", 0), "sh": acptermtest.Print("", 0),
+			"/other/go": acptermtest.Print("", 0)}
+	}
+	h.Manager = acptermtest.NewManager(t, &options)
+	return h
+}
+
+// answer has a person choose an option of a kind for rawInput in the session "s".
+func (h *host) answer(t testing.TB, rawInput string, kind permission.OptionKind) {
+	t.Helper()
+	h.bridge.Answer(t.Context(), read(t, "s", rawInput), choosing(kind))
+}
+
+// create is what becomes of a create: "runs", "asked" (by the host's own function), or the reason of a denial.
+func (h *host) create(t testing.TB, req acpterm.CreateTerminalRequest) string {
+	t.Helper()
+	if req.SessionID == "" {
+		req.SessionID = "s"
+	}
+	before := h.asked
+	_, err := h.Create(t.Context(), req, nil)
+	var e *acpterm.Error
+	switch {
+	case err == nil:
+		return "runs"
+	case h.asked > before:
+		return "asked"
+	case errors.As(err, &e):
+		return e.Reason
+	}
+	return err.Error()
+}
+
+func goTest() acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{Command: "go", Args: []string{"test", "./..."}}
+}
+
+const goTestShown = `{"command":["go","test","./..."]}`
+
+func TestAllowOnceIsForOneCreate(t *testing.T) {
+	h := newHost(t, acpterm.Options{})
+	require.Equal(t, "asked", h.create(t, goTest()))
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	require.Equal(t, "runs", h.create(t, goTest()))
+	require.Equal(t, "asked", h.create(t, goTest()))
+
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	require.Equal(t, "runs", h.create(t, goTest()))
+	require.Equal(t, "runs", h.create(t, goTest()))
+	require.Equal(t, "asked", h.create(t, goTest()))
+}
+
+// Only one of many creates at once gets what was allowed once.
+func TestAllowOnceIsUsedByOneOfMany(t *testing.T) {
+	h := newHost(t, acpterm.Options{})
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			req := goTest()
+			req.SessionID = "s"
+			h.Create(t.Context(), req, nil)
+		})
+	}
+	all.Wait()
+	require.Equal(t, 19, h.asked)
+}
+
+// What was shown runs, and nothing else.
+func TestOnlyWhatWasShownRuns(t *testing.T) {
+	type request = acpterm.CreateTerminalRequest
+	for _, c := range []struct {
+		shown  string
+		create request
+		want   string
+	}{
+		{`{"command":"go"}`, request{Command: "go"}, "runs"},
+		{`{"command":["go"]}`, request{Command: "go"}, "runs"},
+		{`{"command":"go","args":["test","./..."]}`, goTest(), "runs"},
+		{`{"command":"go","args":["test","./..."],"description":"d","cwd":null}`, goTest(), "runs"},
+		{`{"command":"go vet"}`, request{Command: "go vet"}, "runs"},
+		{`{"command":"go vet"}`, request{Command: "go", Args: []string{"vet"}}, "asked"},
+		{`{"command":"go","args":["vet"]}`, request{Command: "go vet"}, "asked"},
+		{`{"command":["go vet"]}`, request{Command: "go vet"}, "asked"},
+		{`{"command":["go","test ./..."]}`, goTest(), "asked"},
+		{`{"command":["go","test","./...",""]}`, goTest(), "asked"},
+		{`{"command":["go","test"]}`, goTest(), "asked"},
+		{`{"command":["go","Test","./..."]}`, goTest(), "asked"},
+		{`{"command":["/usr/bin/go","test","./..."]}`, goTest(), "asked"},
+		{goTestShown, request{SessionID: "other", Command: "go", Args: []string{"test", "./..."}}, "asked"},
+		{goTestShown, request{Command: "go", Args: []string{"test", "./..."},
+			Env: []acpterm.EnvVariable{{Name: "A"}}}, "asked"},
+		{`{"command":"go vet "}`, request{Command: "go vet"}, "asked"},
+		{`{"command":["go"]}`, request{Command: "go", Cwd: "/p"}, "asked"},
+		{`{"command":["go"],"cwd":"/p"}`, request{Command: "go", Cwd: "/p"}, "runs"},
+		{`{"command":["go"],"cwd":"/p"}`, request{Command: "go", Cwd: "/q"}, "asked"},
+		{`{"command":["go"],"cwd":"/p"}`, request{Command: "go"}, "asked"},
+		{`{"command":["go"],"cwd":"/default"}`, request{Command: "go"}, "runs"},
+		{`{"command":["go"],"cwd":"/default/"}`, request{Command: "go"}, "asked"},
+	} {
+		h := newHost(t, acpterm.Options{Dir: "/default"})
+		h.answer(t, c.shown, permission.OptionKindAllowOnce)
+		require.Equal(t, c.want, h.create(t, c.create), "%s, %+v", c.shown, c.create)
+	}
+}
+
+// With the session's directory it is all the same whether the agent names it.
+func TestTheSessionsDirectory(t *testing.T) {
+	for cwd, want := range map[string]string{"": "runs", "/default": "runs", "/q": "asked"} {
+		h := newHost(t, acpterm.Options{Dir: "/default"})
+		r := read(t, "s", `{"command":["go"]}`)
+		r.Dir = "/default"
+		h.bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
+		require.Equal(t, want, h.create(t, acpterm.CreateTerminalRequest{Command: "go", Cwd: cwd}), cwd)
+	}
+}
+
+func TestACommandThatAPolicyChangedIsAskedAbout(t *testing.T) {
+	for what, change := range map[string]func(acpterm.Proposal) *acpterm.Command{
+		"program": func(p acpterm.Proposal) *acpterm.Command {
+			c := p.Command
+			c.Path = "/other/go"
+			return &c
+		},
+		"line": func(p acpterm.Proposal) *acpterm.Command {
+			c := p.Command
+			c.Path, c.Args = "/other/sh", []string{"sh", "-c", "rm"}
+			return &c
+		},
+	} {
+		h := newHost(t, acpterm.Options{})
+		h.change = change
+		shown, req := goTestShown, goTest()
+		if what == "line" {
+			shown, req = `{"command":"go vet"}`, acpterm.CreateTerminalRequest{Command: "go vet"}
+		}
+		h.answer(t, shown, permission.OptionKindAllowOnce)
+		require.Equal(t, "asked", h.create(t, req), what)
+	}
+}
+
+// Real programs: the directory may be shown by a link's name, and the program is the one that the manager finds.
+func TestRealCommands(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program is a Unix one")
+	}
+	var bridge permission.Bridge
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			return acpterm.Decision{Verdict: acpterm.VerdictAsk}
+		}),
+		Approve: bridge.Approve(nil),
+	})
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(t.TempDir(), link))
+	r := read(t, "s", `{"command":"echo","args":["a"]}`)
+	r.Dir = link
+	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo", Args: []string{"a"}, Cwd: link}
+	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
+	_, err := m.Create(t.Context(), req, nil)
+	require.NoError(t, err)
+	_, err = m.Create(t.Context(), req, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	require.ErrorContains(t, err, "nobody to ask")
+
+	r = read(t, "s", `{"command":"true && true"}`)
+	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
+	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true && true"}, nil)
+	require.NoError(t, err)
+
+	// A line was shown, and a program has that name.
+	require.NoError(t, os.WriteFile(filepath.Join(link, "true x"), []byte("#!/bin/sh\n"), 0o700))
+	r = read(t, "s", `{"command":"./true x"}`)
+	r.Dir = link
+	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
+	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "./true x", Cwd: link}, nil)
+	require.ErrorContains(t, err, "nobody to ask")
+}
+
+func TestAllowAlwaysIsForThisCommandInThisSession(t *testing.T) {
+	h := newHost(t, acpterm.Options{})
+	h.answer(t, goTestShown, permission.OptionKindAllowAlways)
+	require.Equal(t, "runs", h.create(t, goTest()))
+	require.Equal(t, "runs", h.create(t, goTest()))
+	require.Equal(t, "asked", h.create(t, acpterm.CreateTerminalRequest{Command: "go"}))
+	other := goTest()
+	other.SessionID = "other"
+	require.Equal(t, "asked", h.create(t, other))
+	require.NoError(t, h.CloseSession(t.Context(), "s"))
+	require.Equal(t, "asked", h.create(t, goTest()))
+}
+
+func TestRejections(t *testing.T) {
+	const reason = "it was rejected when permission was requested"
+	h := newHost(t, acpterm.Options{})
+	h.answer(t, goTestShown, permission.OptionKindRejectOnce)
+	require.Equal(t, reason, h.create(t, goTest()))
+	require.Equal(t, "asked", h.create(t, goTest()))
+
+	// The later answer holds.
+	h.answer(t, goTestShown, permission.OptionKindRejectOnce)
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	require.Equal(t, "runs", h.create(t, goTest()))
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	h.answer(t, `{"command":["go","test","./..."],"cwd":"/p"}`, permission.OptionKindRejectOnce)
+	require.Equal(t, "asked", h.create(t, goTest()))
+
+	h.answer(t, goTestShown, permission.OptionKindRejectAlways)
+	other := goTest()
+	other.SessionID = "other"
+	require.Equal(t, "asked", h.create(t, other))
+	require.Equal(t, reason, h.create(t, goTest()))
+	require.Equal(t, reason, h.create(t, goTest()))
+	require.Equal(t, reason, h.create(t, other))
+}
+
+func TestAnAnswerIsVoidAfterItsLifetime(t *testing.T) {
+	for lifetime, holds := range map[time.Duration]time.Duration{0: time.Minute, time.Hour: time.Hour, -1: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, acpterm.Options{})
+			h.bridge.Lifetime = lifetime
+			h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+			if holds > 0 {
+				time.Sleep(holds - 1) // of the bubble
+				require.Equal(t, "runs", h.create(t, goTest()))
+				h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+			}
+			time.Sleep(holds)
+			require.Equal(t, "asked", h.create(t, goTest()))
+		})
+	}
+}
+
+func TestForget(t *testing.T) {
+	h := newHost(t, acpterm.Options{})
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	h.bridge.Forget("other")
+	require.Equal(t, "runs", h.create(t, goTest()))
+	h.answer(t, goTestShown, permission.OptionKindAllowAlways)
+	h.bridge.Forget("s")
+	require.Equal(t, "asked", h.create(t, goTest()))
+}
+
+// An answer that comes when its request is cancelled counts for nothing.
+func TestALateAnswerCountsForNothing(t *testing.T) {
+	h := newHost(t, acpterm.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	response := h.bridge.Answer(ctx, read(t, "s", goTestShown),
+		func(ctx context.Context, r permission.Request) permission.Choice {
+			cancel()
+			return choosing(permission.OptionKindAllowOnce)(ctx, r)
+		})
+	require.Equal(t, permission.Response{Outcome: permission.Outcome{Outcome: "cancelled"}}, response)
+	require.Equal(t, "asked", h.create(t, goTest()))
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, c := range []struct{ choice, want string }{
+		{`{"optionId":"1","name":"n","kind":"allow_once"}`, `{"outcome":{"outcome":"selected","optionId":"1"}}`},
+		{`{"optionId":"5","name":"n","kind":"allow_everything"}`, `{"outcome":{"outcome":"selected","optionId":"5"}}`},
+		{`{"optionId":"5","name":"n","kind":"allow_once"}`, `{"outcome":{"outcome":"cancelled"}}`},
+		{`{}`, `{"outcome":{"outcome":"cancelled"}}`},
+	} {
+		h := newHost(t, acpterm.Options{})
+		var o struct {
+			ID   string `json:"optionId"`
+			Name string
+			Kind permission.OptionKind
+		}
+		require.NoError(t, json.Unmarshal([]byte(c.choice), &o))
+		response := h.bridge.Answer(t.Context(), read(t, "s", goTestShown),
+			func(context.Context, permission.Request) permission.Choice {
+				return permission.Choice{Option: permission.Option{ID: o.ID, Name: o.Name, Kind: o.Kind}}
+			})
+		data, err := json.Marshal(response)
+		require.NoError(t, err)
+		require.Equal(t, c.want, string(data))
+		want := "asked"
+		if o.ID == "1" {
+			want = "runs"
+		}
+		require.Equal(t, want, h.create(t, goTest()), c.choice)
+	}
+}
+
+func TestWhatIsRememberedIsBounded(t *testing.T) {
+	h := newHost(t, acpterm.Options{})
+	h.bridge.Max = 2
+	for _, arg := range []string{"1", "2", "3"} {
+		h.answer(t, `{"command":["go","`+arg+`"]}`, permission.OptionKindAllowOnce)
+	}
+	for arg, want := range map[string]string{"1": "asked", "2": "runs", "3": "runs"} {
+		require.Equal(t, want, h.create(t, acpterm.CreateTerminalRequest{Command: "go", Args: []string{arg}}), arg)
+	}
+	h.bridge.Max = -1
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	require.Equal(t, "asked", h.create(t, goTest()))
+
+	h.bridge.Max = 0
+	for arg, want := range map[string]string{strings.Repeat("x", 60<<10): "runs", strings.Repeat("x", 70<<10): "asked"} {
+		h.answer(t, `{"command":["go","`+arg+`"]}`, permission.OptionKindAllowOnce)
+		require.Equal(t, want, h.create(t, acpterm.CreateTerminalRequest{Command: "go", Args: []string{arg}}))
+	}
+}
+
+// The record says who allowed a command.
+func TestByNamesThePerson(t *testing.T) {
+	var by string
+	h := newHost(t, acpterm.Options{Record: func(_ context.Context, e acpterm.Event) error {
+		if d, ok := e.(*acpterm.DecisionEvent); ok {
+			by = d.Approval + " " + d.Approver
+		}
+		return nil
+	}})
+	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
+	require.Equal(t, "runs", h.create(t, goTest()))
+	require.Equal(t, "allow_once ann", by)
+}

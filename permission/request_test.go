@@ -1,0 +1,168 @@
+package permission_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/permission"
+)
+
+func TestReadNamesWhatIsWrong(t *testing.T) {
+	const call = `"toolCall":{"toolCallId":"c"}`
+	for params, field := range map[string]string{
+		`[]`: "params",
+		`{"sessionId":"s","sessionId":"s","options":[],` + call + `}`: "params",
+		`{"sessionId":"s",`:                                                                         "params",
+		`{"options":[],` + call + `}`:                                                               "sessionId",
+		`{"SessionId":"s","options":[],` + call + `}`:                                               "sessionId",
+		`{"sessionId":"s","options":[]}`:                                                            "toolCall",
+		`{"sessionId":"s","options":[],"toolCall":{}}`:                                              "toolCall.toolCallId",
+		`{"sessionId":"s","options":[],"toolCall":{"toolCallId":"c","title":1}}`:                    "toolCall.title",
+		`{"sessionId":"s","options":[],"toolCall":{"toolCallId":"c","kind":{}}}`:                    "toolCall.kind",
+		`{"sessionId":"s","options":null,` + call + `}`:                                             "options",
+		`{"sessionId":"s","options":[1],` + call + `}`:                                              "options[0]",
+		`{"sessionId":"s","options":[{"optionId":"","name":"n","kind":"allow_once"}],` + call + `}`: "options[0].optionId",
+		`{"sessionId":"s","options":[{"optionId":"1","name":"n"}],` + call + `}`:                    "options[0].kind",
+		`{"sessionId":"s","options":[{"optionId":"1","name":"","kind":"reject_once"},` +
+			`{"optionId":"1","name":"n","kind":"allow_once"}],` + call + `}`: "options[1].optionId",
+	} {
+		r, err := permission.Read([]byte(params))
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams, params)
+		var e *acpterm.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, field, e.Field, params)
+		require.Zero(t, r)
+	}
+}
+
+func TestRead(t *testing.T) {
+	r, err := permission.Read([]byte(`{"sessionId":"s","_meta":{},"options":[{"optionId":"1","name":"","kind":"new"}],
+		"toolCall":{"toolCallId":"c","title":"t","kind":"execute","rawInput":{"command":"go vet"},"content":[]}}`))
+	require.NoError(t, err)
+	require.Equal(t, permission.Request{SessionID: "s", ToolCallID: "c", Title: "t", Kind: "execute",
+		RawInput: json.RawMessage(`{"command":"go vet"}`), Options: []permission.Option{{ID: "1", Kind: "new"}}}, r)
+
+	// An agent need not say again what it has said.
+	r, err = permission.Read([]byte(`{"sessionId":"s","options":[],"toolCall":{"toolCallId":"c","title":null,"rawInput":null}}`))
+	require.NoError(t, err)
+	require.Equal(t, permission.Request{SessionID: "s", ToolCallID: "c"}, r)
+	_, ok := r.Command()
+	require.False(t, ok)
+}
+
+// What is not understood is no command.
+func TestCommand(t *testing.T) {
+	type command = permission.Command
+	for input, want := range map[string]command{
+		`{"command":"go"}`:                             {Args: []string{"go"}},
+		`{"command":"go vet"}`:                         {Line: "go vet"},
+		`{"command":"a$b"}`:                            {Line: "a$b"},
+		`{"command":["go","vet x",""]}`:                {Args: []string{"go", "vet x", ""}},
+		`{"command":"go vet","args":["x"],"cwd":"/p"}`: {Args: []string{"go vet", "x"}, Dir: "/p"},
+		`{"command":"go","args":[],"timeout":1}`:       {Args: []string{"go"}},
+		`{"command":""}`:                               {},
+		`{"command":"","args":["x"]}`:                  {},
+		`{"command":[]}`:                               {},
+		`{"command":[""]}`:                             {},
+		`{"command":["go",null]}`:                      {},
+		`{"command":["go",1]}`:                         {},
+		`{"command":["go"],"args":["x"]}`:              {},
+		`{"command":"go","args":"x"}`:                  {},
+		`{"command":"go","args":[null]}`:               {},
+		`{"command":"go","cwd":1}`:                     {},
+		`{"command":"go","cwd":""}`:                    {},
+		`{"Command":"go"}`:                             {},
+		`{"command":"go","command":"rm"}`:              {},
+		`{"command":{"command":"go"}}`:                 {},
+		`{"args":["go"]}`:                              {},
+		`"go"`:                                         {},
+		`["go"]`:                                       {},
+		`null`:                                         {},
+	} {
+		c, ok := read(t, "s", input).Command()
+		require.Equal(t, want, c, input)
+		require.Equal(t, want.Line != "" || want.Args != nil, ok, input)
+	}
+	r := read(t, "s", `{"command":"view"}`)
+	for _, kind := range []string{"", "edit", "Execute"} {
+		r.Kind = kind
+		_, ok := r.Command()
+		require.False(t, ok, kind)
+	}
+}
+
+// Nothing of what the agent sends is hidden or looks like something else.
+func TestTextHidesNothing(t *testing.T) {
+	for input, want := range map[string]string{
+		`{"command":"go vet\u202e\n&& x"}`: `line       "go vet\u202e\n&& x"` + "\ndirectory  the session's\n",
+		`{"command":["a b","\u001b[2J","\""],"cwd":"/p\r"}`: `command    "a b" "\x1b[2J" "\""` +
+			"\ndirectory  \"/p\\r\"\n",
+		`{"command":"go","workdir":"/q\u200b"}`: "command    \"go\"\ndirectory  the session's\n" +
+			`input      {"command":"go","workdir":"/q\u200b"}` + "\n",
+		`{"script":"x"}`: "kind       \"execute\"\n" + `input      {"script":"x"}` + "\n",
+		`null`:           "kind       \"execute\"\n",
+	} {
+		text, whole := read(t, "s", input).Text(0)
+		require.Equal(t, "title      \"t\"\n"+want, text)
+		require.True(t, whole)
+	}
+
+	r := read(t, "s", `{"command":["go","`+strings.Repeat("x", 10_000)+`","end"]}`)
+	text, whole := r.Text(100)
+	require.False(t, whole)
+	require.Less(t, len(text), 400)
+	require.Contains(t, text, `"end"`)
+	r.Title = strings.Repeat("\n", 10_000)
+	text, _ = r.Text(100)
+	require.Equal(t, 3, strings.Count(text, "\n"))
+}
+
+func TestTheKindOfAnOptionIsShown(t *testing.T) {
+	for kind, want := range map[permission.OptionKind]string{
+		permission.OptionKindAllowOnce: `allow once: "No\n"`, permission.OptionKindAllowAlways: `allow always: "No\n"`,
+		permission.OptionKindRejectOnce: `reject once: "No\n"`, permission.OptionKindRejectAlways: `reject always: "No\n"`,
+		"allow\x1b": `answer the agent only: "No\n"`,
+	} {
+		require.Equal(t, want, permission.Option{ID: "1", Name: "No\n", Kind: kind}.Text(0))
+	}
+}
+
+// Whatever comes: it does not panic, what is shown is in lines that begin with our words, and what is shown is what is
+// compared with a create.
+func FuzzRead(f *testing.F) {
+	for _, input := range []string{`{"command":"go vet"}`, `{"command":["go",""],"cwd":"/p"}`, `{"command":"go","args":[]}`} {
+		f.Add([]byte(`{"sessionId":"s","options":` + allKinds + `,"toolCall":{"toolCallId":"c","title":"t",` +
+			`"kind":"execute","rawInput":` + input + `}}`))
+	}
+	f.Add([]byte(`{"sessionId":"s","sessionId":{}}`))
+	f.Fuzz(func(t *testing.T, params []byte) {
+		r, err := permission.Read(params)
+		if err != nil {
+			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+			require.Zero(t, r)
+			return
+		}
+		ids := make(map[string]bool)
+		for _, o := range r.Options {
+			require.NotEmpty(t, o.ID)
+			require.False(t, ids[o.ID])
+			ids[o.ID] = true
+			require.NotContains(t, o.Text(0), "\n")
+		}
+		text, whole := r.Text(0)
+		require.True(t, whole)
+		for line := range strings.Lines(text) {
+			require.Regexp(t, `^(title|kind|line|command|directory|input) `, line)
+		}
+		if c, ok := r.Command(); ok {
+			require.Equal(t, "execute", r.Kind)
+			require.True(t, c.Line == "" && len(c.Args) > 0 && c.Args[0] != "" || c.Line != "" && c.Args == nil)
+		} else {
+			require.Zero(t, c)
+		}
+	})
+}

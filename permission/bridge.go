@@ -85,8 +85,8 @@ func allows(a acpterm.Answer) bool {
 	return a.Approval == acpterm.ApprovalAllowOnce || a.Approval == acpterm.ApprovalSession
 }
 
-// remember keeps an answer. A rejection takes back what was allowed in any directory, and an allowance what was rejected
-// in this one. When ctx has ended, nothing is kept: Forget may have come before.
+// remember keeps an answer. A rejection takes back what was allowed in any directory, and an allowance what was
+// rejected in this one. When ctx has ended, nothing is kept: Forget may have come before.
 func (b *Bridge) remember(ctx context.Context, g *given) {
 	size := len(g.session) + len(g.command.Line) + len(g.command.Dir)
 	for _, word := range g.command.Args {
@@ -132,8 +132,8 @@ func (b *Bridge) Approve(
 	}
 }
 
-// take returns the answer to a question, and forgets it. Of several it is the oldest; remember has left none that allows
-// before one that denies.
+// take returns the answer to a question, and forgets it. Of several it is the oldest: remember has left none that
+// allows before one that denies.
 func (b *Bridge) take(ctx context.Context, q acpterm.Question) (answer acpterm.Answer, ok bool) {
 	runs, ok := willRun(ctx, q)
 	if !ok {

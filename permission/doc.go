@@ -19,8 +19,8 @@
 // An answer stands in for Options.Approve only if all of this holds:
 //
 //   - The session is the same.
-//   - The command is the same, byte for byte: a line that the shell runs, or a program and its arguments, word for word.
-//     A plain word (see [Command]) can be either. No policy has put another program or line in its place.
+//   - The command is the same, byte for byte: a line that the shell runs, or a program and its arguments, word for
+//     word. A plain word (see [Command]) can be either. No policy has put another program or line in its place.
 //   - The request to create sets no variables.
 //   - The directory is the one that was shown. If none was shown, the request names none.
 //   - It is not older than Bridge.Lifetime, no create has used it, and the session was not forgotten.
@@ -34,8 +34,8 @@
 //     in this session, until CloseSession. ACP lets the agent decide what it does not ask about again; that is no
 //     permission for other commands here.
 //   - reject_once denies one create: an agent that goes on after a no does not get a second question.
-//   - reject_always denies one create, with acpterm.ApprovalRejectAlways: the manager then remembers it, for this command
-//     in every session.
+//   - reject_always denies one create, with acpterm.ApprovalRejectAlways: the manager then remembers it, for this
+//     command in every session.
 //   - Any other kind answers the agent alone.
 //
 // A rejection takes back what was allowed before for the same command, and was not used.
@@ -50,8 +50,8 @@
 //
 // Names are compared, not files: between the answer and the create, a process may replace the program or what a link
 // leads to. The person has not seen the decision's Rule and Reason either, nor Question.Unverified. A host that wants a
-// question for some rule in any case calls its own function for that, and the Bridge's for the rest. Which program has a
-// name, which shell runs a line and with what environment is the host's to choose.
+// question for some rule in any case calls its own function for that, and the Bridge's for the rest. Which program
+// has a name, which shell runs a line, and in what environment and session's directory, is the host's to choose.
 //
 // The package imports the root package, the package display and the standard library.
 package permission

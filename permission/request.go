@@ -58,8 +58,8 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 }
 
 // Request is a session/request_permission (schema type RequestPermissionRequest). Title, Kind and RawInput are those of
-// its tool call. An agent may leave out there what it has told by session/update, and Read then leaves them empty: a host
-// that keeps tool calls fills them in before it calls a method.
+// its tool call. An agent may leave out there what it has told by session/update, and Read then leaves them empty: a
+// host that keeps tool calls fills them in before it calls a method.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
@@ -93,8 +93,8 @@ func newLine(line string) Command {
 }
 
 // Read reads the params of a session/request_permission. Its error is an *acpterm.Error that names the field, of kind
-// acpterm.ErrInvalidParams: what the schema requires is not there, a value has another type, an object has a name twice,
-// or an option's id is empty or not its own. It does not look into rawInput.
+// acpterm.ErrInvalidParams: what the schema requires is not there, a value has another type, an object has a name
+// twice, or an option's id is empty or not its own. It does not look into rawInput.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -126,20 +127,66 @@ func TestAllowOnceIsForOneCreate(t *testing.T) {
 	require.Equal(t, "asked", h.create(t, goTest()))
 }
 
-// Only one of many creates at once gets what was allowed once.
-func TestAllowOnceIsUsedByOneOfMany(t *testing.T) {
-	h := newHost(t, acpterm.Options{})
-	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			req := goTest()
-			req.SessionID = "s"
-			h.Create(t.Context(), req, nil)
-		})
+// aboutLine is a question about a line in the session "s".
+func aboutLine(line string) acpterm.Question {
+	return acpterm.Question{Proposal: acpterm.Proposal{SessionID: "s",
+		Command: acpterm.Command{Path: "/bin/sh", Args: []string{"sh", "-c", line}, ShellLine: line}}}
+}
+
+// endsSoon is a context that ends after it was asked whether it has.
+type endsSoon struct {
+	context.Context
+	asked atomic.Bool
+}
+
+func (c *endsSoon) Err() error {
+	if c.asked.Swap(true) {
+		return context.Canceled
 	}
-	all.Wait()
-	require.Equal(t, 19, h.asked)
+	return nil
+}
+
+// What ends after the person's answer, and before that is remembered, leaves nothing behind. A question that nobody
+// waits for any more does not use an answer up.
+func TestContextsThatEnd(t *testing.T) {
+	var bridge permission.Bridge
+	approve := bridge.Approve(nil)
+	allow := func(ctx context.Context) {
+		bridge.Answer(ctx, read(t, "s", `{"command":"go vet"}`), choosing(permission.OptionKindAllowOnce))
+	}
+	allow(&endsSoon{Context: t.Context()})
+	require.Equal(t, acpterm.ApprovalRejectOnce, approve(t.Context(), aboutLine("go vet")).Approval)
+
+	allow(t.Context())
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.Equal(t, acpterm.ApprovalRejectOnce, approve(ended, aboutLine("go vet")).Approval)
+	require.Equal(t, acpterm.ApprovalAllowOnce, approve(t.Context(), aboutLine("go vet")).Approval)
+}
+
+// Only one of many questions at once gets what was allowed once.
+func TestAllowOnceIsUsedByOneOfMany(t *testing.T) {
+	const line = "go vet"
+	q := aboutLine(line)
+	for range 2000 {
+		var bridge permission.Bridge
+		approve := bridge.Approve(nil)
+		bridge.Answer(t.Context(), read(t, "s", `{"command":"`+line+`"}`), choosing(permission.OptionKindAllowOnce))
+		var allowed atomic.Int32
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		for range 4 {
+			all.Go(func() {
+				<-begin
+				if approve(t.Context(), q).Approval == acpterm.ApprovalAllowOnce {
+					allowed.Add(1)
+				}
+			})
+		}
+		close(begin)
+		all.Wait()
+		require.EqualValues(t, 1, allowed.Load())
+	}
 }
 
 // What was shown runs, and nothing else.
@@ -227,8 +274,8 @@ func TestRealCommands(t *testing.T) {
 		}),
 		Approve: bridge.Approve(nil),
 	})
-	link := filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(t.TempDir(), link))
+	link, realDir := filepath.Join(t.TempDir(), "link"), t.TempDir()
+	require.NoError(t, os.Symlink(realDir, link))
 	r := read(t, "s", `{"command":"echo","args":["a"]}`)
 	r.Dir = link
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo", Args: []string{"a"}, Cwd: link}
@@ -243,6 +290,14 @@ func TestRealCommands(t *testing.T) {
 	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
 	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true && true"}, nil)
 	require.NoError(t, err)
+
+	// The directory is another one, or has another name.
+	for _, cwd := range []string{"", realDir} {
+		r = read(t, "s", `{"command":"echo","cwd":"`+link+`"}`)
+		bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
+		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo", Cwd: cwd}, nil)
+		require.ErrorContains(t, err, "nobody to ask", cwd)
+	}
 
 	// A line was shown, and a program has that name.
 	require.NoError(t, os.WriteFile(filepath.Join(link, "true x"), []byte("#!/bin/sh\n"), 0o700))

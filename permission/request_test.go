@@ -103,8 +103,9 @@ func TestTextHidesNothing(t *testing.T) {
 			"\ndirectory  \"/p\\r\"\n",
 		`{"command":"go","workdir":"/q\u200b"}`: "command    \"go\"\ndirectory  the session's\n" +
 			`input      {"command":"go","workdir":"/q\u200b"}` + "\n",
-		`{"script":"x"}`: "kind       \"execute\"\n" + `input      {"script":"x"}` + "\n",
-		`null`:           "kind       \"execute\"\n",
+		"{\"script\":\n\"\u202ex\"}": "kind       \"execute\"\n" + `input      {"script":\n"\u202ex"}` + "\n",
+		`{"script":"x"}`:             "kind       \"execute\"\n" + `input      {"script":"x"}` + "\n",
+		`null`:                       "kind       \"execute\"\n",
 	} {
 		text, whole := read(t, "s", input).Text(0)
 		require.Equal(t, "title      \"t\"\n"+want, text)

@@ -38,7 +38,8 @@
 //     command in every session.
 //   - Any other kind answers the agent alone.
 //
-// A rejection takes back what was allowed before for the same command, and was not used.
+// A rejection takes back what was allowed before for the same command, and was not used. What the manager remembers by
+// then it does not take back: Manager.RevokeApproval does.
 //
 // # What callers owe
 //

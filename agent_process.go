@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -279,7 +280,10 @@ func (a *Agent) run() {
 		cancel()
 	}
 	survivors := a.endTree()
-	exited := a.exited.IsSet()
+	exited := !slices.Contains(survivors, a.cmd.Process.Pid)
+	if exited {
+		<-a.exited.Done() // its process is gone, so this is near
+	}
 	a.tree.Close()
 	if exited {
 		a.cmd.Wait()

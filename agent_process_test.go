@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -345,6 +346,10 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") }
 
 func TestAgentThatCannotBeStarted(t *testing.T) {
+	noFile := fs.ErrNotExist
+	if runtime.GOOS == "windows" {
+		noFile = exec.ErrNotFound // exec.Command has looked for NAME.exe and the like
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	started := agentCommand("exit", "0")
@@ -380,7 +385,7 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 		},
 		"no program": {t.Context(), exec.Command("no-such-agent"), acpterm.ErrCommandNotFound, "", exec.ErrNotFound},
 		"no file": {
-			t.Context(), exec.Command(filepath.Join(t.TempDir(), "none")), acpterm.ErrCommandNotFound, "", fs.ErrNotExist,
+			t.Context(), exec.Command(filepath.Join(t.TempDir(), "none")), acpterm.ErrCommandNotFound, "", noFile,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

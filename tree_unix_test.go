@@ -7,7 +7,9 @@ package acpterm_test
 
 import (
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -163,4 +165,21 @@ func TestCreateKillReleaseRaces(t *testing.T) {
 		races = 100
 	}
 	raceKills(t, newManager(t, nil), races)
+}
+
+// A root is the directory that a link led to when it was added.
+func TestAddRootFollowsLinks(t *testing.T) {
+	dir, other, link := realTempDir(t), realTempDir(t), filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	m := newManager(t, nil)
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{}}))
+	require.NoError(t, m.AddRoot("s", link))
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Symlink(other, link))
+	req := childRequest("exit", "0")
+	req.Cwd = dir
+	finish(t, m, req)
+	req.Cwd = link
+	_, err := m.Create(t.Context(), req, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
 }

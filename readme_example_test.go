@@ -18,27 +18,29 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// serve starts an agent and answers its terminal/* requests until the connection ends. next gets all other requests.
-func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler) error {
+// serve starts an agent and has talk prompt it. show is called with each terminal that the agent creates.
+func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler, show func(*acpterm.Terminal),
+	talk func(*jsonrpc2.Conn) error) error {
 	m, err := acpterm.NewManager(nil) // one for the whole program
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	agent, err := acpterm.StartAgent(ctx, command, nil) // what it writes to standard error is logged
+	agent, err := acpterm.StartAgent(ctx, command, nil) // logs its standard error; AgentOptions can have it shown
 	if err != nil {
 		return err
 	}
-	defer agent.Close() // ends its input, and then it, if it does not exit by itself
-
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}) // one for each connection; next gets other requests
+	defer agent.Close()                                                            // ends its input, and then it, if it does not exit by itself
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next, Created: show}) // one for each connection
 	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
 		return err
 	}
-	<-conn.DisconnectNotify() // in a real client: session/new, session/prompt …
-	return h.Close()          // returns when the commands of the agent have ended
+	if err := talk(conn); err != nil { // session/new, session/prompt …
+		return err
+	}
+	return h.Close() // returns when the commands of the agent have ended
 }
 
 // An agent that runs one command and exits. It is a shell script, so that it fits here.
@@ -51,42 +53,51 @@ func ExampleHandler() {
 		read -r created
 		echo "$created" | answer`)
 	agent.Stderr = os.Stdout
-	fmt.Println(serve(context.Background(), agent, nil))
+	created := func(t *acpterm.Terminal) { fmt.Println("created:", t.Command()) }
+	untilItEnds := func(conn *jsonrpc2.Conn) error {
+		<-conn.DisconnectNotify()
+		return nil
+	}
+	fmt.Println(serve(context.Background(), agent, nil, created, untilItEnds))
 	// Output:
+	// created: echo hello
 	// {"jsonrpc":"2.0","id":1,"result":{"terminalId":"term_…"}}
 	// <nil>
 }
 
-// watch shows the output of a command as it arrives, and stops the command.
-func watch(ctx context.Context) error {
-	m, err := acpterm.NewManager(nil)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo ready; sleep 3600"}, nil)
-	if err != nil {
-		return err
-	}
-	for chunk := range t.Follow(ctx, 0) { // from the first byte of output
+// watch shows what a command writes, as it arrives, and stops the command when stop ends.
+func watch(ctx, stop context.Context, t *acpterm.Terminal) (acpterm.TerminalExitStatus, error) {
+	defer context.AfterFunc(stop, func() { t.Kill(ctx) })() // ends the command and all that it started
+	for chunk := range t.Follow(ctx, 0) {
 		fmt.Print(chunk.Text)
-		if err := t.Kill(ctx); err != nil { // ends the shell and sleep; returns when both are gone
-			return err
-		}
 	}
-	status, err := t.Wait(ctx)
-	fmt.Println(status) // signal SIGTERM
-	return err
+	return t.Wait(ctx)
 }
 
 // Use a manager without an agent.
 func ExampleManager() {
-	if err := watch(context.Background()); err != nil {
+	m, err := acpterm.NewManager(nil)
+	if err != nil {
 		log.Fatal(err)
 	}
+	defer m.Close()
+	ctx := context.Background()
+	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo ready; sleep 3600"}
+	t, err := m.Create(ctx, request, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stop, press := context.WithCancel(ctx)
+	go func() {
+		for range t.Follow(ctx, 0) {
+			press() // it has written that it is ready
+			return
+		}
+	}()
+	fmt.Println(watch(ctx, stop, t))
 	// Output:
 	// ready
-	// signal SIGTERM
+	// signal SIGTERM <nil>
 }
 
 func TestFailingTests(t *testing.T) {

@@ -40,13 +40,16 @@ func TestAgentsAttributes(t *testing.T) {
 		})
 	}
 	for name, attributes := range map[string]*syscall.SysProcAttr{
-		"another's group": {Setpgid: true, Pgid: syscall.Getpgrp()}, "foreground": {Foreground: true},
+		"another's group": {Setpgid: true, Pgid: os.Getpid()}, "foreground": {Foreground: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := openDescriptors()
 			cmd := agentCommand("echo")
 			cmd.SysProcAttr = attributes
-			_, err := acpterm.StartAgent(t.Context(), cmd, nil)
+			a, err := acpterm.StartAgent(t.Context(), cmd, nil)
+			if err == nil {
+				a.Close()
+			}
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 			require.ErrorContains(t, err, "cmd.SysProcAttr")
 			require.LessOrEqual(t, openDescriptors(), before)

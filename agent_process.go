@@ -37,7 +37,7 @@ type AgentOptions struct {
 	// waits; how many is logged. Nil: Logger has the lines, at level Info. With exec.Cmd.Stderr set it is not called.
 	Stderr func(line string)
 
-	// Logger is for what is logged about the agent. Nil: slog.Default().
+	// Logger is for what the agent writes. Nil: slog.Default(), which a panic of Stderr goes to in any case.
 	Logger *slog.Logger
 }
 
@@ -66,6 +66,7 @@ type Agent struct {
 	status            TerminalExitStatus
 	waitErr, closeErr error
 
+	reading  sync.Mutex  // held over each read of standard output, so that its bytes stay in order
 	draining latch.Latch // standard output is being read into rest
 	drained  latch.Latch // it was, and is closed
 	mu       sync.Mutex
@@ -89,7 +90,8 @@ const (
 //
 // On Unix the agent gets a session of its own, besides what cmd.SysProcAttr asks for, and in its environment a mark by
 // which processes that leave the session are found; on Windows a job object. When the host dies, the agent's standard
-// input ends, and on Windows the agent does.
+// input ends, and on Windows the agent does. Manager.Reaped is not for agents: in a host that reaps every child, Wait
+// fails with ErrExitLost before Linux 6.15.
 //
 // ctx bounds the call, and not the agent's life: call Close. A context of exec.CommandContext kills the agent's process
 // when it ends, as os/exec does; the rest follows.
@@ -203,7 +205,8 @@ func agentError(cmd *exec.Cmd, err error) error {
 		e.Kind, e.Field, e.Err = ErrInvalidParams, "cmd.Dir", dirErr
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		e.Kind = ErrCommandNotFound
-	case errors.Is(err, exec.ErrDot), errors.Is(err, fs.ErrPermission), isExecFormat(err):
+	case errors.Is(err, exec.ErrDot), isExecFormat(err),
+		errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EPERM): // EPERM is about cmd.SysProcAttr
 		e.Kind = ErrNotExecutable
 	}
 	return e
@@ -212,14 +215,24 @@ func agentError(cmd *exec.Cmd, err error) error {
 // Read reads what the agent writes to its standard output; io.EOF when that has ended. After the agent's end it still
 // returns what was not read.
 func (a *Agent) Read(p []byte) (int, error) {
-	n, err := a.stdout.Read(p)
-	if n > 0 || err == nil || !a.draining.IsSet() {
+	if n, err, drains := a.readPipe(p); !drains {
 		return n, err
 	}
 	<-a.drained.Done()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.rest.Read(p)
+}
+
+// readPipe reads the pipe, unless drain reads it.
+func (a *Agent) readPipe(p []byte) (n int, err error, drains bool) {
+	a.reading.Lock()
+	defer a.reading.Unlock()
+	if a.draining.IsSet() {
+		return 0, nil, true
+	}
+	n, err = a.stdout.Read(p)
+	return n, err, n == 0 && err != nil && a.draining.IsSet()
 }
 
 // Write writes to the agent's standard input. It waits while the agent does not read. It fails with os.ErrClosed after
@@ -244,7 +257,7 @@ func (a *Agent) Wait(ctx context.Context) (TerminalExitStatus, error) {
 			return TerminalExitStatus{}, a.failed("wait for agent", ErrCancelled, context.Cause(ctx))
 		}
 	}
-	return a.status, a.waitErr
+	return a.status.clone(), a.waitErr
 }
 
 // Close is Shutdown without a deadline.
@@ -255,7 +268,8 @@ func (a *Agent) Close() error { return a.Shutdown(context.Background()) }
 // ends, what is left of that is skipped, but for SIGKILL; Shutdown does not return before the end.
 //
 // Then there is no process, goroutine or file of the agent's left, but for the processes that it reports, with
-// ErrSurvivors and Error.PIDs: what runs ten seconds after SIGKILL. A second call waits for the first and returns the
+// ErrSurvivors and Error.PIDs, and what waits for the agent's own if that is one of them: what runs ten seconds after
+// SIGKILL. A second call waits for the first and returns the
 // same; the first of their contexts to end counts. After an agent that has exited by itself, with nothing left, it does
 // nothing.
 func (a *Agent) Shutdown(ctx context.Context) error {
@@ -287,11 +301,14 @@ func (a *Agent) run() {
 	a.tree.Close()
 	if exited {
 		a.cmd.Wait()
+		a.processes.Close()
 	} else {
-		go a.cmd.Wait() // reaps it, should it end after all
+		go func() { // reaps it, should it end after all
+			a.cmd.Wait()
+			a.processes.Close()
+		}()
 	}
 	a.drain()
-	a.processes.Close()
 
 	if len(survivors) > 0 {
 		a.closeErr = a.failed("close agent", ErrSurvivors, nil, survivors...)
@@ -343,8 +360,11 @@ func (a *Agent) drain() {
 		a.stderr.pipe.SetReadDeadline(deadline)
 	}
 	a.draining.Set()
+	a.stdout.SetReadDeadline(time.Unix(1, 0)) // ends a Read that waits
+	a.reading.Lock()
 	a.stdout.SetReadDeadline(deadline)
 	rest, _ := io.ReadAll(io.LimitReader(a.stdout, maxRest))
+	a.reading.Unlock()
 	a.rest.Write(rest)
 	a.drained.Set()
 	a.stdin.Close()

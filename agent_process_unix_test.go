@@ -5,8 +5,10 @@ package acpterm_test
 // Agents' processes on Unix: the attributes that an embedder sets, and what leaves the agent's session.
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -86,5 +88,29 @@ func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
 			_, err := io.ReadAll(a)
 			require.NoError(t, err)
 		})
+	}
+}
+
+// What an agent writes last is read in its order, also when it is read slowly and in small pieces.
+func TestAgentsLastWordsAreInOrder(t *testing.T) {
+	var want strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintln(&want, i+1)
+	}
+	for range 30 {
+		a := startAgent(t, exec.Command("seq", "10000"), nil)
+		var said []byte
+		for {
+			piece := make([]byte, 997)
+			n, err := a.Read(piece)
+			said = append(said, piece[:n]...)
+			if err == io.EOF {
+				break
+			}
+			require.NoError(t, err)
+			runtime.Gosched()
+		}
+		require.True(t, want.String() == string(said), "%d bytes of %d, or in another order", len(said), want.Len())
+		require.NoError(t, a.Close())
 	}
 }

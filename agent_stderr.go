@@ -5,6 +5,7 @@ package acpterm
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 const (
@@ -44,7 +46,11 @@ func newAgentStderr(pipe *os.File, cmd *exec.Cmd, options AgentOptions) *agentSt
 // start begins to read.
 func (s *agentStderr) start() {
 	s.busy.Go(func() {
-		io.Copy(s.to, s.pipe)
+		_, err := io.Copy(s.to, s.pipe)
+		if errors.Is(err, os.ErrDeadlineExceeded) { // a slow writer: the pipe may still have the last lines
+			s.pipe.SetReadDeadline(time.Now().Add(maxRestWait))
+			io.Copy(s.to, io.LimitReader(s.pipe, maxRest))
+		}
 		io.Copy(io.Discard, s.pipe) // a writer that fails must not have the agent wait
 		if s.lines != nil {
 			s.lines.end()

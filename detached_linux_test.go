@@ -3,7 +3,9 @@ package acpterm_test
 // What outlives a command's terminal with Options.KeepDetached, and what does not.
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -74,4 +76,47 @@ func awaitNoOutput(t *testing.T, pid int) {
 			return
 		}
 	}
+}
+
+// What is in the command's own session is not detached, also when the host has reaped the command.
+func TestKeepDetachedAfterTheHostReaped(t *testing.T) {
+	m := must(acpterm.NewManager(&acpterm.Options{KeepDetached: true, HostReaps: true, Escalation: quickly}))
+	term := create(t, m, shellRequest(`trap "" TERM; sleep 300 <&- >&- 2>&- & echo $!`))
+	awaitOutput(t, term, "\n")
+	pid := number(strings.TrimSpace(term.Output().Output))
+	started := startTime(pid)
+	require.NotEmpty(t, started)
+	leader := term.Info().PID
+	var status syscall.WaitStatus
+	_, err := syscall.Wait4(leader, &status, 0, nil)
+	require.NoError(t, err)
+	m.Reaped(leader, status)
+	require.NoError(t, term.Kill(t.Context()))
+	require.NotEqual(t, started, startTime(pid), "it runs")
+	require.NoError(t, m.Close())
+}
+
+// namespaceStub promises a PID namespace.
+type namespaceStub struct{}
+
+func (namespaceStub) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, error) {
+	return acpterm.Wrapped{Command: p.Command, PIDNamespace: true}, nil
+}
+
+// A process outside of the sandbox that was handed the output is not of the tree.
+func TestKeepDetachedInASandbox(t *testing.T) {
+	m := must(acpterm.NewManager(&acpterm.Options{KeepDetached: true, Sandbox: namespaceStub{}, Escalation: quickly}))
+	term := create(t, m, shellRequest("echo ready; exec sleep 300"))
+	awaitOutput(t, term, "ready")
+	output, err := os.OpenFile("/proc/"+strconv.Itoa(term.Info().PID)+"/fd/1", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	outsider := exec.Command("sleep", "300")
+	outsider.Stdout, outsider.SysProcAttr = output, &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, outsider.Start())
+	require.NoError(t, output.Close())
+	require.NoError(t, term.Kill(t.Context()))
+	require.NotEmpty(t, startTime(outsider.Process.Pid), "it was ended")
+	require.NoError(t, outsider.Process.Kill())
+	outsider.Wait()
+	require.NoError(t, m.Close())
 }

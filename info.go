@@ -35,10 +35,15 @@ type TerminalInfo struct {
 // Info returns what the terminal is at this moment. With a State of StateEnded, Written has all that the command itself
 // wrote.
 func (t *Terminal) Info() TerminalInfo {
-	info := TerminalInfo{
-		ID: t.id, SessionID: t.session, Command: t.Command(), Created: t.created, OutputByteLimit: t.limit,
+	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, OutputByteLimit: t.limit}
+	t.mu.Lock()
+	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.endedBy, t.startedAt, t.endedAt
+	info.ExitStatus = t.exitStatusLocked()
+	t.mu.Unlock()
+	if info.State != StateStarting { // these are written before the state is
+		info.Command = t.command.clone()
 	}
-	if t.started.IsSet() && t.tree != nil {
+	if info.State != StateStarting && t.tree != nil {
 		info.PID = t.tree.PID()
 		for _, l := range t.tree.Limits() {
 			info.Limits = append(info.Limits, EnforcedLimit{
@@ -46,10 +51,6 @@ func (t *Terminal) Info() TerminalInfo {
 			})
 		}
 	}
-	t.mu.Lock()
-	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.endedBy, t.startedAt, t.endedAt
-	info.ExitStatus = t.exitStatusLocked()
-	t.mu.Unlock()
 	info.Written = t.ring.Total() // after the state: the output is whole then
 	info.Kept = min(info.Written, t.limit)
 	return info

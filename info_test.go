@@ -115,3 +115,31 @@ func TestManagerStats(t *testing.T) {
 	require.NoError(t, m.Close())
 	require.Equal(t, acpterm.Stats{MaxTerminals: 7, MaxOutputBytes: 1 << 30}, m.Stats())
 }
+
+// slowJournal records nothing, and takes until a test says so.
+type slowJournal struct{ goOn chan struct{} }
+
+func (slowJournal) Begin(acpterm.JournalRecord) error { return nil }
+func (slowJournal) End(acpterm.TerminalID) error      { return nil }
+
+func (j slowJournal) Started(acpterm.TerminalID, int, func() bool) error {
+	<-j.goOn
+	return nil
+}
+
+// A terminal that runs says what it runs, also while its create has not returned.
+func TestInfoOfAStartEvent(t *testing.T) {
+	seen := make(chan acpterm.TerminalInfo, 1)
+	journal := slowJournal{make(chan struct{})}
+	m := newManager(t, &acpterm.Options{Journal: journal, Events: func(e acpterm.Event) {
+		if started, ok := e.(*acpterm.StartEvent); ok {
+			seen <- started.Terminal.Info()
+			close(journal.goOn)
+		}
+	}})
+	term := create(t, m, childRequest("sleep"))
+	info := <-seen
+	require.Equal(t, acpterm.StateRunning, info.State)
+	require.Equal(t, term.Info().PID, info.PID)
+	require.Equal(t, term.Command(), info.Command)
+}

@@ -49,8 +49,9 @@ type Manager struct {
 }
 
 // NewManager returns a manager with the given options; nil means all defaults. The options are copied. It fails when
-// they cannot hold, with an *Error of kind ErrInternal whose Field is the option: a size or a limit that is negative, a
-// relative Dir, a Shell that is none of the modes, a Sandbox or a Cgroup beside a Runner.
+// they cannot hold, with an *Error of kind ErrInternal whose Field is the option: a size, a limit or a time that is
+// negative, a step of Escalation without a signal, a relative Dir, a Shell that is none of the modes, a Sandbox or a
+// Cgroup beside a Runner, KeepDetached where it cannot be had.
 func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
@@ -83,8 +84,9 @@ func copyEnv(env []string) []string {
 // command: when ctx ends before Create returns, nothing is left running. Nil options are the defaults.
 //
 // Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong
-// with the request, ErrQuota, ErrDenied, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when the
-// system refuses, or when Options.Policy, Approve or TimeoutFor panics: that is logged with its stack by slog.
+// with the request, ErrQuota, ErrDenied, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when an
+// option cannot hold, which Field names, when the system refuses, or when Options.Policy, Approve or TimeoutFor panics:
+// that is logged with its stack by slog.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *TerminalOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
@@ -94,6 +96,9 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
+	}
+	if err := options.validate(); err != nil {
+		return fail(err)
 	}
 	if !m.beginCreate() {
 		return fail(&Error{Kind: ErrClosing})

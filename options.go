@@ -184,10 +184,8 @@ func (o *Options) validate() error {
 			return optionError("Options."+number.field, "must not be negative")
 		}
 	}
-	for i, step := range o.Escalation {
-		if step.Signal <= 0 || step.Wait < 0 {
-			return optionError(fmt.Sprintf("Options.Escalation[%d]", i), "must have a signal, and no negative wait")
-		}
+	if err := checkEscalation("Options", o.Escalation); err != nil {
+		return err
 	}
 	switch {
 	case o.Shell < ShellAuto || o.Shell > ShellAlways:
@@ -223,6 +221,31 @@ func (o *SessionOptions) validate(runner Runner) error {
 	}
 	_, err := o.Limits.asked()
 	return err
+}
+
+// validate returns why the options cannot hold, or nil.
+func (o *TerminalOptions) validate() error {
+	switch {
+	case o == nil:
+		return nil
+	case o.Timeout < NoTimeout:
+		return optionError("TerminalOptions.Timeout", "must not be negative")
+	}
+	if err := checkEscalation("TerminalOptions", o.Escalation); err != nil || o.Limits == nil {
+		return err
+	}
+	_, err := o.Limits.asked()
+	return err
+}
+
+func checkEscalation(options string, steps []EscalationStep) error {
+	for i, step := range steps {
+		if step.Signal <= 0 || step.Wait < 0 {
+			field := fmt.Sprintf("%s.Escalation[%d]", options, i)
+			return optionError(field, "must have a signal, and no negative wait")
+		}
+	}
+	return nil
 }
 
 // optionError is the error for an option that cannot hold, which is the host's mistake.

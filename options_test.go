@@ -73,6 +73,14 @@ func TestSessionOptionsThatCannotHold(t *testing.T) {
 	}
 	err := elsewhere.OpenSession("s", &acpterm.SessionOptions{Sandbox: sandboxStub{}})
 	requireOptionRefused(t, err, "open session", "SessionOptions.Sandbox")
+	for field, options := range map[string]acpterm.TerminalOptions{
+		"TerminalOptions.Timeout":       {Timeout: -2},
+		"TerminalOptions.Escalation[0]": {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
+		"Limits.OpenFiles":              {Limits: &acpterm.Limits{OpenFiles: -1}},
+	} {
+		_, err := m.Create(t.Context(), childRequest("sleep"), &options)
+		requireOptionRefused(t, err, "create", field)
+	}
 	require.NoError(t, m.OpenSession("s", nil), "a session that was refused is not open")
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
 }

@@ -141,6 +141,9 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 		if m.options.TimeoutFor != nil {
 			err = callHook("TimeoutFor", func() { timeout = m.options.TimeoutFor(id, c) })
 		}
+		if err == nil && timeout < NoTimeout {
+			err = optionError("Options.TimeoutFor", "returned a negative timeout")
+		}
 		return cmp.Or(timeout, own.Timeout, m.options.Timeout), err
 	}
 	var all Policies

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 5430
+	maxRootLines     = 5490
 	maxRootFiles     = 30
-	maxLibraryLines  = 11700 // the root and internal, without what only tests import
+	maxLibraryLines  = 11765 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -33,6 +33,9 @@ func newTracedConn(conn io.ReadWriteCloser, trace func(TraceLine)) *tracedConn {
 func (c *tracedConn) Read(p []byte) (int, error) {
 	n, err := c.ReadWriteCloser.Read(p)
 	c.received.add(p[:max(n, 0)])
+	if err != nil {
+		c.received.end()
+	}
 	return n, err
 }
 
@@ -49,6 +52,13 @@ type lineTrace struct {
 	isSent bool
 	text   []byte // of the line that is not at its end
 	size   int64  // of the same
+}
+
+// end traces what is left of a line that has no end.
+func (t *lineTrace) end() {
+	if t.size > 0 {
+		t.add([]byte{'\n'})
+	}
 }
 
 func (t *lineTrace) add(p []byte) {

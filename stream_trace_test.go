@@ -50,7 +50,7 @@ func TestStreamTrace(t *testing.T) {
 	require.Equal(t, answers, log.sent)
 }
 
-// Of a long line the trace has the beginning, and what is not yet a line it does not have.
+// Of a long line the trace has the beginning, and a line without an end is traced at the end of the connection.
 func TestStreamTraceOfLongLines(t *testing.T) {
 	var log lineLog
 	text := strings.Repeat("x", 200_000)
@@ -61,8 +61,8 @@ func TestStreamTraceOfLongLines(t *testing.T) {
 	require.NoError(t, err)
 	log.mu.Lock() // the answers are still being written
 	defer log.mu.Unlock()
-	require.Equal(t, []string{text[:64<<10], "short"}, log.received)
-	require.EqualValues(t, len(text)+len("short"), log.receivedBytes)
+	require.Equal(t, []string{text[:64<<10], "short", "unfinished"}, log.received)
+	require.EqualValues(t, len(text)+len("short")+len("unfinished"), log.receivedBytes)
 }
 
 // streamReader reads a Stream to its end.

@@ -114,7 +114,7 @@ func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
 // Command is what really runs, as a copy. It is the zero Command while the terminal is starting.
 func (t *Terminal) Command() Command {
-	if !t.started.IsSet() {
+	if t.State() == StateStarting {
 		return Command{}
 	}
 	return t.command.clone()

@@ -258,7 +258,9 @@ const (
 // isMember decides whether a process carries the tree's mark, or can write to its output.
 func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
 	switch marks, err := handle.Variable(t.mark.Name); {
-	case t.keeps: // the mark is in what was detached too
+	case t.keeps && p.Session != t.pid && t.contained:
+		return noUnlessExiting(handle)
+	case t.keeps && p.Session != t.pid: // the mark is in what was detached too
 	case err != nil && !errors.Is(err, fs.ErrPermission):
 		return answerOf(err)
 	case slices.Contains(marks, t.mark.Value):

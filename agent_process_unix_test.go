@@ -101,7 +101,7 @@ func TestAgentsLastWordsAreInOrder(t *testing.T) {
 		a := startAgent(t, exec.Command("seq", "10000"), nil)
 		var said []byte
 		for {
-			piece := make([]byte, 997)
+			piece := make([]byte, 16)
 			n, err := a.Read(piece)
 			said = append(said, piece[:n]...)
 			if err == io.EOF {

@@ -264,7 +264,7 @@ func (a *Agent) Wait(ctx context.Context) (TerminalExitStatus, error) {
 func (a *Agent) Close() error { return a.Shutdown(context.Background()) }
 
 // Shutdown ends the agent and what it started: it closes the agent's standard input, waits Grace for the agent to exit,
-// sends SIGTERM to what is left of the tree, waits Grace again, and sends SIGKILL. Read goes on meanwhile. When ctx
+// sends SIGTERM to what is left of the tree, waits Grace again, and sends SIGKILL. Read goes on until then. When ctx
 // ends, what is left of that is skipped, but for SIGKILL; Shutdown does not return before the end.
 //
 // Then there is no process, goroutine or file of the agent's left, but for the processes that it reports, with

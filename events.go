@@ -16,7 +16,7 @@ import (
 
 // Event is what Options.Record, Options.Events and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent,
 // *SurvivorsEvent or *ReleaseEvent. Those of one command come in this order, except that a SurvivorsEvent may come
-// before the EndEvent, and that the EndEvent may come after the ReleaseEvent of a tree that was given up.
+// before the EndEvent.
 type Event interface{ event() }
 
 func (*DecisionEvent) event()  {}

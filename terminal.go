@@ -78,6 +78,7 @@ type Terminal struct {
 	busy      *sync.WaitGroup  // the manager's: every goroutine of the terminal is in it
 	started   latch.Latch      // it has left StateStarting
 	ended     latch.Latch      // the command has ended and its output is in the ring
+	finished  latch.Latch      // and its EndEvent is queued, if no ending has to report it
 
 	// Written before started, and read after.
 	command Command

@@ -84,6 +84,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 // reportRelease emits the ReleaseEvent of a terminal whose command was started.
 func (t *Terminal) reportRelease() {
 	if t.tree != nil && t.events.Observed() {
+		<-t.finished.Done() // the EndEvent comes first
 		t.events.emit(&ReleaseEvent{Subject: t.subject(), Time: time.Now(), Err: t.retireErr})
 	}
 }
@@ -301,6 +302,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	case !reported:
 		t.report(ending.survivors())
 	}
+	t.finished.Set()
 }
 
 // statusOf is an exit in the protocol's terms.

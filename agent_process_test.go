@@ -188,7 +188,7 @@ func TestAgentThatExitsLeavesNothing(t *testing.T) {
 	}
 }
 
-// What nobody has read when the agent is gone can be read still.
+// Output that was not read before the agent's end can be read after it.
 func TestAgentsOutputOutlivesIt(t *testing.T) {
 	a := startAgent(t, agentCommand("flood", "60000", "1000"), nil)
 	require.Equal(t, "exit code 0", awaitAgent(t, a))
@@ -314,7 +314,8 @@ func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
 	require.Contains(t, log.String(), fmt.Sprintf("lines=%d", 2000-lines))
 }
 
-// The embedder's own Stderr is left alone: a file is inherited, a writer gets the bytes; one that fails blocks nobody.
+// A Stderr that the embedder has set is kept: a file is inherited, and a writer gets the bytes. A writer that fails does
+// not block the agent.
 func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
 	never := func(string) { t.Error("the hook was called") }
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

@@ -55,7 +55,7 @@ func TestWhatATerminalReturnsIsACopy(t *testing.T) {
 	require.NotEqual(t, "other", term.Info().Command.Args[0])
 }
 
-// An end is all there at once: whoever sees the state sees the status, the times and the whole output.
+// A snapshot with the state ended has the exit status, the time of the end and the size of the whole output.
 func TestTerminalInfoIsConsistent(t *testing.T) {
 	m := newManager(t, nil)
 	for range 50 {

@@ -30,8 +30,8 @@ func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler, show f
 	if err != nil {
 		return err
 	}
-	defer agent.Close()                                                            // ends its input, and then it, if it does not exit by itself
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next, Created: show}) // one for each connection
+	defer agent.Close() // ends its input, and then it, if it does not exit by itself
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next, Created: show})
 	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {

@@ -146,8 +146,8 @@ func (c *endsSoon) Err() error {
 	return nil
 }
 
-// What ends after the person's answer, and before that is remembered, leaves nothing behind. A question that nobody
-// waits for any more does not use an answer up.
+// An answer is not remembered when its context ends before that. A question whose context has ended does not use a
+// remembered answer.
 func TestContextsThatEnd(t *testing.T) {
 	var bridge permission.Bridge
 	approve := bridge.Approve(nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// Show a manager's terminals to who has the page's URL, on this machine.
+// Serve a page that shows a manager's terminals, on this machine, at a URL with a secret in it.
 func ExampleNew() {
 	m, err := acpterm.NewManager(nil)
 	if err != nil {

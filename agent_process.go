@@ -32,7 +32,7 @@ type AgentOptions struct {
 
 	// Stderr is called with each line that the agent writes to standard error, without its end, in valid UTF-8. The
 	// text is the agent's: see the package display before showing it to a person. A line of more than 16 KiB comes in
-	// pieces. It is called from one goroutine, in order, and must call neither Close nor Shutdown, which wait for it. A
+	// pieces. It is called from one goroutine, in order, and must call neither Close nor Kill, which wait for it. A
 	// panic is logged. While it does not return, 256 lines wait and more are dropped, so that the agent never
 	// waits; how many is logged. Nil: Logger has the lines, at level Info. With exec.Cmd.Stderr set it is not called.
 	Stderr func(line string)
@@ -260,23 +260,23 @@ func (a *Agent) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	return a.status.clone(), a.waitErr
 }
 
-// Close is Shutdown without a deadline.
-func (a *Agent) Close() error { return a.Shutdown(context.Background()) }
-
-// Shutdown ends the agent and what it started: it closes the agent's standard input, waits Grace for the agent to exit,
-// sends SIGTERM to what is left of the tree, waits Grace again, and sends SIGKILL. Read goes on until then. When ctx
-// ends, what is left of that is skipped, but for SIGKILL; Shutdown does not return before the end.
+// Close ends the agent and what it started: it closes the agent's standard input, waits Grace for the agent to exit,
+// sends SIGTERM to what is left of the tree, waits Grace again, and sends SIGKILL. Read goes on until then.
 //
 // Then there is no process, goroutine or file of the agent's left, but for the processes that it reports, with
 // ErrSurvivors and Error.PIDs, and what waits for the agent's own if that is one of them: what runs ten seconds after
-// SIGKILL. A second call waits for the first and returns the
-// same; the first of their contexts to end counts. After an agent that has exited by itself, with nothing left, it does
-// nothing.
-func (a *Agent) Shutdown(ctx context.Context) error {
+// SIGKILL. A second call waits for the first and returns the same. After an agent that has exited by itself, with
+// nothing left, it does nothing.
+func (a *Agent) Close() error {
 	a.closing.Set()
-	defer context.AfterFunc(ctx, a.forced.Set)()
 	<-a.closed.Done()
 	return a.closeErr
+}
+
+// Kill is Close without grace: the tree is sent SIGKILL at once, also while a Close is under way.
+func (a *Agent) Kill() error {
+	a.forced.Set()
+	return a.Close()
 }
 
 // run ends the agent when it has exited or is to end.

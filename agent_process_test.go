@@ -150,7 +150,7 @@ func TestAgentThatIgnoresEverythingIsKilled(t *testing.T) {
 	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))
 }
 
-func TestAgentsShutdownHurriesWhenItsContextEnds(t *testing.T) {
+func TestAgentIsKilledWhileItIsClosed(t *testing.T) {
 	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: time.Hour})
 	require.Equal(t, "ready", readLine(t, a))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -158,7 +158,10 @@ func TestAgentsShutdownHurriesWhenItsContextEnds(t *testing.T) {
 	_, err := a.Wait(ctx)
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, a.Shutdown(ctx))
+	closed := make(chan error, 1)
+	go func() { closed <- a.Close() }()
+	require.NoError(t, a.Kill())
+	require.NoError(t, <-closed)
 	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))
 }
 

@@ -55,12 +55,18 @@
 // It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run.
 // [Options] and [TerminalOptions] change the steps, and with [SessionOptions] end a command that takes too long.
 // [Manager.Release] does the same and forgets the terminal's id; the [Terminal] can still be read.
-// [Manager.Close] releases all, and when it returns nothing of the manager's is left. [Options].KeepDetached lets what
-// a command detached on purpose outlive it.
+// [Manager.Shutdown] releases all, and [Manager.Close] does so without grace; then nothing of the manager's is left.
+// [Options].KeepDetached lets what a command detached on purpose outlive it.
 //
 //	err = t.Kill(ctx)
 //	err = m.Release(ctx, "s1", t.ID())
 //	out := t.Output() // still there
+//
+// # Contexts
+//
+// A context bounds the call that gets it, never a command or an agent. A call whose context ends first fails with
+// [ErrCancelled]; what a Kill, a release or a Shutdown has begun goes on until it is complete, and a Create leaves
+// nothing running. The context of [Handler.Connect] is the connection's, which closes when it ends.
 //
 // # What may run
 //

@@ -123,8 +123,8 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 // Connect is jsonrpc2.NewConn with this handler, and faster: the stream hands terminal/* requests to the handler and
 // writes its replies, and jsonrpc2, which decodes each line three times, does not see them. So its OnRecv and OnSend do
 // not get those, nor does a handler that wraps this one; where that matters, call NewConn, with HandlerOptions.Stream
-// or without. All else is the same: Next gets what is not terminal/*, in its order among what is, and the end of the
-// connection, or of ctx, is the handler's.
+// or without. All else is the same: Next gets what is not terminal/*, in its order among what is. When ctx ends, the
+// connection closes, and with it the handler.
 //
 // It takes the stream, which must be new, and is called once. A nil stream is a connection that has ended.
 func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {

@@ -346,7 +346,7 @@ func TestWireClosingManager(t *testing.T) {
 	id := a.create("sleep")
 	wait := a.begin(acpterm.MethodWaitForExit, of(id))
 	a.poll(id, "ready")
-	require.NoError(t, m.Close())
+	require.NoError(t, m.Shutdown(t.Context()))
 	var result json.RawMessage
 	require.NoError(t, wait.Wait(t.Context(), &result))
 	require.JSONEq(t, exit("null", `"`+killedBy()+`"`, "closing"), string(result))

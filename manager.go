@@ -20,7 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Manager makes terminals and keeps them until they are released. NewManager makes one; Close ends it.
+// Manager makes terminals and keeps them until they are released. NewManager makes one; Shutdown or Close ends it.
 //
 // All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
@@ -29,19 +29,19 @@ type Manager struct {
 	authorizer *authorizer
 
 	// Every goroutine of a terminal. A release's is begun under mu, and it outlasts the terminal's others; so
-	// once Close has begun the releases of all, it can wait for all.
+	// once leave has begun the releases of all, it can wait for all.
 	busy sync.WaitGroup
 
-	creates sync.WaitGroup // calls of Create; none is added once closed is set
+	creates sync.WaitGroup // calls of Create; none is added once closing is set
 
 	processes proc.Supervisor
 	lost      sync.Once // logs that the host reaps the children of this package
 	events    events
-	closing   latch.Latch // Close has begun
+	closing   latch.Latch // Shutdown or Close has begun; set under mu
+	closed    latch.Latch // all releases are complete
+	closeErr  error       // once closed
 
 	mu        sync.Mutex
-	closed    chan struct{}          // closed when Close is through; nil before it begins
-	closeErr  error                  // once closed is closed
 	releasing map[*Terminal]bool     // in no session any more, and not gone yet
 	sessions  map[SessionID]*session // those that were opened, and those that have terminals
 	alive     int                    // terminals, those that are being released too
@@ -148,10 +148,11 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 func (m *Manager) beginCreate() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed == nil {
+	closing := m.closing.IsSet()
+	if !closing {
 		m.creates.Add(1)
 	}
-	return m.closed == nil
+	return !closing
 }
 
 // run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
@@ -206,7 +207,7 @@ func (m *Manager) run(
 func (m *Manager) register(t *Terminal, settings settings) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed != nil {
+	if m.closing.IsSet() {
 		return &Error{Kind: ErrClosing}
 	}
 	if settings.opened && settings.closed.IsSet() {
@@ -374,32 +375,48 @@ func (m *Manager) discard(t *Terminal) {
 	t.hurryRelease()
 }
 
-// Close is Shutdown without a deadline: each command has the whole of its escalation table.
-func (m *Manager) Close() error {
-	return m.Shutdown(context.Background())
+// Shutdown refuses new terminals and releases every terminal, concurrently, as its escalation table says. When it has
+// returned there is no process, goroutine, timer or file of the manager's left, but for what it reports: its error is
+// that of the releases, joined. A second Shutdown waits for the first and returns the same.
+//
+// When ctx ends first it fails with ErrCancelled, and the releases go on until they are complete; Options.Record does
+// not. Call Close then to end at once what is left.
+func (m *Manager) Shutdown(ctx context.Context) error {
+	m.beginClose()
+	select {
+	case <-m.closed.Done():
+	case <-ctx.Done():
+		m.events.cancelRecording()
+		if !m.closed.IsSet() {
+			return &Error{Op: "shutdown", Kind: ErrCancelled, Err: context.Cause(ctx)}
+		}
+	}
+	return m.closeErr
 }
 
-// Shutdown releases every terminal, concurrently, and refuses new ones from its first moment. When ctx ends, what still
-// runs is killed at once; Shutdown does not return before that is done. When it returns there is no process, goroutine,
-// timer or file of the manager's left, but for what it reports: its error is that of the releases, joined. A second
-// Shutdown waits for the first and returns the same; the first of their contexts to end counts.
-func (m *Manager) Shutdown(ctx context.Context) error {
+// Close is Shutdown without grace: what runs is sent SIGKILL at once, also where a Shutdown or a release is under way.
+// It returns what Shutdown does. To let commands end by themselves first, call Shutdown before.
+func (m *Manager) Close() error {
+	m.beginClose()
+	m.hurry()
+	<-m.closed.Done()
+	return m.closeErr
+}
+
+// beginClose begins to release every terminal, once.
+func (m *Manager) beginClose() {
 	m.mu.Lock()
-	if m.closed == nil {
-		m.closed = make(chan struct{})
+	defer m.mu.Unlock()
+	if !m.closing.IsSet() {
 		m.closing.Set()
 		m.busy.Add(1) // until all releases are through, so that none of what hurry begins is the first
 		go m.leave()
 	}
-	m.mu.Unlock()
-	defer context.AfterFunc(ctx, m.hurry)()
-	<-m.closed
-	return m.closeErr
 }
 
-// leave is the goroutine of a Shutdown.
+// leave is the goroutine that beginClose starts.
 func (m *Manager) leave() {
-	defer close(m.closed)
+	defer m.closed.Set()
 	m.closeErr = m.releaseAll(context.Background(), m.Terminals(), EndedByClose)
 	m.creates.Wait()
 	m.busy.Done()
@@ -408,9 +425,8 @@ func (m *Manager) leave() {
 	m.processes.Close()
 }
 
-// hurry cuts short what a Shutdown waits for: its own releases, and those that were under way before.
+// hurry skips the grace of all releases: those of beginClose, and those that were under way before.
 func (m *Manager) hurry() {
-	m.events.cancelRecording()
 	m.mu.Lock()
 	var all []*Terminal
 	for _, s := range m.sessions { // their release has not begun yet

@@ -43,7 +43,7 @@ func TestSessionsDoNotSeeEachOther(t *testing.T) {
 
 // Twenty commands each end only once all twenty have got SIGTERM, and the grace is an hour: one after another,
 // this would not come to an end.
-func TestCloseEndsAllAtOnce(t *testing.T) {
+func TestShutdownEndsAllAtOnce(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func TestCloseEndsAllAtOnce(t *testing.T) {
 	for _, term := range terms {
 		awaitOutput(t, term, "ready")
 	}
-	require.NoError(t, m.Close())
+	require.NoError(t, m.Shutdown(t.Context()))
 	for _, term := range terms {
 		require.True(t, term.Output().ExitStatus.Success())
 		require.Equal(t, acpterm.EndedByClose, term.EndedBy())
@@ -64,8 +64,8 @@ func TestCloseEndsAllAtOnce(t *testing.T) {
 	require.NoError(t, m.Close(), "a second time")
 }
 
-// The grace is an hour: only the end of the context can end this.
-func TestShutdownForcesWhenItsContextEnds(t *testing.T) {
+// The grace is an hour: Shutdown returns when its context ends, and only Close ends what runs then.
+func TestCloseEndsAtOnceWhatAShutdownWaitsFor(t *testing.T) {
 	needsAsking(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	term := createReady(t, m, childRequest("stubborn"))
@@ -74,9 +74,14 @@ func TestShutdownForcesWhenItsContextEnds(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, m.Release(ctx, "s", earlier.ID()), acpterm.ErrCancelled, "which goes on for an hour")
 	patient := make(chan error, 1)
-	go func() { patient <- m.Close() }()
-	require.NoError(t, m.Shutdown(ctx))
+	go func() { patient <- m.Shutdown(t.Context()) }()
+	err := m.Shutdown(ctx)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.NoError(t, m.Close())
 	require.NoError(t, <-patient)
+	require.NoError(t, m.Shutdown(ctx), "nothing is left to wait for")
 	require.Equal(t, acpterm.EndedByClose, term.EndedBy())
 	require.Equal(t, acpterm.EndedByRelease, earlier.EndedBy())
 }

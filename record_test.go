@@ -128,8 +128,8 @@ func TestSlowDisk(t *testing.T) {
 	require.NoFileExists(t, cancelled)
 }
 
-// The requests of an agent that wait for a slow disk end with the manager, and a Shutdown whose context has ended does
-// not wait for the ends to be on record.
+// The requests of an agent that wait for a slow disk end with the manager, and after a Shutdown whose context has ended
+// Close does not wait for the ends to be on record.
 func TestShutdownWithASlowDisk(t *testing.T) {
 	waiting := make(chan struct{})
 	m := newManager(t, &acpterm.Options{Record: func(ctx context.Context, e acpterm.Event) error {
@@ -151,6 +151,7 @@ func TestShutdownWithASlowDisk(t *testing.T) {
 	<-waiting
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, m.Shutdown(ctx))
+	require.ErrorIs(t, m.Shutdown(ctx), acpterm.ErrCancelled)
+	require.NoError(t, m.Close())
 	require.ErrorIs(t, <-done, acpterm.ErrClosing)
 }

@@ -401,8 +401,6 @@ func vanished() (s runnerStub, hear func()) {
 // A process that is never heard of again is reported, and holds up nothing.
 func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 	const grace, force = 5 * time.Second, 10 * time.Second // of the escalation by default
-	ended, end := context.WithCancel(context.Background())
-	end()
 	ctx := context.Background()
 	for _, c := range []struct {
 		name  string
@@ -416,8 +414,8 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 			require.ErrorIs(t, term.Kill(ctx), acpterm.ErrSurvivors)
 			return m.Release(ctx, "s", term.ID())
 		}, 2 * (grace + force)},
-		{"Close", func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Close() }, grace + force},
-		{"Shutdown", func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Shutdown(ended) }, force},
+		{"Close", func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Close() }, force},
+		{"Shutdown", func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Shutdown(ctx) }, grace + force},
 		{"Close of a handler", func(m *acpterm.Manager, _ *acpterm.Terminal) error {
 			h := acpterm.NewHandler(m, nil)
 			_, err := h.Dispatch(ctx, acpterm.MethodCreate, createX)

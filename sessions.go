@@ -46,7 +46,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 		return fail(invalidField("sessionId", "must not be empty"))
 	case s != nil && s.opened:
 		return fail(invalidField("sessionId", "is open already"))
-	case m.closed != nil:
+	case m.closing.IsSet():
 		return fail(&Error{Kind: ErrClosing})
 	}
 	s := m.sessionLocked(id)
@@ -98,7 +98,7 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	return m.ReleaseSession(ctx, id)
 }
 
-// ReleaseSession releases all terminals of a session, concurrently. It returns when all are gone, with the
+// ReleaseSession releases all terminals of a session, concurrently. It returns when all are gone, or ctx ends, with the
 // errors of Release joined.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)

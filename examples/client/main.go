@@ -109,7 +109,8 @@ func run(opts options) error {
 	err = session.run(ctx, conn, handler.Capabilities(), opts.prompt)
 
 	// The commands go first. Then the agent's input ends, at which it should go by itself.
-	err = errors.Join(err, manager.Shutdown(ctx))
+	manager.Shutdown(ctx)
+	err = errors.Join(err, manager.Close()) // kills what still runs
 	conn.Close()
 	agent.end(ctx)
 	if errors.Is(err, errAgentGone) {

@@ -101,7 +101,8 @@ func (e *Editor) CloseConversation(ctx context.Context, id acpterm.SessionID) er
 // Quit ends all commands of all agents, gently until ctx ends and then by force, and returns when they are gone and the
 // panes have drawn their last.
 func (e *Editor) Quit(ctx context.Context) error {
-	err := e.manager.Shutdown(ctx)
+	e.manager.Shutdown(ctx)
+	err := e.manager.Close() // kills what still runs
 	e.busy.Wait()
 	return err
 }

@@ -61,7 +61,8 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 	defer func() {
 		patience, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer stop()
-		err = errors.Join(err, manager.Shutdown(patience))
+		manager.Shutdown(patience)
+		err = errors.Join(err, manager.Close()) // kills what still runs
 	}()
 	cmd := exec.Command(j.Agent[0], j.Agent[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stderr = j.Dir, h.env, os.Stderr
@@ -88,7 +89,8 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 		}
 	}))
 	defer func() {
-		err = errors.Join(err, agent.Shutdown(ctx)) // before conn.Close, which would not end with ctx
+		defer context.AfterFunc(ctx, func() { agent.Kill() })()
+		err = errors.Join(err, agent.Close()) // before conn.Close, which would not end with ctx
 		conn.Close()
 	}()
 

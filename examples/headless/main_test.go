@@ -185,9 +185,7 @@ func TestQuota(t *testing.T) {
 	require.NoError(t, err)
 	m := must(acpterm.NewManager(&h.options))
 	defer func() {
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		require.NoError(t, m.Shutdown(ended))
+		require.NoError(t, m.Close())
 		require.NoError(t, h.audit.Close())
 	}()
 	dir := t.TempDir()

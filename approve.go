@@ -12,13 +12,7 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/acpterm/acpterm/internal/pin"
 )
-
-// MaxVerifiedSize is the size in bytes up to which the contents of a program's file are compared. See
-// Question.Unverified.
-const MaxVerifiedSize = pin.MaxVerifiedSize
 
 // Question is a command that a person is asked about, and why.
 type Question struct {
@@ -26,8 +20,8 @@ type Question struct {
 	Rule, Reason string // the Decision's
 
 	// Unverified are those of the program's files that are not compared, right before the start, with what they were at
-	// the time of the question: they are larger than MaxVerifiedSize, or cannot be read. A script's interpreter is one
-	// of its files. Show them: a process that can write to such a file can change what runs.
+	// the time of the question: they are larger than 256 MiB, or cannot be read. A script's interpreter is one of its
+	// files. Show them: a process that can write to such a file can change what runs.
 	Unverified []string
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/pin"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -111,7 +112,7 @@ func TestAQuestionNamesFilesThatAreNotCompared(t *testing.T) {
 		asked = q
 		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 	})
-	for size, want := range map[int64][]string{1 << 20: nil, acpterm.MaxVerifiedSize + 1: {large}} {
+	for size, want := range map[int64][]string{1 << 20: nil, pin.MaxVerifiedSize + 1: {large}} {
 		require.NoError(t, os.Truncate(large, size)) // a hole
 		term := create(t, m, commandRequest(program))
 		require.Equal(t, want, asked.Unverified)
@@ -124,7 +125,7 @@ func TestALargeProgramThatIsReplacedDoesNotRun(t *testing.T) {
 	dir := realTempDir(t)
 	program := filepath.Join(dir, "program")
 	writeScript(t, program, "#!/bin/sh\nexit 0\n")
-	require.NoError(t, os.Truncate(program, acpterm.MaxVerifiedSize+1))
+	require.NoError(t, os.Truncate(program, pin.MaxVerifiedSize+1))
 	m, _ := asking(t, func(_ context.Context, q acpterm.Question) acpterm.Answer {
 		require.Equal(t, []string{program}, q.Unverified)
 		require.NoError(t, os.Rename(program, program+".was"))

@@ -60,7 +60,7 @@ func ExampleNewHandler() {
 	}
 	var exit json.RawMessage
 	err = agent.Call(ctx, acpterm.MethodWaitForExit,
-		acpterm.WaitForTerminalExitRequest{SessionID: "s1", TerminalID: created.TerminalID}, &exit)
+		acpterm.TerminalRequest{SessionID: "s1", TerminalID: created.TerminalID}, &exit)
 	if err != nil {
 		log.Fatal(err)
 	}

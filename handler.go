@@ -264,11 +264,11 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 		return poll{t}
 	case MethodKill:
 		e := t.beginKill()
-		return await{&e.done, func() (any, error) { return KillTerminalResponse{}, e.err }}
+		return await{&e.done, func() (any, error) { return EmptyResponse{}, e.err }}
 	default:
 		return await{&t.ended, func() (any, error) {
 			status, err := t.exitStatus()
-			return WaitForTerminalExitResponse(status), err
+			return status, err
 		}}
 	}
 }
@@ -302,10 +302,10 @@ func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
 	if t == nil { // it was released before
 		done := new(latch.Latch)
 		done.Set()
-		return await{done, func() (any, error) { return ReleaseTerminalResponse{}, nil }}
+		return await{done, func() (any, error) { return EmptyResponse{}, nil }}
 	}
 	h.outputs.Forget(terminalOutput{t}) // t stays tracked, so that Close waits for it
-	return await{&t.retired, func() (any, error) { return ReleaseTerminalResponse{}, t.retireErr }}
+	return await{&t.retired, func() (any, error) { return EmptyResponse{}, t.retireErr }}
 }
 
 // create creates a terminal, unless the handler is closed or ctx ends. cancel ends ctx.

@@ -368,7 +368,7 @@ func TestDispatch(t *testing.T) {
 	require.NoError(t, err)
 	result, err = h.Dispatch(t.Context(), acpterm.MethodWaitForExit, params)
 	require.NoError(t, err)
-	require.Equal(t, acpterm.WaitForTerminalExitResponse{ExitCode: new(uint32), Meta: endedBy("finished")}, result)
+	require.Equal(t, acpterm.TerminalExitStatus{ExitCode: new(uint32), Meta: endedBy("finished")}, result)
 
 	_, err = h.Dispatch(t.Context(), "session/new", nil)
 	require.ErrorIs(t, err, acpterm.ErrMethodNotFound)

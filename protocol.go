@@ -94,8 +94,9 @@ type CreateTerminalResponse struct {
 	Meta       Meta       `json:"_meta,omitempty"`
 }
 
-// TerminalOutputRequest asks for the output so far (schema type TerminalOutputRequest).
-type TerminalOutputRequest struct {
+// TerminalRequest asks for a terminal's output, its end, a kill or its release. The schema has a type with the same
+// fields for each: TerminalOutputRequest, WaitForTerminalExitRequest, KillTerminalRequest and ReleaseTerminalRequest.
+type TerminalRequest struct {
 	SessionID  SessionID  `json:"sessionId"`
 	TerminalID TerminalID `json:"terminalId"`
 	Meta       Meta       `json:"_meta,omitempty"`
@@ -114,8 +115,8 @@ type TerminalOutputResponse struct {
 	Meta       Meta                `json:"_meta,omitempty"`
 }
 
-// TerminalExitStatus is how a command ended (schema type TerminalExitStatus). Exactly one of ExitCode
-// and Signal is set in what this package makes.
+// TerminalExitStatus is how a command ended, and answers terminal/wait_for_exit (schema types TerminalExitStatus
+// and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is set in what this package makes.
 type TerminalExitStatus struct {
 	// ExitCode is null on the wire when a signal ended the command.
 	ExitCode *uint32 `json:"exitCode"`
@@ -150,44 +151,9 @@ func (s TerminalExitStatus) String() string {
 	return "not known"
 }
 
-// WaitForTerminalExitRequest asks for a reply when the command has ended (schema type
-// WaitForTerminalExitRequest).
-type WaitForTerminalExitRequest struct {
-	SessionID  SessionID  `json:"sessionId"`
-	TerminalID TerminalID `json:"terminalId"`
-	Meta       Meta       `json:"_meta,omitempty"`
-}
-
-// WaitForTerminalExitResponse has the fields of TerminalExitStatus (schema type
-// WaitForTerminalExitResponse); the two convert into each other.
-type WaitForTerminalExitResponse struct {
-	ExitCode *uint32 `json:"exitCode"`
-	Signal   *string `json:"signal"`
-	Meta     Meta    `json:"_meta,omitempty"`
-}
-
-// KillTerminalRequest asks to end a command and keep its terminal (schema type KillTerminalRequest).
-type KillTerminalRequest struct {
-	SessionID  SessionID  `json:"sessionId"`
-	TerminalID TerminalID `json:"terminalId"`
-	Meta       Meta       `json:"_meta,omitempty"`
-}
-
-// KillTerminalResponse answers terminal/kill (schema type KillTerminalResponse).
-type KillTerminalResponse struct {
-	Meta Meta `json:"_meta,omitempty"`
-}
-
-// ReleaseTerminalRequest asks to end a command and forget its terminal (schema type
-// ReleaseTerminalRequest).
-type ReleaseTerminalRequest struct {
-	SessionID  SessionID  `json:"sessionId"`
-	TerminalID TerminalID `json:"terminalId"`
-	Meta       Meta       `json:"_meta,omitempty"`
-}
-
-// ReleaseTerminalResponse answers terminal/release (schema type ReleaseTerminalResponse).
-type ReleaseTerminalResponse struct {
+// EmptyResponse answers terminal/kill and terminal/release (schema types KillTerminalResponse and
+// ReleaseTerminalResponse).
+type EmptyResponse struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 

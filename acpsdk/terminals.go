@@ -100,7 +100,7 @@ func (t *Terminals) create(
 	}
 	// The request was cancelled after the start, so the agent does not receive the terminal's id.
 	cancelled := t.requestError(&acpterm.Error{Op: "create", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)})
-	dispatch[acpterm.ReleaseTerminalResponse](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
+	dispatch[acpterm.EmptyResponse](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
 		acp.ReleaseTerminalRequest{SessionId: req.SessionId, TerminalId: string(created.TerminalID)})
 	return created, cancelled
 }
@@ -130,11 +130,11 @@ func (t *Terminals) TerminalOutput(
 func (t *Terminals) WaitForTerminalExit(
 	ctx context.Context, req acp.WaitForTerminalExitRequest,
 ) (acp.WaitForTerminalExitResponse, error) {
-	status, err := dispatch[acpterm.WaitForTerminalExitResponse](ctx, t, acpterm.MethodWaitForExit, req.SessionId, req)
+	status, err := dispatch[acpterm.TerminalExitStatus](ctx, t, acpterm.MethodWaitForExit, req.SessionId, req)
 	if err != nil {
 		return acp.WaitForTerminalExitResponse{}, err
 	}
-	return acp.WaitForTerminalExitResponse(exitStatusOf(acpterm.TerminalExitStatus(status))), nil
+	return acp.WaitForTerminalExitResponse(exitStatusOf(status)), nil
 }
 
 // KillTerminal ends the command's process tree and returns when it has ended. The terminal's output can still be read.
@@ -142,7 +142,7 @@ func (t *Terminals) WaitForTerminalExit(
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
-	killed, err := dispatch[acpterm.KillTerminalResponse](ctx, t, acpterm.MethodKill, req.SessionId, req)
+	killed, err := dispatch[acpterm.EmptyResponse](ctx, t, acpterm.MethodKill, req.SessionId, req)
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
@@ -150,7 +150,7 @@ func (t *Terminals) KillTerminal(
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {
-	released, err := dispatch[acpterm.ReleaseTerminalResponse](ctx, t, acpterm.MethodRelease, req.SessionId, req)
+	released, err := dispatch[acpterm.EmptyResponse](ctx, t, acpterm.MethodRelease, req.SessionId, req)
 	return acp.ReleaseTerminalResponse{Meta: metaOf(released.Meta)}, err
 }
 

@@ -30,7 +30,7 @@ func (t *Terminal) SessionID() acpterm.SessionID { return t.session }
 
 // Output returns the output so far, with terminal/output. Its ExitStatus is nil while the command runs.
 func (t *Terminal) Output(ctx context.Context) (acpterm.TerminalOutputResponse, error) {
-	request := acpterm.TerminalOutputRequest{SessionID: t.session, TerminalID: t.id}
+	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	result, err := t.send(ctx, acpterm.MethodOutput, request).answer(ctx)
 	if err != nil {
 		return acpterm.TerminalOutputResponse{}, err
@@ -50,7 +50,7 @@ func (t *Terminal) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error)
 
 // sendWait is the part of Wait that does not block; readWait reads its answer.
 func (t *Terminal) sendWait(ctx context.Context) *request {
-	request := acpterm.WaitForTerminalExitRequest{SessionID: t.session, TerminalID: t.id}
+	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	return t.send(ctx, acpterm.MethodWaitForExit, request)
 }
 
@@ -67,7 +67,7 @@ func (t *Terminal) readWait(result json.RawMessage, err error) (acpterm.Terminal
 
 // Kill ends the command, with terminal/kill. Its output can still be read.
 func (t *Terminal) Kill(ctx context.Context) error {
-	request := acpterm.KillTerminalRequest{SessionID: t.session, TerminalID: t.id}
+	request := acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id}
 	_, err := t.send(ctx, acpterm.MethodKill, request).answer(ctx)
 	return err
 }
@@ -86,7 +86,7 @@ func (t *Terminal) Release(ctx context.Context) error {
 	t.mu.Unlock()
 	k := call{
 		method: acpterm.MethodRelease, terminal: t.id,
-		params: acpterm.ReleaseTerminalRequest{SessionID: t.session, TerminalID: t.id},
+		params: acpterm.TerminalRequest{SessionID: t.session, TerminalID: t.id},
 	}
 	if first {
 		go t.awaitRelease(t.client.send(context.Background(), k))

@@ -192,7 +192,7 @@ func (b burst) poll(ctx context.Context, r *run, s *served, term *acpterm.Termin
 	}
 	for {
 		var out acpterm.TerminalOutputResponse
-		request := acpterm.TerminalOutputRequest{SessionID: term.SessionID(), TerminalID: term.ID()}
+		request := acpterm.TerminalRequest{SessionID: term.SessionID(), TerminalID: term.ID()}
 		if err := w.call(ctx, acpterm.MethodOutput, request, &out); err != nil {
 			r.fail("other errors", 1, "%v", err)
 			return

@@ -90,7 +90,7 @@ func validRequests(w *wire, t *tree) error {
 		return err
 	}
 	var status acpterm.TerminalExitStatus
-	subject := acpterm.TerminalOutputRequest{SessionID: t.session, TerminalID: created.TerminalID}
+	subject := acpterm.TerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
 	if err := w.call(ctx, acpterm.MethodWaitForExit, subject, &status); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func validRequests(w *wire, t *tree) error {
 	if out.Output != "hello" || !status.Success() {
 		return fmt.Errorf("output %q, %v", out.Output, status)
 	}
-	var released acpterm.ReleaseTerminalResponse
+	var released acpterm.EmptyResponse
 	return errors.Join(w.call(ctx, acpterm.MethodRelease, subject, &released))
 }
 

@@ -156,20 +156,20 @@ func (a *scripted) dispatch(method string, params any) (await func()) {
 	}
 }
 
-func (a *scripted) create(name string, args ...string) acpterm.TerminalOutputRequest {
+func (a *scripted) create(name string, args ...string) acpterm.TerminalRequest {
 	return a.createFrom(acpterm.CreateTerminalRequest{}, name, args...)
 }
 
-func (a *scripted) createFrom(req acpterm.CreateTerminalRequest, name string, args ...string) acpterm.TerminalOutputRequest {
+func (a *scripted) createFrom(req acpterm.CreateTerminalRequest, name string, args ...string) acpterm.TerminalRequest {
 	argv := part(name, args...)
 	req.SessionID, req.Command, req.Args = "s", argv[0], argv[1:]
 	var created acpterm.CreateTerminalResponse
 	a.call(acpterm.MethodCreate, req, &created)
-	return acpterm.TerminalOutputRequest{SessionID: "s", TerminalID: created.TerminalID}
+	return acpterm.TerminalRequest{SessionID: "s", TerminalID: created.TerminalID}
 }
 
 // awaitOutput polls until a terminal has printed something.
-func (a *scripted) awaitOutput(ref acpterm.TerminalOutputRequest) {
+func (a *scripted) awaitOutput(ref acpterm.TerminalRequest) {
 	for {
 		var now acpterm.TerminalOutputResponse
 		if a.call(acpterm.MethodOutput, ref, &now); now.Output != "" {
@@ -271,7 +271,7 @@ func try(requests []string) script {
 				a.say(fmt.Sprintf("%s: %d %s\n", method, refusal.Code, refusal.Message))
 				continue
 			}
-			ref := acpterm.TerminalOutputRequest{SessionID: "s", TerminalID: created.TerminalID}
+			ref := acpterm.TerminalRequest{SessionID: "s", TerminalID: created.TerminalID}
 			a.call(acpterm.MethodWaitForExit, ref, nil)
 			var output acpterm.TerminalOutputResponse
 			a.call(acpterm.MethodOutput, ref, &output)

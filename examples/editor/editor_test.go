@@ -149,7 +149,7 @@ func TestOutputIsShownAndStays(t *testing.T) {
 		return text == "hello\n" && strings.Contains(title, "(finished, exit code 0)")
 	})
 
-	require.NoError(t, f.agent.Call(t.Context(), acpterm.MethodRelease, acpterm.ReleaseTerminalRequest{SessionID: "s1", TerminalID: id}, nil))
+	require.NoError(t, f.agent.Call(t.Context(), acpterm.MethodRelease, acpterm.TerminalRequest{SessionID: "s1", TerminalID: id}, nil))
 	text, missed := f.editor.Pane(id).Text()
 	require.Equal(t, "hello\n", text)
 	require.Zero(t, missed)

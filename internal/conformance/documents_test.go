@@ -32,21 +32,21 @@ var filled = map[string]any{
 		Meta:            meta,
 	},
 	"CreateTerminalResponse": acpterm.CreateTerminalResponse{TerminalID: "term_1", Meta: meta},
-	"TerminalOutputRequest":  acpterm.TerminalOutputRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
+	"TerminalOutputRequest":  acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
 	"TerminalOutputResponse": acpterm.TerminalOutputResponse{
 		Output:     "<é ✓ 😀>\u2028\x00\r\n",
 		Truncated:  true,
 		ExitStatus: &acpterm.TerminalExitStatus{ExitCode: new(uint32(math.MaxUint32)), Meta: meta},
 		Meta:       meta,
 	},
-	"WaitForTerminalExitRequest": acpterm.WaitForTerminalExitRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
-	"WaitForTerminalExitResponse": acpterm.WaitForTerminalExitResponse{
+	"WaitForTerminalExitRequest": acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
+	"WaitForTerminalExitResponse": acpterm.TerminalExitStatus{
 		ExitCode: new(uint32(3)), Signal: new("SIGTERM"), Meta: meta,
 	},
-	"KillTerminalRequest":     acpterm.KillTerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
-	"KillTerminalResponse":    acpterm.KillTerminalResponse{Meta: meta},
-	"ReleaseTerminalRequest":  acpterm.ReleaseTerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
-	"ReleaseTerminalResponse": acpterm.ReleaseTerminalResponse{Meta: meta},
+	"KillTerminalRequest":     acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
+	"KillTerminalResponse":    acpterm.EmptyResponse{Meta: meta},
+	"ReleaseTerminalRequest":  acpterm.TerminalRequest{SessionID: "s1", TerminalID: "term_1", Meta: meta},
+	"ReleaseTerminalResponse": acpterm.EmptyResponse{Meta: meta},
 	"TerminalExitStatus": acpterm.TerminalExitStatus{
 		ExitCode: new(uint32(math.MaxUint32)), Signal: new("SIGKILL"), Meta: meta,
 	},

@@ -139,7 +139,7 @@ func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputRespon
 	}, &created); err != nil {
 		return result, err
 	}
-	ref := acpterm.ReleaseTerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
+	ref := acpterm.TerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
 	defer func() { err = errors.Join(err, t.conn.Call(ctx, acpterm.MethodRelease, ref, nil)) }()
 
 	// The user sees the terminal in the tool call, and goes on seeing it after its release.
@@ -149,7 +149,7 @@ func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputRespon
 	}); err != nil {
 		return result, err
 	}
-	return t.await(ctx, acpterm.TerminalOutputRequest(ref))
+	return t.await(ctx, ref)
 }
 
 // split is a program and its arguments, if plain words name one: a client's rules can tell those, and not what a shell
@@ -166,8 +166,8 @@ func split(line string) (command string, args []string) {
 }
 
 // await has one wait pending all the time, and looks at the output meanwhile, until the command has ended.
-func (t *turn) await(ctx context.Context, ref acpterm.TerminalOutputRequest) (result acpterm.TerminalOutputResponse, err error) {
-	waiting, err := t.conn.DispatchCall(ctx, acpterm.MethodWaitForExit, acpterm.WaitForTerminalExitRequest(ref))
+func (t *turn) await(ctx context.Context, ref acpterm.TerminalRequest) (result acpterm.TerminalOutputResponse, err error) {
+	waiting, err := t.conn.DispatchCall(ctx, acpterm.MethodWaitForExit, ref)
 	if err != nil {
 		return result, err
 	}
@@ -191,7 +191,7 @@ func (t *turn) await(ctx context.Context, ref acpterm.TerminalOutputRequest) (re
 			}
 		case <-cancelled:
 			cancelled = nil // once is enough; the wait is answered when the command has ended
-			if err := t.conn.Call(ctx, acpterm.MethodKill, acpterm.KillTerminalRequest(ref), nil); err != nil {
+			if err := t.conn.Call(ctx, acpterm.MethodKill, ref, nil); err != nil {
 				return result, err
 			}
 		}

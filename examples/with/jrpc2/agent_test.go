@@ -74,7 +74,7 @@ func command(args ...string) acpterm.CreateTerminalRequest {
 
 func (a *testAgent) killWhileWaiting(ctx context.Context) error {
 	return a.client.Use(ctx, command("sleep"), func(t *agent.Terminal) error {
-		ref := acpterm.WaitForTerminalExitRequest{SessionID: "s", TerminalID: t.ID()}
+		ref := acpterm.TerminalRequest{SessionID: "s", TerminalID: t.ID()}
 		wait, err := a.conn.DispatchCall(ctx, acpterm.MethodWaitForExit, ref)
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ func (a *testAgent) killWhileWaiting(ctx context.Context) error {
 		if err := t.Kill(ctx); err != nil {
 			return err
 		}
-		var status acpterm.WaitForTerminalExitResponse
+		var status acpterm.TerminalExitStatus
 		err = errors.Join(a.say(ctx, "killed"), wait.Wait(ctx, &status))
 		return errors.Join(err, a.say(ctx, "waited: %s", status.Meta["acpterm"]))
 	})
@@ -90,7 +90,7 @@ func (a *testAgent) killWhileWaiting(ctx context.Context) error {
 
 func (a *testAgent) cancelWaits(ctx context.Context) error {
 	return a.client.Use(ctx, command("sleep"), func(t *agent.Terminal) error {
-		ref := acpterm.WaitForTerminalExitRequest{SessionID: "s", TerminalID: t.ID()}
+		ref := acpterm.TerminalRequest{SessionID: "s", TerminalID: t.ID()}
 		for i := range 100 {
 			id := jsonrpc2.ID{Str: fmt.Sprint("wait-", i), IsString: true}
 			wait, err := a.conn.DispatchCall(ctx, acpterm.MethodWaitForExit, ref, jsonrpc2.PickID(id))

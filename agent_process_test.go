@@ -345,6 +345,42 @@ func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
 	require.Equal(t, "exit code 0", awaitAgent(t, a))
 }
 
+// A Writer that is slow delays Close and not Done, and gets all that the agent wrote, also if it is slower than what is
+// read of the pipe after the agent's end may take.
+func TestASlowWriterOfAnAgentsStandardErrorGetsAll(t *testing.T) {
+	var w slowWriter
+	w.let, w.waiting = make(chan struct{}), make(chan struct{})
+	cmd := agentCommand("complain-long", "999", "60") // fits in a pipe
+	cmd.Stderr = &w
+	a := startAgent(t, cmd, nil)
+	<-w.waiting
+	<-a.Done()
+	closed := make(chan error, 1)
+	go func() { closed <- a.Close() }()
+	select {
+	case <-closed:
+		t.Error("Close did not wait for the writer")
+	case <-time.After(1500 * time.Millisecond): // the time that is waited for more, and a half
+	}
+	close(w.let)
+	require.NoError(t, <-closed)
+	require.Equal(t, strings.Repeat(strings.Repeat("x", 999)+"\n", 60), w.written.String())
+}
+
+// slowWriter waits in its first Write.
+type slowWriter struct {
+	written      bytes.Buffer // embedded, it would be read into without Write
+	waiting, let chan struct{}
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	if w.written.Len() == 0 {
+		close(w.waiting)
+		<-w.let
+	}
+	return w.written.Write(p)
+}
+
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") }

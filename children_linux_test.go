@@ -17,6 +17,7 @@ func systemChildren() map[string]func(args []string) {
 	maps.Copy(all, limitChildren())
 	maps.Copy(all, outputChildren())
 	all["host-that-reaps"] = hostThatReaps
+	all["host-that-reaps-agents"] = hostThatReapsAgents
 	all["host-of-trees"] = hostOfTrees
 	all["tree-host"] = treeHost
 	return all

@@ -99,6 +99,25 @@ func hostThatReaps(args []string) {
 	}
 }
 
+// hostThatReapsAgents is the child that reaps every child of its process, and starts an agent that exits with 3; "old" is
+// as for hostThatReaps. It says what Wait and Close return.
+func hostThatReapsAgents(args []string) {
+	if args[0] == "old" {
+		if err := refuseIoctl(unix.PIDFD_GET_INFO); err != nil {
+			panic(err)
+		}
+	}
+	go reapAll(func(int, syscall.WaitStatus) bool { return false })
+	cmd := agentCommand("echo-with", "sleep-silently")
+	a, err := acpterm.StartAgent(context.Background(), cmd, nil)
+	if err != nil {
+		panic(err)
+	}
+	closed := a.Close()
+	status, err := a.Wait(context.Background())
+	fmt.Println(status, errors.Is(err, acpterm.ErrExitLost), closed)
+}
+
 // reapAll reaps every child of this process, those of other parts of the program too.
 func reapAll(reaped func(int, syscall.WaitStatus) bool) {
 	for {
@@ -260,6 +279,25 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 			}
 			require.Empty(t, report.Ends)
 			require.Equal(t, c.logged, report.Logged)
+			require.Empty(t, markedProcesses(mark))
+		})
+	}
+}
+
+// What another part of the host reaps ends with Close all the same, and Wait fails where the kernel does not tell how.
+func TestHostThatReapsItsAgents(t *testing.T) {
+	for kernel, want := range map[string]string{"": "exit code 3 false <nil>\n", "old": "not known true <nil>\n"} {
+		t.Run(kernel, func(t *testing.T) {
+			if kernel == "" && linuxBefore(6, 15) {
+				t.Skip("the kernel does not tell how a process ended that was reaped")
+			}
+			mark := fmt.Sprintf("%s=host-%d-%d", markVariable, os.Getpid(), marks.Add(1))
+			host := exec.Command(executable(), childMark, "host-that-reaps-agents", kernel)
+			host.Env = append(os.Environ(), mark)
+			host.Stderr = os.Stderr
+			said, err := host.Output()
+			require.NoError(t, err)
+			require.Contains(t, []string{want, "exit code 3 false <nil>\n"}, string(said))
 			require.Empty(t, markedProcesses(mark))
 		})
 	}

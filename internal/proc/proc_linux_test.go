@@ -270,6 +270,30 @@ func TestEndFindsTheTree(t *testing.T) {
 	}
 }
 
+// What a starter forked is told from orphans, in a host that gets those: only the former can be a command that is being
+// started, so an orphan that executes a program at that time is not left.
+func TestOrphansAreNotTakenForStarts(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	require.NoError(t, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+	defer unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	s := newSupervisor(t)
+	tree := start(t, s, line("(setsid sh -c 'echo $$; exec sleep 300' &); exec sleep 300"))
+	orphan := tree.number()
+	require.Eventually(t, func() bool {
+		p, err := procfs.Read(orphan)
+		return err == nil && p.Parent == os.Getpid()
+	}, time.Minute, time.Millisecond)
+	require.True(t, s.forked(tree.pid))
+	require.False(t, s.forked(orphan))
+	tree.end()
+	require.False(t, runs(orphan))
+	var status unix.WaitStatus
+	_, err := unix.Wait4(orphan, &status, 0, nil)
+	require.NoError(t, err)
+}
+
 // In a pid namespace all that the command started ends with it, and what else has its output is not the tree's.
 func TestContainedTreesAreNotFoundByTheirOutput(t *testing.T) {
 	s := newSupervisor(t)

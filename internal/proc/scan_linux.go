@@ -221,8 +221,8 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		if !s.nonMembers[p.ID] && handle.Owner() == s.user {
 			is = t.isMember(p, handle)
 			s.nonMembers[p.ID] = is == no
-			if is == unknown && p.Parent == os.Getpid() && t.sup.isStarting() {
-				is = no // the command that is being started
+			if is == unknown && p.Parent == os.Getpid() && t.sup.forked(p.PID) {
+				is = no // a command that is being started
 			}
 		}
 		switch is {

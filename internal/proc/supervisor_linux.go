@@ -4,11 +4,14 @@ package proc
 
 import (
 	"context"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/acpterm/acpterm/internal/procfs"
 )
@@ -42,8 +45,11 @@ type Supervisor struct {
 // starter is a goroutine that starts trees on its thread.
 type starter struct {
 	changed sync.Cond // with Supervisor.mu: there is a job, or it is not the active one any more, or a leader is gone
-	idle    bool      // it has no job; under Supervisor.mu, as is leaders
-	leaders int       // that it forked and that are not reaped
+
+	// Under Supervisor.mu.
+	thread  int  // its number; 0 until it runs
+	idle    bool // it has no job
+	leaders int  // that it forked and that are not reaped
 }
 
 const (
@@ -110,6 +116,19 @@ func (s *Supervisor) addStarterLocked() {
 // run is a starter's goroutine. It ends with its thread.
 func (s *Supervisor) run(st *starter) {
 	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() { // orphans become children of this thread in a host that gets them
+		defer runtime.UnlockOSThread()
+		elsewhere := make(chan struct{})
+		go func() { // which has another thread, since this one is locked
+			defer close(elsewhere)
+			s.run(st)
+		}()
+		<-elsewhere
+		return
+	}
+	s.mu.Lock()
+	st.thread = unix.Gettid()
+	s.mu.Unlock()
 	slow := time.AfterFunc(slowStart, func() { s.replace(st) })
 	defer slow.Stop()
 	for {
@@ -174,11 +193,19 @@ func (s *Supervisor) endStart() {
 	}
 }
 
-// isStarting reports whether a command is being started, whose number is not known yet.
-func (s *Supervisor) isStarting() bool {
+// forked reports whether a process is a command that was started or is being started, and no orphan that became a child
+// of this process: those are the main thread's. Where the system does not tell (CONFIG_PROC_CHILDREN) it is false.
+func (s *Supervisor) forked(pid int) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.starting > 0
+	var threads []int
+	for _, st := range s.starters {
+		threads = append(threads, st.thread)
+	}
+	s.mu.Unlock()
+	return slices.ContainsFunc(threads, func(thread int) bool {
+		children, err := procfs.ThreadChildren(thread)
+		return err == nil && slices.Contains(children, pid)
+	})
 }
 
 // register and unregister keep the trees whose leaders are not reaped. A leader may have been reaped before.

@@ -241,6 +241,20 @@ func parseStat(line []byte) (p Process, err error) {
 	return p, err
 }
 
+// ThreadChildren returns the processes that a thread of this process has forked and that are not reaped. One may be
+// missing if others end at this moment.
+func ThreadChildren(thread int) (pids []int, err error) {
+	list, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", thread))
+	for _, field := range strings.Fields(string(list)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, pid)
+	}
+	return pids, err
+}
+
 // PIDs are the numbers of all processes, the lowest first. One that begins during the call may be missing.
 func PIDs() (pids []int, err error) {
 	dir, err := os.Open("/proc")

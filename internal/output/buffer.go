@@ -33,6 +33,7 @@ type Buffer struct {
 	mu       sync.Mutex
 	buf      []byte        // byte at offset o is buf[o % len(buf)]
 	end      int64         // offset after the last byte written: the total
+	base     int64         // offset that the output begins at, since the last Restart; 0 without one
 	finished int64         // end when the command ended; until more is written, an unfinished character there is shown
 	closed   bool          // nothing will be written any more
 	wake     chan struct{} // closed at the next commit or close; nil while no reader waits
@@ -99,6 +100,32 @@ func (r *Buffer) CommandEnded() {
 	r.wakeLocked()
 }
 
+// Restart makes the output begin anew, empty. It counts as one byte, so that a reader which goes on from an offset finds
+// out even if nothing was written before it or comes after it. It is part of the writer.
+func (r *Buffer) Restart() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end++
+	r.base = r.end
+	r.wakeLocked()
+}
+
+// Extends reports whether text begins with all that was written since the last Restart, as far as it is kept, and
+// returns the rest of text then, or all of it.
+func (r *Buffer) Extends(text []byte) (rest []byte, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	written := r.end - r.base
+	if int64(len(text)) < written {
+		return text, false
+	}
+	kept := r.keptLocked()
+	if r.textLocked(r.end-kept, r.end) != string(text[written-kept:written]) {
+		return text, false
+	}
+	return text[written:], true
+}
+
 // finalLocked reports whether an unfinished character at the end is shown, as U+FFFD, and not withheld.
 func (r *Buffer) finalLocked() bool { return r.closed || r.end == r.finished }
 
@@ -110,7 +137,7 @@ func (r *Buffer) wakeLocked() {
 }
 
 // keptLocked is how many bytes are readable.
-func (r *Buffer) keptLocked() int64 { return min(r.end, r.keep) }
+func (r *Buffer) keptLocked() int64 { return min(r.end-r.base, r.keep) }
 
 // spanLocked returns the bytes from an offset on that lie in one piece, up to the offset to.
 func (r *Buffer) spanLocked(from, to int64) []byte {
@@ -144,7 +171,8 @@ func (r *Buffer) appendLocked(to []byte, from, until int64) []byte {
 // with, and whether that is less than all of it. limit is at most the one that the buffer was made for.
 func (r *Buffer) Last(limit int64) (text string, truncated bool) {
 	r.mu.Lock()
-	from := r.end - min(r.end, limit+2*contextBytes)
+	base := r.base
+	from := r.end - min(r.end-base, limit+2*contextBytes)
 	raw := r.textLocked(from, r.end)
 	final := r.finalLocked()
 	r.mu.Unlock()
@@ -153,7 +181,7 @@ func (r *Buffer) Last(limit int64) (text string, truncated bool) {
 		raw = raw[:len(raw)-unfinished(raw)]
 	}
 	text, cut := lastText(raw, int(limit))
-	return text, from+int64(cut) > 0
+	return text, from+int64(cut) > base
 }
 
 // Window is a part of the output, as it was written.
@@ -168,7 +196,7 @@ type Window struct {
 // those from the offset known on. It appends to raw, which is empty.
 func (r *Buffer) Window(raw []byte, limit, known int64, size int) Window {
 	r.mu.Lock()
-	first := r.end - min(r.end, limit+2*contextBytes)
+	first := r.end - min(r.end-r.base, limit+2*contextBytes)
 	from := max(first, known)
 	raw = r.appendLocked(raw, first, min(first+int64(size)+4*contextBytes, r.end))
 	head := len(raw)
@@ -196,6 +224,7 @@ type Excerpt struct {
 	Text       string
 	Raw        string // the same as it was written
 	Begin, End int64  // the offsets of both; Begin is later than asked for if bytes were dropped
+	Base       int64  // the offset that the output begins at; later than asked for if it began anew
 	Over       bool   // there is no text, and there never will be
 	total      int64  // how much output there was then
 	final      bool   // its last bytes were shown as they are
@@ -205,8 +234,9 @@ type Excerpt struct {
 func (r *Buffer) Read(from int64, size int) Excerpt {
 	r.mu.Lock()
 	oldest := r.end - r.keptLocked()
-	e := Excerpt{Begin: from, End: from, total: r.end, final: r.finalLocked()}
-	if oldest > 0 {
+	e := Excerpt{Begin: max(from, r.base), Base: r.base, total: r.end, final: r.finalLocked()}
+	e.End = e.Begin
+	if oldest > r.base {
 		e.Begin = max(from, oldest+contextBytes)
 	}
 	context := int(min(e.Begin-oldest, contextBytes))
@@ -248,6 +278,13 @@ func (r *Buffer) Changed(e Excerpt) <-chan struct{} {
 		r.wake = make(chan struct{})
 	}
 	return r.wake
+}
+
+// Kept is how many bytes Last shows of the output so far, with a limit.
+func (r *Buffer) Kept(limit int64) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return min(r.end-r.base, limit)
 }
 
 // Total is how many bytes were written so far.

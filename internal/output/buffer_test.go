@@ -212,3 +212,42 @@ func FuzzBuffer(f *testing.F) {
 		checkAgainstModel(t, raw, int(limit%700), 1+int(piece), 1+int(reserve))
 	})
 }
+
+// After a Restart only what is written from then on is shown, and a reader that goes on from an earlier offset finds out,
+// whatever it had read.
+func TestBufferThatRestarts(t *testing.T) {
+	r := New(8)
+	r.write([]byte("0123456789"), 4)
+	text, truncated := r.Last(8)
+	require.Equal(t, "23456789", text)
+	require.True(t, truncated)
+
+	read := r.Read(r.Total(), 64)
+	changed := r.Changed(read)
+	r.Restart()
+	<-changed
+	text, truncated = r.Last(8)
+	require.Empty(t, text)
+	require.False(t, truncated)
+	for _, from := range []int64{0, 5, read.End} { // one that has read everything, too
+		e := r.Read(from, 64)
+		require.Equal(t, e.Base, e.End)
+		require.Greater(t, e.Base, from)
+		require.Empty(t, e.Text)
+	}
+
+	r.write([]byte("€uro"), 2)
+	text, truncated = r.Last(8)
+	require.Equal(t, "€uro", text)
+	require.False(t, truncated, "nothing of this was dropped")
+	require.Equal(t, "€uro", r.Read(0, 64).Text)
+	require.Equal(t, Window{Start: 11, End: 17, Head: []byte("€uro"), News: []byte("€uro"), Raw: []byte("€uro€uro")},
+		r.Window(nil, 8, 0, 64))
+	r.write([]byte("€uro"), 2)
+	text, truncated = r.Last(8)
+	require.Equal(t, "o€uro", text[len(text)-7:])
+	require.True(t, truncated)
+	r.write([]byte("€uro"), 2)
+	e := r.Read(read.End, 64)
+	require.Greater(t, e.Begin, e.Base, "its beginning was dropped")
+}

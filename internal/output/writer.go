@@ -31,6 +31,15 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// Restart is Buffer.Restart. After Close it does nothing.
+func (w *Writer) Restart() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.closed {
+		w.buffer.Restart()
+	}
+}
+
 // Close says that there is no more. A second call does nothing.
 func (w *Writer) Close() error {
 	w.mu.Lock()

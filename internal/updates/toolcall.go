@@ -1,0 +1,101 @@
+package updates
+
+// The convention of agents on ACP v1, by _meta of tool_call and tool_call_update, and what a tool call shows. A
+// terminal's id is that of its tool call.
+
+import "encoding/json"
+
+// object is a JSON object whose members are read one by one, so that a wrong one is absent and harms no other.
+type object map[string]json.RawMessage
+
+func readObject(raw json.RawMessage) (o object) {
+	json.Unmarshal(raw, &o)
+	return o
+}
+
+// text is a member that is a string; nil if it is none.
+func (o object) text(name string) *string { return patch[string](o[name]).Value }
+
+// id is a member that names a terminal; empty if it is none.
+func (o object) id(name string) (id string) {
+	id, _ = terminalID(o[name])
+	return id
+}
+
+// readToolCall reads what a tool call says of terminals. What was typed into one (terminal_input) is no output: a
+// terminal that shows it has it in its output.
+func readToolCall(update json.RawMessage) (all []Update) {
+	call := readObject(update)
+	meta := readObject(call["_meta"])
+	command := commandOf(call)
+	info, exit := readObject(meta["terminal_info"]), readObject(meta["terminal_exit"])
+	switch {
+	case info.id("terminal_id") != "":
+		all = append(all, Update{
+			Terminal: info.id("terminal_id"), Info: true, Dir: patch[string](info["cwd"]), Command: command,
+		})
+	case call.id("toolCallId") != "" && command.Present:
+		all = append(all, Update{Terminal: call.id("toolCallId"), Known: true, Command: command})
+	}
+	for _, key := range []string{"terminal_output_delta", "terminal_output"} {
+		output := readObject(meta[key])
+		id, data := output.id("terminal_id"), output.text("data")
+		switch {
+		case id == "" || data == nil:
+		case key == "terminal_output":
+			all = append(all, Update{Terminal: id, Whole: []byte(*data), Last: exit.id("terminal_id") == id})
+		default:
+			all = append(all, Update{Terminal: id, Append: []byte(*data), Delta: true})
+		}
+	}
+	switch status := call.text("status"); {
+	case exit.id("terminal_id") != "":
+		all = append(all, Update{Terminal: exit.id("terminal_id"), Exit: Set(Exit{
+			Code: patch[int64](exit["exit_code"]).Value, Signal: exit.text("signal"),
+		})})
+	case status == nil || call.id("toolCallId") == "":
+	case *status == "failed": // no terminal_exit follows
+		all = append(all, Update{Terminal: call.id("toolCallId"), Known: true, Exit: Set(Exit{Code: outputCode(call)})})
+	case *status == "completed":
+		all = append(all, Update{
+			Terminal: call.id("toolCallId"), Known: true, Final: true, Exit: Set(Exit{Code: outputCode(call)}),
+		})
+	}
+	for i := range all {
+		all[i].V1 = true
+	}
+	return all
+}
+
+// outputCode is the exit code in the raw output of a tool call; nil if there is none.
+func outputCode(call object) *int64 {
+	return patch[int64](readObject(call["rawOutput"])["exit_code"]).Value
+}
+
+// commandOf is the command of a tool call: that of its input, or its title.
+func commandOf(call object) Patch[string] {
+	input := readObject(call["rawInput"])
+	for _, command := range []*string{input.text("command"), call.text("title")} {
+		if command != nil && *command != "" {
+			return Set(*command)
+		}
+	}
+	return Patch[string]{}
+}
+
+// ToolCallTerminals returns the ids of the terminals that a tool call's content shows: of those that the client owns
+// and, in ACP v2 and by the convention of v1, of those that the agent does. Other content, and content that is no
+// array, has none.
+func ToolCallTerminals(content []byte) (ids []string) {
+	var items []json.RawMessage
+	if json.Unmarshal(content, &items) != nil {
+		return nil
+	}
+	for _, raw := range items {
+		item := readObject(raw)
+		if kind := item.text("type"); kind != nil && *kind == "terminal" && item.id("terminalId") != "" {
+			ids = append(ids, item.id("terminalId"))
+		}
+	}
+	return ids
+}

@@ -1,0 +1,211 @@
+// Package updates reads what session/update notifications say of terminals that the agent owns, whose commands it runs
+// itself: ACP v2's terminal_update and terminal_output_chunk, and the _meta convention of agents on v1. It also finds
+// the terminals that a tool call shows. It imports the standard library alone and keeps nothing; its caller knows the
+// terminals and applies what is read.
+package updates
+
+import (
+	"encoding/json"
+)
+
+// Update is what one notification says of one terminal.
+type Update struct {
+	Terminal string
+	// V1 says that it is by the convention of v1, and Known that it counts only for a terminal that is known by it.
+	V1, Known bool
+	// Info says that v1's terminal_info announced the terminal, and Final that the tool call is complete, which ends a
+	// terminal that was not announced.
+	Info, Final bool
+
+	// Command is the command as people read it, and Dir its working directory.
+	Command, Dir Patch[string]
+	// Output is all output there is.
+	Output Patch[[]byte]
+	// Append is output that follows, and Delta says that it is v1's terminal_output_delta. Nil: none.
+	Append []byte
+	Delta  bool
+	// Whole is v1's terminal_output: a piece or all of the output. It can be all only with the end (Last), or where
+	// pieces come as terminal_output_delta. Nil: none.
+	Whole []byte
+	Last  bool
+	// Exit says that the command has ended.
+	Exit Patch[Exit]
+	Size Patch[Size]
+	// Cancel says whether terminal/cancel is served for the terminal. A null is a false.
+	Cancel Patch[bool]
+	// Meta has keys of _meta that change; a key whose value is JSON's null goes. A null _meta clears all.
+	Meta Patch[map[string]json.RawMessage]
+}
+
+// Patch is a member of a JSON object that changes a value: the zero Patch is an absent member, which changes nothing.
+type Patch[T any] struct {
+	Present bool
+	Value   *T // nil: null, which clears the value
+}
+
+// Set returns a Patch that replaces the value.
+func Set[T any](value T) Patch[T] { return Patch[T]{Present: true, Value: &value} }
+
+// Exit is how a command ended, as far as the agent knows.
+type Exit struct {
+	Code   *int64
+	Signal *string
+}
+
+// Size is a terminal's size in characters.
+type Size struct{ Columns, Rows uint16 }
+
+// Error is an update that cannot be read. Nothing of it counts.
+type Error struct {
+	Field, Reason string
+}
+
+// Error names the field and says what is wrong.
+func (e *Error) Error() string { return e.Field + ": " + e.Reason }
+
+// Read reads the params of a session/update. A notification about something else has no updates. What it says of
+// several terminals, as v1's _meta can, is in the order in which it holds.
+func Read(params []byte) (session string, all []Update, err error) {
+	var envelope struct {
+		SessionID string          `json:"sessionId"`
+		Update    json.RawMessage `json:"update"`
+	}
+	if json.Unmarshal(params, &envelope) != nil {
+		return "", nil, nil // it has no terminal
+	}
+	var kind struct {
+		SessionUpdate string `json:"sessionUpdate"`
+	}
+	json.Unmarshal(envelope.Update, &kind)
+	switch kind.SessionUpdate {
+	case "terminal_update":
+		all, err = one(readUpdate(envelope.Update))
+	case "terminal_output_chunk":
+		all, err = one(readChunk(envelope.Update))
+	case "tool_call", "tool_call_update":
+		all = readToolCall(envelope.Update)
+	}
+	return envelope.SessionID, all, err
+}
+
+func one(u Update, err error) ([]Update, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []Update{u}, nil
+}
+
+// readUpdate reads v2's terminal_update (schema type TerminalUpdate). Members of another type than the schema's are
+// absent, as x-deserialize-default-on-error asks, but for the output: a wrong one refuses the update.
+func readUpdate(update json.RawMessage) (u Update, err error) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(update, &m); err != nil {
+		return u, &Error{"update", "must be an object"}
+	}
+	if u.Terminal, err = terminalID(m["terminalId"]); err != nil {
+		return u, err
+	}
+	u.Command = patch[string](m["command"])
+	u.Dir = patch[string](m["cwd"])
+	u.Meta = patch[map[string]json.RawMessage](m["_meta"])
+	if u.Output, err = outputPatch(m["output"]); err != nil {
+		return u, err
+	}
+	u.Exit = exitPatch(m["exitStatus"])
+	u.Size = sizePatch(m["size"])
+	u.Cancel = cancelPatch(m["capabilities"])
+	return u, nil
+}
+
+// readChunk reads v2's terminal_output_chunk (schema type TerminalOutputChunk).
+func readChunk(update json.RawMessage) (u Update, err error) {
+	var m struct{ TerminalID, Data json.RawMessage }
+	if err := json.Unmarshal(update, &m); err != nil {
+		return u, &Error{"update", "must be an object"}
+	}
+	if u.Terminal, err = terminalID(m.TerminalID); err != nil {
+		return u, err
+	}
+	u.Append, err = decode("data", m.Data)
+	return u, err
+}
+
+func terminalID(raw json.RawMessage) (id string, err error) {
+	if json.Unmarshal(raw, &id) != nil || id == "" {
+		return "", &Error{"terminalId", "must be a string that is not empty"}
+	}
+	return id, nil
+}
+
+// decode reads base64.
+func decode(field string, raw json.RawMessage) ([]byte, error) {
+	var data []byte // encoding/json reads it from base64
+	if raw == nil || isNull(raw) || json.Unmarshal(raw, &data) != nil || raw[0] != '"' {
+		return nil, &Error{field, "must be base64"}
+	}
+	return data, nil
+}
+
+func isNull(raw json.RawMessage) bool { return string(raw) == "null" }
+
+// patch reads a member of type T; a value of another type counts as absent.
+func patch[T any](raw json.RawMessage) Patch[T] {
+	switch {
+	case raw == nil:
+		return Patch[T]{}
+	case isNull(raw):
+		return Patch[T]{Present: true}
+	}
+	var value T
+	if json.Unmarshal(raw, &value) != nil {
+		return Patch[T]{}
+	}
+	return Set(value)
+}
+
+func outputPatch(raw json.RawMessage) (Patch[[]byte], error) {
+	if raw == nil || isNull(raw) {
+		return Patch[[]byte]{Present: raw != nil}, nil
+	}
+	var output struct{ Data json.RawMessage }
+	if json.Unmarshal(raw, &output) != nil {
+		return Patch[[]byte]{}, &Error{"output", "must be an object"}
+	}
+	data, err := decode("output.data", output.Data)
+	return Set(data), err
+}
+
+func exitPatch(raw json.RawMessage) Patch[Exit] {
+	m := patch[map[string]json.RawMessage](raw)
+	if m.Value == nil {
+		return Patch[Exit]{Present: m.Present}
+	}
+	return Set(Exit{
+		Code:   patch[int64]((*m.Value)["exitCode"]).Value,
+		Signal: patch[string]((*m.Value)["signal"]).Value,
+	})
+}
+
+func sizePatch(raw json.RawMessage) Patch[Size] {
+	p := patch[struct{ Cols, Rows uint16 }](raw)
+	switch {
+	case p.Value == nil:
+		return Patch[Size]{Present: p.Present}
+	case p.Value.Cols == 0 || p.Value.Rows == 0:
+		return Patch[Size]{}
+	}
+	return Set(Size{p.Value.Cols, p.Value.Rows})
+}
+
+// cancelPatch reads v2's capabilities (schema type TerminalCapabilities). A wrong value is none: the client must not
+// send a terminal/cancel that was not advertised.
+func cancelPatch(raw json.RawMessage) Patch[bool] {
+	if raw == nil {
+		return Patch[bool]{}
+	}
+	var capabilities struct{ Cancel map[string]json.RawMessage }
+	if json.Unmarshal(raw, &capabilities) != nil {
+		return Set(false)
+	}
+	return Set(capabilities.Cancel != nil)
+}

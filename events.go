@@ -34,8 +34,10 @@ type Subject struct {
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the process that the command ran as, and the leader of its session; 0 of one that did not run.
+	// PID is the process that the command ran as, and the leader of its session; 0 of one that did not run here.
 	PID int
+	// OfAgent says that the agent runs the command itself: see Terminal.OfAgent. No policy has decided on it.
+	OfAgent bool
 }
 
 // DecisionEvent is a decision on a command: there is one for each create that names a command which could be run.

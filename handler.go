@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -62,8 +64,9 @@ type Handler struct {
 
 	mu          sync.Mutex
 	closed      bool
-	createBytes int                      // reserved by creates without an answer
-	terminals   map[TerminalID]*Terminal // created through this handler and not gone
+	createBytes int                // reserved by creates without an answer
+	terminals   map[*Terminal]bool // created through this handler and not gone
+	conn        *jsonrpc2.Conn     // the first that Handle or Connect was given
 }
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied. Without a
@@ -71,7 +74,7 @@ type Handler struct {
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
-		terminals: make(map[TerminalID]*Terminal),
+		terminals: make(map[*Terminal]bool),
 	}
 	if options != nil {
 		h.options, h.stream = *options, options.Stream
@@ -87,10 +90,18 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 // Capabilities returns what to advertise in initialize as clientCapabilities. The handler refuses requests that it does
 // not cover.
 func (h *Handler) Capabilities() ClientCapabilities {
+	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {
-		return *h.options.Capabilities
+		c = *h.options.Capabilities
 	}
-	return ClientCapabilities{Terminal: true}
+	if h.options.AgentTerminals {
+		c.Meta = maps.Clone(c.Meta)
+		if c.Meta == nil {
+			c.Meta = make(Meta)
+		}
+		c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
+	}
+	return c
 }
 
 // Handle is for jsonrpc2: it returns at once, and the answer follows. Requests are served concurrently, so that one
@@ -103,6 +114,11 @@ func (h *Handler) Capabilities() ClientCapabilities {
 // It waits for the agent to read only when it refuses a request: beyond MaxPending, or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
+	if req.Method == methodSessionUpdate && req.Notif {
+		if _, err := h.SessionUpdate(paramsOf(req)); err != nil {
+			slog.Warn("acpterm: an agent's update of a terminal cannot be used", "error", err)
+		}
+	}
 	switch {
 	case req.Method == MethodCancelRequest && req.Notif && h.cancelPending(paramsOf(req)):
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
@@ -141,6 +157,9 @@ func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.Co
 // closeAfter closes the handler when its connection has ended.
 func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 	h.connected.Do(func() {
+		h.mu.Lock()
+		h.conn = conn
+		h.mu.Unlock()
 		go func() {
 			select {
 			case <-conn.DisconnectNotify():
@@ -252,10 +271,13 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 		return refusal{err}
 	}
 	session = h.toInternalID(session)
-	if method == MethodRelease {
+	t, err := h.manager.Terminal(session, id)
+	if err == nil && t.agent != nil {
+		err = &Error{Op: method, Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
+	}
+	if method == MethodRelease && (err == nil || t == nil) {
 		return h.prepareRelease(session, id)
 	}
-	t, err := h.manager.Terminal(session, id)
 	if err != nil {
 		return refusal{err}
 	}
@@ -356,7 +378,7 @@ func (h *Handler) beginCreate() bool {
 // track has Close release a terminal, until it is gone.
 func (h *Handler) track(t *Terminal) {
 	h.mu.Lock()
-	h.terminals[t.id] = t
+	h.terminals[t] = true
 	h.mu.Unlock()
 	t.retired.OnSet(func() { h.untrack(t) }) // the host may release it too
 }
@@ -366,7 +388,7 @@ func (h *Handler) untrack(t *Terminal) {
 	h.outputs.Forget(terminalOutput{t})
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.terminals, t.id)
+	delete(h.terminals, t)
 }
 
 // Close cancels creates that are under way, releases the terminals that were created through this handler, as
@@ -381,7 +403,7 @@ func (h *Handler) Close() error {
 	h.requests.Close(ErrClosing)
 	h.creates.Wait()
 	h.mu.Lock()
-	terminals := appendTerminals(nil, h.terminals)
+	terminals := slices.Collect(maps.Keys(h.terminals))
 	h.mu.Unlock()
 	if len(terminals) == 0 {
 		return nil

@@ -4,6 +4,7 @@ package acpterm
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -24,6 +25,19 @@ type HandlerOptions struct {
 	// concurrently for several; only that create waits for it to return. If it panics, the create fails with
 	// ErrInternal and its terminal is released; the panic is logged with its stack. Nil: nothing is called.
 	Created func(*Terminal)
+
+	// AgentTerminals has session/update notifications of the agent make terminals that it owns: commands that it runs
+	// itself, of which it sends the output, by ACP v2's terminal_update and terminal_output_chunk (experimental, as v2
+	// is) or by the _meta convention of agents on v1. Capabilities advertises the latter. Created is called with each,
+	// by the goroutine that reads. Terminal.OfAgent tells them from the client's own; they count in the same quotas,
+	// where the session's oldest that has ended makes room. Next still gets the notification. False, the default, shows
+	// none.
+	AgentTerminals bool
+
+	// CancelTerminal sends a terminal/cancel of ACP v2 to the agent and returns its error: for Kill of a terminal that
+	// the agent owns. Nil: it is sent over the connection of Handle and Connect, without which no such terminal can be
+	// cancelled.
+	CancelTerminal func(ctx context.Context, request TerminalRequest) error
 
 	// SessionPrefix is put before the session ids of this connection: "a/" makes the agent's "session-1" the manager's
 	// "a/session-1", for OpenSession, for policies, in events. It keeps connections whose prefixes are not the

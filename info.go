@@ -20,6 +20,13 @@ type TerminalInfo struct {
 	ExitStatus *TerminalExitStatus
 	// EndedBy says what ended the command; empty while it runs.
 	EndedBy EndedBy
+	// OfAgent says that the agent owns the terminal. What follows is known of such a terminal only: Cancelable says
+	// that Kill can ask the agent to end the command; Size is how large the terminal is, nil if that is not known; Meta
+	// is the metadata that the agent has given it.
+	OfAgent    bool
+	Cancelable bool
+	Size       *TerminalSize
+	Meta       Meta
 	// Created, Started and Ended are when the terminal was created, when its command was started and when it ended; a
 	// time that has not come is zero.
 	Created, Started, Ended time.Time
@@ -39,9 +46,15 @@ func (t *Terminal) Info() TerminalInfo {
 	t.mu.Lock()
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.endedBy, t.startedAt, t.endedAt
 	info.ExitStatus = t.exitStatusLocked()
+	if a := t.agent; a != nil {
+		info.OfAgent, info.Cancelable, info.Meta = true, a.cancelable && info.State == StateRunning, a.meta.clone()
+		if a.size != nil {
+			info.Size = new(*a.size)
+		}
+	}
 	t.mu.Unlock()
 	if info.State != StateStarting { // these are written before the state is
-		info.Command = t.command.clone()
+		info.Command = t.commandNow()
 	}
 	if info.State != StateStarting && t.tree != nil {
 		info.PID = t.tree.PID()
@@ -52,7 +65,7 @@ func (t *Terminal) Info() TerminalInfo {
 		}
 	}
 	info.Written = t.ring.Total() // after the state: the output is whole then
-	info.Kept = min(info.Written, t.limit)
+	info.Kept = t.ring.Kept(t.limit)
 	return info
 }
 
@@ -86,7 +99,7 @@ func (m *Manager) Stats() Stats {
 		if t.State() == StateRunning {
 			s.Running++
 		}
-		s.KeptBytes += min(t.ring.Total(), t.ring.Room())
+		s.KeptBytes += t.ring.Kept(t.ring.Room())
 	}
 	s.PendingEvents, _ = m.events.Waiting()
 	return s

@@ -213,6 +213,9 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	if settings.opened && settings.closed.IsSet() {
 		return &Error{Kind: ErrSessionNotFound}
 	}
+	if m.terminalLocked(t.session, t.id) != nil { // the id is the agent's
+		return invalidField("terminalId", "is known already")
+	}
 	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
 	if s := m.sessions[t.session]; s != nil {
 		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)

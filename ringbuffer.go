@@ -25,6 +25,9 @@ type Chunk struct {
 	Raw string
 	// Missed is how many bytes before Offset were dropped before the follower read them.
 	Missed int64
+	// Replaced says that the agent has replaced the output of a terminal of its own: all earlier chunks are void. It
+	// counts as one byte.
+	Replaced bool
 }
 
 // OutputTotal is how many bytes the command has written so far, kept or not.
@@ -51,7 +54,9 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 		for ctx.Err() == nil {
 			e := t.ring.Read(at, followSize)
 			if e.End > at {
-				if !yield(Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - at}) {
+				c := Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - max(at, e.Base)}
+				c.Replaced = at < e.Base
+				if !yield(c) {
 					return
 				}
 				at = e.End

@@ -82,9 +82,10 @@ type Terminal struct {
 
 	// Written before started, and read after.
 	command Command
-	tree    tree    // nil when starting failed
-	source  source  // likewise
-	journal Journal // has a record of the command; nil: none has
+	tree    tree           // nil when starting failed
+	source  source         // likewise
+	journal Journal        // has a record of the command; nil: none has
+	agent   *agentTerminal // nil: the client owns the terminal
 
 	mu        sync.Mutex
 	state     State
@@ -118,7 +119,17 @@ func (t *Terminal) Command() Command {
 	if t.State() == StateStarting {
 		return Command{}
 	}
-	return t.command.clone()
+	return t.commandNow()
+}
+
+// commandNow is a copy of the command. It has been started.
+func (t *Terminal) commandNow() Command {
+	if t.agent == nil {
+		return t.command.clone()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.agent.command.clone()
 }
 
 // State is where the terminal is in its life.
@@ -186,8 +197,12 @@ func (t *Terminal) cancelled(op string, ctx context.Context) error {
 
 // subject is the terminal in an event. Its command has been started.
 func (t *Terminal) subject() Subject {
+	c := t.command
+	if t.agent != nil {
+		c = t.commandNow()
+	}
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(),
-		Path: t.command.Path, Args: t.command.Args, Dir: t.command.Dir, ShellLine: t.command.ShellLine,
+		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), OfAgent: t.OfAgent(),
+		Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine,
 	}
 }

@@ -39,7 +39,13 @@ func (s EscalationStep) wait() time.Duration {
 //
 // It fails with ErrCancelled when ctx ends first, while the ending continues; with ErrSurvivors when
 // processes still run after the last step.
+//
+// The command of a terminal that the agent owns is not signalled: Kill asks the agent to cancel it, and returns when the
+// agent has said that it has ended. It fails with ErrNotCancelable if the agent does not offer that, or refuses it.
 func (t *Terminal) Kill(ctx context.Context) error {
+	if t.agent != nil {
+		return t.cancelByAgent(ctx)
+	}
 	e := t.beginKill()
 	select {
 	case <-e.done.Done():
@@ -280,6 +286,11 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	}
 	t.state = StateEnded
 	switch {
+	case err == nil && t.agent != nil:
+		if t.agent.cancelled && ending == nil {
+			t.endedBy = EndedByKill
+		}
+		t.status = t.agent.exitStatus(t.endedBy)
 	case err == nil:
 		t.status, t.exit = statusOf(e), e
 		t.status.Meta = t.endedBy.meta()

@@ -1,0 +1,298 @@
+package acpterm
+
+// Terminals that the agent owns: it runs their commands itself, and what it sends of them in session/update
+// (session_update.go) takes the place of a process. No signal is sent for them.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/output"
+	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/internal/updates"
+)
+
+// What an agent may have kept of each of its terminals, in bytes.
+const (
+	maxAgentID   = 1 << 10
+	maxAgentText = 64 << 10 // of the command, of the directory, and of the metadata
+)
+
+// agentTerminal is what a terminal has that the agent owns.
+type agentTerminal struct {
+	tree   *agentTree
+	output *output.Writer
+	cancel func(context.Context) error // asks the agent to end the command
+	begin  sync.Once                   // emits the StartEvent, after the first update has said what runs
+
+	// Under Terminal.mu.
+	command    Command
+	size       *TerminalSize
+	meta       Meta
+	exit       updates.Exit
+	cancelable bool // the agent serves the request of cancel
+	cancelled  bool // it was sent
+	v1         bool // updates are by the convention of v1
+	deltas     bool // there was a terminal_output_delta
+	announced  bool // there was a terminal_info
+}
+
+// TerminalSize is the size of a terminal in characters.
+type TerminalSize struct{ Columns, Rows int }
+
+// agentTree is the tree of a terminal that the agent owns. Nothing of it runs here.
+type agentTree struct{ proc.ExitStatus }
+
+// End gives it up: the agent's processes are the agent's.
+func (t *agentTree) End(context.Context, syscall.Signal) (left []int) {
+	t.Close()
+	return nil
+}
+
+func (t *agentTree) Gone() bool           { return false }
+func (t *agentTree) Close()               { t.SetExit(proc.Exit{}, errUnseen) }
+func (t *agentTree) PID() int             { return 0 }
+func (t *agentTree) Unreaped() bool       { return false }
+func (t *agentTree) Limits() []proc.Limit { return nil }
+
+// Drain has nothing to do: updates have written the output.
+func (a *agentTerminal) Drain(done func()) { done() }
+func (a *agentTerminal) Stop()             { a.output.Close() }
+
+// OfAgent reports whether the agent owns the terminal: it runs the command, and sends what it prints in session/update
+// (see HandlerOptions.AgentTerminals). Such a terminal has no process here. Kill asks the agent to cancel the command, and
+// a release only forgets the terminal.
+func (t *Terminal) OfAgent() bool { return t.agent != nil }
+
+// adopt makes a terminal that the agent owns, whose command runs. Ended ones of the same session make room for it, the
+// oldest first.
+func (m *Manager) adopt(session SessionID, id TerminalID, cancel func(context.Context) error) (*Terminal, error) {
+	if !m.beginCreate() {
+		return nil, &Error{Kind: ErrClosing}
+	}
+	defer m.creates.Done()
+	s, err := m.settings(session)
+	if err != nil {
+		return nil, err
+	}
+	limit := m.options.outputLimit(nil)
+	now := time.Now()
+	t := &Terminal{
+		id: id, session: session, request: CreateTerminalRequest{SessionID: session},
+		created: now, limit: limit, ring: output.New(m.options.keep(limit)),
+		processes: &m.processes, lost: func() {}, events: &m.events, busy: &m.busy,
+		state: StateRunning, startedAt: now,
+	}
+	t.agent = &agentTerminal{tree: new(agentTree), output: output.NewWriter(t.ring), cancel: cancel}
+	t.tree, t.source = t.agent.tree, t.agent
+	t.started.Set()
+	for {
+		err := m.register(t, s)
+		oldest := m.oldestEnded(session)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrQuota) || oldest == nil {
+			return nil, err
+		}
+		m.beginRelease(session, oldest.id, EndedByRelease)
+		<-oldest.Released() // which waits for nothing but a goroutine, since its command has ended
+	}
+	t.busy.Add(1)
+	t.tree.OnExit(t.exited)
+	return t, nil
+}
+
+// oldestEnded is the terminal of the session that the agent owns and that ended first; nil if there is none.
+func (m *Manager) oldestEnded(session SessionID) (oldest *Terminal) {
+	for _, t := range m.SessionTerminals(session) {
+		if t.OfAgent() && t.State() == StateEnded && (oldest == nil || t.Info().Ended.Before(oldest.Info().Ended)) {
+			oldest = t
+		}
+	}
+	return oldest
+}
+
+// apply changes a terminal as an update says, or not at all.
+func (t *Terminal) apply(u updates.Update) error {
+	if err := t.patch(u); err != nil {
+		return err
+	}
+	t.agent.begin.Do(func() {
+		if t.events.Observed() {
+			t.events.emit(&StartEvent{Subject: t.subject(), Time: t.created, Terminal: t})
+		}
+	})
+	t.agent.write(t.ring, u)
+	if u.Exit.Present {
+		t.agentExited(u.Exit.Value)
+	}
+	return nil
+}
+
+// concerns reports whether a tool call's update without the keys of terminals counts for the terminal.
+func (t *Terminal) concerns(u updates.Update) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.agent.v1 && !(u.Final && t.agent.announced)
+}
+
+// patch changes what an update says of the terminal, but for its output and its end.
+func (t *Terminal) patch(u updates.Update) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.agent
+	meta, err := patchMeta(a.meta, u.Meta)
+	if err != nil {
+		return err
+	}
+	a.meta = meta
+	a.v1 = a.v1 || u.V1
+	a.deltas = a.deltas || u.Delta
+	a.announced = a.announced || u.Info
+	set(&a.command.ShellLine, u.Command)
+	set(&a.command.Dir, u.Dir)
+	set(&a.cancelable, u.Cancel)
+	if u.Size.Present {
+		a.size = nil
+	}
+	if size := u.Size.Value; size != nil {
+		a.size = &TerminalSize{Columns: int(size.Columns), Rows: int(size.Rows)}
+	}
+	return nil
+}
+
+// set changes a value as a patch says: null makes it the zero value.
+func set[T any](to *T, p updates.Patch[T]) {
+	switch {
+	case p.Value != nil:
+		*to = *p.Value
+	case p.Present:
+		*to = *new(T)
+	}
+}
+
+// patchMeta returns metadata with a patch applied by top-level key.
+func patchMeta(meta Meta, p updates.Patch[map[string]json.RawMessage]) (Meta, error) {
+	if p.Value == nil {
+		if p.Present {
+			return nil, nil
+		}
+		return meta, nil
+	}
+	patched := maps.Clone(meta)
+	if patched == nil {
+		patched = make(Meta)
+	}
+	for name, value := range *p.Value {
+		if patched[name] = slices.Clone(value); string(value) == "null" {
+			delete(patched, name)
+		}
+	}
+	size := 0
+	for name, value := range patched {
+		size += len(name) + len(value)
+	}
+	switch {
+	case size > maxAgentText:
+		return nil, invalidField("_meta", "too long")
+	case size == 0:
+		return nil, nil
+	}
+	return patched, nil
+}
+
+// write writes an update's output. What replaces the output and begins with it only appends the rest, so that nobody who
+// follows it has to begin again.
+func (a *agentTerminal) write(ring *output.Buffer, u updates.Update) {
+	if u.Output.Present {
+		var all []byte
+		if u.Output.Value != nil {
+			all = *u.Output.Value
+		}
+		rest, extends := ring.Extends(all)
+		if !extends {
+			a.output.Restart()
+		}
+		a.output.Write(rest)
+	}
+	a.output.Write(u.Append)
+	if rest, extends := ring.Extends(u.Whole); extends && (u.Last || a.deltas) {
+		a.output.Write(rest)
+	} else {
+		a.output.Write(u.Whole)
+	}
+}
+
+// agentExited says how the command ended; a second call says it better. An end is final: nil means that how it ended is
+// not known.
+func (t *Terminal) agentExited(exit *updates.Exit) {
+	t.mu.Lock()
+	ended := t.state == StateEnded
+	if exit != nil || ended {
+		t.agent.exit = *cmp.Or(exit, &updates.Exit{})
+	}
+	if ended {
+		t.status = t.agent.exitStatus(t.endedBy)
+	}
+	t.mu.Unlock()
+	if exit != nil && !ended {
+		t.agent.tree.SetExit(proc.Exit{}, nil)
+	}
+}
+
+// exitStatus is how the command ended, as far as the agent said. An exit code that is no uint32, such as a negative one
+// of Windows, has its lower 32 bits, and is whole in _meta.
+func (a *agentTerminal) exitStatus(by EndedBy) (s TerminalExitStatus) {
+	s.Meta = by.meta()
+	if a.exit.Signal != nil {
+		s.Signal = new(cutText(*a.exit.Signal))
+	}
+	if code := a.exit.Code; code != nil {
+		s.ExitCode = new(uint32(*code))
+		if *code < 0 || *code > math.MaxUint32 {
+			s.Meta["acpterm"] = json.RawMessage(`{"endedBy":"` + string(by) + `","exitCode":` + strconv.FormatInt(*code, 10) + `}`)
+		}
+	}
+	return s
+}
+
+// cancelByAgent is Kill of a terminal that the agent owns: it returns when the agent has said that the command has ended.
+func (t *Terminal) cancelByAgent(ctx context.Context) error {
+	t.mu.Lock()
+	ended, cancelable := t.state == StateEnded, t.agent.cancelable
+	if !ended && cancelable {
+		t.agent.cancelled = true
+	}
+	t.mu.Unlock()
+	switch {
+	case ended:
+		return nil
+	case !cancelable:
+		return &Error{Op: "kill", Kind: ErrNotCancelable, SessionID: t.session, TerminalID: t.id}
+	}
+	if err := t.agent.cancel(ctx); err != nil && t.State() != StateEnded {
+		t.mu.Lock()
+		t.agent.cancelled = false
+		t.mu.Unlock()
+		if ctx.Err() != nil {
+			return t.cancelled("kill", ctx)
+		}
+		return &Error{Op: "kill", Kind: ErrNotCancelable, SessionID: t.session, TerminalID: t.id, Err: err}
+	}
+	select {
+	case <-t.ended.Done():
+		return nil
+	case <-ctx.Done():
+		return t.cancelled("kill", ctx)
+	}
+}

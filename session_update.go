@@ -1,0 +1,157 @@
+package acpterm
+
+// session/update notifications that are about terminals which the agent owns: ACP v2's terminal_update and
+// terminal_output_chunk, and the _meta convention of agents on v1. internal/updates reads them; here they change
+// terminals (agent_terminal.go).
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/acpterm/acpterm/internal/updates"
+)
+
+const (
+	methodSessionUpdate  = "session/update"
+	methodCancelTerminal = "terminal/cancel" // ACP v2: the params are a CancelTerminalRequest of the schema
+)
+
+// SessionUpdate takes the params of a session/update, of ACP v1 or v2, and returns the ids of the terminals that it was
+// about and that the agent owns; none if it was about something else. A terminal that is not known yet begins with it,
+// and HandlerOptions.Created is called. It needs HandlerOptions.AgentTerminals, with which Handle and Connect call it:
+// call it yourself with another JSON-RPC library, for one notification after the other, in their order.
+//
+// An update that cannot be used changes nothing, and fails: with ErrInvalidParams, also for a terminal that the client
+// owns; with ErrQuota; with ErrSessionNotFound where Options.RequireSessions asks for an open session.
+func (h *Handler) SessionUpdate(params json.RawMessage) (terminals []TerminalID, err error) {
+	if !h.options.AgentTerminals || h.manager == nil {
+		return nil, nil
+	}
+	session, all, err := updates.Read(params)
+	if wrong, ok := errors.AsType[*updates.Error](err); ok {
+		return nil, &Error{
+			Op: methodSessionUpdate, Kind: ErrInvalidParams, SessionID: SessionID(session),
+			Field: wrong.Field, Reason: wrong.Reason,
+		}
+	}
+	for _, u := range all {
+		t, err := h.update(h.toInternalID(SessionID(session)), u)
+		if err != nil {
+			return terminals, h.toWireError(inOperation(methodSessionUpdate, h.toInternalID(SessionID(session)), err))
+		}
+		if t != nil && (len(terminals) == 0 || terminals[len(terminals)-1] != t.id) {
+			terminals = append(terminals, t.id)
+		}
+	}
+	return terminals, nil
+}
+
+// ToolCallTerminals returns the ids of the terminals that a tool call's content shows, an array of the schema type
+// ToolCallContent: of those that the client owns, and of those that the agent does. Other content has none.
+func ToolCallTerminals(content json.RawMessage) (ids []TerminalID) {
+	for _, id := range updates.ToolCallTerminals(content) {
+		ids = append(ids, TerminalID(id))
+	}
+	return ids
+}
+
+// update changes a terminal. It returns nil without an error if the update counts for none.
+func (h *Handler) update(session SessionID, u updates.Update) (*Terminal, error) {
+	id := TerminalID(u.Terminal)
+	if err := checkUpdate(session, u); err != nil {
+		return nil, err
+	}
+	t, err := h.manager.Terminal(session, id)
+	switch {
+	case err == nil && t.agent == nil && u.Known, err != nil && u.Known:
+		return nil, nil
+	case err == nil && t.agent == nil:
+		return nil, invalidField("terminalId", "is a terminal of the client's")
+	case err == nil && u.Known && !t.concerns(u):
+		return nil, nil
+	case err == nil:
+		return t, t.apply(u)
+	}
+	if t, err = h.adopt(session, id, u); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// adopt makes a terminal of an update about one that is not known.
+func (h *Handler) adopt(session SessionID, id TerminalID, u updates.Update) (*Terminal, error) {
+	if !h.beginCreate() {
+		return nil, &Error{Kind: ErrClosing}
+	}
+	defer h.creates.Done()
+	t, err := h.manager.adopt(session, id, func(ctx context.Context) error { return h.cancelTerminal(ctx, session, id) })
+	if err != nil {
+		return nil, err
+	}
+	h.track(t)
+	err = t.apply(u)
+	if err == nil && h.options.Created != nil {
+		err = callHook("Created", func() { h.options.Created(t) })
+	}
+	if err != nil {
+		h.manager.discard(t)
+		return nil, err
+	}
+	return t, nil
+}
+
+// checkUpdate refuses what an update must not have the client keep.
+func checkUpdate(session SessionID, u updates.Update) error {
+	meta := 0
+	if u.Meta.Value != nil {
+		for name, value := range *u.Meta.Value {
+			meta += len(name) + len(value)
+		}
+	}
+	for _, part := range []struct {
+		field string
+		size  int
+		most  int
+	}{
+		{"terminalId", len(u.Terminal), maxAgentID},
+		{"command", sizeOfText(u.Command.Value), maxAgentText},
+		{"cwd", sizeOfText(u.Dir.Value), maxAgentText},
+		{"_meta", meta, maxAgentText},
+	} {
+		if part.size > part.most {
+			return invalidField(part.field, "too long")
+		}
+	}
+	if session == "" {
+		return invalidField("sessionId", "must not be empty")
+	}
+	return nil
+}
+
+func sizeOfText(text *string) int {
+	if text == nil {
+		return 0
+	}
+	return len(*text)
+}
+
+// cancelTerminal asks the agent to end a terminal's command.
+func (h *Handler) cancelTerminal(ctx context.Context, session SessionID, id TerminalID) error {
+	session = SessionID(strings.TrimPrefix(string(session), string(h.options.SessionPrefix)))
+	request := TerminalRequest{SessionID: session, TerminalID: id}
+	h.mu.Lock()
+	conn := h.conn
+	h.mu.Unlock()
+	switch {
+	case h.options.CancelTerminal != nil:
+		var err error
+		panicked := callHook("CancelTerminal", func() { err = h.options.CancelTerminal(ctx, request) })
+		return cmp.Or(panicked, err)
+	case conn == nil:
+		return errors.New("there is no connection to the agent")
+	}
+	return conn.Call(ctx, methodCancelTerminal, request, nil)
+}

@@ -1,0 +1,430 @@
+package acpterm_test
+
+// Terminals that the agent owns, by session/update: at a Handler's face, and over a connection.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// traffic is what an adapter sends of one tool call, and what is to be shown of it in the end. It is written after the
+// published code of the adapters, each with and without the capabilities that make a difference to it.
+type traffic struct {
+	Name string
+	Want *struct { // nil: no terminal
+		Text     string
+		Ended    bool
+		ExitCode *int64
+	}
+	Updates []json.RawMessage
+}
+
+func readTraffic(t *testing.T) (all []traffic) {
+	files, err := filepath.Glob("testdata/updates/*.json")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var cases []traffic
+		require.NoError(t, json.Unmarshal(text, &cases), file)
+		all = append(all, cases...)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+func ownsTerminals(o acpterm.HandlerOptions) *acpterm.HandlerOptions {
+	o.AgentTerminals = true
+	return &o
+}
+
+// sendUpdates hands updates of session "s" to a handler.
+func sendUpdates(t testing.TB, h *acpterm.Handler, updates ...json.RawMessage) (about []acpterm.TerminalID) {
+	t.Helper()
+	for _, update := range updates {
+		ids, err := h.SessionUpdate(json.RawMessage(fmt.Sprintf(`{"sessionId":"s","update":%s}`, update)))
+		require.NoError(t, err, "%s", update)
+		about = append(about, ids...)
+	}
+	return about
+}
+
+func TestAdaptersTraffic(t *testing.T) {
+	for _, c := range readTraffic(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			m := newManager(t, nil)
+			h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+			about := sendUpdates(t, h, c.Updates...)
+			if c.Want == nil {
+				require.Empty(t, about)
+				require.Empty(t, m.Terminals())
+				return
+			}
+			require.NotEmpty(t, about)
+			require.Len(t, m.Terminals(), 1)
+			term := m.Terminals()[0]
+			require.True(t, term.OfAgent())
+			shown := term.Output()
+			require.Equal(t, c.Want.Text, shown.Output)
+			require.False(t, shown.Truncated)
+			require.Equal(t, c.Want.Ended, shown.ExitStatus != nil)
+			if c.Want.Ended {
+				require.Equal(t, c.Want.ExitCode == nil, shown.ExitStatus.ExitCode == nil)
+				if code := c.Want.ExitCode; code != nil {
+					require.Equal(t, uint32(*code), *shown.ExitStatus.ExitCode)
+				}
+				require.NoError(t, waitFor(t, term))
+			}
+			var followed strings.Builder
+			require.NoError(t, h.Close())
+			for chunk := range term.Follow(t.Context(), 0) {
+				require.False(t, chunk.Replaced)
+				followed.WriteString(chunk.Text)
+			}
+			require.Equal(t, c.Want.Text, followed.String())
+		})
+	}
+}
+
+func waitFor(t testing.TB, term *acpterm.Terminal) error {
+	_, err := term.Wait(t.Context())
+	return err
+}
+
+// owned is a handler for terminals that the agent owns, and its manager.
+func owned(t testing.TB, options *acpterm.Options) (*acpterm.Handler, *acpterm.Manager) {
+	m := newManager(t, options)
+	return acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{})), m
+}
+
+// v2 is a terminal_update of terminal "t1" with other members.
+func v2(members string) json.RawMessage {
+	return json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"t1"` + members + `}`)
+}
+
+func v2Chunk(data []byte) json.RawMessage {
+	encoded, _ := json.Marshal(data) // base64
+	return json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":` + string(encoded) + `}`)
+}
+
+// Each member of a terminal_update is absent, null or a value: unchanged, cleared or replaced.
+func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
+	h, m := owned(t, nil)
+	require.Equal(t, []acpterm.TerminalID{"t1"}, sendUpdates(t, h, v2("")))
+	term := m.Terminals()[0]
+	begin := term.Info()
+	require.Equal(t, acpterm.StateRunning, begin.State)
+	require.True(t, begin.OfAgent)
+	require.Zero(t, begin.PID)
+
+	for _, c := range []struct {
+		members string // that set it
+		null    string
+		is      func(acpterm.TerminalInfo) bool
+	}{
+		{`,"command":"npm test"`, `,"command":null`, func(i acpterm.TerminalInfo) bool { return i.Command.String() == "npm test" }},
+		{`,"cwd":"/w"`, `,"cwd":null`, func(i acpterm.TerminalInfo) bool { return i.Command.Dir == "/w" }},
+		{`,"size":{"cols":80,"rows":24}`, `,"size":null`, func(i acpterm.TerminalInfo) bool {
+			return i.Size != nil && *i.Size == acpterm.TerminalSize{Columns: 80, Rows: 24}
+		}},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":null`, func(i acpterm.TerminalInfo) bool { return i.Cancelable }},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":{"cancel":null}`, func(i acpterm.TerminalInfo) bool { return i.Cancelable }},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":"bad"`, func(i acpterm.TerminalInfo) bool { return i.Cancelable }},
+		{`,"_meta":{"a":1}`, `,"_meta":null`, func(i acpterm.TerminalInfo) bool { return string(i.Meta["a"]) == "1" }},
+		{`,"_meta":{"a":1}`, `,"_meta":{"a":null}`, func(i acpterm.TerminalInfo) bool { return string(i.Meta["a"]) == "1" }},
+		{`,"output":{"data":"YQ=="}`, `,"output":null`, func(acpterm.TerminalInfo) bool { return term.Output().Output == "a" }},
+		{`,"output":{"data":"YQ=="}`, `,"output":{"data":""}`, func(acpterm.TerminalInfo) bool { return term.Output().Output == "a" }},
+	} {
+		require.False(t, c.is(term.Info()), "new: %s", c.members)
+		sendUpdates(t, h, v2(c.members))
+		require.True(t, c.is(term.Info()), "value: %s", c.members)
+		sendUpdates(t, h, v2(""))
+		require.True(t, c.is(term.Info()), "absent: %s", c.members)
+		sendUpdates(t, h, v2(c.null))
+		require.False(t, c.is(term.Info()), "null: %s", c.null)
+	}
+	for _, wrong := range []string{`,"command":7`, `,"cwd":[]`, `,"size":{"cols":0,"rows":1}`, `,"size":{"cols":70000,"rows":1}`,
+		`,"exitStatus":"x"`, `,"_meta":7`} {
+		sendUpdates(t, h, v2(wrong))
+		after := term.Info()
+		after.Written = begin.Written // each output that was replaced counts
+		require.Equal(t, begin, after, wrong)
+	}
+
+	sendUpdates(t, h, v2(`,"exitStatus":null`))
+	require.Equal(t, acpterm.StateRunning, term.State())
+	sendUpdates(t, h, v2(`,"exitStatus":{}`))
+	<-term.Done()
+	require.Equal(t, "not known", term.ExitStatus().String())
+	for members, want := range map[string]string{
+		`,"exitStatus":{"exitCode":3,"signal":null}`: "exit code 3", `,"exitStatus":{"signal":"SIGKILL"}`: "signal SIGKILL",
+		`,"exitStatus":{"exitCode":-1}`: "exit code 4294967295", `,"exitStatus":null`: "not known",
+	} {
+		sendUpdates(t, h, v2(members), v2(""))
+		require.Equal(t, want, term.ExitStatus().String(), members)
+	}
+	sendUpdates(t, h, v2(`,"exitStatus":{"exitCode":-1073741510}`))
+	require.JSONEq(t, `{"endedBy":"finished","exitCode":-1073741510}`, string(term.ExitStatus().Meta["acpterm"]))
+	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
+}
+
+// Each chunk is decoded by itself, and may have a part of a character.
+func TestChunksSplitCharacters(t *testing.T) {
+	h, m := owned(t, nil)
+	for _, b := range []byte("a\U0001f600\xff") {
+		sendUpdates(t, h, v2Chunk([]byte{b}))
+	}
+	term := m.Terminals()[0]
+	require.Equal(t, "a\U0001f600\uFFFD", term.Output().Output)
+	sendUpdates(t, h, v2Chunk([]byte("\xf0\x9f")), v2(`,"exitStatus":{"exitCode":0}`))
+	require.Equal(t, "a\U0001f600\uFFFD\uFFFD\uFFFD", term.Output().Output, "what stays unfinished is shown in the end")
+	sendUpdates(t, h, v2Chunk([]byte("late")))
+	require.True(t, strings.HasSuffix(term.Output().Output, "late"), "output may follow the end")
+}
+
+// A snapshot that only goes on appends, and another one begins anew: followers find out wherever they are.
+func TestSnapshotsReplaceOutput(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2Chunk([]byte("one\n")))
+	term := m.Terminals()[0]
+	next, stop := iter.Pull(term.Follow(t.Context(), 0))
+	defer stop()
+	got := func() acpterm.Chunk {
+		c, ok := next()
+		require.True(t, ok)
+		return c
+	}
+	require.Equal(t, "one\n", got().Text)
+	sendUpdates(t, h, v2(`,"output":{"data":"b25lCnR3bwo="}`)) // one, two
+	more := got()
+	require.Equal(t, "two\n", more.Text)
+	require.False(t, more.Replaced)
+	sendUpdates(t, h, v2(`,"output":{"data":"dHdvCg=="}`)) // two
+	anew := got()
+	require.Equal(t, "two\n", anew.Text)
+	require.True(t, anew.Replaced)
+	require.Zero(t, anew.Missed)
+	require.Equal(t, "two\n", term.Output().Output)
+	sendUpdates(t, h, v2(`,"output":null`))
+	cleared := got()
+	require.True(t, cleared.Replaced)
+	require.Empty(t, cleared.Text)
+	require.Empty(t, term.Output().Output)
+}
+
+// What cannot be used is refused as a whole, and harms nothing else.
+func TestUpdatesThatAreRefused(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"command":"before"`), v2Chunk([]byte("kept")))
+	mine := create(t, m, childRequest("sleep"))
+	refuse := func(update, field string) {
+		t.Helper()
+		ids, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		require.Empty(t, ids)
+		refused, ok := errors.AsType[*acpterm.Error](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
+		require.Equal(t, field, refused.Field)
+	}
+	refuse(string(v2(`,"command":"after","output":{"data":"%%%"}`)), "output.data")
+	refuse(string(v2(`,"command":"after","output":{}`)), "output.data")
+	refuse(string(v2(`,"command":"after","output":7`)), "output")
+	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"YQ"}`, "data")
+	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":[97]}`, "data")
+	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1"}`, "data")
+	refuse(`{"sessionUpdate":"terminal_update","terminalId":""}`, "terminalId")
+	refuse(`{"sessionUpdate":"terminal_update"}`, "terminalId")
+	long := strings.Repeat("x", 1<<20)
+	refuse(string(v2(`,"command":"`+long+`"`)), "command")
+	refuse(string(v2(`,"_meta":{"a":"`+long+`"}`)), "_meta")
+	refuse(`{"sessionUpdate":"terminal_update","terminalId":"`+long+`"}`, "terminalId")
+	refuse(`{"sessionUpdate":"terminal_update","terminalId":"`+string(mine.ID())+`","exitStatus":{}}`, "terminalId")
+	require.Equal(t, acpterm.StateRunning, mine.State())
+	for _, other := range []string{`null`, `[]`, `{}`, `{"sessionUpdate":"agent_message_chunk"}`, `{"sessionUpdate":7}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"t9","title":"x","status":"failed"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"t1","title":"x","status":"failed"}`} {
+		require.Empty(t, sendUpdates(t, h, json.RawMessage(other)), other)
+	}
+	term, err := m.Terminal("s", "t1")
+	require.NoError(t, err)
+	require.Equal(t, "before", term.Command().String())
+	require.Equal(t, "kept", term.Output().Output)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.Len(t, m.Terminals(), 2)
+}
+
+// A thousand ids stay within the quotas: what has ended makes room, the oldest first, and nothing that runs does.
+func TestOwnedTerminalsInQuotas(t *testing.T) {
+	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10})
+	update := func(i int, members string) error {
+		_, err := h.SessionUpdate(json.RawMessage(fmt.Sprintf(
+			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t%d"%s}}`, i, members)))
+		return err
+	}
+	for i := range 1000 {
+		err := update(i, "")
+		if i < 10 {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, acpterm.ErrQuota)
+		}
+	}
+	require.NoError(t, update(3, `,"exitStatus":{}`))
+	require.NoError(t, update(1, `,"exitStatus":{}`))
+	for i := range 1000 {
+		require.NoError(t, update(1000+i, `,"exitStatus":{}`))
+	}
+	require.Equal(t, 10, m.Stats().Terminals)
+	require.Equal(t, 8, m.Stats().Running)
+}
+
+// Sessions have terminals of their own, and another connection's prefix keeps them apart.
+func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
+	m := newManager(t, nil)
+	a := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{SessionPrefix: "a/"}))
+	b := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{SessionPrefix: "b/"}))
+	sendUpdates(t, a, v2Chunk([]byte("a")))
+	sendUpdates(t, b, v2Chunk([]byte("b")), v2(`,"exitStatus":{}`))
+	_, err := a.SessionUpdate(json.RawMessage(`{"sessionId":"other","update":` + string(v2(`,"exitStatus":{}`)) + `}`))
+	require.NoError(t, err)
+	ofA, err := m.Terminal("a/s", "t1")
+	require.NoError(t, err)
+	ofB, err := m.Terminal("b/s", "t1")
+	require.NoError(t, err)
+	require.Equal(t, "a", ofA.Output().Output)
+	require.Equal(t, "b", ofB.Output().Output)
+	require.Equal(t, acpterm.StateRunning, ofA.State())
+	require.NoError(t, a.Close())
+	require.Len(t, m.Terminals(), 1)
+
+	_, err = a.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
+	require.ErrorIs(t, err, acpterm.ErrClosing)
+	strict := acpterm.NewHandler(newManager(t, &acpterm.Options{RequireSessions: true}), ownsTerminals(acpterm.HandlerOptions{}))
+	_, err = strict.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
+	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
+}
+
+// Over a connection: updates come in their order and go on to Next, the agent's terminal/* do not reach its own
+// terminals, and Kill sends terminal/cancel where that is advertised and nothing anywhere else.
+func TestOwnedTerminalsOverAConnection(t *testing.T) {
+	events := make(chan acpterm.Event, 9)
+	created := make(chan *acpterm.Terminal, 1)
+	next := make(chan string, 9)
+	m := newManager(t, &acpterm.Options{Events: func(e acpterm.Event) { events <- e }})
+	client, agentEnd := pipePair(t)
+	h, conn := connection(t.Context(), m, acpterm.NewStream(client, nil), ownsTerminals(acpterm.HandlerOptions{
+		Created: func(term *acpterm.Terminal) { created <- term },
+		Next: jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+			if !req.Notif {
+				return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
+			}
+			next <- req.Method
+			return nil, nil
+		}),
+	}))
+	cancels := make(chan string, 1)
+	a := &agent{t: t, handler: h}
+	a.Conn = jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd, nil), jsonrpc2.HandlerWithError(
+		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+			cancels <- req.Method + string(*req.Params)
+			return struct{}{}, nil
+		}))
+	defer func() {
+		a.Close()
+		<-conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+	}()
+	advertised, err := json.Marshal(a.handler.Capabilities())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"terminal":true,"_meta":{"terminal_output":true,"terminal_output_delta":true}}`, string(advertised))
+
+	send := func(update json.RawMessage) {
+		t.Helper()
+		require.NoError(t, a.Notify(t.Context(), "session/update", map[string]any{"sessionId": "s", "update": update}))
+		require.Equal(t, "session/update", <-next)
+	}
+	send(v2(`,"command":"npm run dev"`))
+	term := <-created
+	for _, method := range []string{
+		acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease,
+	} {
+		_, err := a.call(method, of("t1"))
+		a.failed(err, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"t1"}`)
+	}
+	err = term.Kill(t.Context())
+	require.ErrorIs(t, err, acpterm.ErrNotCancelable)
+	require.Equal(t, acpterm.StateRunning, term.State())
+
+	send(v2(`,"capabilities":{"cancel":{}}`))
+	killed := make(chan error, 1)
+	go func() { killed <- term.Kill(t.Context()) }()
+	require.Equal(t, `terminal/cancel{"sessionId":"s","terminalId":"t1"}`, <-cancels)
+	send(v2(`,"exitStatus":{"exitCode":null,"signal":"SIGTERM"},"capabilities":null`))
+	require.NoError(t, <-killed)
+	require.NoError(t, term.Kill(t.Context()), "it has ended")
+	require.Empty(t, cancels)
+	require.Equal(t, "signal SIGTERM", term.ExitStatus().String())
+	require.Equal(t, acpterm.EndedByKill, term.EndedBy())
+
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	var kinds []string
+	for range 3 {
+		kinds = append(kinds, fmt.Sprintf("%T", <-events))
+	}
+	require.Equal(t, []string{"*acpterm.StartEvent", "*acpterm.EndEvent", "*acpterm.ReleaseEvent"}, kinds)
+}
+
+// A release forgets such a terminal without waiting for the agent, and how it ended is then not known.
+func TestReleaseOfAnOwnedTerminal(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2Chunk([]byte("text")))
+	term := m.Terminals()[0]
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	require.Equal(t, "text", term.Output().Output)
+	_, err := term.Wait(t.Context())
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.Empty(t, m.Terminals())
+}
+
+func TestToolCallTerminals(t *testing.T) {
+	for content, want := range map[string][]acpterm.TerminalID{
+		`[{"type":"terminal","terminalId":"term_1"},{"type":"content","content":{}},{"type":"terminal","terminalId":"t2","_meta":{}}]`: {
+			"term_1", "t2"},
+		`[{"type":"diff","terminalId":"x"},{"type":"terminal"},{"type":"terminal","terminalId":7},7,null]`: nil,
+		`null`: nil, `{}`: nil, ``: nil,
+	} {
+		require.Equal(t, want, acpterm.ToolCallTerminals(json.RawMessage(content)), content)
+	}
+}
+
+// Whatever an agent sends, nothing panics, and what is shown is valid.
+func FuzzSessionUpdate(f *testing.F) {
+	f.Add(string(v2(`,"output":{"data":"YQ=="},"exitStatus":{"exitCode":1}`)))
+	f.Add(string(v2Chunk([]byte("a\xff"))))
+	f.Add(`{"sessionUpdate":"tool_call","toolCallId":"c","_meta":{"terminal_info":{"terminal_id":"c","cwd":"/w"}}}`)
+	f.Add(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed","_meta":{"terminal_output":{"terminal_id":"c","data":"x"}}}`)
+	f.Fuzz(func(t *testing.T, update string) {
+		m, err := acpterm.NewManager(nil)
+		require.NoError(t, err)
+		defer m.Close()
+		h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+		for range 2 {
+			h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		}
+		for _, term := range m.Terminals() {
+			require.True(t, utf8.ValidString(term.Output().Output))
+		}
+	})
+}

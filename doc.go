@@ -19,8 +19,8 @@
 //	conn.Call(ctx, "initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, &reply)
 //
 // When the connection ends, the handler releases what came through it. [StartAgent] starts an agent, is the connection
-// to it, and ends it with all that it started; [JoinStdio] makes a connection of pipes that you have. With another
-// JSON-RPC library, call [Handler.Dispatch] yourself.
+// to it, and ends it with all that it started; [JoinStdio] makes a connection of pipes that you have. For another
+// JSON-RPC library, [Handler.Filter] makes a connection without terminal/*; [Handler.Dispatch] answers one request.
 //
 // The agent is not trusted: no line ends the connection, and requests, terminals and the memory for output are bounded
 // ([HandlerOptions], [Options]); beyond that they are refused with [ErrQuota].

@@ -45,8 +45,8 @@ var codes = map[Kind]int64{
 // maxParamsBytes bounds the params of requests other than creates, which only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
-// Handler serves the terminal/* methods of one connection from a Manager. It is a jsonrpc2.Handler; with
-// another JSON-RPC library, call Dispatch. When its connection ends, or Close is called, it releases the
+// Handler serves the terminal/* methods of one connection from a Manager. It is a jsonrpc2.Handler; for
+// another JSON-RPC library there are Filter and Dispatch. When its connection ends, or Close is called, it releases the
 // terminals that were created through it.
 //
 // All methods may be called concurrently.

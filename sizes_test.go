@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 5475
+	maxRootLines     = 5565
 	maxRootFiles     = 30
-	maxLibraryLines  = 11750 // the root and internal, without what only tests import
+	maxLibraryLines  = 11835 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -3,10 +3,13 @@ package acpterm
 // The connection to an agent, as jsonrpc2 and a Handler use it.
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
+	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -66,9 +69,9 @@ type SkippedLine struct {
 	Code int64
 }
 
-// NewStream returns a stream over a connection, such as JoinStdio makes of an agent's standard input and output. It is
-// for Handler.Connect, or any jsonrpc2.Conn: with other libraries, which read and write lines of their own, it does not
-// restore ids. A nil connection is one that has ended, and nil options are the defaults.
+// NewStream returns a stream over a connection, such as an Agent or what JoinStdio returns. It is for Handler.Connect,
+// any jsonrpc2.Conn, and, with other libraries, Handler.Filter. A nil connection is one that has ended, and nil options
+// are the defaults.
 func NewStream(conn io.ReadWriteCloser, options *StreamOptions) *Stream {
 	o := cmp.Or(options, &StreamOptions{})
 	s := &Stream{skipped: o.SkippedLines}
@@ -95,18 +98,23 @@ func (s *Stream) skip(text []byte, size int64, f *wire.Fault) {
 // ReadObject reads the next line that is a JSON-RPC message into v. When the connection is at its end it returns
 // io.EOF.
 func (s *Stream) ReadObject(v any) error {
+	m, err := s.read()
+	if err != nil {
+		return err
+	}
+	if into, ok := v.(json.Unmarshaler); ok {
+		return into.UnmarshalJSON(m.Line)
+	}
+	return json.Unmarshal(m.Line, v)
+}
+
+// read returns the next message that serve does not take.
+func (s *Stream) read() (wire.Message, error) {
 	for {
 		m, err := s.lines.Read()
-		if err != nil {
-			return err
+		if err != nil || m.Method == "" || s.serve == nil || !s.serve(m) {
+			return m, err
 		}
-		if m.Method != "" && s.serve != nil && s.serve(m) {
-			continue
-		}
-		if into, ok := v.(json.Unmarshaler); ok {
-			return into.UnmarshalJSON(m.Line)
-		}
-		return json.Unmarshal(m.Line, v)
 	}
 }
 
@@ -123,4 +131,69 @@ func (s *Stream) Close() error { return s.lines.Close() }
 // A nil half is one that is at its end.
 func JoinStdio(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
 	return wire.Join(stdout, stdin)
+}
+
+// Filter serves terminal/* on a connection, as Connect does, and returns the rest of the connection, for a JSON-RPC
+// library or an SDK whose messages are lines: it reads the agent's other messages, each a valid one with a newline, and
+// passes to the agent each line that is written to it, between the handler's. A line that is not JSON fails the Write.
+//
+// Requests are served while it is read, by one goroutine; Write and Close may be called concurrently. Its end, Close
+// and the end of ctx close the handler.
+//
+// It takes the stream, which must be new, and is called in place of Connect, once. A nil stream is a connection that
+// has ended.
+func (h *Handler) Filter(ctx context.Context, s *Stream) io.ReadWriteCloser {
+	if s == nil {
+		s = NewStream(nil, nil)
+	}
+	h.stream = s
+	s.serve = func(m wire.Message) bool { return h.serveMessage(ctx, m) }
+	f := &filter{handler: h, stream: s}
+	context.AfterFunc(ctx, func() { f.Close() })
+	return f
+}
+
+// filter is a connection without terminal/*.
+type filter struct {
+	handler *Handler
+	stream  *Stream
+	unread  []byte // the rest of a line, for Read
+
+	writing  sync.Mutex
+	unfilled []byte // the beginning of a line, from Write
+}
+
+func (f *filter) Read(p []byte) (int, error) {
+	if len(f.unread) == 0 {
+		m, err := f.stream.read()
+		if err != nil {
+			go f.handler.Close()
+			return 0, err
+		}
+		f.unread = append(append(f.unread[:0], m.Raw...), '\n')
+	}
+	n := copy(p, f.unread)
+	f.unread = f.unread[n:]
+	return n, nil
+}
+
+func (f *filter) Write(p []byte) (int, error) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	f.unfilled = append(f.unfilled, p...)
+	for {
+		line, rest, ended := bytes.Cut(f.unfilled, []byte{'\n'})
+		if !ended {
+			return len(p), nil
+		}
+		f.unfilled = rest
+		if err := f.stream.WriteObject(json.RawMessage(line)); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (f *filter) Close() error {
+	go f.handler.Close()
+	return f.stream.Close()
 }

@@ -1,0 +1,132 @@
+package acpterm_test
+
+// Handler.Filter: a connection for another JSON-RPC library than jsonrpc2.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// filtered is a handler's connection: rest is what a library has, agent the other end.
+type filtered struct {
+	t           *testing.T
+	manager     *acpterm.Manager
+	handler     *acpterm.Handler
+	rest        io.ReadWriteCloser
+	agent       io.ReadWriteCloser
+	restLines   chan string // closed at the end of rest
+	agentReader *bufio.Reader
+}
+
+func newFiltered(ctx context.Context, t *testing.T) *filtered {
+	ours, theirs := pipePair(t)
+	m := newManager(t, nil)
+	f := &filtered{t: t, manager: m, handler: acpterm.NewHandler(m, nil), agent: theirs, restLines: make(chan string, 10)}
+	f.rest = f.handler.Filter(ctx, acpterm.NewStream(ours, quietly()))
+	f.agentReader = bufio.NewReader(theirs)
+	go func() {
+		defer close(f.restLines)
+		for lines := bufio.NewScanner(f.rest); lines.Scan(); {
+			f.restLines <- lines.Text()
+		}
+	}()
+	return f
+}
+
+// send writes a line of the agent's.
+func (f *filtered) send(format string, args ...any) {
+	_, err := fmt.Fprintf(f.agent, format+"\n", args...)
+	require.NoError(f.t, err)
+}
+
+// receive reads a line that the agent gets.
+func (f *filtered) receive() string {
+	line, err := f.agentReader.ReadString('\n')
+	require.NoError(f.t, err)
+	return line
+}
+
+// create creates a terminal as the agent does, and returns it.
+func (f *filtered) create(args ...string) *acpterm.Terminal {
+	params, err := json.Marshal(childRequest(args[0], args[1:]...))
+	require.NoError(f.t, err)
+	f.send(`{"jsonrpc":"2.0","id":"create","method":"terminal/create","params":%s}`, params)
+	var answer struct {
+		ID     string
+		Result acpterm.CreateTerminalResponse
+	}
+	require.NoError(f.t, json.Unmarshal([]byte(f.receive()), &answer))
+	require.Equal(f.t, "create", answer.ID)
+	terminal, err := f.manager.Terminal(childRequest("exit").SessionID, answer.Result.TerminalID)
+	require.NoError(f.t, err)
+	return terminal
+}
+
+func TestFilterPassesOnWhatIsNotOfTerminals(t *testing.T) {
+	f := newFiltered(t.Context(), t)
+	f.send(`no message`)
+	require.Contains(t, f.receive(), `-32700`)
+	f.create("exit", "0")
+	// Ids that jsonrpc2 has no room for come as they were sent, and the answer may be written in pieces.
+	for _, id := range []string{`-1`, `1.5`, `"a"`} {
+		request := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"session/request_permission","params":{}}`, id)
+		f.send("%s", request)
+		require.Equal(t, request, <-f.restLines)
+		for _, piece := range []string{`{"jsonrpc":"2.0",`, `"id":` + id, `,"result":{}}` + "\n"} {
+			_, err := io.WriteString(f.rest, piece)
+			require.NoError(t, err)
+		}
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":`+id+`,"result":{}}`, f.receive())
+	}
+	answer := `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}`
+	f.send("%s", answer)
+	require.Equal(t, answer, <-f.restLines)
+	_, err := io.WriteString(f.rest, "{\n")
+	require.Error(t, err)
+}
+
+// A cancel finds a request that came just before, and is not passed on.
+func TestFilterServesCancels(t *testing.T) {
+	f := newFiltered(t.Context(), t)
+	terminal := f.create("sleep")
+	params, err := json.Marshal(of(terminal.ID()))
+	require.NoError(t, err)
+	for range 20 {
+		f.send(`{"jsonrpc":"2.0","id":7,"method":"terminal/wait_for_exit","params":%s}`+"\n"+
+			`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":7}}`, params)
+		require.Contains(t, f.receive(), `-32800`)
+	}
+	require.Equal(t, acpterm.StateRunning, terminal.State())
+	require.Empty(t, f.restLines)
+}
+
+// The end of the connection releases its terminals, whoever ends it.
+func TestFilterAtItsEnd(t *testing.T) {
+	for name, end := range map[string]func(*filtered, context.CancelFunc){
+		"the agent":   func(f *filtered, _ context.CancelFunc) { f.agent.Close() },
+		"the library": func(f *filtered, _ context.CancelFunc) { f.rest.Close() },
+		"ctx":         func(_ *filtered, cancel context.CancelFunc) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			f := newFiltered(ctx, t)
+			terminal := f.create("sleep")
+			end(f, cancel)
+			_, err := terminal.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, acpterm.EndedByRelease, terminal.EndedBy())
+			for range f.restLines {
+				t.Error("nothing is left to read")
+			}
+			require.NoError(t, f.handler.Close())
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package display_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/display"
+)
+
+// colours writes a sequence in two pieces, and goes on until it is ended.
+func colours(p *acptermtest.Process) int {
+	fmt.Fprint(p, "\x1b[3")
+	p.Sleep(time.Millisecond)
+	fmt.Fprint(p, "1mred\n")
+	return acptermtest.Block(p)
+}
+
+func TestFollow(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		end  func(m *acpterm.Manager, cancel context.CancelFunc)
+		w    *failingWriter
+		want error
+	}{
+		"the terminal ends": {end: func(m *acpterm.Manager, _ context.CancelFunc) { m.Close() }, w: new(failingWriter)},
+		"ctx ends": {
+			end: func(_ *acpterm.Manager, cancel context.CancelFunc) { cancel() },
+			w:   new(failingWriter), want: context.Canceled,
+		},
+		"the writer fails": {end: func(*acpterm.Manager, context.CancelFunc) {}, w: &failingWriter{err: broken}, want: broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"colours": colours}})
+				terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "colours"}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				followed := make(chan error, 1)
+				go func() { followed <- display.Follow(ctx, c.w, terminal) }()
+				time.Sleep(time.Second) // of the bubble: all is written
+				c.end(m, cancel)
+				if err := <-followed; !errors.Is(err, c.want) || err != nil && c.want == nil {
+					t.Error(err)
+				}
+				if c.w.err == nil && c.w.String() != "red\n" {
+					t.Errorf("%q", c.w.String())
+				}
+			})
+		})
+	}
+}
+
+type failingWriter struct {
+	strings.Builder
+	err error
+}
+
+func (w *failingWriter) WriteString(text string) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	return w.Builder.WriteString(text)
+}
+
+var _ io.StringWriter = (*failingWriter)(nil)

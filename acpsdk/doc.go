@@ -1,9 +1,10 @@
 // Package acpsdk is for ACP clients on the Go SDK, github.com/coder/acp-go-sdk. A client's type that embeds a
-// *Terminals has the five terminal methods of acp.Client; the client calls CloseTerminals when the connection ends.
+// *Terminals has the five terminal methods of acp.Client; one that embeds NoFiles, too, needs only SessionUpdate and
+// RequestPermission to be one. The client calls CloseTerminals when the connection ends.
 //
 //	type client struct {
 //		*acpsdk.Terminals
-//		// …
+//		acpsdk.NoFiles
 //	}
 //
 //	m, err := acpterm.NewManager(nil) // one for the whole program, if you like

@@ -1,4 +1,4 @@
-// Acpsdk is a client made with the Go SDK whose agent can run commands: go run . PROMPT AGENT [ARG ...]
+// Acpsdk is a client on coder/acp-go-sdk: go run ./examples/with/acpsdk "go version" go run ./examples/agent
 package main
 
 import (
@@ -8,52 +8,62 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"sync"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
+	"github.com/acpterm/acpterm/display"
 	acp "github.com/coder/acp-go-sdk"
 )
 
-type client struct{ *acpsdk.Terminals } // the five terminal methods of acp.Client
+type client struct { // an acp.Client
+	*acpsdk.Terminals // its five methods for terminals
+	acpsdk.NoFiles    // the two for files, which refuse
+}
 
-func (client) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.ReadTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
-}
-func (client) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r acp.WriteTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
-}
-func (client) RequestPermission(_ context.Context, p acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	first := append(p.Options, acp.PermissionOption{})[0] // a real client asks its user
-	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(first.OptionId)}, nil
-}
 func (client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
 	if chunk := n.Update.AgentMessageChunk; chunk != nil && chunk.Content.Text != nil {
-		fmt.Print(chunk.Content.Text.Text)
+		fmt.Print(display.StripANSI(chunk.Content.Text.Text))
 	}
 	return nil
 }
 
-func main() {
-	if err := run(context.Background(), os.Args[1], exec.Command(os.Args[2], os.Args[3:]...)); err != nil {
-		log.Fatal(err)
+func (client) RequestPermission(
+	_ context.Context, p acp.RequestPermissionRequest,
+) (r acp.RequestPermissionResponse, err error) {
+	if len(p.Options) == 0 {
+		return r, acp.NewInvalidParams("there are no options")
 	}
+	r.Outcome = acp.NewRequestPermissionOutcomeSelected(p.Options[0].OptionId) // a real client asks its user
+	return r, nil
 }
 
-func run(ctx context.Context, prompt string, cmd *exec.Cmd) error {
-	m, err1 := acpterm.NewManager(nil)
-	agent, err2 := acpterm.StartAgent(ctx, cmd, nil)
+func main() {
+	ctx := context.Background()
+	m, err1 := acpterm.NewManager(nil) // one for the whole program
+	agent, err2 := acpterm.StartAgent(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)
 	if err := errors.Join(err1, err2); err != nil {
-		return err
+		log.Fatal(err)
 	}
-	defer func() { agent.Close(); m.Close() }()
-	c := client{acpsdk.New(m, nil)}
+	var shown sync.WaitGroup
+	show := func(t *acpterm.Terminal) { shown.Go(func() { display.Follow(ctx, os.Stdout, t) }) }
+	c := client{Terminals: acpsdk.New(m, &acpsdk.Options{Created: show})}
 	conn := c.Connect(c, agent, agent)
 	offer := acp.ClientCapabilities{Terminal: c.TerminalCapability()}
-	_, err1 = conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: offer})
-	dir, _ := os.Getwd()
-	session, err2 := conn.NewSession(ctx, acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
-	text := []acp.ContentBlock{acp.TextBlock(prompt)}
-	turn, err := conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: text})
+	_, err := conn.Initialize(ctx, acp.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: offer})
+	var session acp.NewSessionResponse
+	if dir, _ := os.Getwd(); err == nil {
+		session, err = conn.NewSession(ctx, acp.NewSessionRequest{Cwd: dir, McpServers: []acp.McpServer{}})
+	}
+	var turn acp.PromptResponse
+	if prompt := []acp.ContentBlock{acp.TextBlock(os.Args[1])}; err == nil {
+		turn, err = conn.Prompt(ctx, acp.PromptRequest{SessionId: session.SessionId, Prompt: prompt})
+	}
+	err = errors.Join(err, c.CloseTerminals(), agent.Close(), m.Close()) // ends the agent's commands, and then the agent
+	shown.Wait()
 	fmt.Println(turn.StopReason)
-	return errors.Join(err1, err2, err, c.CloseTerminals())
+	if err != nil {
+		status, _ := agent.Wait(ctx) // "peer disconnected" does not say how the agent ended
+		log.Fatal(err, "; the agent: ", status)
+	}
 }

@@ -1,4 +1,4 @@
-// Jsonrpc2 is a client made with sourcegraph/jsonrpc2 whose agent can run commands: go run . PROMPT AGENT [ARG ...]
+// Jsonrpc2 is a client on sourcegraph/jsonrpc2: go run ./examples/with/jsonrpc2 "go version" go run ./examples/agent
 package main
 
 import (
@@ -9,51 +9,59 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"sync"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 	"github.com/sourcegraph/jsonrpc2"
 )
 
+type object map[string]any
+
 func main() {
-	if err := run(context.Background(), os.Args[1], exec.Command(os.Args[2], os.Args[3:]...)); err != nil {
+	ctx := context.Background()
+	m, err1 := acpterm.NewManager(nil) // one for the whole program
+	agent, err2 := acpterm.StartAgent(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)
+	if err := errors.Join(err1, err2); err != nil {
 		log.Fatal(err)
 	}
-}
-
-func run(ctx context.Context, prompt string, cmd *exec.Cmd) error {
-	m, err1 := acpterm.NewManager(nil)
-	agent, err2 := acpterm.StartAgent(ctx, cmd, nil)
-	if err := errors.Join(err1, err2); err != nil {
-		return err
-	}
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(next)}) // all but terminal/*
+	var shown sync.WaitGroup
+	show := func(t *acpterm.Terminal) { shown.Go(func() { display.Follow(ctx, os.Stdout, t) }) }
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(next), Created: show})
 	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
-	defer func() { conn.Close(); agent.Close(); m.Close() }()
+	dir, err := os.Getwd()
 	var answer struct{ SessionID, StopReason string }
-	err1 = conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, nil)
-	dir, _ := os.Getwd()
-	err2 = conn.Call(ctx, "session/new", map[string]any{"cwd": dir, "mcpServers": []any{}}, &answer)
-	text := []any{map[string]string{"type": "text", "text": prompt}}
-	err := conn.Call(ctx, "session/prompt", map[string]any{"sessionId": answer.SessionID, "prompt": text}, &answer)
+	call := func(method string, params object) { // does nothing after an error
+		if err == nil {
+			err = conn.Call(ctx, method, params, &answer)
+		}
+	}
+	call("initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()})
+	call("session/new", object{"cwd": dir, "mcpServers": []any{}})
+	call("session/prompt", object{"sessionId": answer.SessionID, "prompt": []object{{"type": "text", "text": os.Args[1]}}})
+	err = errors.Join(err, h.Close(), agent.Close(), m.Close()) // ends the agent's commands, and then the agent
+	shown.Wait()
 	fmt.Println(answer.StopReason)
-	return errors.Join(err1, err2, err, h.Close())
+	if err != nil {
+		status, _ := agent.Wait(ctx) // "connection is closed" does not say how the agent ended
+		log.Fatal(err, "; the agent: ", status)
+	}
 }
 
+// next gets all that is not terminal/*. While it runs, nothing else is read.
 func next(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	var p struct {
 		Options []struct{ OptionID string }
-		Update  struct{ SessionUpdate, Content any }
+		Update  struct{ Content struct{ Text string } } // a tool call's content has another shape, and stays empty
 	}
-	params, _ := json.Marshal(req.Params) // null if there are none
+	params, _ := json.Marshal(req.Params)
 	json.Unmarshal(params, &p)
-	content, _ := p.Update.Content.(map[string]any)
+	fmt.Print(display.StripANSI(p.Update.Content.Text))
 	switch {
-	case p.Update.SessionUpdate == "agent_message_chunk" && content["text"] != nil:
-		fmt.Print(content["text"])
 	case req.Method == "session/request_permission" && len(p.Options) > 0: // a real client asks its user
-		return map[string]any{"outcome": map[string]string{"outcome": "selected", "optionId": p.Options[0].OptionID}}, nil
+		return object{"outcome": object{"outcome": "selected", "optionId": p.Options[0].OptionID}}, nil
 	case !req.Notif:
-		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "not served: " + req.Method}
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
 	}
 	return nil, nil
 }

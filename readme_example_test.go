@@ -2,7 +2,7 @@
 
 package acpterm_test
 
-// The Go code of README.md. README.md shows the functions as they are here; the examples call them.
+// Go code of README.md, which shows it as it is here. The clients that README.md shows are in examples/with.
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/display"
 	"github.com/sourcegraph/jsonrpc2"
 )
 
@@ -68,9 +69,7 @@ func ExampleHandler() {
 // watch shows what a command writes, as it arrives, and stops the command when stop ends.
 func watch(ctx, stop context.Context, t *acpterm.Terminal) (acpterm.TerminalExitStatus, error) {
 	defer context.AfterFunc(stop, func() { t.Kill(ctx) })() // ends the command and all that it started
-	for chunk := range t.Follow(ctx, 0) {
-		fmt.Print(chunk.Text)
-	}
+	display.Follow(ctx, os.Stdout, t)                       // or range over t.Follow(ctx, 0)
 	return t.Wait(ctx)
 }
 
@@ -102,9 +101,8 @@ func ExampleManager() {
 
 func TestFailingTests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
-			"go test ./...": acptermtest.Print("FAIL\n", 1), // the output and the exit code
-		}})
+		commands := acptermtest.Commands{"go test ./...": acptermtest.Print("FAIL\n", 1)} // output and exit code
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: commands})
 		request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
 		terminal, err := m.Create(t.Context(), request, nil)
 		if err != nil {

@@ -5,6 +5,7 @@ package acptermtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"path"
@@ -49,7 +50,8 @@ func Block(p *Process) int {
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (string, error) {
 	name := command.Args[0]
 	if command.ShellLine == "" && !c.has(name) {
-		return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: name}
+		err := errors.New("acptermtest: it is in no key of Commands")
+		return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: name, Err: err}
 	}
 	switch {
 	case path.IsAbs(name):
@@ -82,5 +84,5 @@ func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Proc
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("acptermtest: no script is for %q", command.String())
+	return nil, fmt.Errorf("acptermtest: no key of Commands is %q", command.String())
 }

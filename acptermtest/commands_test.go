@@ -86,6 +86,20 @@ func TestWhichScriptIsStarted(t *testing.T) {
 	}
 }
 
+// A test whose command has no script says where it is missing.
+func TestErrorsNameTheMissingKey(t *testing.T) {
+	some := acptermtest.Commands{"go test ./...": acptermtest.Print("", 0)}
+	bubble(t, acpterm.Options{Runner: some}, func(t *testing.T, m *acpterm.Manager) {
+		for command, want := range map[string]string{
+			"cargo":  `"cargo": command not found: acptermtest: it is in no key of Commands`,
+			"go vet": `acptermtest: no key of Commands is "go vet"`,
+		} {
+			_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command}, nil)
+			require.ErrorContains(t, err, want)
+		}
+	})
+}
+
 func TestHowScriptsEnd(t *testing.T) {
 	stops := func(p *acptermtest.Process) int {
 		p.Catch(syscall.SIGTERM)

@@ -56,7 +56,7 @@ func ExampleCommands() {
 	// exit code 1, <nil>: FAIL
 	// serving /project
 	// good bye
-	// acpterm: create: "cargo": command not found
+	// acpterm: create: "cargo": command not found: acptermtest: it is in no key of Commands
 }
 
 // The messages between an agent and its client.

@@ -193,7 +193,7 @@ func dial(address string) {
 	fmt.Println("ready")
 }
 
-// What the documentation says of their length holds: lines of code, without imports, blank lines and comments.
+// The programs stay short: lines of code, without the imports, blank lines and comments.
 func TestShort(t *testing.T) {
 	for _, program := range programs {
 		source, err := os.ReadFile(filepath.Join(program, "main.go"))

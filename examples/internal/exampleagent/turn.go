@@ -123,10 +123,21 @@ func (t *turn) askPermission(ctx context.Context) (allowed bool, err error) {
 	}
 	err = t.conn.Call(ctx, "session/request_permission", map[string]any{
 		"sessionId": t.session,
-		"toolCall":  map[string]string{"toolCallId": t.toolCallID, "title": t.command},
-		"options":   []option{{"allow", "Run it", "allow_once"}, {"reject", "Do not run it", "reject_once"}},
+		"toolCall": map[string]any{
+			"toolCallId": t.toolCallID, "title": t.command, "kind": "execute", "rawInput": t.rawInput(),
+		},
+		"options": []option{{"allow", "Run it", "allow_once"}, {"reject", "Do not run it", "reject_once"}},
 	}, &answer)
 	return answer.Outcome.Outcome == "selected" && answer.Outcome.OptionID == "allow", err
+}
+
+// rawInput is what execute will ask for, so that a client that has shown it need not ask its user again.
+func (t *turn) rawInput() map[string]any {
+	command, args := split(t.command)
+	if len(args) == 0 {
+		return map[string]any{"command": command, "cwd": t.cwd}
+	}
+	return map[string]any{"command": append([]string{command}, args...), "cwd": t.cwd}
 }
 
 // execute runs the command in a terminal, which is released when it returns, and returns the terminal's last

@@ -1,36 +1,114 @@
-package editor
+package main
 
-// What the user is asked before a command runs.
+// What the user is asked before a command runs: by the manager, about a command that no rule allows, or by the agent,
+// before it creates the terminal.
 
 import (
 	"context"
-	"fmt"
+	"encoding/json"
+	"strings"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/permission"
 )
 
-// The dialog's buttons.
+// Dialog is a question to the user. All of its texts are safe to show as they are.
+type Dialog struct {
+	Title string
+	Text  string
+	// Full is Text with nothing left out. Empty: Text is that.
+	Full    string
+	Choices []Choice
+}
+
+// Choice is a button of a dialog.
+type Choice struct {
+	Label string
+	// Allows says that a command may run because of it: the user has to have seen all of the text by then.
+	Allows bool
+}
+
+// noAnswer is what Ask returns when a dialog was withdrawn.
+const noAnswer = -1
+
 const (
-	allowOnce    = "Run it"
-	allowSession = "Run it, and do not ask again in this conversation"
-	refuse       = "Do not run it"
+	shownBytes = 1200 // of a command's arguments; what is longer is shown when the user wants to see it
+	labelBytes = 100  // of the name of an agent's option
+	maxAsking  = 100  // requests of one agent that wait for the user
 )
-
-var approvals = map[string]acpterm.Approval{allowOnce: acpterm.ApprovalAllowOnce, allowSession: acpterm.ApprovalSession, refuse: acpterm.ApprovalRejectOnce}
-
-// shownBytes is how many bytes of a command's arguments the dialog has room for.
-const shownBytes = 4000
 
 // approve asks the user. The manager remembers an answer for the session, and then does not call this.
 func (e *Editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer {
-	// The agent chose the words: Text quotes them, so that they can neither hide a part of themselves nor look like
+	if c := e.conversation(q.SessionID); c != nil {
+		var done func()
+		ctx, done = c.untilTurnEnds(ctx)
+		defer done()
+	}
+	// The agent chose the words: Question quotes them, so that they can neither hide a part of themselves nor look like
 	// something else, and cuts them, so that the rest stays in sight.
 	text, omitted := display.Question(q, shownBytes)
-	question := "The agent wants to run this:\n" + text
+	dialog := Dialog{Title: "The agent wants to run a command", Text: text, Choices: []Choice{
+		{Label: "Run it", Allows: true},
+		{Label: "Run it, and do not ask again in this conversation", Allows: true},
+		{Label: "Do not run it"},
+	}}
 	if omitted > 0 {
-		question += fmt.Sprintf("%d bytes are not shown.\n", omitted) // a button could show display.Question(q, 0)
+		dialog.Full, _ = display.Question(q, 0)
 	}
-	button := e.ui.Ask(ctx, question, []string{allowOnce, allowSession, refuse})
-	return acpterm.Answer{Approval: approvals[button], By: "the user"} // no button: it is rejected, this time
+	approvals := map[int]acpterm.Approval{0: acpterm.ApprovalAllowOnce, 1: acpterm.ApprovalSession}
+	answer := e.ui.Ask(ctx, dialog)
+	return acpterm.Answer{Approval: approvals[answer], By: string(theUser)} // any other: it is rejected, this time
+}
+
+// requestPermission answers a session/request_permission. The bridge remembers the answer for the create that follows.
+func (c *Conversation) requestPermission(ctx context.Context, params json.RawMessage) (any, error) {
+	r, err := permission.Read(params)
+	if err != nil {
+		return nil, err
+	}
+	if r.SessionID != c.session() { // the agent must not speak for another one
+		return nil, &acpterm.Error{Op: "request permission", Kind: acpterm.ErrSessionNotFound, SessionID: r.SessionID}
+	}
+	if c.asking.Load() > maxAsking {
+		return nil, &acpterm.Error{Op: "request permission", Kind: acpterm.ErrQuota, Limit: maxAsking}
+	}
+	told := c.updateToolCall(ToolCall{ID: r.ToolCallID, Title: r.Title, Kind: r.Kind, RawInput: r.RawInput})
+	c.editor.ui.ShowToolCall(told) // some agents tell of a tool call only here
+	r.Title, r.Kind, r.RawInput, r.Dir = told.Title, told.Kind, told.RawInput, c.dir
+	ctx, done := c.untilTurnEnds(ctx)
+	defer done()
+	return c.editor.bridge.Answer(ctx, r, c.editor.choose), nil
+}
+
+// choose asks the user which of the agent's options to take.
+func (e *Editor) choose(ctx context.Context, r permission.Request) permission.Choice {
+	text, whole := r.Text(shownBytes)
+	dialog := Dialog{Title: "The agent asks for permission", Text: text}
+	if !whole {
+		dialog.Full, _ = r.Text(0)
+	}
+	for _, option := range r.Options {
+		allows := !strings.HasPrefix(string(option.Kind), "reject_")
+		dialog.Choices = append(dialog.Choices, Choice{Label: option.Text(labelBytes), Allows: allows})
+	}
+	answer := e.ui.Ask(ctx, dialog)
+	if answer == noAnswer {
+		return permission.Choice{}
+	}
+	return permission.Choice{Option: r.Options[answer], By: string(theUser)}
+}
+
+// untilTurnEnds is ctx until the user cancels the turn: an agent that waits for an answer then has to hear that there
+// will be none.
+func (c *Conversation) untilTurnEnds(ctx context.Context) (context.Context, func()) {
+	c.mu.Lock()
+	turn := c.turn.ctx
+	c.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(turn, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }

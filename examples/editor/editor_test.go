@@ -1,6 +1,7 @@
-package editor
+package main
 
-// The editor with a real connection and real commands, which are the test binary itself. The test is the agent and the user.
+// The editor with a real connection and real commands, which are the test binary itself. The test is the agent and the
+// user.
 
 import (
 	"context"
@@ -18,12 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/examples/internal/exampleagent"
 	"github.com/acpterm/acpterm/policy"
 )
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
-		if command, ok := commands[os.Args[1]]; ok {
+		if command, ok := parts()[os.Args[1]]; ok {
 			command()
 			return
 		}
@@ -32,22 +34,30 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// commands are what the agent runs.
-var commands = map[string]func(){
-	"greet": func() { fmt.Println("hello") },
-	"flood": func() { fmt.Print(strings.Repeat("0123456789abcde\n", 1<<17), "end") },
-	"stay": func() { // whatever asks it to end
-		signal.Ignore(syscall.SIGTERM)
-		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-		fmt.Println("ready")
-		time.Sleep(time.Hour)
-	},
+// parts are what the test binary is besides: the commands that agents run, and agents.
+func parts() map[string]func() {
+	return map[string]func(){
+		"greet": func() { fmt.Println("hello") },
+		"flood": func() { fmt.Print(strings.Repeat("0123456789abcde\n", 1<<17), "end") },
+		"stay": func() { // whatever asks it to end
+			signal.Ignore(syscall.SIGTERM)
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+			fmt.Println("ready")
+			time.Sleep(time.Hour)
+		},
+		"steer":        func() { fmt.Print("\x1b[2J\x1b]0;title\x07\x1b[31mred\x1b[0m\a\u202e 10%\r 99%\n") },
+		asExampleAgent: exampleagent.Serve,
+		"dying-agent":  func() { serveAgent(dyingTurn) },
+		"busy-agent":   func() { serveAgent(busyTurn) },
+	}
 }
 
 // user is the UI. Questions get the next of the answers; without one they wait until they are withdrawn.
 type user struct {
-	answers   chan string
-	asked     chan string
+	answers   chan int
+	asked     chan Dialog
+	said      chan string
+	calls     chan ToolCall
 	withdrawn chan struct{}
 	drawn     chan *Pane
 	draw      func(*Pane) // in place of drawn, if it is not nil
@@ -64,16 +74,27 @@ func (u *user) Draw(p *Pane) {
 	}
 }
 
-func (u *user) Ask(ctx context.Context, question string, _ []string) string {
-	u.asked <- question
+func (u *user) Ask(ctx context.Context, d Dialog) int {
+	u.asked <- d
 	select {
 	case answer := <-u.answers:
 		return answer
 	case <-ctx.Done():
 		close(u.withdrawn)
-		return allowOnce // too late
+		return runOnce // too late
 	}
 }
+
+func (u *user) Say(_ speaker, text string) { u.said <- text }
+func (u *user) ShowToolCall(call ToolCall) { u.calls <- call }
+func (u *user) Log(string)                 {}
+
+// Buttons of the manager's questions, and of the agent's in these tests.
+const (
+	runOnce = iota
+	runInSession
+	refuse
+)
 
 // fixture is an editor with one agent, in one conversation.
 type fixture struct {
@@ -81,12 +102,14 @@ type fixture struct {
 	*user
 	editor  *Editor
 	project string
+	talk    *Conversation
 	agent   *jsonrpc2.Conn
 	run     func(command string) (acpterm.TerminalID, error)
 }
 
 func newFixture(t *testing.T, rules policy.Rules) *fixture {
-	u := &user{answers: make(chan string, 9), asked: make(chan string, 9), withdrawn: make(chan struct{}), drawn: make(chan *Pane, 1)}
+	u := &user{answers: make(chan int, 9), asked: make(chan Dialog, 9), said: make(chan string, 9),
+		calls: make(chan ToolCall, 9), withdrawn: make(chan struct{}), drawn: make(chan *Pane, 1)}
 	e, err := New(u, rules)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Quit(t.Context())) })
@@ -96,21 +119,18 @@ func newFixture(t *testing.T, rules policy.Rules) *fixture {
 	ours, theirs := net.Pipe()
 	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), jsonrpc2.HandlerWithError(
 		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
-			return map[string]string{"sessionId": "s1"}, nil
+			return map[string]any{"sessionId": "s1", "protocolVersion": 1, "stopReason": "end_turn"}, nil
 		}))
-	conn, err := e.Connect(context.Background(), ours, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		conn.Close()
-		agent.Close()
-	})
-	require.NoError(t, conn.Call(t.Context(), "session/new", newSession{Cwd: project}, nil))
-	return &fixture{T: t, user: u, editor: e, project: project, agent: agent, run: func(command string) (acpterm.TerminalID, error) {
+	t.Cleanup(func() { agent.Close() })
+	talk := e.Connect(ours)
+	require.NoError(t, talk.Open(t.Context(), project))
+	run := func(command string) (acpterm.TerminalID, error) {
 		var created acpterm.CreateTerminalResponse
 		err := agent.Call(t.Context(), acpterm.MethodCreate,
 			acpterm.CreateTerminalRequest{SessionID: "s1", Command: executable(t), Args: []string{command}}, &created)
 		return created.TerminalID, err
-	}}
+	}
+	return &fixture{T: t, user: u, editor: e, project: project, talk: talk, agent: agent, run: run}
 }
 
 func executable(t *testing.T) string {
@@ -125,11 +145,11 @@ func allow(t *testing.T) policy.Rules {
 }
 
 // awaitDrawn returns when the pane has been drawn and is as it should be.
-func (f *fixture) awaitDrawn(p *Pane, is func(text, title string) bool) {
+func (f *fixture) awaitDrawn(p *Pane, is func(text, state string) bool) {
 	f.Helper()
 	for {
 		text, _ := p.Text()
-		if is(text, p.Title()) {
+		if is(text, p.State()) {
 			return
 		}
 		select {
@@ -145,19 +165,21 @@ func TestOutputIsShownAndStays(t *testing.T) {
 	id, err := f.run("greet")
 	require.NoError(t, err)
 	p := f.editor.Pane(id)
-	f.awaitDrawn(p, func(text, title string) bool {
-		return text == "hello\n" && strings.Contains(title, "(finished, exit code 0)")
+	f.awaitDrawn(p, func(text, state string) bool {
+		return text == "hello\n" && state == "finished, exit code 0"
 	})
 
-	require.NoError(t, f.agent.Call(t.Context(), acpterm.MethodRelease, acpterm.TerminalRequest{SessionID: "s1", TerminalID: id}, nil))
+	release := acpterm.ReleaseTerminalRequest{SessionID: "s1", TerminalID: id}
+	require.NoError(t, f.agent.Call(t.Context(), acpterm.MethodRelease, release, nil))
 	text, missed := f.editor.Pane(id).Text()
 	require.Equal(t, "hello\n", text)
 	require.Zero(t, missed)
-	require.NoError(t, f.editor.CloseConversation(t.Context(), "s1"))
+	require.NoError(t, f.talk.Close(t.Context()))
 	require.Nil(t, f.editor.Pane(id))
 }
 
-// The first Draw takes until the command has ended: it must end all the same, and nothing be drawn that is not accounted for.
+// The first Draw takes until the command has ended: it must end all the same, and nothing be drawn that is not
+// accounted for.
 func TestASlowViewSlowsNothing(t *testing.T) {
 	f := newFixture(t, allow(t))
 	f.draw = func(p *Pane) {
@@ -175,7 +197,7 @@ func TestASlowViewSlowsNothing(t *testing.T) {
 	f.awaitDrawn(p, func(text, _ string) bool { return strings.HasSuffix(text, "abcde\nend") })
 	text, missed := p.Text()
 	require.Len(t, text, paneBytes)
-	require.Greater(t, missed, int64(900<<10)) // the terminal keeps 1 MiB of the 2, and the view had 64 KiB before it slept
+	require.Greater(t, missed, int64(900<<10)) // the terminal keeps 1 MiB of the 2, and the view had none of it yet
 }
 
 func TestTheStopButtonPressedTwice(t *testing.T) {
@@ -196,9 +218,9 @@ func TestTheUserIsAskedOnceAConversation(t *testing.T) {
 	f.answers <- refuse
 	_, err := f.run("greet")
 	require.ErrorContains(t, err, "it was not approved")
-	require.Contains(t, <-f.asked, fmt.Sprintf("\ndirectory  %q\n", f.project))
+	require.Contains(t, (<-f.asked).Text, fmt.Sprintf("\ndirectory  %q\n", f.project))
 
-	f.answers <- allowSession
+	f.answers <- runInSession
 	for range 2 { // the second time nobody is there to answer
 		_, err = f.run("greet")
 		require.NoError(t, err)
@@ -209,7 +231,8 @@ func TestTheUserIsAskedOnceAConversation(t *testing.T) {
 func TestACancelledRequestTakesItsDialogAway(t *testing.T) {
 	f := newFixture(t, policy.Rules{})
 	waiting, err := f.agent.DispatchCall(t.Context(), acpterm.MethodCreate,
-		acpterm.CreateTerminalRequest{SessionID: "s1", Command: executable(t), Args: []string{"greet"}}, jsonrpc2.PickID(jsonrpc2.ID{Num: 77}))
+		acpterm.CreateTerminalRequest{SessionID: "s1", Command: executable(t), Args: []string{"greet"}},
+		jsonrpc2.PickID(jsonrpc2.ID{Num: 77}))
 	require.NoError(t, err)
 	<-f.asked
 	require.NoError(t, f.agent.Notify(t.Context(), acpterm.MethodCancelRequest, map[string]int{"requestId": 77}))
@@ -221,8 +244,8 @@ func TestACancelledRequestTakesItsDialogAway(t *testing.T) {
 
 func TestASessionStaysInItsProject(t *testing.T) {
 	f := newFixture(t, allow(t))
-	err := f.agent.Call(t.Context(), acpterm.MethodCreate, acpterm.CreateTerminalRequest{SessionID: "s1", Command: executable(t),
-		Args: []string{"greet"}, Cwd: filepath.Dir(f.project)}, nil)
+	err := f.agent.Call(t.Context(), acpterm.MethodCreate, acpterm.CreateTerminalRequest{SessionID: "s1",
+		Command: executable(t), Args: []string{"greet"}, Cwd: filepath.Dir(f.project)}, nil)
 	require.ErrorContains(t, err, "outside of the directories")
 }
 
@@ -238,4 +261,62 @@ func TestQuitWithoutPatience(t *testing.T) {
 	require.NoError(t, f.editor.Quit(ctx))
 	require.Equal(t, acpterm.EndedByClose, p.terminal.EndedBy())
 	require.Equal(t, "SIGKILL", *p.terminal.Output().ExitStatus.Signal)
+}
+
+// The agent asks for permission, and then creates the terminal: the user is asked once, with the agent's words.
+func TestTheUserIsAskedOnceForWhatTheAgentAnnounces(t *testing.T) {
+	f := newFixture(t, policy.Rules{})
+	ask := func(session string) (answer map[string]map[string]string, err error) {
+		err = f.agent.Call(t.Context(), "session/request_permission", map[string]any{
+			"sessionId": session,
+			"toolCall": map[string]any{"toolCallId": "c1", "title": "\x1b[8mGreet", "kind": "execute",
+				"rawInput": map[string]any{"command": []string{executable(t), "greet"}}},
+			"options": []map[string]string{{"optionId": "y", "name": "No", "kind": "allow_once"},
+				{"optionId": "n", "name": "Yes", "kind": "reject_once"}},
+		}, &answer)
+		return answer, err
+	}
+	f.answers <- runOnce
+	answer, err := ask("s1")
+	require.NoError(t, err)
+	require.Equal(t, "y", answer["outcome"]["optionId"])
+	d := <-f.asked
+	require.Contains(t, d.Text, `"\x1b[8mGreet"`)
+	require.Equal(t, []Choice{{`allow once: "No"`, true}, {`reject once: "Yes"`, false}}, d.Choices)
+	require.Equal(t, "\x1b[8mGreet", (<-f.calls).Title)
+	_, err = f.run("greet")
+	require.NoError(t, err)
+	require.Empty(t, f.asked)
+
+	f.answers <- refuse
+	_, err = f.run("greet") // once more is another question
+	require.ErrorContains(t, err, "it was not approved")
+	require.Contains(t, (<-f.asked).Title, "run a command")
+
+	_, err = ask("another")
+	require.ErrorContains(t, err, "-32002")
+}
+
+func TestUpdatesAreShownInOrder(t *testing.T) {
+	f := newFixture(t, policy.Rules{})
+	update := func(session string, fields map[string]any) {
+		params := map[string]any{"sessionId": session, "update": fields}
+		require.NoError(t, f.agent.Notify(t.Context(), "session/update", params))
+	}
+	say := func(text string) map[string]any {
+		content := map[string]string{"type": "text", "text": text}
+		return map[string]any{"sessionUpdate": "agent_message_chunk", "content": content}
+	}
+	update("another", say("not for this session"))
+	update("s1", say("one"))
+	update("s1", map[string]any{"sessionUpdate": "plan"})
+	update("s1", map[string]any{"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "Test", "status": "pending"})
+	update("s1", map[string]any{"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "in_progress",
+		"content": []map[string]string{{"type": "terminal", "terminalId": "t1"}}})
+	update("s1", say("two"))
+	require.Equal(t, "one", <-f.said)
+	require.Equal(t, "two", <-f.said)
+	require.Equal(t, ToolCall{ID: "c1", Title: "Test", Status: "pending"}, <-f.calls)
+	terminals := []acpterm.TerminalID{"t1"}
+	require.Equal(t, ToolCall{ID: "c1", Title: "Test", Status: "in_progress", Terminals: terminals}, <-f.calls)
 }

@@ -1,4 +1,4 @@
-package editor
+package main
 
 // A pane: one terminal as the user sees it.
 
@@ -6,36 +6,38 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
 )
 
 // paneBytes is how much text a pane holds. The terminal keeps its own; this is what can be scrolled through.
-const paneBytes = 256 << 10
+const paneBytes = 128 << 10
 
 // Pane shows one terminal. All methods may be called concurrently.
 type Pane struct {
 	terminal *acpterm.Terminal
 	ui       UI
 	busy     *sync.WaitGroup
+	output   scrollback
 
 	mu     sync.Mutex
-	text   string
-	missed int64 // bytes that came faster than they were drawn
+	missed int64 // bytes that came faster than they were read
 	note   string
 }
 
 // follow draws output as it comes. A slow Draw delays nothing but this loop: the command writes on, and its output is
 // then drawn in one piece, or counted as missed.
 func (p *Pane) follow() {
+	p.ui.Draw(p) // before there is any
+	var plain display.ANSIStripper
 	for chunk := range p.terminal.Follow(context.Background(), 0) {
 		p.mu.Lock()
 		p.missed += chunk.Missed
-		p.text = lastBytes(p.text+chunk.Text, paneBytes)
 		p.mu.Unlock()
+		p.output.add(plain.Strip(chunk.Text))
 		p.ui.Draw(p)
 	}
 }
@@ -46,46 +48,92 @@ func (p *Pane) awaitEnd() {
 	p.ui.Draw(p)
 }
 
-// Text is the output that is shown, and how many bytes before its end were too fast for it.
+// Text is the output that is shown, without escape sequences, and how many bytes before its end were too fast for it.
 func (p *Pane) Text() (text string, missed int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.text, p.missed
+	return p.output.text(), p.missed
 }
 
-// Title is the pane's first line: what runs, and how it goes.
-func (p *Pane) Title() string {
+// ID is the terminal's.
+func (p *Pane) ID() acpterm.TerminalID { return p.terminal.ID() }
+
+// Command is what runs, safe to show, in most bytes at the most.
+func (p *Pane) Command(most int) string {
+	return display.Visible(p.terminal.Command().String(), most)
+}
+
+// State is how it goes.
+func (p *Pane) State() string {
 	p.mu.Lock()
 	note := p.note
 	p.mu.Unlock()
-	state := string(cmp.Or(p.terminal.EndedBy(), "running"))
-	if status := p.terminal.Output().ExitStatus; status != nil {
-		state += ", " + status.String()
+	info := p.terminal.Info()
+	state := string(cmp.Or(info.EndedBy, "running"))
+	if info.ExitStatus != nil {
+		state += ", " + info.ExitStatus.String()
 	}
-	return fmt.Sprintf("%s (%s)%s", p.terminal.Command(), state, note)
+	return state + note
+}
+
+// Running and Succeeded say it in short. What the command left in the background does not count.
+func (p *Pane) Running() bool { return p.terminal.EndedBy() == "" }
+
+func (p *Pane) Succeeded() bool {
+	status := p.terminal.ExitStatus()
+	return status != nil && status.Success()
 }
 
 // Stop is the stop button. The command is asked to end and has the manager's grace for that; pressed again, it is made
 // to.
 func (p *Pane) Stop() {
+	p.annotate(" (stopping; again ends it at once)")
 	p.busy.Go(func() {
 		err := p.terminal.Kill(context.Background())
 		if errors.Is(err, acpterm.ErrSurvivors) {
-			p.mu.Lock()
-			p.note = ": " + err.Error()
-			p.mu.Unlock()
+			p.annotate(" (" + err.Error() + ")")
+			return
 		}
-		p.ui.Draw(p)
+		p.annotate("")
 	})
 }
 
+// annotate adds something to the state.
+func (p *Pane) annotate(note string) {
+	p.mu.Lock()
+	p.note = note
+	p.mu.Unlock()
+	p.ui.Draw(p)
+}
+
+// scrollback holds the last paneBytes of a text, at least. All methods may be called concurrently.
+type scrollback struct {
+	mu    sync.Mutex
+	bytes []byte
+}
+
+func (s *scrollback) add(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes = append(s.bytes, text...)
+	if len(s.bytes) > 2*paneBytes { // seldom, since it moves all that stays
+		s.bytes = append(s.bytes[:0], lastBytes(s.bytes, paneBytes)...)
+	}
+}
+
+func (s *scrollback) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(lastBytes(s.bytes, paneBytes))
+}
+
 // lastBytes is the end of a text, in whole characters.
-func lastBytes(text string, n int) string {
+func lastBytes(text []byte, n int) []byte {
 	if len(text) <= n {
 		return text
 	}
 	text = text[len(text)-n:]
-	for text != "" && !utf8.RuneStart(text[0]) {
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}
 	return text

@@ -1,0 +1,201 @@
+package main
+
+// A conversation with an agent: its process, its connection with a Handler, and the prompts of its one session. What
+// the agent sends by itself is in updates.go.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+const protocolVersion = 1
+
+// agentGrace is how long an agent may take for each step of its end.
+const agentGrace = 2 * time.Second
+
+// errAgentEnded is the error of a call that the agent's end has cut short. The conversation has said how it ended.
+var errAgentEnded = errors.New("the agent has ended")
+
+// Conversation is one agent with one session. All methods may be called concurrently.
+type Conversation struct {
+	editor  *Editor
+	stdio   io.ReadWriteCloser // an *acpterm.Agent, but in tests
+	handler *acpterm.Handler
+	conn    *jsonrpc2.Conn
+	closing atomic.Bool
+	asking  atomic.Int64 // permission requests that are not answered
+
+	mu        sync.Mutex
+	id        acpterm.SessionID // set by openNewSession
+	dir       string
+	notOpened error
+	turn      *turn
+	toolCalls map[string]*ToolCall
+}
+
+// turn is a prompt and what the agent does about it. It outlasts the agent's answer, until the next one begins.
+type turn struct {
+	ctx    context.Context // ends when the agent has been told that the turn is cancelled
+	cancel context.CancelFunc
+	sent   chan struct{} // closed when the agent has the prompt, or cannot be sent it
+}
+
+func newTurn() *turn {
+	t := &turn{sent: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	return t
+}
+
+// StartAgent starts an agent and begins to talk to it.
+func (e *Editor) StartAgent(ctx context.Context, cmd *exec.Cmd) (*Conversation, error) {
+	agent, err := acpterm.StartAgent(ctx, cmd, &acpterm.AgentOptions{Stderr: e.ui.Log, Grace: agentGrace})
+	if err != nil {
+		return nil, err
+	}
+	return e.Connect(agent), nil
+}
+
+// Connect begins to talk to an agent. The agent's terminals are released when its connection ends.
+func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
+	c := &Conversation{editor: e, stdio: stdio, turn: newTurn(), toolCalls: make(map[string]*ToolCall)}
+	close(c.turn.sent) // before the first prompt
+	e.mu.Lock()
+	e.conversations = append(e.conversations, c)
+	e.mu.Unlock()
+	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: c, Created: e.show})
+	c.conn = c.handler.Connect(context.Background(), acpterm.NewStream(stdio, nil), jsonrpc2.OnRecv(c.openNewSession))
+	e.busy.Go(c.awaitEnd)
+	return c
+}
+
+// Open opens the conversation's session, whose commands run in dir and below.
+func (c *Conversation) Open(ctx context.Context, dir string) error {
+	var agent struct {
+		ProtocolVersion int `json:"protocolVersion"`
+	}
+	initialize := map[string]any{"protocolVersion": protocolVersion, "clientCapabilities": c.handler.Capabilities()}
+	if err := c.conn.Call(ctx, "initialize", initialize, &agent); err != nil {
+		return callError("initialize", err)
+	}
+	if agent.ProtocolVersion != protocolVersion {
+		return fmt.Errorf("the agent speaks version %d of ACP, and not %d", agent.ProtocolVersion, protocolVersion)
+	}
+	if err := c.conn.Call(ctx, "session/new", newSession{Cwd: dir, MCPServers: []any{}}, nil); err != nil {
+		return callError("session/new", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.notOpened
+}
+
+// Prompt begins a turn, so that a Cancel after it is for this turn. The function that it returns sends the prompt and
+// returns when the turn has ended, with the agent's reason for that.
+func (c *Conversation) Prompt(text string) func(context.Context) (stopReason string, err error) {
+	t := newTurn()
+	c.mu.Lock()
+	c.turn.cancel() // what is still asked from the turn before
+	c.turn = t
+	id := c.id
+	c.mu.Unlock()
+	return func(ctx context.Context) (string, error) {
+		const method = "session/prompt"
+		waiting, err := c.conn.DispatchCall(ctx, method, map[string]any{
+			"sessionId": id,
+			"prompt":    []map[string]string{{"type": "text", "text": text}},
+		})
+		close(t.sent)
+		if err != nil {
+			return "", callError(method, err)
+		}
+		var answer struct {
+			StopReason string `json:"stopReason"`
+		}
+		err = waiting.Wait(ctx, &answer)
+		return answer.StopReason, callError(method, err)
+	}
+}
+
+// Cancel asks the agent to end the turn, and then takes away what it has asked: an agent that hears of the cancel
+// first does not take that for an answer. It returns at once.
+func (c *Conversation) Cancel() {
+	c.mu.Lock()
+	t, id := c.turn, c.id
+	c.mu.Unlock()
+	c.editor.busy.Go(func() {
+		select {
+		case <-t.sent: // an agent that has no prompt yet would not know what is meant
+		case <-c.conn.DisconnectNotify():
+		}
+		c.conn.Notify(context.Background(), "session/cancel", map[string]any{"sessionId": id})
+		t.cancel()
+		c.editor.bridge.Forget(id)
+	})
+}
+
+// Close ends the conversation: its commands, what was approved in it, its panes, and the agent.
+func (c *Conversation) Close(ctx context.Context) error {
+	id := c.session()
+	err := errors.Join(c.editor.manager.CloseSession(ctx, id), c.end(ctx))
+	c.editor.forget(c)
+	return err
+}
+
+// end ends the agent.
+func (c *Conversation) end(ctx context.Context) error {
+	c.closing.Store(true)
+	c.mu.Lock()
+	c.turn.cancel()
+	c.mu.Unlock()
+	c.editor.bridge.Forget(c.session())
+	var err error
+	if agent, ok := c.stdio.(*acpterm.Agent); ok {
+		err = agent.Shutdown(ctx)
+	}
+	c.conn.Close()
+	return err
+}
+
+// awaitEnd says how the agent has ended, if nobody asked it to.
+func (c *Conversation) awaitEnd() {
+	<-c.conn.DisconnectNotify()
+	agent, isProcess := c.stdio.(*acpterm.Agent)
+	if c.closing.Load() || !isProcess {
+		return
+	}
+	agent.Close() // after it, Log has the agent's last line
+	status, err := agent.Wait(context.Background())
+	how := status.String()
+	if err != nil {
+		how = err.Error()
+	}
+	c.editor.ui.Say(theEditor, "The agent has ended: "+how)
+}
+
+func (c *Conversation) session() acpterm.SessionID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.id
+}
+
+// callError is the error of a call for the user to read.
+func callError(method string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jsonrpc2.ErrClosed), errors.Is(err, os.ErrClosed), errors.Is(err, syscall.EPIPE):
+		return errAgentEnded
+	}
+	return fmt.Errorf("%s: %w", method, err)
+}

@@ -1,0 +1,129 @@
+package main
+
+// The dialog on the screen. Keys that are typed for something else must not answer it: it begins at a choice that
+// allows nothing, and only Enter answers it. Enter on a choice that allows something shows the rest of the text first.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+)
+
+// dialog is a Dialog that is shown, or will be.
+type dialog struct {
+	Dialog
+	answer   chan int
+	selected int // of Choices; -1 while there is none
+	full     bool
+	text     viewport.Model
+}
+
+func newDialog(d Dialog) *dialog {
+	safe := slices.IndexFunc(d.Choices, func(c Choice) bool { return !c.Allows })
+	return &dialog{Dialog: d, answer: make(chan int, 1), selected: safe, text: viewport.New()}
+}
+
+// resize makes it fit, and returns its height.
+func (d *dialog) resize(width, most int) int {
+	text := d.Text
+	if d.full {
+		text = d.Full
+	}
+	lines := fold(strings.Split(strings.TrimSuffix(text, "\n"), "\n"), width)
+	rest := len(d.Choices) + 2 // title and hint
+	d.text.SetWidth(width)
+	d.text.SetHeight(max(1, min(len(lines), most-rest)))
+	d.text.SetContentLines(lines)
+	return d.text.Height() + rest
+}
+
+// key handles a key, and reports whether that has answered the dialog.
+func (d *dialog) key(key string) (answered bool) {
+	switch key {
+	case "up":
+		d.selected = max(d.selected-1, 0)
+	case "down":
+		d.selected = min(d.selected+1, len(d.Choices)-1)
+	case "pgup":
+		d.text.PageUp()
+	case "pgdown":
+		d.text.PageDown()
+	case "end":
+		d.full = d.Full != ""
+		d.resize(d.text.Width(), 0)
+		d.text.GotoBottom()
+	case "enter":
+		if d.selected < 0 || d.Choices[d.selected].Allows && d.readOn() {
+			return false
+		}
+		d.answer <- d.selected
+		return true
+	}
+	return false
+}
+
+// readOn shows more of the text, and reports whether there was more.
+func (d *dialog) readOn() bool {
+	switch {
+	case !d.text.AtBottom():
+		d.text.PageDown()
+	case d.Full != "" && !d.full:
+		d.full = true
+		d.resize(d.text.Width(), 0) // the next refresh makes it fit
+		d.text.GotoTop()
+	default:
+		return false
+	}
+	return true
+}
+
+// view draws it; it is the first of so many.
+func (d *dialog) view(s styles, queued int) string {
+	title := " " + d.Title
+	if queued > 1 {
+		title = fmt.Sprintf(" %s (%d more after this)", d.Title, queued-1)
+	}
+	width := d.text.Width()
+	lines := []string{s.alert.Width(width).Render(cut(title, width)), d.text.View()}
+	for i, choice := range d.Choices {
+		line := cut("   "+choice.Label, width)
+		if i == d.selected {
+			line = s.selected.Render(cut(" ▸ "+choice.Label+" ", width))
+		}
+		lines = append(lines, line)
+	}
+	hint := " ↑↓ choose   Enter answer   Esc cancel the turn"
+	if !d.text.AtBottom() || d.Full != "" && !d.full {
+		hint = " There is more to read: PgDn, or End for all of it   ↑↓ choose   Enter answer"
+	}
+	return strings.Join(append(lines, s.faint.Render(cut(hint, width))), "\n")
+}
+
+// ask shows a dialog after those that wait.
+func (m *model) ask(d *dialog) {
+	m.dialogs = append(m.dialogs, d)
+	m.refresh()
+}
+
+// withdraw takes a dialog away.
+func (m *model) withdraw(d *dialog) {
+	m.dialogs = slices.DeleteFunc(m.dialogs, func(other *dialog) bool { return other == d })
+	m.refresh()
+}
+
+// dialogKey handles a key while there is a dialog.
+func (m *model) dialogKey(key string) tea.Cmd {
+	switch d := m.dialogs[0]; key {
+	case "ctrl+c", "esc":
+		return m.keys[key]()
+	default:
+		if d.key(key) {
+			m.withdraw(d)
+		}
+		m.refresh()
+	}
+	return nil
+}

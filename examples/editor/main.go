@@ -1,0 +1,138 @@
+// Editor is a small editor's terminal part as a program: a conversation with an agent, its terminals live in panes, a
+// dialog before a command runs, and a key that stops one.
+//
+//	go run ./examples/editor [-rules FILE] [AGENT [ARG ...]]
+//
+// Commands that no rule of FILE allows, which is JSON for policy.ParseRules, are asked about. Without AGENT it starts
+// itself as the example agent, whose prompt is the command to run.
+//
+// What an editor's author needs of it is in editor.go, conversation.go, updates.go, session.go, ask.go and pane.go:
+// docs/embedding-an-editor.md walks through them. The other files are the screen.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/term"
+
+	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/policy"
+)
+
+// asExampleAgent, as the only argument, makes this program the example agent.
+const asExampleAgent = "-as-example-agent"
+
+// quitTimeout is how long commands and the agent have to end by themselves when the user quits.
+const quitTimeout = 3 * time.Second
+
+func main() {
+	if slices.Equal(os.Args[1:], []string{asExampleAgent}) {
+		exampleagent.Serve()
+		return
+	}
+	if err := start(); err != nil {
+		for text := range strings.Lines(err.Error()) { // which may be an agent's words
+			fmt.Fprintln(os.Stderr, "editor:", display.Visible(strings.TrimSuffix(text, "\n"), 0))
+		}
+		os.Exit(1)
+	}
+}
+
+// start reads the command line and runs the program on the terminal.
+func start() error {
+	file := flag.String("rules", "", "a `file` with rules, in JSON, for what may run without a question")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: editor [-rules FILE] [AGENT [ARG ...]]")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
+		return errors.New("standard input and output have to be a terminal; examples/client does without one")
+	}
+	p := program{agent: flag.Args()}
+	var err error
+	if p.dir, err = os.Getwd(); err != nil {
+		return err
+	}
+	if *file != "" {
+		data, err := os.ReadFile(*file)
+		if err != nil {
+			return err
+		}
+		if p.rules, err = policy.ParseRules(data); err != nil {
+			return fmt.Errorf("%s: %w", *file, err)
+		}
+	}
+	return p.run()
+}
+
+// program is what to run.
+type program struct {
+	agent []string // empty: the example agent
+	dir   string   // the project
+	rules policy.Rules
+}
+
+// run runs the program until the user quits or a signal ends it. Then nothing that it started is left.
+func (p program) run(options ...tea.ProgramOption) error {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	defer stop()
+	screen := new(screen)
+	editor, err := New(screen, p.rules)
+	if err != nil {
+		return err
+	}
+	model := newModel(screen, editor, p.dir)
+	model.agent, model.input.Placeholder = p.name()
+	screen.program = tea.NewProgram(model, append(options, tea.WithContext(ctx), tea.WithoutSignalHandler())...)
+	slog.SetDefault(slog.New(slog.NewTextHandler(screen, nil)))
+	if model.conversation, err = editor.StartAgent(ctx, p.command()); err != nil {
+		return errors.Join(err, editor.Quit(ctx))
+	}
+	_, err = screen.program.Run()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	again, stop := signal.NotifyContext(context.Background(), signals...)
+	defer stop()
+	if editor.Running() > 0 {
+		fmt.Fprintln(os.Stderr, "editor: ending the commands that run; interrupt to end them at once")
+	}
+	again, cancel := context.WithTimeout(again, quitTimeout)
+	defer cancel()
+	return errors.Join(err, editor.Quit(again))
+}
+
+// name is the agent's, for the screen, and what to write to it.
+func (p program) name() (name, hint string) {
+	if len(p.agent) == 0 {
+		return "the example agent", "A command for the example agent to run, such as: go version"
+	}
+	return display.Visible(filepath.Base(p.agent[0]), 40), "A prompt for the agent"
+}
+
+// command starts the agent.
+func (p program) command() *exec.Cmd {
+	words := p.agent
+	if len(words) == 0 {
+		self, _ := os.Executable()
+		words = []string{cmp.Or(self, os.Args[0]), asExampleAgent}
+	}
+	return exec.Command(words[0], words[1:]...)
+}

@@ -1,0 +1,259 @@
+package main
+
+// The bubbletea model: what is on the screen, and what messages and keys do to it. view.go draws it.
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	"charm.land/bubbles/v2/viewport"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/acpterm/acpterm"
+)
+
+// model is the tea.Model. Only the program's goroutine uses it.
+type model struct {
+	screen       *screen
+	editor       *Editor
+	conversation *Conversation
+	agent, dir   string // the agent's name, and the project
+	styles       styles
+	keys         map[string]func() tea.Cmd
+
+	state   state
+	talk    transcript
+	lines   []string  // of talk, as it was drawn last
+	stale   bool      // they are not talk's any more
+	dialogs []*dialog // the first one is shown
+	panes   []*Pane
+	chosen  int // the pane that is open: 0 is the log, 1 the first of panes
+
+	width, height int
+	layout        layout
+	input         textinput.Model
+	talkView      viewport.Model
+	paneView      viewport.Model
+}
+
+// state is how it stands with the agent.
+type state string
+
+const (
+	starting   state = "starting"
+	ready      state = "ready"
+	working    state = "working"
+	cancelling state = "cancelling"
+	ended      state = "no agent"
+)
+
+// The messages of commands.
+type (
+	openedMsg struct{ err error }
+	turnMsg   struct {
+		stopReason string
+		err        error
+	}
+)
+
+func newModel(screen *screen, editor *Editor, dir string) *model {
+	m := &model{screen: screen, editor: editor, dir: dir, styles: newStyles(), state: starting,
+		input: textinput.New(), talkView: viewport.New(), paneView: viewport.New()}
+	m.input.Prompt = "› "
+	look := m.input.Styles()
+	look.Cursor.Blink = false
+	m.input.SetStyles(look)
+	m.input.Focus()
+	m.keys = map[string]func() tea.Cmd{
+		"ctrl+c":    func() tea.Cmd { return tea.Quit },
+		"enter":     m.send,
+		"esc":       m.cancel,
+		"tab":       func() tea.Cmd { return m.choose(m.chosen + 1) },
+		"shift+tab": func() tea.Cmd { return m.choose(m.chosen - 1) },
+		"ctrl+x":    m.stop,
+		"pgup":      func() tea.Cmd { m.paneView.PageUp(); return nil },
+		"pgdown":    func() tea.Cmd { m.paneView.PageDown(); return nil },
+		"up":        func() tea.Cmd { m.talkView.ScrollUp(1); return nil },
+		"down":      func() tea.Cmd { m.talkView.ScrollDown(1); return nil },
+	}
+	return m
+}
+
+// Init opens the session.
+func (m *model) Init() tea.Cmd {
+	return func() tea.Msg { return openedMsg{m.conversation.Open(context.Background(), m.dir)} }
+}
+
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height, m.stale = msg.Width, msg.Height, true
+		m.refresh()
+	case frameMsg:
+		m.screen.drawing.Store(false)
+		m.refresh()
+	case sayMsg:
+		m.say(entry(msg))
+	case askMsg:
+		m.ask(msg.dialog)
+	case withdrawMsg:
+		m.withdraw(msg.dialog)
+	case openedMsg:
+		m.opened(msg.err)
+	case turnMsg:
+		m.turnEnded(msg)
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	default: // a paste, for instance
+		if len(m.dialogs) == 0 {
+			m.input, cmd = m.input.Update(msg)
+		}
+	}
+	return m, cmd
+}
+
+func (m *model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
+	key, ok := m.keys[msg.Keystroke()]
+	switch {
+	case len(m.dialogs) > 0:
+		return m.dialogKey(msg.Keystroke())
+	case ok:
+		return key()
+	}
+	m.input, cmd = m.input.Update(msg)
+	return cmd
+}
+
+func (m *model) say(e entry) {
+	m.talk.add(e)
+	m.stale = true
+	m.screen.changed()
+}
+
+// opened is called when the session is open, or cannot be.
+func (m *model) opened(err error) {
+	m.state = ready
+	if err != nil {
+		m.failed(err)
+	}
+	m.screen.changed()
+}
+
+// failed is the end of the conversation. How an agent ended is said by the conversation.
+func (m *model) failed(err error) {
+	m.state = ended
+	if !errors.Is(err, errAgentEnded) {
+		m.say(entry{by: theEditor, text: err.Error()})
+	}
+}
+
+// send sends the prompt.
+func (m *model) send() tea.Cmd {
+	text := strings.TrimSpace(m.input.Value())
+	if text == "" || m.state != ready {
+		return nil
+	}
+	m.input.Reset()
+	m.talkView.GotoBottom()
+	m.say(entry{by: theUser, text: text})
+	m.state = working
+	prompt := m.conversation.Prompt(text)
+	return func() tea.Msg {
+		stopReason, err := prompt(context.Background())
+		return turnMsg{stopReason, err}
+	}
+}
+
+func (m *model) turnEnded(turn turnMsg) {
+	m.state = ready
+	switch {
+	case errors.Is(turn.err, errAgentEnded):
+		m.failed(turn.err)
+	case turn.err != nil: // the next prompt may do better
+		m.say(entry{by: theEditor, text: turn.err.Error()})
+	case turn.stopReason != "end_turn":
+		m.say(entry{by: theEditor, text: "The turn has ended: " + turn.stopReason})
+	}
+	m.screen.changed()
+}
+
+// cancel cancels the turn, and takes the dialogs away.
+func (m *model) cancel() tea.Cmd {
+	switch {
+	case m.state == working:
+		m.state = cancelling
+	case len(m.dialogs) == 0:
+		return nil
+	}
+	m.conversation.Cancel()
+	return nil
+}
+
+// stop stops the command in the open pane.
+func (m *model) stop() tea.Cmd {
+	if m.chosen > 0 {
+		m.panes[m.chosen-1].Stop()
+	}
+	return nil
+}
+
+// choose opens a pane, at its end.
+func (m *model) choose(n int) tea.Cmd {
+	all := len(m.panes) + 1
+	m.chosen = (n + all) % all
+	m.refresh()
+	m.paneView.GotoBottom()
+	return nil
+}
+
+// refresh draws anew what may have changed. Views that were at their end stay there.
+func (m *model) refresh() {
+	if panes := m.editor.Panes(); len(panes) > len(m.panes) {
+		idle := m.chosen == 0 || !m.panes[m.chosen-1].Running()
+		m.panes, m.stale = panes, true // tool calls have the numbers of panes
+		if idle {                      // the user is not watching a command: open the new one
+			m.chosen = len(panes)
+			m.paneView.GotoBottom()
+		}
+	}
+	m.layout = m.newLayout()
+	m.input.SetWidth(max(1, m.width-ansi.StringWidth(m.input.Prompt)-1))
+	if m.stale {
+		m.lines, m.stale = m.talk.lines(m.styles, m.width, m.number), false
+	}
+	show(&m.talkView, m.lines, m.width, m.layout.talk)
+	show(&m.paneView, fold(outputLines(m.chosenText()), m.width), m.width, m.layout.open)
+}
+
+// show puts lines into a view.
+func show(v *viewport.Model, lines []string, width, height int) {
+	atEnd := v.AtBottom()
+	v.SetWidth(width)
+	v.SetHeight(height)
+	v.SetContentLines(lines)
+	if atEnd {
+		v.GotoBottom()
+	}
+}
+
+func (m *model) chosenText() string {
+	if m.chosen == 0 {
+		return m.screen.log.text()
+	}
+	text, _ := m.panes[m.chosen-1].Text()
+	return text
+}
+
+// number is the number of a terminal's pane, or 0.
+func (m *model) number(id acpterm.TerminalID) int {
+	for i, p := range m.panes {
+		if p.ID() == id {
+			return i + 1
+		}
+	}
+	return 0
+}

@@ -1,0 +1,67 @@
+package main
+
+// The screen as the rest of the editor sees it: a UI whose methods send messages to the bubbletea program, which has
+// one goroutine. model.go handles them.
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// frame is how long changes are collected before they are drawn.
+const frame = 50 * time.Millisecond
+
+// screen is a UI.
+type screen struct {
+	program *tea.Program
+	log     scrollback // what the agent writes to standard error, and what this program logs
+	drawing atomic.Bool
+}
+
+// The messages.
+type (
+	frameMsg    struct{} // something has changed
+	sayMsg      entry
+	askMsg      struct{ *dialog }
+	withdrawMsg struct{ *dialog }
+)
+
+// changed has the program draw soon. It does not wait for that, so that a flood of output delays nobody.
+func (s *screen) changed() {
+	if !s.drawing.Swap(true) {
+		time.AfterFunc(frame, func() { s.program.Send(frameMsg{}) })
+	}
+}
+
+func (s *screen) Draw(*Pane) { s.changed() }
+
+func (s *screen) Say(by speaker, text string) { s.program.Send(sayMsg{by: by, text: text}) }
+
+func (s *screen) ShowToolCall(call ToolCall) { s.program.Send(sayMsg{call: &call}) }
+
+func (s *screen) Log(line string) {
+	s.log.add(line + "\n")
+	s.changed()
+}
+
+// Write logs lines of this program's own, which on the terminal would be drawn over.
+func (s *screen) Write(lines []byte) (int, error) {
+	s.Log("editor: " + strings.TrimSuffix(string(lines), "\n"))
+	return len(lines), nil
+}
+
+func (s *screen) Ask(ctx context.Context, d Dialog) int {
+	asked := newDialog(d)
+	s.program.Send(askMsg{asked})
+	select {
+	case answer := <-asked.answer:
+		return answer
+	case <-ctx.Done():
+		s.program.Send(withdrawMsg{asked})
+		return noAnswer
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+// What an agent sends besides terminal/*: session/update, and session/request_permission, which ask.go answers.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+// maxToolCalls is how many tool calls a conversation keeps. An agent that makes more loses what it has said of them.
+const maxToolCalls = 1000
+
+// ToolCall is what an agent has told of a tool call so far. All texts are the agent's.
+type ToolCall struct {
+	ID, Title, Kind, Status string
+	RawInput                json.RawMessage
+	Terminals               []acpterm.TerminalID // that it shows
+}
+
+// Handle serves what is not terminal/*. Nothing is read from the agent until it returns: updates stay in order, and a
+// question to the user is waited for elsewhere.
+func (c *Conversation) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	var params json.RawMessage
+	if req.Params != nil {
+		params = *req.Params
+	}
+	switch {
+	case req.Method == "session/update":
+		c.update(params)
+	case req.Notif:
+	case req.Method == "session/request_permission":
+		c.asking.Add(1)
+		go func() {
+			defer c.asking.Add(-1)
+			answer, err := c.requestPermission(ctx, params)
+			if err != nil {
+				conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
+				return
+			}
+			conn.Reply(ctx, req.ID, answer)
+		}()
+	default: // files, for instance
+		err := &acpterm.Error{Op: req.Method, Kind: acpterm.ErrMethodNotFound}
+		conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
+	}
+}
+
+// update shows what a session/update says. What cannot be read, or is not shown here, such as a plan, is left out.
+func (c *Conversation) update(params json.RawMessage) {
+	var n struct {
+		SessionID acpterm.SessionID `json:"sessionId"`
+		Update    struct {
+			Kind       string          `json:"sessionUpdate"`
+			Content    json.RawMessage `json:"content"`
+			ToolCallID string          `json:"toolCallId"`
+			Title      string          `json:"title"`
+			ToolKind   string          `json:"kind"`
+			Status     string          `json:"status"`
+			RawInput   json.RawMessage `json:"rawInput"`
+		} `json:"update"`
+	}
+	if json.Unmarshal(params, &n) != nil || n.SessionID != c.session() {
+		return
+	}
+	switch u := n.Update; u.Kind {
+	case "agent_message_chunk":
+		var block struct {
+			Text string `json:"text"` // only blocks of text have it
+		}
+		if json.Unmarshal(u.Content, &block) == nil {
+			c.editor.ui.Say(theAgent, block.Text)
+		}
+	case "tool_call", "tool_call_update":
+		c.editor.ui.ShowToolCall(c.updateToolCall(ToolCall{
+			ID: u.ToolCallID, Title: u.Title, Kind: u.ToolKind, Status: u.Status, RawInput: u.RawInput,
+			Terminals: readTerminals(u.Content),
+		}))
+	}
+}
+
+// updateToolCall puts an update together with what is known, and returns that. Fields without a value have not changed.
+func (c *Conversation) updateToolCall(u ToolCall) ToolCall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.toolCalls[u.ID]
+	if known == nil {
+		if len(c.toolCalls) >= maxToolCalls {
+			clear(c.toolCalls)
+		}
+		known = &ToolCall{ID: u.ID}
+		c.toolCalls[u.ID] = known
+	}
+	known.Title, known.Kind = cmp.Or(u.Title, known.Title), cmp.Or(u.Kind, known.Kind)
+	known.Status = cmp.Or(u.Status, known.Status)
+	if u.RawInput != nil {
+		known.RawInput = u.RawInput
+	}
+	if u.Terminals != nil {
+		known.Terminals = u.Terminals
+	}
+	return *known
+}
+
+// readTerminals are the terminals in a tool call's content.
+func readTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
+	var items []struct {
+		Type       string             `json:"type"`
+		TerminalID acpterm.TerminalID `json:"terminalId"`
+	}
+	json.Unmarshal(content, &items) // content that cannot be read counts as none, as the schema says
+	for _, item := range items {
+		if item.Type == "terminal" {
+			ids = append(ids, item.TerminalID)
+		}
+	}
+	return ids
+}

@@ -33,9 +33,9 @@ type Choice struct {
 const noAnswer = -1
 
 const (
-	shownBytes = 1200 // of a command's arguments; what is longer is shown when the user wants to see it
-	labelBytes = 100  // of the name of an agent's option
-	maxAsking  = 100  // requests of one agent that wait for the user
+	shownBytes = 600 // of a command's arguments; what is longer is shown when the user wants to see it
+	labelBytes = 100 // of the name of an agent's option
+	maxAsking  = 100 // requests of one agent that wait for the user
 )
 
 // approve asks the user. The manager remembers an answer for the session, and then does not call this.

@@ -64,6 +64,9 @@ func (t transcript) lines(s styles, width int, number func(acpterm.TerminalID) i
 			text, style = e.call.describe(number), s.call
 		case e.by == theUser:
 			text, style = "› "+text, s.bold
+			if len(lines) > 0 {
+				lines = append(lines, "")
+			}
 		case e.by == theEditor:
 			text, style = "— "+text, s.faint
 		}

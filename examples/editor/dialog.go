@@ -17,6 +17,7 @@ type dialog struct {
 	Dialog
 	answer   chan int
 	selected int // of Choices; -1 while there is none
+	shown    int // how many of Choices there is room for
 	full     bool
 	text     viewport.Model
 }
@@ -33,7 +34,8 @@ func (d *dialog) resize(width, most int) int {
 		text = d.Full
 	}
 	lines := fold(strings.Split(strings.TrimSuffix(text, "\n"), "\n"), width)
-	rest := len(d.Choices) + 2 // title and hint
+	d.shown = min(len(d.Choices), max(2, most/2))
+	rest := d.shown + 2 // title and hint
 	d.text.SetWidth(width)
 	d.text.SetHeight(max(1, min(len(lines), most-rest)))
 	d.text.SetContentLines(lines)
@@ -80,22 +82,23 @@ func (d *dialog) readOn() bool {
 	return true
 }
 
-// view draws it; it is the first of so many.
-func (d *dialog) view(s styles, queued int) string {
+// view draws it; others wait.
+func (d *dialog) view(s styles, others int) string {
 	title := " " + d.Title
-	if queued > 1 {
-		title = fmt.Sprintf(" %s (%d more after this)", d.Title, queued-1)
+	if others > 0 {
+		title += fmt.Sprintf(" (%d more after this)", others)
 	}
 	width := d.text.Width()
 	lines := []string{s.alert.Width(width).Render(cut(title, width)), d.text.View()}
-	for i, choice := range d.Choices {
+	first := min(max(0, d.selected-d.shown/2), len(d.Choices)-d.shown)
+	for i, choice := range d.Choices[first : first+d.shown] {
 		line := cut("   "+choice.Label, width)
-		if i == d.selected {
+		if first+i == d.selected {
 			line = s.selected.Render(cut(" ▸ "+choice.Label+" ", width))
 		}
 		lines = append(lines, line)
 	}
-	hint := " ↑↓ choose   Enter answer   Esc cancel the turn"
+	hint := fmt.Sprintf(" ↑↓ one of %d   Enter answer   Esc cancel the turn", len(d.Choices))
 	if !d.text.AtBottom() || d.Full != "" && !d.full {
 		hint = " There is more to read: PgDn, or End for all of it   ↑↓ choose   Enter answer"
 	}

@@ -22,7 +22,7 @@ type UI interface {
 	// Ask shows a dialog and returns the index of the choice that the user made. When ctx ends it takes the dialog
 	// away, and returns noAnswer.
 	Ask(ctx context.Context, d Dialog) int
-	// Say adds text to the conversation. Texts of one speaker in a row are one text.
+	// Say adds text to the conversation. Texts of the agent in a row are one text.
 	Say(by speaker, text string)
 	// ShowToolCall adds a tool call to the conversation, or changes the one that has its id.
 	ShowToolCall(ToolCall)

@@ -45,7 +45,11 @@ func parts() map[string]func() {
 			fmt.Println("ready")
 			time.Sleep(time.Hour)
 		},
-		"steer":        func() { fmt.Print("\x1b[2J\x1b]0;title\x07\x1b[31mred\x1b[0m\a\u202e 10%\r 99%\n") },
+		"steer": func() { fmt.Print("\x1b[2J\x1b]0;title\x07\x1b[31mred\x1b[0m\a\u202e\n 10%\r 99%\n") },
+		"main": func() {
+			os.Args = os.Args[:1]
+			main()
+		},
 		asExampleAgent: exampleagent.Serve,
 		"dying-agent":  func() { serveAgent(dyingTurn) },
 		"busy-agent":   func() { serveAgent(busyTurn) },

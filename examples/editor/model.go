@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/textinput"
@@ -47,7 +48,7 @@ const (
 	ready      state = "ready"
 	working    state = "working"
 	cancelling state = "cancelling"
-	ended      state = "no agent"
+	ended      state = "ended"
 )
 
 // The messages of commands.
@@ -76,8 +77,9 @@ func newModel(screen *screen, editor *Editor, dir string) *model {
 		"ctrl+x":    m.stop,
 		"pgup":      func() tea.Cmd { m.paneView.PageUp(); return nil },
 		"pgdown":    func() tea.Cmd { m.paneView.PageDown(); return nil },
-		"up":        func() tea.Cmd { m.talkView.ScrollUp(1); return nil },
-		"down":      func() tea.Cmd { m.talkView.ScrollDown(1); return nil },
+		// Up and Down are for dialogs alone.
+		"shift+up":   func() tea.Cmd { m.talkView.ScrollUp(1); return nil },
+		"shift+down": func() tea.Cmd { m.talkView.ScrollDown(1); return nil },
 	}
 	return m
 }
@@ -210,12 +212,13 @@ func (m *model) choose(n int) tea.Cmd {
 	return nil
 }
 
-// refresh draws anew what may have changed. Views that were at their end stay there.
+// refresh draws anew what may have changed. Views that were at their end stay there. A new pane is opened if the user
+// is not watching a command.
 func (m *model) refresh() {
 	if panes := m.editor.Panes(); len(panes) > len(m.panes) {
 		idle := m.chosen == 0 || !m.panes[m.chosen-1].Running()
 		m.panes, m.stale = panes, true // tool calls have the numbers of panes
-		if idle {                      // the user is not watching a command: open the new one
+		if idle {
 			m.chosen = len(panes)
 			m.paneView.GotoBottom()
 		}
@@ -250,10 +253,5 @@ func (m *model) chosenText() string {
 
 // number is the number of a terminal's pane, or 0.
 func (m *model) number(id acpterm.TerminalID) int {
-	for i, p := range m.panes {
-		if p.ID() == id {
-			return i + 1
-		}
-	}
-	return 0
+	return slices.Index(m.panes, m.editor.Pane(id)) + 1
 }

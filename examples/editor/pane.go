@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"unicode/utf8"
 
@@ -63,22 +64,25 @@ func (p *Pane) Command(most int) string {
 	return display.Visible(p.terminal.Command().String(), most)
 }
 
-// State is how it goes.
+// State is whether it runs or how it ended, and what the user should know besides.
 func (p *Pane) State() string {
-	p.mu.Lock()
-	note := p.note
-	p.mu.Unlock()
 	info := p.terminal.Info()
 	state := string(cmp.Or(info.EndedBy, "running"))
 	if info.ExitStatus != nil {
 		state += ", " + info.ExitStatus.String()
 	}
-	return state + note
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.missed > 0 {
+		state += fmt.Sprintf(", %d bytes missed", p.missed)
+	}
+	return state + p.note
 }
 
-// Running and Succeeded say it in short. What the command left in the background does not count.
+// Running reports whether the command runs. What it left in the background does not count.
 func (p *Pane) Running() bool { return p.terminal.EndedBy() == "" }
 
+// Succeeded reports whether the command has ended with exit code 0.
 func (p *Pane) Succeeded() bool {
 	status := p.terminal.ExitStatus()
 	return status != nil && status.Success()

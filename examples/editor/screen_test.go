@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -191,7 +193,7 @@ func TestOutputDoesNotSteerTheTerminal(t *testing.T) {
 	term.press(executable(t) + " steer" + enter)
 	term.await(`asks for permission`)
 	term.press(up + enter)
-	term.await(`✔ 1 finished(.|\n)*\n 99%\n`)
+	term.await(`✔ 1 finished(.|\n)*\nred\\a\\u202e\n 99%\n`)
 	term.quit()
 }
 
@@ -211,8 +213,27 @@ func TestDialogsAreQueuedAndWithdrawn(t *testing.T) {
 func TestAnAgentsDeathAndItsLastWords(t *testing.T) {
 	term := runEditor(t, "dying-agent")
 	term.press("go" + enter)
-	term.await(`no agent(.|\n)*The agent has ended: exit code 3\n(.|\n)*the agent's log\s*\n\\x1b\[2Jgoing down`)
+	term.await(`ended(.|\n)*The agent has ended: exit code 3\n(.|\n)*the agent's log\s*\n\\x1b\[2Jgoing down`)
 	term.quit()
+}
+
+func TestWithoutATerminalItSaysSo(t *testing.T) {
+	output, err := exec.Command(executable(t), "main").CombinedOutput()
+	require.Error(t, err)
+	require.Equal(t, "editor: standard input and output have to be a terminal; examples/client does without one\n", string(output))
+}
+
+func TestADialogWithManyChoicesFits(t *testing.T) {
+	d := newDialog(Dialog{Text: "text\n", Choices: slices.Repeat([]Choice{{"Run", true}}, 100)})
+	require.Equal(t, -1, d.selected, "nothing allows nothing")
+	require.False(t, d.key("enter"))
+	for range 100 {
+		require.LessOrEqual(t, d.resize(40, 10), 10)
+		require.Equal(t, d.resize(40, 10), 1+strings.Count(d.view(newStyles(), 0), "\n"))
+		d.key("down")
+	}
+	require.True(t, d.key("enter"))
+	require.Equal(t, 99, <-d.answer)
 }
 
 func TestADialogIsReadBeforeItAllows(t *testing.T) {

@@ -76,19 +76,19 @@ func (m *model) dividePanes(l *layout, height int) {
 func (m *model) View() tea.View {
 	v := tea.NewView("")
 	v.AltScreen = true
-	if m.width < 20 || m.height < 8 {
+	if m.width < 20 || m.height < 12 {
 		v.Content = cut("The window is too small.", m.width)
 		return v
 	}
 	side := m.panesView()
 	if len(m.dialogs) > 0 {
-		side = m.dialogs[0].view(m.styles, len(m.dialogs))
+		side = m.dialogs[0].view(m.styles, len(m.dialogs)-1)
 	}
 	body := m.talkView.View()
 	if side != "" {
 		body += "\n" + side
 	}
-	help := "Enter send  Esc cancel  Tab pane  PgUp/PgDn scroll  ^X stop  ↑↓ talk  ^C quit"
+	help := "Enter send  Esc cancel  Tab pane  PgUp/PgDn scroll  ^X stop  ⇧↑↓ talk  ^C quit"
 	help = m.styles.faint.Render(cut(help, m.width))
 	v.Content = strings.Join([]string{m.header(), body, m.input.View(), help}, "\n")
 	return v
@@ -133,9 +133,6 @@ func (m *model) title(pane int) string {
 			mark, style = "✘", m.styles.failed
 		}
 		text = fmt.Sprintf("%d %s · %s", pane, p.State(), p.Command(commandBytes))
-		if _, missed := p.Text(); missed > 0 {
-			text = fmt.Sprintf("%d %s · %d bytes missed · %s", pane, p.State(), missed, p.Command(commandBytes))
-		}
 	}
 	line := cut(mark+" "+text, m.width)
 	if pane == m.chosen {

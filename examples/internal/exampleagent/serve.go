@@ -1,6 +1,7 @@
 // Package exampleagent is a small ACP agent without a model: the text of a prompt is the command that it runs, in a
 // terminal of its client's. It shows the agent's side of terminal/*, in the order in which agents do things.
-// examples/agent is this and nothing else; examples/client starts itself as this when it is given no agent.
+// examples/agent is this and nothing else; examples/client and examples/editor start themselves as this when they are
+// given no agent.
 package exampleagent
 
 import (

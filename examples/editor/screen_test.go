@@ -92,7 +92,7 @@ func (t *terminal) press(keys string) {
 func (t *terminal) await(pattern string) string {
 	t.Helper()
 	expr := regexp.MustCompile(pattern)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // far more than any test needs
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // far more than any test needs
 	defer cancel()
 	defer context.AfterFunc(ctx, t.changed.Broadcast)()
 	t.mu.Lock()

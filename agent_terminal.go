@@ -8,10 +8,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -69,8 +69,8 @@ func (a *agentTerminal) Drain(done func()) { done() }
 func (a *agentTerminal) Stop()             { a.output.Close() }
 
 // OfAgent reports whether the agent owns the terminal: it runs the command, and sends what it prints in session/update
-// (see HandlerOptions.AgentTerminals). Such a terminal has no process here. Kill asks the agent to cancel the command, and
-// a release only forgets the terminal.
+// (see HandlerOptions.AgentTerminals). Such a terminal has no process here. Kill asks the agent to cancel the command,
+// and a release only forgets the terminal.
 func (t *Terminal) OfAgent() bool { return t.agent != nil }
 
 // adopt makes a terminal that the agent owns, whose command runs. Ended ones of the same session make room for it, the
@@ -211,8 +211,8 @@ func patchMeta(meta Meta, p updates.Patch[map[string]json.RawMessage]) (Meta, er
 	return patched, nil
 }
 
-// write writes an update's output. What replaces the output and begins with it only appends the rest, so that nobody who
-// follows it has to begin again.
+// write writes an update's output. Of what replaces the output and begins with it only the rest is appended, so that
+// nobody who follows it has to begin again.
 func (a *agentTerminal) write(ring *output.Buffer, u updates.Update) {
 	if u.Output.Present {
 		var all []byte
@@ -260,13 +260,14 @@ func (a *agentTerminal) exitStatus(by EndedBy) (s TerminalExitStatus) {
 	if code := a.exit.Code; code != nil {
 		s.ExitCode = new(uint32(*code))
 		if *code < 0 || *code > math.MaxUint32 {
-			s.Meta["acpterm"] = json.RawMessage(`{"endedBy":"` + string(by) + `","exitCode":` + strconv.FormatInt(*code, 10) + `}`)
+			s.Meta["acpterm"] = json.RawMessage(fmt.Sprintf(`{"endedBy":%q,"exitCode":%d}`, by, *code))
 		}
 	}
 	return s
 }
 
-// cancelByAgent is Kill of a terminal that the agent owns: it returns when the agent has said that the command has ended.
+// cancelByAgent is Kill of a terminal that the agent owns. It returns when the agent has said that the command has
+// ended.
 func (t *Terminal) cancelByAgent(ctx context.Context) error {
 	t.mu.Lock()
 	ended, cancelable := t.state == StateEnded, t.agent.cancelable

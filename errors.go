@@ -44,8 +44,8 @@ const (
 	// ErrExitLost is a command that has ended, and whose exit status is lost: another part of the host's program reaps
 	// children that it has not started, or ignores SIGCHLD. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
-	// ErrNotCancelable is a Kill of a terminal that the agent owns and does not cancel. Error.Err is what it answered, if
-	// it was asked.
+	// ErrNotCancelable is a Kill of a terminal that the agent owns and does not cancel. Error.Err is what it answered,
+	// if it was asked.
 	ErrNotCancelable Kind = "not_cancelable"
 	// ErrMethodNotFound is a method that is not one of the five.
 	ErrMethodNotFound Kind = "method_not_found"

@@ -87,7 +87,8 @@ func (h *Handler) adopt(session SessionID, id TerminalID, u updates.Update) (*Te
 		return nil, &Error{Kind: ErrClosing}
 	}
 	defer h.creates.Done()
-	t, err := h.manager.adopt(session, id, func(ctx context.Context) error { return h.cancelTerminal(ctx, session, id) })
+	cancel := func(ctx context.Context) error { return h.cancelTerminal(ctx, session, id) }
+	t, err := h.manager.adopt(session, id, cancel)
 	if err != nil {
 		return nil, err
 	}

@@ -40,8 +40,8 @@ func (s EscalationStep) wait() time.Duration {
 // It fails with ErrCancelled when ctx ends first, while the ending continues; with ErrSurvivors when
 // processes still run after the last step.
 //
-// The command of a terminal that the agent owns is not signalled: Kill asks the agent to cancel it, and returns when the
-// agent has said that it has ended. It fails with ErrNotCancelable if the agent does not offer that, or refuses it.
+// The command of a terminal that the agent owns is not signalled: Kill asks the agent to cancel it, and returns when
+// the agent has said that it has ended. It fails with ErrNotCancelable if the agent does not offer that, or refuses it.
 func (t *Terminal) Kill(ctx context.Context) error {
 	if t.agent != nil {
 		return t.cancelByAgent(ctx)

@@ -161,7 +161,8 @@ func (c *Conversation) end(ctx context.Context) error {
 	c.editor.bridge.Forget(c.session())
 	var err error
 	if agent, ok := c.stdio.(*acpterm.Agent); ok {
-		err = agent.Shutdown(ctx)
+		defer context.AfterFunc(ctx, func() { agent.Kill() })()
+		err = agent.Close()
 	}
 	c.conn.Close()
 	return err

@@ -126,7 +126,8 @@ func (e *Editor) conversation(id acpterm.SessionID) *Conversation {
 // Quit ends all commands of all agents and the agents, gently until ctx ends and then by force, and returns when they
 // are gone and the panes have drawn their last.
 func (e *Editor) Quit(ctx context.Context) error {
-	errs := []error{e.manager.Shutdown(ctx)}
+	e.manager.Shutdown(ctx)
+	errs := []error{e.manager.Close()} // kills what still runs
 	e.mu.Lock()
 	open := slices.Clone(e.conversations)
 	e.mu.Unlock()

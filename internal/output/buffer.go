@@ -100,8 +100,8 @@ func (r *Buffer) CommandEnded() {
 	r.wakeLocked()
 }
 
-// Restart makes the output begin anew, empty. It counts as one byte, so that a reader which goes on from an offset finds
-// out even if nothing was written before it or comes after it. It is part of the writer.
+// Restart makes the output begin anew, empty. It counts as one byte, so that a reader which goes on from an offset
+// finds out even if nothing was written before it or comes after it. It is part of the writer.
 func (r *Buffer) Restart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,7 +33,7 @@ type AgentOptions struct {
 	// Stderr is called with each line that the agent writes to standard error, without its end, in valid UTF-8. The
 	// text is the agent's: see the package display before showing it to a person. A line of more than 16 KiB comes in
 	// pieces. It is called from one goroutine, in order, and must call neither Close nor Kill, which wait for it. A
-	// panic is logged. While it does not return, 256 lines wait and more are dropped, so that the agent never
+	// panic is logged. While it does not return, 1 MiB of lines waits and more are dropped, so that the agent never
 	// waits; how many is logged. Nil: Logger has the lines, at level Info. With exec.Cmd.Stderr set it is not called.
 	Stderr func(line string)
 

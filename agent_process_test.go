@@ -295,6 +295,16 @@ func TestAgentsStandardErrorIsLogged(t *testing.T) {
 	require.True(t, utf8.Valid(log.Bytes()))
 }
 
+// A burst of short lines, such as the stacks of an agent that panics, is not too much for a hook that returns.
+func TestAgentsStandardErrorInABurst(t *testing.T) {
+	const lines = 20_000
+	var got collector
+	text := strconv.Quote(strings.Repeat("x\n", lines))
+	a := startAgent(t, agentCommand("complain", text), &acpterm.AgentOptions{Stderr: got.add})
+	require.NoError(t, a.Close())
+	require.Len(t, got.lines, lines)
+}
+
 // A hook that hangs or panics does not hold up the agent; what it missed is said.
 func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
 	var log bytes.Buffer

@@ -15,11 +15,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/notify"
 )
 
 const (
-	maxStderrLine  = 16 << 10
-	maxStderrLines = 256 // that wait for the hook or the logger
+	maxStderrLine    = 16 << 10
+	maxStderrWaiting = 1 << 20 // bytes of lines that wait for the hook or the logger; 256 lines were less than one read
 )
 
 // agentStderr reads an agent's standard error to its end.
@@ -39,7 +41,7 @@ func newAgentStderr(pipe *os.File, cmd *exec.Cmd, options AgentOptions) *agentSt
 	if hook == nil {
 		hook = func(line string) { logger.Info("acpterm: an agent's standard error", "line", line) }
 	}
-	lines := &lineWriter{hook: hook, logger: logger, waiting: make(chan string, maxStderrLines)}
+	lines := newLineWriter(hook, logger)
 	return &agentStderr{pipe: pipe, to: lines, lines: lines}
 }
 
@@ -56,18 +58,24 @@ func (s *agentStderr) start() {
 			s.lines.end()
 		}
 	})
-	if s.lines != nil {
-		s.busy.Go(s.lines.deliver)
-	}
 }
 
 // lineWriter hands what is written to it to a hook, in lines, and never waits for the hook.
 type lineWriter struct {
-	hook    func(line string)
-	logger  *slog.Logger
 	begun   []byte // of the line that has not ended
-	waiting chan string
+	waiting notify.Queue[string]
 	dropped atomic.Int64 // lines since that was logged
+}
+
+func newLineWriter(hook func(line string), logger *slog.Logger) *lineWriter {
+	w := new(lineWriter)
+	w.waiting.Observe(func(line string) {
+		callHook("Stderr", func() { hook(line) })
+		if dropped := w.dropped.Swap(0); dropped > 0 {
+			logger.Warn("acpterm: dropped lines of an agent's standard error", "lines", dropped)
+		}
+	})
+	return w
 }
 
 // Write is for one goroutine.
@@ -90,27 +98,17 @@ func (w *lineWriter) Write(p []byte) (n int, err error) {
 func (w *lineWriter) add() {
 	line := strings.ToValidUTF8(string(bytes.TrimSuffix(w.begun, []byte("\r"))), "\uFFFD")
 	w.begun = w.begun[:0]
-	select {
-	case w.waiting <- line:
-	default:
+	if _, size := w.waiting.Waiting(); size.Bytes >= maxStderrWaiting {
 		w.dropped.Add(1)
+		return
 	}
+	w.waiting.Add(line, notify.Size{Bytes: stringsSize(line)})
 }
 
-// end is called after the last Write.
+// end is called after the last Write. It returns when the hook has been called with every line.
 func (w *lineWriter) end() {
 	if len(w.begun) > 0 {
 		w.add()
 	}
-	close(w.waiting)
-}
-
-// deliver calls the hook until the end.
-func (w *lineWriter) deliver() {
-	for line := range w.waiting {
-		callHook("Stderr", func() { w.hook(line) })
-		if dropped := w.dropped.Swap(0); dropped > 0 {
-			w.logger.Warn("acpterm: dropped lines of an agent's standard error", "lines", dropped)
-		}
-	}
+	w.waiting.Wait()
 }

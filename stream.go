@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"strconv"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -18,8 +19,8 @@ import (
 
 // Stream is a jsonrpc2.ObjectStream for ACP over any connection. Whatever the peer writes, the connection goes on: a
 // line that is no JSON-RPC message, such as a debugging print on an agent's standard output, is handed to a hook,
-// answered where JSON-RPC has an answer for it (-32700 or -32600), and skipped. Requests are answered with the id that
-// they came with, also where jsonrpc2 has no room for it; a handler then sees a string in its place.
+// answered where JSON-RPC has an answer for it (-32700 or -32600), and skipped; a blank one is ignored. Requests are
+// answered with the id that they came with, also where jsonrpc2 has no room for it; a handler then sees a string.
 //
 // With HandlerOptions.Stream it writes the replies to terminal/* without jsonrpc2, which would copy output four times,
 // and with Handler.Connect it also hands the requests to the Handler directly. jsonrpc2's OnSend and OnRecv do not see
@@ -45,7 +46,8 @@ type StreamOptions struct {
 
 	// SkippedLines is called with each line that is no message, for instance to show what an agent prints by mistake.
 	// It is called by the goroutine that reads, which waits for it. If it panics, that is logged with its stack. Nil:
-	// the line's length and what is wrong with it are logged by slog, at level Warn.
+	// the line's length, what is wrong with it and, escaped, its first 120 bytes are logged by slog, at level Warn; not
+	// the bytes of a line that begins as JSON does, which may be half a request with a secret.
 	SkippedLines func(SkippedLine)
 
 	// Trace is called with each line that was read or is to be written, for a log of what passes. Lines have what
@@ -86,7 +88,12 @@ func NewStream(conn io.ReadWriteCloser, options *StreamOptions) *Stream {
 }
 
 func logSkippedLine(l SkippedLine) {
-	slog.Warn("acpterm: skipped a line that "+l.Reason, "bytes", l.Bytes)
+	attrs := []any{"bytes", l.Bytes}
+	if len(l.Text) > 0 && !bytes.ContainsAny(l.Text[:1], `{["`) {
+		quoted := strconv.QuoteToASCII(string(l.Text[:min(len(l.Text), 120)]))
+		attrs = append(attrs, "text", quoted[1:len(quoted)-1])
+	}
+	slog.Warn("acpterm: skipped a line that "+l.Reason, attrs...)
 }
 
 // skip hands a line to the hook. A panic of the hook is logged.

@@ -24,7 +24,7 @@ import (
 )
 
 // Lines reads and writes the messages of a connection, one a line. A line that is no message is skipped, and answered
-// with an error where JSON-RPC has one for it (-32700 or -32600).
+// with an error where JSON-RPC has one for it (-32700 or -32600). A line of white space alone is ignored.
 //
 // Read is for one goroutine; everything else may be called concurrently.
 type Lines struct {
@@ -77,7 +77,11 @@ func (l *Lines) Read() (Message, error) {
 		text, size, err := l.readLine()
 		text = bytes.TrimSpace(text)
 		m, f := Message{}, faultTooLong
-		if size <= int64(l.limit) {
+		switch {
+		case size > int64(l.limit):
+		case len(text) == 0:
+			f = nil // no message, and no fault
+		default:
 			m, f = Parse(text)
 		}
 		if f != nil && (err == nil || len(text) > 0) {

@@ -19,7 +19,6 @@ type Fault struct {
 }
 
 var (
-	faultEmpty         = &Fault{"is empty", 0}
 	faultTooLong       = &Fault{"is longer than the limit", jsonrpc2.CodeInvalidRequest}
 	faultNotJSON       = &Fault{"is not JSON", jsonrpc2.CodeParseError}
 	faultBatch         = &Fault{"is an array; ACP has no batches", jsonrpc2.CodeInvalidRequest}
@@ -87,8 +86,6 @@ const (
 // comes with an error response as the Line, so that the caller which waits for it does not wait without limit.
 func Parse(line []byte) (Message, *Fault) {
 	switch {
-	case len(line) == 0:
-		return Message{}, faultEmpty
 	case !json.Valid(line):
 		return Message{}, faultNotJSON
 	case line[0] == '[':

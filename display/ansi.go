@@ -2,7 +2,10 @@ package display
 
 // Output without the sequences that steer a terminal.
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // StripANSI returns text without the escape sequences of terminals (ECMA-48): colours and cursor movements (CSI),
 // titles and hyperlinks (OSC), other strings (DCS, SOS, PM, APC), two-byte sequences, and all of those in the form with
@@ -19,8 +22,18 @@ func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 // ANSIStripper is StripANSI for text that comes in chunks, cut anywhere. The zero value is ready. Its method may not be
 // called concurrently.
 type ANSIStripper struct {
+	// KeepColours keeps colours and attributes such as bold (SGR), except for blinking and concealed text: as sequences
+	// of the stripper's own, in such a way that each line of what Strip returns, and its end, is without any. So text
+	// may be put before each line, and after each chunk. A command may still choose the background's colour for text.
+	KeepColours bool
+
 	state ansiState
 	led   bool // the last byte was ansiLead, which has not been dealt with
+
+	// With KeepColours.
+	parameters []byte // of the control sequence that was begun
+	style      style  // of the text that follows
+	styled     bool   // what has been written since the last reset has the style
 }
 
 // ansiState is where a text is in a sequence.
@@ -40,16 +53,64 @@ const (
 )
 
 // Strip returns the next chunk without sequences; of one that is not finished it leaves out the rest in the next call.
-// All that it returns, put together, is StripANSI of all chunks put together.
+// All that it returns, put together, is StripANSI of all chunks put together, but for the colours that are kept.
 func (s *ANSIStripper) Strip(chunk string) string {
-	if s.state == ansiText && !s.led && strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0 {
+	if s.isText() && s.style == (style{}) && strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0 {
 		return chunk
 	}
 	var b strings.Builder
-	for i := range len(chunk) {
+	b.Grow(len(chunk))
+	for i := 0; i < len(chunk); i++ {
+		if s.isText() { // most bytes are
+			n := plainPrefix(chunk[i:])
+			s.write(&b, chunk[i:i+n])
+			if i += n; i == len(chunk) {
+				break
+			}
+		}
 		s.next(&b, chunk[i])
 	}
+	s.reset(&b)
 	return b.String()
+}
+
+func (s *ANSIStripper) isText() bool { return s.state == ansiText && !s.led }
+
+// plainPrefix is how many bytes there are before the first that may begin a sequence.
+func plainPrefix(text string) int {
+	n := 0
+	for n < len(text) && text[n] != esc && text[n] != ansiLead {
+		n++
+	}
+	return n
+}
+
+// write writes text, in the style that was set.
+func (s *ANSIStripper) write(b *strings.Builder, text string) {
+	if s.style == (style{}) {
+		b.WriteString(text)
+		return
+	}
+	for line := range strings.Lines(text) {
+		line, ended := strings.CutSuffix(line, "\n")
+		if line != "" && !s.styled {
+			b.WriteString(s.style.sequence())
+			s.styled = true
+		}
+		b.WriteString(line)
+		if ended {
+			s.reset(b)
+			b.WriteByte('\n')
+		}
+	}
+}
+
+// reset ends the style of what has been written.
+func (s *ANSIStripper) reset(b *strings.Builder) {
+	if s.styled {
+		b.WriteString(resetStyle)
+		s.styled = false
+	}
 }
 
 // next takes a byte, and writes what is text.
@@ -58,12 +119,13 @@ func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 		s.led = false
 		switch {
 		case c >= 0x80 && c < 0xa0:
-			s.state = afterIntroducer(c - 0x40)
+			s.introduce(c - 0x40)
 			return
 		case s.state == ansiText && c >= 0xa0 && c < 0xc0:
-			b.WriteByte(ansiLead)
+			s.write(b, string([]byte{ansiLead, c}))
+			return
 		case s.state == ansiText:
-			b.WriteString("\uFFFD")
+			s.write(b, "\uFFFD")
 		}
 	}
 	if c == ansiLead {
@@ -77,14 +139,14 @@ func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 	case c == esc:
 		s.state = ansiEscape
 	case s.state == ansiText:
-		b.WriteByte(c)
+		s.write(b, string([]byte{c}))
 	case c == 0x18 || c == 0x1a: // CAN, SUB
 		s.state = ansiText
 	case s.inString():
 		if s.state == ansiOSC && (c == '\a' || c == '\n') {
 			s.state = ansiText
 			if c == '\n' {
-				b.WriteByte(c)
+				s.write(b, "\n")
 			}
 		}
 	default:
@@ -98,28 +160,47 @@ func (s *ANSIStripper) inString() bool { return s.state == ansiOSC || s.state ==
 func (s *ANSIStripper) inSequence(b *strings.Builder, c byte) {
 	switch {
 	case c < 0x20: // has its effect in the middle of a sequence
-		b.WriteByte(c)
+		s.write(b, string([]byte{c}))
 	case c >= 0x80: // no sequence has it
 		s.state = ansiText
-		b.WriteByte(c)
+		s.write(b, string([]byte{c}))
 	case s.state == ansiCSI:
-		if c >= 0x40 && c < 0x7f {
-			s.state = ansiText
-		}
+		s.inControlSequence(b, c)
 	case c >= 0x30 && c < 0x7f:
-		s.state = afterIntroducer(c)
+		s.introduce(c)
 	}
 }
 
-// afterIntroducer is the state after ESC and a byte, or after the control character that stands for both.
-func afterIntroducer(c byte) ansiState {
+// inControlSequence takes a byte of a CSI sequence.
+func (s *ANSIStripper) inControlSequence(b *strings.Builder, c byte) {
+	const most = 64 // parameters that are longer set no style
+	switch {
+	case c < 0x40 && len(s.parameters) <= most:
+		s.parameters = append(s.parameters, c)
+	case c >= 0x40 && c < 0x7f:
+		s.state = ansiText
+		isSGR := c == 'm' && len(s.parameters) <= most && !slices.ContainsFunc(s.parameters, notSGR)
+		if s.KeepColours && isSGR {
+			s.reset(b)
+			s.style.change(string(s.parameters))
+		}
+	}
+}
+
+// notSGR reports whether an SGR sequence cannot have the byte: "\x1b[>4m" is something else.
+func notSGR(c byte) bool { return c < '0' || c > ';' }
+
+// introduce takes the byte after ESC, or that of a control character which stands for both.
+func (s *ANSIStripper) introduce(c byte) {
+	s.parameters = s.parameters[:0]
 	switch c {
 	case '[':
-		return ansiCSI
+		s.state = ansiCSI
 	case ']':
-		return ansiOSC
+		s.state = ansiOSC
 	case 'P', 'X', '^', '_':
-		return ansiString
+		s.state = ansiString
+	default:
+		s.state = ansiText
 	}
-	return ansiText
 }

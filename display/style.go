@@ -1,0 +1,82 @@
+package display
+
+// Colours: what SGR sequences have set (ECMA-48, 8.3.117), to be set again.
+
+import (
+	"strconv"
+	"strings"
+)
+
+// resetStyle ends every style.
+const resetStyle = "\x1b[m"
+
+// style is how the text that follows is to be shown. The zero value is as usual. Blinking and concealed text are no
+// part of it, nor are fonts.
+type style struct {
+	attributes       [10]bool // by parameter: 1 bold, 2 faint, 3 italic, 4 underlined, 7 inverse, 9 crossed out
+	text, background string   // the parameters of a colour, such as "31" or "38;5;208"
+}
+
+// sequence is the SGR sequence that sets the style, after a reset.
+func (s *style) sequence() string {
+	var parameters []string
+	for n, set := range s.attributes {
+		if set {
+			parameters = append(parameters, strconv.Itoa(n))
+		}
+	}
+	for _, colour := range []string{s.text, s.background} {
+		if colour != "" {
+			parameters = append(parameters, colour)
+		}
+	}
+	return "\x1b[" + strings.Join(parameters, ";") + "m"
+}
+
+// change does what the parameters of an SGR sequence say. Those that it does not know change nothing.
+func (s *style) change(parameters string) {
+	for rest := strings.Split(parameters, ";"); len(rest) > 0; rest = rest[1:] {
+		first, _, _ := strings.Cut(rest[0], ":") // "4:3" is underlined in some way
+		switch n, _ := strconv.Atoi(first); n {
+		case 0:
+			*s = style{}
+		case 1, 2, 3, 4, 7, 9:
+			s.attributes[n] = rest[0] != "4:0"
+		case 22:
+			s.attributes[1], s.attributes[2] = false, false
+		case 23, 24, 27, 29:
+			s.attributes[n-20] = false
+		case 30, 31, 32, 33, 34, 35, 36, 37, 90, 91, 92, 93, 94, 95, 96, 97:
+			s.text = strconv.Itoa(n)
+		case 40, 41, 42, 43, 44, 45, 46, 47, 100, 101, 102, 103, 104, 105, 106, 107:
+			s.background = strconv.Itoa(n)
+		case 38, 48:
+			colour, used := paletteColour(rest)
+			if n == 38 {
+				s.text = colour
+			} else {
+				s.background = colour
+			}
+			rest = rest[used-1:]
+		case 39:
+			s.text = ""
+		case 49:
+			s.background = ""
+		}
+	}
+}
+
+// paletteColour is the colour at the beginning of parameters, and how many of them it has: "38:5:208"; "38", "5",
+// "208"; or "38", "2" and three more. What is no such colour makes the rest of the sequence unreadable.
+func paletteColour(parameters []string) (colour string, used int) {
+	if strings.Contains(parameters[0], ":") {
+		return parameters[0], 1
+	}
+	if len(parameters) > 1 {
+		used = map[string]int{"5": 3, "2": 5}[parameters[1]]
+	}
+	if used == 0 || used > len(parameters) {
+		return "", len(parameters)
+	}
+	return strings.Join(parameters[:used], ";"), used
+}

@@ -55,7 +55,8 @@ const (
 // Strip returns the next chunk without sequences; of one that is not finished it leaves out the rest in the next call.
 // All that it returns, put together, is StripANSI of all chunks put together, but for the colours that are kept.
 func (s *ANSIStripper) Strip(chunk string) string {
-	if s.isText() && s.style == (style{}) && strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0 {
+	isPlain := strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0
+	if isPlain && s.isText() && s.style == (style{}) {
 		return chunk
 	}
 	var b strings.Builder

@@ -27,7 +27,7 @@ func newDesk(t *testing.T) *desk {
 	screen, out := newTranscript(t)
 	in, keys := io.Pipe()
 	d := &desk{t: t, screen: screen, keys: keys, rest: &strings.Builder{}}
-	d.asker = newAsker(in, out, newScreen(d.rest, d.rest, func(err error) { t.Error(err) }))
+	d.asker = newAsker(in, out, newScreen(d.rest, d.rest, false, func(err error) { t.Error(err) }))
 	t.Cleanup(func() {
 		keys.Close()
 		<-d.asker.gone
@@ -179,7 +179,7 @@ func TestNothingIsPrintedDuringAQuestion(t *testing.T) {
 	d.asker.screen.print("", `? Run "/bin/true"? `)
 	d.asker.screen.print("[1] | ", strings.Repeat("x", mostHeld))
 	d.asker.screen.print("* ", "tool\n")
-	d.asker.screen.printError("error\n")
+	d.asker.screen.printError("error")
 	require.Equal(t, "before\n", d.rest.String())
 	d.typeLine("n")
 	<-answer

@@ -3,6 +3,7 @@ package main
 // What works on every system: prompts, output, and agents that the client has to put up with.
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,7 +104,7 @@ func TestShownAfterRelease(t *testing.T) {
 
 func TestRequestsAndRefusal(t *testing.T) {
 	c := startClient(t, part("agent-that-asks"), "-prompt", "x")
-	c.exit(1)
+	c.exit(exitTurnStopped)
 	out := c.stdout.String()
 	for _, want := range []string{
 		"fs/read_text_file: -32601\n",
@@ -123,8 +124,8 @@ func TestAgentDies(t *testing.T) {
 	for _, name := range []string{"agent-that-dies", "agent-that-dies-first"} {
 		t.Run(name, func(t *testing.T) {
 			c := startClient(t, part(name), "-prompt", "x")
-			c.exit(1)
-			require.Contains(t, c.stderr.String(), "the agent ended before it was done: exit status 3")
+			c.exit(exitAgentGone)
+			require.Contains(t, c.stderr.String(), "client: the agent ended before it was done: exit code 3\n")
 		})
 	}
 }
@@ -145,11 +146,12 @@ func TestUsage(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-no-such-flag"},
 		{"-limit", "-1"},
+		{"-color", "sometimes"},
 		{"-cwd", filepath.Join(t.TempDir(), "missing"), "-prompt", "x"},
 		{"-prompt", ""}, // and nothing on standard input
 	} {
 		c := startClient(t, exampleAgent(), flags...)
-		c.exit(2)
+		c.exit(exitUsage)
 		require.NotEmpty(t, strings.TrimSpace(c.stderr.String()))
 	}
 }
@@ -157,8 +159,11 @@ func TestUsage(t *testing.T) {
 func TestHelp(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-h")
 	c.exit(0)
-	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network"} {
+	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network", "color"} {
 		require.Contains(t, c.stdout.String(), "\n  -"+flag)
+	}
+	for _, e := range exits {
+		require.Contains(t, c.stdout.String(), fmt.Sprintf("\n  %-4d %s", e.code, e.when))
 	}
 	require.Empty(t, c.stderr.String())
 }
@@ -192,4 +197,26 @@ func TestALongCommandIsCut(t *testing.T) {
 	c := startClient(t, part("agent-that-looks", "print", strings.Repeat("x", 100_000)), "-prompt", "x")
 	c.exit(0)
 	require.Regexp(t, `(?m)^\[1\] \$ .*x \.\.\. \d+ bytes not shown \.\.\. x`, c.stdout.String())
+}
+
+// Of escape sequences, colours are shown where they are wanted, and end with the line and with the piece.
+func TestColours(t *testing.T) {
+	const text = "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"
+	for when, want := range map[string]string{
+		colourAlways: "[1] | \x1b[1;31mred\x1b[m\n[1] | \x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
+		colourNever:  "[1] | red\n[1] | still plain no end\n",
+		colourAuto:   "[1] | red\n[1] | still plain no end\n", // this is a pipe
+	} {
+		c := startClient(t, part("agent-that-looks", "write", text), "-color", when, "-prompt", "x")
+		c.exit(exitTurnEnded)
+		require.Contains(t, c.stdout.String(), want, when)
+	}
+}
+
+// What an agent prints by mistake is shown, and an empty line is not.
+func TestLinesThatAreNoMessages(t *testing.T) {
+	c := startClient(t, part("agent-that-prints", "listening\x1b[2J on 9229", "", " "), "-prompt", "x")
+	c.exit(exitTurnEnded)
+	require.Contains(t, c.stderr.String(), `client: skipped a line of the agent's that is not JSON: "listening\x1b[2J on 9229"`+"\n")
+	require.Equal(t, 1, strings.Count(c.stderr.String(), "client: "))
 }

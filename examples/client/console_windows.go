@@ -5,6 +5,8 @@ package main
 import (
 	"io"
 	"os"
+
+	"golang.org/x/sys/windows"
 )
 
 func openConsole() (io.Reader, io.Writer, error) {
@@ -14,4 +16,14 @@ func openConsole() (io.Reader, io.Writer, error) {
 	}
 	out, err := os.OpenFile("CONOUT$", os.O_RDWR, 0)
 	return in, out, err
+}
+
+// enableColours has a console understand escape sequences, and reports whether it does.
+func enableColours(out *os.File) bool {
+	var mode uint32
+	console := windows.Handle(out.Fd())
+	if err := windows.GetConsoleMode(console, &mode); err != nil {
+		return false
+	}
+	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }

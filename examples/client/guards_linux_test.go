@@ -151,7 +151,7 @@ func startOnConsole(t *testing.T, agent []string, flags ...string) (*client, *co
 // Where standard output and standard error are one terminal, neither goes on in the other's line.
 func TestOneTerminalHasOneLastLine(t *testing.T) {
 	console, tty := newConsole(t)
-	s := newScreen(tty, tty, func(err error) { t.Error(err) })
+	s := newScreen(tty, tty, false, func(err error) { t.Error(err) })
 	s.print("[1] | ", "one")
 	s.printError("two")
 	s.print("[1] | ", "three\n")
@@ -160,6 +160,30 @@ func TestOneTerminalHasOneLastLine(t *testing.T) {
 	require.NoError(t, tty.Close())
 	<-console.ended
 	require.Equal(t, "[1] | one\r\nagent: two\r\n[1] | three\r\nagent: four\r\n", console.String())
+}
+
+// Colours are shown on a terminal unless the person does not want them.
+func TestColoursOnATerminal(t *testing.T) {
+	_, tty := newConsole(t)
+	defer tty.Close()
+	for _, test := range []struct {
+		mode, noColour, term string
+		want                 bool
+	}{
+		{colourAuto, "", "xterm", true},
+		{colourAuto, "1", "xterm", false},
+		{colourAuto, "", "dumb", false},
+		{colourAlways, "1", "dumb", true},
+		{colourNever, "", "xterm", false},
+	} {
+		t.Setenv("NO_COLOR", test.noColour)
+		t.Setenv("TERM", test.term)
+		require.Equal(t, test.want, wantColours(test.mode, tty), "%v", test)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer null.Close()
+	require.False(t, wantColours(colourAuto, null), "a device that is no terminal")
 }
 
 func (c *console) typeLine(t *testing.T, line string) {
@@ -184,6 +208,7 @@ func TestAsk(t *testing.T) {
 	require.Equal(t, 3, strings.Count(console.String(), "The agent wants to run"))
 	require.NotContains(t, console.String(), "\x1b")
 	require.Equal(t, 2, strings.Count(c.stdout.String(), "terminal/create: -32602 "))
+	require.Equal(t, 2, strings.Count(c.stdout.String(), `! denied "go env GOARCH": `), c.stdout.String())
 	require.Equal(t, 4, strings.Count(c.stdout.String(), "= exit code 0\n"))
 
 	var approvals []string
@@ -219,7 +244,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	console.await(t, `never: $`)
 	_, err := console.keys.Write([]byte{3}) // Ctrl-C
 	require.NoError(t, err)
-	c.exit(1)
+	c.exit(exitInterrupted)
 	console.await(t, `need not be answered any more\.`)
 	require.Contains(t, c.stderr.String(), `the turn ended with "cancelled"`)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -63,6 +64,7 @@ func TestAllow(t *testing.T) {
 		{"go", "go env GOOS", "(completed) [1]"},
 		{"go version", "go version", "(completed) [1]"},
 		{"go version", "go env GOOS", `acpterm: create: "go env GOOS": no rule allows this (rule "default")` + "\n"},
+		{"go version", "go env GOOS", `! denied "go env GOOS": no rule allows this (rule "default")` + "\n"},
 		{"go env ...", "go env GOOS GOARCH", "(completed) [1]"},
 		{"go env GO*", "go env GOOS", "(completed) [1]"},
 		{"go env GO*", "go env CC", "no rule allows this (rule \"default\")\n"},
@@ -102,6 +104,42 @@ func TestDenialOnTheWire(t *testing.T) {
 	}
 	want := `acpterm: create: "go version": cwd is outside of the directories that commands may run in (rule "roots")`
 	require.Contains(t, c.stdout.String(), "terminal/create: -32602 "+want+"\n")
+
+	// The person reads the same.
+	var denied []string
+	for line := range strings.Lines(c.stdout.String()) {
+		if text, ok := strings.CutPrefix(line, "! denied "); ok {
+			denied = append(denied, text)
+		}
+	}
+	require.Len(t, denied, 5)
+	require.Equal(t, `"go env": no rule allows this (rule "default")`+"\n", denied[0])
+	require.Contains(t, denied[1], `"go version": cwd is outside of the directories`)
+	require.Contains(t, denied[2], `the variable "GIT_PAGER" must not have this value (rule "allow-variables")`)
+}
+
+// Why a command was denied cannot steer the terminal, and an agent that tries much does not have the hook wait.
+func TestDenialsAreShown(t *testing.T) {
+	r, w := io.Pipe()
+	s := newScreen(w, w, false, func(err error) { t.Error(err) })
+	d := newDenials(s)
+	event := &acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrDenied, Command: "a\x1b[2J\nb", Reason: "\u202eno"}}
+	d.hook(&acpterm.StartEvent{})
+	d.hook(&acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrCancelled}})
+	for range 1000 {
+		d.hook(event)
+	}
+	d.end()
+	go func() {
+		s.finish()
+		w.Close()
+	}()
+	text, err := io.ReadAll(r)
+	require.NoError(t, err)
+	shown := `! denied "a\x1b[2J\nb": \u202eno` + "\n"
+	count := strings.Count(string(text), shown)
+	require.Equal(t, strings.Repeat(shown, count), string(text))
+	require.Contains(t, []int{256, 257}, count)
 }
 
 func TestRoots(t *testing.T) {

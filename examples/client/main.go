@@ -7,21 +7,32 @@
 // for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Without -prompt it reads the prompt
 // from standard input. Without AGENT it starts itself as the example agent, which examples/agent is too. What the agent
 // writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and not while the person
-// is asked something.
+// is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a command was denied is
+// shown after "! ".
 //
-// The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive
-// it. It exits with 0 when the turn ended with end_turn, with 2 when it was called wrongly, and else with 1.
+// The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The
+// process exits with
+//
+//	0    when the turn ended with end_turn, whatever commands were denied or failed
+//	1    when something failed that is not below
+//	2    when it was called wrongly
+//	3    when the agent ended before its turn did; how is on standard error
+//	4    when the turn ended otherwise, such as with refusal or max_tokens
+//	130  when it was interrupted by SIGINT, SIGTERM or SIGHUP
 package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -38,13 +49,28 @@ func main() {
 	opts, err := readOptions()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "client:", err)
-		os.Exit(2)
+		os.Exit(exitUsage)
 	}
-	if err := run(opts); err != nil {
-		for text := range strings.Lines(err.Error()) { // which may be an agent's words
-			fmt.Fprintln(os.Stderr, "client:", display.Visible(strings.TrimSuffix(text, "\n"), 0))
-		}
-		os.Exit(1)
+	err = run(opts)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		sayError(err)
+	}()
+	select {
+	case <-said:
+	case <-time.After(time.Second): // nobody reads it
+	}
+	os.Exit(exitCode(err))
+}
+
+// sayError prints an error, which may be an agent's words.
+func sayError(err error) {
+	if err == nil {
+		return
+	}
+	for text := range strings.Lines(err.Error()) {
+		fmt.Fprintln(os.Stderr, "client:", display.Visible(strings.TrimSuffix(text, "\n"), 0))
 	}
 }
 
@@ -59,7 +85,8 @@ func run(opts options) error {
 	// Else the end of a pipe that we print to would be our own, and nothing would be put away.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	screen := newScreen(os.Stdout, os.Stderr, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
+	colours := wantColours(opts.colour, os.Stdout)
+	screen := newScreen(os.Stdout, os.Stderr, colours, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
 	guards, err := newGuards(opts, screen)
 	if err != nil {
 		return err
@@ -71,21 +98,9 @@ func run(opts options) error {
 		}
 		defer page.close()
 	}
-	options := &acpterm.Options{
-		RequireSessions: true,
-		OutputByteLimit: opts.limit,
-		Timeout:         opts.timeout,
-		Policy:          guards.policy,
-		Sandbox:         guards.wrap,
-	}
-	if guards.audit != nil {
-		options.Record = guards.audit.Record
-	}
 	session := newSession(screen, opts.cwd, opts.roots)
-	if guards.asker != nil {
-		options.Approve = session.whileWanted(guards.asker.ask)
-	}
-	manager, err := acpterm.NewManager(options)
+	denials := newDenials(screen)
+	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, denials))
 	if err != nil {
 		return err
 	}
@@ -93,33 +108,36 @@ func run(opts options) error {
 	if err := page.serve(manager, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
-	agent, err := startAgent(opts.agent, screen.printError)
+	agent, err := startAgent(ctx, opts.agent, screen)
 	if err != nil {
 		return errors.Join(err, manager.Close())
 	}
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{Next: session, Created: screen.follow})
-	conn := handler.Connect(context.Background(), acpterm.NewStream(agent, nil), jsonrpc2.OnRecv(session.received))
+	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{SkippedLines: screen.printSkipped})
+	conn := handler.Connect(context.Background(), stream, jsonrpc2.OnRecv(session.received))
 	go obey(signals, session, leave)
-	go func() {
-		agent.awaitLastWord()
-		conn.Close()
-	}()
-	context.AfterFunc(ctx, func() { conn.Close() }) // an agent that does not read may be holding up a request
+	context.AfterFunc(ctx, func() { agent.Shutdown(ctx) }) // an agent that does not read may be holding up a request
 
 	err = session.run(ctx, conn, handler.Capabilities(), opts.prompt)
 
 	// The commands go first. Then the agent's input ends, at which it should go by itself.
 	manager.Shutdown(ctx)
 	err = errors.Join(err, manager.Close()) // kills what still runs
-	conn.Close()
-	agent.end(ctx)
+	denials.end()
+	defer context.AfterFunc(ctx, func() { agent.Kill() })()
+	go agent.Close() // also waits for the printing of what the agent says last, which may block
+	<-agent.Done()
 	if errors.Is(err, errAgentGone) {
-		err = fmt.Errorf("%w: %s", err, agent.state())
+		err = fmt.Errorf("%w: %s", err, howItEnded(agent))
+	}
+	if err != nil && session.cancelled.Load() {
+		err = fmt.Errorf("%w: %w", errCancelled, err)
 	}
 	finished := make(chan error, 1)
 	go func() {
+		err := agent.Close()
 		handler.Close() // after it there is no new output
-		err := guards.finish()
+		err = errors.Join(err, guards.finish())
 		screen.finish()
 		finished <- err
 	}()
@@ -127,8 +145,49 @@ func run(opts options) error {
 	case incomplete := <-finished:
 		return errors.Join(err, incomplete)
 	case <-ctx.Done(): // the output or the audit may not be read, or the disk not written
+		if cause := context.Cause(ctx); !errors.Is(err, cause) {
+			err = errors.Join(err, cause)
+		}
 		return err
 	}
+}
+
+// managerOptions are what the flags say of commands.
+func managerOptions(opts options, guards guards, session *session, denials *denials) *acpterm.Options {
+	options := &acpterm.Options{
+		RequireSessions: true,
+		OutputByteLimit: opts.limit,
+		Timeout:         opts.timeout,
+		Policy:          guards.policy,
+		Sandbox:         guards.wrap,
+		Events:          denials.hook,
+	}
+	if guards.audit != nil {
+		options.Record = guards.audit.Record
+	}
+	if guards.asker != nil {
+		options.Approve = session.whileWanted(guards.asker.ask)
+	}
+	return options
+}
+
+// startAgent starts an agent in the client's directory; the session has its own. What it writes to standard error is
+// printed: on the person's terminal itself it could clear the screen, or read what is typed.
+func startAgent(ctx context.Context, command []string, screen *screen) (*acpterm.Agent, error) {
+	return acpterm.StartAgent(ctx, exec.Command(command[0], command[1:]...), &acpterm.AgentOptions{
+		Grace:  time.Second,
+		Stderr: screen.printError,
+		Logger: slog.New(slog.NewTextHandler(clientLog{screen}, nil)),
+	})
+}
+
+// howItEnded is the exit status of an agent that is done.
+func howItEnded(agent *acpterm.Agent) string {
+	status, err := agent.Wait(context.Background())
+	if err != nil {
+		return err.Error()
+	}
+	return status.String()
 }
 
 // obey does what signals ask for. The first cancels the turn. The next one leaves, and so does one that comes
@@ -137,9 +196,9 @@ func obey(signals <-chan os.Signal, session *session, leave context.CancelCauseF
 	for first := true; ; first = false {
 		sig := <-signals
 		if first && sig != syscall.SIGHUP && session.cancel() {
-			fmt.Fprintln(os.Stderr, "client: cancelling; interrupt again to leave at once")
+			go fmt.Fprintln(os.Stderr, "client: cancelling; interrupt again to leave at once") // which may block
 			continue
 		}
-		leave(fmt.Errorf("left: %v", sig))
+		leave(fmt.Errorf("%w: %v", errLeft, sig))
 	}
 }

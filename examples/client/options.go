@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type options struct {
 	sandbox   bool
 	network   bool
 	view      string
+	colour    string // colourAuto, colourAlways or colourNever
 }
 
 const usage = `usage: client [FLAG...] [-- AGENT ARG...]
@@ -53,7 +55,7 @@ func readOptions() (options, error) {
 	if err != nil {
 		return options{}, err
 	}
-	opts := options{agent: []string{self, asExampleAgent}}
+	opts := options{agent: []string{self, asExampleAgent}, colour: colourAuto}
 	var allowed allowances
 	flags := flag.NewFlagSet("client", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
@@ -87,11 +89,20 @@ func readOptions() (options, error) {
 		"for instance being a -root too; see no processes but their own; and have no network")
 	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
 	flags.StringVar(&opts.view, "view", "", "an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at")
+	flags.Func("color", "`when` to show the colours of commands: auto, on a terminal and without NO_COLOR in the\n"+
+		"environment; always; or never (default: auto). Other escape sequences are never shown", func(when string) error {
+		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {
+			return errors.New("is auto, always or never")
+		}
+		opts.colour = when
+		return nil
+	})
 	switch err := flags.Parse(os.Args[1:]); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(usage)
 		flags.SetOutput(os.Stdout)
 		flags.PrintDefaults()
+		fmt.Print(exitHelp())
 		os.Exit(0)
 	case err != nil:
 		return options{}, fmt.Errorf("%w (-h lists the flags)", err)

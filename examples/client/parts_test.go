@@ -22,6 +22,7 @@ import (
 
 var parts = map[string]func(args []string){
 	"print":  func(args []string) { fmt.Println(strings.Join(args, " ")) },
+	"write":  func(args []string) { os.Stdout.WriteString(args[0]) },
 	"exit":   exitWith,
 	"where":  printDirectory,
 	"steps":  printSteps,
@@ -44,6 +45,7 @@ var parts = map[string]func(args []string){
 	"agent-that-stops-listening":  stopListening,
 	"agent-that-disguises":        func([]string) { play(disguise) },
 	"agent-that-shouts":           func(args []string) { play(shout(args)) },
+	"agent-that-prints":           func(args []string) { play(printLines(args)) },
 }
 
 // ---- Commands.
@@ -324,6 +326,16 @@ func shout(args []string) script {
 			}
 		}
 		answer()
+		return "end_turn"
+	}
+}
+
+// printLines writes lines to standard output, among its messages.
+func printLines(lines []string) script {
+	return func(*scripted) string {
+		for _, line := range lines {
+			fmt.Println(line)
+		}
 		return "end_turn"
 	}
 }

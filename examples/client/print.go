@@ -1,17 +1,15 @@
 package main
 
-// What the person sees: the agent's text as it is, "* " and a tool call, "[1] $ " and the first terminal's
-// command, "[1] | " and its output, "[1] ! " and how much of that was missed, "[1] = " and how it ended; and "agent: "
-// and what the agent writes to standard error.
+// What the person sees: the agent's text as it is, "* " and a tool call, "! " and why a command was denied, "[1] $ " and
+// the first terminal's command, "[1] | " and its output, "[1] ! " and how much of that was missed, "[1] = " and how it
+// ended; and "agent: " and what the agent writes to standard error.
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
@@ -23,15 +21,16 @@ import (
 // All methods may be called concurrently.
 type screen struct {
 	out, errors *column
+	colours     bool        // of commands are printed
 	failed      func(error) // is told when out cannot be written to
 
-	following sync.WaitGroup // one for each terminal whose output is not all printed
+	following sync.WaitGroup // one for each terminal whose output is not all printed, and for denials
 
-	mu       sync.Mutex
-	followed []*acpterm.Terminal // all that there were, the released ones too
-	numbers  map[acpterm.TerminalID]int
+	mu      sync.Mutex
+	numbers map[acpterm.TerminalID]int // of all that there were, the released ones too
 
 	printing sync.Mutex // not mu, since whoever reads what is printed may be slow
+	buffer   []byte     // what is being printed
 	holding  bool       // the person is being asked something
 	held     []piece
 	size     int // of what is held, in bytes
@@ -54,11 +53,13 @@ type cursor struct {
 // piece is text for a writer.
 type piece struct {
 	to   io.Writer
-	text string
+	text []byte
 }
 
-func newScreen(out, errors io.Writer, failed func(error)) *screen {
-	s := &screen{out: &column{out, new(cursor)}, failed: failed, numbers: make(map[acpterm.TerminalID]int)}
+func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen {
+	s := &screen{
+		out: &column{out, new(cursor)}, colours: colours, failed: failed, numbers: make(map[acpterm.TerminalID]int),
+	}
 	s.errors = &column{errors, s.out.cursor}
 	if !isTerminal(out) || !isTerminal(errors) {
 		s.errors.cursor = new(cursor)
@@ -66,48 +67,56 @@ func newScreen(out, errors io.Writer, failed func(error)) *screen {
 	return s
 }
 
-// isTerminal reports whether a person may be reading what is written.
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // print prints a piece of text, every line of it after the prefix, which also says whose it is. A piece goes on
 // where the one before it ended, unless somebody else has printed meanwhile.
-func (s *screen) print(prefix, text string) { s.printTo(s.out, prefix, harmless(text, false)) }
+func (s *screen) print(prefix, text string) { s.printTo(s.out, prefix, harmless(text, dropControls)) }
 
-// printError prints a piece of what the agent has written to standard error.
-func (s *screen) printError(text string) { s.printTo(s.errors, "agent: ", harmless(text, true)) }
+// printError prints a line that the agent has written to standard error.
+func (s *screen) printError(line string) {
+	s.printTo(s.errors, "agent: ", harmless(line, escapeControls)+"\n")
+}
 
+// printSkipped prints a line of the agent's that is no message.
+func (s *screen) printSkipped(l acpterm.SkippedLine) {
+	text := display.Quote(string(l.Text[:min(len(l.Text), mostShown)]), mostShown/6)
+	s.printTo(s.errors, "client: ", fmt.Sprintf("skipped a line of the agent's that %s: %s\n", l.Reason, text))
+}
+
+// clientLog prints what is logged about an agent, such as that it writes more to standard error than can be printed.
+type clientLog struct{ *screen }
+
+func (l clientLog) Write(line []byte) (int, error) {
+	l.printTo(l.errors, "client: ", harmless(string(line), escapeControls))
+	return len(line), nil
+}
+
+// printTo prints text that is harmless, with one write.
 func (s *screen) printTo(c *column, prefix, text string) {
+	if text == "" {
+		return
+	}
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		switch {
-		case c.unfinished && c.at != c.to:
-			s.endLine(c)
-		case c.unfinished && c.prefix != prefix:
-			b.WriteByte('\n')
-			c.unfinished = false
-		}
-		if !c.unfinished {
-			b.WriteString(prefix)
-		}
-		b.WriteString(line)
-		c.at, c.prefix, c.unfinished = c.to, prefix, !strings.HasSuffix(line, "\n")
+	if c.unfinished && c.at != c.to {
+		s.endLine(c)
 	}
-	s.write(c.to, b.String())
+	to := s.buffer[:0]
+	if c.unfinished && c.prefix != prefix {
+		to = append(to, '\n')
+		c.unfinished = false
+	}
+	to = appendLines(to, prefix, text, c.unfinished)
+	c.at, c.prefix, c.unfinished = c.to, prefix, to[len(to)-1] != '\n'
+	s.write(c.to, to)
+	if cap(to) <= mostHeld { // one long text does not keep its memory
+		s.buffer = to
+	}
 }
 
 // endLine ends a line that is unfinished.
 func (s *screen) endLine(c *column) {
 	if c.unfinished {
-		s.write(c.at, "\n")
+		s.write(c.at, []byte{'\n'})
 		c.unfinished = false
 	}
 }
@@ -116,17 +125,16 @@ func (s *screen) endLine(c *column) {
 // from could not withdraw the question either.
 const mostHeld = 1 << 20
 
-func (s *screen) write(to io.Writer, text string) {
+func (s *screen) write(to io.Writer, text []byte) {
 	switch {
-	case text == "":
 	case !s.holding:
-		if _, err := io.WriteString(to, text); err != nil && to == s.out.to {
+		if _, err := to.Write(text); err != nil && to == s.out.to {
 			s.failed(err)
 		}
 	case s.size+len(text) > mostHeld:
 		s.unheld += len(text)
 	default:
-		s.held = append(s.held, piece{to, text})
+		s.held = append(s.held, piece{to, bytes.Clone(text)})
 		s.size += len(text)
 	}
 }
@@ -150,28 +158,9 @@ func (s *screen) resume() {
 	}
 	s.held, s.size = nil, 0
 	if s.unheld > 0 {
-		s.write(s.out.to, fmt.Sprintf("\n! %d bytes more came while you were asked\n", s.unheld))
+		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked\n", s.unheld))
 		s.unheld, s.out.unfinished = 0, false
 	}
-}
-
-// harmless makes text one that cannot steer the person's terminal: neither agents nor commands are trusted with it.
-// Marks of direction are escaped. Control characters, such as those of escape sequences, are escaped as well, or
-// dropped; line ends and tabs stay.
-func harmless(text string, escapeControls bool) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n', r == '\t':
-			b.WriteRune(r)
-		case unicode.IsControl(r) && !escapeControls:
-		case unicode.IsControl(r), unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp):
-			b.WriteString(display.Visible(string(r), 0))
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }
 
 // mostShown is how many bytes of a command are shown unless the person asks for all of it.
@@ -180,18 +169,12 @@ const mostShown = 1200
 // follow prints a terminal's output as it comes. It does not wait for it.
 func (s *screen) follow(t *acpterm.Terminal) {
 	s.mu.Lock()
-	s.followed = append(s.followed, t)
-	name := fmt.Sprintf("[%d]", len(s.followed))
-	s.numbers[t.ID()] = len(s.followed)
+	name := fmt.Sprintf("[%d]", len(s.numbers)+1)
+	s.numbers[t.ID()] = len(s.numbers) + 1
 	s.mu.Unlock()
 	s.print(name+" $ ", display.Visible(t.Command().String(), mostShown)+"\n")
 	s.following.Go(func() {
-		for chunk := range t.Follow(context.Background(), 0) {
-			if chunk.Missed > 0 {
-				s.print(name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
-			}
-			s.print(name+" | ", chunk.Text)
-		}
+		s.printOutput(name, t)
 		status, err := t.Wait(context.Background())
 		if err != nil {
 			s.print(name+" = ", err.Error()+"\n")
@@ -203,6 +186,21 @@ func (s *screen) follow(t *acpterm.Terminal) {
 		}
 		s.print(name+" = ", text+"\n")
 	})
+}
+
+// printOutput prints a terminal's output to its end, without escape sequences but for colours.
+func (s *screen) printOutput(name string, t *acpterm.Terminal) {
+	prefix, controls := name+" | ", dropControls
+	if s.colours {
+		controls = keepColours
+	}
+	stripper := display.ANSIStripper{KeepColours: s.colours}
+	for chunk := range t.Follow(context.Background(), 0) {
+		if chunk.Missed > 0 {
+			s.print(name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
+		}
+		s.printTo(s.out, prefix, harmless(stripper.Strip(chunk.Text), controls))
+	}
 }
 
 // name is what a terminal's lines begin with. It is known for ever: some agents show a terminal in a tool call

@@ -8,13 +8,17 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/display"
 )
 
 func TestLinesDoNotMix(t *testing.T) {
 	var out strings.Builder
-	s := newScreen(&out, &out, func(err error) { require.NoError(t, err) })
+	s := newScreen(&out, &out, false, func(err error) { require.NoError(t, err) })
 	for _, piece := range [][2]string{
 		{"", "The agent"}, {"", " says\nthis, and "},
 		{"[1] | ", "one"}, {"[1] | ", " line\ntwo lines\nand"},
@@ -39,26 +43,50 @@ that
 
 func TestControlCharactersAreDropped(t *testing.T) {
 	var out strings.Builder
-	s := newScreen(&out, &out, func(err error) { require.NoError(t, err) })
+	s := newScreen(&out, &out, false, func(err error) { require.NoError(t, err) })
 	s.print("> ", "\x1b]0;title\aé\t✓\u009b2J\n")
 	require.Equal(t, "> ]0;titleé\t✓2J\n", out.String())
 }
 
 func TestDirectionIsEscaped(t *testing.T) {
 	var out strings.Builder
-	s := newScreen(&out, &out, func(err error) { require.NoError(t, err) })
+	s := newScreen(&out, &out, false, func(err error) { require.NoError(t, err) })
 	s.print("[1] | ", "\u202eabc\u2066\u2028 \u200d\n")
 	require.Equal(t, `[1] | \u202eabc\u2066\u2028 `+"\u200d\n", out.String())
+}
+
+// What is looked at by its first byte is found to be the same as by its character.
+func TestEveryCharacterIsHarmless(t *testing.T) {
+	for r := range unicode.MaxRune + 1 {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		steers := unicode.IsControl(r) && r != '\n' && r != '\t'
+		turns := unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+		text, want := "a"+string(r)+"日", "a"+string(r)+"日"
+		if steers || turns {
+			want = "a" + display.Visible(string(r), 0) + "日"
+		}
+		require.Equal(t, want, harmless(text, escapeControls), "%U", r)
+		if steers {
+			want = "a日"
+		}
+		require.Equal(t, want, harmless(text, dropControls), "%U", r)
+		if r == 0x1b {
+			want = text
+		}
+		require.Equal(t, want, harmless(text, keepColours), "%U", r)
+	}
 }
 
 // Standard error has lines of its own, and ends those of standard output where both are one terminal.
 func TestStandardErrorHasItsOwnLines(t *testing.T) {
 	var out, errs strings.Builder
-	s := newScreen(&out, &errs, func(err error) { require.NoError(t, err) })
+	s := newScreen(&out, &errs, false, func(err error) { require.NoError(t, err) })
 	s.print("", "The agent ")
-	s.printError("one\x1b[2J\ntw")
+	s.printError("one\x1b[2J")
 	s.print("", "speaks")
-	s.printError("o")
+	s.printError("two")
 	s.finish()
 	require.Equal(t, "The agent speaks\n", out.String())
 	require.Equal(t, `agent: one\x1b[2J`+"\nagent: two\n", errs.String())
@@ -66,7 +94,7 @@ func TestStandardErrorHasItsOwnLines(t *testing.T) {
 
 func TestFailureToPrintIsTold(t *testing.T) {
 	var told error
-	s := newScreen(brokenWriter{}, io.Discard, func(err error) { told = err })
+	s := newScreen(brokenWriter{}, io.Discard, false, func(err error) { told = err })
 	s.print("", "x")
 	require.ErrorIs(t, told, os.ErrClosed)
 }

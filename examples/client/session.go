@@ -20,9 +20,6 @@ import (
 
 const protocolVersion = 1
 
-// errAgentGone is the connection ending before the turn did.
-var errAgentGone = errors.New("the agent ended before it was done")
-
 // session is a conversation of one turn. It is the jsonrpc2.Handler for what is not terminal/*.
 type session struct {
 	screen    *screen
@@ -107,7 +104,7 @@ func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpter
 		return callError(ctx, method, err)
 	}
 	if turn.StopReason != "end_turn" {
-		return fmt.Errorf("the turn ended with %q", turn.StopReason)
+		return fmt.Errorf("%w with %q", errTurnStopped, turn.StopReason)
 	}
 	return nil
 }

@@ -5,13 +5,17 @@ package main
 // Signals, and what must be gone when the client is: the Unixes have both in a form that can be checked.
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -37,7 +41,7 @@ func TestInterruptCancels(t *testing.T) {
 			c := startClient(t, exampleAgent(), "-prompt", line("sleep"))
 			command := c.stdout.await(t, `\| command (\d+)\n`)
 			c.signal(sig)
-			c.exit(1)
+			c.exit(exitInterrupted)
 			requireGone(t, command)
 			require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM\n")
 			require.Contains(t, c.stderr.String(), `the turn ended with "cancelled"`)
@@ -49,7 +53,7 @@ func TestNothingIsAllowedOnceCancelled(t *testing.T) {
 	c := startClient(t, part("agent-that-asks-cancelled"), "-prompt", "x")
 	c.stdout.await(t, "go ahead\n")
 	c.signal(os.Interrupt)
-	c.exit(1)
+	c.exit(exitInterrupted)
 	require.Contains(t, c.stdout.String(), `{"outcome":{"outcome":"cancelled"}}`)
 }
 
@@ -59,7 +63,7 @@ func TestSecondInterruptLeaves(t *testing.T) {
 	c.signal(os.Interrupt)
 	c.stdout.await(t, "so what\n")
 	c.signal(os.Interrupt)
-	c.exit(1)
+	c.exit(exitInterrupted)
 	requireGone(t, command)
 	require.Contains(t, c.stderr.String(), "left: interrupt")
 }
@@ -68,7 +72,7 @@ func TestHangupLeaves(t *testing.T) {
 	c := startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
 	command := c.stdout.await(t, `\| command (\d+)\n`)
 	c.signal(syscall.SIGHUP)
-	c.exit(1)
+	c.exit(exitInterrupted)
 	requireGone(t, command)
 }
 
@@ -89,7 +93,7 @@ func TestInterruptWhenTheAgentDoesNotRead(t *testing.T) {
 			c.signal(os.Interrupt)
 			c.stderr.await(t, "left: interrupt|cancelling") // it may be about to send the prompt
 			c.signal(os.Interrupt)
-			c.exit(1)
+			c.exit(exitInterrupted)
 			requireGone(t, agent)
 			require.Contains(t, c.stderr.String(), "left: interrupt")
 		})
@@ -112,24 +116,35 @@ func TestGroupEnds(t *testing.T) {
 	c.exit(0)
 }
 
-// An agent's end is noticed though something holds its output, in its group or out of it.
+// An agent's end is noticed though something holds its output, in its group or out of it; Linux finds that, too.
 func TestAgentDiesAndLeavesItsOutputOpen(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"in the group", "out of the group"} {
 		t.Run(where, func(t *testing.T) {
 			c := startClient(t, part("agent-that-leaves-a-holder", where), "-prompt", "x")
-			holder, err := strconv.Atoi(c.stderr.await(t, `holder (\d+)\n`))
-			require.NoError(t, err)
-			c.exit(1)
-			require.Contains(t, c.stderr.String(), "the agent ended before it was done: exit status 3")
-			if where == "out of the group" {
-				require.NoError(t, syscall.Kill(holder, syscall.SIGKILL))
+			holder := c.stderr.await(t, `holder (\d+)\n`)
+			c.exit(exitAgentGone)
+			require.Contains(t, c.stderr.String(), "the agent ended before it was done: exit code 3")
+			if where == "in the group" || runtime.GOOS == "linux" {
+				requireGone(t, holder)
+				return
 			}
+			pid, err := strconv.Atoi(holder)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 		})
 	}
 }
 
 func init() {
+	parts["agent-that-shouts-and-ends"] = func(args []string) {
+		play(func(*scripted) string {
+			os.Stderr.Write(bytes.Repeat([]byte("x\n"), 1<<20))
+			os.WriteFile(args[0]+".part", fmt.Append(nil, os.Getpid()), 0o600)
+			os.Rename(args[0]+".part", args[0])
+			return "end_turn"
+		})
+	}
 	parts["agent-that-leaves-a-holder"] = func(args []string) {
 		holder := exec.Command("sleep", "1000")
 		holder.Stdout = os.Stdout
@@ -145,6 +160,39 @@ func init() {
 	}
 }
 
+// Nobody reads what the agent writes to standard error: that does not hold up the agent's end, nor an interrupt.
+func TestNobodyReadsStandardError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "done")
+	unread, stderr, err := os.Pipe()
+	require.NoError(t, err)
+	defer unread.Close()
+	command := clientCommand(part("agent-that-shouts-and-ends", file), "-prompt", "x")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stderr = stderr
+	require.NoError(t, cmd.Start())
+	stderr.Close()
+	awaitFile(file)
+	agent, err := os.ReadFile(file)
+	require.NoError(t, err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		cmd.Wait()
+	}()
+	for interrupts := time.NewTicker(10 * time.Millisecond); ; <-interrupts.C { // the first may come in the turn
+		cmd.Process.Signal(os.Interrupt)
+		select {
+		case <-ended:
+			require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+			requireGone(t, string(agent))
+			return
+		default:
+		}
+	}
+}
+
 // As in "client | head".
 func TestNobodyReadsTheOutput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "go-on")
@@ -152,6 +200,6 @@ func TestNobodyReadsTheOutput(t *testing.T) {
 	c.stdout.await(t, "step 1\n")
 	require.NoError(t, c.stdout.pipe.Close())
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	c.exit(1)
+	c.exit(exitFailed)
 	require.Contains(t, c.stderr.String(), "cannot print")
 }

@@ -1,0 +1,66 @@
+package main
+
+// What the process exits with.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const (
+	exitTurnEnded   = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitAgentGone   = 3
+	exitTurnStopped = 4
+	exitInterrupted = 130 // as a shell says of a command that was interrupted
+)
+
+// The errors that have an exit code of their own.
+var (
+	errAgentGone   = errors.New("the agent ended before it was done")
+	errTurnStopped = errors.New("the turn ended")
+	errCancelled   = errors.New("cancelled")
+	errLeft        = errors.New("left")
+)
+
+// exits has the exit codes, and which error each is for, if it is for one. Of an error that is several, the first
+// counts.
+var exits = []struct {
+	code int
+	err  error
+	when string
+}{
+	{exitInterrupted, errCancelled, "interrupted by SIGINT, SIGTERM or SIGHUP"},
+	{exitInterrupted, errLeft, ""},
+	{exitUsage, nil, "called wrongly"},
+	{exitAgentGone, errAgentGone, "the agent ended before its turn did; how is on standard error"},
+	{exitTurnStopped, errTurnStopped, "the turn ended otherwise, such as with refusal or max_tokens"},
+	{exitFailed, nil, "anything else failed"},
+	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied or failed"},
+}
+
+func exitCode(err error) int {
+	if err == nil {
+		return exitTurnEnded
+	}
+	for _, e := range exits {
+		if e.err != nil && errors.Is(err, e.err) {
+			return e.code
+		}
+	}
+	return exitFailed
+}
+
+// exitHelp lists the exit codes.
+func exitHelp() string {
+	var b strings.Builder
+	b.WriteString("\nExit codes:\n")
+	for _, e := range exits {
+		if e.when != "" {
+			fmt.Fprintf(&b, "  %-4d %s\n", e.code, e.when)
+		}
+	}
+	return b.String()
+}

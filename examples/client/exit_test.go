@@ -1,0 +1,26 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExitCodes(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{errors.New("the disk is full"), 1},
+		{fmt.Errorf("%w: exit code 3", errAgentGone), 3},
+		{fmt.Errorf("%w with %q", errTurnStopped, "refusal"), 4},
+		{fmt.Errorf("%w: interrupt", errLeft), 130},
+		{fmt.Errorf("%w: %w", errCancelled, errors.Join(errTurnStopped, errAgentGone)), 130},
+		{errors.Join(errAgentGone, errors.New("survivors")), 3},
+	} {
+		require.Equal(t, test.code, exitCode(test.err), "%v", test.err)
+	}
+}

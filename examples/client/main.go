@@ -116,7 +116,7 @@ func run(opts options) error {
 	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{SkippedLines: screen.printSkipped})
 	conn := handler.Connect(context.Background(), stream, jsonrpc2.OnRecv(session.received))
 	go obey(signals, session, leave)
-	context.AfterFunc(ctx, func() { agent.Shutdown(ctx) }) // an agent that does not read may be holding up a request
+	context.AfterFunc(ctx, func() { agent.Kill() }) // an agent that does not read may be holding up a request
 
 	err = session.run(ctx, conn, handler.Capabilities(), opts.prompt)
 
@@ -124,7 +124,6 @@ func run(opts options) error {
 	manager.Shutdown(ctx)
 	err = errors.Join(err, manager.Close()) // kills what still runs
 	denials.end()
-	defer context.AfterFunc(ctx, func() { agent.Kill() })()
 	go agent.Close() // also waits for the printing of what the agent says last, which may block
 	<-agent.Done()
 	if errors.Is(err, errAgentGone) {

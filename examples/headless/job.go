@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -20,7 +20,7 @@ import (
 // job is an agent, what it is to do, and where.
 type job struct {
 	Name   string            `json:"name"`
-	Dir    string            `json:"dir"` // absolute; its commands run there and below
+	Dir    string            `json:"dir"` // its commands run there and below
 	Agent  []string          `json:"agent"`
 	Prompt string            `json:"prompt"`
 	Env    map[string]string `json:"env"` // for its commands, and for no other job's
@@ -45,18 +45,37 @@ func (h *host) inReach(dir string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// run runs an agent for one turn and returns why that ended. Then the agent is gone, and so is what it ran.
-func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
+// run runs a job. When it returns, the agent is gone, and so is what it ran.
+func (h *host) run(ctx context.Context, j job) result {
+	report := report{job: j.Name}
+	stopReason, status, err := h.runAgent(ctx, j, &report)
+	r := result{Name: j.Name, StopReason: stopReason, Denied: report.denied}
+	if err != nil {
+		r.Error = err.Error()
+		if status != "" {
+			r.Agent = &agentEnd{Status: status, Stderr: report.stderr}
+		}
+	}
+	return r
+}
+
+// runAgent runs an agent for one turn, and returns why that ended and how the agent did, if it was started.
+func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason, status string, err error) {
 	if len(j.Agent) == 0 {
-		return "", errors.New("the job names no agent")
+		return "", "", errors.New("the job names no agent")
+	}
+	if j.Dir, err = filepath.Abs(j.Dir); err != nil {
+		return "", "", err
 	}
 	if h.inReach(j.Dir) {
-		return "", errors.New("the job's directory has the host's state in it")
+		return "", "", errors.New("the job's directory has the host's state in it")
 	}
 	// A manager for each agent: session ids are the agent's, and two agents may well choose the same.
-	manager, err := acpterm.NewManager(&h.options)
+	options := h.options
+	options.Events = report.event
+	manager, err := acpterm.NewManager(&options)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer func() {
 		patience, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
@@ -65,12 +84,37 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 		err = errors.Join(err, manager.Close()) // kills what still runs
 	}()
 	cmd := exec.Command(j.Agent[0], j.Agent[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stderr = j.Dir, h.env, os.Stderr
-	agent, err := acpterm.StartAgent(ctx, cmd, nil)
+	cmd.Dir, cmd.Env = j.Dir, h.env
+	agent, err := acpterm.StartAgent(ctx, cmd, &acpterm.AgentOptions{Stderr: report.stderrLine})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
+	defer func() {
+		defer context.AfterFunc(ctx, func() { agent.Kill() })()
+		err = errors.Join(err, agent.Close()) // before the manager's, and with its last lines
+		status = howItEnded(agent)
+	}()
+	stopReason, err = h.runTurn(ctx, j, manager, agent)
+	_, unwritten := errors.AsType[*fs.PathError](err)
+	if unwritten || errors.Is(err, jsonrpc2.ErrClosed) {
+		err = errors.New("the agent ended before it was done")
+	}
+	return stopReason, "", err
+}
 
+// howItEnded is the exit status of an agent that was shut down.
+func howItEnded(agent *acpterm.Agent) string {
+	status, err := agent.Wait(context.Background())
+	if err != nil {
+		return err.Error()
+	}
+	return status.String()
+}
+
+// runTurn opens a session and has the agent answer one prompt. The connection ends with the agent.
+func (h *host) runTurn(
+	ctx context.Context, j job, manager *acpterm.Manager, agent *acpterm.Agent,
+) (stopReason string, err error) {
 	var session acpterm.SessionID
 	var notOpened error
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
@@ -88,12 +132,6 @@ func (h *host) run(ctx context.Context, j job) (stopReason string, err error) {
 			}
 		}
 	}))
-	defer func() {
-		defer context.AfterFunc(ctx, func() { agent.Kill() })()
-		err = errors.Join(err, agent.Close()) // before conn.Close, which would not end with ctx
-		conn.Close()
-	}()
-
 	var prompted struct {
 		StopReason string `json:"stopReason"`
 	}

@@ -7,8 +7,9 @@
 //
 //	{"name": "fix-1", "dir": "/work/fix-1", "agent": ["some-agent", "--acp"], "prompt": "…", "env": {"CI": "1"}}
 //
-// and its result is a line on standard output. SIGTERM and an interrupt end everything: gently for ten seconds,
-// then by force.
+// and its result is a line on standard output: why the turn ended, or an error; which commands were denied, and by which
+// rules; and, with an error, how the agent ended and what it wrote to standard error last. The directory sample has jobs
+// and rules. SIGTERM and an interrupt end everything: gently for ten seconds, then by force.
 package main
 
 import (
@@ -56,13 +57,6 @@ func serve(c config, jobs io.Reader, results io.Writer) error {
 	return errors.Join(h.runAll(ctx, jobs, results), h.audit.Close())
 }
 
-// result is what is said of a job.
-type result struct {
-	Name       string `json:"name"`
-	StopReason string `json:"stopReason,omitempty"`
-	Error      string `json:"error,omitempty"`
-}
-
 // runAll runs jobs as they come, and returns when all have ended or, with those that run cancelled, when ctx has.
 func (h *host) runAll(ctx context.Context, jobs io.Reader, results io.Writer) error {
 	var busy sync.WaitGroup
@@ -79,11 +73,7 @@ func (h *host) runAll(ctx context.Context, jobs io.Reader, results io.Writer) er
 		slots <- struct{}{}
 		busy.Go(func() {
 			defer func() { <-slots }()
-			r := result{Name: j.Name}
-			var err error
-			if r.StopReason, err = h.run(ctx, j); err != nil {
-				r.Error = err.Error()
-			}
+			r := h.run(ctx, j)
 			writing.Lock()
 			defer writing.Unlock()
 			encoder.Encode(r)

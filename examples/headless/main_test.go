@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,13 @@ func TestMain(m *testing.M) {
 var children = map[string]func(args []string){
 	"host":  func([]string) { os.Args = os.Args[1:]; main() },
 	"agent": func([]string) { playAgent() },
+	"die": func(args []string) {
+		lines, _ := strconv.Atoi(args[0])
+		for i := range lines {
+			fmt.Fprintln(os.Stderr, "line", i)
+		}
+		os.Exit(3)
+	},
 	"where": func([]string) {
 		dir, _ := os.Getwd()
 		fmt.Println(filepath.Base(dir), os.Getenv("CI"), os.Getenv("SECRET"))
@@ -141,6 +149,11 @@ func TestManyAgents(t *testing.T) {
 	require.Equal(t, result{Name: "a", StopReason: "a yes \n"}, all["a"])
 	require.Equal(t, result{Name: "b", StopReason: "b yes \n"}, all["b"])
 	require.Contains(t, all["c"].Error, "not here")
+	require.Len(t, all["c"].Denied, 1)
+	denied := all["c"].Denied[0]
+	require.Contains(t, denied.Command, "where forbidden")
+	require.Equal(t, "forbidden: not here", denied.Rule+": "+denied.Reason)
+	require.Equal(t, "exit code 0", all["c"].Agent.Status, "it ended when its input did")
 
 	record := auditOf(t, c)
 	require.Equal(t, 2, strings.Count(record, `"verdict":"allow","rule":"self"`), record)
@@ -149,6 +162,35 @@ func TestManyAgents(t *testing.T) {
 	left, err := os.ReadDir(filepath.Join(c.state, "journal"))
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// Of an agent that dies the result says how, and what it said last.
+func TestAnAgentDies(t *testing.T) {
+	c := newConfig(t)
+	var jobs, out bytes.Buffer
+	for name, agent := range map[string][]string{"dies": {self(), "die", "50"}, "missing": {"acpterm-no-such-agent"}} {
+		j := job{Name: name, Dir: t.TempDir(), Agent: agent, Prompt: "x"}
+		require.NoError(t, json.NewEncoder(&jobs).Encode(j))
+	}
+	require.NoError(t, serve(c, &jobs, &out))
+	all := results(t, out.Bytes())
+	require.Equal(t, "the agent ended before it was done", all["dies"].Error)
+	require.Equal(t, "exit code 3", all["dies"].Agent.Status)
+	require.Len(t, all["dies"].Agent.Stderr, maxStderr)
+	require.Equal(t, "line 49", all["dies"].Agent.Stderr[maxStderr-1])
+	require.Contains(t, all["missing"].Error, "command not found")
+	require.Nil(t, all["missing"].Agent)
+}
+
+// An agent that is denied everything does not make the result grow.
+func TestManyDenials(t *testing.T) {
+	var r report
+	for range 2 * maxDenied {
+		r.event(&acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrDenied, Command: "x"}})
+	}
+	r.event(&acpterm.DecisionEvent{Err: &acpterm.Error{Kind: acpterm.ErrCancelled}})
+	r.event(&acpterm.StartEvent{})
+	require.Len(t, r.denied, maxDenied)
 }
 
 func TestWhatIsNoJob(t *testing.T) {

@@ -1,0 +1,74 @@
+package main
+
+// What is said of a job.
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/acpterm/acpterm"
+)
+
+// result is the line that is printed of a job.
+type result struct {
+	Name       string   `json:"name"`
+	StopReason string   `json:"stopReason,omitempty"`
+	Error      string   `json:"error,omitempty"`
+	Denied     []denial `json:"denied,omitempty"` // the first maxDenied
+	// Agent is how the agent ended, if the job failed.
+	Agent *agentEnd `json:"agent,omitempty"`
+}
+
+// denial is a command that was denied, by a rule.
+type denial struct {
+	Command string `json:"command"`
+	Rule    string `json:"rule,omitempty"`
+	Reason  string `json:"reason"`
+}
+
+// agentEnd is how an agent ended, and the last lines that it wrote to standard error.
+type agentEnd struct {
+	Status string   `json:"status"`
+	Stderr []string `json:"stderr,omitempty"`
+}
+
+// Agents choose how much there is of each.
+const (
+	maxDenied = 100
+	maxStderr = 10
+)
+
+// report collects what a result says. Its methods may be called concurrently.
+type report struct {
+	job string
+
+	mu     sync.Mutex
+	denied []denial
+	stderr []string // the last maxStderr lines
+}
+
+// event is for acpterm.Options.Events. Once the manager is shut down there are no more.
+func (r *report) event(event acpterm.Event) {
+	decision, ok := event.(*acpterm.DecisionEvent)
+	if !ok || !errors.Is(decision.Err, acpterm.ErrDenied) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, ok := errors.AsType[*acpterm.Error](decision.Err); ok && len(r.denied) < maxDenied {
+		r.denied = append(r.denied, denial{Command: e.Command, Rule: e.Rule, Reason: e.Reason})
+	}
+}
+
+// stderrLine is for acpterm.AgentOptions.Stderr. Once the agent is shut down there are no more.
+func (r *report) stderrLine(line string) {
+	slog.Info("agent", "job", r.job, "line", line)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.stderr) == maxStderr {
+		r.stderr = slices.Delete(r.stderr, 0, 1)
+	}
+	r.stderr = append(r.stderr, line)
+}

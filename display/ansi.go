@@ -95,7 +95,7 @@ func (s *ANSIStripper) write(b *strings.Builder, text string) {
 	for line := range strings.Lines(text) {
 		line, ended := strings.CutSuffix(line, "\n")
 		if line != "" && !s.styled {
-			b.WriteString(s.style.sequence())
+			s.style.write(b)
 			s.styled = true
 		}
 		b.WriteString(line)

@@ -17,20 +17,24 @@ type style struct {
 	text, background string   // the parameters of a colour, such as "31" or "38;5;208"
 }
 
-// sequence is the SGR sequence that sets the style, after a reset.
-func (s *style) sequence() string {
-	var parameters []string
+// write writes the SGR sequence that sets the style, if it is not as usual, after a reset.
+func (s *style) write(b *strings.Builder) {
+	before := "\x1b["
 	for n, set := range s.attributes {
 		if set {
-			parameters = append(parameters, strconv.Itoa(n))
+			b.WriteString(before)
+			b.WriteByte('0' + byte(n))
+			before = ";"
 		}
 	}
-	for _, colour := range []string{s.text, s.background} {
+	for _, colour := range [...]string{s.text, s.background} {
 		if colour != "" {
-			parameters = append(parameters, colour)
+			b.WriteString(before)
+			b.WriteString(colour)
+			before = ";"
 		}
 	}
-	return "\x1b[" + strings.Join(parameters, ";") + "m"
+	b.WriteByte('m')
 }
 
 // change does what the parameters of an SGR sequence say. Those that it does not know change nothing.

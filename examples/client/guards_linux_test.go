@@ -269,6 +269,8 @@ func TestStandardErrorIsHeldBackDuringAQuestion(t *testing.T) {
 	console.typeLine(t, "y")
 	c.exit(0)
 	require.True(t, strings.HasPrefix(c.stderr.String(), `agent: \x1b[2J? Run it? xxx`))
-	require.Less(t, len(c.stderr.String()), mostHeld+100_000)
-	require.Regexp(t, `! \d+ bytes more came while you were asked`, c.stdout.String())
+	const waiting = 1 << 20 // as much may wait in the library, and be printed after the answer
+	require.Less(t, len(c.stderr.String()), mostHeld+waiting+100_000)
+	require.Regexp(t, `! \d+ bytes more came while you were asked|dropped lines of an agent's standard error`,
+		c.stdout.String()+c.stderr.String())
 }

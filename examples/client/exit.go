@@ -32,13 +32,13 @@ var exits = []struct {
 	err  error
 	when string
 }{
+	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied or failed"},
+	{exitFailed, nil, "anything else failed"},
+	{exitUsage, nil, "called wrongly"},
 	{exitInterrupted, errCancelled, "interrupted by SIGINT, SIGTERM or SIGHUP"},
 	{exitInterrupted, errLeft, ""},
-	{exitUsage, nil, "called wrongly"},
 	{exitAgentGone, errAgentGone, "the agent ended before its turn did; how is on standard error"},
 	{exitTurnStopped, errTurnStopped, "the turn ended otherwise, such as with refusal or max_tokens"},
-	{exitFailed, nil, "anything else failed"},
-	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied or failed"},
 }
 
 func exitCode(err error) int {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,5 +24,16 @@ func TestExitCodes(t *testing.T) {
 		{errors.Join(errAgentGone, errors.New("survivors")), 3},
 	} {
 		require.Equal(t, test.code, exitCode(test.err), "%v", test.err)
+	}
+}
+
+// The package comment has the same list as -h.
+func TestExitCodesInThePackageComment(t *testing.T) {
+	source, err := os.ReadFile("main.go")
+	require.NoError(t, err)
+	for line := range strings.Lines(exitHelp()) {
+		if entry, ok := strings.CutPrefix(line, "  "); ok {
+			require.Contains(t, string(source), "//\t"+entry)
+		}
 	}
 }

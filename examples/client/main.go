@@ -13,12 +13,12 @@
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The
 // process exits with
 //
-//	0    when the turn ended with end_turn, whatever commands were denied or failed
-//	1    when something failed that is not below
-//	2    when it was called wrongly
-//	3    when the agent ended before its turn did; how is on standard error
-//	4    when the turn ended otherwise, such as with refusal or max_tokens
-//	130  when it was interrupted by SIGINT, SIGTERM or SIGHUP
+//	0    the turn ended with end_turn, whatever commands were denied or failed
+//	1    anything else failed
+//	2    called wrongly
+//	3    the agent ended before its turn did; how is on standard error
+//	4    the turn ended otherwise, such as with refusal or max_tokens
+//	130  interrupted by SIGINT, SIGTERM or SIGHUP
 package main
 
 import (

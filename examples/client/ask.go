@@ -27,15 +27,15 @@ type asker struct {
 	stale  bool          // the next line may be meant for a question that was withdrawn
 }
 
-// newAsker returns an asker of whoever reads out and types in, and begins to read.
+// newAsker returns an asker of the person who reads out and types in, and begins to read.
 func newAsker(in io.Reader, out io.Writer, screen *screen) *asker {
 	a := &asker{out: out, screen: screen, turn: make(chan struct{}, 1), gone: make(chan struct{})}
 	go a.read(in)
 	return a
 }
 
-// read hands each line to whoever wants one, and drops it if nobody does: it cannot be the answer to a question that is
-// asked later.
+// read hands each line to the question that waits for one, and drops it if none does: it cannot be the answer to a
+// question that is asked later.
 func (a *asker) read(in io.Reader) {
 	defer close(a.gone)
 	for lines := bufio.NewScanner(in); lines.Scan(); {

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,13 +26,15 @@ var (
 	errLeft        = errors.New("left")
 )
 
-// exits has the exit codes, and which error each is for, if it is for one. Of an error that is several, the first
-// counts.
-var exits = []struct {
+// exit is an exit code, and which error it is for, if it is for one.
+type exit struct {
 	code int
 	err  error
 	when string
-}{
+}
+
+// exits has all of them. Of an error that is several, the first counts.
+var exits = []exit{
 	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied or failed"},
 	{exitFailed, nil, "anything else failed"},
 	{exitUsage, nil, "called wrongly"},
@@ -57,7 +60,9 @@ func exitCode(err error) int {
 func exitHelp() string {
 	var b strings.Builder
 	b.WriteString("\nExit codes:\n")
-	for _, e := range exits {
+	byCode := slices.Clone(exits)
+	slices.SortStableFunc(byCode, func(a, b exit) int { return a.code - b.code })
+	for _, e := range byCode {
 		if e.when != "" {
 			fmt.Fprintf(&b, "  %-4d %s\n", e.code, e.when)
 		}

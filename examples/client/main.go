@@ -5,10 +5,11 @@
 //
 // It allows whatever the agent asks permission for; what commands may do is for flags to say, which -h lists: rules
 // for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Without -prompt it reads the prompt
-// from standard input. Without AGENT it starts itself as the example agent, which examples/agent is too. What the agent
-// writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and not while the person
-// is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a command was denied is
-// shown after "! ".
+// from standard input. Without AGENT it starts itself as the example agent, which examples/agent is too.
+//
+// What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and not
+// while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
+// command was denied is shown after "! ".
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The
 // process exits with

@@ -59,10 +59,14 @@ func readOptions() (options, error) {
 	var allowed allowances
 	flags := flag.NewFlagSet("client", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
-	flags.StringVar(&opts.cwd, "cwd", "", "the `directory` that the agent works in (default: the first -root, or this one)")
+	flags.StringVar(&opts.cwd, "cwd", "",
+		"the `directory` that the agent works in (default: the first -root, or this one)")
 	flags.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
-	flags.Int64Var(&opts.limit, "limit", 0, "how many `bytes` of output to keep where the agent does not say (default: the library's)")
-	flags.Func("root", "a `directory` that commands may run in and below, and write to with -sandbox; may be repeated\n(default: that of -cwd)",
+	flags.Int64Var(&opts.limit, "limit", 0,
+		"how many `bytes` of output to keep where the agent does not say (default: the library's)")
+	flags.Func("root",
+		"a `directory` that commands may run in and below, and write to with -sandbox; may be repeated\n"+
+			"(default: that of -cwd)",
 		func(dir string) error {
 			dir, err := directory(dir)
 			opts.roots = append(opts.roots, dir)
@@ -73,24 +77,30 @@ func readOptions() (options, error) {
 		"in arguments * stands for any text. @FILE has rules as JSON. Shell lines, such as 'go vet && git push',\n"+
 		"match no rule, and the agent may set only variables that are safe, such as CI: what is not so is\n"+
 		"denied, or asked about with -ask", allowed.add)
-	flags.Func("variable", "a variable that the agent may set besides those that are safe; may be repeated. A `name`, in\n"+
-		"which * stands for any text, or NAME=VALUE. For -allow and -ask", func(text string) error {
-		if text == "" || strings.HasPrefix(text, "=") {
-			return errors.New("the name is empty")
-		}
-		opts.variables = append(opts.variables, text)
-		return nil
-	})
-	flags.BoolVar(&opts.ask, "ask", false, "ask on the terminal about what no -allow allows; what a rule of @FILE denies stays denied")
-	flags.DurationVar(&opts.timeout, "timeout", 0, "the `duration` that a command may run for, such as 90s (default: for ever)")
-	flags.StringVar(&opts.audit, "audit", "", "a `file`, outside of the roots, to add a line of JSON to for each command that is allowed,\n"+
-		"denied or over; a command whose line cannot be written does not run")
-	flags.BoolVar(&opts.sandbox, "sandbox", false, "run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
-		"for instance being a -root too; see no processes but their own; and have no network")
+	flags.Func("variable",
+		"a variable that the agent may set besides those that are safe; may be repeated. A `name`, in\n"+
+			"which * stands for any text, or NAME=VALUE. For -allow and -ask", func(text string) error {
+			if text == "" || strings.HasPrefix(text, "=") {
+				return errors.New("the name is empty")
+			}
+			opts.variables = append(opts.variables, text)
+			return nil
+		})
+	flags.BoolVar(&opts.ask, "ask", false,
+		"ask on the terminal about what no -allow allows; what a rule of @FILE denies stays denied")
+	flags.DurationVar(&opts.timeout, "timeout", 0,
+		"the `duration` that a command may run for, such as 90s (default: no limit)")
+	flags.StringVar(&opts.audit, "audit", "",
+		"a `file`, outside of the roots, to add a line of JSON to for each command that is allowed,\n"+
+			"denied or over; a command whose line cannot be written does not run")
+	flags.BoolVar(&opts.sandbox, "sandbox", false,
+		"run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
+			"for instance being a -root too; see no processes but their own; and have no network")
 	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
-	flags.StringVar(&opts.view, "view", "", "an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at")
+	flags.StringVar(&opts.view, "view", "",
+		"an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at")
 	flags.Func("color", "`when` to show the colours of commands: auto, on a terminal and without NO_COLOR in the\n"+
-		"environment; always; or never (default: auto). Other escape sequences are never shown", func(when string) error {
+		"environment; always; or never (default: auto). Other sequences are never shown", func(when string) error {
 		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {
 			return errors.New("is auto, always or never")
 		}

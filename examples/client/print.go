@@ -1,8 +1,8 @@
 package main
 
-// What the person sees: the agent's text as it is, "* " and a tool call, "! " and why a command was denied, "[1] $ " and
-// the first terminal's command, "[1] | " and its output, "[1] ! " and how much of that was missed, "[1] = " and how it
-// ended; and "agent: " and what the agent writes to standard error.
+// What the person sees: the agent's text as it is, "* " and a tool call, "! " and why a command was denied, "[1] $ "
+// and the first terminal's command, "[1] | " and its output, "[1] ! " and how much of that was missed, "[1] = " and how
+// it ended; and "agent: " and what the agent writes to standard error.
 
 import (
 	"bytes"
@@ -22,14 +22,14 @@ import (
 type screen struct {
 	out, errors *column
 	colours     bool        // of commands are printed
-	failed      func(error) // is told when out cannot be written to
+	failed      func(error) // is called when out cannot be written to
 
 	following sync.WaitGroup // one for each terminal whose output is not all printed, and for denials
 
 	mu      sync.Mutex
 	numbers map[acpterm.TerminalID]int // of all that there were, the released ones too
 
-	printing sync.Mutex // not mu, since whoever reads what is printed may be slow
+	printing sync.Mutex // not mu: a write may wait for its reader
 	buffer   []byte     // what is being printed
 	holding  bool       // the person is being asked something
 	held     []piece
@@ -68,7 +68,7 @@ func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen 
 }
 
 // print prints a piece of text, every line of it after the prefix, which also says whose it is. A piece goes on
-// where the one before it ended, unless somebody else has printed meanwhile.
+// where the one before it ended, unless something else was printed in between.
 func (s *screen) print(prefix, text string) { s.printTo(s.out, prefix, harmless(text, dropControls)) }
 
 // printError prints a line that the agent has written to standard error.
@@ -203,7 +203,7 @@ func (s *screen) printOutput(name string, t *acpterm.Terminal) {
 	}
 }
 
-// name is what a terminal's lines begin with. It is known for ever: some agents show a terminal in a tool call
+// name is what a terminal's lines begin with. It stays known: some agents show a terminal in a tool call
 // when they have released it.
 func (s *screen) name(id acpterm.TerminalID) string {
 	s.mu.Lock()

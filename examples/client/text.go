@@ -22,8 +22,8 @@ const (
 )
 
 // harmless makes text, which is valid UTF-8, one that cannot steer the person's terminal: neither agents nor commands
-// are trusted with it. Marks of direction are escaped. Control characters are escaped as well, or dropped; line ends and
-// tabs stay.
+// are trusted with it. Marks of direction are escaped. Control characters are escaped as well, or dropped; line ends
+// and tabs stay.
 func harmless(text string, c controls) string {
 	n := plainPrefix(text, c)
 	if n == len(text) {

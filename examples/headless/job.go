@@ -135,7 +135,8 @@ func (h *host) runTurn(
 	var prompted struct {
 		StopReason string `json:"stopReason"`
 	}
-	err = conn.Call(ctx, "initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}, nil)
+	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}
+	err = conn.Call(ctx, "initialize", initialize, nil)
 	if err == nil {
 		err = conn.Call(ctx, "session/new", map[string]any{"cwd": j.Dir, "mcpServers": []any{}}, nil)
 	}
@@ -162,7 +163,8 @@ func answerAgent(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (an
 	case req.Notif:
 		return nil, nil
 	case req.Method != "session/request_permission":
-		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: fmt.Sprintf("%q is not served", req.Method)}
+		message := fmt.Sprintf("%q is not served", req.Method)
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: message}
 	}
 	var params struct {
 		Options []struct {

@@ -1,5 +1,5 @@
-// Headless runs agents without a user at a screen: many in one process, each in a session of its own, under rules, limits and
-// quotas, with all that they run on record. docs/embedding-a-headless-host.md walks through it.
+// Headless runs agents without a user at a screen: many in one process, each in a session of its own, under rules,
+// limits and quotas, with all that they run on record. docs/embedding-a-headless-host.md walks through it.
 //
 //	go run ./examples/headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS
 //
@@ -7,9 +7,9 @@
 //
 //	{"name": "fix-1", "dir": "/work/fix-1", "agent": ["some-agent", "--acp"], "prompt": "…", "env": {"CI": "1"}}
 //
-// and its result is a line on standard output: why the turn ended, or an error; which commands were denied, and by which
-// rules; and, with an error, how the agent ended and what it wrote to standard error last. The directory sample has jobs
-// and rules. SIGTERM and an interrupt end everything: gently for ten seconds, then by force.
+// and its result is a line on standard output: why the turn ended, or an error; which commands were denied, and by
+// which rules; and, with an error, how the agent ended and what it wrote to standard error last. The directory sample
+// has jobs and rules. SIGTERM and an interrupt end everything: gently for ten seconds, then by force.
 package main
 
 import (

@@ -21,7 +21,7 @@ import (
 const (
 	maxRootLines     = 6090
 	maxRootFiles     = 32
-	maxLibraryLines  = 12760 // the root and internal, without what only tests import
+	maxLibraryLines  = 12770 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

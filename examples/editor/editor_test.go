@@ -173,7 +173,7 @@ func TestOutputIsShownAndStays(t *testing.T) {
 		return text == "hello\n" && state == "finished, exit code 0"
 	})
 
-	release := acpterm.ReleaseTerminalRequest{SessionID: "s1", TerminalID: id}
+	release := acpterm.TerminalRequest{SessionID: "s1", TerminalID: id}
 	require.NoError(t, f.agent.Call(t.Context(), acpterm.MethodRelease, release, nil))
 	text, missed := f.editor.Pane(id).Text()
 	require.Equal(t, "hello\n", text)

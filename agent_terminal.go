@@ -36,14 +36,14 @@ type agentTerminal struct {
 
 	// Under Terminal.mu.
 	command    Command
-	size       *TerminalSize
+	size       *TerminalSize // nil: not known
 	meta       Meta
-	exit       updates.Exit
-	cancelable bool // the agent serves the request of cancel
-	cancelled  bool // it was sent
-	v1         bool // updates are by the convention of v1
-	deltas     bool // there was a terminal_output_delta
-	announced  bool // there was a terminal_info
+	exit       updates.Exit // once it has ended
+	cancelable bool         // the agent serves the request of cancel
+	cancelled  bool         // it was sent
+	v1         bool         // updates are by the convention of v1
+	deltas     bool         // there was a terminal_output_delta
+	announced  bool         // there was a terminal_info
 }
 
 // TerminalSize is the size of a terminal in characters.
@@ -81,6 +81,9 @@ func (m *Manager) adopt(session SessionID, id TerminalID, cancel func(context.Co
 	}
 	defer m.creates.Done()
 	s, err := m.settings(session)
+	if err == nil {
+		err = m.events.full(m.options.maxOutputBytes())
+	}
 	if err != nil {
 		return nil, err
 	}

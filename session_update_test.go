@@ -290,6 +290,21 @@ func TestOwnedTerminalsInQuotas(t *testing.T) {
 	require.Equal(t, 8, m.Stats().Running)
 }
 
+// While the host's hooks do not return, terminals that begin and end cannot fill its memory with events.
+func TestOwnedTerminalsWhileAHookIsSlow(t *testing.T) {
+	release := make(chan struct{})
+	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10, Events: func(acpterm.Event) { <-release }})
+	defer close(release)
+	var err error
+	for i := 0; err == nil; i++ {
+		require.Less(t, i, 10_000)
+		_, err = h.SessionUpdate(json.RawMessage(fmt.Sprintf(
+			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t%d","exitStatus":{}}}`, i)))
+	}
+	require.ErrorIs(t, err, acpterm.ErrQuota)
+	require.LessOrEqual(t, m.Stats().Terminals, 10)
+}
+
 // Sessions have terminals of their own, and another connection's prefix keeps them apart.
 func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
 	m := newManager(t, nil)

@@ -72,10 +72,14 @@ func eventRecord(event acpterm.Event) (r slog.Record, ok bool) {
 }
 
 func subjectAttrs(s acpterm.Subject) []slog.Attr {
-	return appendText([]slog.Attr{
+	attrs := []slog.Attr{
 		slog.String("terminal", string(s.TerminalID)), slog.String("session", string(s.SessionID)),
 		slog.Any("args", s.Args), slog.String("path", s.Path), slog.String("dir", s.Dir),
-	}, "shellLine", s.ShellLine)
+	}
+	if s.OfAgent { // there is no decision on it
+		attrs = append(attrs, slog.Bool("ofAgent", true))
+	}
+	return appendText(attrs, "shellLine", s.ShellLine)
 }
 
 // appendText appends attributes whose text is not empty: name, text, name, text.

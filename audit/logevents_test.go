@@ -1,0 +1,22 @@
+package audit_test
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/audit"
+	"github.com/stretchr/testify/require"
+)
+
+// A command that the agent ran itself, which nobody decided on, is told from the others.
+func TestCommandsOfTheAgentAreMarked(t *testing.T) {
+	var log bytes.Buffer
+	hook := audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil)))
+	hook(&acpterm.EndEvent{Subject: acpterm.Subject{TerminalID: "call_1", OfAgent: true, ShellLine: "ls"}})
+	require.Contains(t, log.String(), `"ofAgent":true`)
+	log.Reset()
+	hook(&acpterm.EndEvent{Subject: acpterm.Subject{TerminalID: "term_1"}})
+	require.NotContains(t, log.String(), "ofAgent")
+}

@@ -144,6 +144,9 @@ func (t *Terminal) apply(u updates.Update) error {
 
 // concerns reports whether a tool call's update without the keys of terminals counts for the terminal.
 func (t *Terminal) concerns(u updates.Update) bool {
+	if t.agent == nil {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.agent.v1 && !(u.Final && t.agent.announced)

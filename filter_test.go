@@ -28,7 +28,8 @@ type filtered struct {
 func newFiltered(ctx context.Context, t *testing.T) *filtered {
 	ours, theirs := pipePair(t)
 	m := newManager(t, nil)
-	f := &filtered{t: t, manager: m, handler: acpterm.NewHandler(m, nil), agent: theirs, restLines: make(chan string, 10)}
+	h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+	f := &filtered{t: t, manager: m, handler: h, agent: theirs, restLines: make(chan string, 10)}
 	f.rest = f.handler.Filter(ctx, acpterm.NewStream(ours, quietly()))
 	f.agentReader = bufio.NewReader(theirs)
 	go func() {
@@ -129,4 +130,19 @@ func TestFilterAtItsEnd(t *testing.T) {
 			require.NoError(t, f.handler.Close())
 		})
 	}
+}
+
+// Updates of the agent's own terminals are applied, and passed on.
+func TestFilterTakesUpdates(t *testing.T) {
+	f := newFiltered(t.Context(), t)
+	defer f.rest.Close()
+	f.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`, v2Chunk([]byte("text")))
+	require.Contains(t, <-f.restLines, "terminal_output_chunk")
+	term, err := f.manager.Terminal("s", "t1")
+	require.NoError(t, err)
+	require.Equal(t, "text", term.Output().Output)
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancelable)
+	f.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`, v2(`,"capabilities":{"cancel":{}}`))
+	<-f.restLines
+	require.ErrorContains(t, term.Kill(t.Context()), "no connection")
 }

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -115,9 +114,7 @@ func (h *Handler) Capabilities() ClientCapabilities {
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	if req.Method == methodSessionUpdate && req.Notif {
-		if _, err := h.SessionUpdate(paramsOf(req)); err != nil {
-			slog.Warn("acpterm: an agent's update of a terminal cannot be used", "error", err)
-		}
+		h.takeUpdate(paramsOf(req))
 	}
 	switch {
 	case req.Method == MethodCancelRequest && req.Notif && h.cancelPending(paramsOf(req)):

@@ -35,8 +35,8 @@ type HandlerOptions struct {
 	AgentTerminals bool
 
 	// CancelTerminal sends a terminal/cancel of ACP v2 to the agent and returns its error: for Kill of a terminal that
-	// the agent owns. Nil: it is sent over the connection of Handle and Connect, without which no such terminal can be
-	// cancelled.
+	// the agent owns. Nil: it is sent over the jsonrpc2 connection of Handle or Connect; without one, no such terminal
+	// can be cancelled.
 	CancelTerminal func(ctx context.Context, request TerminalRequest) error
 
 	// SessionPrefix is put before the session ids of this connection: "a/" makes the agent's "session-1" the manager's

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 
 	"github.com/acpterm/acpterm/internal/updates"
@@ -21,8 +22,8 @@ const (
 
 // SessionUpdate takes the params of a session/update, of ACP v1 or v2, and returns the ids of the terminals that it was
 // about and that the agent owns; none if it was about something else. A terminal that is not known yet begins with it,
-// and HandlerOptions.Created is called. It needs HandlerOptions.AgentTerminals, with which Handle and Connect call it:
-// call it yourself with another JSON-RPC library, for one notification after the other, in their order.
+// and HandlerOptions.Created is called. It needs HandlerOptions.AgentTerminals, with which Handle, Connect and Filter
+// call it. With Dispatch call it yourself, for one notification after the other, in their order.
 //
 // An update that cannot be used changes nothing, and fails: with ErrInvalidParams, also for a terminal that the client
 // owns; with ErrQuota; with ErrSessionNotFound where Options.RequireSessions asks for an open session.
@@ -49,6 +50,13 @@ func (h *Handler) SessionUpdate(params json.RawMessage) (terminals []TerminalID,
 	return terminals, nil
 }
 
+// takeUpdate is SessionUpdate for a notification that goes on to the embedder.
+func (h *Handler) takeUpdate(params json.RawMessage) {
+	if _, err := h.SessionUpdate(params); err != nil {
+		slog.Warn("acpterm: an agent's update of a terminal cannot be used", "error", err)
+	}
+}
+
 // ToolCallTerminals returns the ids of the terminals that a tool call's content shows, an array of the schema type
 // ToolCallContent: of those that the client owns, and of those that the agent does. Other content has none.
 func ToolCallTerminals(content json.RawMessage) (ids []TerminalID) {
@@ -66,19 +74,14 @@ func (h *Handler) update(session SessionID, u updates.Update) (*Terminal, error)
 	}
 	t, err := h.manager.Terminal(session, id)
 	switch {
-	case err == nil && t.agent == nil && u.Known, err != nil && u.Known:
+	case u.Known && (err != nil || !t.concerns(u)):
 		return nil, nil
-	case err == nil && t.agent == nil:
+	case err != nil:
+		return h.adopt(session, id, u)
+	case t.agent == nil:
 		return nil, invalidField("terminalId", "is a terminal of the client's")
-	case err == nil && u.Known && !t.concerns(u):
-		return nil, nil
-	case err == nil:
-		return t, t.apply(u)
 	}
-	if t, err = h.adopt(session, id, u); err != nil {
-		return nil, err
-	}
-	return t, nil
+	return t, t.apply(u)
 }
 
 // adopt makes a terminal of an update about one that is not known.

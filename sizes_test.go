@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 6090
+	maxRootLines     = 6110
 	maxRootFiles     = 32
-	maxLibraryLines  = 12770 // the root and internal, without what only tests import
+	maxLibraryLines  = 12790 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

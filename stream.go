@@ -154,9 +154,15 @@ func (h *Handler) Filter(ctx context.Context, s *Stream) io.ReadWriteCloser {
 		s = NewStream(nil, nil)
 	}
 	h.stream = s
-	s.serve = func(m wire.Message) bool { return h.serveMessage(ctx, m) }
+	s.serve = func(m wire.Message) (taken bool) {
+		if m.Method == methodSessionUpdate && m.ID == nil {
+			h.takeUpdate(m.Params)
+		}
+		return h.serveMessage(ctx, m)
+	}
 	f := &filter{handler: h, stream: s}
-	context.AfterFunc(ctx, func() { f.Close() })
+	stop := context.AfterFunc(ctx, func() { f.Close() })
+	h.closing.OnSet(func() { stop() })
 	return f
 }
 

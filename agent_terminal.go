@@ -100,10 +100,10 @@ func (m *Manager) adopt(session SessionID, id TerminalID, cancel func(context.Co
 	t.started.Set()
 	for {
 		err := m.register(t, s)
-		oldest := m.oldestEnded(session)
 		if err == nil {
 			break
 		}
+		oldest := m.oldestEnded(session)
 		if !errors.Is(err, ErrQuota) || oldest == nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func ExampleManager() {
 func TestFailingTests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		commands := acptermtest.Commands{"go test ./...": acptermtest.Print("FAIL\n", 1)} // output and exit code
-		m := acptermtest.NewManager(t, &acpterm.Options{Runner: commands})
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: commands})                // closed when the test ends
 		terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go test ./..."}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -57,9 +57,10 @@ func main() {
 
 func update(_ context.Context, p struct{ Update map[string]any }) error {
 	content, _ := p.Update["content"].(map[string]any) // a tool call's is an array
-	text, _ := content["text"].(string)
-	_, err := fmt.Print(display.StripANSI(text))
-	return err
+	if text, _ := content["text"].(string); p.Update["sessionUpdate"] == "agent_message_chunk" {
+		fmt.Print(display.StripANSI(text))
+	}
+	return nil
 }
 
 func permit(_ context.Context, p struct{ Options []struct{ OptionID string } }) (any, error) {

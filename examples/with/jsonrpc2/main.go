@@ -52,12 +52,16 @@ func main() {
 func next(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	var p struct {
 		Options []struct{ OptionID string }
-		Update  struct{ Content struct{ Text string } } // a tool call's content has another shape, and stays empty
+		Update  struct {
+			SessionUpdate string
+			Content       struct{ Text string } // a tool call's has another shape, and stays empty
+		}
 	}
 	params, _ := json.Marshal(req.Params)
 	json.Unmarshal(params, &p)
-	fmt.Print(display.StripANSI(p.Update.Content.Text))
 	switch {
+	case p.Update.SessionUpdate == "agent_message_chunk": // others are its thoughts, its tool calls …
+		fmt.Print(display.StripANSI(p.Update.Content.Text))
 	case req.Method == "session/request_permission" && len(p.Options) > 0: // a real client asks its user
 		return object{"outcome": object{"outcome": "selected", "optionId": p.Options[0].OptionID}}, nil
 	case !req.Notif:

@@ -65,13 +65,20 @@ func request(child string, args ...string) acp.CreateTerminalRequest {
 	return acp.CreateTerminalRequest{SessionId: "s", Command: os.Args[0], Args: append([]string{childMark, child}, args...)}
 }
 
-// client is an embedder's client. It reports the begin and the failure of creates and waits.
+// client is an embedder's client. It reports the begin and the failure of creates and waits, and the updates that the
+// SDK gave it.
 type client struct {
 	*acpsdk.Terminals
 	noFiles
 
-	began  chan context.Context
-	failed chan error
+	began   chan context.Context
+	failed  chan error
+	updated chan acp.SessionUpdate
+}
+
+func (c *client) SessionUpdate(_ context.Context, n acp.SessionNotification) error {
+	c.updated <- n.Update
+	return nil
 }
 
 // noFiles has the other methods of acp.Client, which no agent here calls.
@@ -153,7 +160,7 @@ func converse(t testing.TB, s settings) *conversation {
 	})
 	_, err := conn.Initialize(t.Context(), acp.InitializeRequest{
 		ProtocolVersion:    acp.ProtocolVersionNumber,
-		ClientCapabilities: acp.ClientCapabilities{Terminal: c.client.TerminalCapability()},
+		ClientCapabilities: c.client.ClientCapabilities(),
 	})
 	require.NoError(t, err)
 	c.capabilities = (<-initialized).ClientCapabilities
@@ -163,7 +170,10 @@ func converse(t testing.TB, s settings) *conversation {
 // connectClient starts the client's side of a conversation. The test fails if it leaves a process or goroutine.
 func connectClient(t testing.TB, s settings, w wires) (*acpterm.Manager, *client, *acp.ClientSideConnection) {
 	m := acptermtest.NewManager(t, &s.manager)
-	c := &client{began: make(chan context.Context, 1000), failed: make(chan error, 1000)}
+	c := &client{
+		began: make(chan context.Context, 1000), failed: make(chan error, 1000),
+		updated: make(chan acp.SessionUpdate, 1000),
+	}
 	if !s.noTerminals {
 		c.Terminals = acpsdk.New(m, s.terminals)
 	}

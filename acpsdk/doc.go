@@ -14,7 +14,7 @@
 //	conn := c.Connect(c, agentStdin, agentStdout)
 //	conn.Initialize(ctx, acp.InitializeRequest{
 //		ProtocolVersion:    acp.ProtocolVersionNumber,
-//		ClientCapabilities: acp.ClientCapabilities{Terminal: c.TerminalCapability()},
+//		ClientCapabilities: c.ClientCapabilities(),
 //	})
 //
 // The methods behave as those of acpterm.Handler, with the same codes and data in errors. The SDK ends a method's
@@ -24,6 +24,12 @@
 //
 // An agent may create a terminal right after its answer to session/new, before the SDK's NewSession has returned. With
 // acpterm.Options.RequireSessions, open sessions in Options.NewSession, which is called before that request is read.
+//
+// # Commands that the agent runs
+//
+// With Options.AgentTerminals, what the agent sends in session/update of commands that it runs itself makes terminals of
+// the manager. It is read before the SDK reads it. The SDK does not get ACP v2's terminal_update and
+// terminal_output_chunk, which it does not know.
 //
 // # Limits of the SDK
 //

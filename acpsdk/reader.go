@@ -23,12 +23,14 @@ import (
 func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }
 
 func newReader(agentOutput io.Reader) *reader {
-	return &reader{from: bufio.NewReaderSize(agentOutput, 64<<10), onLine: func([]byte) {}}
+	return &reader{
+		from: bufio.NewReaderSize(agentOutput, 64<<10), onLine: func([]byte) bool { return true },
+	}
 }
 
 type reader struct {
 	from   *bufio.Reader
-	onLine func(line []byte) // called with each line before Read returns it
+	onLine func(line []byte) (forSDK bool) // called with each line; Read leaves out those that are not for the SDK
 
 	line []byte // the buffer of the current line
 	rest []byte // the part of it that Read has not returned
@@ -62,8 +64,10 @@ func (r *reader) next() {
 			continue
 		}
 		r.err = err
-		if r.rest = r.line; !r.long {
-			r.onLine(r.line)
+		switch {
+		case r.long:
+			r.rest = r.line
+		case r.onLine(r.line):
 			r.rest = lowerLimit(r.line)
 		}
 		r.long = false

@@ -25,7 +25,8 @@ type Session struct {
 }
 
 // Connect is acp.NewClientSideConnection for the client that embeds the Terminals: toAgent is the agent's standard
-// input and fromAgent its standard output. It reads through NewReader, and calls Options.NewSession.
+// input and fromAgent its standard output. It reads through NewReader, calls Options.NewSession, and shows
+// Options.AgentTerminals.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
 		return acp.NewClientSideConnection(client, toAgent, fromAgent)
@@ -34,7 +35,10 @@ func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.R
 	r := newReader(fromAgent)
 	if s.hook != nil {
 		toAgent = &writer{toAgent, s}
-		r.onLine = s.readAnswer
+	}
+	r.onLine = func(line []byte) (forSDK bool) {
+		s.readAnswer(line)
+		return !t.options.AgentTerminals || readUpdate(t.handler, line)
 	}
 	return acp.NewClientSideConnection(client, toAgent, r)
 }

@@ -21,6 +21,7 @@ import (
 type rawAgent struct {
 	t       testing.TB
 	manager *acpterm.Manager
+	client  *client
 	in      *bufio.Scanner
 	out     io.Writer
 	conn    *acp.ClientSideConnection // the client's end
@@ -29,10 +30,10 @@ type rawAgent struct {
 // connectRaw connects a client whose manager requires sessions and runs "x".
 func connectRaw(t *testing.T, options *acpsdk.Options) *rawAgent {
 	w := newWires()
-	m, _, conn := connectClient(t, settings{terminals: options, manager: acpterm.Options{
+	m, c, conn := connectClient(t, settings{terminals: options, manager: acpterm.Options{
 		RequireSessions: true, Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)},
 	}}, w)
-	return &rawAgent{t: t, manager: m, in: bufio.NewScanner(w.fromClient), out: w.toClient, conn: conn}
+	return &rawAgent{t: t, manager: m, client: c, in: bufio.NewScanner(w.fromClient), out: w.toClient, conn: conn}
 }
 
 // read returns the client's next message.

@@ -24,6 +24,12 @@ type Options struct {
 	// session/resume open the session before the call, since its id is known. Nil: nothing is called.
 	NewSession func(Session)
 
+	// AgentTerminals is acpterm.HandlerOptions.AgentTerminals: terminals that the agent owns, whose commands it runs
+	// itself. Created is called with each before the agent's next message is read, which waits for it to return. It is
+	// for connections that Connect made; advertise ClientCapabilities. The SDK does not speak ACP v2, where an agent may
+	// offer to cancel such a command: Terminal.Kill of it fails with acpterm.ErrNotCancelable. False: none are shown.
+	AgentTerminals bool
+
 	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it separates the sessions of connections that share a
 	// manager.
 	SessionPrefix acpterm.SessionID
@@ -60,7 +66,7 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	}
 	return &Terminals{
 		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{
-			Created: options.Created, SessionPrefix: options.SessionPrefix,
+			Created: options.Created, AgentTerminals: options.AgentTerminals, SessionPrefix: options.SessionPrefix,
 		}),
 		options: *options,
 	}
@@ -68,6 +74,16 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 
 // TerminalCapability is the value for ClientCapabilities.Terminal in the InitializeRequest.
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
+
+// ClientCapabilities is the value for the InitializeRequest, to which the client adds what else it serves: terminals,
+// and with Options.AgentTerminals the _meta that has agents show the commands that they run themselves.
+func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
+	if !t.TerminalCapability() {
+		return acp.ClientCapabilities{}
+	}
+	c := t.handler.Capabilities()
+	return acp.ClientCapabilities{Terminal: c.Terminal, Meta: metaOf(c.Meta)}
+}
 
 // CloseTerminals releases every terminal of the connection and returns when their process trees have ended; its error
 // joins those of the releases. Pending creates fail and leave nothing, and later ones are refused. The SDK does not

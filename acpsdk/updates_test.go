@@ -1,0 +1,156 @@
+package acpsdk_test
+
+// Options.AgentTerminals: what adapters send, over a connection of the SDK.
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acpsdk"
+	acp "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+)
+
+// traffic is what an adapter sends of one tool call, and what is to be shown of it in the end.
+type traffic struct {
+	Name string
+	Want *struct { // nil: no terminal
+		Text     string
+		Ended    bool
+		ExitCode *int64
+	}
+	Updates []json.RawMessage
+}
+
+func readTraffic(t *testing.T) (all []traffic) {
+	files, err := filepath.Glob("../testdata/updates/*.json")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var cases []traffic
+		require.NoError(t, json.Unmarshal(text, &cases), file)
+		all = append(all, cases...)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// open has the agent open a session, and send updates with the answer.
+func (a *rawAgent) open(session string, updates ...json.RawMessage) {
+	a.t.Helper()
+	id, done := a.newSession("/")
+	a.write(append([]string{sessionLine(id, session)}, updateLines(session, updates...)...)...)
+	require.NoError(a.t, <-done)
+}
+
+func updateLines(session string, updates ...json.RawMessage) (lines []string) {
+	for _, update := range updates {
+		lines = append(lines, fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":%s}}`, session, update))
+	}
+	return lines
+}
+
+// pass returns when the client has read everything before.
+func (a *rawAgent) pass() {
+	a.t.Helper()
+	a.write(`{"jsonrpc":"2.0","id":"pass","method":"_pass"}`)
+	require.JSONEq(a.t, `"pass"`, string(a.read().ID))
+}
+
+// connectOwner connects a client that shows the agent's terminals.
+func connectOwner(t *testing.T, options acpsdk.Options) *rawAgent {
+	var a *rawAgent
+	options.AgentTerminals = true
+	options.NewSession = func(s acpsdk.Session) { a.manager.OpenSession(s.ID, nil) }
+	a = connectRaw(t, &options)
+	return a
+}
+
+func TestAdaptersTraffic(t *testing.T) {
+	created := make(chan *acpterm.Terminal, 9)
+	a := connectOwner(t, acpsdk.Options{Created: func(term *acpterm.Terminal) { created <- term }})
+	for _, c := range readTraffic(t) {
+		a.open(c.Name, c.Updates...)
+		a.pass()
+		for _, sent := range c.Updates { // the SDK has them all, in order
+			got, err := json.Marshal(<-a.client.updated)
+			require.NoError(t, err)
+			var want, is struct{ SessionUpdate, ToolCallID string }
+			require.NoError(t, json.Unmarshal(sent, &want))
+			require.NoError(t, json.Unmarshal(got, &is))
+			require.Equal(t, want, is, c.Name)
+		}
+		if c.Want == nil {
+			require.Empty(t, a.manager.SessionTerminals(acpterm.SessionID(c.Name)), c.Name)
+			continue
+		}
+		require.Len(t, created, 1, c.Name)
+		term := <-created
+		require.Equal(t, acpterm.SessionID(c.Name), term.SessionID())
+		require.True(t, term.OfAgent())
+		shown := term.Output()
+		require.Equal(t, c.Want.Text, shown.Output, c.Name)
+		require.Equal(t, c.Want.Ended, shown.ExitStatus != nil, c.Name)
+		if c.Want.Ended && c.Want.ExitCode != nil {
+			require.Equal(t, uint32(*c.Want.ExitCode), *shown.ExitStatus.ExitCode, c.Name)
+		}
+	}
+	require.Empty(t, a.client.updated)
+	require.Empty(t, created)
+}
+
+// The SDK takes what it does not know for something else, so it does not get what v2 says of terminals.
+func TestTerminalsOfV2(t *testing.T) {
+	a := connectOwner(t, acpsdk.Options{})
+	chunk := json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"b25lCg=="}`)
+	a.open("s", json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"t1","command":"make",`+
+		`"capabilities":{"cancel":{}}}`), chunk,
+		json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"%"}`), // changes nothing
+		chunk,
+		json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"made"}}`))
+	a.pass()
+	term, err := a.manager.Terminal("s", "t1")
+	require.NoError(t, err)
+	require.Equal(t, "make", term.Command().String())
+	require.Equal(t, "one\none\n", term.Output().Output)
+	require.Equal(t, "made", (<-a.client.updated).AgentMessageChunk.Content.Text.Text)
+	require.Empty(t, a.client.updated)
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancelable)
+
+	_, err = a.client.TerminalOutput(t.Context(), acp.TerminalOutputRequest{SessionId: "s", TerminalId: "t1"})
+	require.Equal(t, acpterm.ErrTerminalNotFound, requireError(t, err, acpterm.CodeResourceNotFound).Kind)
+	require.NoError(t, a.client.CloseTerminals())
+	require.Empty(t, a.manager.Terminals())
+}
+
+// A client that did not ask for the agent's terminals has none, and the SDK reads everything.
+func TestWithoutAgentTerminals(t *testing.T) {
+	var a *rawAgent
+	a = connectRaw(t, &acpsdk.Options{NewSession: func(s acpsdk.Session) { a.manager.OpenSession(s.ID, nil) }})
+	a.open("s", json.RawMessage(`{"sessionUpdate":"tool_call","toolCallId":"c1","title":"make",`+
+		`"_meta":{"terminal_info":{"terminal_id":"c1"}}}`),
+		json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"t1"}`))
+	a.pass()
+	require.NotNil(t, (<-a.client.updated).ToolCall)
+	<-a.client.updated
+	require.Empty(t, a.manager.Terminals())
+}
+
+func TestCapabilityOfAgentTerminals(t *testing.T) {
+	for owns, want := range map[bool]string{
+		false: `{"auth":{},"fs":{},"terminal":true}`,
+		true:  `{"auth":{},"fs":{},"terminal":true,"_meta":{"terminal_output":true,"terminal_output_delta":true}}`,
+	} {
+		c := converse(t, settings{terminals: &acpsdk.Options{AgentTerminals: owns}})
+		advertised, err := json.Marshal(c.capabilities)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(advertised))
+	}
+	require.Zero(t, new(acpsdk.Terminals).ClientCapabilities())
+}

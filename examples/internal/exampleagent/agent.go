@@ -19,6 +19,8 @@ const protocolVersion = 1
 
 // agent is a jsonrpc2.Handler.
 type agent struct {
+	turns sync.WaitGroup // that are played
+
 	mu           sync.Mutex
 	capabilities acpterm.ClientCapabilities // from initialize; until then the client has none
 	sessions     map[acpterm.SessionID]*session
@@ -52,11 +54,11 @@ func (a *agent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.R
 	case "session/prompt":
 		var t *turn
 		if t, err = a.beginTurn(conn, params); err == nil {
-			go func() {
+			a.turns.Go(func() {
 				stopReason, err := t.run(ctx)
 				a.endTurn(t)
 				answer(ctx, conn, req, map[string]string{"stopReason": stopReason}, err)
-			}()
+			})
 			return
 		}
 	case "session/cancel":
@@ -133,11 +135,13 @@ func (a *agent) beginTurn(conn *jsonrpc2.Conn, params json.RawMessage) (*turn, e
 		return nil, invalidParams("the session has a turn under way")
 	}
 	s.turns++
+	command, self := strings.CutPrefix(strings.TrimSpace(strings.Join(lines, "\n")), selfPrefix)
 	s.turn = &turn{
 		conn:         conn,
 		session:      req.SessionID,
 		capabilities: a.capabilities,
-		command:      strings.TrimSpace(strings.Join(lines, "\n")),
+		command:      strings.TrimSpace(command),
+		self:         self,
 		cwd:          s.cwd,
 		toolCallID:   fmt.Sprintf("call-%d", s.turns),
 		cancelled:    make(chan struct{}),

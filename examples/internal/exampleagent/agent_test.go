@@ -33,6 +33,7 @@ type client struct {
 	conn    *jsonrpc2.Conn
 	created chan *acpterm.Terminal
 	permit  func() string // returns the option to select; nil is for the one that allows
+	hear    func(update string)
 
 	mu      sync.Mutex
 	updates []string // the texts of messages, the status of tool calls
@@ -49,6 +50,8 @@ func connect(t *testing.T, capabilities acpterm.ClientCapabilities) *client {
 		Next:         jsonrpc2.HandlerWithError(c.handle),
 		Capabilities: &capabilities,
 		Created:      func(t *acpterm.Terminal) { c.created <- t },
+
+		AgentTerminals: capabilities.Meta != nil,
 	}))
 	c.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities}, nil)
 	c.call("session/new", map[string]any{"cwd": t.TempDir(), "mcpServers": []any{}}, nil)
@@ -74,6 +77,9 @@ func (c *client) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Reque
 	}
 	var message textContent
 	json.Unmarshal(n.Update.Content, &message) // that of a tool call has another shape
+	if c.hear != nil {
+		c.hear(n.Update.Status + message.Text)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.updates = append(c.updates, n.Update.Status+message.Text)
@@ -160,6 +166,48 @@ func TestCancelEndsTheCommand(t *testing.T) {
 	require.Equal(t, "cancelled", stopReason)
 	require.Equal(t, "pending\nin_progress\nfailed", c.told())
 	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
+}
+
+// The agent runs a command itself only for a client that shows it, and then without the client's terminals.
+func TestCommandsThatTheAgentRuns(t *testing.T) {
+	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
+	require.Equal(t, "refusal", c.prompt("self: go version"))
+	require.Empty(t, c.created)
+
+	c = connect(t, showsOwnTerminals())
+	require.Equal(t, "refusal", c.prompt("self: "))
+	require.Equal(t, "end_turn", c.prompt("self: go version"))
+	terminal := <-c.created
+	require.True(t, terminal.OfAgent())
+	require.Equal(t, "go version", terminal.Command().String())
+	require.Contains(t, terminal.Output().Output, "go version")
+	require.Equal(t, "exit code 0", howItEnded(terminal))
+	require.True(t, strings.HasSuffix(c.told(), "completed\nexit code 0"), c.told())
+
+	require.Equal(t, "end_turn", c.prompt("self: acpterm-no-such-program"))
+	require.Contains(t, c.told(), "not found")
+	require.Equal(t, "not known", howItEnded(<-c.created))
+}
+
+func TestCancelEndsTheAgentsCommand(t *testing.T) {
+	c := connect(t, showsOwnTerminals())
+	c.hear = func(update string) {
+		if update == "in_progress" {
+			c.cancel()
+		}
+	}
+	require.Equal(t, "cancelled", c.prompt("self: "+sleepLine(t)))
+	require.NotEqual(t, "exit code 0", howItEnded(<-c.created))
+	require.Regexp(t, "^pending\nin_progress\n+failed$", c.told())
+}
+
+func howItEnded(terminal *acpterm.Terminal) string {
+	<-terminal.Done()
+	return terminal.ExitStatus().String()
+}
+
+func showsOwnTerminals() acpterm.ClientCapabilities {
+	return acpterm.ClientCapabilities{Meta: acpterm.Meta{"terminal_output": json.RawMessage("true")}}
 }
 
 // A program and its arguments where that is what the words mean to a shell too; else a line.

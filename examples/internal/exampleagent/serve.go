@@ -1,5 +1,6 @@
 // Package exampleagent is a small ACP agent without a model: the text of a prompt is the command that it runs, in a
-// terminal of its client's. It shows the agent's side of terminal/*, in the order in which agents do things.
+// terminal of its client's. It shows the agent's side of terminal/*, in the order in which agents do things. A command
+// after "self: " it runs itself, and shows it by the _meta convention of agents on ACP v1.
 // examples/agent is this and nothing else; examples/client and examples/editor start themselves as this when they are
 // given no agent.
 package exampleagent
@@ -16,8 +17,10 @@ import (
 
 // Serve is the agent on the standard input and output of this process, until the client closes the former or is gone.
 func Serve() {
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), newAgent())
+	a := newAgent()
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), a)
 	<-conn.DisconnectNotify()
+	a.turns.Wait() // they end what they run
 }
 
 // stdio joins standard input and output. Nothing else may write to the latter.

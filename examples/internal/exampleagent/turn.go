@@ -23,6 +23,8 @@ type turn struct {
 	session      acpterm.SessionID
 	capabilities acpterm.ClientCapabilities
 	command      string
+	self         bool           // the agent runs it itself
+	end          map[string]any // the _meta with how that has ended
 	cwd          string
 	toolCallID   string        // of its only tool call
 	cancelled    chan struct{} // closed by cancel
@@ -44,25 +46,32 @@ type terminalContent struct {
 // update is what session/update says: the fields of the schema types ToolCall, ToolCallUpdate and ContentChunk
 // that this agent uses.
 type update struct {
-	Kind       string `json:"sessionUpdate"`
-	ToolCallID string `json:"toolCallId,omitempty"`
-	Title      string `json:"title,omitempty"`
-	ToolKind   string `json:"kind,omitempty"`
-	Status     string `json:"status,omitempty"`
-	Content    any    `json:"content,omitempty"`
+	Kind       string         `json:"sessionUpdate"`
+	ToolCallID string         `json:"toolCallId,omitempty"`
+	Title      string         `json:"title,omitempty"`
+	ToolKind   string         `json:"kind,omitempty"`
+	Status     string         `json:"status,omitempty"`
+	Content    any            `json:"content,omitempty"`
+	Meta       map[string]any `json:"_meta,omitempty"`
 }
 
 // run plays the turn. ctx is the connection's: a cancelled turn still has things to say and to put away.
 func (t *turn) run(ctx context.Context) (stopReason string, err error) {
-	if t.capabilities.Require(acpterm.MethodCreate) != nil {
+	switch {
+	case t.self && !showsOwn(t.capabilities):
+		return "refusal", t.say(ctx, "I run it myself only if your client shows what it prints (terminal_output).")
+	case !t.self && t.capabilities.Require(acpterm.MethodCreate) != nil:
 		return "refusal", t.say(ctx, "I run commands, and for that your client would have to offer terminals.")
-	}
-	if t.command == "" {
+	case t.command == "":
 		return "refusal", t.say(ctx, "There is no command in your prompt.")
 	}
-	if err := t.update(ctx, update{
+	begin := update{
 		Kind: "tool_call", ToolCallID: t.toolCallID, Title: t.command, ToolKind: "execute", Status: "pending",
-	}); err != nil {
+	}
+	if t.self {
+		t.announce(&begin)
+	}
+	if err := t.update(ctx, begin); err != nil {
 		return "", err
 	}
 	allowed, err := t.askPermission(ctx)
@@ -75,7 +84,11 @@ func (t *turn) run(ctx context.Context) (stopReason string, err error) {
 	if !allowed {
 		return "end_turn", errors.Join(t.closeToolCall(ctx, false), t.say(ctx, "I was not allowed to run it."))
 	}
-	result, failure := t.execute(ctx)
+	execute := t.execute
+	if t.self {
+		execute = t.executeItself
+	}
+	result, failure := execute(ctx)
 	succeeded := failure == nil && result.ExitStatus != nil && result.ExitStatus.Success()
 	if err := t.closeToolCall(ctx, succeeded); err != nil {
 		return "", err
@@ -214,7 +227,8 @@ func (t *turn) closeToolCall(ctx context.Context, succeeded bool) error {
 	if succeeded {
 		status = "completed"
 	}
-	return t.update(ctx, update{Kind: "tool_call_update", ToolCallID: t.toolCallID, Status: status})
+	end := update{Kind: "tool_call_update", ToolCallID: t.toolCallID, Status: status, Meta: t.end}
+	return t.update(ctx, end)
 }
 
 func (t *turn) say(ctx context.Context, text string) error {

@@ -4,8 +4,9 @@
 //	go run ./examples/client [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
 //
 // It allows whatever the agent asks permission for; what commands may do is for flags to say, which -h lists: rules
-// for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Without -prompt it reads the prompt
-// from standard input. Without AGENT it starts itself as the example agent, which examples/agent is too.
+// for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Commands that the agent runs itself
+// are shown if it tells of them, and the flags do not hold for them. Without -prompt it reads the prompt from standard
+// input. Without AGENT it starts itself as the example agent, which examples/agent is too.
 //
 // What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and not
 // while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
@@ -88,6 +89,7 @@ func run(opts options) error {
 
 	colours := wantColours(opts.colour, os.Stdout)
 	screen := newScreen(os.Stdout, os.Stderr, colours, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
+	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
 	guards, err := newGuards(opts, screen)
 	if err != nil {
 		return err
@@ -113,7 +115,9 @@ func run(opts options) error {
 	if err != nil {
 		return errors.Join(err, manager.Close())
 	}
-	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{Next: session, Created: screen.follow})
+	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
+		Next: session, Created: screen.follow, AgentTerminals: true,
+	})
 	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{SkippedLines: screen.printSkipped})
 	conn := handler.Connect(context.Background(), stream, jsonrpc2.OnRecv(session.received))
 	go obey(signals, session, leave)
@@ -177,7 +181,6 @@ func startAgent(ctx context.Context, command []string, screen *screen) (*acpterm
 	return acpterm.StartAgent(ctx, exec.Command(command[0], command[1:]...), &acpterm.AgentOptions{
 		Grace:  time.Second,
 		Stderr: screen.printError,
-		Logger: slog.New(slog.NewTextHandler(clientLog{screen}, nil)),
 	})
 }
 

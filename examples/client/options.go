@@ -39,9 +39,10 @@ type options struct {
 const usage = `usage: client [FLAG...] [-- AGENT ARG...]
 
 Gives a prompt to an ACP agent, and shows what it says and what it runs. Without AGENT that is the example agent,
-whose prompt is the command to run.
+whose prompt is the command to run, or "self: " and a command that it runs itself.
 
-Commands run in the roots and below, and else as they like. Each flag takes something from them:
+Commands run in the roots and below, and else as they like. Each flag takes something from them, and none from those
+that the agent runs itself, which are shown with [agent 1] if it tells of them:
 
   client -allow go -allow 'git log ...' -prompt 'go vet'   only what these rules allow
   client -allow go -ask -prompt 'git push'                 what they do not allow is asked on the terminal

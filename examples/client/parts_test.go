@@ -46,6 +46,7 @@ var parts = map[string]func(args []string){
 	"agent-that-disguises":        func([]string) { play(disguise) },
 	"agent-that-shouts":           func(args []string) { play(shout(args)) },
 	"agent-that-prints":           func(args []string) { play(printLines(args)) },
+	"agent-that-runs-it-itself":   func(args []string) { play(sendUpdates(args)) },
 }
 
 // ---- Commands.

@@ -2,11 +2,11 @@ package main
 
 // What the person sees: the agent's text as it is, "* " and a tool call, "! " and why a command was denied, "[1] $ "
 // and the first terminal's command, "[1] | " and its output, "[1] ! " and how much of that was missed, "[1] = " and how
-// it ended; and "agent: " and what the agent writes to standard error.
+// it ended, all with "[agent 1]" if it is a command that the agent runs itself; and "agent: " and what the agent writes
+// to standard error.
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -26,8 +26,9 @@ type screen struct {
 
 	following sync.WaitGroup // one for each terminal whose output is not all printed, and for denials
 
-	mu      sync.Mutex
-	numbers map[acpterm.TerminalID]int // of all that there were, the released ones too
+	mu        sync.Mutex
+	terminals int                           // how many there were
+	names     map[acpterm.TerminalID]string // of all of them, the released ones too
 
 	printing sync.Mutex // not mu: a write may wait for its reader
 	buffer   []byte     // what is being printed
@@ -58,7 +59,7 @@ type piece struct {
 
 func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen {
 	s := &screen{
-		out: &column{out, new(cursor)}, colours: colours, failed: failed, numbers: make(map[acpterm.TerminalID]int),
+		out: &column{out, new(cursor)}, colours: colours, failed: failed, names: make(map[acpterm.TerminalID]string),
 	}
 	s.errors = &column{errors, s.out.cursor}
 	if !isTerminal(out) || !isTerminal(errors) {
@@ -163,53 +164,13 @@ func (s *screen) resume() {
 	}
 }
 
-// mostShown is how many bytes of a command are shown unless the person asks for all of it.
-const mostShown = 1200
-
-// follow prints a terminal's output as it comes. It does not wait for it.
-func (s *screen) follow(t *acpterm.Terminal) {
-	s.mu.Lock()
-	name := fmt.Sprintf("[%d]", len(s.numbers)+1)
-	s.numbers[t.ID()] = len(s.numbers) + 1
-	s.mu.Unlock()
-	s.print(name+" $ ", display.Visible(t.Command().String(), mostShown)+"\n")
-	s.following.Go(func() {
-		s.printOutput(name, t)
-		status, err := t.Wait(context.Background())
-		if err != nil {
-			s.print(name+" = ", err.Error()+"\n")
-			return
-		}
-		text := status.String()
-		if t.EndedBy() == acpterm.EndedByTimeout {
-			text += ", timed out"
-		}
-		s.print(name+" = ", text+"\n")
-	})
-}
-
-// printOutput prints a terminal's output to its end, without escape sequences but for colours.
-func (s *screen) printOutput(name string, t *acpterm.Terminal) {
-	prefix, controls := name+" | ", dropControls
-	if s.colours {
-		controls = keepColours
-	}
-	stripper := display.ANSIStripper{KeepColours: s.colours}
-	for chunk := range t.Follow(context.Background(), 0) {
-		if chunk.Missed > 0 {
-			s.print(name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
-		}
-		s.printTo(s.out, prefix, harmless(stripper.Strip(chunk.Text), controls))
-	}
-}
-
 // name is what a terminal's lines begin with. It stays known: some agents show a terminal in a tool call
 // when they have released it.
 func (s *screen) name(id acpterm.TerminalID) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if number, ok := s.numbers[id]; ok {
-		return fmt.Sprintf("[%d]", number)
+	if name, ok := s.names[id]; ok {
+		return name
 	}
 	return "[unknown terminal]"
 }

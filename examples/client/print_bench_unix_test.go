@@ -44,7 +44,9 @@ func BenchmarkPrint(b *testing.B) {
 					for range t.Follow(b.Context(), 0) {
 					}
 				})
-				printed.add(b, line, size, func(s *screen, t *acpterm.Terminal) { s.printOutput("[1]", t) })
+				printed.add(b, line, size, func(s *screen, t *acpterm.Terminal) {
+					(&shownTerminal{Terminal: t, screen: s, name: "[1]"}).printOutput()
+				})
 			}
 			total := float64(size) * float64(b.N)
 			for what, c := range map[string]cost{"alone": alone, "printed": printed} {

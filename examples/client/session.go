@@ -255,17 +255,9 @@ func (s *session) showToolCall(update toolCallUpdate) *toolCall {
 	if update.Status != "" {
 		known.status = update.Status
 	}
-	var content []struct {
-		Type       string             `json:"type"`
-		TerminalID acpterm.TerminalID `json:"terminalId"`
-	}
+	var content []json.RawMessage // text is not shown: what a command prints is shown by its terminal
 	if json.Unmarshal(update.Content, &content) == nil && content != nil {
-		known.terminals = nil
-		for _, item := range content {
-			if item.Type == "terminal" {
-				known.terminals = append(known.terminals, item.TerminalID)
-			}
-		}
+		known.terminals = acpterm.ToolCallTerminals(update.Content)
 	}
 	if now := s.describe(known); now != before {
 		s.screen.print("* ", now+"\n")

@@ -1,0 +1,136 @@
+package main
+
+// Commands that the agent runs itself.
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+)
+
+// sendUpdates sends updates, given as JSON, in a turn.
+func sendUpdates(updates []string) script {
+	return func(a *scripted) string {
+		for _, text := range updates {
+			var update map[string]any
+			if err := json.Unmarshal([]byte(text), &update); err != nil {
+				panic(err)
+			}
+			a.update(update)
+		}
+		return "end_turn"
+	}
+}
+
+func TestTheExampleAgentRunsItItself(t *testing.T) {
+	c := startClient(t, exampleAgent(), "-prompt", "self: "+line("print", "hello"))
+	c.exit(0)
+	out := c.stdout.String()
+	require.Contains(t, out, "[agent 1] $ ")
+	require.Contains(t, out, "(pending) [agent 1]\n")
+	require.Contains(t, out, "[agent 1] | hello\n")
+	require.Contains(t, out, "[agent 1] = exit code 0\n")
+	require.Contains(t, out, "(completed) [agent 1]\n")
+	require.Empty(t, c.stderr.String())
+
+	c = startClient(t, exampleAgent(), "-prompt", "self: "+line("exit", "3"))
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[agent 1] = exit code 3\n")
+	require.Contains(t, c.stdout.String(), "(failed) [agent 1]\n")
+}
+
+// What adapters send of a command more than once is shown once, by its terminal.
+func TestAdaptersCommandsAreShownOnce(t *testing.T) {
+	ends := map[string]string{
+		"claude-0.101-output-ok":              "exit code 0",
+		"claude-0.101-output-interrupted":     "not known",
+		"claude-0.101-output-background-open": "not ended, as far as the agent has said",
+		"codex-1.6-output-ok":                 "exit code 0",
+		"codex-2.6-output-killed":             "exit code 137",
+	}
+	for _, file := range []string{"claude-0.101.json", "codex-1.6.json", "codex-2.6.json"} {
+		data, err := os.ReadFile("../../testdata/updates/" + file)
+		require.NoError(t, err)
+		var traffic []struct {
+			Name    string
+			Want    struct{ Text string }
+			Updates []json.RawMessage
+		}
+		require.NoError(t, json.Unmarshal(data, &traffic))
+		for _, c := range traffic {
+			if end, ok := ends[c.Name]; ok {
+				requireShownOnce(t, c.Updates, c.Want.Text, end)
+				delete(ends, c.Name)
+			}
+		}
+	}
+	require.Empty(t, ends)
+}
+
+func requireShownOnce(t *testing.T, updates []json.RawMessage, text, end string) {
+	t.Helper()
+	var args []string
+	for _, u := range updates {
+		args = append(args, string(u))
+	}
+	c := startClient(t, part("agent-that-runs-it-itself", args...), "-prompt", "x")
+	c.exit(0)
+	var shown strings.Builder
+	for l := range strings.Lines(c.stdout.String()) {
+		output, ok := strings.CutPrefix(l, "[agent 1] | ")
+		if ok {
+			shown.WriteString(output)
+			continue
+		}
+		require.Regexp(t, `^(\* .* \[agent 1\]|\[agent 1\] \$ .*|\[agent 1\] = `+end+`)\n$`, l)
+	}
+	require.Equal(t, strings.TrimSuffix(text, "\n")+"\n", shown.String())
+	require.Contains(t, c.stdout.String(), "[agent 1] = "+end+"\n")
+	require.Empty(t, c.stderr.String())
+}
+
+// A command may be told later. What an agent sends wrong is said, and changes nothing.
+func TestWhatTheAgentSaysLater(t *testing.T) {
+	c := startClient(t, part("agent-that-runs-it-itself",
+		`{"sessionUpdate":"terminal_update","terminalId":"t1"}`,
+		`{"sessionUpdate":"terminal_update","terminalId":"t1","command":"make \u202eall"}`,
+		`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"%"}`,
+		`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"G1sybXR3bwo="}`, // ESC[2m
+		`{"sessionUpdate":"terminal_update","terminalId":"t1","exitStatus":{"exitCode":null,"signal":"SIGTERM"}}`,
+	), "-prompt", "x")
+	c.exit(0)
+	require.Equal(t, `[agent 1] $ make \u202eall`+"\n[agent 1] | two\n[agent 1] = signal SIGTERM\n", c.stdout.String())
+	require.Contains(t, c.stderr.String(), "client: ")
+	require.Contains(t, c.stderr.String(), "cannot be used")
+}
+
+// Output that the agent replaces is printed anew.
+func TestReplacedOutput(t *testing.T) {
+	transcript, out := newTranscript(t)
+	s := newScreen(out, out, false, func(err error) { require.NoError(t, err) })
+	h := acpterm.NewHandler(acptermtest.NewManager(t, nil), &acpterm.HandlerOptions{
+		AgentTerminals: true, Created: s.follow,
+	})
+	update := func(members string) {
+		_, err := h.SessionUpdate(json.RawMessage(
+			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t1"` + members + `}}`))
+		require.NoError(t, err)
+	}
+	update(`,"command":"make","output":{"data":"b25lChtb"}`) // and an escape sequence that is not finished
+	transcript.await(t, `\[agent 1\] \| one\n`)
+	update(`,"output":{"data":"MW0="}`)
+	transcript.await(t, `1m`)
+	update(`,"exitStatus":{"exitCode":0}`)
+	require.NoError(t, h.Close())
+	s.finish()
+	require.NoError(t, out.Close())
+	<-transcript.ended
+	require.Equal(t, "[agent 1] $ make\n[agent 1] | one\n[agent 1] ! output replaced\n[agent 1] | 1m\n"+
+		"[agent 1] = exit code 0\n", transcript.String())
+}

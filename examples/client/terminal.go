@@ -1,0 +1,93 @@
+package main
+
+// One terminal as the person sees it.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/display"
+)
+
+// mostShown is how many bytes of a command are shown unless the person asks for all of it.
+const mostShown = 1200
+
+// shownTerminal is a terminal that is being printed.
+type shownTerminal struct {
+	*acpterm.Terminal
+	screen  *screen
+	name    string // what its lines begin with
+	command string // as it was printed last
+}
+
+// follow prints a terminal's output as it comes. It does not wait for it.
+func (s *screen) follow(t *acpterm.Terminal) {
+	shown := &shownTerminal{Terminal: t, screen: s, name: s.addName(t)}
+	shown.printCommand()
+	s.following.Go(func() {
+		shown.printOutput()
+		shown.printCommand()
+		s.print(shown.name+" = ", shown.end()+"\n")
+	})
+}
+
+// addName names a new terminal.
+func (s *screen) addName(t *acpterm.Terminal) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.terminals++
+	name := fmt.Sprintf("[%d]", s.terminals)
+	if t.OfAgent() {
+		name = fmt.Sprintf("[agent %d]", s.terminals)
+	}
+	s.names[t.ID()] = name
+	return name
+}
+
+// printCommand prints the command if it is known and was not printed: an agent may say later what it runs, or say it
+// better.
+func (t *shownTerminal) printCommand() {
+	command := display.Visible(t.Command().String(), mostShown)
+	if command == "" || command == t.command {
+		return
+	}
+	t.command = command
+	t.screen.print(t.name+" $ ", command+"\n")
+}
+
+// printOutput prints a terminal's output to its end, without escape sequences but for colours.
+func (t *shownTerminal) printOutput() {
+	prefix, controls := t.name+" | ", dropControls
+	if t.screen.colours {
+		controls = keepColours
+	}
+	stripper := display.ANSIStripper{KeepColours: t.screen.colours}
+	for chunk := range t.Follow(context.Background(), 0) {
+		if t.OfAgent() {
+			t.printCommand()
+		}
+		if chunk.Replaced {
+			stripper = display.ANSIStripper{KeepColours: t.screen.colours}
+			t.screen.print(t.name+" ! ", "output replaced\n")
+		}
+		if chunk.Missed > 0 {
+			t.screen.print(t.name+" ! ", fmt.Sprintf("%d bytes came too fast to be shown\n", chunk.Missed))
+		}
+		t.screen.printTo(t.screen.out, prefix, harmless(stripper.Strip(chunk.Text), controls))
+	}
+}
+
+// end is how the command ended.
+func (t *shownTerminal) end() string {
+	status, err := t.Wait(context.Background())
+	switch {
+	case err != nil && t.OfAgent():
+		return "not ended, as far as the agent has said"
+	case err != nil:
+		return err.Error()
+	case t.EndedBy() == acpterm.EndedByTimeout:
+		return status.String() + ", timed out"
+	}
+	return status.String()
+}

@@ -74,7 +74,7 @@ func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
 	e.mu.Lock()
 	e.conversations = append(e.conversations, c)
 	e.mu.Unlock()
-	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: c, Created: e.show})
+	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: c, Created: e.show, AgentTerminals: true})
 	c.conn = c.handler.Connect(context.Background(), acpterm.NewStream(stdio, nil), jsonrpc2.OnRecv(c.openNewSession))
 	e.busy.Go(c.awaitEnd)
 	return c

@@ -86,13 +86,13 @@ func (e *Editor) Panes() []*Pane {
 	return slices.Clone(e.panes)
 }
 
-// Pane is what a tool call shows whose content is {"type": "terminal", "terminalId": …}: also after the agent has
-// released the terminal. It is nil for an id that no agent here was given.
-func (e *Editor) Pane(id acpterm.TerminalID) *Pane {
+// Pane is what a tool call of a session shows whose content is {"type": "terminal", "terminalId": …}: also after the
+// agent has released the terminal. It is nil for an id that the session has no terminal of.
+func (e *Editor) Pane(session acpterm.SessionID, id acpterm.TerminalID) *Pane {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range e.panes {
-		if p.ID() == id {
+	for _, p := range slices.Backward(e.panes) { // an agent may give an id again to a terminal of its own
+		if p.terminal.ID() == id && p.terminal.SessionID() == session {
 			return p
 		}
 	}

@@ -148,6 +148,12 @@ func allow(t *testing.T) policy.Rules {
 	return policy.Rules{Rules: []policy.Rule{{Name: "tests", Verdict: acpterm.VerdictAllow, Program: executable(t)}}}
 }
 
+// update has the agent send a session/update.
+func (f *fixture) update(session string, fields map[string]any) {
+	params := map[string]any{"sessionId": session, "update": fields}
+	require.NoError(f, f.agent.Notify(f.Context(), "session/update", params))
+}
+
 // awaitDrawn returns when the pane has been drawn and is as it should be.
 func (f *fixture) awaitDrawn(p *Pane, is func(text, state string) bool) {
 	f.Helper()
@@ -168,18 +174,18 @@ func TestOutputIsShownAndStays(t *testing.T) {
 	f := newFixture(t, allow(t))
 	id, err := f.run("greet")
 	require.NoError(t, err)
-	p := f.editor.Pane(id)
+	p := f.editor.Pane("s1", id)
 	f.awaitDrawn(p, func(text, state string) bool {
 		return text == "hello\n" && state == "finished, exit code 0"
 	})
 
 	release := acpterm.TerminalRequest{SessionID: "s1", TerminalID: id}
 	require.NoError(t, f.agent.Call(t.Context(), acpterm.MethodRelease, release, nil))
-	text, missed := f.editor.Pane(id).Text()
+	text, missed := f.editor.Pane("s1", id).Text()
 	require.Equal(t, "hello\n", text)
 	require.Zero(t, missed)
 	require.NoError(t, f.talk.Close(t.Context()))
-	require.Nil(t, f.editor.Pane(id))
+	require.Nil(t, f.editor.Pane("s1", id))
 }
 
 // The first Draw takes until the command has ended: it must end all the same, and nothing be drawn that is not
@@ -195,7 +201,7 @@ func TestASlowViewSlowsNothing(t *testing.T) {
 	}
 	id, err := f.run("flood")
 	require.NoError(t, err)
-	p := f.editor.Pane(id)
+	p := f.editor.Pane("s1", id)
 	<-p.terminal.Done()
 	require.EqualValues(t, 2<<20+3, p.terminal.OutputTotal())
 	f.awaitDrawn(p, func(text, _ string) bool { return strings.HasSuffix(text, "abcde\nend") })
@@ -208,7 +214,7 @@ func TestTheStopButtonPressedTwice(t *testing.T) {
 	f := newFixture(t, allow(t))
 	id, err := f.run("stay")
 	require.NoError(t, err)
-	p := f.editor.Pane(id)
+	p := f.editor.Pane("s1", id)
 	f.awaitDrawn(p, func(text, _ string) bool { return text == "ready\n" })
 	p.Stop()
 	p.Stop()
@@ -258,7 +264,7 @@ func TestQuitWithoutPatience(t *testing.T) {
 	f := newFixture(t, allow(t))
 	id, err := f.run("stay")
 	require.NoError(t, err)
-	p := f.editor.Pane(id)
+	p := f.editor.Pane("s1", id)
 	f.awaitDrawn(p, func(text, _ string) bool { return text == "ready\n" })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -303,10 +309,7 @@ func TestTheUserIsAskedOnceForWhatTheAgentAnnounces(t *testing.T) {
 
 func TestUpdatesAreShownInOrder(t *testing.T) {
 	f := newFixture(t, policy.Rules{})
-	update := func(session string, fields map[string]any) {
-		params := map[string]any{"sessionId": session, "update": fields}
-		require.NoError(t, f.agent.Notify(t.Context(), "session/update", params))
-	}
+	update := f.update
 	say := func(text string) map[string]any {
 		content := map[string]string{"type": "text", "text": text}
 		return map[string]any{"sessionUpdate": "agent_message_chunk", "content": content}
@@ -323,4 +326,49 @@ func TestUpdatesAreShownInOrder(t *testing.T) {
 	require.Equal(t, ToolCall{ID: "c1", Title: "Test", Status: "pending"}, <-f.calls)
 	terminals := []acpterm.TerminalID{"t1"}
 	require.Equal(t, ToolCall{ID: "c1", Title: "Test", Status: "in_progress", Terminals: terminals}, <-f.calls)
+}
+
+// What the agent runs itself has a pane, and only the agent can stop it.
+func TestCommandsThatTheAgentRunsHavePanes(t *testing.T) {
+	f := newFixture(t, policy.Rules{})
+	update := func(kind, status string, meta map[string]any) {
+		f.update("s1", map[string]any{"sessionUpdate": kind, "toolCallId": "c1", "title": "make all", "status": status,
+			"content": []map[string]string{{"type": "terminal", "terminalId": "c1"}}, "_meta": meta})
+		require.Equal(t, []acpterm.TerminalID{"c1"}, (<-f.calls).Terminals)
+	}
+	update("tool_call", "in_progress", map[string]any{"terminal_info": map[string]string{"terminal_id": "c1"}})
+	p := f.editor.Pane("s1", "c1")
+	require.True(t, p.OfAgent())
+	require.Equal(t, "make all", p.Command(99))
+	require.Nil(t, f.editor.Pane("another", "c1"))
+	update("tool_call_update", "", map[string]any{
+		"terminal_output": map[string]string{"terminal_id": "c1", "data": "one\n\x1b[1mtwo\n"}})
+	f.awaitDrawn(p, func(text, state string) bool { return text == "one\ntwo\n" && state == "running" })
+	p.Stop()
+	f.awaitDrawn(p, func(_, state string) bool {
+		return state == "running (the agent runs it and does not let it be stopped)"
+	})
+	update("tool_call_update", "failed", map[string]any{
+		"terminal_exit": map[string]any{"terminal_id": "c1", "exit_code": nil, "signal": nil}})
+	f.awaitDrawn(p, func(_, state string) bool { return strings.HasPrefix(state, "finished, not known") })
+	require.True(t, p.EndUnknown())
+	require.False(t, p.Succeeded())
+}
+
+func TestAPaneBeginsAnewWithReplacedOutput(t *testing.T) {
+	f := newFixture(t, policy.Rules{})
+	output := func(base64 string) {
+		f.update("s1", map[string]any{"sessionUpdate": "terminal_update", "terminalId": "t1",
+			"output": map[string]string{"data": base64}})
+	}
+	output("b25lChtb") // a line, and an escape sequence that is not finished
+	f.update("s1", map[string]any{"sessionUpdate": "tool_call", "toolCallId": "c1"})
+	<-f.calls
+	p := f.editor.Pane("s1", "t1")
+	require.Equal(t, "not known yet", p.Command(99))
+	f.awaitDrawn(p, func(text, _ string) bool { return text == "one\n" })
+	output("MW0=")
+	f.awaitDrawn(p, func(text, _ string) bool { return text == "1m" })
+	require.NoError(t, f.talk.Close(t.Context()))
+	require.Nil(t, f.editor.Pane("s1", "t1"))
 }

@@ -4,7 +4,7 @@
 //	go run ./examples/editor [-rules FILE] [AGENT [ARG ...]]
 //
 // Commands that no rule of FILE allows, which is JSON for policy.ParseRules, are asked about. Without AGENT it starts
-// itself as the example agent, whose prompt is the command to run.
+// itself as the example agent, whose prompt is the command to run; what follows "self: " it runs itself.
 //
 // What an editor's author needs of it is in editor.go, conversation.go, updates.go, session.go, ask.go and pane.go:
 // docs/embedding-an-editor.md walks through them. The other files are the screen.

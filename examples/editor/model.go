@@ -253,5 +253,5 @@ func (m *model) chosenText() string {
 
 // number is the number of a terminal's pane, or 0.
 func (m *model) number(id acpterm.TerminalID) int {
-	return slices.Index(m.panes, m.editor.Pane(id)) + 1
+	return slices.Index(m.panes, m.editor.Pane(m.conversation.session(), id)) + 1
 }

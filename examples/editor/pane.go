@@ -35,12 +35,24 @@ func (p *Pane) follow() {
 	p.ui.Draw(p) // before there is any
 	var plain display.ANSIStripper
 	for chunk := range p.terminal.Follow(context.Background(), 0) {
+		if chunk.Replaced { // the agent's terminals alone: what is shown is void
+			p.clear()
+			plain = display.ANSIStripper{}
+		}
 		p.mu.Lock()
 		p.missed += chunk.Missed
 		p.mu.Unlock()
 		p.output.add(plain.Strip(chunk.Text))
 		p.ui.Draw(p)
 	}
+}
+
+// clear forgets the output.
+func (p *Pane) clear() {
+	p.mu.Lock()
+	p.missed = 0
+	p.mu.Unlock()
+	p.output.clear()
 }
 
 // awaitEnd draws how the command ended. It may leave something running that writes on: follow goes on then.
@@ -56,12 +68,12 @@ func (p *Pane) Text() (text string, missed int64) {
 	return p.output.text(), p.missed
 }
 
-// ID is the terminal's.
-func (p *Pane) ID() acpterm.TerminalID { return p.terminal.ID() }
+// OfAgent reports whether the agent runs the command itself.
+func (p *Pane) OfAgent() bool { return p.terminal.OfAgent() }
 
-// Command is what runs, safe to show, in most bytes at the most.
+// Command is what runs, safe to show, in most bytes at the most. The agent may say later what it runs itself.
 func (p *Pane) Command(most int) string {
-	return display.Visible(p.terminal.Command().String(), most)
+	return cmp.Or(display.Visible(p.terminal.Command().String(), most), "not known yet")
 }
 
 // State is whether it runs or how it ended, and what the user should know besides.
@@ -88,17 +100,30 @@ func (p *Pane) Succeeded() bool {
 	return status != nil && status.Success()
 }
 
+// EndUnknown reports whether the command has ended and the agent, which ran it, has not said how.
+func (p *Pane) EndUnknown() bool {
+	status := p.terminal.ExitStatus()
+	return status != nil && status.ExitCode == nil && status.Signal == nil
+}
+
 // Stop is the stop button. The command is asked to end and has the manager's grace for that; pressed again, it is made
-// to.
+// to. What the agent runs itself the agent is asked to end, if it offers that.
 func (p *Pane) Stop() {
-	p.annotate(" (stopping; again ends it at once)")
+	note := " (stopping; again ends it at once)"
+	if p.OfAgent() {
+		note = " (the agent is asked to stop it)"
+	}
+	p.annotate(note)
 	p.busy.Go(func() {
 		err := p.terminal.Kill(context.Background())
-		if errors.Is(err, acpterm.ErrSurvivors) {
+		switch {
+		case errors.Is(err, acpterm.ErrNotCancelable):
+			p.annotate(" (the agent runs it and does not let it be stopped)")
+		case errors.Is(err, acpterm.ErrSurvivors):
 			p.annotate(" (" + err.Error() + ")")
-			return
+		default:
+			p.annotate("")
 		}
-		p.annotate("")
 	})
 }
 
@@ -123,6 +148,12 @@ func (s *scrollback) add(text string) {
 	if len(s.bytes) > 2*paneBytes { // seldom, since it moves all that stays
 		s.bytes = append(s.bytes[:0], lastBytes(s.bytes, paneBytes)...)
 	}
+}
+
+func (s *scrollback) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes = s.bytes[:0]
 }
 
 func (s *scrollback) text() string {

@@ -157,6 +157,17 @@ func TestAPromptRunsACommandInAPane(t *testing.T) {
 	term.quit()
 }
 
+func TestACommandThatTheAgentRunsInAPane(t *testing.T) {
+	term := runEditor(t)
+	term.press("self: " + executable(t) + " stay" + enter)
+	term.await(`asks for permission`)
+	term.press(up + enter)
+	term.await(`● 1 the agent's, running · (.|\n)*\nready`)
+	term.press(ctrlX)
+	term.await(`● 1 the agent's, running \(the agent runs it and does not let it be stopped\)`)
+	term.quit()
+}
+
 func TestKeysForThePromptAllowNothing(t *testing.T) {
 	term := runEditor(t)
 	term.press(executable(t) + " greet" + enter + "another prompt")

@@ -78,7 +78,7 @@ func (c *Conversation) update(params json.RawMessage) {
 	case "tool_call", "tool_call_update":
 		c.editor.ui.ShowToolCall(c.updateToolCall(ToolCall{
 			ID: u.ToolCallID, Title: u.Title, Kind: u.ToolKind, Status: u.Status, RawInput: u.RawInput,
-			Terminals: readTerminals(u.Content),
+			Terminals: acpterm.ToolCallTerminals(u.Content), // what they print is not shown here again
 		}))
 	}
 }
@@ -104,19 +104,4 @@ func (c *Conversation) updateToolCall(u ToolCall) ToolCall {
 		known.Terminals = u.Terminals
 	}
 	return *known
-}
-
-// readTerminals are the terminals in a tool call's content.
-func readTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
-	var items []struct {
-		Type       string             `json:"type"`
-		TerminalID acpterm.TerminalID `json:"terminalId"`
-	}
-	json.Unmarshal(content, &items) // content that cannot be read counts as none, as the schema says
-	for _, item := range items {
-		if item.Type == "terminal" {
-			ids = append(ids, item.TerminalID)
-		}
-	}
-	return ids
 }

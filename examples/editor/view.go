@@ -129,10 +129,16 @@ func (m *model) title(pane int) string {
 			mark, style = "●", m.styles.running
 		case p.Succeeded():
 			mark, style = "✔", m.styles.succeeded
+		case p.EndUnknown():
+			mark, style = "■", m.styles.faint
 		default:
 			mark, style = "✘", m.styles.failed
 		}
-		text = fmt.Sprintf("%d %s · %s", pane, p.State(), p.Command(commandBytes))
+		owner := ""
+		if p.OfAgent() {
+			owner = "the agent's, "
+		}
+		text = fmt.Sprintf("%d %s%s · %s", pane, owner, p.State(), p.Command(commandBytes))
 	}
 	line := cut(mark+" "+text, m.width)
 	if pane == m.chosen {

@@ -1,7 +1,7 @@
 package exampleagent
 
-// Commands that the agent runs itself. By the _meta convention of agents on ACP v1 a tool call announces a terminal that
-// has its id, and updates of the tool call have what the command prints and how it ended.
+// Commands that the agent runs itself. By the _meta convention of agents on ACP v1 a tool call announces a terminal
+// that has its id, and updates of the tool call have what the command prints and how it ended.
 
 import (
 	"context"
@@ -44,6 +44,7 @@ func (t *turn) executeItself(ctx context.Context) (result acpterm.TerminalOutput
 		select {
 		case <-t.cancelled:
 		case <-t.conn.DisconnectNotify():
+			m.Close() // at once: the client ends the agent
 		case <-term.Done():
 		}
 		term.Kill(ctx) // also what the command has left in the background

@@ -149,7 +149,8 @@ func (t *Terminal) concerns(u updates.Update) bool {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.agent.v1 && !(u.Final && t.agent.announced)
+	known := u.Exit.Present && t.state == StateEnded // it was said better before
+	return t.agent.v1 && !known && !(u.Final && t.agent.announced)
 }
 
 // patch changes what an update says of the terminal, but for its output and its end.

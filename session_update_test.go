@@ -109,6 +109,16 @@ func owned(t testing.TB, options *acpterm.Options) (*acpterm.Handler, *acpterm.M
 	return acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{})), m
 }
 
+// How a command ended is not forgotten when its tool call fails later.
+func TestAToolCallThatFailsAfterItsCommandHasEnded(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h,
+		json.RawMessage(`{"sessionUpdate":"tool_call","toolCallId":"c","title":"x","_meta":{"terminal_info":{"terminal_id":"c"}}}`),
+		json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_exit":{"terminal_id":"c","exit_code":3}}}`),
+		json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed"}`))
+	require.Equal(t, "exit code 3", m.Terminals()[0].ExitStatus().String())
+}
+
 // v2 is a terminal_update of terminal "t1" with other members.
 func v2(members string) json.RawMessage {
 	return json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"t1"` + members + `}`)

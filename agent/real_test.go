@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	case "print":
 		fmt.Print("hello\n")
 		os.Exit(3)
+	case "flood":
+		flood(os.Stdout)
+		os.Exit(0)
 	case "sleep":
 		fmt.Print("ready\n")
 		time.Sleep(time.Hour)

@@ -1,0 +1,114 @@
+package agent
+
+// terminal/cancel: the client ends a command of the agent's.
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// Handler serves terminal/cancel; next gets all else. A nil next answers other requests with -32601. It does not block
+// as long as the client reads its answers, so it may be called by the goroutine that reads.
+func (r *Reporter) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return &cancelHandler{r, next} }
+
+type cancelHandler struct {
+	reporter *Reporter
+	next     jsonrpc2.Handler
+}
+
+// Handle is for jsonrpc2.
+func (h *cancelHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	reply := func(err error) {
+		if err != nil {
+			conn.ReplyWithError(context.Background(), req.ID, acpterm.ResponseError(err))
+			return
+		}
+		conn.Reply(context.Background(), req.ID, acpterm.EmptyResponse{})
+	}
+	switch {
+	case req.Method == methodCancel && !req.Notif:
+		var params json.RawMessage
+		if req.Params != nil {
+			params = *req.Params
+		}
+		h.reporter.Cancel(params, reply)
+	case req.Method == methodCancel: // nobody gets an answer
+	case h.next != nil:
+		h.next.Handle(ctx, conn, req)
+	case !req.Notif:
+		reply(&acpterm.Error{Op: req.Method, Kind: acpterm.ErrMethodNotFound})
+	}
+}
+
+// Cancel serves a terminal/cancel of any JSON-RPC library: it begins to end the command as Terminal.Kill does, and has
+// answer called, once, by the goroutine that writes, before the messages that report the end. For nil the answer is an
+// empty object, else the error of acpterm.ResponseError: -32602 for a terminal that is not reported, has ended or is
+// not cancellable, and -32002 for a session that ReporterOptions.KnowsSession does not know. A second cancel while the
+// command still runs ends it at once.
+//
+// It blocks only while 64 answers wait for the client to read.
+func (r *Reporter) Cancel(params json.RawMessage, answer func(error)) {
+	t, err := r.cancellable(params)
+	select {
+	case r.answers <- struct{}{}:
+	case <-r.ctx.Done():
+	}
+	r.out.add(&cancelAnswer{r, func() { answer(err) }})
+	if err == nil {
+		ended, end := context.WithCancel(context.Background())
+		end()
+		t.Kill(ended) // which begins to end it, and does not wait
+	}
+}
+
+// cancelAnswer is an answer to terminal/cancel.
+type cancelAnswer struct {
+	reporter *Reporter
+	answer   func()
+}
+
+func (a *cancelAnswer) write() {
+	a.answer()
+	select {
+	case <-a.reporter.answers:
+	default: // it was added after the Reporter's end
+	}
+}
+
+// cancellable returns the terminal that the params of a terminal/cancel name.
+func (r *Reporter) cancellable(params json.RawMessage) (*acpterm.Terminal, error) {
+	m := readMembers(&params)
+	for _, field := range []string{"sessionId", "terminalId"} {
+		if lenient[string](m, field) == nil {
+			return nil, &acpterm.Error{
+				Op: "cancel", Kind: acpterm.ErrInvalidParams, Field: field, Reason: "must be a string",
+			}
+		}
+	}
+	session := *lenient[acpterm.SessionID](m, "sessionId")
+	id := *lenient[acpterm.TerminalID](m, "terminalId")
+	if !r.knowsSession(session) {
+		return nil, &acpterm.Error{Op: "cancel", Kind: acpterm.ErrSessionNotFound, SessionID: session}
+	}
+	r.mu.Lock()
+	p := r.reports[terminalKey{session, id}]
+	r.mu.Unlock()
+	reason := ""
+	switch {
+	case p == nil:
+		reason = "is unknown"
+	case p.hasEnded():
+		reason = "has ended"
+	case !p.cancellable:
+		reason = "is not cancellable"
+	default:
+		return p.terminal, nil
+	}
+	return nil, &acpterm.Error{
+		Op: "cancel", Kind: acpterm.ErrInvalidParams, Field: "terminalId", Reason: reason,
+		SessionID: session, TerminalID: id,
+	}
+}

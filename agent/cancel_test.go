@@ -1,0 +1,253 @@
+package agent_test
+
+// terminal/cancel: what is answered, in which order with the end, and how the command ends.
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// cancel sends a terminal/cancel to a Reporter and returns its answer.
+func cancel(t *testing.T, r *agent.Reporter, params string) error {
+	answer := make(chan error)
+	r.Cancel(json.RawMessage(params), func(err error) { answer <- err })
+	err := <-answer
+	def, encoded := "CancelTerminalResponse", []byte(`{}`)
+	if err != nil {
+		def = "Error"
+		encoded, _ = json.Marshal(acpterm.ResponseError(err))
+	}
+	recordMessage(t, def, encoded)
+	synctest.Wait()
+	return err
+}
+
+func TestRefusedCancels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMirror(t)
+		_, r := newLink(m, &agent.ReporterOptions{KnowsSession: func(id acpterm.SessionID) bool { return id != "gone" }})
+		ended, running, own := newReported(t, 10), newReported(t, 10), newReported(t, 10)
+		r.Report(ended.Terminal, nil)
+		r.Report(running.Terminal, &agent.ReportOptions{NotCancellable: true})
+		close(ended.pieces)
+		synctest.Wait()
+		require.False(t, m.terminal(running.ID()).cancellable)
+		for _, c := range []struct {
+			params string
+			code   int64
+			field  string
+			reason string
+		}{
+			{``, -32602, "sessionId", "must be a string"},
+			{`[]`, -32602, "sessionId", "must be a string"},
+			{`{"terminalId":"t"}`, -32602, "sessionId", "must be a string"},
+			{`{"sessionId":"s","terminalId":7}`, -32602, "terminalId", "must be a string"},
+			{`{"sessionId":"s","terminalid":"t"}`, -32602, "terminalId", "must be a string"},
+			{`{"sessionId":"s","terminalId":"t"}`, -32602, "terminalId", "is unknown"},
+			{`{"sessionId":"other","terminalId":"` + string(ended.ID()) + `"}`, -32602, "terminalId", "is unknown"},
+			{`{"sessionId":"s","terminalId":"` + string(own.ID()) + `"}`, -32602, "terminalId", "is unknown"},
+			{`{"sessionId":"s","terminalId":"` + string(ended.ID()) + `"}`, -32602, "terminalId", "has ended"},
+			{`{"sessionId":"s","terminalId":"` + string(running.ID()) + `"}`, -32602, "terminalId", "is not cancellable"},
+			{`{"sessionId":"gone","terminalId":"t"}`, -32002, "", ""},
+		} {
+			refused := acpterm.ResponseError(cancel(t, r, c.params))
+			require.NotNil(t, refused, c.params)
+			require.Equal(t, c.code, refused.Code, c.params)
+			data := decode[map[string]any](t, *refused.Data)
+			if c.code == acpterm.CodeResourceNotFound {
+				require.Equal(t, "gone", data["sessionId"])
+				recordMessage(t, "SessionNotFoundErrorData", *refused.Data)
+				continue
+			}
+			require.Equal(t, []any{c.field, c.reason}, []any{data["field"], data["reason"]}, c.params)
+		}
+		require.Equal(t, acpterm.StateRunning, running.State())
+		require.Equal(t, acpterm.StateRunning, own.State())
+		ended.release(t)
+		require.ErrorContains(t, cancel(t, r, `{"sessionId":"s","terminalId":"`+string(ended.ID())+`"}`), "is unknown")
+		close(running.pieces)
+		close(own.pieces)
+		r.Close()
+	})
+}
+
+// A cancel ends the command step by step, and a second one at once.
+func TestCancelEndsTheCommand(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMirror(t)
+			_, r := newLink(m, nil)
+			term := newReported(t, 10)
+			r.Report(term.Terminal, nil)
+			synctest.Wait()
+			require.True(t, m.terminal(term.ID()).cancellable)
+			params := `{"sessionId":"s","terminalId":"` + string(term.ID()) + `","_meta":{}}`
+			begin := time.Now()
+			require.NoError(t, cancel(t, r, params))
+			require.Equal(t, acpterm.StateRunning, term.State(), "it ignores the first signal")
+			takes := 5 * time.Second
+			if twice {
+				require.NoError(t, cancel(t, r, params))
+				takes = 0
+			}
+			_, err := term.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, takes, time.Since(begin))
+			require.Equal(t, acpterm.EndedByKill, term.EndedBy())
+			synctest.Wait()
+			got := m.terminal(term.ID())
+			require.Equal(t, "signal SIGKILL", got.exit.String())
+			require.JSONEq(t, `{"endedBy":"killed"}`, string(got.exit.Meta["acpterm"]))
+			require.False(t, got.cancellable)
+			require.Len(t, term.manager.SessionTerminals("s"), 1, "it is not released")
+			r.Close()
+		})
+	}
+}
+
+// connected is an agent with a Reporter and a client, at the two ends of a pipe.
+type connected struct {
+	agent, client *jsonrpc2.Conn
+	reporter      *agent.Reporter
+	mirror        *mirror
+
+	mu    sync.Mutex
+	order []string // what the client has read
+}
+
+// newConnected connects them. next is the agent's handler of other methods.
+func newConnected(t *testing.T, next jsonrpc2.Handler) *connected {
+	c := &connected{mirror: newMirror(t)}
+	clientEnd, agentEnd := net.Pipe()
+	c.reporter = agent.NewReporter(func(ctx context.Context, method string, params any) error {
+		return c.agent.Notify(ctx, method, params)
+	}, nil)
+	c.agent = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), c.reporter.Handler(next))
+	c.client = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), c,
+		jsonrpc2.OnRecv(func(_ *jsonrpc2.Request, answer *jsonrpc2.Response) {
+			if answer != nil {
+				c.note("answer")
+			}
+		}))
+	t.Cleanup(func() {
+		c.client.Close()
+		c.agent.Close()
+		c.reporter.Close()
+		synctest.Wait()
+	})
+	return c
+}
+
+func (c *connected) note(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.order = append(c.order, what)
+}
+
+func (c *connected) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	recordMessage(c.mirror.t, "UpdateSessionNotification", *req.Params)
+	c.mirror.apply(*req.Params)
+	c.note("update")
+}
+
+// The answer comes before the end, though the command ends at once.
+func TestCancelIsAnsweredFirst(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Block}})
+			term, err := m.Create(t.Context(), request, nil)
+			require.NoError(t, err)
+			c := newConnected(t, nil)
+			c.reporter.Report(term, nil)
+			synctest.Wait()
+			var answer json.RawMessage
+			params := acpterm.TerminalRequest{SessionID: "s", TerminalID: term.ID()}
+			require.NoError(t, c.client.Call(t.Context(), "terminal/cancel", params, &answer))
+			require.JSONEq(t, `{}`, string(answer))
+			synctest.Wait()
+			require.Equal(t, []string{"update", "answer", "update"}, c.order)
+			require.Equal(t, "signal SIGTERM", c.mirror.terminal(term.ID()).exit.String())
+		})
+	}
+}
+
+// A client that does not read its answer ends the command nevertheless.
+func TestCancelDoesNotWaitForItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := newLink(newMirror(t), nil)
+		term := newReported(t, 10)
+		l.stall()
+		r.Report(term.Terminal, nil)
+		synctest.Wait()
+		answered := false
+		params := json.RawMessage(`{"sessionId":"s","terminalId":"` + string(term.ID()) + `"}`)
+		for range 2 {
+			r.Cancel(params, func(err error) { answered = err == nil })
+		}
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		synctest.Wait()
+		require.False(t, answered)
+		l.resume()
+		synctest.Wait()
+		require.True(t, answered)
+		r.Close()
+	})
+}
+
+// Answers that the client does not read do not pile up: the goroutine that reads waits.
+func TestManyUnreadAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, r := newLink(newMirror(t), nil)
+		term := newReported(t, 10)
+		l.stall()
+		r.Report(term.Terminal, nil)
+		synctest.Wait()
+		sent := 0
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 1000 {
+				r.Cancel(nil, func(error) {})
+				sent++
+			}
+		}()
+		synctest.Wait()
+		require.Less(t, sent, 100)
+		l.resume()
+		<-done
+		close(term.pieces)
+		term.release(t)
+		r.Close()
+	})
+}
+
+func TestOtherMethods(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newConnected(t, jsonrpc2.HandlerWithError(
+			func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) { return req.Method, nil }))
+		var method string
+		require.NoError(t, c.client.Call(t.Context(), "session/new", nil, &method))
+		require.Equal(t, "session/new", method)
+		require.NoError(t, c.client.Notify(t.Context(), "terminal/cancel", nil))
+
+		alone := newConnected(t, nil)
+		err := alone.client.Call(t.Context(), "session/new", nil, nil)
+		var wire *jsonrpc2.Error
+		require.ErrorAs(t, err, &wire)
+		require.Equal(t, int64(jsonrpc2.CodeMethodNotFound), wire.Code)
+		require.NoError(t, alone.client.Notify(t.Context(), "session/cancel", nil))
+		require.Error(t, alone.client.Call(t.Context(), "terminal/cancel", nil, nil))
+	})
+}

@@ -1,0 +1,362 @@
+package agent_test
+
+// What a client has of a terminal that is reported to it.
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// reported is a terminal whose command writes what the test says.
+type reported struct {
+	*acpterm.Terminal
+	manager *acpterm.Manager
+	written []byte
+	pieces  chan []byte
+}
+
+// newReported starts a command in the session "s" that exits with 7 when pieces is closed.
+func newReported(t *testing.T, limit uint64) *reported {
+	r := &reported{pieces: make(chan []byte)}
+	r.manager = acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+		"make": func(p *acptermtest.Process) int {
+			p.Ignore(syscall.SIGTERM)
+			for {
+				select {
+				case piece, more := <-r.pieces:
+					if !more {
+						return 7
+					}
+					p.Write(piece)
+				case <-p.Context().Done():
+					return 0
+				}
+			}
+		},
+	}})
+	term, err := r.manager.Create(t.Context(), acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: "make", Args: []string{"all it"}, Cwd: "/src", OutputByteLimit: &limit,
+	}, nil)
+	require.NoError(t, err)
+	r.Terminal = term
+	return r
+}
+
+// write has the command write, and returns when it has.
+func (r *reported) write(piece []byte) {
+	r.written = append(r.written, piece...)
+	r.pieces <- piece
+	synctest.Wait()
+}
+
+func (r *reported) release(t *testing.T) {
+	require.NoError(t, r.manager.Release(t.Context(), "s", r.ID()))
+	synctest.Wait()
+}
+
+func TestReportOfACommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMirror(t)
+		_, r := newLink(m, nil)
+		term := newReported(t, 1000)
+		r.Report(term.Terminal, nil)
+		r.Report(term.Terminal, nil)
+		synctest.Wait()
+		require.Equal(t, mirrored{
+			command: new(`make "all it"`), cwd: new("/src"), output: []byte{}, cancellable: true, snapshots: 1,
+		}, m.terminal(term.ID()))
+
+		term.write([]byte("a\xff\xe2"))
+		require.Equal(t, "a\xff", string(m.terminal(term.ID()).output))
+		term.write([]byte("\x9c\x93b"))
+		require.Equal(t, "a\xff\xe2\x9c\x93b", string(m.terminal(term.ID()).output))
+		term.write([]byte("\xe2"))
+		close(term.pieces)
+		synctest.Wait()
+		got := m.terminal(term.ID())
+		require.Equal(t, "a\xff\xe2\x9c\x93b\xe2", string(got.output))
+		require.Equal(t, "exit code 7", got.exit.String())
+		require.False(t, got.cancellable)
+		require.Equal(t, []string{"terminal_update", "terminal_output_chunk", "terminal_output_chunk",
+			"terminal_output_chunk", "terminal_update"}, m.tags())
+		term.release(t)
+		require.Len(t, m.tags(), 5)
+		r.Close()
+	})
+}
+
+// What a command that has ended leaves running writes on, after the exit status.
+func TestReportOfWhatOutlivesItsCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		more := make(chan struct{})
+		manager := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
+			"make": func(p *acptermtest.Process) int {
+				p.Spawn(func(p *acptermtest.Process) int {
+					<-more
+					return acptermtest.Print("late", 0)(p)
+				})
+				return acptermtest.Print("soon ", 0)(p)
+			},
+		}})
+		term, err := manager.Create(t.Context(), request, nil)
+		require.NoError(t, err)
+		m := newMirror(t)
+		_, r := newLink(m, nil)
+		r.Report(term, nil)
+		synctest.Wait()
+		require.NotNil(t, m.terminal(term.ID()).exit)
+		require.Equal(t, "soon ", string(m.terminal(term.ID()).output))
+		close(more)
+		synctest.Wait()
+		require.Equal(t, "soon late", string(m.terminal(term.ID()).output))
+		require.NoError(t, r.Flush(t.Context(), term))
+		r.Close()
+	})
+}
+
+// A client has exactly the bytes that were written, but for those that were dropped before it read them: whatever the
+// pieces, also of invalid UTF-8, however it reads, replays and connects again.
+func TestClientHasWhatWasWritten(t *testing.T) {
+	drops := 0
+	for seed := range uint64(150) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			limits := []uint64{0, 1, 7, 300, 100_000, 1 << 30}
+			limit := limits[random.IntN(len(limits))]
+			term := newReported(t, limit)
+			m := newMirror(t)
+			l, r := newLink(m, nil)
+			r.Report(term.Terminal, nil)
+			for range 1 + random.IntN(40) {
+				switch random.IntN(8) {
+				case 0:
+					l.stall()
+				case 1, 2:
+					l.resume()
+				case 3:
+					l.resume()
+					require.NoError(t, r.Replay(t.Context(), "s"))
+				case 4: // sometimes to a client that has forgotten everything
+					l.cut()
+					r.Close()
+					if random.IntN(2) == 0 {
+						m = newMirror(t)
+					}
+					l, r = newLink(m, nil)
+					r.Report(term.Terminal, nil)
+				default:
+					term.write(randomOutput(random))
+				}
+				synctest.Wait()
+				if l.isReading() {
+					requireMirrored(t, term, m, limit, false, seed)
+				}
+			}
+			if random.IntN(2) == 0 {
+				close(term.pieces)
+				synctest.Wait()
+			}
+			term.release(t)
+			l.resume()
+			synctest.Wait()
+			requireMirrored(t, term, m, limit, true, seed)
+			require.NotNil(t, m.terminal(term.ID()).exit)
+			require.Equal(t, term.ExitStatus(), m.terminal(term.ID()).exit)
+			if len(m.terminal(term.ID()).output) < len(term.written) {
+				drops++
+			}
+			r.Close()
+			l.cut()
+		})
+	}
+	require.Greater(t, drops, 30)
+}
+
+func (l *link) isReading() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.reads:
+		return true
+	default:
+		return false
+	}
+}
+
+// requireMirrored compares what a client that has read everything has with what was written.
+func requireMirrored(t *testing.T, term *reported, m *mirror, limit uint64, whole bool, seed uint64) {
+	t.Helper()
+	got := m.terminal(term.ID()).output
+	withheld := 3 // of a character that is not whole yet
+	if whole {
+		withheld = 0
+	}
+	for end := len(term.written); end >= max(0, len(term.written)-withheld); end-- {
+		if bytes.HasSuffix(term.written[:end], got) {
+			least := min(int(min(limit, 1<<40)), end)
+			require.GreaterOrEqual(t, len(got), least-withheld, "seed %d", seed)
+			return
+		}
+	}
+	require.Fail(t, "the client has other bytes", "seed %d: %d bytes of %d", seed, len(got), len(term.written))
+}
+
+// randomOutput is a piece of output, mostly small.
+func randomOutput(random *rand.Rand) []byte {
+	size := random.IntN(20)
+	if random.IntN(8) == 0 {
+		size = random.IntN(200_000)
+	}
+	alphabet := []string{"a", "\n", "\x1b[31m", "é", "✓", "😀", "\xff", "\xe2\x9c", "\xf0", "\x80", "\x00"}
+	var b bytes.Buffer
+	for b.Len() < size {
+		b.WriteString(alphabet[random.IntN(len(alphabet))])
+	}
+	return b.Bytes()[:size] // which may be in the middle of a character
+}
+
+// A client that reads again has the end of the output in few messages.
+func TestClientThatMissedOutputGetsASnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMirror(t)
+		l, r := newLink(m, nil)
+		term := newReported(t, 10)
+		r.Report(term.Terminal, nil)
+		synctest.Wait()
+		l.stall()
+		for range 10_000 {
+			term.write([]byte("0123456789\n"))
+		}
+		l.resume()
+		synctest.Wait()
+		got := m.terminal(term.ID())
+		require.True(t, bytes.HasSuffix(term.written, got.output))
+		require.GreaterOrEqual(t, len(got.output), 10)
+		require.Greater(t, got.snapshots, 1)
+		require.Less(t, len(m.tags()), 6)
+		close(term.pieces)
+		term.release(t)
+		r.Close()
+	})
+}
+
+// A command that prints much ends at its own speed though the client never reads, and the memory for what waits has a
+// bound.
+func TestClientThatNeverReadsDelaysNoCommand(t *testing.T) {
+	const size = 32 << 20
+	request := child(t, "flood")
+	request.OutputByteLimit = new(uint64(64 << 10))
+	clientEnd, agentEnd := net.Pipe()
+	manager := acptermtest.NewManager(t, nil)
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
+	r := agent.NewReporter(func(ctx context.Context, method string, params any) error {
+		return conn.Notify(ctx, method, params)
+	}, nil)
+	defer func() {
+		conn.Close()
+		clientEnd.Close()
+		r.Close()
+	}()
+	before := heap()
+	var all []*acpterm.Terminal
+	for range 4 {
+		term, err := manager.Create(t.Context(), request, nil)
+		require.NoError(t, err)
+		r.Report(term, nil)
+		all = append(all, term)
+	}
+	for _, term := range all {
+		status, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.True(t, status.Success())
+		require.Equal(t, int64(size), term.OutputTotal())
+	}
+	require.Less(t, heap()-before, int64(8<<20))
+}
+
+func heap() int64 {
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// flood is a command that prints much.
+func flood(w io.Writer) {
+	line := strings.Repeat("0123456789abcde\n", 64)
+	for range (32 << 20) / len(line) {
+		fmt.Fprint(w, line)
+	}
+}
+
+func TestFlushWaitsForWhatThereIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMirror(t)
+		l, r := newLink(m, nil)
+		term := newReported(t, 1000)
+		require.NoError(t, r.Flush(t.Context(), term.Terminal), "it is not reported")
+		l.stall()
+		r.Report(term.Terminal, nil)
+		term.write([]byte("text"))
+		close(term.pieces)
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, r.Flush(ctx, term.Terminal), acpterm.ErrCancelled)
+		done := make(chan error)
+		go func() { done <- r.Flush(t.Context(), term.Terminal) }()
+		synctest.Wait()
+		require.Nil(t, m.terminal(term.ID()).exit)
+		l.resume()
+		require.NoError(t, <-done)
+		require.NotNil(t, m.terminal(term.ID()).exit)
+		require.NoError(t, r.Replay(t.Context(), "other"))
+		require.NoError(t, r.Replay(t.Context(), "s"))
+		require.Equal(t, "text", string(m.terminal(term.ID()).output))
+		term.release(t)
+		require.NoError(t, r.Flush(t.Context(), term.Terminal), "it is not reported any more")
+		r.Close()
+	})
+}
+
+// After a write that failed nothing is sent, and a Flush that waits fails.
+func TestReporterOfABrokenConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMirror(t)
+		l, r := newLink(m, nil)
+		term := newReported(t, 1000)
+		l.stall()
+		r.Report(term.Terminal, nil)
+		done := make(chan error)
+		go func() { done <- r.Flush(t.Context(), term.Terminal) }()
+		synctest.Wait()
+		l.cut()
+		err := <-done
+		require.ErrorIs(t, err, errCut)
+		require.EqualError(t, err,
+			fmt.Sprintf("agent: session/update: terminal %q: the connection is cut", string(term.ID())))
+		synctest.Wait()
+		require.Empty(t, m.tags())
+		r.Report(term.Terminal, nil)
+		close(term.pieces)
+		term.release(t)
+		require.Empty(t, m.tags())
+		r.Close()
+		r.Close()
+	})
+}

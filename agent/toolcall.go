@@ -1,0 +1,157 @@
+package agent
+
+// One Run of Terminals: the updates of its tool call, and the command in the agent's own Manager.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// shown is a tool call that is being run.
+type shown struct {
+	*Terminals
+	call ToolCall
+}
+
+// update is an update of the tool call that changes nothing.
+func (s *shown) update() toolCallUpdate {
+	return toolCallUpdate{SessionUpdate: "tool_call_update", ToolCallID: s.call.ID}
+}
+
+// announce begins the tool call. By the _meta convention the terminal has to be in it from the beginning.
+func (s *shown) announce() {
+	request := s.call.Request
+	update := s.update()
+	if !s.version2 {
+		update.SessionUpdate = "tool_call"
+	}
+	line := commandLine(request)
+	update.Title, update.Kind, update.Status = s.call.Title, "execute", "in_progress"
+	if update.Title == "" {
+		update.Title = line
+	}
+	update.RawInput = map[string]any{"command": line}
+	if request.Cwd != "" {
+		update.RawInput["cwd"] = request.Cwd
+	}
+	if s.byMeta() {
+		update.Content = []json.Marshaler{s.metaContent()}
+		update.Meta = map[string]any{"terminal_info": terminalInfo{s.call.ID, request.Cwd}}
+	}
+	s.reporter.post(request.SessionID, update)
+}
+
+// commandLine is a request's command for people. It has no variables, which may be secret.
+func commandLine(request acpterm.CreateTerminalRequest) string {
+	if len(request.Args) == 0 {
+		return request.Command
+	}
+	return acpterm.Command{Args: append([]string{request.Command}, request.Args...)}.String()
+}
+
+// byMeta reports whether the _meta convention shows the command.
+func (s *shown) byMeta() bool { return s.manager != nil && s.metaKey != "" }
+
+func (s *shown) metaContent() Content { return Content{TerminalID: acpterm.TerminalID(s.call.ID)} }
+
+// runHere runs the command in the Manager.
+func (s *shown) runHere(ctx context.Context, result *ToolCallResult) (err error) {
+	t, err := s.manager.Create(ctx, s.call.Request, nil)
+	if err != nil {
+		return err
+	}
+	result.TerminalID = t.ID()
+	s.show(t, result)
+	err = result.await(ctx, t, s.call.Timeout)
+	// It ends what is left of the command, and with it the output.
+	err = joinErrors(err, s.manager.Release(context.WithoutCancel(ctx), t.SessionID(), t.ID()))
+	if !s.version2 && !s.byMeta() {
+		result.Content = []json.Marshaler{textContent(fenced(result.Output))}
+	}
+	return err
+}
+
+// show begins to show a terminal of the Manager.
+func (s *shown) show(t *acpterm.Terminal, result *ToolCallResult) {
+	switch {
+	case s.version2:
+		result.Content = []json.Marshaler{Content{TerminalID: t.ID()}}
+		update := s.update()
+		update.Content = result.Content
+		s.reporter.post(t.SessionID(), update)
+		s.reporter.Report(t, nil)
+	case s.byMeta():
+		result.Content = []json.Marshaler{s.metaContent()}
+		s.reporter.report(t, metaVoice{s.call.ID, s.metaKey}, false)
+	}
+}
+
+// await waits for a terminal of the Manager, and kills its command after the timeout.
+func (r *Result) await(ctx context.Context, t *acpterm.Terminal, timeout time.Duration) (err error) {
+	var expired <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case <-t.Done():
+		r.Outcome = Completed
+	case <-expired:
+		r.Outcome = TimedOut
+		err = t.Kill(ctx)
+	case <-ctx.Done():
+		if _, err = t.Wait(ctx); err == nil {
+			r.Outcome = Completed
+		}
+	}
+	out := t.Output()
+	r.Output, r.Truncated, r.ExitStatus = out.Output, out.Truncated, out.ExitStatus
+	return err
+}
+
+// finish ends the tool call. failed is why it failed, if it did.
+func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error) error {
+	update := s.update()
+	update.Status = "failed"
+	if result.Outcome == Completed && result.ExitStatus != nil && result.ExitStatus.Success() {
+		update.Status = "completed"
+	}
+	session := s.call.Request.SessionID
+	if result.TerminalID == "" && failed != nil {
+		result.Content = []json.Marshaler{textContent(failed.Error())}
+		if s.byMeta() {
+			s.reporter.post(session, metaVoice{s.call.ID, s.metaKey}.exited(acpterm.TerminalExitStatus{}))
+		}
+	}
+	if len(result.Content) > 0 {
+		if _, isText := result.Content[0].(textContent); isText {
+			update.Content = result.Content // a terminal is there already, and a client may not know a released one
+		}
+	}
+	return s.client.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		if result.TerminalID != "" && s.manager != nil {
+			if err := s.reporter.flush(ctx, session, result.TerminalID); err != nil {
+				return err
+			}
+		}
+		return s.reporter.post(session, update).await(ctx)
+	})
+}
+
+// fenced is output as a block of Markdown, which clients show texts as.
+func fenced(output string) string {
+	fence := "```"
+	for strings.Contains(output, fence) {
+		fence += "`"
+	}
+	if output != "" && !strings.HasSuffix(output, "\n") {
+		output += "\n"
+	}
+	return fmt.Sprintf("%sconsole\n%s%s", fence, output, fence)
+}

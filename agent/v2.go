@@ -1,0 +1,102 @@
+package agent
+
+// The messages of ACP v2 that concern an agent's terminals, as far as they are sent, by the names of its schema
+// (schema/v2/schema.json of npm's @agentclientprotocol/sdk 2.4.0; testdata/schema has the part about terminals).
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"github.com/acpterm/acpterm"
+)
+
+const (
+	methodUpdate = "session/update"
+	methodCancel = "terminal/cancel"
+)
+
+// sessionUpdate is the params of session/update (schema type UpdateSessionNotification; in v1 SessionNotification).
+type sessionUpdate struct {
+	SessionID acpterm.SessionID `json:"sessionId"`
+	Update    any               `json:"update"`
+}
+
+// terminalUpdate changes what the client has of a terminal (schema type TerminalUpdate). An absent field changes
+// nothing.
+type terminalUpdate struct {
+	SessionUpdate string                      `json:"sessionUpdate"` // "terminal_update"
+	TerminalID    acpterm.TerminalID          `json:"terminalId"`
+	Command       string                      `json:"command,omitempty"`
+	Cwd           string                      `json:"cwd,omitempty"`
+	Output        *terminalOutput             `json:"output,omitempty"`
+	ExitStatus    *acpterm.TerminalExitStatus `json:"exitStatus,omitempty"`
+	Capabilities  json.RawMessage             `json:"capabilities,omitempty"` // null: none
+}
+
+// The values of terminalUpdate.Capabilities (schema type TerminalCapabilities).
+const (
+	noCapabilities = `null`
+	canBeCancelled = `{"cancel":{}}`
+)
+
+// terminalOutput takes the place of all output that the client has (schema type TerminalOutput).
+type terminalOutput struct {
+	Data rawBytes `json:"data"`
+}
+
+// terminalOutputChunk is appended to the output that the client has (schema type TerminalOutputChunk).
+type terminalOutputChunk struct {
+	SessionUpdate string             `json:"sessionUpdate"` // "terminal_output_chunk"
+	TerminalID    acpterm.TerminalID `json:"terminalId"`
+	Data          rawBytes           `json:"data"`
+}
+
+// rawBytes are base64 in JSON. It is a string so that a message which waits to be written holds no copy.
+type rawBytes string
+
+// MarshalJSON writes padded base64 of the standard alphabet.
+func (b rawBytes) MarshalJSON() ([]byte, error) {
+	quoted := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b))+2)
+	quoted = append(quoted, '"')
+	quoted = base64.StdEncoding.AppendEncode(quoted, []byte(b))
+	return append(quoted, '"'), nil
+}
+
+// v2Voice reports a terminal as ACP v2 does.
+type v2Voice struct {
+	terminal    *acpterm.Terminal
+	cancellable bool
+}
+
+func (v v2Voice) began(ended, empty bool) any {
+	command := v.terminal.Command()
+	u := v.update()
+	u.Command, u.Cwd = command.String(), command.Dir
+	u.Capabilities = json.RawMessage(noCapabilities)
+	if v.cancellable && !ended {
+		u.Capabilities = json.RawMessage(canBeCancelled)
+	}
+	if empty {
+		u.Output = &terminalOutput{}
+	}
+	return u
+}
+
+func (v v2Voice) wrote(c acpterm.Chunk, replace bool) any {
+	if !replace && c.Missed == 0 {
+		return terminalOutputChunk{"terminal_output_chunk", v.terminal.ID(), rawBytes(c.Raw)}
+	}
+	u := v.update()
+	u.Output = &terminalOutput{rawBytes(c.Raw)}
+	return u
+}
+
+func (v v2Voice) exited(status acpterm.TerminalExitStatus) any {
+	u := v.update()
+	u.ExitStatus, u.Capabilities = &status, json.RawMessage(noCapabilities)
+	return u
+}
+
+func (v v2Voice) update() terminalUpdate {
+	return terminalUpdate{SessionUpdate: "terminal_update", TerminalID: v.terminal.ID()}
+}

@@ -134,13 +134,15 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 			update.Content = result.Content // a terminal is there already, and a client may not know a released one
 		}
 	}
-	return s.client.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) error {
+	return s.client.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
 		if result.TerminalID != "" && s.manager != nil {
-			if err := s.reporter.flush(ctx, session, result.TerminalID); err != nil {
-				return err
-			}
+			err = s.reporter.flush(ctx, session, result.TerminalID)
 		}
-		return s.reporter.post(session, update).await(ctx)
+		ended := s.reporter.post(session, update) // also for a client that reads later
+		if err == nil {
+			err = ended.await(ctx)
+		}
+		return err
 	})
 }
 

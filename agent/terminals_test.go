@@ -1,0 +1,338 @@
+package agent_test
+
+// Run of Terminals: the same result for each kind of client, and what each is shown.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// initializes are the params of initialize of each kind of client.
+var initializes = map[string]string{
+	"client": `{"protocolVersion":1,"clientCapabilities":{"terminal":true,"_meta":{"terminal_output":true}}}`,
+	"output": `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true}}}`,
+	"delta":  `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true,"terminal_output_delta":true}}}`,
+	"text":   `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":"true"}}}`,
+	"v2":     `{"protocolVersion":2,"info":{"name":"c","version":"1"},"clientCapabilities":{"terminal":true}}`,
+}
+
+// toolClient is a client of any kind, and the agent's end of its connection.
+type toolClient struct {
+	t         *testing.T
+	kind      string
+	terminals *agent.Terminals
+	conn      *jsonrpc2.Conn
+	manager   *acpterm.Manager // the one that runs the commands
+	mirror    *mirror
+	updates   []string      // the session/updates that it has read
+	reads     chan struct{} // closed when it reads
+}
+
+var scripts = acptermtest.Commands{
+	"pass":   acptermtest.Print("one\ntwo\xff\n", 0),
+	"fail":   acptermtest.Print("bad", 3),
+	"silent": acptermtest.Print("", 0),
+	"block":  func(p *acptermtest.Process) int { fmt.Fprint(p, "begun\n"); acptermtest.Block(p); return 0 },
+}
+
+// newToolClient connects a client.
+func newToolClient(t *testing.T, kind string) *toolClient {
+	c := &toolClient{t: t, kind: kind, mirror: newMirror(t), reads: make(chan struct{})}
+	close(c.reads)
+	c.manager = acptermtest.NewManager(t, &acpterm.Options{Runner: scripts})
+	own := c.manager
+	if kind == "client" {
+		own = nil
+	}
+	clientEnd, agentEnd := net.Pipe()
+	h := acpterm.NewHandler(c.manager, &acpterm.HandlerOptions{Next: c})
+	client := h.Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
+	handler := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
+		return nil, nil
+	})
+	c.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), handler)
+	var err error
+	c.terminals, err = agent.NewTerminals(c.conn, json.RawMessage(initializes[kind]), own, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		client.Close()
+		c.conn.Close()
+		require.NoError(t, h.Close())
+		synctest.Wait()
+	})
+	return c
+}
+
+// Handle is called by the goroutine that reads.
+func (c *toolClient) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	select {
+	case <-c.reads:
+	case <-conn.DisconnectNotify():
+		return
+	}
+	def := "SessionNotification"
+	if c.kind == "v2" {
+		def = "UpdateSessionNotification"
+	}
+	recordMessage(c.t, def, *req.Params)
+	c.mirror.apply(*req.Params)
+	c.updates = append(c.updates, string(decode[map[string]json.RawMessage](c.t, *req.Params)["update"]))
+}
+
+func (c *toolClient) run(ctx context.Context, command string, timeout time.Duration) (agent.ToolCallResult, error) {
+	result, err := c.terminals.Run(ctx, agent.ToolCall{ID: "call-1", Timeout: timeout,
+		Request: acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: []string{"it"}, Cwd: "/src",
+			Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}})
+	return result, err
+}
+
+// shown is what the client shows of the tool call when it has read everything.
+func (c *toolClient) shown() (status, output string) {
+	synctest.Wait()
+	for _, u := range c.updates {
+		update := decode[struct {
+			Status  string
+			Content []struct {
+				Type       string
+				TerminalID acpterm.TerminalID
+				Content    struct{ Text string }
+			}
+			Meta map[string]struct{ Data string } `json:"_meta"`
+		}](c.t, []byte(u))
+		if update.Status != "" {
+			status = update.Status
+		}
+		output += update.Meta["terminal_output"].Data + update.Meta["terminal_output_delta"].Data
+		for _, item := range update.Content {
+			switch {
+			case item.Type == "content":
+				output = item.Content.Text
+			case c.kind == "v2":
+				defer func() { output = string(c.mirror.terminal(item.TerminalID).output) }()
+			case c.kind == "client":
+				output = "a terminal"
+			default:
+				require.Equal(c.t, acpterm.TerminalID("call-1"), item.TerminalID)
+			}
+		}
+	}
+	return status, output
+}
+
+// withToolClients runs a test with each kind of client.
+func withToolClients(t *testing.T, test func(t *testing.T, c *toolClient)) {
+	for kind := range initializes {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, newToolClient(t, kind)) })
+		})
+	}
+}
+
+func TestToolCallOfEachClient(t *testing.T) {
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		for _, want := range []struct {
+			command, status, output, exit string
+			outcome                       agent.Outcome
+			shown                         map[string]string // by the kind of client; "": of all others
+		}{
+			{"pass", "completed", "one\ntwo\uFFFD\n", "exit code 0", agent.Completed,
+				map[string]string{"text": "```console\none\ntwo\uFFFD\n```", "v2": "one\ntwo\xff\n"}},
+			{"fail", "failed", "bad", "exit code 3", agent.Completed, map[string]string{"text": "```console\nbad\n```"}},
+			{"silent", "completed", "", "exit code 0", agent.Completed, map[string]string{"text": "```console\n```"}},
+			{"block", "failed", "begun\n", "signal SIGTERM", agent.TimedOut,
+				map[string]string{"text": "```console\nbegun\n```"}},
+		} {
+			c.updates = nil
+			begin := time.Now()
+			result, err := c.run(t.Context(), want.command, time.Minute)
+			require.NoError(t, err)
+			require.Equal(t, want.outcome, result.Outcome)
+			require.Equal(t, want.output, result.Output)
+			require.Equal(t, want.exit, result.ExitStatus.String())
+			require.NotEmpty(t, result.TerminalID)
+			require.Len(t, result.Content, 1)
+			if want.outcome == agent.TimedOut {
+				require.Equal(t, time.Minute, time.Since(begin))
+			}
+			require.Empty(t, c.manager.Terminals(), "it is released")
+			status, output := c.shown()
+			require.Equal(t, want.status, status)
+			expected, ok := want.shown[c.kind]
+			switch {
+			case c.kind == "client":
+				expected = "a terminal"
+			case !ok:
+				expected = want.output
+			}
+			require.Equal(t, expected, output)
+			require.NotContains(t, strings.Join(c.updates, ""), "secret")
+		}
+	})
+}
+
+// updatesOf is each update without the terminal's id, which differs.
+func (c *toolClient) updatesOf(id acpterm.TerminalID) (all []string) {
+	synctest.Wait()
+	for _, u := range c.updates {
+		all = append(all, strings.ReplaceAll(u, string(id), "term_1"))
+	}
+	return all
+}
+
+func TestUpdatesOfAToolCall(t *testing.T) {
+	const (
+		begin = `"toolCallId":"call-1","title":"fail it","kind":"execute","status":"in_progress"`
+		input = `"rawInput":{"command":"fail it","cwd":"/src"}`
+		fails = `{"sessionUpdate":"tool_call_update","toolCallId":"call-1","status":"failed"`
+	)
+	change := func(rest string) string {
+		return `{"sessionUpdate":"tool_call_update","toolCallId":"call-1",` + rest + `}`
+	}
+	meta := []string{
+		`{"sessionUpdate":"tool_call",` + begin + `,"content":[{"type":"terminal","terminalId":"call-1"}],` + input +
+			`,"_meta":{"terminal_info":{"terminal_id":"call-1","cwd":"/src"}}}`,
+		change(`"_meta":{"terminal_output":{"terminal_id":"call-1","data":"bad"}}`),
+		change(`"_meta":{"terminal_exit":{"terminal_id":"call-1","exit_code":3,"signal":null}}`),
+		fails + `}`,
+	}
+	want := map[string][]string{
+		"client": {
+			`{"sessionUpdate":"tool_call",` + begin + `,` + input + `}`,
+			change(`"content":[{"type":"terminal","terminalId":"term_1"}]`),
+			fails + `}`,
+		},
+		"output": meta,
+		"text": {
+			`{"sessionUpdate":"tool_call",` + begin + `,` + input + `}`,
+			fails + `,"content":[{"type":"content","content":{"type":"text","text":"` + "```console\\nbad\\n```" + `"}}]}`,
+		},
+	}
+	for _, u := range meta {
+		want["delta"] = append(want["delta"], strings.ReplaceAll(u, `"terminal_output"`, `"terminal_output_delta"`))
+	}
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		result, err := c.run(t.Context(), "fail", 0)
+		require.NoError(t, err)
+		got := c.updatesOf(result.TerminalID)
+		if c.kind == "v2" { // the first output may be a snapshot or a chunk
+			require.JSONEq(t, `{"sessionUpdate":"tool_call_update",`+begin+`,`+input+`}`, got[0])
+			require.JSONEq(t, change(`"content":[{"type":"terminal","terminalId":"term_1"}]`), got[1])
+			require.JSONEq(t, `{"sessionUpdate":"terminal_update","terminalId":"term_1","capabilities":null,"exitStatus":
+				{"exitCode":3,"signal":null,"_meta":{"acpterm":{"endedBy":"finished"}}}}`, got[len(got)-2])
+			require.JSONEq(t, fails+`}`, got[len(got)-1])
+			return
+		}
+		require.Len(t, got, len(want[c.kind]))
+		for i, u := range want[c.kind] {
+			require.JSONEq(t, u, got[i])
+		}
+	})
+}
+
+// A command that cannot be created fails the tool call, which then shows why.
+func TestToolCallThatCannotBeCreated(t *testing.T) {
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		result, err := c.run(t.Context(), "missing", 0)
+		require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
+		require.Empty(t, result.Outcome)
+		require.Empty(t, result.TerminalID)
+		status, output := c.shown()
+		require.Equal(t, "failed", status)
+		require.Equal(t, err.Error(), output)
+		if c.kind == "output" {
+			require.Contains(t, strings.Join(c.updates, ""),
+				`"terminal_exit":{"exit_code":null,"signal":null,"terminal_id":"call-1"}`)
+		}
+	})
+}
+
+// The end of the context ends the command and the tool call.
+func TestToolCallIsCancelled(t *testing.T) {
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begin := time.Now()
+		result, err := c.run(ctx, "block", 0)
+		require.ErrorIs(t, err, acpterm.ErrCancelled)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, time.Minute, time.Since(begin))
+		require.Empty(t, result.Outcome)
+		status, _ := c.shown()
+		require.Equal(t, "failed", status)
+		require.Empty(t, c.manager.Terminals())
+	})
+}
+
+// A client that never reads gets a command that runs, and Run returns after the grace with its result.
+func TestToolCallOfAClientThatDoesNotRead(t *testing.T) {
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		if c.kind == "client" {
+			return // which cannot run a command without reading
+		}
+		c.reads = make(chan struct{})
+		begin := time.Now()
+		result, err := c.run(t.Context(), "pass", 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "no answer within 10s")
+		require.Equal(t, 10*time.Second, time.Since(begin))
+		require.Equal(t, agent.Completed, result.Outcome)
+		require.Equal(t, "one\ntwo\uFFFD\n", result.Output)
+		require.Empty(t, c.updates)
+		close(c.reads)
+		status, _ := c.shown()
+		require.Equal(t, "completed", status)
+	})
+}
+
+func TestToolCallOfAClosedConnection(t *testing.T) {
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		c.conn.Close()
+		_, err := c.run(t.Context(), "pass", 0)
+		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
+		require.Empty(t, c.manager.Terminals())
+	})
+}
+
+func TestTerminalsWithoutAnyTerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clientEnd, agentEnd := net.Pipe()
+		defer clientEnd.Close()
+		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
+		defer conn.Close()
+		_, err := agent.NewTerminals(conn, json.RawMessage(`7`), nil, nil)
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+		ts, err := agent.NewTerminals(conn, json.RawMessage(initializes["v2"]), nil, nil)
+		require.NoError(t, err)
+		_, err = ts.Run(t.Context(), agent.ToolCall{ID: "call-1", Request: request})
+		var refused *acpterm.CapabilityError
+		require.ErrorAs(t, err, &refused)
+	})
+}
+
+// An agent of v1 has a client of both versions as one of v1.
+func TestTerminalsOfAnAgentOfVersion1(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newToolClient(t, "v2")
+		var err error
+		c.terminals, err = agent.NewTerminals(c.conn, json.RawMessage(initializes["v2"]), nil,
+			&agent.TerminalsOptions{ProtocolVersion: 1})
+		require.NoError(t, err)
+		c.kind = "client"
+		_, err = c.run(t.Context(), "pass", 0)
+		require.NoError(t, err)
+		_, output := c.shown()
+		require.Equal(t, "a terminal", output)
+	})
+}

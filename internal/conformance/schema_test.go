@@ -17,19 +17,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const schemaURL = "mem:///terminal.v1.json"
-
 // definitions is the schema's $defs, as JSON.
 type definitions map[string]schemaNode
 
-// schemaNode is one schema within the file: the keywords that the published schema uses, and no more.
+// schemaNode is one schema within a file: the keywords that the published schemas use, and no more.
 type schemaNode struct {
 	Description          string                `json:"description"`
 	Title                string                `json:"title"`
 	Type                 oneOrMore             `json:"type"`
 	Format               string                `json:"format"`
 	Minimum              *int                  `json:"minimum"`
-	Default              *bool                 `json:"default"`
+	Maximum              *int                  `json:"maximum"`
+	Default              any                   `json:"default"`
+	Const                any                   `json:"const"`
+	ContentEncoding      string                `json:"contentEncoding"`
 	Properties           map[string]schemaNode `json:"properties"`
 	Required             []string              `json:"required"`
 	Items                *schemaNode           `json:"items"`
@@ -37,11 +38,17 @@ type schemaNode struct {
 	Ref                  string                `json:"$ref"`
 	AllOf                []schemaNode          `json:"allOf"`
 	AnyOf                []schemaNode          `json:"anyOf"`
-	// What a reader makes of a value that does not fit: the field's default.
-	DefaultOnNull  bool   `json:"x-deserialize-default-on-null"`
-	DefaultOnError bool   `json:"x-deserialize-default-on-error"`
-	Method         string `json:"x-method"`
-	Side           string `json:"x-side"`
+	OneOf                []schemaNode          `json:"oneOf"`
+	Not                  *schemaNode           `json:"not"`
+	Discriminator        *struct {
+		PropertyName string `json:"propertyName"`
+	} `json:"discriminator"`
+	// What a reader makes of a value that does not fit: the field's default, or an array without the item.
+	DefaultOnNull    bool   `json:"x-deserialize-default-on-null"`
+	DefaultOnError   bool   `json:"x-deserialize-default-on-error"`
+	SkipInvalidItems bool   `json:"x-deserialize-skip-invalid-items"`
+	Method           string `json:"x-method"`
+	Side             string `json:"x-side"`
 }
 
 // oneOrMore is a keyword whose value is a string or an array of strings.
@@ -70,9 +77,12 @@ type schema struct {
 	compiled map[string]*jsonschema.Schema
 }
 
-func loadSchema(t *testing.T) *schema {
+// loadSchema loads what v1's schema says of terminals.
+func loadSchema(t *testing.T) *schema { return loadSchemaFile(t, "terminal.v1.json") }
+
+func loadSchemaFile(t *testing.T, name string) *schema {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "schema", "terminal.v1.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "schema", name))
 	require.NoError(t, err)
 
 	// A keyword that schemaNode does not know would be a rule that no test looks at.
@@ -88,11 +98,13 @@ func loadSchema(t *testing.T) *schema {
 
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
+	compiler.AssertContent() // contentEncoding: base64
 	registerIntegerFormats(compiler)
-	require.NoError(t, compiler.AddResource(schemaURL, parse(t, data)))
+	url := "mem:///" + name
+	require.NoError(t, compiler.AddResource(url, parse(t, data)))
 	s := &schema{defs: file.Defs, compiled: map[string]*jsonschema.Schema{}}
 	for name := range s.defs {
-		s.compiled[name], err = compiler.Compile(schemaURL + "#/$defs/" + name)
+		s.compiled[name], err = compiler.Compile(url + "#/$defs/" + name)
 		require.NoError(t, err, name)
 	}
 	return s
@@ -102,7 +114,9 @@ func loadSchema(t *testing.T) *schema {
 // schema. They are not among JSON Schema's own formats, so that by itself it would let them pass.
 func registerIntegerFormats(c *jsonschema.Compiler) {
 	for name, bounds := range map[string][2]string{
+		"int32":  {"-2147483648", "2147483647"},
 		"int64":  {"-9223372036854775808", "9223372036854775807"},
+		"uint16": {"0", "65535"},
 		"uint32": {"0", "4294967295"},
 		"uint64": {"0", "18446744073709551615"},
 	} {

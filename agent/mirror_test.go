@@ -67,6 +67,19 @@ func (m *mirror) terminal(id acpterm.TerminalID) mirrored {
 	return c
 }
 
+// forget forgets all, and returns its only terminal.
+func (m *mirror) forget() (was mirrored) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	require.Len(m.t, m.terminals, 1)
+	for _, term := range m.terminals {
+		was = *term
+	}
+	clear(m.terminals)
+	m.updates = nil
+	return was
+}
+
 // tags are those of the updates so far.
 func (m *mirror) tags() []string {
 	m.mu.Lock()

@@ -182,26 +182,29 @@ func TestCancelIsAnsweredFirst(t *testing.T) {
 	}
 }
 
-// A client that does not read its answer ends the command nevertheless.
+// A client that does not read its answer ends the command nevertheless, and then reads it before the end.
 func TestCancelDoesNotWaitForItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, r := newLink(newMirror(t), nil)
+		m := newMirror(t)
+		l, r := newLink(m, nil)
 		term := newReported(t, 10)
 		l.stall()
 		r.Report(term.Terminal, nil)
 		synctest.Wait()
-		answered := false
 		params := json.RawMessage(`{"sessionId":"s","terminalId":"` + string(term.ID()) + `"}`)
 		for range 2 {
-			r.Cancel(params, func(err error) { answered = err == nil })
+			r.Cancel(params, func(err error) {
+				require.NoError(t, err)
+				m.note("answer")
+			})
 		}
 		_, err := term.Wait(t.Context())
 		require.NoError(t, err)
 		synctest.Wait()
-		require.False(t, answered)
+		require.Empty(t, m.tags())
 		l.resume()
 		synctest.Wait()
-		require.True(t, answered)
+		require.Equal(t, []string{"terminal_update", "answer", "answer", "terminal_update"}, m.tags())
 		r.Close()
 	})
 }

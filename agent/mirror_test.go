@@ -80,6 +80,13 @@ func (m *mirror) forget() (was mirrored) {
 	return was
 }
 
+// note adds to the tags.
+func (m *mirror) note(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.updates = append(m.updates, what)
+}
+
 // tags are those of the updates so far.
 func (m *mirror) tags() []string {
 	m.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,12 +40,14 @@ type toolClient struct {
 	mirror    *mirror
 	updates   []string      // the session/updates that it has read
 	reads     chan struct{} // closed when it reads
+	limit     *uint64       // of the commands' output
 }
 
 var scripts = acptermtest.Commands{
 	"pass":   acptermtest.Print("one\ntwo\xff\n", 0),
 	"fail":   acptermtest.Print("bad", 3),
 	"silent": acptermtest.Print("", 0),
+	"flood":  acptermtest.Print(strings.Repeat("0123456789", 100_000), 0),
 	"block":  func(p *acptermtest.Process) int { fmt.Fprint(p, "begun\n"); acptermtest.Block(p); return 0 },
 }
 
@@ -93,7 +97,7 @@ func (c *toolClient) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc
 
 func (c *toolClient) run(ctx context.Context, command string, timeout time.Duration) (agent.ToolCallResult, error) {
 	result, err := c.terminals.Run(ctx, agent.ToolCall{ID: "call-1", Timeout: timeout,
-		Request: acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: []string{"it"}, Cwd: "/src",
+		Request: acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: []string{"it"}, Cwd: "/src", OutputByteLimit: c.limit,
 			Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}})
 	return result, err
 }
@@ -293,6 +297,28 @@ func TestToolCallOfAClientThatDoesNotRead(t *testing.T) {
 		close(c.reads)
 		status, _ := c.shown()
 		require.Equal(t, "completed", status)
+	})
+}
+
+// A client of v1 that misses output is told how much.
+func TestToolCallSaysWhatIsMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newToolClient(t, "output")
+		c.reads = make(chan struct{})
+		c.limit = new(uint64(100))
+		_, err := c.run(t.Context(), "flood", 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		close(c.reads)
+		_, output := c.shown()
+		note := regexp.MustCompile(`\n\[(\d+) bytes of output are not shown\]\n`)
+		missed := 0
+		for _, found := range note.FindAllStringSubmatch(output, -1) {
+			n, err := strconv.Atoi(found[1])
+			require.NoError(t, err)
+			missed += n
+		}
+		require.Positive(t, missed)
+		require.Equal(t, 1_000_000, missed+len(note.ReplaceAllString(output, "")))
 	})
 }
 

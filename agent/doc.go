@@ -1,8 +1,9 @@
 // Package agent is for agents of the Agent Client Protocol (ACP, https://agentclientprotocol.com/protocol/v1/terminals)
-// on github.com/sourcegraph/jsonrpc2. A [Client] calls the terminal/* methods of any ACP client over a connection.
+// on github.com/sourcegraph/jsonrpc2. A [Client] calls the terminal/* methods of any ACP client over a connection; for
+// clients that have none, [Terminals] runs commands in the agent and shows them.
 //
 //	caps, err := acpterm.ReadClientCapabilities(params) // in the handler of initialize
-//	c := agent.NewClient(conn, caps)
+//	c := agent.NewClient(conn, caps, nil)
 //
 // A method that the client did not advertise is refused with an [acpterm.CapabilityError], and nothing is sent.
 // [Client.Supports] and [Client.FilterMethods] report which methods an agent can offer to a model.
@@ -26,6 +27,27 @@
 //		return err
 //	}
 //	defer t.Release(ctx) // is sent even if ctx has ended
+//
+// # For every client
+//
+// [Terminals.Run] runs the command of a tool call whatever the client can do, with the same result: in the client's
+// terminal, or in an [acpterm.Manager] of the agent's, shown as ACP v2 does, by the _meta convention of v1, or as text.
+// It sends the updates of the tool call.
+//
+//	ts, err := agent.NewTerminals(conn, params, m, nil) // in the handler of initialize
+//	result, err := ts.Run(ctx, agent.ToolCall{ID: "call_1", Request: request, Timeout: time.Minute})
+//
+// # The agent's own terminals
+//
+// In ACP v2 agents run commands, and clients show them. A [Reporter] sends what any terminal of a Manager runs, its
+// output byte for byte, and its end; its Handler serves terminal/cancel. A client that does not read delays no command.
+//
+//	r := agent.NewReporter(notify, nil)
+//	t, err := m.Create(ctx, request, nil)
+//	r.Report(t, nil)
+//
+// Reporter and Terminals are experimental, as ACP v2 is: they follow the schema of npm's @agentclientprotocol/sdk 2.4.0
+// and may change in any release.
 //
 // # Contexts
 //

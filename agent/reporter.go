@@ -15,9 +15,9 @@ import (
 // byte for byte, and its end. It is experimental, as ACP v2 is: it follows the schema of npm's
 // @agentclientprotocol/sdk 2.4.0 and may change in any release.
 //
-// A client that reads slowly delays no command, and at most two pieces of output, of 64 KiB each, wait for it for each
-// terminal. If it misses output, because the terminal keeps no more (OutputByteLimit), the next message has it replace
-// what it has by what is kept.
+// A client that does not read delays no command, and no more than two pieces of each terminal's output (see
+// acpterm.Terminal.Follow) wait for it. If it misses output, since a terminal keeps no more than its OutputByteLimit,
+// the next piece replaces all that the client has, so that it has a whole end of the output.
 //
 // It is for one connection. After a write that failed it sends nothing more. All methods may be called concurrently.
 type Reporter struct {
@@ -73,9 +73,9 @@ type ReportOptions struct {
 	NotCancellable bool
 }
 
-// Report begins to report a terminal, from the output that it has kept on, and returns at once. It ends when the
-// terminal is released and all is sent. For a terminal that is reported already, and after Close, it does nothing. Nil
-// options are the defaults.
+// Report begins to report a terminal, from the beginning of the output that is kept. It does not block, so that a hook
+// for events may call it (acpterm.StartEvent). The report ends when the terminal is released and all is sent. For a
+// terminal that is reported already, and after Close, Report does nothing. Nil options are the defaults.
 //
 // A client that connects again needs a new Reporter, and a Report of each terminal that it may show.
 func (r *Reporter) Report(t *acpterm.Terminal, options *ReportOptions) {

@@ -40,7 +40,8 @@ type TerminalsOptions struct {
 // client does not; nil: none does, and then a Run fails with an acpterm.CapabilityError. It fails with an
 // *acpterm.Error of kind ErrInvalidParams for params that are no object. Nil options are the defaults.
 //
-// It ends with the connection, and has nothing to close; the Manager is the caller's to close.
+// It ends with the connection, and has nothing to close; the Manager is the caller's to close. The handler of
+// initialize may call it.
 func NewTerminals(
 	conn *jsonrpc2.Conn, initialize json.RawMessage, m *acpterm.Manager, options *TerminalsOptions,
 ) (*Terminals, error) {
@@ -73,8 +74,8 @@ func NewTerminals(
 	return ts, nil
 }
 
-// Reporter is what reports the agent's own terminals: its Handler serves terminal/cancel, and its Replay a
-// session/resume.
+// Reporter is what reports the agent's own terminals. The agent's handler gives it terminal/cancel requests
+// (Reporter.Handler), which a client of v2 sends, and calls Reporter.Replay for a session/resume.
 func (ts *Terminals) Reporter() *Reporter { return ts.reporter }
 
 // ToolCall is a tool call that runs one command.
@@ -114,12 +115,13 @@ func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallRes
 	s.announce()
 	defer func() { err = joinErrors(err, s.finish(ctx, &result, err)) }()
 	if ts.manager == nil {
-		result.Result, err = ts.client.Run(ctx, call.Request, RunOptions{Timeout: call.Timeout, Created: func(t *Terminal) {
+		options := RunOptions{Timeout: call.Timeout, Created: func(t *Terminal) {
 			result.Content = []json.Marshaler{t.Content()}
 			update := s.update()
 			update.Content = result.Content
 			ts.tell(ctx, call.Request.SessionID, update) // before the release; finish reports a failure
-		}})
+		}}
+		result.Result, err = ts.client.Run(ctx, call.Request, options)
 		return result, err
 	}
 	err = s.runHere(ctx, &result)

@@ -46,6 +46,7 @@ type toolClient struct {
 var scripts = acptermtest.Commands{
 	"pass":   acptermtest.Print("one\ntwo\xff\n", 0),
 	"fail":   acptermtest.Print("bad", 3),
+	"fence":  acptermtest.Print("xxxa```b", 0),
 	"silent": acptermtest.Print("", 0),
 	"flood":  acptermtest.Print(strings.Repeat("0123456789", 100_000), 0),
 	"block":  func(p *acptermtest.Process) int { fmt.Fprint(p, "begun\n"); acptermtest.Block(p); return 0 },
@@ -297,6 +298,19 @@ func TestToolCallOfAClientThatDoesNotRead(t *testing.T) {
 		close(c.reads)
 		status, _ := c.shown()
 		require.Equal(t, "completed", status)
+	})
+}
+
+// A text for which output was dropped says so, and its fence is longer than those in the output.
+func TestToolCallAsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newToolClient(t, "text")
+		c.limit = new(uint64(5))
+		result, err := c.run(t.Context(), "fence", 0)
+		require.NoError(t, err)
+		require.True(t, result.Truncated)
+		_, output := c.shown()
+		require.Equal(t, "````console\n[the beginning of the output is not shown]\na```b\n````", output)
 	})
 }
 

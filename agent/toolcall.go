@@ -71,7 +71,7 @@ func (s *shown) runHere(ctx context.Context, result *ToolCallResult) (err error)
 	// It ends what is left of the command, and with it the output.
 	err = joinErrors(err, s.manager.Release(context.WithoutCancel(ctx), t.SessionID(), t.ID()))
 	if !s.version2 && !s.byMeta() {
-		result.Content = []json.Marshaler{textContent(fenced(result.Output))}
+		result.Content = []json.Marshaler{textContent(fenced(result.Output, result.Truncated))}
 	}
 	return err
 }
@@ -147,7 +147,10 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 }
 
 // fenced is output as a block of Markdown, which clients show texts as.
-func fenced(output string) string {
+func fenced(output string, truncated bool) string {
+	if truncated {
+		output = "[the beginning of the output is not shown]\n" + output
+	}
 	fence := "```"
 	for strings.Contains(output, fence) {
 		fence += "`"

@@ -27,6 +27,8 @@ type report struct {
 	voice       voice
 	cancellable bool
 
+	ctx     context.Context // ends with the Reporter, or with stop
+	stop    func()
 	restart chan struct{} // receives after asked was increased
 
 	// Under Reporter.mu.
@@ -68,15 +70,16 @@ func (p *report) reached(g goal) bool {
 	return p.round >= g.round && p.at >= g.at && (p.exited || !g.ended)
 }
 
-// run reports until the terminal is released and all is sent, or ctx ends.
-func (p *report) run(ctx context.Context) {
+// run reports until the terminal is released and all is sent, or p.ctx ends.
+func (p *report) run() {
+	defer p.stop()
 	for again := true; again; {
-		again = p.tell(ctx)
+		again = p.tell()
 	}
 }
 
 // tell reports from the beginning, until there is nothing more to say or a Replay is asked for, which it returns.
-func (p *report) tell(ctx context.Context) (replay bool) {
+func (p *report) tell() (replay bool) {
 	round := p.beginRound()
 	ended := p.hasEnded()
 	empty := p.terminal.OutputTotal() == 0
@@ -84,7 +87,7 @@ func (p *report) tell(ctx context.Context) (replay bool) {
 		return false
 	}
 	p.progress(round, 0, false)
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(p.ctx)
 	defer stop()
 	chunks := p.follow(ctx)
 	exit := p.terminal.Done()
@@ -155,12 +158,17 @@ func (p *report) follow(ctx context.Context) <-chan acpterm.Chunk {
 	return chunks
 }
 
-// send sends an update and waits until it is written. It reports false when the Reporter has ended.
+// send sends an update and waits until it is written. It reports false when p.ctx has ended.
 func (p *report) send(update any) bool {
 	if update == nil {
 		return true
 	}
-	return p.reporter.post(p.terminal.SessionID(), update).await(context.Background()) == nil
+	n := p.reporter.post(p.terminal.SessionID(), update)
+	if n.await(p.ctx) != nil {
+		p.reporter.out.withdraw(n)
+		return false
+	}
+	return true
 }
 
 // beginRound begins a round, which is for all Replays so far.

@@ -74,8 +74,9 @@ type ReportOptions struct {
 }
 
 // Report begins to report a terminal, from the beginning of the output that is kept. It does not block, so that a hook
-// for events may call it (acpterm.StartEvent). The report ends when the terminal is released and all is sent. For a
-// terminal that is reported already, and after Close, Report does nothing. Nil options are the defaults.
+// for events may call it (acpterm.StartEvent). The report ends when the terminal is released and all is sent; until
+// then the output is kept. For a terminal that is reported already, and after Close, Report does nothing. Nil options
+// are the defaults.
 //
 // A client that connects again needs a new Reporter, and a Report of each terminal that it may show.
 func (r *Reporter) Report(t *acpterm.Terminal, options *ReportOptions) {
@@ -94,9 +95,10 @@ func (r *Reporter) report(t *acpterm.Terminal, v voice, cancellable bool) {
 	p := &report{
 		reporter: r, terminal: t, voice: v, cancellable: cancellable, restart: make(chan struct{}, 1), round: -1,
 	}
+	p.ctx, p.stop = context.WithCancel(r.ctx)
 	r.reports[key] = p
 	r.reported.Go(func() {
-		p.run(r.ctx)
+		p.run()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		p.gone = true
@@ -179,6 +181,15 @@ func (r *Reporter) await(ctx context.Context, p *report) error {
 	}
 }
 
+// drop ends the report of a terminal before all is sent.
+func (r *Reporter) drop(session acpterm.SessionID, id acpterm.TerminalID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p := r.reports[terminalKey{session, id}]; p != nil {
+		p.stop()
+	}
+}
+
 // progressLocked wakes those that await.
 func (r *Reporter) progressLocked() {
 	if r.changed != nil {
@@ -238,7 +249,6 @@ func (n *notification) await(ctx context.Context) error {
 		}
 		return nil
 	case <-n.reporter.ctx.Done():
-		n.reporter.out.withdraw(n)
 		return n.reporter.failed("")
 	case <-ctx.Done():
 		k := call{method: methodUpdate}

@@ -104,7 +104,8 @@ type ToolCallResult struct {
 // with an error the result has what is known.
 //
 // Run returns when the client has been sent all of that. For a client that does not read it waits for the time of
-// ClientOptions.Grace at the most, which the error then says; the command waits for nothing.
+// ClientOptions.Grace at the most, which the error then says, and a tool call of which nothing was sent by then is not
+// sent any more; the command waits for nothing.
 func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallResult, err error) {
 	s := shown{Terminals: ts, call: call}
 	if ts.manager == nil {
@@ -119,16 +120,11 @@ func (ts *Terminals) Run(ctx context.Context, call ToolCall) (result ToolCallRes
 			result.Content = []json.Marshaler{t.Content()}
 			update := s.update()
 			update.Content = result.Content
-			ts.tell(ctx, call.Request.SessionID, update) // before the release; finish reports a failure
+			s.tell(ctx, update) // before the release; finish reports a failure
 		}}
 		result.Result, err = ts.client.Run(ctx, call.Request, options)
 		return result, err
 	}
 	err = s.runHere(ctx, &result)
 	return result, err
-}
-
-// tell sends an update, and waits for the grace until it is written.
-func (ts *Terminals) tell(ctx context.Context, session acpterm.SessionID, update any) error {
-	return ts.client.withGrace(ctx, ts.reporter.post(session, update).await)
 }

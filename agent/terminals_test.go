@@ -3,6 +3,7 @@ package agent_test
 // Run of Terminals: the same result for each kind of client, and what each is shown.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,7 @@ type toolClient struct {
 	updates   []string      // the session/updates that it has read
 	reads     chan struct{} // closed when it reads
 	limit     *uint64       // of the commands' output
+	id        string        // of the tool calls; empty: "call-1"
 }
 
 var scripts = acptermtest.Commands{
@@ -97,7 +99,7 @@ func (c *toolClient) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc
 }
 
 func (c *toolClient) run(ctx context.Context, command string, timeout time.Duration) (agent.ToolCallResult, error) {
-	result, err := c.terminals.Run(ctx, agent.ToolCall{ID: "call-1", Timeout: timeout,
+	result, err := c.terminals.Run(ctx, agent.ToolCall{ID: cmp.Or(c.id, "call-1"), Timeout: timeout,
 		Request: acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: []string{"it"}, Cwd: "/src", OutputByteLimit: c.limit,
 			Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}})
 	return result, err
@@ -298,6 +300,33 @@ func TestToolCallOfAClientThatDoesNotRead(t *testing.T) {
 		close(c.reads)
 		status, _ := c.shown()
 		require.Equal(t, "completed", status)
+	})
+}
+
+// Tool calls of which the client has read nothing do not pile up.
+func TestToolCallsThatNobodyReads(t *testing.T) {
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		if c.kind == "client" {
+			return
+		}
+		c.reads = make(chan struct{})
+		for _, id := range []string{"call-1", "call-2", "call-3", "call-4"} {
+			c.id = id
+			_, err := c.run(t.Context(), "pass", 0)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		}
+		synctest.Wait()
+		close(c.reads)
+		status, _ := c.shown()
+		require.Equal(t, "completed", status)
+		all := strings.Join(c.updates, "")
+		require.Contains(t, all, "call-1")
+		// One message may be in the connection, and another be written.
+		require.NotContains(t, all, "call-3")
+		require.NotContains(t, all, "call-4")
+		if c.kind == "v2" {
+			require.Len(t, c.mirror.terminals, 1)
+		}
 	})
 }
 

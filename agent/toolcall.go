@@ -15,7 +15,36 @@ import (
 // shown is a tool call that is being run.
 type shown struct {
 	*Terminals
-	call ToolCall
+	call   ToolCall
+	posted []*notification // in their order
+}
+
+// post queues an update.
+func (s *shown) post(update any) *notification {
+	n := s.reporter.post(s.call.Request.SessionID, update)
+	s.posted = append(s.posted, n)
+	return n
+}
+
+// tell sends an update, unless the client does not read it within the grace.
+func (s *shown) tell(ctx context.Context, update any) {
+	n := s.post(update)
+	if s.client.withGrace(ctx, n.await) != nil {
+		s.reporter.out.withdraw(n)
+	}
+}
+
+// withdraw withdraws the tool call, with the report of its terminal. It reports false if a part of it is sent: later
+// parts may wait for the client then, and are those of few calls.
+func (s *shown) withdraw(id acpterm.TerminalID) bool {
+	if !s.reporter.out.withdraw(s.posted[0]) {
+		return false
+	}
+	for _, n := range s.posted[1:] {
+		s.reporter.out.withdraw(n)
+	}
+	s.reporter.drop(s.call.Request.SessionID, id)
+	return true
 }
 
 // update is an update of the tool call that changes nothing.
@@ -43,7 +72,7 @@ func (s *shown) announce() {
 		update.Content = []json.Marshaler{s.metaContent()}
 		update.Meta = map[string]any{"terminal_info": terminalInfo{s.call.ID, request.Cwd}}
 	}
-	s.reporter.post(request.SessionID, update)
+	s.post(update)
 }
 
 // commandLine is a request's command for people. It has no variables, which may be secret.
@@ -83,7 +112,7 @@ func (s *shown) show(t *acpterm.Terminal, result *ToolCallResult) {
 		result.Content = []json.Marshaler{Content{TerminalID: t.ID()}}
 		update := s.update()
 		update.Content = result.Content
-		s.reporter.post(t.SessionID(), update)
+		s.post(update)
 		s.reporter.Report(t, nil)
 	case s.byMeta():
 		result.Content = []json.Marshaler{s.metaContent()}
@@ -122,11 +151,10 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 	if result.Outcome == Completed && result.ExitStatus != nil && result.ExitStatus.Success() {
 		update.Status = "completed"
 	}
-	session := s.call.Request.SessionID
 	if result.TerminalID == "" && failed != nil {
 		result.Content = []json.Marshaler{textContent(failed.Error())}
 		if s.byMeta() {
-			s.reporter.post(session, metaVoice{s.call.ID, s.metaKey}.exited(acpterm.TerminalExitStatus{}))
+			s.post(metaVoice{s.call.ID, s.metaKey}.exited(acpterm.TerminalExitStatus{}))
 		}
 	}
 	if len(result.Content) > 0 {
@@ -134,13 +162,15 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 			update.Content = result.Content // a terminal is there already, and a client may not know a released one
 		}
 	}
-	return s.client.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
-		if result.TerminalID != "" && s.manager != nil {
-			err = s.reporter.flush(ctx, session, result.TerminalID)
-		}
-		ended := s.reporter.post(session, update) // also for a client that reads later
+	id := result.TerminalID
+	return s.client.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		err := s.reporter.flush(ctx, s.call.Request.SessionID, id) // nothing is reported of a client's terminal
+		last := s.post(update)
 		if err == nil {
-			err = ended.await(ctx)
+			err = last.await(ctx)
+		}
+		if err != nil {
+			s.withdraw(id)
 		}
 		return err
 	})

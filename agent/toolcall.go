@@ -147,9 +147,13 @@ func (r *Result) await(ctx context.Context, t *acpterm.Terminal, timeout time.Du
 // finish ends the tool call. failed is why it failed, if it did.
 func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error) error {
 	update := s.update()
-	update.Status = "failed"
-	if result.Outcome == Completed && result.ExitStatus != nil && result.ExitStatus.Success() {
+	switch {
+	case result.Outcome == Completed && result.ExitStatus != nil && result.ExitStatus.Success():
 		update.Status = "completed"
+	case s.version2 && result.Outcome == "" && ctx.Err() != nil:
+		update.Status = "cancelled"
+	default:
+		update.Status = "failed"
 	}
 	if result.TerminalID == "" && failed != nil {
 		result.Content = []json.Marshaler{textContent(failed.Error())}

@@ -17,7 +17,7 @@ import (
 //
 // A client that does not read delays no command, and no more than two pieces of each terminal's output (see
 // acpterm.Terminal.Follow) wait for it. If it misses output, since a terminal keeps no more than its OutputByteLimit,
-// the next piece replaces all that the client has, so that it has a whole end of the output.
+// the next piece replaces all that the client has, so that it has the end of the output without a gap.
 //
 // It is for one connection. After a write that failed it sends nothing more. All methods may be called concurrently.
 type Reporter struct {
@@ -138,7 +138,7 @@ func (r *Reporter) Replay(ctx context.Context, session acpterm.SessionID) error 
 // terminal that is not reported, or not any more, has nothing to wait for. It fails with an *Error when ctx ends or the
 // connection has failed.
 //
-// The schema wants a terminal's end told before the state_update that no longer lists it as background work.
+// The schema wants a terminal's end to be sent before the state_update that no longer lists it as background work.
 func (r *Reporter) Flush(ctx context.Context, t *acpterm.Terminal) error {
 	return r.flush(ctx, t.SessionID(), t.ID())
 }
@@ -198,8 +198,8 @@ func (r *Reporter) progressLocked() {
 	}
 }
 
-// Close stops all reports. The client is told nothing more; the terminals are not touched. It returns when the reports
-// have ended, but does not wait for a write that the client does not read: that one ends with the connection.
+// Close stops all reports; the terminals are not touched. It returns when the reports have ended, but does not wait for
+// a write that the client does not read: that one ends with the connection.
 func (r *Reporter) Close() {
 	r.mu.Lock()
 	r.stop(jsonrpc2.ErrClosed)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	_ "github.com/acpterm/acpterm/agent" // so that a cached result is of this agent
 	"github.com/stretchr/testify/require"
 )
 

@@ -56,6 +56,10 @@ func agentChildren() map[string]func(args []string) {
 				os.Stderr.WriteString(text)
 			}
 		},
+		// complain-at-once LINES: writes so many lines to standard error, in one write.
+		"complain-at-once": func(args []string) {
+			os.Stderr.WriteString(strings.Repeat("x\n", number(args[0])))
+		},
 		// complain-long BYTES LINES: writes so many lines of that length to standard error.
 		"complain-long": func(args []string) {
 			for range number(args[1]) {
@@ -299,8 +303,7 @@ func TestAgentsStandardErrorIsLogged(t *testing.T) {
 func TestAgentsStandardErrorInABurst(t *testing.T) {
 	const lines = 20_000
 	var got collector
-	text := strconv.Quote(strings.Repeat("x\n", lines))
-	a := startAgent(t, agentCommand("complain", text), &acpterm.AgentOptions{Stderr: got.add})
+	a := startAgent(t, agentCommand("complain-at-once", strconv.Itoa(lines)), &acpterm.AgentOptions{Stderr: got.add})
 	require.NoError(t, a.Close())
 	require.Len(t, got.lines, lines)
 }

@@ -47,7 +47,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 		sent += len(e.data)
 		for _, row := range decode[struct{ Rows []tableRow }](t, e.data).Rows {
 			if row.State == "denied" {
-				denied[row.ID] = row.Command
+				denied[row.Key] = row.Command
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 
 	for size := range 4 { // each refreshes the table
 		texts <- "x"
-		s.until(func(row tableRow) bool { return row.ID == string(running.ID()) && row.Bytes > int64(size) })
+		s.until(func(row tableRow) bool { return row.Key == keyOf(running) && row.Bytes > int64(size) })
 	}
 	_, allocatedNow := heap()
 	require.Less(t, allocatedNow-allocated, uint64(30*mib), "allocated for four updates")

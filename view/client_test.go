@@ -165,7 +165,13 @@ func (v *viewer) open(path, lastID string) *stream {
 
 // output returns the path of a terminal's stream.
 func output(terminal *acpterm.Terminal) string {
-	return "terminals/" + string(terminal.ID()) + "/output"
+	return "terminals/" + keyOf(terminal) + "/output"
+}
+
+// keyOf returns a terminal's key.
+func keyOf(terminal *acpterm.Terminal) string {
+	path := (&view.View{}).TerminalPath(terminal.SessionID(), terminal.ID())
+	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
 // next reads an event; ok is false when the stream has ended.
@@ -195,12 +201,15 @@ func (s *stream) next() (e event, ok bool) {
 type piece struct {
 	Offset, Missed int64
 	Text           string
+	Replaced       bool
 }
 
 type tableRow struct {
-	ID, Session, Command, Program, Dir, State, Status, Rule, Survivors string
-	Good, Shell, CanStop, Stopping                                     bool
-	Bytes, Dropped, Started, Ended                                     int64
+	Key, SessionKey, Session, Command, Program, Dir, State, Status, Rule, Survivors string
+	StopError                                                                       string
+	Agent, Good, Shell, CanStop, Stopping                                           bool
+	Columns, Rows                                                                   int
+	Number, Bytes, Dropped, Started, Ended                                          int64
 }
 
 // text reads output until enough returns true, or to the end, and adds up the missed bytes.
@@ -247,7 +256,7 @@ func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow
 		}
 		for _, size := range message.Sizes {
 			for command, row := range rows {
-				if row.ID == size.ID {
+				if row.Key == size.Key {
 					row.Bytes, row.Dropped = size.Bytes, size.Dropped
 					rows[command] = row
 				}
@@ -255,7 +264,7 @@ func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow
 		}
 		for _, id := range message.Gone {
 			for command, row := range rows {
-				if row.ID == id {
+				if row.Key == id {
 					delete(rows, command)
 				}
 			}

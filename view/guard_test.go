@@ -35,7 +35,7 @@ func TestRequestsWithoutTheToken(t *testing.T) {
 		view.Options{AllowStop: true})
 	terminal := v.create("s", "make")
 	terminal.Wait(t.Context())
-	for _, path := range []string{"", "events", "assets/page.js", output(terminal), "terminals/" + string(terminal.ID())} {
+	for _, path := range []string{"", "events", "assets/page.js", output(terminal), "terminals/" + keyOf(terminal)} {
 		for _, prefix := range []string{"/", "/wrong-token-of-some-length/", "/" + token[:len(token)-1] + "/",
 			"/" + token + "x/", "//" + token + "/"} {
 			response, err := v.server.Client().Get(v.server.URL + prefix + path)
@@ -150,7 +150,7 @@ func TestOnlyThePageCanStop(t *testing.T) {
 	m := made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	terminal := v.create("s", "serve")
-	path := "terminals/" + string(terminal.ID()) + "/stop"
+	path := "terminals/" + keyOf(terminal) + "/stop"
 	status := func(v *viewer, method string, headers ...string) int {
 		return v.request(method, path, func(r *http.Request) {
 			for i := 0; i < len(headers); i += 2 {

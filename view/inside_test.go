@@ -60,7 +60,7 @@ func TestSurvivorsAreShown(t *testing.T) {
 	v.table.observe(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12, 34}})
 	v.table.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_removed"}, Survivors: []int{1}})
 	require.Len(t, v.table.order, 1, "a removed command is not added again")
-	e, _ := v.table.find("term_1")
+	e, _ := v.table.find(keyOf("s", "term_1"))
 	row, _, _, _ := v.table.rowOf(e)
 	require.Contains(t, string(encode(row)), `"survivors":"12, 34"`)
 }
@@ -74,10 +74,10 @@ func TestStreamThatIsBehindAtTheEnd(t *testing.T) {
 	require.NoError(t, err)
 	<-terminal.Done()
 	o := &outputStream{terminal: terminal, at: 10, sent: time.Now()}
-	require.EqualValues(t, 2*maxLag, o.from(terminal))
+	require.Equal(t, position{10, 2 * maxLag}, o.from(terminal))
 	require.EqualValues(t, 2*maxLag-10, o.pending)
 	o.at++
-	require.EqualValues(t, 2*maxLag+1, o.from(terminal), "then it does not skip again")
+	require.Equal(t, position{2*maxLag + 1, 2*maxLag + 1}, o.from(terminal), "then it does not skip again")
 }
 
 // The race detector checks a request for output that is concurrent with the event of the start.
@@ -93,7 +93,7 @@ func TestOutputBeforeTheStartEvent(t *testing.T) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		page := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		page.SetPathValue("id", string(terminal.ID()))
+		page.SetPathValue("key", keyOf(terminal.SessionID(), terminal.ID()))
 		v.serveOutput(httptest.NewRecorder(), page)
 	})
 	both.Go(func() { v.table.observe(&acpterm.StartEvent{Subject: subject, Time: time.Now(), Terminal: terminal}) })

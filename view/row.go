@@ -21,18 +21,29 @@ const (
 
 // row is comparable, so that == finds a change.
 type row struct {
-	ID      acpterm.TerminalID `json:"id"`
-	Session string             `json:"session"`
-	Command string             `json:"command"`
-	Program string             `json:"program"`
-	Shell   bool               `json:"shell"`
-	Dir     string             `json:"dir"`
-	PID     int                `json:"pid,omitempty"`
-	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed": allowed, but not started.
+	// Key names the terminal in paths, and SessionKey the session among groups; see keyOf.
+	Key        string `json:"key"`
+	SessionKey string `json:"sessionKey"`
+	// Number differs between two terminals that had the same key one after the other.
+	Number  int64  `json:"number"`
+	Session string `json:"session"`
+	// Agent says that the agent owns the terminal. Its Command, Dir and size may change.
+	Agent   bool   `json:"agent,omitempty"`
+	Command string `json:"command"`
+	Program string `json:"program"`
+	Shell   bool   `json:"shell"`
+	Dir     string `json:"dir"`
+	PID     int    `json:"pid,omitempty"`
+	// Columns and Rows are the size that the agent gave the terminal, or 0.
+	Columns int `json:"columns,omitempty"`
+	Rows    int `json:"rows,omitempty"`
+	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed": allowed, but not started;
+	// or "released": the agent's, and its end was not seen.
 	State string `json:"state"`
 	// Good says that the command ended by itself with code 0.
 	Good bool `json:"good"`
-	// Status is the exit status, such as "exit code 1", or the reason why the command did not run.
+	// Status is the exit status, such as "exit code 1", or the reason why the command did not run. It is empty if how the
+	// command ended is not known.
 	Status string `json:"status"`
 	Rule   string `json:"rule,omitempty"`
 	// Started and Ended are in milliseconds since 1970; Ended is 0 while the command runs.
@@ -43,31 +54,52 @@ type row struct {
 	Survivors string `json:"survivors,omitempty"`
 	CanStop   bool   `json:"canStop"`
 	Stopping  bool   `json:"stopping"`
+	// StopError is why the last stop failed.
+	StopError string `json:"stopError,omitempty"`
 }
 
 // size is the part of a row that changes with each output.
 type size struct {
-	// Bytes is the size of all output, Dropped of the part beyond the terminal's limit.
+	// Bytes is the size of all output, Dropped of the part beyond the terminal's limit. What an agent replaced counts for
+	// neither until the output is beyond that.
 	Bytes   int64 `json:"bytes"`
 	Dropped int64 `json:"dropped"`
 }
 
 // sizeUpdate replaces a row of which only the size has changed.
 type sizeUpdate struct {
-	ID acpterm.TerminalID `json:"id"`
+	Key string `json:"key"`
 	size
 }
 
 // newRow returns the part of a row that does not change.
 func newRow(s acpterm.Subject) row {
 	return row{
-		ID: s.TerminalID, Session: printable(string(s.SessionID), maxText), Dir: printable(s.Dir, maxText),
+		SessionKey: digest(string(s.SessionID)), Session: printable(string(s.SessionID), maxText),
+		Agent: s.OfAgent, Dir: printable(s.Dir, maxText),
 		Command: printableCommand(s), Program: printable(s.Path, maxText), Shell: s.ShellLine != "", PID: s.PID,
 	}
 }
 
+// describe updates what the agent has changed of a terminal of its own.
+func (e *entry) describe(c acpterm.Command) {
+	if c.ShellLine == e.command.ShellLine && c.Dir == e.command.Dir {
+		return
+	}
+	e.command = c
+	e.fixed.Command, e.fixed.Shell = printable(c.ShellLine, maxCommand), c.ShellLine != ""
+	e.fixed.Dir = printable(c.Dir, maxText)
+}
+
 // makeRow returns the entry's current row. The caller holds the table's mutex.
 func (e *entry) makeRow(canStop bool) row {
+	var info acpterm.TerminalInfo
+	if e.terminal != nil {
+		info = e.terminal.Info()
+	}
+	if info.OfAgent {
+		e.describe(info.Command)
+	}
 	r := e.fixed
 	r.Started = e.at.UnixMilli()
 	r.Rule, r.Status = e.rule, e.reason
@@ -80,31 +112,58 @@ func (e *entry) makeRow(canStop bool) row {
 		}
 		return r
 	}
-	t := e.terminal
-	info := t.Info()
-	r.State = stateOf(info.EndedBy)
-	r.Bytes, r.Dropped = info.Written, info.Written-info.Kept
+	r.State = stateOf(info)
+	r.size = sizeOfOutput(info)
+	if info.Size != nil {
+		r.Columns, r.Rows = info.Size.Columns, info.Size.Rows
+	}
 	if info.Ended.IsZero() {
 		if r.Stopping {
 			r.State = "stopping"
 		}
 	} else {
 		r.Ended = info.Ended.UnixMilli()
-		r.Status, r.Good = endStatus(t)
+		r.Status, r.Good = endStatus(e.terminal)
 	}
-	r.CanStop = canStop && (info.Ended.IsZero() || r.Stopping || r.Survivors != "")
+	if r.State == "released" {
+		r.Status = "" // that the end was not seen
+	}
+	r.CanStop = canStop && e.canStop(info)
+	if info.Ended.IsZero() {
+		r.StopError = e.stopError
+	}
 	return r
 }
 
+// canStop reports whether a stop can have an effect. The second of an agent's terminal asks again; a third would not.
+func (e *entry) canStop(info acpterm.TerminalInfo) bool {
+	if info.OfAgent {
+		return info.Cancelable && e.stops < maxStops
+	}
+	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
+}
+
+// sizeOfOutput returns a row's size. Written counts what the agent has replaced, so it says nothing about output that is
+// kept as a whole.
+func sizeOfOutput(info acpterm.TerminalInfo) size {
+	if info.OfAgent && info.Kept < info.OutputByteLimit {
+		return size{Bytes: info.Kept}
+	}
+	return size{Bytes: info.Written, Dropped: info.Written - info.Kept}
+}
+
 // stateOf is a row's State of a command that was started, by what has ended it.
-func stateOf(by acpterm.EndedBy) string {
-	switch by {
+func stateOf(info acpterm.TerminalInfo) string {
+	switch info.EndedBy {
 	case "":
 		return "running"
 	case acpterm.EndedByItself:
 		return "finished"
 	case acpterm.EndedByTimeout:
 		return "timed out"
+	}
+	if info.OfAgent && info.EndedBy != acpterm.EndedByKill {
+		return "released"
 	}
 	return "killed"
 }
@@ -120,7 +179,10 @@ func endStatus(t *acpterm.Terminal) (status string, good bool) {
 	if err != nil {
 		return printable(err.Error(), maxText), false
 	}
-	return exit.String(), exit.Success() && t.EndedBy() == acpterm.EndedByItself
+	if exit.ExitCode == nil && exit.Signal == nil {
+		return "", false
+	}
+	return printable(exit.String(), maxText), exit.Success() && t.EndedBy() == acpterm.EndedByItself
 }
 
 // printableCommand returns a command as printable text. If it is too long, each long argument is cut, so that those

@@ -20,6 +20,10 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
+	if info := terminal.Info(); info.OfAgent && !info.Cancelable && info.State == acpterm.StateRunning {
+		http.Error(w, acpterm.ErrNotCancelable.Error()+": the agent does not offer it", http.StatusConflict)
+		return
+	}
 	v.stopEntry(e, terminal)
 	w.WriteHeader(http.StatusAccepted)
 }
@@ -32,9 +36,14 @@ func (v *View) stopEntry(e *entry, terminal *acpterm.Terminal) {
 	go func() {
 		defer v.busy.Done()
 		var survivors []int
-		if failure, ok := errors.AsType[*acpterm.Error](terminal.Kill(v.ctx)); ok {
+		var reason string
+		err := terminal.Kill(v.ctx)
+		if failure, ok := errors.AsType[*acpterm.Error](err); ok {
 			survivors = failure.PIDs
 		}
-		v.table.endStop(e, survivors)
+		if errors.Is(err, acpterm.ErrNotCancelable) {
+			reason = printable(err.Error(), maxText)
+		}
+		v.table.endStop(e, survivors, reason)
 	}()
 }

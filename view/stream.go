@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,10 +85,11 @@ type tableMessage struct {
 	// Now is the server's time, in milliseconds since 1970 like the rows' times.
 	Now int64 `json:"now"`
 	// All says that the rows are the whole table.
-	All   bool                 `json:"all,omitempty"`
-	Rows  []row                `json:"rows"`
-	Sizes []sizeUpdate         `json:"sizes,omitempty"`
-	Gone  []acpterm.TerminalID `json:"gone"`
+	All   bool         `json:"all,omitempty"`
+	Rows  []row        `json:"rows"`
+	Sizes []sizeUpdate `json:"sizes,omitempty"`
+	// Gone are keys of removed rows.
+	Gone []string `json:"gone"`
 }
 
 // serveEvents sends the whole table, and then its changes.
@@ -99,7 +101,7 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 	defer closeStream()
 	ctx, cancel := v.streamContext(r)
 	defer cancel()
-	seen := &reader{seen: make(map[acpterm.TerminalID]bool)}
+	seen := &reader{seen: make(map[string]bool)}
 	tick := time.NewTicker(refreshInterval)
 	defer tick.Stop()
 	var sent time.Time
@@ -147,11 +149,13 @@ func encode(value any) []byte {
 	return data
 }
 
-// outputMessage is the data of an output event, whose id is the offset of its end.
+// outputMessage is the data of an output event, whose id is the row's Number and the offset of its end: "7-1024".
 type outputMessage struct {
 	Offset int64  `json:"offset"`
 	Missed int64  `json:"missed,omitempty"`
 	Text   string `json:"text"`
+	// Replaced says that all output before is void.
+	Replaced bool `json:"replaced,omitempty"`
 }
 
 // statusMessage is the data of an event "status": the row, or its size if that is all that changed.
@@ -168,7 +172,7 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	offset, err := offsetOf(r)
+	number, offset, err := offsetOf(r)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -180,24 +184,35 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 	defer closeStream()
 	ctx, cancel := v.streamContext(r)
 	defer cancel()
-	o := &outputStream{sse: s, table: v.table, entry: e, terminal: terminal, at: offset}
+	o := &outputStream{sse: s, table: v.table, entry: e, number: v.table.numberOf(e), terminal: terminal, at: offset}
+	if number != 0 && number != o.number { // the page has output of the terminal that had the key before
+		o.at = 0
+		o.send(&acpterm.Chunk{Replaced: true})
+		o.sent = time.Time{} // as of a new page
+	}
 	o.run(ctx)
 }
 
-// offsetOf returns the offset that a request asks for.
-func offsetOf(r *http.Request) (int64, error) {
+// offsetOf returns the offset that a request asks for, and the Number of the row that it is of, if that is said.
+func offsetOf(r *http.Request) (number, offset int64, err error) {
 	text := r.Header.Get("Last-Event-ID")
+	if of, rest, found := strings.Cut(text, "-"); found && of != "" {
+		if number, err = strconv.ParseInt(of, 10, 64); err != nil {
+			return 0, 0, errors.New("the id must be a number and an offset")
+		}
+		text = rest
+	}
 	if text == "" {
 		text = r.URL.Query().Get("offset")
 	}
 	if text == "" {
-		return 0, nil
+		return 0, 0, nil
 	}
-	offset, err := strconv.ParseInt(text, 10, 64)
+	offset, err = strconv.ParseInt(text, 10, 64)
 	if err != nil || offset < 0 {
-		return 0, errors.New("the offset must be a number of bytes")
+		return 0, 0, errors.New("the offset must be a number of bytes")
 	}
-	return offset, nil
+	return number, offset, nil
 }
 
 // outputStream sends one terminal's output to one browser.
@@ -205,6 +220,7 @@ type outputStream struct {
 	*sse
 	table    *table
 	entry    *entry            // guarded by the table's mutex
+	number   int64             // of the row
 	terminal *acpterm.Terminal // nil if the command never ran
 	at       int64             // the current offset
 
@@ -228,7 +244,7 @@ func (o *outputStream) run(ctx context.Context) {
 	}
 	o.catchUp = t.OutputTotal()
 	o.at = min(o.at, o.catchUp)
-	wanted, chunks := make(chan int64), make(chan *acpterm.Chunk)
+	wanted, chunks := make(chan position), make(chan *acpterm.Chunk)
 	ctx, cancel := context.WithCancel(ctx)
 	var fetching sync.WaitGroup
 	fetching.Go(func() { fetch(ctx, t, wanted, chunks) })
@@ -278,44 +294,70 @@ func (o *outputStream) run(ctx context.Context) {
 	}
 }
 
-// fetch sends the next chunk of output for each wanted offset; nil when the output has ended.
-func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan int64, chunks chan<- *acpterm.Chunk) {
-	for from := range wanted {
-		var next *acpterm.Chunk
-		for chunk := range t.Follow(ctx, from) {
-			next = &chunk
-			break
-		}
+// position is where a stream continues: at the offset from, after output up to the offset at was sent.
+type position struct{ at, from int64 }
+
+// fetch sends the next chunk of output for each wanted position; nil when the output has ended.
+func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan position, chunks chan<- *acpterm.Chunk) {
+	for p := range wanted {
 		select {
-		case chunks <- next:
+		case chunks <- p.next(ctx, t):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// from returns the offset to continue at; it skips if that is more than maxLag behind.
-func (o *outputStream) from(t *acpterm.Terminal) int64 {
+// next returns the chunk of a position. It is Replaced also if what was skipped was.
+func (p position) next(ctx context.Context, t *acpterm.Terminal) *acpterm.Chunk {
+	begin := int64(-1) // of the output, if it was replaced after at
+	if t.OfAgent() && p.at < p.from {
+		if skipped := nextChunk(ctx, t, p.at); skipped != nil && skipped.Replaced {
+			begin = skipped.Offset - skipped.Missed
+		}
+	}
+	chunk := nextChunk(ctx, t, p.from)
+	if chunk != nil && begin >= 0 && !chunk.Replaced {
+		chunk.Replaced, chunk.Missed = true, chunk.Offset-begin
+	}
+	return chunk
+}
+
+// nextChunk waits for output after an offset; nil when it has ended.
+func nextChunk(ctx context.Context, t *acpterm.Terminal, from int64) *acpterm.Chunk {
+	for chunk := range t.Follow(ctx, from) {
+		return &chunk
+	}
+	return nil
+}
+
+// from returns the position to continue at; it skips if that is more than maxLag behind.
+func (o *outputStream) from(t *acpterm.Terminal) position {
 	o.checkEnd() // before OutputTotal, so that it is the final total
-	total := t.OutputTotal()
-	if total-o.at <= maxLag {
-		return o.at
+	total, at := t.OutputTotal(), o.at
+	if total-at <= maxLag {
+		return position{at, at}
 	}
 	tail := int64(liveTail)
 	if o.sent.IsZero() || o.ended {
 		tail = maxLag
 	}
-	o.pending += total - tail - o.at
+	o.pending += total - tail - at
 	o.at = total - tail
-	return o.at
+	return position{at, o.at}
 }
 
 // send sends a chunk, and reports whether bytes before it were skipped.
 func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
-	message := outputMessage{Offset: chunk.Offset, Missed: o.pending + chunk.Missed, Text: chunk.Text}
+	message := outputMessage{
+		Offset: chunk.Offset, Missed: o.pending + chunk.Missed, Text: chunk.Text, Replaced: chunk.Replaced,
+	}
+	if chunk.Replaced {
+		message.Missed = chunk.Missed // what was skipped before is void
+	}
 	o.pending = 0
 	o.at = chunk.End
-	o.write("id: %d\ndata: %s\n\n", o.at, encode(message))
+	o.write("id: %d-%d\ndata: %s\n\n", o.number, o.at, encode(message))
 	o.flush()
 	o.sent = time.Now()
 	return message.Missed > 0
@@ -330,7 +372,7 @@ func (o *outputStream) sendStatus() {
 		if version.described != o.version.described {
 			message.Row = &row
 		} else {
-			message.Size = &sizeUpdate{row.ID, row.size}
+			message.Size = &sizeUpdate{row.Key, row.size}
 		}
 		o.version = version
 		o.write("event: status\ndata: %s\n\n", encode(message))

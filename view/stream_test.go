@@ -107,13 +107,13 @@ func TestDeniedCommandHasAStatusAndNoOutput(t *testing.T) {
 	v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm"}, nil)
 	rows := make(map[string]tableRow)
 	v.open("events", "").table(rows, all(map[string]string{"rm": "denied"}))
-	s := v.open("terminals/"+rows["rm"].ID+"/output", "")
+	s := v.open("terminals/"+rows["rm"].Key+"/output", "")
 	e, ok := s.next()
 	require.True(t, ok)
 	require.Equal(t, "status", e.kind)
 	e, _ = s.next()
 	require.Equal(t, "end", e.kind)
-	require.Equal(t, http.StatusNotFound, v.stop(rows["rm"].ID))
+	require.Equal(t, http.StatusNotFound, v.stop(rows["rm"].Key))
 }
 
 func TestSlowReaderMissesOutputAndBlocksNothing(t *testing.T) {
@@ -163,7 +163,7 @@ func TestStreamAfterTheOutputIsClosed(t *testing.T) {
 	terminal := v.create("s", "sh", "-c", "echo bye; exec >&- 2>&-; exec sleep 1000")
 	s := v.open(output(terminal), "")
 	s.text(func(text string) bool { return text == "bye\n" })
-	require.Equal(t, http.StatusAccepted, v.stop(string(terminal.ID())))
+	require.Equal(t, http.StatusAccepted, v.stop(keyOf(terminal)))
 	var last tableRow
 	for {
 		e, ok := s.next()

@@ -13,9 +13,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
+// maxStops are the stops of a command that may be pending.
+const maxStops = 2
+
 // entry is one command, guarded by the table's mutex.
 type entry struct {
-	fixed        row               // the members that do not change
+	fixed        row               // the members that do not change, but for what agents change of their own terminals
+	command      acpterm.Command   // that fixed is about, of a terminal that the agent owns
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
 	keep         int64             // bytes of output that it retains at the most
@@ -26,7 +30,8 @@ type entry struct {
 	reason    string // of a denial or a failed start
 	rule      string // of a denial
 	survivors []int
-	stops     int // pending stops of pages
+	stops     int    // pending stops of pages
+	stopError string // why the last stop failed
 
 	row       row   // at the last refresh
 	version   int64 // of the row
@@ -41,10 +46,11 @@ type table struct {
 	maxPastBytes int64
 
 	mu        sync.Mutex
-	entries   map[acpterm.TerminalID]*entry
-	order     []*entry // oldest first
-	version   int64    // of the newest row
-	removed   int64    // number of removed entries
+	entries   map[string]*entry // by key
+	order     []*entry          // oldest first
+	added     int64             // number of added entries
+	version   int64             // of the newest row
+	removed   int64             // number of removed entries
 	refreshed time.Time
 	changed   chan struct{} // closed at the next change
 }
@@ -52,7 +58,7 @@ type table struct {
 func newTable(o Options) *table {
 	return &table{
 		session: o.Session, canStop: o.AllowStop, maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes,
-		entries: make(map[acpterm.TerminalID]*entry), changed: make(chan struct{}),
+		entries: make(map[string]*entry), changed: make(chan struct{}),
 	}
 }
 
@@ -70,10 +76,11 @@ func (t *table) observe(event acpterm.Event) {
 			})
 		}
 	case *acpterm.StartEvent:
-		t.update(e.Subject, true, func(x *entry) { x.at = e.Time; x.setTerminal(e.Terminal) })
+		t.start(e.Subject, e.Time, e.Terminal)
 	case *acpterm.EndEvent:
 		t.update(e.Subject, e.Err != nil, func(x *entry) {
-			x.past = true
+			x.past = x.terminal == nil || x.terminal.State() == acpterm.StateEnded
+			x.measure()
 			if e.Err != nil {
 				x.reason = printable(e.Err.Error(), maxText)
 			}
@@ -90,13 +97,26 @@ func (t *table) addTerminal(terminal *acpterm.Terminal) {
 		return
 	}
 	command := info.Command
-	t.update(acpterm.Subject{
-		TerminalID: info.ID, SessionID: info.SessionID,
+	t.start(acpterm.Subject{
+		TerminalID: info.ID, SessionID: info.SessionID, OfAgent: info.OfAgent,
 		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
-	}, true, func(x *entry) {
-		x.at = info.Started
-		x.setTerminal(terminal)
-		x.past = x.past || info.State != acpterm.StateRunning
+	}, info.Started, terminal)
+}
+
+// start adds a terminal's entry. It takes the place of one whose terminal was released, and whose id the agent uses
+// again.
+func (t *table) start(s acpterm.Subject, at time.Time, terminal *acpterm.Terminal) {
+	t.mu.Lock()
+	if before := t.entries[keyOf(s.SessionID, s.TerminalID)]; before != nil && before.terminal != nil &&
+		before.terminal != terminal {
+		t.removeLocked(slices.Index(t.order, before))
+	}
+	t.mu.Unlock()
+	t.update(s, true, func(x *entry) {
+		x.at, x.terminal = at, terminal
+		x.keep = max(terminal.Info().OutputByteLimit, 64<<10)
+		x.past = terminal.State() != acpterm.StateRunning
+		x.measure()
 	})
 }
 
@@ -107,13 +127,16 @@ func (t *table) update(s acpterm.Subject, add bool, change func(*entry)) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.entries[s.TerminalID]
-	switch {
-	case e == nil && !add:
-		return
-	case e == nil:
-		e = &entry{fixed: newRow(s)}
-		t.entries[s.TerminalID] = e
+	key := keyOf(s.SessionID, s.TerminalID)
+	e := t.entries[key]
+	if e == nil {
+		if !add {
+			return
+		}
+		t.added++
+		e = &entry{fixed: newRow(s), command: acpterm.Command{ShellLine: s.ShellLine, Dir: s.Dir}}
+		e.fixed.Key, e.fixed.Number = key, t.added
+		t.entries[key] = e
 		t.order = append(t.order, e)
 	}
 	if s.PID != 0 {
@@ -138,17 +161,28 @@ func (t *table) removePastLocked() {
 		count++
 		bytes += e.retainedBytes()
 		if count > t.maxPast || count > 1 && bytes > t.maxPastBytes {
-			delete(t.entries, e.fixed.ID)
-			t.order = slices.Delete(t.order, i, i+1)
-			t.removed++
+			t.removeLocked(i)
 			bytes -= e.retainedBytes()
 		}
 	}
 }
 
-func (e *entry) setTerminal(terminal *acpterm.Terminal) {
-	e.terminal, e.requestBytes = terminal, sizeOf(terminal.Request())
-	e.keep = max(terminal.Info().OutputByteLimit, 64<<10)
+// removeLocked removes the entry at an index of order.
+func (t *table) removeLocked(i int) {
+	delete(t.entries, t.order[i].fixed.Key)
+	t.order = slices.Delete(t.order, i, i+1)
+	t.removed++
+}
+
+// measure estimates what the terminal retains but for its output.
+func (e *entry) measure() {
+	if e.terminal == nil {
+		return
+	}
+	e.requestBytes = sizeOf(e.terminal.Request())
+	if info := e.terminal.Info(); info.OfAgent {
+		e.requestBytes += int64(len(info.Command.ShellLine) + len(info.Command.Dir) + sizeOfMeta(info.Meta))
+	}
 }
 
 // sizeOf returns the estimated size of a request in memory.
@@ -186,33 +220,41 @@ func (t *table) notifyLocked() {
 }
 
 // find returns a command's entry, nil if it is not shown, and its terminal, nil if the command did not run.
-func (t *table) find(id acpterm.TerminalID) (e *entry, terminal *acpterm.Terminal) {
+func (t *table) find(key string) (e *entry, terminal *acpterm.Terminal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e = t.entries[id]; e != nil {
+	if e = t.entries[key]; e != nil {
 		terminal = e.terminal
 	}
 	return e, terminal
 }
 
-// beginStop counts a stop, and reports false if there are two already, of which the second forces the first.
+// numberOf returns the Number of a command's row.
+func (t *table) numberOf(e *entry) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return e.fixed.Number
+}
+
+// beginStop counts a stop, and reports false if there are maxStops already, of which the second forces the first.
 func (t *table) beginStop(e *entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.stops >= 2 {
+	if e.stops >= maxStops {
 		return false
 	}
 	e.stops++
+	e.stopError = ""
 	t.notifyLocked()
 	return true
 }
 
-// endStop ends a stop, with the processes that survived it.
-func (t *table) endStop(e *entry, survivors []int) {
+// endStop ends a stop, with the processes that survived it, or with the reason why it failed.
+func (t *table) endStop(e *entry, survivors []int, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.stops--
-	e.survivors = survivors
+	e.survivors, e.stopError = survivors, reason
 	t.notifyLocked()
 }
 
@@ -227,15 +269,15 @@ func (t *table) clear() {
 // reader is a page's position in the table's versions.
 type reader struct {
 	version, removed int64
-	seen             map[acpterm.TerminalID]bool
+	seen             map[string]bool // by key
 }
 
 // changes are the differences between a reader's version and the newest.
 type changes struct {
 	rows  []row
-	sizes []sizeUpdate         // of commands with no other change
-	gone  []acpterm.TerminalID // removed commands that the reader has seen
-	more  <-chan struct{}      // closed at the next change, except of sizes
+	sizes []sizeUpdate    // of commands with no other change
+	gone  []string        // keys of removed commands that the reader has seen
+	more  <-chan struct{} // closed at the next change, except of sizes
 }
 
 // changes returns the changes since the reader's version, and updates the reader.
@@ -248,16 +290,16 @@ func (t *table) changes(r *reader) changes {
 		switch {
 		case e.described > r.version:
 			c.rows = append(c.rows, e.row)
-			r.seen[e.fixed.ID] = true
+			r.seen[e.fixed.Key] = true
 		case e.version > r.version:
-			c.sizes = append(c.sizes, sizeUpdate{e.fixed.ID, e.row.size})
+			c.sizes = append(c.sizes, sizeUpdate{e.fixed.Key, e.row.size})
 		}
 	}
 	if r.removed != t.removed {
-		for id := range r.seen {
-			if t.entries[id] == nil {
-				c.gone = append(c.gone, id)
-				delete(r.seen, id)
+		for key := range r.seen {
+			if t.entries[key] == nil {
+				c.gone = append(c.gone, key)
+				delete(r.seen, key)
 			}
 		}
 		slices.Sort(c.gone)

@@ -163,14 +163,14 @@ func TestPastBytesAreBounded(t *testing.T) {
 		for i := range 6 {
 			terminal := v.create("s", "make", fmt.Sprint(i), test.argument)
 			terminal.Wait(t.Context())
-			want = append(want, string(terminal.ID()))
+			want = append(want, keyOf(terminal))
 		}
 		slices.Sort(want[4:])
 		s.table(rows, func(rows map[string]tableRow) bool {
 			var finished []string
 			for _, row := range rows {
 				if row.State == "finished" {
-					finished = append(finished, row.ID)
+					finished = append(finished, row.Key)
 				}
 			}
 			slices.Sort(finished)
@@ -206,7 +206,7 @@ func TestStopEndsTheTree(t *testing.T) {
 	s := v.open(output(terminal), "")
 	s.text(func(text string) bool { return strings.Contains(text, "ready") })
 
-	stop := func() int { return v.stop(string(terminal.ID())) }
+	stop := func() int { return v.stop(keyOf(terminal)) }
 	require.Equal(t, 202, stop())
 	var row tableRow
 	for row.State != "stopping" && row.State != "killed" {

@@ -23,13 +23,14 @@
 // A custom element shows one terminal. Any page from the same server can use it:
 //
 //	<script type="module" src="/<token>/assets/acp-terminal.js"></script>
-//	<acp-terminal src="/<token>/terminals/<id>"></acp-terminal>
+//	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
 // View.ScriptPath and View.TerminalPath return these paths. The element works with a strict content security policy: it
 // needs script-src, style-src and connect-src for its server, and nothing inline.
 //
-// Over HTTP/1.1 a browser opens at most six connections to a server. Each visible terminal that runs and each visible
-// page with a list use one; hidden pages use none. HTTP/2, which browsers use over TLS, has no such limit.
+// Over HTTP/1.1 a browser opens at most six connections to a server. Each visible terminal that runs, or that the agent
+// owns and is not released, and each visible page with a list use one; hidden pages use none. HTTP/2, which browsers use
+// over TLS, has no such limit.
 //
 // # Live output
 //
@@ -47,7 +48,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 
 	"github.com/acpterm/acpterm"
@@ -156,10 +156,10 @@ func (v *View) Path() string { return "/" + v.options.Token + "/" }
 // ScriptPath is the path of the module that defines the custom element <acp-terminal>.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
-// TerminalPath is the attribute src of an <acp-terminal> that shows a terminal, relative to the root of the handler. It
-// is also the path of a page with that terminal alone.
-func (v *View) TerminalPath(id acpterm.TerminalID) string {
-	return v.Path() + "terminals/" + url.PathEscape(string(id))
+// TerminalPath is the attribute src of an <acp-terminal> that shows a session's terminal, relative to the root of the
+// handler. It is also the path of a page with that terminal alone.
+func (v *View) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) string {
+	return v.Path() + "terminals/" + keyOf(session, id)
 }
 
 // URL returns the page's URL on a listener without TLS. For a listener on all addresses it has the loopback address.
@@ -175,11 +175,11 @@ func (v *View) URL(addr net.Addr) string {
 func (v *View) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", page("index.html"))
-	mux.HandleFunc("GET /terminals/{id}", page("terminal.html"))
+	mux.HandleFunc("GET /terminals/{key}", page("terminal.html"))
 	mux.HandleFunc("GET /assets/{file...}", serveAsset)
 	mux.HandleFunc("GET /events", v.serveEvents)
-	mux.HandleFunc("GET /terminals/{id}/output", v.serveOutput)
-	mux.HandleFunc("POST /terminals/{id}/stop", v.serveStop)
+	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
+	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
 	return mux
 }
 
@@ -215,16 +215,16 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // find returns the entry of a request's command, nil if it is not shown, and its terminal. It adds a terminal whose
 // start event has not arrived.
 func (v *View) find(r *http.Request) (e *entry, terminal *acpterm.Terminal) {
-	id := acpterm.TerminalID(r.PathValue("id"))
-	if e, terminal = v.table.find(id); e != nil {
+	key := r.PathValue("key")
+	if e, terminal = v.table.find(key); e != nil {
 		return e, terminal
 	}
 	for _, terminal := range v.manager.Terminals() {
-		if terminal.ID() == id {
+		if keyOf(terminal.SessionID(), terminal.ID()) == key {
 			v.table.addTerminal(terminal)
 		}
 	}
-	return v.table.find(id)
+	return v.table.find(key)
 }
 
 // begin adds to busy, for which Close waits; it reports false after Close.

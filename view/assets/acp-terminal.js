@@ -1,4 +1,4 @@
-// <acp-terminal src="/<token>/terminals/<id>">: one terminal.
+// <acp-terminal src="/<token>/terminals/<key>">: one terminal.
 //
 // Attributes: src. Properties: row (the terminal's status, see row.go), text (the output in the scrollback, without
 // colours), missed (the number of skipped bytes), following. Methods: stop(), copy(), find(text). Events: "status", with
@@ -7,7 +7,7 @@
 import { Terminal } from './xterm/xterm.mjs'
 import { SearchAddon } from './xterm/addon-search.mjs'
 import { follow } from './stream.js'
-import { bytes, duration, element, outcome, tone } from './text.js'
+import { bytes, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
 import { makeInert } from './inert.js'
 import { openStyled } from './styles.js'
 import { themes, searchColors } from './themes.js'
@@ -15,6 +15,8 @@ import { themes, searchColors } from './themes.js'
 // Commands that write to a pipe often format for 80 columns. A narrower element scrolls.
 const minColumns = 80
 const scrollbarWidth = 14
+
+const noOutput = 'No output.'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
@@ -173,7 +175,7 @@ class AcpTerminal extends HTMLElement {
     this.#xterm = this.#search = this.row = null
     this.missed = 0
     this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
-    for (const part of [p.message, p.command, p.state, p.numbers, p.note, p.findCount]) part.textContent = ''
+    for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem, p.findCount]) part.textContent = ''
     p.command.title = ''
     p.stop.hidden = p.toEnd.hidden = true
     p.screen.classList.remove('unused')
@@ -248,12 +250,17 @@ class AcpTerminal extends HTMLElement {
     })
     const p = this.#parts
     if (!signal.aborted && this.row && !this.row.bytes && !p.message.textContent && this.row.state !== 'denied') {
-      p.message.textContent = 'No output.'
+      p.message.textContent = noOutput
     }
   }
 
   // write waits for xterm.js to show the output, so that the stream is read no faster.
-  #write({ missed, text }, signal) {
+  #write({ missed, text, replaced }, signal) {
+    if (replaced) {
+      this.#xterm.reset() // nothing is queued: each write is awaited
+      this.#search.clearDecorations()
+      this.missed = 0
+    }
     if (missed) {
       this.missed += missed
       // The output before may end within an escape sequence or a colour, so both are reset.
@@ -276,16 +283,21 @@ class AcpTerminal extends HTMLElement {
     this.row = row
     this.dataset.state = row.state
     p.box.dataset.tone = tone(row)
-    p.command.textContent = row.command
+    p.command.textContent = commandOf(row)
+    if (before?.number !== row.number) p.owner.replaceChildren(...ownerBadge(row))
     p.command.title = [row.program, row.pid && `process ${row.pid}`].filter(Boolean).join(', ')
     if (!before || outcome(before) !== outcome(row) || before.status !== row.status || before.survivors !== row.survivors) {
       p.state.textContent = stateText(row)
     }
     p.message.textContent = row.state === 'denied' || row.state === 'failed' ? notRun(row) : ''
+    if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream goes on until a release
     p.screen.classList.toggle('unused', row.state === 'denied' || row.state === 'failed')
     const focused = this.shadowRoot.activeElement === p.stop
     p.stop.hidden = !row.canStop
-    p.stop.textContent = row.stopping ? 'Force stop' : 'Stop'
+    p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
+    p.stop.title = row.agent ? 'Ask the agent to end the command' : ''
+    const problem = row.stopError ? `Not stopped: ${row.stopError}` : ''
+    if (p.problem.textContent !== problem) p.problem.textContent = problem
     if (focused && p.stop.hidden) p.copy.focus()
     this.#showNumbers()
     this.dispatchEvent(new CustomEvent('status', { detail: row }))
@@ -295,7 +307,8 @@ class AcpTerminal extends HTMLElement {
     const row = this.row
     if (!row) return
     const ended = row.ended || Date.now() + this.#clockOffset
-    const numbers = [row.dir, row.session]
+    const numbers = [row.dir, row.session].filter(Boolean)
+    if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))
       if (row.dropped) numbers.push(`${bytes(row.dropped)} dropped`)
@@ -337,7 +350,9 @@ function build(root) {
   p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
   p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
+  p.owner = element('span', { class: 'owner' })
   p.note = element('p', { class: 'note', role: 'status' })
+  p.problem = element('p', { class: 'note problem', role: 'status' })
   p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
   p.copy = button('Copy')
@@ -354,9 +369,9 @@ function build(root) {
   p.toEnd = button('↓ Follow', { class: 'to-end', hidden: true, title: 'Go to the end and follow the output' })
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
-      element('div', { class: 'title' }, p.state, p.command),
+      element('div', { class: 'title' }, p.state, p.owner, p.command),
       element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.copy, p.stop),
-      p.numbers, p.note),
+      p.numbers, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.screen, p.message, p.toEnd))
   root.replaceChildren(...p.styles, p.box)

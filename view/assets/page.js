@@ -1,13 +1,13 @@
-// The page: the list of commands by session, and the terminal whose id is the URL's fragment.
+// The page: the list of commands by session, and the terminal whose key is the URL's fragment.
 import './acp-terminal.js'
 import { follow } from './stream.js'
-import { bytes, duration, element, outcome, tone } from './text.js'
+import { bytes, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
 
 const part = id => document.getElementById(id)
 const narrow = matchMedia('(max-width: 700px)')
-const rows = new Map() // by id
-const items = new Map() // list items, by id
-const groups = new Map() // lists, by session
+const rows = new Map() // by key
+const items = new Map() // list items, by key
+const groups = new Map() // lists, by key of the session
 let clockOffset = 0
 let shown = null // the <acp-terminal>
 
@@ -16,9 +16,9 @@ follow('events', {
   onEvent({ data: { now, all, rows: changed, sizes, gone } }) {
     clockOffset = now - Date.now()
     for (const row of changed) show(row)
-    for (const size of sizes ?? []) showTime(Object.assign(rows.get(size.id), size))
-    for (const id of gone ?? []) forget(id)
-    if (all) keepOnly(new Set(changed.map(row => row.id)))
+    for (const size of sizes ?? []) showTime(Object.assign(rows.get(size.key), size))
+    for (const key of gone ?? []) forget(key)
+    if (all) keepOnly(new Set(changed.map(row => row.key)))
     choose()
     count()
   },
@@ -35,52 +35,55 @@ narrow.addEventListener('change', choose)
 
 // show adds or updates a row's list item; the newest of a session is first.
 function show(row) {
-  rows.set(row.id, row)
-  let item = items.get(row.id)
+  const another = rows.has(row.key) && rows.get(row.key).number !== row.number // after a release
+  if (another) forget(row.key)
+  rows.set(row.key, row)
+  let item = items.get(row.key)
   if (!item) {
     const parts = {
       dot: element('span', { class: 'dot' }), command: element('span', { class: 'command' }),
       outcome: element('b'), numbers: element('span'),
     }
-    parts.link = element('a', { href: `#${row.id}` }, parts.dot, parts.command,
+    parts.link = element('a', { href: `#${row.key}` }, parts.dot, parts.command, ...ownerBadge(row),
       element('span', { class: 'meta' }, parts.outcome, parts.numbers))
     parts.li = element('li', {}, parts.link)
-    items.set(row.id, item = parts)
-    group(row.session).prepend(parts.li)
+    items.set(row.key, item = parts)
+    group(row).prepend(parts.li)
   }
   item.link.dataset.tone = tone(row)
-  item.command.textContent = row.command.split('\n', 1)[0]
-  item.command.title = row.command
+  item.command.textContent = commandOf(row).split('\n', 1)[0]
+  item.command.title = commandOf(row)
   item.outcome.textContent = outcome(row)
   showTime(row)
+  if (another && shown?.dataset.key === row.key) open(row.key)
 }
 
-function group(session) {
-  if (!groups.has(session)) {
-    const id = `session-${groups.size}`
+function group({ session, sessionKey }) {
+  if (!groups.has(sessionKey)) {
+    const id = `session-${sessionKey}`
     const list = element('ul', { 'aria-labelledby': id })
     const section = element('section', {}, element('h2', { id, textContent: session || 'No session' }), list)
-    groups.set(session, list)
+    groups.set(sessionKey, list)
     part('list').prepend(section)
   }
-  return groups.get(session)
+  return groups.get(sessionKey)
 }
 
-function forget(id) {
-  const item = items.get(id)
+function forget(key) {
+  const item = items.get(key)
   const list = item?.li.parentElement
   item?.li.remove()
-  items.delete(id)
-  const session = rows.get(id)?.session
-  rows.delete(id)
+  items.delete(key)
+  const session = rows.get(key)?.sessionKey
+  rows.delete(key)
   if (list && !list.childElementCount) {
     list.parentElement.remove()
     groups.delete(session)
   }
 }
 
-function keepOnly(ids) {
-  for (const id of [...rows.keys()]) if (!ids.has(id)) forget(id)
+function keepOnly(keys) {
+  for (const key of [...rows.keys()]) if (!keys.has(key)) forget(key)
 }
 
 function showTimes() {
@@ -91,7 +94,7 @@ function showTime(row) {
   const ended = row.ended || Date.now() + clockOffset
   const ran = row.state !== 'denied' && row.state !== 'failed'
   const text = ran ? ` · ${duration(ended - row.started)} · ${bytes(row.bytes)}` : row.status ? ` · ${row.status}` : ''
-  const numbers = items.get(row.id).numbers
+  const numbers = items.get(row.key).numbers
   if (numbers.textContent !== text) numbers.textContent = text
 }
 
@@ -105,23 +108,26 @@ function count() {
 
 // choose shows the terminal of the URL's fragment; a wide page without one shows the newest.
 function choose() {
-  let id = decodeURIComponent(location.hash.slice(1))
-  if (id === 'terminal') return // the skip link
-  const named = id !== ''
-  if (!named && !narrow.matches) id = shown?.dataset.id ?? newest()
+  let key = location.hash.slice(1)
+  if (key === 'terminal') return // the skip link
+  const named = key !== ''
+  if (!named && !narrow.matches) key = shown?.dataset.key ?? newest()
   document.body.classList.toggle('chosen', named)
   for (const [other, item] of items) {
-    if (other === id) item.link.setAttribute('aria-current', 'true')
+    if (other === key) item.link.setAttribute('aria-current', 'true')
     else item.link.removeAttribute('aria-current')
   }
-  if (!id || shown?.dataset.id === id) return
+  if (key && shown?.dataset.key !== key) open(key)
+}
+
+function open(key) {
   if (!shown) part('terminal').append(shown = document.createElement('acp-terminal'))
-  shown.dataset.id = id
-  shown.setAttribute('src', `terminals/${encodeURIComponent(id)}`)
+  shown.dataset.key = key
+  shown.setAttribute('src', `terminals/${encodeURIComponent(key)}`)
 }
 
 // newest returns the last running command, or else the last command.
 function newest() {
   const all = [...rows.values()].sort((a, b) => !a.ended - !b.ended || a.started - b.started)
-  return all.at(-1)?.id
+  return all.at(-1)?.key
 }

@@ -23,11 +23,24 @@ export function outcome(row) {
   return row.state
 }
 
+// commandOf returns a row's command as text; an agent need not say what it runs.
+export function commandOf(row) {
+  return row.command || 'unnamed command'
+}
+
+// ownerBadge returns the mark of a terminal that the agent owns, and nothing for others.
+export function ownerBadge(row) {
+  if (!row.agent) return []
+  const name = 'run by the agent itself'
+  return [element('span', { class: 'badge', role: 'img', 'aria-label': name, title: name, textContent: 'agent' })]
+}
+
 // tone returns the class of a row's colour.
 export function tone(row) {
   if (row.state === 'running' || row.state === 'starting') return 'running'
   if (row.state === 'stopping') return 'stopping'
-  if (row.state === 'finished') return row.good ? 'good' : 'bad'
+  if (row.state === 'finished') return row.good ? 'good' : row.status ? 'bad' : 'ended'
+  if (row.state === 'released') return 'ended'
   return row.state === 'denied' ? 'denied' : row.state === 'failed' ? 'bad' : 'stopped'
 }
 

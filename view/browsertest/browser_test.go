@@ -225,9 +225,15 @@ func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.T
 	return terminal
 }
 
+// key returns what names a terminal in paths.
+func (v *viewer) key(terminal *acpterm.Terminal) string {
+	path := v.view.TerminalPath(terminal.SessionID(), terminal.ID())
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
 // only returns the URL of the page of one terminal.
 func (v *viewer) only(terminal *acpterm.Terminal) string {
-	return v.server.URL + v.view.TerminalPath(terminal.ID())
+	return v.server.URL + v.view.TerminalPath(terminal.SessionID(), terminal.ID())
 }
 
 // wheel turns the mouse wheel at a position.

@@ -317,7 +317,7 @@ func testRefusals(t *testing.T, b *browser) {
 	}))
 	t.Cleanup(other.Close)
 	p := b.open(t, other.URL)
-	address := v.server.URL + v.view.TerminalPath(terminal.ID())
+	address := v.server.URL + v.view.TerminalPath(terminal.SessionID(), terminal.ID())
 	try := func(path, options string) string {
 		return eval[string](p, fmt.Sprintf(`fetch(%q, %s).then(r => r.type + ' ' + r.status, e => e.name)`, address+path,
 			options))
@@ -513,7 +513,7 @@ func testOwnPage(t *testing.T, b *browser) {
 		fmt.Fprintf(w, `<!doctype html><title>mine</title><link rel="icon" href="data:,">`+
 			`<script type="module" src="/view%s"></script>`, v.ScriptPath())
 		for _, terminal := range m.Terminals() {
-			fmt.Fprintf(w, `<acp-terminal src="/view%s"></acp-terminal>`, v.TerminalPath(terminal.ID()))
+			fmt.Fprintf(w, `<acp-terminal src="/view%s"></acp-terminal>`, v.TerminalPath(terminal.SessionID(), terminal.ID()))
 		}
 	})
 	server := httptest.NewServer(mux)

@@ -71,7 +71,7 @@ func BenchmarkTenPages(b *testing.B) {
 			require.NoError(b, err)
 			var pages []*page
 			for _, listener := range listeners[:which*10] {
-				p := browser.open(b, "http://"+listener.Addr().String()+v.TerminalPath(terminal.ID()))
+				p := browser.open(b, "http://"+listener.Addr().String()+v.TerminalPath("s", terminal.ID()))
 				p.until(`part('.state').textContent.includes('running')`)
 				pages = append(pages, p)
 			}

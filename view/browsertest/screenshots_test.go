@@ -139,11 +139,11 @@ func TestScreenshots(t *testing.T) {
 			scale         float64
 		}{{"desktop", 1280, 760, 1}, {"phone", 390, 844, 2}} {
 			before := look(scheme, device.width, device.height, device.scale)
-			p := b.open(t, v.url+"#"+string(build.ID()), before)
+			p := b.open(t, v.url+"#"+v.key(build), before)
 			p.until(`el.text.includes('64%')`)
 			shoot(p, filepath.Join(dir, "view-"+device.name+"-"+scheme+".png"))
 			if device.name == "desktop" {
-				eval[string](p, "location.hash = "+strconv.Quote(string(failed.ID())))
+				eval[string](p, "location.hash = "+strconv.Quote(v.key(failed)))
 				p.until(`el.text.includes('FAIL')`)
 				p.click("button[aria-expanded]")
 				p.run(chromedp.KeyEvent("FAIL"))

@@ -56,7 +56,7 @@ func testSwitching(t *testing.T, b *browser) {
 	}{
 		{"attribute", 24, func(i int, own, other *acpterm.Terminal) {
 			set := func(to *acpterm.Terminal) string {
-				return fmt.Sprintf("el.setAttribute('src', %q)", v.view.TerminalPath(to.ID()))
+				return fmt.Sprintf("el.setAttribute('src', %q)", v.view.TerminalPath(to.SessionID(), to.ID()))
 			}
 			steps := set(own)
 			if i%5 == 0 { // and back at once
@@ -70,9 +70,9 @@ func testSwitching(t *testing.T, b *browser) {
 			at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
 				const box = document.querySelector('nav a[href="#%s"]').getBoundingClientRect()
 				return { X: box.x + box.width / 2, Y: box.y + box.height / 2 }
-			})()`, own.ID()))
+			})()`, v.key(own)))
 			p.run(chromedp.MouseClickXY(at.X, at.Y))
-			p.until(fmt.Sprintf("el.getAttribute('src').endsWith(%q)", own.ID()))
+			p.until(fmt.Sprintf("el.getAttribute('src').endsWith(%q)", v.key(own)))
 		}},
 	} {
 		for i := range how.times {

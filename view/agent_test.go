@@ -1,0 +1,312 @@
+package view_test
+
+// Terminals that the agent owns.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+	"github.com/stretchr/testify/require"
+)
+
+// members are those of an update.
+type members = map[string]any
+
+// agent sends the updates of an agent that runs commands itself.
+type agent struct {
+	t testing.TB
+	*acpterm.Handler
+	m *acpterm.Manager
+}
+
+func newAgent(t testing.TB, m *acpterm.Manager, options acpterm.HandlerOptions) *agent {
+	options.AgentTerminals = true
+	return &agent{t, acpterm.NewHandler(m, &options), m}
+}
+
+// send sends an update of a session's terminal, and returns the terminal.
+func (a *agent) send(session acpterm.SessionID, id acpterm.TerminalID, kind string, more members) *acpterm.Terminal {
+	a.t.Helper()
+	update := members{"sessionUpdate": kind, "terminalId": id}
+	for name, value := range more {
+		update[name] = value
+	}
+	about, err := a.SessionUpdate(must(json.Marshal(members{"sessionId": session, "update": update})))
+	require.NoError(a.t, err)
+	require.Equal(a.t, []acpterm.TerminalID{id}, about)
+	return must(a.m.Terminal(session, id))
+}
+
+func (a *agent) update(session acpterm.SessionID, id acpterm.TerminalID, more members) *acpterm.Terminal {
+	a.t.Helper()
+	return a.send(session, id, "terminal_update", more)
+}
+
+func (a *agent) print(session acpterm.SessionID, id acpterm.TerminalID, text string) *acpterm.Terminal {
+	a.t.Helper()
+	return a.send(session, id, "terminal_output_chunk", members{"data": []byte(text)})
+}
+
+// snapshot replaces the output.
+func snapshot(text string) members { return members{"output": members{"data": []byte(text)}} }
+
+var cancelable = members{"capabilities": members{"cancel": members{}}}
+
+// row returns the command's row as soon as enough returns true of it.
+func (s *stream) row(enough func(tableRow) bool) (found tableRow) {
+	s.t.Helper()
+	s.until(func(row tableRow) bool {
+		ok := row.State != "" && enough(row)
+		if ok {
+			found = row
+		}
+		return ok
+	})
+	return found
+}
+
+// pieces reads output until enough returns true of a piece.
+func (s *stream) pieces(enough func(piece) bool) (all []piece) {
+	s.t.Helper()
+	for {
+		e, ok := s.next()
+		require.True(s.t, ok, "the stream has ended")
+		if e.kind != "message" {
+			continue
+		}
+		all = append(all, decode[piece](s.t, e.data))
+		if enough(all[len(all)-1]) {
+			return all
+		}
+	}
+}
+
+func texts(want string) func(piece) bool { return func(p piece) bool { return p.Text == want } }
+
+// The list has both kinds, and what the agent changes of its own.
+func TestRowsOfAgentTerminals(t *testing.T) {
+	m := made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{})
+	v := newViewer(t, m, view.Options{AllowStop: true})
+	a := newAgent(t, m, acpterm.HandlerOptions{})
+	s := v.open("events", "")
+	v.create("s", "serve")
+	require.False(t, s.row(func(r tableRow) bool { return r.Command == "serve" }).Agent)
+
+	a.update("s", "t1", members{"command": "npm test", "cwd": "/w"})
+	row := s.row(func(r tableRow) bool { return r.Command == "npm test" })
+	require.True(t, row.Agent)
+	require.Equal(t, "/w", row.Dir)
+	require.Equal(t, "running", row.State)
+	require.False(t, row.CanStop)
+	for _, change := range []struct {
+		update members
+		is     func(tableRow) bool
+	}{
+		{members{"command": "npm test -- cart"}, func(r tableRow) bool { return r.Command == "npm test -- cart" }},
+		{members{"cwd": "/w/cart"}, func(r tableRow) bool { return r.Dir == "/w/cart" }},
+		{members{"size": members{"cols": 120, "rows": 40}}, func(r tableRow) bool { return r.Columns == 120 && r.Rows == 40 }},
+		{cancelable, func(r tableRow) bool { return r.CanStop }},
+		{members{"capabilities": nil}, func(r tableRow) bool { return !r.CanStop }},
+		{members{"command": nil, "cwd": nil, "size": nil}, func(r tableRow) bool { return r.Command+r.Dir == "" && r.Columns == 0 }},
+		{members{"command": "a\u202eb"}, func(r tableRow) bool { return r.Command == `a\u{202e}b` }},
+	} {
+		a.update("s", "t1", change.update)
+		row = s.row(change.is)
+		require.True(t, row.Agent)
+	}
+}
+
+// How a command ended may be unknown, and be said later.
+func TestEndOfAgentTerminals(t *testing.T) {
+	m := made(t, nil, acpterm.Options{})
+	v := newViewer(t, m, view.Options{AllowStop: true})
+	a := newAgent(t, m, acpterm.HandlerOptions{})
+	terminal := a.update("s", "t1", cancelable)
+	for _, path := range []string{"events", output(terminal)} {
+		s := v.open(path, "")
+		a.update("s", "t1", members{"exitStatus": members{}})
+		row := s.row(func(r tableRow) bool { return r.State == "finished" })
+		require.Empty(t, row.Status)
+		require.False(t, row.Good)
+		require.False(t, row.CanStop)
+		a.update("s", "t1", members{"exitStatus": members{"exitCode": 3}})
+		require.False(t, s.row(func(r tableRow) bool { return r.Status == "exit code 3" }).Good)
+		a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+		require.Equal(t, "exit code 0", s.row(func(r tableRow) bool { return r.Good }).Status)
+		a.update("s", "t1", members{"exitStatus": nil})
+		s.row(func(r tableRow) bool { return r.Status == "" && !r.Good })
+		s.close()
+	}
+	require.Equal(t, http.StatusAccepted, v.stop(keyOf(terminal)), "an ended command")
+
+	s := v.open("events", "")
+	a.update("s", "t2", nil)
+	require.NoError(t, m.Release(t.Context(), "s", "t2"))
+	require.Empty(t, s.row(func(r tableRow) bool { return r.State == "released" }).Status)
+}
+
+// A snapshot voids what a page has, wherever the page is.
+func TestReplacedOutput(t *testing.T) {
+	m := made(t, nil, acpterm.Options{})
+	v := newViewer(t, m, view.Options{})
+	a := newAgent(t, m, acpterm.HandlerOptions{})
+	terminal := a.print("s", "t1", "one\ntwo\n")
+	s := v.open(output(terminal), "")
+	require.False(t, s.pieces(texts("one\ntwo\n"))[0].Replaced)
+	before := s.lastID
+
+	a.update("s", "t1", snapshot("one\ntwo\nthree\n"))
+	require.False(t, s.pieces(texts("three\n"))[0].Replaced, "it goes on")
+	a.update("s", "t1", snapshot("four\n"))
+	require.Equal(t, []piece{{Offset: 15, Text: "four\n", Replaced: true}}, s.pieces(texts("four\n")))
+	a.update("s", "t1", snapshot(""))
+	require.True(t, s.pieces(texts(""))[0].Replaced, "nothing is left")
+	cleared := s.lastID
+	a.print("s", "t1", "five\n")
+	require.False(t, s.pieces(texts("five\n"))[0].Replaced)
+	s.until(func(r tableRow) bool { return r.Bytes == 5 && r.Dropped == 0 })
+
+	for _, ended := range []bool{false, true} {
+		for _, c := range []struct {
+			id       string
+			replaced bool
+		}{{"", true}, {before, true}, {cleared, false}} {
+			s := v.open(output(terminal), c.id)
+			got := s.pieces(texts("five\n"))
+			require.Equal(t, []piece{{Offset: 21, Text: "five\n", Replaced: c.replaced}}, got, "ended %t, id %q", ended, c.id)
+			require.Len(t, got, 1)
+			s.close()
+		}
+		a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+		<-terminal.Done()
+	}
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	text, _, over := v.open(output(terminal), before).text(nil)
+	require.Equal(t, "five\n", text)
+	require.True(t, over)
+}
+
+// A page that skips output because it is slow learns that what it has is void.
+func TestSkippedReplacement(t *testing.T) {
+	const mib = 1 << 20
+	m := made(t, nil, acpterm.Options{OutputByteLimit: 8 * mib})
+	v := newViewer(t, m, view.Options{})
+	a := newAgent(t, m, acpterm.HandlerOptions{})
+	terminal := a.print("s", "t1", "before")
+	s := v.open(output(terminal), "")
+	s.pieces(texts("before"))
+	id := s.lastID
+	s.close()
+	a.update("s", "t1", snapshot(strings.Repeat("x", 3*mib)))
+	got := v.open(output(terminal), id).pieces(func(piece) bool { return true })[0]
+	require.True(t, got.Replaced)
+	require.EqualValues(t, 2*mib, got.Missed, "of the new output")
+	require.EqualValues(t, len("before")+1+2*mib, got.Offset)
+}
+
+// Ids are the agent's, and those of two sessions may be the same.
+func TestIDsOfAgentTerminals(t *testing.T) {
+	m := made(t, nil, acpterm.Options{})
+	v := newViewer(t, m, view.Options{AllowStop: true})
+	cancelled := make(chan acpterm.TerminalRequest, 1)
+	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(_ context.Context, r acpterm.TerminalRequest) error {
+		cancelled <- r
+		return nil
+	}})
+	ids := []acpterm.TerminalID{"call_1", "a/b?c#d%2F é", "..", ".", "/", "a//b", "\x00\n\"<", "%", "terminal",
+		acpterm.TerminalID(strings.Repeat("é/", 340))}
+	sessions := []acpterm.SessionID{"s1", "s2", "s/1?#%", "s", "s1call_1"}
+	list, keys := v.open("events", ""), make(map[string]bool)
+	for _, session := range sessions {
+		for _, id := range ids {
+			text := string(session) + " " + string(id)
+			terminal := a.print(session, id, text)
+			a.update(session, id, members{"command": text, "capabilities": members{"cancel": members{}}})
+			key := keyOf(terminal)
+			require.False(t, keys[key])
+			keys[key] = true
+			require.Regexp(t, `^[A-Za-z0-9_-]{24}$`, key)
+			row := list.row(func(r tableRow) bool { return r.Key == key && r.Command != "" && r.CanStop })
+			require.True(t, row.Agent)
+
+			s := v.open("terminals/"+row.Key+"/output", "")
+			got, _, _ := s.text(func(string) bool { return true })
+			require.Equal(t, text, got)
+			s.close()
+			require.Equal(t, http.StatusOK, v.request("GET", "terminals/"+row.Key, nil).StatusCode)
+			require.Equal(t, http.StatusAccepted, v.stop(row.Key))
+			require.Equal(t, acpterm.TerminalRequest{SessionID: session, TerminalID: id}, <-cancelled)
+			a.update(session, id, members{"exitStatus": members{}})
+		}
+	}
+}
+
+// An agent may use the id of a released terminal again. A page that has output of the first gets all of the second.
+func TestIDThatIsUsedAgain(t *testing.T) {
+	m := made(t, nil, acpterm.Options{})
+	v := newViewer(t, m, view.Options{})
+	a := newAgent(t, m, acpterm.HandlerOptions{})
+	first := a.print("s", "t1", "the first\n")
+	list, s := v.open("events", ""), v.open(output(first), "")
+	number := list.row(func(r tableRow) bool { return r.Key == keyOf(first) }).Number
+	s.pieces(texts("the first\n"))
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	_, _, ended := s.text(nil)
+	require.True(t, ended)
+
+	second := a.print("s", "t1", "another\n")
+	require.Equal(t, keyOf(first), keyOf(second))
+	row := list.row(func(r tableRow) bool { return r.Key == keyOf(second) && r.State == "running" && r.Number != number })
+	require.Positive(t, row.Number)
+	got := v.open(output(second), s.lastID).pieces(texts("another\n"))
+	require.Equal(t, []piece{{Replaced: true}, {Text: "another\n"}}, got)
+}
+
+// A stop that cannot work is refused, and one that the agent refuses is shown.
+func TestStopOfAgentTerminals(t *testing.T) {
+	m := made(t, nil, acpterm.Options{})
+	v := newViewer(t, m, view.Options{AllowStop: true})
+	answers := make(chan error)
+	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(ctx context.Context, _ acpterm.TerminalRequest) error {
+		select {
+		case err := <-answers:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}})
+	terminal := a.update("s", "t1", members{"command": "npm test"})
+	key := keyOf(terminal)
+	s := v.open(output(terminal), "")
+	require.False(t, s.row(func(r tableRow) bool { return r.State == "running" }).CanStop)
+	require.Equal(t, http.StatusConflict, v.stop(key))
+	require.Equal(t, acpterm.StateRunning, terminal.State())
+
+	a.update("s", "t1", cancelable)
+	s.row(func(r tableRow) bool { return r.CanStop })
+	require.Equal(t, http.StatusAccepted, v.stop(key))
+	require.True(t, s.row(func(r tableRow) bool { return r.Stopping }).CanStop, "the agent can be asked again")
+	answers <- errors.New("it is busy\x1b")
+	row := s.row(func(r tableRow) bool { return !r.Stopping })
+	require.Contains(t, row.StopError, `it is busy\u{1b}`)
+	require.True(t, row.CanStop)
+
+	require.Equal(t, http.StatusAccepted, v.stop(key))
+	require.Empty(t, s.row(func(r tableRow) bool { return r.Stopping }).StopError)
+	require.Equal(t, http.StatusAccepted, v.stop(key))
+	require.False(t, s.row(func(r tableRow) bool { return !r.CanStop }).CanStop, "not a third time")
+	answers <- nil
+	answers <- nil
+	a.update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
+	row = s.row(func(r tableRow) bool { return r.Ended != 0 && !r.Stopping })
+	require.Equal(t, "killed", row.State)
+	require.Equal(t, "signal SIGTERM", row.Status)
+	require.Empty(t, row.StopError)
+}

@@ -260,6 +260,7 @@ class AcpTerminal extends HTMLElement {
       this.#xterm.reset() // nothing is queued: each write is awaited
       this.#search.clearDecorations()
       this.missed = 0
+      text = `\x18\x1b\\${text}` // the output before may end within an escape sequence
     }
     if (missed) {
       this.missed += missed

@@ -52,6 +52,10 @@ func TestInTheBrowser(t *testing.T) {
 		{"a narrow page shows the list or the terminal", testPhone},
 		{"the element works in another page", testOwnPage},
 		{"a denied command shows the reason", testDenied},
+		{"the agent's terminals are in the same list, and marked", testBothKinds},
+		{"output that the agent replaced is gone", testReplaced},
+		{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop},
+		{"terminals of the same id, and of odd ones, never mix", testSameIDs},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
 	}

@@ -1,0 +1,251 @@
+package browsertest
+
+// Terminals that the agent owns, on the page.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// members are those of an update.
+type members = map[string]any
+
+// agent sends the updates of an agent that runs commands itself.
+type agent struct {
+	t testing.TB
+	*acpterm.Handler
+	m *acpterm.Manager
+}
+
+func newAgent(t testing.TB, m *acpterm.Manager, options acpterm.HandlerOptions) *agent {
+	options.AgentTerminals = true
+	return &agent{t, acpterm.NewHandler(m, &options), m}
+}
+
+// update sends members of a session's terminal, and returns the terminal.
+func (a *agent) update(session acpterm.SessionID, id acpterm.TerminalID, more members) *acpterm.Terminal {
+	a.t.Helper()
+	update := members{"sessionUpdate": "terminal_update", "terminalId": id}
+	maps.Copy(update, more)
+	_, err := a.SessionUpdate(must(json.Marshal(members{"sessionId": session, "update": update})))
+	require.NoError(a.t, err)
+	return must(a.m.Terminal(session, id))
+}
+
+// print sends output.
+func (a *agent) print(session acpterm.SessionID, id acpterm.TerminalID, text string) *acpterm.Terminal {
+	a.t.Helper()
+	return a.update(session, id, members{"sessionUpdate": "terminal_output_chunk", "data": []byte(text)})
+}
+
+// snapshot replaces the output.
+func snapshot(text string) members { return members{"output": members{"data": []byte(text)}} }
+
+var cancelable = members{"capabilities": members{"cancel": members{}}}
+
+func testBothKinds(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	p := b.open(t, v.url, look("light", 1000, 700, 1))
+	mine := v.create(t, "serve")
+	p.until(`part('.state').textContent === 'running'`)
+	require.False(t, eval[bool](p, `!!part('.badge') || !!document.querySelector('nav .badge')`))
+	owned := a.update("session-1", "call_1", members{"command": "npm test", "cwd": "/w"})
+	p.until(`document.querySelectorAll('nav li').length === 2`)
+	require.Equal(t, []string{"npm test agent", "serve "}, eval[[]string](p, `[...document.querySelectorAll('nav li')].map(
+		li => li.querySelector('.command').textContent + ' ' + (li.querySelector('.badge')?.textContent ?? ''))`))
+	eval[string](p, "location.hash = "+strconv.Quote(v.key(owned)))
+	p.until(`part('.badge')?.textContent === 'agent' && part('.command').textContent === 'npm test'`)
+	for _, badge := range []string{`part('.badge')`, `document.querySelector('nav .badge')`} {
+		require.True(t, eval[bool](p, "visible("+badge+")"))
+		require.Equal(t, "run by the agent itself", eval[string](p, badge+".getAttribute('aria-label')"))
+		require.Equal(t, "run by the agent itself", eval[string](p, badge+".title"))
+	}
+
+	a.update("session-1", "call_1", members{"command": "npm test -- cart", "cwd": "/w/cart", "size": members{"cols": 120, "rows": 40}})
+	p.until(`part('.command').textContent === 'npm test -- cart' && part('.numbers').textContent.includes('/w/cart')
+		&& part('.numbers').textContent.includes('120 × 40')
+		&& document.querySelector('nav .command').textContent === 'npm test -- cart'`)
+	a.update("session-1", "call_1", members{"exitStatus": members{}})
+	p.until(`part('.state').textContent === 'ended' && document.querySelector('nav b').textContent === 'ended'
+		&& part('.message').textContent === 'No output.'`)
+	a.update("session-1", "call_1", members{"exitStatus": members{"exitCode": 2}})
+	p.until(`part('.state').textContent === 'exit code 2' && document.querySelector('nav b').textContent === 'exit code 2'`)
+	eval[string](p, "location.hash = "+strconv.Quote(v.key(mine)))
+	p.until(`part('.command').textContent === 'serve' && !part('.badge')`)
+	p.requireQuiet()
+}
+
+func testReplaced(t *testing.T, b *browser) {
+	v := serve(t, made(t, nil), nil)
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	terminal := a.print("s", "t1", "\x1b[31mone\ntwo\x1b[5")
+	p := b.open(t, v.url)
+	p.until(`el.text === 'one\ntwo\n'`)
+	a.update("s", "t1", snapshot("plain\n"))
+	p.until(`el.text === 'plain\n'`)
+	require.NotEqual(t, "rgb(193, 33, 43)", p.style("plain", "color"), "nor its colour")
+	a.update("s", "t1", snapshot("plain\nmore\n"))
+	p.until(`el.text === 'plain\nmore\n'`)
+	a.update("s", "t1", members{"output": nil})
+	p.until(`el.text.trim() === ''`)
+	a.print("s", "t1", "after\n")
+	p.until(`el.text === 'after\n'`)
+	for i := range 3 { // a connection that is lost
+		v.server.CloseClientConnections()
+		a.update("s", "t1", snapshot(fmt.Sprintf("again %d\n", i)))
+		p.until(fmt.Sprintf(`el.text === 'again %d\n'`, i))
+	}
+	v.server.CloseClientConnections()
+	a.update("s", "t1", snapshot(""))
+	p.until(`el.text.trim() === ''`)
+	a.update("s", "t1", snapshot("the end\n"))
+	a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+	<-terminal.Done()
+	p.until(`el.text === 'the end\n' && part('.state').textContent === 'done'`)
+	a.update("s", "t1", snapshot("a better end\n"))
+	p.until(`el.text === 'a better end\n'`)
+	p.run(chromedp.Reload())
+	p.until(`el.text === 'a better end\n'`)
+	require.Zero(t, eval[int](p, "el.missed"))
+}
+
+func testAgentStop(t *testing.T, b *browser) {
+	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
+	answers := make(chan error)
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(ctx context.Context, _ acpterm.TerminalRequest) error {
+		select {
+		case err := <-answers:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}})
+	terminal := a.update("s", "t1", members{"command": "npm test"})
+	p := b.open(t, v.url)
+	p.until(`part('.state').textContent === 'running'`)
+	require.False(t, eval[bool](p, `visible(part('.stop'))`))
+	eval[bool](p, `el.stop().then(() => true)`)
+	p.until(`part('.note').textContent.includes('not cancelable')`)
+	a.update("s", "t1", cancelable)
+	p.until(`visible(part('.stop'))`)
+	a.update("s", "t1", members{"capabilities": nil})
+	p.until(`!visible(part('.stop'))`)
+	a.update("s", "t1", cancelable)
+	p.until(`visible(part('.stop'))`)
+
+	p.click(".stop")
+	p.until(`part('.state').textContent === 'stopping' && part('.stop').textContent === 'Ask again'`)
+	answers <- errors.New("the agent is busy")
+	p.until(`part('.problem').textContent.includes('the agent is busy') && part('.stop').textContent === 'Stop'`)
+	require.True(t, eval[bool](p, `visible(part('.problem'))`))
+	p.click(".stop")
+	p.until(`part('.state').textContent === 'stopping' && part('.problem').textContent === ''`)
+	answers <- nil
+	a.update("s", "t1", members{"exitStatus": members{"signal": "SIGTERM"}})
+	<-terminal.Done()
+	p.until(`part('.state').textContent === 'killed, signal SIGTERM' && !visible(part('.stop'))`)
+}
+
+func testSameIDs(t *testing.T, b *browser) {
+	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
+	cancelled := make(chan acpterm.TerminalRequest, 1)
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(_ context.Context, r acpterm.TerminalRequest) error {
+		cancelled <- r
+		return nil
+	}})
+	p := b.open(t, v.url)
+	type terminal struct {
+		session acpterm.SessionID
+		id      acpterm.TerminalID
+	}
+	all := []terminal{{"s1", "call_1"}, {"s2", "call_1"}, {"s1", "a/b?c#d%2F é"}, {"s/2", ".."}, {"s2", "terminal"}}
+	name := func(i int) string { return fmt.Sprintf("number %d", i) }
+	for i, x := range all {
+		a.print(x.session, x.id, name(i)+"\n")
+		a.update(x.session, x.id, members{"command": name(i), "capabilities": members{"cancel": members{}}})
+	}
+	p.until(fmt.Sprintf(`[...document.querySelectorAll('nav .command')].filter(x => x.textContent.startsWith('number')).length === %d`,
+		len(all)))
+	require.Equal(t, 3, eval[int](p, `document.querySelectorAll('nav h2').length`))
+	for range 2 {
+		for i, x := range all {
+			eval[bool](p, fmt.Sprintf(`([...document.querySelectorAll('nav a')].find(
+				link => link.querySelector('.command').textContent === %q).click(), true)`, name(i)))
+			p.until(fmt.Sprintf(`el.text === %q && part('.command').textContent === %q
+				&& document.querySelector('nav a[aria-current] .command').textContent === %q`, name(i)+"\n", name(i), name(i)))
+			require.Contains(t, eval[string](p, `document.querySelector('nav section:has(a[aria-current]) h2').textContent`), string(x.session))
+		}
+	}
+	last := len(all) - 1
+	p.until(`visible(part('.stop'))`)
+	p.click(".stop")
+	require.Equal(t, acpterm.TerminalRequest{SessionID: all[last].session, TerminalID: all[last].id}, <-cancelled)
+	for i, x := range all {
+		alone := b.open(t, v.only(must(v.Terminal(x.session, x.id))))
+		alone.until(fmt.Sprintf(`el.text === %q && document.title === %q`, name(i)+"\n", name(i)))
+		alone.requireQuiet()
+		alone.close() // a browser opens six connections to a server
+	}
+	require.True(t, eval[bool](p, `(ids => ids.length === new Set(ids).size)([...document.querySelectorAll('[id]')].map(x => x.id))`))
+
+	// An id that is used again.
+	eval[string](p, "location.hash = "+strconv.Quote(v.key(must(v.Terminal("s1", "call_1")))))
+	p.until(`el.text === 'number 0\n'`)
+	require.NoError(t, v.Release(t.Context(), "s1", "call_1"))
+	p.until(`part('.state').textContent === 'released'`)
+	a.print("s1", "call_1", "anew\n")
+	p.until(`el.text === 'anew\n' && part('.command').textContent === 'unnamed command' && part('.state').textContent === 'running'`)
+	require.Equal(t, len(all), eval[int](p, `document.querySelectorAll('nav li').length`))
+	p.requireQuiet()
+}
+
+// The commands of a client, and those that an agent runs itself.
+func TestScreenshotOfBothKinds(t *testing.T) {
+	dir := os.Getenv("VIEW_SCREENSHOTS")
+	if dir == "" {
+		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
+	}
+	v := serve(t, made(t, shop()), &view.Options{AllowStop: true})
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	run := func(session acpterm.SessionID, id acpterm.TerminalID, command, output string, end members) *acpterm.Terminal {
+		a.update(session, id, members{"command": command, "cwd": "/home/me/shop"})
+		terminal := a.print(session, id, output)
+		if end != nil {
+			a.update(session, id, members{"exitStatus": end})
+			<-terminal.Done()
+		}
+		return terminal
+	}
+	run("weekly-report", "call_1", "git log --oneline -3", "4c1a9e2 Round totals half to even\n", members{})
+	v.create(t, "golangci-lint", "run").Wait(t.Context())
+	run("session-1", "call_1", "go test ./cart", goTest, members{"exitCode": 1})
+	run("session-1", "call_2", "go vet ./...", "", members{"exitCode": 0})
+	v.create(t, "npm", "run", "dev")
+	tests := run("session-1", "call_3", "npm test -- --watch", "\n> shop@2.4.0 test\n> vitest --watch\n\n"+
+		green+bold+" DEV "+plain+" v4.0.2 "+dim+"/home/me/shop"+plain+"\n\n "+
+		green+"✓"+plain+" src/cart/Total.test.ts "+dim+"(14 tests)"+plain+" 31ms\n "+
+		green+"✓"+plain+" src/cart/Voucher.test.ts "+dim+"(6 tests)"+plain+" 12ms\n "+
+		red+"✗"+plain+" src/checkout/Pay.test.ts "+dim+"(9 tests | "+red+"1 failed"+plain+dim+")"+plain+" 48ms\n\n"+
+		bold+" Test Files "+plain+" "+red+"1 failed"+plain+" | "+green+"2 passed"+plain+" (3)\n"+
+		bold+"      Tests "+plain+" "+red+"1 failed"+plain+" | "+green+"28 passed"+plain+" (29)\n\n"+
+		yellow+" FAIL "+plain+" Waiting for file changes...\n", nil)
+	a.update("session-1", "call_3", cancelable)
+	p := startBrowser(t).open(t, v.url+"#"+v.key(tests), look("light", 1280, 560, 1))
+	p.until(`el.text.includes('Waiting') && visible(part('.stop')) && document.querySelectorAll('nav .badge').length === 4`)
+	shoot(p, filepath.Join(dir, "view-agent.png"))
+	p.requireQuiet()
+}

@@ -37,6 +37,7 @@
 // Browsers receive output as server-sent events with absolute offsets: while the command runs, at most 64 KiB twenty
 // times a second, and four times a second if the command is faster. A browser that reconnects continues at its offset.
 // One that is more than 1 MiB behind skips ahead and shows the number of missed bytes. A page never blocks a command.
+// Where the agent replaces the output of a terminal of its own, the page removes what it has and shows the new output.
 package view
 
 // View: its options, handler and routes.

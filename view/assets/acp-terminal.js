@@ -259,6 +259,7 @@ class AcpTerminal extends HTMLElement {
     if (replaced) {
       this.#xterm.reset() // nothing is queued: each write is awaited
       this.#search.clearDecorations()
+      this.#parts.findCount.textContent = ''
       this.missed = 0
       text = `\x18\x1b\\${text}` // the output before may end within an escape sequence
     }

@@ -111,10 +111,14 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 	}{
 		{members{"command": "npm test -- cart"}, func(r tableRow) bool { return r.Command == "npm test -- cart" }},
 		{members{"cwd": "/w/cart"}, func(r tableRow) bool { return r.Dir == "/w/cart" }},
-		{members{"size": members{"cols": 120, "rows": 40}}, func(r tableRow) bool { return r.Columns == 120 && r.Rows == 40 }},
+		{members{"size": members{"cols": 120, "rows": 40}}, func(r tableRow) bool {
+			return r.Columns == 120 && r.Rows == 40
+		}},
 		{cancelable, func(r tableRow) bool { return r.CanStop }},
 		{members{"capabilities": nil}, func(r tableRow) bool { return !r.CanStop }},
-		{members{"command": nil, "cwd": nil, "size": nil}, func(r tableRow) bool { return r.Command+r.Dir == "" && r.Columns == 0 }},
+		{members{"command": nil, "cwd": nil, "size": nil}, func(r tableRow) bool {
+			return r.Command+r.Dir == "" && r.Columns == 0
+		}},
 		{members{"command": "a\u202eb"}, func(r tableRow) bool { return r.Command == `a\u{202e}b` }},
 	} {
 		a.update("s", "t1", change.update)
@@ -180,7 +184,8 @@ func TestReplacedOutput(t *testing.T) {
 		}{{"", true}, {before, true}, {cleared, false}} {
 			s := v.open(output(terminal), c.id)
 			got := s.pieces(texts("five\n"))
-			require.Equal(t, []piece{{Offset: 21, Text: "five\n", Replaced: c.replaced}}, got, "ended %t, id %q", ended, c.id)
+			require.Equal(t, []piece{{Offset: 21, Text: "five\n", Replaced: c.replaced}}, got,
+				"ended %t, id %q", ended, c.id)
 			require.Len(t, got, 1)
 			s.close()
 		}
@@ -216,7 +221,9 @@ func TestIDsOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
-	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(_ context.Context, r acpterm.TerminalRequest) error {
+	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(
+		_ context.Context, r acpterm.TerminalRequest,
+	) error {
 		cancelled <- r
 		return nil
 	}})
@@ -263,7 +270,9 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 
 	second := a.print("s", "t1", "another\n")
 	require.Equal(t, keyOf(first), keyOf(second))
-	row := list.row(func(r tableRow) bool { return r.Key == keyOf(second) && r.State == "running" && r.Number != number })
+	row := list.row(func(r tableRow) bool {
+		return r.Key == keyOf(second) && r.State == "running" && r.Number != number
+	})
 	require.Positive(t, row.Number)
 	got := v.open(output(second), s.lastID).pieces(texts("another\n"))
 	require.Equal(t, []piece{{Replaced: true}, {Text: "another\n"}}, got)
@@ -274,7 +283,9 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(ctx context.Context, _ acpterm.TerminalRequest) error {
+	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(
+		ctx context.Context, _ acpterm.TerminalRequest,
+	) error {
 		select {
 		case err := <-answers:
 			return err

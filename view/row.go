@@ -37,13 +37,13 @@ type row struct {
 	// Columns and Rows are the size that the agent gave the terminal, or 0.
 	Columns int `json:"columns,omitempty"`
 	Rows    int `json:"rows,omitempty"`
-	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed": allowed, but not started;
-	// or "released": the agent's, and its end was not seen.
+	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed": allowed, but not
+	// started; or "released": the agent's, and its end was not seen.
 	State string `json:"state"`
 	// Good says that the command ended by itself with code 0.
 	Good bool `json:"good"`
-	// Status is the exit status, such as "exit code 1", or the reason why the command did not run. It is empty if how the
-	// command ended is not known.
+	// Status is the exit status, such as "exit code 1", or the reason why the command did not run. It is empty if how
+	// the command ended is not known.
 	Status string `json:"status"`
 	Rule   string `json:"rule,omitempty"`
 	// Started and Ended are in milliseconds since 1970; Ended is 0 while the command runs.
@@ -60,8 +60,8 @@ type row struct {
 
 // size is the part of a row that changes with each output.
 type size struct {
-	// Bytes is the size of all output, Dropped of the part beyond the terminal's limit. What an agent replaced counts for
-	// neither until the output is beyond that.
+	// Bytes is the size of all output, Dropped of the part beyond the terminal's limit. What an agent replaced counts
+	// for neither until the output is beyond that.
 	Bytes   int64 `json:"bytes"`
 	Dropped int64 `json:"dropped"`
 }
@@ -143,8 +143,8 @@ func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
 }
 
-// sizeOfOutput returns a row's size. Written counts what the agent has replaced, so it says nothing about output that is
-// kept as a whole.
+// sizeOfOutput returns a row's size. Written counts what the agent has replaced, so it says nothing about output that
+// is kept as a whole.
 func sizeOfOutput(info acpterm.TerminalInfo) size {
 	if info.OfAgent && info.Kept < info.OutputByteLimit {
 		return size{Bytes: info.Kept}

@@ -65,7 +65,8 @@ func testBothKinds(t *testing.T, b *browser) {
 	require.False(t, eval[bool](p, `!!part('.badge') || !!document.querySelector('nav .badge')`))
 	owned := a.update("session-1", "call_1", members{"command": "npm test", "cwd": "/w"})
 	p.until(`document.querySelectorAll('nav li').length === 2`)
-	require.Equal(t, []string{"npm test agent", "serve "}, eval[[]string](p, `[...document.querySelectorAll('nav li')].map(
+	require.Equal(t, []string{"npm test agent", "serve "}, eval[[]string](p, `[
+		...document.querySelectorAll('nav li')].map(
 		li => li.querySelector('.command').textContent + ' ' + (li.querySelector('.badge')?.textContent ?? ''))`))
 	eval[string](p, "location.hash = "+strconv.Quote(v.key(owned)))
 	p.until(`part('.badge')?.textContent === 'agent' && part('.command').textContent === 'npm test'`)
@@ -75,7 +76,8 @@ func testBothKinds(t *testing.T, b *browser) {
 		require.Equal(t, "run by the agent itself", eval[string](p, badge+".title"))
 	}
 
-	a.update("session-1", "call_1", members{"command": "npm test -- cart", "cwd": "/w/cart", "size": members{"cols": 120, "rows": 40}})
+	a.update("session-1", "call_1", members{"command": "npm test -- cart", "cwd": "/w/cart",
+		"size": members{"cols": 120, "rows": 40}})
 	p.until(`part('.command').textContent === 'npm test -- cart' && part('.numbers').textContent.includes('/w/cart')
 		&& part('.numbers').textContent.includes('120 × 40')
 		&& document.querySelector('nav .command').textContent === 'npm test -- cart'`)
@@ -83,7 +85,8 @@ func testBothKinds(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'ended' && document.querySelector('nav b').textContent === 'ended'
 		&& part('.message').textContent === 'No output.'`)
 	a.update("session-1", "call_1", members{"exitStatus": members{"exitCode": 2}})
-	p.until(`part('.state').textContent === 'exit code 2' && document.querySelector('nav b').textContent === 'exit code 2'`)
+	p.until(`part('.state').textContent === 'exit code 2'
+		&& document.querySelector('nav b').textContent === 'exit code 2'`)
 	eval[string](p, "location.hash = "+strconv.Quote(v.key(mine)))
 	p.until(`part('.command').textContent === 'serve' && !part('.badge')`)
 	p.requireQuiet()
@@ -126,7 +129,9 @@ func testReplaced(t *testing.T, b *browser) {
 func testAgentStop(t *testing.T, b *browser) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(ctx context.Context, _ acpterm.TerminalRequest) error {
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(
+		ctx context.Context, _ acpterm.TerminalRequest,
+	) error {
 		select {
 		case err := <-answers:
 			return err
@@ -163,7 +168,9 @@ func testAgentStop(t *testing.T, b *browser) {
 func testSameIDs(t *testing.T, b *browser) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(_ context.Context, r acpterm.TerminalRequest) error {
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(
+		_ context.Context, r acpterm.TerminalRequest,
+	) error {
 		cancelled <- r
 		return nil
 	}})
@@ -178,7 +185,8 @@ func testSameIDs(t *testing.T, b *browser) {
 		a.print(x.session, x.id, name(i)+"\n")
 		a.update(x.session, x.id, members{"command": name(i), "capabilities": members{"cancel": members{}}})
 	}
-	p.until(fmt.Sprintf(`[...document.querySelectorAll('nav .command')].filter(x => x.textContent.startsWith('number')).length === %d`,
+	p.until(fmt.Sprintf(`[...document.querySelectorAll('nav .command')].filter(
+		x => x.textContent.startsWith('number')).length === %d`,
 		len(all)))
 	require.Equal(t, 3, eval[int](p, `document.querySelectorAll('nav h2').length`))
 	for range 2 {
@@ -186,8 +194,10 @@ func testSameIDs(t *testing.T, b *browser) {
 			eval[bool](p, fmt.Sprintf(`([...document.querySelectorAll('nav a')].find(
 				link => link.querySelector('.command').textContent === %q).click(), true)`, name(i)))
 			p.until(fmt.Sprintf(`el.text === %q && part('.command').textContent === %q
-				&& document.querySelector('nav a[aria-current] .command').textContent === %q`, name(i)+"\n", name(i), name(i)))
-			require.Contains(t, eval[string](p, `document.querySelector('nav section:has(a[aria-current]) h2').textContent`), string(x.session))
+				&& document.querySelector('nav a[aria-current] .command').textContent === %q`,
+				name(i)+"\n", name(i), name(i)))
+			chosen := eval[string](p, `document.querySelector('nav section:has(a[aria-current]) h2').textContent`)
+			require.Contains(t, chosen, string(x.session))
 		}
 	}
 	last := len(all) - 1
@@ -200,7 +210,8 @@ func testSameIDs(t *testing.T, b *browser) {
 		alone.requireQuiet()
 		alone.close() // a browser opens six connections to a server
 	}
-	require.True(t, eval[bool](p, `(ids => ids.length === new Set(ids).size)([...document.querySelectorAll('[id]')].map(x => x.id))`))
+	require.True(t, eval[bool](p, `(ids => ids.length === new Set(ids).size)(
+		[...document.querySelectorAll('[id]')].map(x => x.id))`))
 
 	// An id that is used again.
 	eval[string](p, "location.hash = "+strconv.Quote(v.key(must(v.Terminal("s1", "call_1")))))
@@ -208,7 +219,8 @@ func testSameIDs(t *testing.T, b *browser) {
 	require.NoError(t, v.Release(t.Context(), "s1", "call_1"))
 	p.until(`part('.state').textContent === 'released'`)
 	a.print("s1", "call_1", "anew\n")
-	p.until(`el.text === 'anew\n' && part('.command').textContent === 'unnamed command' && part('.state').textContent === 'running'`)
+	p.until(`el.text === 'anew\n' && part('.command').textContent === 'unnamed command'
+		&& part('.state').textContent === 'running'`)
 	require.Equal(t, len(all), eval[int](p, `document.querySelectorAll('nav li').length`))
 	p.requireQuiet()
 }
@@ -221,7 +233,9 @@ func TestScreenshotOfBothKinds(t *testing.T) {
 	}
 	v := serve(t, made(t, shop()), &view.Options{AllowStop: true})
 	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
-	run := func(session acpterm.SessionID, id acpterm.TerminalID, command, output string, end members) *acpterm.Terminal {
+	run := func(
+		session acpterm.SessionID, id acpterm.TerminalID, command, output string, end members,
+	) *acpterm.Terminal {
 		a.update(session, id, members{"command": command, "cwd": "/home/me/shop"})
 		terminal := a.print(session, id, output)
 		if end != nil {
@@ -245,7 +259,8 @@ func TestScreenshotOfBothKinds(t *testing.T) {
 		yellow+" FAIL "+plain+" Waiting for file changes...\n", nil)
 	a.update("session-1", "call_3", cancelable)
 	p := startBrowser(t).open(t, v.url+"#"+v.key(tests), look("light", 1280, 560, 1))
-	p.until(`el.text.includes('Waiting') && visible(part('.stop')) && document.querySelectorAll('nav .badge').length === 4`)
+	p.until(`el.text.includes('Waiting') && visible(part('.stop'))
+		&& document.querySelectorAll('nav .badge').length === 4`)
 	shoot(p, filepath.Join(dir, "view-agent.png"))
 	p.requireQuiet()
 }

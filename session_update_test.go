@@ -190,6 +190,30 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
 }
 
+// A member whose name differs in case is another one, which is ignored.
+func TestNamesOfMembersAreExact(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}},"size":{"cols":80,"rows":24},"output":{"data":"YQ=="}`))
+	term := m.Terminals()[0]
+	sendUpdates(t, h, v2(`,"Capabilities":null,"capabilities":{"cancel":{},"Cancel":null}`),
+		v2(`,"size":{"cols":80,"rows":24,"Cols":1,"ROWS":2}`), v2(`,"output":{"data":"YWI=","Data":""},"Output":null`),
+		json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","terminalID":"t2","data":"Yw==","DATA":""}`),
+		json.RawMessage(`{"sessionUpdate":"terminal_update","SessionUpdate":"tool_call","terminalId":"t1","command":"c"}`))
+	require.Len(t, m.Terminals(), 1)
+	info := term.Info()
+	require.True(t, info.Cancelable)
+	require.Equal(t, &acpterm.TerminalSize{Columns: 80, Rows: 24}, info.Size)
+	require.Equal(t, "abc", term.Output().Output)
+	require.Equal(t, "c", info.Command.String())
+	sendUpdates(t, h, v2(`,"capabilities":{"Cancel":{}}`))
+	require.False(t, term.Info().Cancelable, "what was not advertised must not be sent")
+	about, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","SessionId":"x","update":` + string(v2("")) + `,"Update":null}`))
+	require.NoError(t, err)
+	require.Equal(t, []acpterm.TerminalID{"t1"}, about)
+	_, err = h.SessionUpdate(json.RawMessage(`{"SessionID":"s","update":` + string(v2("")) + `}`))
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+}
+
 // Each chunk is decoded by itself, and may have a part of a character.
 func TestChunksSplitCharacters(t *testing.T) {
 	h, m := owned(t, nil)

@@ -5,7 +5,8 @@ package updates
 
 import "encoding/json"
 
-// object is a JSON object whose members are read one by one, so that a wrong one is absent and harms no other.
+// object is a JSON object whose members are read one by one, so that a wrong one is absent and harms no other. Their
+// names are exact, which they are not in a struct: encoding/json takes "Cancel" for "cancel".
 type object map[string]json.RawMessage
 
 func readObject(raw json.RawMessage) (o object) {
@@ -24,8 +25,7 @@ func (o object) id(name string) (id string) {
 
 // readToolCall reads what a tool call says of terminals. What was typed into one (terminal_input) is no output: a
 // terminal that shows it has it in its output.
-func readToolCall(update json.RawMessage) (all []Update) {
-	call := readObject(update)
+func readToolCall(call object) (all []Update) {
 	meta := readObject(call["_meta"])
 	command := commandOf(call)
 	info, exit := readObject(meta["terminal_info"]), readObject(meta["terminal_exit"])

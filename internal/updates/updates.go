@@ -66,26 +66,24 @@ func (e *Error) Error() string { return e.Field + ": " + e.Reason }
 // Read reads the params of a session/update. A notification about something else has no updates. What it says of
 // several terminals, as v1's _meta can, is in the order in which it holds.
 func Read(params []byte) (session string, all []Update, err error) {
-	var envelope struct {
-		SessionID string          `json:"sessionId"`
-		Update    json.RawMessage `json:"update"`
-	}
-	if json.Unmarshal(params, &envelope) != nil {
+	envelope := readObject(params)
+	update := readObject(envelope["update"])
+	kind := update.text("sessionUpdate")
+	if kind == nil {
 		return "", nil, nil // it has no terminal
 	}
-	var kind struct {
-		SessionUpdate string `json:"sessionUpdate"`
-	}
-	json.Unmarshal(envelope.Update, &kind)
-	switch kind.SessionUpdate {
+	switch *kind {
 	case "terminal_update":
-		all, err = one(readUpdate(envelope.Update))
+		all, err = one(readUpdate(update))
 	case "terminal_output_chunk":
-		all, err = one(readChunk(envelope.Update))
+		all, err = one(readChunk(update))
 	case "tool_call", "tool_call_update":
-		all = readToolCall(envelope.Update)
+		all = readToolCall(update)
 	}
-	return envelope.SessionID, all, err
+	if id := envelope.text("sessionId"); id != nil {
+		session = *id
+	}
+	return session, all, err
 }
 
 func one(u Update, err error) ([]Update, error) {
@@ -97,11 +95,7 @@ func one(u Update, err error) ([]Update, error) {
 
 // readUpdate reads v2's terminal_update (schema type TerminalUpdate). Members of another type than the schema's are
 // absent, as x-deserialize-default-on-error asks, but for the output: a wrong one refuses the update.
-func readUpdate(update json.RawMessage) (u Update, err error) {
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(update, &m); err != nil {
-		return u, &Error{"update", "must be an object"}
-	}
+func readUpdate(m object) (u Update, err error) {
 	if u.Terminal, err = terminalID(m["terminalId"]); err != nil {
 		return u, err
 	}
@@ -118,15 +112,11 @@ func readUpdate(update json.RawMessage) (u Update, err error) {
 }
 
 // readChunk reads v2's terminal_output_chunk (schema type TerminalOutputChunk).
-func readChunk(update json.RawMessage) (u Update, err error) {
-	var m struct{ TerminalID, Data json.RawMessage }
-	if err := json.Unmarshal(update, &m); err != nil {
-		return u, &Error{"update", "must be an object"}
-	}
-	if u.Terminal, err = terminalID(m.TerminalID); err != nil {
+func readChunk(m object) (u Update, err error) {
+	if u.Terminal, err = terminalID(m["terminalId"]); err != nil {
 		return u, err
 	}
-	u.Append, err = decode("data", m.Data)
+	u.Append, err = decode("data", m["data"])
 	return u, err
 }
 
@@ -167,16 +157,16 @@ func outputPatch(raw json.RawMessage) (Patch[[]byte], error) {
 	if raw == nil || isNull(raw) {
 		return Patch[[]byte]{Present: raw != nil}, nil
 	}
-	var output struct{ Data json.RawMessage }
+	var output object
 	if json.Unmarshal(raw, &output) != nil {
 		return Patch[[]byte]{}, &Error{"output", "must be an object"}
 	}
-	data, err := decode("output.data", output.Data)
+	data, err := decode("output.data", output["data"])
 	return Set(data), err
 }
 
 func exitPatch(raw json.RawMessage) Patch[Exit] {
-	m := patch[map[string]json.RawMessage](raw)
+	m := patch[object](raw)
 	if m.Value == nil {
 		return Patch[Exit]{Present: m.Present}
 	}
@@ -187,14 +177,15 @@ func exitPatch(raw json.RawMessage) Patch[Exit] {
 }
 
 func sizePatch(raw json.RawMessage) Patch[Size] {
-	p := patch[struct{ Cols, Rows uint16 }](raw)
-	switch {
-	case p.Value == nil:
-		return Patch[Size]{Present: p.Present}
-	case p.Value.Cols == 0 || p.Value.Rows == 0:
+	m := patch[object](raw)
+	if m.Value == nil {
+		return Patch[Size]{Present: m.Present}
+	}
+	columns, rows := patch[uint16]((*m.Value)["cols"]).Value, patch[uint16]((*m.Value)["rows"]).Value
+	if columns == nil || rows == nil || *columns == 0 || *rows == 0 {
 		return Patch[Size]{}
 	}
-	return Set(Size{p.Value.Cols, p.Value.Rows})
+	return Set(Size{*columns, *rows})
 }
 
 // cancelPatch reads v2's capabilities (schema type TerminalCapabilities). A wrong value is none: the client must not
@@ -203,9 +194,5 @@ func cancelPatch(raw json.RawMessage) Patch[bool] {
 	if raw == nil {
 		return Patch[bool]{}
 	}
-	var capabilities struct{ Cancel map[string]json.RawMessage }
-	if json.Unmarshal(raw, &capabilities) != nil {
-		return Set(false)
-	}
-	return Set(capabilities.Cancel != nil)
+	return Set(patch[object](readObject(raw)["cancel"]).Value != nil)
 }

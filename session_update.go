@@ -57,8 +57,9 @@ func (h *Handler) takeUpdate(params json.RawMessage) {
 	}
 }
 
-// ToolCallTerminals returns the ids of the terminals that a tool call's content shows, an array of the schema type
-// ToolCallContent: of those that the client owns, and of those that the agent does. Other content has none.
+// ToolCallTerminals returns the ids of the terminals that a tool call's content shows: of those that the client owns,
+// and of those that the agent does. The content is an array of the schema type ToolCallContent or, as in ACP v2's
+// tool_call_content_chunk, a single one. Other content has none.
 func ToolCallTerminals(content json.RawMessage) (ids []TerminalID) {
 	for _, id := range updates.ToolCallTerminals(content) {
 		ids = append(ids, TerminalID(id))

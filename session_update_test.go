@@ -452,7 +452,8 @@ func TestToolCallTerminals(t *testing.T) {
 		`[{"type":"terminal","terminalId":"term_1"},{"type":"content","content":{}},{"type":"terminal","terminalId":"t2","_meta":{}}]`: {
 			"term_1", "t2"},
 		`[{"type":"diff","terminalId":"x"},{"type":"terminal"},{"type":"terminal","terminalId":7},7,null]`: nil,
-		`null`: nil, `{}`: nil, ``: nil,
+		`{"type":"terminal","terminalId":"term_1"}`:                                                        {"term_1"},
+		`null`: nil, `{}`: nil, ``: nil, `{"type":"content","terminalId":"x"}`: nil, `7`: nil, `"terminal"`: nil,
 	} {
 		require.Equal(t, want, acpterm.ToolCallTerminals(json.RawMessage(content)), content)
 	}

@@ -84,12 +84,12 @@ func commandOf(call object) Patch[string] {
 }
 
 // ToolCallTerminals returns the ids of the terminals that a tool call's content shows: of those that the client owns
-// and, in ACP v2 and by the convention of v1, of those that the agent does. Other content, and content that is no
-// array, has none.
+// and, in ACP v2 and by the convention of v1, of those that the agent does. The content is an array or, as in v2's
+// tool_call_content_chunk, one item of it. Other content has none.
 func ToolCallTerminals(content []byte) (ids []string) {
 	var items []json.RawMessage
 	if json.Unmarshal(content, &items) != nil {
-		return nil
+		items = []json.RawMessage{content}
 	}
 	for _, raw := range items {
 		item := readObject(raw)

@@ -173,6 +173,8 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 		require.Equal(t, begin, after, wrong)
 	}
 
+	sendUpdates(t, h, v2(`,"size":{"cols":1e2,"rows":24.0}`))
+	require.Equal(t, &acpterm.TerminalSize{Columns: 100, Rows: 24}, term.Info().Size)
 	sendUpdates(t, h, v2(`,"exitStatus":null`))
 	require.Equal(t, acpterm.StateRunning, term.State())
 	sendUpdates(t, h, v2(`,"exitStatus":{}`))
@@ -181,6 +183,8 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 	for members, want := range map[string]string{
 		`,"exitStatus":{"exitCode":3,"signal":null}`: "exit code 3", `,"exitStatus":{"signal":"SIGKILL"}`: "signal SIGKILL",
 		`,"exitStatus":{"exitCode":-1}`: "exit code 4294967295", `,"exitStatus":null`: "not known",
+		`,"exitStatus":{"exitCode":3.0}`: "exit code 3", `,"exitStatus":{"exitCode":1e2}`: "exit code 100",
+		`,"exitStatus":{"exitCode":1.5}`: "not known", `,"exitStatus":{"exitCode":1e300}`: "not known",
 	} {
 		sendUpdates(t, h, v2(members), v2(""))
 		require.Equal(t, want, term.ExitStatus().String(), members)

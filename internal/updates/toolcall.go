@@ -51,7 +51,7 @@ func readToolCall(call object) (all []Update) {
 	switch status := call.text("status"); {
 	case exit.id("terminal_id") != "":
 		all = append(all, Update{Terminal: exit.id("terminal_id"), Exit: Set(Exit{
-			Code: patch[int64](exit["exit_code"]).Value, Signal: exit.text("signal"),
+			Code: integer(exit["exit_code"]), Signal: exit.text("signal"),
 		})})
 	case status == nil || call.id("toolCallId") == "":
 	case *status == "failed": // no terminal_exit follows
@@ -69,7 +69,7 @@ func readToolCall(call object) (all []Update) {
 
 // outputCode is the exit code in the raw output of a tool call; nil if there is none.
 func outputCode(call object) *int64 {
-	return patch[int64](readObject(call["rawOutput"])["exit_code"]).Value
+	return integer(readObject(call["rawOutput"])["exit_code"])
 }
 
 // commandOf is the command of a tool call: that of its input, or its title.

@@ -6,6 +6,7 @@ package updates
 
 import (
 	"encoding/json"
+	"math"
 )
 
 // Update is what one notification says of one terminal.
@@ -171,7 +172,7 @@ func exitPatch(raw json.RawMessage) Patch[Exit] {
 		return Patch[Exit]{Present: m.Present}
 	}
 	return Set(Exit{
-		Code:   patch[int64]((*m.Value)["exitCode"]).Value,
+		Code:   integer((*m.Value)["exitCode"]),
 		Signal: patch[string]((*m.Value)["signal"]).Value,
 	})
 }
@@ -181,11 +182,26 @@ func sizePatch(raw json.RawMessage) Patch[Size] {
 	if m.Value == nil {
 		return Patch[Size]{Present: m.Present}
 	}
-	columns, rows := patch[uint16]((*m.Value)["cols"]).Value, patch[uint16]((*m.Value)["rows"]).Value
-	if columns == nil || rows == nil || *columns == 0 || *rows == 0 {
-		return Patch[Size]{}
+	columns, rows := integer((*m.Value)["cols"]), integer((*m.Value)["rows"])
+	for _, n := range []*int64{columns, rows} {
+		if n == nil || *n < 1 || *n > math.MaxUint16 {
+			return Patch[Size]{}
+		}
 	}
-	return Set(Size{*columns, *rows})
+	return Set(Size{uint16(*columns), uint16(*rows)})
+}
+
+// integer reads a whole number, which JSON may write as 3.0 or 1e2 too; nil: it is something else.
+func integer(raw json.RawMessage) *int64 {
+	if n := patch[int64](raw).Value; n != nil {
+		return n
+	}
+	const exact = 1 << 53 // whole numbers to this are floating-point numbers
+	f := patch[float64](raw).Value
+	if f == nil || *f != math.Trunc(*f) || math.Abs(*f) > exact {
+		return nil
+	}
+	return new(int64(*f))
 }
 
 // cancelPatch reads v2's capabilities (schema type TerminalCapabilities). A wrong value is none: the client must not

@@ -142,15 +142,13 @@ func (t *Terminal) apply(u updates.Update) error {
 	return nil
 }
 
-// concerns reports whether a tool call's update without the keys of terminals counts for the terminal.
+// concerns reports whether an update by the convention of v1 counts for the terminal. None does for one of v2, whose id
+// may be that of a tool call all the same.
 func (t *Terminal) concerns(u updates.Update) bool {
-	if t.agent == nil {
-		return false
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	known := u.Exit.Present && t.state == StateEnded // it was said better before
-	return t.agent.v1 && !known && !(u.Final && t.agent.announced)
+	endKnown := u.Known && u.Exit.Present && t.state == StateEnded // the exit said it better
+	return t.agent.v1 && !endKnown && !(u.Final && t.agent.announced)
 }
 
 // patch changes what an update says of the terminal, but for its output and its end.

@@ -75,12 +75,14 @@ func (h *Handler) update(session SessionID, u updates.Update) (*Terminal, error)
 	}
 	t, err := h.manager.Terminal(session, id)
 	switch {
-	case u.Known && (err != nil || !t.concerns(u)):
+	case u.Known && (err != nil || t.agent == nil):
 		return nil, nil
 	case err != nil:
 		return h.adopt(session, id, u)
 	case t.agent == nil:
 		return nil, invalidField("terminalId", "is a terminal of the client's")
+	case u.V1 && !t.concerns(u):
+		return nil, nil
 	}
 	return t, t.apply(u)
 }

@@ -262,6 +262,24 @@ func TestSnapshotsReplaceOutput(t *testing.T) {
 	require.Empty(t, term.Output().Output)
 }
 
+// In v2 a tool call is not the terminal of the same id, whatever its _meta has.
+func TestToolCallsOfV2AreNoTerminals(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"command":"make"`), v2Chunk([]byte("text")))
+	for _, members := range []string{
+		`"rawInput":{"command":"other"}`, `"status":"completed"`,
+		`"_meta":{"terminal_info":{"terminal_id":"t1","cwd":"/x"}}`, `"_meta":{"terminal_output":{"terminal_id":"t1","data":"x"}}`,
+		`"_meta":{"terminal_exit":{"terminal_id":"t1","exit_code":1}}`,
+	} {
+		sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"t1",`+members+`}`))
+	}
+	require.Len(t, m.Terminals(), 1)
+	term := m.Terminals()[0]
+	require.Equal(t, "text", term.Output().Output)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.Equal(t, acpterm.Command{ShellLine: "make"}, term.Command())
+}
+
 // What cannot be used is refused as a whole, and harms nothing else.
 func TestUpdatesThatAreRefused(t *testing.T) {
 	h, m := owned(t, nil)

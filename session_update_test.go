@@ -166,14 +166,14 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 		require.False(t, c.is(term.Info()), "null: %s", c.null)
 	}
 	for _, wrong := range []string{`,"command":7`, `,"cwd":[]`, `,"size":{"cols":0,"rows":1}`, `,"size":{"cols":70000,"rows":1}`,
-		`,"exitStatus":"x"`, `,"_meta":7`} {
+		`,"exitStatus":"x"`, `,"_meta":7`, `,"output":7`, `,"output":{}`, `,"output":{"data":null}`, `,"output":{"data":[97]}`} {
 		sendUpdates(t, h, v2(wrong))
 		after := term.Info()
 		after.Written = begin.Written // each output that was replaced counts
 		require.Equal(t, begin, after, wrong)
 	}
 
-	sendUpdates(t, h, v2(`,"size":{"cols":1e2,"rows":24.0}`))
+	sendUpdates(t, h, v2(`,"output":7,"size":{"cols":1e2,"rows":24.0}`))
 	require.Equal(t, &acpterm.TerminalSize{Columns: 100, Rows: 24}, term.Info().Size)
 	sendUpdates(t, h, v2(`,"exitStatus":null`))
 	require.Equal(t, acpterm.StateRunning, term.State())
@@ -295,8 +295,7 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 		require.Equal(t, field, refused.Field)
 	}
 	refuse(string(v2(`,"command":"after","output":{"data":"%%%"}`)), "output.data")
-	refuse(string(v2(`,"command":"after","output":{}`)), "output.data")
-	refuse(string(v2(`,"command":"after","output":7`)), "output")
+	refuse(string(v2(`,"command":"after","output":{"data":"YQ"}`)), "output.data")
 	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"YQ"}`, "data")
 	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":[97]}`, "data")
 	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1"}`, "data")

@@ -95,7 +95,8 @@ func one(u Update, err error) ([]Update, error) {
 }
 
 // readUpdate reads v2's terminal_update (schema type TerminalUpdate). Members of another type than the schema's are
-// absent, as x-deserialize-default-on-error asks, but for the output: a wrong one refuses the update.
+// absent, as x-deserialize-default-on-error asks. Output that is no base64 refuses the update: the schema does not say
+// what becomes of it.
 func readUpdate(m object) (u Update, err error) {
 	if u.Terminal, err = terminalID(m["terminalId"]); err != nil {
 		return u, err
@@ -155,14 +156,14 @@ func patch[T any](raw json.RawMessage) Patch[T] {
 }
 
 func outputPatch(raw json.RawMessage) (Patch[[]byte], error) {
-	if raw == nil || isNull(raw) {
-		return Patch[[]byte]{Present: raw != nil}, nil
+	output := patch[object](raw)
+	if output.Value == nil {
+		return Patch[[]byte]{Present: output.Present}, nil
 	}
-	var output object
-	if json.Unmarshal(raw, &output) != nil {
-		return Patch[[]byte]{}, &Error{"output", "must be an object"}
+	if output.Value.text("data") == nil {
+		return Patch[[]byte]{}, nil
 	}
-	data, err := decode("output.data", output["data"])
+	data, err := decode("output.data", (*output.Value)["data"])
 	return Set(data), err
 }
 

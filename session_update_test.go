@@ -201,7 +201,8 @@ func TestNamesOfMembersAreExact(t *testing.T) {
 	term := m.Terminals()[0]
 	sendUpdates(t, h, v2(`,"Capabilities":null,"capabilities":{"cancel":{},"Cancel":null}`),
 		v2(`,"size":{"cols":80,"rows":24,"Cols":1,"ROWS":2}`), v2(`,"output":{"data":"YWI=","Data":""},"Output":null`),
-		json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","terminalID":"t2","data":"Yw==","DATA":""}`),
+		json.RawMessage(`{"sessionUpdate":"terminal_output_chunk",
+			"terminalId":"t1","terminalID":"t2","data":"Yw==","DATA":""}`),
 		json.RawMessage(`{"sessionUpdate":"terminal_update","SessionUpdate":"tool_call","terminalId":"t1","command":"c"}`))
 	require.Len(t, m.Terminals(), 1)
 	info := term.Info()
@@ -211,7 +212,8 @@ func TestNamesOfMembersAreExact(t *testing.T) {
 	require.Equal(t, "c", info.Command.String())
 	sendUpdates(t, h, v2(`,"capabilities":{"Cancel":{}}`))
 	require.False(t, term.Info().Cancelable, "what was not advertised must not be sent")
-	about, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","SessionId":"x","update":` + string(v2("")) + `,"Update":null}`))
+	about, err := h.SessionUpdate(json.RawMessage(
+		`{"sessionId":"s","SessionId":"x","update":` + string(v2("")) + `,"Update":null}`))
 	require.NoError(t, err)
 	require.Equal(t, []acpterm.TerminalID{"t1"}, about)
 	_, err = h.SessionUpdate(json.RawMessage(`{"SessionID":"s","update":` + string(v2("")) + `}`))
@@ -268,7 +270,8 @@ func TestToolCallsOfV2AreNoTerminals(t *testing.T) {
 	sendUpdates(t, h, v2(`,"command":"make"`), v2Chunk([]byte("text")))
 	for _, members := range []string{
 		`"rawInput":{"command":"other"}`, `"status":"completed"`,
-		`"_meta":{"terminal_info":{"terminal_id":"t1","cwd":"/x"}}`, `"_meta":{"terminal_output":{"terminal_id":"t1","data":"x"}}`,
+		`"_meta":{"terminal_info":{"terminal_id":"t1","cwd":"/x"}}`,
+		`"_meta":{"terminal_output":{"terminal_id":"t1","data":"x"}}`,
 		`"_meta":{"terminal_exit":{"terminal_id":"t1","exit_code":1}}`,
 	} {
 		sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"t1",`+members+`}`))

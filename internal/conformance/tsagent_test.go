@@ -21,18 +21,25 @@ const requireVariable = "ACPTERM_REQUIRE_TYPESCRIPT"
 // terminalLine is how the client prints what a command prints.
 var terminalLine = regexp.MustCompile(`(?m)^\[\d+\] \| .*\n?`)
 
-func TestTypeScriptAgent(t *testing.T) {
-	agent, err := filepath.Abs("../../testdata/tsagent/agent.mjs")
+// requireTypeScript returns node and the path of a program of testdata/tsagent. If they are not there, the test is
+// skipped, or fails if the variable asks for that.
+func requireTypeScript(t *testing.T, program string) (node, path string) {
+	t.Helper()
+	path, err := filepath.Abs("../../testdata/tsagent/" + program)
 	require.NoError(t, err)
-	node, err := exec.LookPath("node")
+	node, err = exec.LookPath("node")
 	if err == nil {
-		_, err = os.Stat(filepath.Join(filepath.Dir(agent), "node_modules"))
+		_, err = os.Stat(filepath.Join(filepath.Dir(path), "node_modules"))
 	}
 	if err != nil && os.Getenv(requireVariable) == "" {
-		t.Skipf("the agent cannot be run (npm ci --prefix testdata/tsagent brings what it needs): %v", err)
+		t.Skipf("%s cannot be run (npm ci --prefix testdata/tsagent brings what it needs): %v", program, err)
 	}
 	require.NoError(t, err)
+	return node, path
+}
 
+func TestTypeScriptAgent(t *testing.T) {
+	node, agent := requireTypeScript(t, "agent.mjs")
 	client := filepath.Join(t.TempDir(), "client.exe")
 	build := exec.Command("go", "build", "-o", client, "github.com/acpterm/acpterm/examples/client")
 	out, err := build.CombinedOutput()

@@ -1,0 +1,347 @@
+package conformance
+
+// The agent of testdata/tsagent/v2agent.mjs, made from the official TypeScript SDK's ACP v2: it reports terminals of
+// its own, and says with each update what a client has to hold then. All messages about terminals are held against the
+// schema, both ways.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// step is a session/update, and what acpterm holds after it.
+type step struct {
+	Update json.RawMessage
+	Meta   struct {
+		Step string
+		Want map[acpterm.TerminalID]held
+	} `json:"_meta"`
+
+	infos   map[acpterm.TerminalID]acpterm.TerminalInfo
+	outputs map[acpterm.TerminalID]string
+}
+
+// v2Agent is a client with the agent.
+type v2Agent struct {
+	t       *testing.T
+	manager *acpterm.Manager
+	conn    *jsonrpc2.Conn
+	steps   chan step
+
+	mu             sync.Mutex
+	created        []*acpterm.Terminal
+	sent, received []message // by the client
+
+	cancels chan message // terminal/cancel that were sent
+	answers chan message // that were received for them
+}
+
+// startV2Agent starts the agent and initializes it. Its end, that of its process and of what is sent, is held at the
+// end of the test.
+func startV2Agent(t *testing.T, args ...string) *v2Agent {
+	t.Helper()
+	a := &v2Agent{t: t, steps: make(chan step, 4096), cancels: make(chan message, 16), answers: make(chan message, 16)}
+	cmd := typeScript(t, "v2agent.mjs", args...)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+
+	a.manager = must(acpterm.NewManager(nil))
+	h := acpterm.NewHandler(a.manager, &acpterm.HandlerOptions{
+		AgentTerminals: true, Next: jsonrpc2.HandlerWithError(a.next), Created: func(term *acpterm.Terminal) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.created = append(a.created, term)
+		},
+	})
+	fromAgent := &tap{stdout, messageLines{take: a.take}}
+	toAgent := &sink{stdin, messageLines{take: a.give}}
+	a.conn = h.Connect(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), nil))
+	t.Cleanup(func() {
+		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		defer stop.Stop()
+		a.conn.Close()
+		<-a.conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+		require.NoError(t, cmd.Wait())
+		require.NoError(t, a.manager.Close())
+		requireNoGoroutines(t)
+		require.Empty(t, complaints.String(), "the SDK complained")
+		a.requireValid()
+	})
+	initializeV2(t, a.conn)
+	var session struct{ SessionID string }
+	require.NoError(t, a.conn.Call(t.Context(), "session/new", map[string]any{"cwd": t.TempDir()}, &session))
+	require.Equal(t, "s1", session.SessionID)
+	return a
+}
+
+// initializeV2 asks for version 2 as ACP v2 does, without a word about terminals.
+func initializeV2(t *testing.T, conn *jsonrpc2.Conn) {
+	t.Helper()
+	var answer struct{ ProtocolVersion int }
+	require.NoError(t, conn.Call(t.Context(), "initialize", map[string]any{
+		"protocolVersion": 2, "info": map[string]string{"name": "acpterm", "version": "0"}, "capabilities": struct{}{},
+	}, &answer))
+	require.Equal(t, 2, answer.ProtocolVersion)
+}
+
+// next is the handler for what acpterm does not answer. It runs when acpterm has applied an update.
+func (a *v2Agent) next(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	var s step
+	if err := json.Unmarshal(*req.Params, &s); err != nil {
+		return nil, err
+	}
+	s.infos, s.outputs = map[acpterm.TerminalID]acpterm.TerminalInfo{}, map[acpterm.TerminalID]string{}
+	for _, term := range a.manager.Terminals() {
+		s.infos[term.ID()], s.outputs[term.ID()] = term.Info(), term.Output().Output
+	}
+	a.steps <- s
+	return nil, nil
+}
+
+func (a *v2Agent) give(m message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sent = append(a.sent, m); m.Method == "terminal/cancel" {
+		a.cancels <- m
+	}
+}
+
+func (a *v2Agent) take(m message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.received = append(a.received, m)
+	for _, request := range a.sent {
+		if m.Method == "" && request.Method == "terminal/cancel" && string(request.ID) == string(m.ID) {
+			a.answers <- m
+		}
+	}
+}
+
+// requireValid holds all messages about terminals against the schema.
+func (a *v2Agent) requireValid() {
+	s := loadSchemaFile(a.t, "terminal.v2.json")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	cancels := map[string]bool{}
+	for _, m := range a.sent {
+		require.Equal(a.t, "2.0", m.JSONRPC)
+		if m.Method == "terminal/cancel" {
+			cancels[string(m.ID)] = true
+			require.NoError(a.t, s.validate(a.t, "RequestId", m.ID))
+			require.NoError(a.t, s.validate(a.t, "CancelTerminalRequest", m.Params), "%s", m.raw)
+			members := keys(parse(a.t, m.raw).(map[string]any))
+			require.ElementsMatch(a.t, []string{"jsonrpc", "id", "method", "params"}, members)
+		}
+	}
+	updates := 0
+	for _, m := range a.received {
+		switch {
+		case m.Method == "session/update":
+			updates++
+			require.NoError(a.t, s.validate(a.t, "UpdateSessionNotification", m.Params), "%s", m.raw)
+		case cancels[string(m.ID)] && m.Error != nil:
+			require.NoError(a.t, s.validate(a.t, "Error", m.Error), "%s", m.raw)
+		case cancels[string(m.ID)]:
+			require.NoError(a.t, s.validate(a.t, "CancelTerminalResponse", m.Result), "%s", m.raw)
+		}
+	}
+	a.t.Logf("validated: %d session/update, %d terminal/cancel", updates, len(cancels))
+}
+
+// play has the agent play a scenario, holds each of its steps against what acpterm holds, and returns them.
+func (a *v2Agent) play(scenario string) map[string]step {
+	a.t.Helper()
+	require.NoError(a.t, a.conn.Call(a.t.Context(), "session/prompt", map[string]any{
+		"sessionId": "s1", "prompt": []any{map[string]string{"type": "text", "text": scenario}},
+	}, nil))
+	all := map[string]step{}
+	for s := a.step(); s.Meta.Step != "over"; s = a.step() {
+		all[s.Meta.Step] = s
+	}
+	require.Greater(a.t, len(all), 5)
+	return all
+}
+
+// step returns the next step, which is held.
+func (a *v2Agent) step() (s step) {
+	a.t.Helper()
+	select {
+	case s = <-a.steps:
+	case <-a.conn.DisconnectNotify():
+		require.Fail(a.t, "the agent is gone")
+	}
+	require.Len(a.t, s.infos, len(s.Meta.Want), s.Meta.Step)
+	for id, want := range s.Meta.Want {
+		requireHeld(a.t, want, s.infos[id], s.outputs[id], s.Meta.Step+": "+string(s.Update))
+	}
+	return s
+}
+
+// call calls one of the agent's own methods.
+func (a *v2Agent) call(method string, result any) {
+	a.t.Helper()
+	require.NoError(a.t, a.conn.Call(a.t.Context(), method, struct{}{}, result))
+}
+
+// methods are those of the requests that the agent has received, but for its own.
+func (a *v2Agent) methods() (methods []string) {
+	a.t.Helper()
+	var all struct{ Received []message }
+	a.call("_acpterm/received", &all)
+	for _, m := range all.Received {
+		if m.Method != "_acpterm/received" {
+			methods = append(methods, m.Method)
+		}
+	}
+	return methods
+}
+
+func TestV2AgentReportsTerminals(t *testing.T) {
+	for scenario, shown := range map[string]map[string]map[acpterm.TerminalID]string{
+		"fields": {"output 0": {"t": "one"}, "output absent after 0": {"t": "one"}, "output null": {"t": ""}},
+		"ends":   {"runs 3": {"e3": ""}, "output after 3": {"e3": "late"}},
+		"emoji": {
+			"byte 0": {"t": ""}, "byte 2": {"t": ""}, "byte 3": {"t": "😀"}, "half": {"t": "😀"},
+			"no half": {"t": "😀\uFFFD\uFFFDx\uFFFD"}, "end": {"t": "😀\uFFFD\uFFFDx\uFFFD\uFFFD\uFFFD"},
+		},
+		"snapshots": {
+			"that goes on": {"t": "one\ntwo\n"}, "that is shorter": {"t": "two\n"}, "chunk after it": {"t": "two\nthree\n"},
+			"within a character": {"t": "a"}, "the rest of the character": {"t": "a✓"}, "cleared": {"t": ""},
+			"chunk after null": {"t": "four"}, "empty": {"t": ""}, "with all else": {"t": "six"},
+			"after the end": {"t": "seven"},
+		},
+		"references":       {"still writes": {"a": "a", "b": "b"}},
+		"several":          {"end b": {"a": pieces("a"), "b": pieces("b")}, "c goes on": {"c": pieces("c") + "on"}},
+		"random 1 400":     nil,
+		"random 20261 400": nil,
+	} {
+		t.Run(scenario, func(t *testing.T) {
+			a := startV2Agent(t)
+			steps := a.play(scenario)
+			for name, texts := range shown {
+				require.Contains(t, steps, name)
+				for id, text := range texts {
+					require.Equal(t, text, steps[name].outputs[id], name)
+				}
+			}
+			require.Len(t, a.created, len(a.manager.Terminals()), "each was told once")
+			require.Equal(t, []string{"initialize", "session/new", "session/prompt"}, a.methods())
+		})
+	}
+}
+
+func pieces(id string) (text string) {
+	for n := range 10 {
+		text += id + string(rune('0'+n)) + "\n"
+	}
+	return text
+}
+
+// The exit statuses, as they are shown.
+func TestV2AgentTellsHowCommandsEnd(t *testing.T) {
+	a := startV2Agent(t)
+	steps := a.play("ends")
+	for id, want := range map[acpterm.TerminalID]string{
+		"e0": "not known", "e1": "not known", "e2": "exit code 0", "e3": "exit code 3", "e4": "signal SIGKILL",
+		"e6": "exit code 4294967295", "e7": "exit code 3221225786",
+	} {
+		require.Equal(t, want, steps["ends "+string(id[1:])].infos[id].ExitStatus.String(), id)
+	}
+	require.Equal(t, "exit code 7", steps["better known"].infos["e0"].ExitStatus.String())
+	for _, term := range a.manager.Terminals() {
+		_, err := term.Wait(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, term.Kill(t.Context()), "it has ended")
+	}
+	require.NotContains(t, a.methods(), "terminal/cancel")
+}
+
+// Tool calls refer to terminals before and after these are announced, and are no terminals.
+func TestV2AgentRefersToTerminals(t *testing.T) {
+	a := startV2Agent(t)
+	steps := a.play("references")
+	require.Empty(t, steps["before"].infos)
+	require.Len(t, steps["end of the terminal"].infos, 2)
+	for name, want := range map[string][]acpterm.TerminalID{
+		"before": {"a"}, "after": {"a", "b"}, "a chunk": {"c"}, "a chunk of text": nil, "without content": nil,
+		"end of the tool call": nil, "a tool call with a terminal's id": nil,
+	} {
+		var update struct{ Content json.RawMessage }
+		require.NoError(t, json.Unmarshal(steps[name].Update, &update))
+		require.Equal(t, want, acpterm.ToolCallTerminals(update.Content), name)
+	}
+	require.Equal(t, acpterm.StateRunning, steps["end of the tool call"].infos["a"].State)
+	require.Equal(t, acpterm.StateRunning, steps["a tool call with a terminal's id"].infos["b"].State)
+}
+
+func TestV2AgentCancels(t *testing.T) {
+	a := startV2Agent(t)
+	a.play("cancels")
+	kill := func(id acpterm.TerminalID) error {
+		return must(a.manager.Terminal("s1", id)).Kill(t.Context())
+	}
+	state := func(id acpterm.TerminalID) acpterm.State { return must(a.manager.Terminal("s1", id)).State() }
+
+	// Nothing is sent for one that cannot be cancelled.
+	for _, id := range []acpterm.TerminalID{"plain", "offered"} {
+		require.ErrorIs(t, kill(id), acpterm.ErrNotCancelable)
+		require.Equal(t, acpterm.StateRunning, state(id))
+	}
+	require.Equal(t, []string{"initialize", "session/new", "session/prompt"}, a.methods())
+
+	// The answer is not the end: Kill waits for that.
+	killed := make(chan error, 1)
+	go func() { killed <- kill("held") }()
+	require.JSONEq(t, `{"sessionId":"s1","terminalId":"held"}`, string((<-a.cancels).Params))
+	require.JSONEq(t, `{}`, string((<-a.answers).Result))
+	require.Contains(t, a.methods(), "terminal/cancel") // whose answer is read after that of the cancel
+	require.Empty(t, killed)
+	require.Equal(t, acpterm.StateRunning, state("held"))
+	a.call("_acpterm/end", nil)
+	require.NoError(t, <-killed)
+	require.Equal(t, acpterm.EndedByKill, must(a.manager.Terminal("s1", "held")).EndedBy())
+	require.Equal(t, "signal SIGTERM", must(a.manager.Terminal("s1", "held")).ExitStatus().String())
+
+	// The end may come before the answer, whatever that is.
+	require.NoError(t, kill("ends before the answer"))
+	require.NotNil(t, (<-a.answers).Result)
+	require.NoError(t, kill("ends by itself"))
+	require.Contains(t, string((<-a.answers).Error), "-32602")
+	require.Equal(t, "exit code 0", must(a.manager.Terminal("s1", "ends by itself")).ExitStatus().String())
+
+	err := kill("refused")
+	require.ErrorIs(t, err, acpterm.ErrNotCancelable)
+	var refused *jsonrpc2.Error
+	require.ErrorAs(t, err, &refused)
+	require.EqualValues(t, jsonrpc2.CodeInvalidParams, refused.Code)
+	require.Equal(t, acpterm.StateRunning, state("refused"))
+	require.Len(t, a.methods(), 3+4+1) // four cancels, and the end that was asked for
+}
+
+// An agent that advertises terminal/cancel without serving it: the SDK answers for it.
+func TestV2AgentWithoutCancel(t *testing.T) {
+	a := startV2Agent(t, "--no-cancel")
+	a.play("cancels")
+	term := must(a.manager.Terminal("s1", "held"))
+	err := term.Kill(t.Context())
+	require.ErrorIs(t, err, acpterm.ErrNotCancelable)
+	var refused *jsonrpc2.Error
+	require.ErrorAs(t, err, &refused)
+	require.EqualValues(t, jsonrpc2.CodeInvalidParams, refused.Code)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.Len(t, a.methods(), 4)
+}

@@ -1,0 +1,148 @@
+package conformance
+
+// What tests with peers of ACP v2 share: what a client holds of a terminal, and the messages on the wire.
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// held is what a client holds of a terminal, by testdata/tsagent/fold.mjs.
+type held struct {
+	Command, Cwd *string
+	Output       []byte // base64
+	ExitStatus   *struct {
+		ExitCode *int64
+		Signal   *string
+	}
+	Size       *struct{ Cols, Rows int }
+	Cancelable bool
+	Meta       map[string]json.RawMessage
+}
+
+// requireHeld holds what acpterm has of a terminal against what a client has to hold.
+func requireHeld(t *testing.T, want held, got acpterm.TerminalInfo, output, what string) {
+	t.Helper()
+	require.True(t, got.OfAgent, what)
+	require.Equal(t, textOf(want.Command), got.Command.String(), what)
+	require.Equal(t, textOf(want.Cwd), got.Command.Dir, what)
+	require.Equal(t, want.Size != nil, got.Size != nil, what)
+	if want.Size != nil {
+		require.Equal(t, acpterm.TerminalSize{Columns: want.Size.Cols, Rows: want.Size.Rows}, *got.Size, what)
+	}
+	require.Equal(t, want.Cancelable && want.ExitStatus == nil, got.Cancelable, what)
+	require.ElementsMatch(t, keys(want.Meta), keys(got.Meta), what)
+	for key, value := range want.Meta {
+		require.JSONEq(t, string(value), string(got.Meta[key]), what)
+	}
+	shown, whole := shownText(want.Output), string([]rune(string(want.Output)))
+	if want.ExitStatus == nil {
+		require.Equal(t, acpterm.StateRunning, got.State, what)
+		require.Equal(t, shown, output, what)
+		return
+	}
+	require.Equal(t, acpterm.StateEnded, got.State, what)
+	require.Contains(t, []string{shown, whole}, output, what) // more output may come, and finish a character
+	require.Equal(t, want.ExitStatus.Signal, got.ExitStatus.Signal, what)
+	code := want.ExitStatus.ExitCode
+	require.Equal(t, code != nil, got.ExitStatus.ExitCode != nil, what)
+	if code == nil {
+		return
+	}
+	require.Equal(t, uint32(*code), *got.ExitStatus.ExitCode, what)
+	var own struct{ ExitCode *int64 }
+	require.NoError(t, json.Unmarshal(got.ExitStatus.Meta["acpterm"], &own))
+	if *code == int64(uint32(*code)) {
+		require.Nil(t, own.ExitCode, what)
+	} else {
+		require.Equal(t, code, own.ExitCode, what)
+	}
+}
+
+func textOf(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// shownText is output that may go on: without a character at its end that is not whole.
+func shownText(output []byte) string {
+	for n := 1; n < utf8.UTFMax && n <= len(output); n++ {
+		if end := output[len(output)-n:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRune(end) {
+				output = output[:len(output)-n]
+			}
+			break
+		}
+	}
+	return string([]rune(string(output)))
+}
+
+// message has what is looked at of a message on the wire.
+type message struct {
+	JSONRPC string
+	ID      json.RawMessage
+	Method  string
+	Params  json.RawMessage
+	Result  json.RawMessage
+	Error   json.RawMessage
+	raw     []byte
+}
+
+// messageLines hands on each message of what is written to it, as lines.
+type messageLines struct {
+	take func(message)
+	line []byte
+}
+
+func (l *messageLines) add(p []byte) {
+	for piece := range bytes.Lines(p) {
+		if l.line = append(l.line, piece...); !bytes.HasSuffix(l.line, []byte("\n")) {
+			break
+		}
+		m := message{raw: bytes.TrimSpace(bytes.Clone(l.line))}
+		if json.Unmarshal(m.raw, &m) != nil {
+			m.Method = "not JSON"
+		}
+		l.take(m)
+		l.line = l.line[:0]
+	}
+}
+
+// tap is a pipe that is read from, whose messages are seen.
+type tap struct {
+	io.ReadCloser
+	seen messageLines
+}
+
+func (t *tap) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	t.seen.add(p[:n])
+	return n, err
+}
+
+// sink is a pipe that is written to, whose messages are seen before they are written.
+type sink struct {
+	io.WriteCloser
+	seen messageLines
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.seen.add(p)
+	return s.WriteCloser.Write(p)
+}
+
+// typeScript is a program of testdata/tsagent, which is not started yet.
+func typeScript(t *testing.T, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	node, path := requireTypeScript(t, program)
+	return exec.Command(node, append([]string{path}, args...)...)
+}

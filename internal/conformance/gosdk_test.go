@@ -47,6 +47,9 @@ var commands = map[string]func(){
 			time.Sleep(10 * time.Millisecond) // so that polls meet the output half-way
 		}
 	},
+	"bytes":    printBytes,
+	"wait":     waitForCancel,
+	"v2-agent": serveReportingAgent,
 }
 
 func TestMain(m *testing.M) {

@@ -1,0 +1,302 @@
+package conformance
+
+// The client of testdata/tsagent/v2client.mjs, made from the official TypeScript SDK's ACP v2. Its agent is this
+// program, which reports the terminals of a Manager, or sends updates that the test has written.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// trafficVariable names the file that the agent writes its messages to.
+const trafficVariable = "ACPTERM_CONFORMANCE_TRAFFIC"
+
+// What the agent's commands print is made of a seed, for both the command and the test.
+const (
+	seedOfAll  = 1
+	sizeOfAll  = 300_000
+	seedOfEnd  = 2
+	sizeOfEnd  = 1 << 20
+	limitOfEnd = 10_000
+	seedOfCall = 3
+	sizeOfCall = 5000
+)
+
+// anyBytes are bytes in which characters begin and end anywhere, also ones that are none.
+func anyBytes(seed uint64, size int) []byte {
+	random := rand.New(rand.NewPCG(seed, 0))
+	alphabet := []string{"a", "\r\n", "\x1b[31m", "é", "✓", "😀", "\xff", "\xe2\x9c", "\xf0", "\x80", "\x00"}
+	var b bytes.Buffer
+	for b.Len() < size {
+		b.WriteString(alphabet[random.IntN(len(alphabet))])
+	}
+	return b.Bytes()[:size]
+}
+
+// printBytes is a command that prints anyBytes, by a seed and a size, in pieces, and exits with 3.
+func printBytes() {
+	seed, size := must(strconv.Atoi(os.Args[3])), must(strconv.Atoi(os.Args[4]))
+	random := rand.New(rand.NewPCG(uint64(seed), 1))
+	for rest := anyBytes(uint64(seed), size); len(rest) > 0; {
+		n := min(1+random.IntN(20_000), len(rest))
+		os.Stdout.Write(rest[:n])
+		rest = rest[n:]
+	}
+	os.Exit(3)
+}
+
+// waitForCancel is a command that ends only when it is cancelled.
+func waitForCancel() {
+	fmt.Print("cancel me")
+	time.Sleep(time.Hour)
+}
+
+// reportingAgent is an ACP v2 agent on stdin and stdout.
+type reportingAgent struct {
+	manager *acpterm.Manager
+	terms   *agent.Terminals
+	shown   []*acpterm.Terminal
+}
+
+// serveReportingAgent is the program that is an agent.
+func serveReportingAgent() {
+	traffic := must(os.Create(os.Getenv(trafficVariable)))
+	a := &reportingAgent{manager: must(acpterm.NewManager(nil))}
+	stdio := acpterm.JoinStdio(os.Stdin, struct {
+		io.Writer
+		io.Closer
+	}{io.MultiWriter(traffic, os.Stdout), os.Stdout})
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), a)
+	<-conn.DisconnectNotify()
+	if err := a.manager.Close(); err != nil {
+		panic(err)
+	}
+}
+
+// Handle is for jsonrpc2.
+func (a *reportingAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	reply := func(result any) { conn.Reply(ctx, req.ID, result) }
+	switch req.Method {
+	case "initialize":
+		a.terms = must(agent.NewTerminals(conn, *req.Params, a.manager, &agent.TerminalsOptions{
+			Reporter: agent.ReporterOptions{KnowsSession: func(id acpterm.SessionID) bool { return id == "s1" }},
+		}))
+		reply(map[string]any{
+			"protocolVersion": 2, "info": map[string]string{"name": "acpterm", "version": "0"},
+			"capabilities": map[string]any{"session": struct{}{}},
+		})
+	case "session/new":
+		reply(map[string]string{"sessionId": "s1"})
+	case "session/prompt":
+		var params struct{ Prompt []struct{ Text string } }
+		if err := json.Unmarshal(*req.Params, &params); err != nil {
+			panic(err)
+		}
+		reply(map[string]string{"messageId": "m1"})
+		go a.turn(ctx, conn, params.Prompt[0].Text)
+	case "session/resume":
+		go func() {
+			check(a.terms.Reporter().Replay(ctx, "s1"))
+			a.idle(ctx, conn)
+			reply(struct{}{})
+		}()
+	default:
+		a.terms.Reporter().Handler(nil).Handle(ctx, conn, req)
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (a *reportingAgent) notify(ctx context.Context, conn *jsonrpc2.Conn, update any) {
+	check(conn.Notify(ctx, "session/update", map[string]any{"sessionId": "s1", "update": update}))
+}
+
+func (a *reportingAgent) idle(ctx context.Context, conn *jsonrpc2.Conn) {
+	a.notify(ctx, conn, map[string]string{"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"})
+}
+
+// turn does what a prompt asks for: "terminals", or to send the updates of a file, one a line.
+func (a *reportingAgent) turn(ctx context.Context, conn *jsonrpc2.Conn, prompt string) {
+	if prompt == "terminals" {
+		a.reportTerminals(ctx, conn)
+	} else {
+		for line := range bytes.Lines(must(os.ReadFile(prompt))) {
+			a.notify(ctx, conn, json.RawMessage(line))
+		}
+	}
+	a.idle(ctx, conn)
+}
+
+func (a *reportingAgent) reportTerminals(ctx context.Context, conn *jsonrpc2.Conn) {
+	requests := map[string]acpterm.CreateTerminalRequest{
+		"all":  commandRequest("bytes", seedOfAll, sizeOfAll),
+		"end":  commandRequest("bytes", seedOfEnd, sizeOfEnd),
+		"wait": commandRequest("wait"),
+		"none": commandRequest("bytes", 0, 0),
+	}
+	var reported []*acpterm.Terminal
+	for name, request := range requests {
+		if name == "end" {
+			request.OutputByteLimit = new(uint64(limitOfEnd))
+		}
+		t := must(a.manager.Create(ctx, request, nil))
+		reported = append(reported, t)
+		a.notify(ctx, conn, map[string]any{
+			"sessionUpdate": "tool_call_update", "toolCallId": name, "title": name,
+			"content": []any{agent.Content{TerminalID: t.ID()}},
+		})
+		a.terms.Reporter().Report(t, &agent.ReportOptions{NotCancellable: name == "none"})
+	}
+	call := agent.ToolCall{ID: "call", Request: commandRequest("bytes", seedOfCall, sizeOfCall)}
+	result, err := a.terms.Run(ctx, call)
+	check(err)
+	if result.Output != string([]rune(string(anyBytes(seedOfCall, sizeOfCall)))) {
+		panic("the result has another output")
+	}
+	for _, t := range reported {
+		must(t.Wait(ctx))
+		check(a.terms.Reporter().Flush(ctx, t))
+	}
+}
+
+// commandRequest is a request for one of this program's commands.
+func commandRequest(name string, args ...int) acpterm.CreateTerminalRequest {
+	r := acpterm.CreateTerminalRequest{SessionID: "s1", Command: os.Args[0], Args: []string{commandMark, name}}
+	for _, arg := range args {
+		r.Args = append(r.Args, strconv.Itoa(arg))
+	}
+	return r
+}
+
+// clientReport is what the client prints.
+type clientReport struct {
+	Held, Resumed map[acpterm.TerminalID]held
+	Cancelled     map[acpterm.TerminalID]json.RawMessage
+	Again         []string
+	Refused       map[string]any
+	ExitCode      *int
+}
+
+// runV2Client runs the client with this program as its agent, and returns what it reports and what the SDK complained
+// about. What the agent sent is held against the schema, but for session/update if those are made to be wrong.
+func runV2Client(t *testing.T, prompt string, wrong bool) (report clientReport, complaints string) {
+	t.Helper()
+	cmd := typeScript(t, "v2client.mjs", prompt, must(os.Executable()), commandMark, "v2-agent")
+	traffic := filepath.Join(t.TempDir(), "traffic")
+	cmd.Env = append(os.Environ(), trafficVariable+"="+traffic)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	stop := time.AfterFunc(5*time.Minute, func() { cmd.Process.Kill() })
+	defer stop.Stop()
+	require.NoError(t, cmd.Run(), "%s", &stderr)
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), &report), "%.2000s", &stdout)
+	require.Equal(t, new(0), report.ExitCode, "%s", &stderr)
+
+	s := loadSchemaFile(t, "terminal.v2.json")
+	updates := 0
+	take := func(m message) {
+		require.Equal(t, "2.0", m.JSONRPC)
+		switch {
+		case m.Method == "session/update" && !wrong:
+			updates++
+			require.NoError(t, s.validate(t, "UpdateSessionNotification", m.Params), "%.500s", m.raw)
+		case m.Error != nil:
+			require.NoError(t, s.validate(t, "Error", m.Error), "%s", m.raw)
+			var e struct {
+				Code int
+				Data json.RawMessage
+			}
+			require.NoError(t, json.Unmarshal(m.Error, &e))
+			if e.Code == acpterm.CodeResourceNotFound {
+				require.NoError(t, s.validate(t, "SessionNotFoundErrorData", e.Data), "%s", m.raw)
+			}
+		}
+	}
+	file, err := os.Open(traffic)
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = bufio.NewReader(file).WriteTo(&messageWriter{messageLines{take: take}})
+	require.NoError(t, err)
+	t.Logf("validated: %d session/update", updates)
+	return report, stderr.String()
+}
+
+// messageWriter hands on the messages that are written to it.
+type messageWriter struct{ messageLines }
+
+func (w *messageWriter) Write(p []byte) (int, error) {
+	w.add(p)
+	return len(p), nil
+}
+
+func TestV2ClientHoldsWhatWasWritten(t *testing.T) {
+	report, complaints := runV2Client(t, "terminals", false)
+	require.Empty(t, complaints)
+	find := func(held map[acpterm.TerminalID]held, command ...any) (id acpterm.TerminalID) {
+		suffix := strings.TrimSpace(fmt.Sprintln(command...))
+		for one, term := range held {
+			if strings.HasSuffix(*term.Command, suffix) {
+				id = one
+			}
+		}
+		require.NotEmpty(t, id, suffix)
+		return id
+	}
+	require.Len(t, report.Held, 5)
+	require.Len(t, report.Resumed, 4, "the tool call's terminal is released")
+	for what, all := range map[string]map[acpterm.TerminalID]held{"held": report.Held, "resumed": report.Resumed} {
+		whole := all[find(all, "bytes", seedOfAll, sizeOfAll)]
+		requireSame(t, string(anyBytes(seedOfAll, sizeOfAll)), string(whole.Output))
+		end := string(all[find(all, "bytes", seedOfEnd, sizeOfEnd)].Output)
+		require.GreaterOrEqual(t, len(end), limitOfEnd-3, what)
+		requireSame(t, string(anyBytes(seedOfEnd, sizeOfEnd)[sizeOfEnd-len(end):]), end)
+		require.Empty(t, all[find(all, "bytes", 0, 0)].Output)
+		require.Equal(t, "cancel me", string(all[find(all, "wait")].Output))
+		for id, term := range all {
+			require.NotNil(t, term.ExitStatus, what)
+			require.False(t, term.Cancelable, what)
+			require.Equal(t, must(os.Getwd()), *term.Cwd)
+			if id != find(all, "wait") {
+				require.Equal(t, new(int64(3)), term.ExitStatus.ExitCode)
+			} else if runtime.GOOS != "windows" {
+				require.Equal(t, new("SIGTERM"), term.ExitStatus.Signal)
+				require.Nil(t, term.ExitStatus.ExitCode)
+			}
+		}
+	}
+	call := report.Held[find(report.Held, "bytes", seedOfCall, sizeOfCall)]
+	requireSame(t, string(anyBytes(seedOfCall, sizeOfCall)), string(call.Output))
+
+	cancelled := map[acpterm.TerminalID]json.RawMessage{find(report.Held, "wait"): json.RawMessage("{}")}
+	require.Equal(t, cancelled, report.Cancelled)
+	require.Empty(t, report.Again)
+	require.Len(t, report.Refused, 3+5)
+	for what, code := range report.Refused {
+		want := map[string]int{"session": acpterm.CodeResourceNotFound, "other": jsonrpc2.CodeMethodNotFound}[what]
+		if want == 0 {
+			want = jsonrpc2.CodeInvalidParams
+		}
+		require.EqualValues(t, want, code, what)
+	}
+}

@@ -1,0 +1,260 @@
+//go:build unix
+
+package conformance
+
+// Real ACP adapters, as they are on npm (testdata/adapters pins them), at the other end of StartAgent. They run
+// commands themselves and report them by the _meta convention of v1; the test looks at what the manager then has. A
+// scripted model on loopback says what to run (adapters_model_test.go), so the adapters need no login and no network.
+// Their installation does, for what is not in npm's cache: 400 MB the first time. It takes 1 GB of temporary files, and
+// on Linux has the Node.js 22 that claude-agent-acp needs.
+//
+//	ACPTERM_TEST_ADAPTERS=1 go test -v -run '^TestAdapters$' ./internal/conformance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// adaptersVariable, set to anything, has the adapters be installed and run.
+const adaptersVariable = "ACPTERM_TEST_ADAPTERS"
+
+// adapterCommand is for a shell.
+type adapterCommand struct {
+	name, text string
+	late       bool // it ends when the turn has ended
+}
+
+var adapterCommands = []adapterCommand{
+	{name: "succeeds", text: `printf 'one\ntwo\n'`},
+	{name: "fails", text: `printf boom; exit 3`},
+	{name: "prints nothing", text: `true`},
+	{name: "runs on", text: `until test -e turn-is-over; do sleep 0.05; done; printf late`, late: true},
+}
+
+// adapter is a program, and what it makes of the commands.
+type adapter struct {
+	program string
+	env     func(model, home string) []string
+	mode    string // that the session is set to, if any
+	tool    string // of the model, for commands
+	input   func(adapterCommand) object
+	want    map[string]shownCommand // by the command's name
+}
+
+// shownCommand is what a terminal is to have: a regular expression for all of its output, and how the command ended.
+type shownCommand struct{ output, status string }
+
+var adapters = []adapter{{
+	program: "claude-agent-acp",
+	env: func(model, home string) []string {
+		return []string{
+			"ANTHROPIC_BASE_URL=" + model, "ANTHROPIC_AUTH_TOKEN=none", "CLAUDE_CONFIG_DIR=" + home,
+			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		}
+	},
+	mode: "default", // which asks the client; else a second model decides
+	tool: "Bash",
+	input: func(c adapterCommand) object {
+		return object{"command": c.text, "description": c.name, "run_in_background": c.late}
+	},
+	want: map[string]shownCommand{
+		"succeeds":       {"one\ntwo", "exit code 0"},
+		"fails":          {"Exit code 3\nboom", "exit code 3"},
+		"prints nothing": {"", "exit code 0"},
+		"runs on":        {"Command running in background with ID: .*", "not known"}, // it never sends the output
+	},
+}, {
+	program: "codex-acp",
+	env: func(model, home string) []string {
+		config := must(json.Marshal(object{"model": "scripted", "model_provider": "scripted", "model_providers": object{
+			"scripted": object{
+				"name": "scripted", "base_url": model + "/v1", "wire_api": "responses", "requires_openai_auth": false,
+			},
+		}}))
+		return []string{
+			"CODEX_HOME=" + home, "CODEX_CONFIG=" + string(config), "MODEL_PROVIDER=scripted",
+			"INITIAL_AGENT_MODE=agent-full-access", "NO_BROWSER=1",
+		}
+	},
+	tool: "exec_command",
+	input: func(c adapterCommand) object {
+		wait := 30_000 // milliseconds; the model is told so far then, and the command runs on
+		if c.late {
+			wait = 250
+		}
+		return object{"cmd": c.text, "yield_time_ms": wait}
+	},
+	want: map[string]shownCommand{
+		"succeeds":       {"one\ntwo\n", "exit code 0"},
+		"fails":          {"boom", "exit code 3"},
+		"prints nothing": {"", "exit code 0"},
+		"runs on":        {"late", "exit code 0"},
+	},
+}}
+
+func TestAdapters(t *testing.T) {
+	if os.Getenv(adaptersVariable) == "" {
+		t.Skipf("it downloads 400 MB from npm: %s=1 has it run", adaptersVariable)
+	}
+	bin := installAdapters(t)
+	for _, a := range adapters {
+		t.Run(a.program, func(t *testing.T) { a.test(t, bin, "") })
+		// Some clients do not advertise it; the adapters send terminal_output to them.
+		t.Run(a.program+" without delta", func(t *testing.T) { a.test(t, bin, "terminal_output_delta") })
+	}
+}
+
+// installAdapters returns the directory with the adapters' programs, and with Node.js where the lock file has it.
+func installAdapters(t *testing.T) (bin string) {
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		text, err := os.ReadFile(filepath.Join("../../testdata/adapters", name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	npm := exec.CommandContext(t.Context(), "npm", "ci",
+		"--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund")
+	npm.Dir = dir
+	out, err := npm.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return filepath.Join(dir, "node_modules", ".bin")
+}
+
+// test has the adapter run all commands in a turn. The client advertises what the handler says, but for the capability
+// without, if that is not empty.
+func (a adapter) test(t *testing.T, bin, without string) {
+	m := acptermtest.NewManager(t, nil)
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // else nothing ends the adapter if it hangs
+	defer cancel()
+	session := a.converse(ctx, t, m, bin, dir, without)
+
+	var turn struct{ StopReason string }
+	require.NoError(t, session.conn.Call(ctx, "session/prompt", object{
+		"sessionId": session.id, "prompt": []object{{"type": "text", "text": "go"}},
+	}, &turn))
+	require.Equal(t, "end_turn", turn.StopReason)
+	terminals := m.Terminals()
+	require.Len(t, terminals, len(adapterCommands))
+	for i, c := range adapterCommands {
+		term := terminals[i]
+		if c.late {
+			require.Equal(t, acpterm.StateRunning, term.State(), c.name)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "turn-is-over"), nil, 0o600))
+		}
+		status, err := term.Wait(ctx)
+		require.NoError(t, err, c.name)
+		info := term.Info()
+		t.Logf("%s: %q, %v", info.Command, term.Output().Output, status)
+		require.True(t, info.OfAgent, c.name)
+		require.Equal(t, session.id, info.SessionID, c.name)
+		require.Equal(t, c.text, info.Command.String(), c.name)
+		require.Regexp(t, `\A`+a.want[c.name].output+`\z`, term.Output().Output, c.name)
+		require.Equal(t, a.want[c.name].status, status.String(), c.name)
+	}
+}
+
+// adapterSession is a session with an adapter.
+type adapterSession struct {
+	conn *jsonrpc2.Conn
+	id   acpterm.SessionID
+}
+
+// converse starts the adapter and a session in dir. It ends with the test, which fails if anything is left then.
+func (a adapter) converse(
+	ctx context.Context, t *testing.T, m *acpterm.Manager, bin, dir, without string,
+) (session adapterSession) {
+	model := scriptedModel{t: t, tool: a.tool}
+	for _, c := range adapterCommands {
+		model.inputs = append(model.inputs, a.input(c))
+	}
+	server := httptest.NewServer(model)
+	t.Cleanup(server.Close)
+	home := t.TempDir()
+	cmd := exec.Command(filepath.Join(bin, a.program))
+	cmd.Dir = dir
+	cmd.Env = append(a.env(server.URL, home), "HOME="+home, "TMPDIR="+home,
+		"PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
+		"HTTP_PROXY="+server.URL, "HTTPS_PROXY="+server.URL, "NO_PROXY=127.0.0.1")
+	process, err := acpterm.StartAgent(ctx, cmd, &acpterm.AgentOptions{
+		Stderr: func(line string) { t.Logf("%s: %s", a.program, line) },
+	})
+	require.NoError(t, err)
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{
+		AgentTerminals: true, Next: jsonrpc2.HandlerWithError(allowOnce),
+	})
+	session.conn = h.Connect(context.WithoutCancel(ctx), acpterm.NewStream(process, nil))
+	t.Cleanup(func() {
+		require.NoError(t, process.Close())
+		<-session.conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+		status, err := process.Wait(context.Background())
+		require.NoError(t, err)
+		t.Logf("%s ended: %v", a.program, status)
+		require.Empty(t, processesWith(home), "processes are left")
+	})
+
+	var version struct {
+		ProtocolVersion int
+		AgentInfo       struct{ Name, Version string }
+	}
+	capabilities := h.Capabilities()
+	delete(capabilities.Meta, without)
+	require.NoError(t, session.conn.Call(ctx, "initialize", object{
+		"protocolVersion": 1, "clientCapabilities": capabilities,
+	}, &version))
+	require.Equal(t, 1, version.ProtocolVersion)
+	t.Log(version.AgentInfo)
+	var opened struct{ SessionID acpterm.SessionID }
+	require.NoError(t, session.conn.Call(ctx, "session/new", object{"cwd": dir, "mcpServers": []any{}}, &opened))
+	session.id = opened.SessionID
+	if a.mode != "" {
+		set := object{"sessionId": session.id, "modeId": a.mode}
+		require.NoError(t, session.conn.Call(ctx, "session/set_mode", set, nil))
+	}
+	return session
+}
+
+// allowOnce lets the adapter do what it asks for, and serves nothing else.
+func allowOnce(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	if req.Notif {
+		return nil, nil
+	}
+	var params struct {
+		Options []struct{ OptionID, Kind string }
+	}
+	if req.Method == "session/request_permission" && json.Unmarshal(*req.Params, &params) == nil {
+		for _, option := range params.Options {
+			if option.Kind == "allow_once" {
+				return object{"outcome": object{"outcome": "selected", "optionId": option.OptionID}}, nil
+			}
+		}
+	}
+	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
+}
+
+// processesWith are the processes with a text in their environment, where there is a /proc.
+func processesWith(text string) (found []string) {
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		environ, _ := os.ReadFile(filepath.Join(entry, "environ"))
+		if strings.Contains(string(environ), text) {
+			line, _ := os.ReadFile(filepath.Join(entry, "cmdline"))
+			found = append(found, fmt.Sprintf("%s: %q", entry, line))
+		}
+	}
+	return found
+}

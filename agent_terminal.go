@@ -32,7 +32,9 @@ type agentTerminal struct {
 	tree   *agentTree
 	output *output.Writer
 	cancel func(context.Context) error // asks the agent to end the command
-	begin  sync.Once                   // emits the StartEvent, after the first update has said what runs
+	forget func()                      // is called when a release begins, with the manager's lock held
+
+	applying sync.Mutex // over one update, so that they change the output one after the other
 
 	// Under Terminal.mu.
 	command    Command
@@ -73,9 +75,8 @@ func (a *agentTerminal) Stop()             { a.output.Close() }
 // and a release only forgets the terminal.
 func (t *Terminal) OfAgent() bool { return t.agent != nil }
 
-// adopt makes a terminal that the agent owns, whose command runs. Ended ones of the same session make room for it, the
-// oldest first.
-func (m *Manager) adopt(session SessionID, id TerminalID, cancel func(context.Context) error) (*Terminal, error) {
+// adopt makes a terminal that the agent owns, of an update that is its first.
+func (m *Manager) adopt(session SessionID, agent *agentTerminal, u updates.Update) (*Terminal, error) {
 	if !m.beginCreate() {
 		return nil, &Error{Kind: ErrClosing}
 	}
@@ -87,59 +88,98 @@ func (m *Manager) adopt(session SessionID, id TerminalID, cancel func(context.Co
 	if err != nil {
 		return nil, err
 	}
-	limit := m.options.outputLimit(nil)
-	now := time.Now()
+	limit, now := m.options.outputLimit(nil), time.Now()
 	t := &Terminal{
-		id: id, session: session, request: CreateTerminalRequest{SessionID: session},
+		id: TerminalID(u.Terminal), session: session, request: CreateTerminalRequest{SessionID: session},
 		created: now, limit: limit, ring: output.New(m.options.keep(limit)),
 		processes: &m.processes, lost: func() {}, events: &m.events, busy: &m.busy,
-		state: StateRunning, startedAt: now,
+		state: StateRunning, startedAt: now, agent: agent,
 	}
-	t.agent = &agentTerminal{tree: new(agentTree), output: output.NewWriter(t.ring), cancel: cancel}
-	t.tree, t.source = t.agent.tree, t.agent
+	agent.tree, agent.output = new(agentTree), output.NewWriter(t.ring)
+	t.tree, t.source = agent.tree, t.agent
 	t.started.Set()
-	for {
-		err := m.register(t, s)
-		if err == nil {
-			break
-		}
-		oldest := m.oldestEnded(session)
-		if !errors.Is(err, ErrQuota) || oldest == nil {
-			return nil, err
-		}
-		m.beginRelease(session, oldest.id, EndedByRelease)
-		<-oldest.Released() // which waits for nothing but a goroutine, since its command has ended
+	if err := t.patch(u); err != nil {
+		return nil, err
+	}
+	if err := m.registerInRoom(t, s); err != nil {
+		return nil, err
+	}
+	if t.events.Observed() {
+		t.events.emit(&StartEvent{Subject: t.subject(), Time: now, Terminal: t})
 	}
 	t.busy.Add(1)
-	t.tree.OnExit(t.exited)
+	t.tree.OnExit(t.exited) // after the StartEvent: a release waits for it
+	t.agent.applying.Lock()
+	defer t.agent.applying.Unlock()
+	t.applyOutput(u)
 	return t, nil
 }
 
-// oldestEnded is the terminal of the session that the agent owns and that ended first; nil if there is none.
-func (m *Manager) oldestEnded(session SessionID) (oldest *Terminal) {
-	for _, t := range m.SessionTerminals(session) {
-		if t.OfAgent() && t.State() == StateEnded && (oldest == nil || t.Info().Ended.Before(oldest.Info().Ended)) {
-			oldest = t
+// registerInRoom is register. While a quota is full, the agent's terminal that ended first is released.
+func (m *Manager) registerInRoom(t *Terminal, s settings) error {
+	for {
+		err := m.register(t, s)
+		full, ok := errors.AsType[*Error](err)
+		if !ok || full.Kind != ErrQuota {
+			return err
+		}
+		oldest := m.oldestEnded(t.session, full.Quota != QuotaSessionTerminals)
+		if oldest == nil {
+			return err
+		}
+		m.beginRelease(oldest.session, oldest.id, EndedByRelease)
+		<-oldest.Released() // which waits for nothing but a goroutine, since its command has ended
+	}
+}
+
+// oldestEnded is the agent's terminal that ended first, of one session or of any; nil if there is none.
+func (m *Manager) oldestEnded(session SessionID, any bool) (oldest *Terminal) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var first time.Time
+	for id, s := range m.sessions {
+		if !any && id != session {
+			continue
+		}
+		for _, t := range s.terminals {
+			if ended := t.endedOfAgent(); !ended.IsZero() && (oldest == nil || ended.Before(first)) {
+				oldest, first = t, ended
+			}
 		}
 	}
 	return oldest
 }
 
+// endedOfAgent is when the terminal ended if the agent owns it, and else zero.
+func (t *Terminal) endedOfAgent() time.Time {
+	if t.agent == nil {
+		return time.Time{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.endedAt
+}
+
 // apply changes a terminal as an update says, or not at all.
 func (t *Terminal) apply(u updates.Update) error {
+	t.agent.applying.Lock()
+	defer t.agent.applying.Unlock()
 	if err := t.patch(u); err != nil {
 		return err
 	}
-	t.agent.begin.Do(func() {
-		if t.events.Observed() {
-			t.events.emit(&StartEvent{Subject: t.subject(), Time: t.created, Terminal: t})
-		}
-	})
-	t.agent.write(t.ring, u)
+	t.applyOutput(u)
+	return nil
+}
+
+// applyOutput is the part of an update that is about the output and the end. It is called with applying held.
+func (t *Terminal) applyOutput(u updates.Update) {
+	t.mu.Lock()
+	deltas := t.agent.deltas
+	t.mu.Unlock()
+	t.agent.write(t.ring, u, deltas)
 	if u.Exit.Present {
 		t.agentExited(u.Exit.Value)
 	}
-	return nil
 }
 
 // concerns reports whether an update by the convention of v1 counts for the terminal. None does for one of v2, whose id
@@ -203,10 +243,7 @@ func patchMeta(meta Meta, p updates.Patch[map[string]json.RawMessage]) (Meta, er
 			delete(patched, name)
 		}
 	}
-	size := 0
-	for name, value := range patched {
-		size += len(name) + len(value)
-	}
+	size := sizeOfMeta(patched)
 	switch {
 	case size > maxAgentText:
 		return nil, invalidField("_meta", "too long")
@@ -216,9 +253,18 @@ func patchMeta(meta Meta, p updates.Patch[map[string]json.RawMessage]) (Meta, er
 	return patched, nil
 }
 
+// sizeOfMeta is what metadata keeps in memory, roughly.
+func sizeOfMeta(meta map[string]json.RawMessage) (size int) {
+	const entry = 100 // bytes of a key and its value besides their text
+	for name, value := range meta {
+		size += entry + len(name) + len(value)
+	}
+	return size
+}
+
 // write writes an update's output. Of what replaces the output and begins with it only the rest is appended, so that
 // nobody who follows it has to begin again.
-func (a *agentTerminal) write(ring *output.Buffer, u updates.Update) {
+func (a *agentTerminal) write(ring *output.Buffer, u updates.Update, deltas bool) {
 	if u.Output.Present {
 		var all []byte
 		if u.Output.Value != nil {
@@ -231,7 +277,7 @@ func (a *agentTerminal) write(ring *output.Buffer, u updates.Update) {
 		a.output.Write(rest)
 	}
 	a.output.Write(u.Append)
-	if rest, extends := ring.Extends(u.Whole); extends && (u.Last || a.deltas) {
+	if rest, extends := ring.Extends(u.Whole); extends && (u.Last || deltas) {
 		a.output.Write(rest)
 	} else {
 		a.output.Write(u.Whole)
@@ -245,6 +291,9 @@ func (t *Terminal) agentExited(exit *updates.Exit) {
 	ended := t.state == StateEnded
 	if exit != nil || ended {
 		t.agent.exit = *cmp.Or(exit, &updates.Exit{})
+		if signal := t.agent.exit.Signal; signal != nil {
+			t.agent.exit.Signal = new(cutText(*signal))
+		}
 	}
 	if ended {
 		t.status = t.agent.exitStatus(t.endedBy)
@@ -260,7 +309,7 @@ func (t *Terminal) agentExited(exit *updates.Exit) {
 func (a *agentTerminal) exitStatus(by EndedBy) (s TerminalExitStatus) {
 	s.Meta = by.meta()
 	if a.exit.Signal != nil {
-		s.Signal = new(cutText(*a.exit.Signal))
+		s.Signal = new(*a.exit.Signal)
 	}
 	if code := a.exit.Code; code != nil {
 		s.ExitCode = new(uint32(*code))

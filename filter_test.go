@@ -146,3 +146,18 @@ func TestFilterTakesUpdates(t *testing.T) {
 	<-f.restLines
 	require.ErrorContains(t, term.Kill(t.Context()), "no connection")
 }
+
+// A line that is not JSON fails the Write after what came before it, and takes nothing else with it; a blank line is
+// none.
+func TestFilterWritesWhatIsValid(t *testing.T) {
+	f := newFiltered(t.Context(), t)
+	defer f.rest.Close()
+	n, err := io.WriteString(f.rest, "\n \n{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\nbad\n{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n")
+	require.Error(t, err)
+	require.Contains(t, f.receive(), `"a"`)
+	rest := "{\"jsonrpc\":\"2.0\",\"method\":\"b\"}\n"
+	require.Equal(t, len("\n \n{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\nbad\n"), n)
+	_, err = io.WriteString(f.rest, rest)
+	require.NoError(t, err)
+	require.Contains(t, f.receive(), `"b"`)
+}

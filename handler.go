@@ -56,6 +56,7 @@ type Handler struct {
 	outputs  wire.Cache
 	requests *requests.Table
 	polls    requests.Serial // terminal/output requests, which are answered in their order
+	released releasedTerminals
 
 	connected sync.Once      // closeAfter was called
 	closing   latch.Latch    // Close was called

@@ -30,7 +30,8 @@ type TerminalInfo struct {
 	// Created, Started and Ended are when the terminal was created, when its command was started and when it ended; a
 	// time that has not come is zero.
 	Created, Started, Ended time.Time
-	// Written is how many bytes the command has written, and Kept how many of those Output can show.
+	// Written is how many bytes the command has written, without what the agent has replaced, and Kept how many of
+	// those Output can show.
 	Written, Kept int64
 	// OutputByteLimit is how many bytes of output are kept for Output.
 	OutputByteLimit int64
@@ -64,8 +65,8 @@ func (t *Terminal) Info() TerminalInfo {
 			})
 		}
 	}
-	info.Written = t.ring.Total() // after the state: the output is whole then
-	info.Kept = t.ring.Kept(t.limit)
+	info.Written = t.ring.Written() // after the state: the output is whole then
+	info.Kept = min(info.Written, t.limit)
 	return info
 }
 
@@ -99,7 +100,7 @@ func (m *Manager) Stats() Stats {
 		if t.State() == StateRunning {
 			s.Running++
 		}
-		s.KeptBytes += t.ring.Kept(t.ring.Room())
+		s.KeptBytes += min(t.ring.Written(), t.ring.Room())
 	}
 	s.PendingEvents, _ = m.events.Waiting()
 	return s

@@ -183,7 +183,7 @@ func (m *Manager) run(
 		events:     &m.events,
 		busy:       &m.busy,
 	}
-	if err := m.register(t, s); err != nil {
+	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err
 	}
 	same := func() error { return m.authorizer.unchanged(ctx, allowed) }
@@ -310,15 +310,17 @@ func appendTerminals(to []*Terminal, terminals map[TerminalID]*Terminal) []*Term
 	return to
 }
 
-// oldestFirst sorts by id, which is by time.
+// oldestFirst sorts by the time of creation.
 func oldestFirst(terminals []*Terminal) []*Terminal {
-	slices.SortFunc(terminals, func(a, b *Terminal) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(terminals, func(a, b *Terminal) int {
+		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.id, b.id))
+	})
 	return terminals
 }
 
 // Release ends a terminal's command and its whole tree, as Terminal.Kill does, and forgets the terminal: from
 // the first moment its id is unknown to every method. It returns when the tree is gone. To release an id again
-// that the session once had is no error. The *Terminal can still be read.
+// that the session once had is no error, unless the agent owned the terminal. The *Terminal can still be read.
 //
 // It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled when ctx ends
 // first, while the release continues; with ErrSurvivors when processes still run in the end.
@@ -398,7 +400,8 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 }
 
 // Close is Shutdown without grace: what runs is sent SIGKILL at once, also where a Shutdown or a release is under way.
-// It returns what Shutdown does. To let commands end by themselves first, call Shutdown before.
+// It returns what Shutdown does, and waits for Options.Record and Events as that does. To end commands gracefully, call
+// Shutdown before.
 func (m *Manager) Close() error {
 	m.beginClose()
 	m.hurry()

@@ -30,7 +30,8 @@ type Chunk struct {
 	Replaced bool
 }
 
-// OutputTotal is how many bytes the command has written so far, kept or not.
+// OutputTotal is the offset of the output's end: how many bytes the command has written so far, kept or not, and one
+// for each time that the agent has replaced the output of its terminal.
 func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
 
 // Output is the output so far and, once the command has ended, how it ended. With an exit status it has all that the

@@ -9,8 +9,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"hash/maphash"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/acpterm/acpterm/internal/updates"
 )
@@ -25,8 +27,9 @@ const (
 // and HandlerOptions.Created is called. It needs HandlerOptions.AgentTerminals, with which Handle, Connect and Filter
 // call it. With Dispatch call it yourself, for one notification after the other, in their order.
 //
-// An update that cannot be used changes nothing, and fails: with ErrInvalidParams, also for a terminal that the client
-// owns; with ErrQuota; with ErrSessionNotFound where Options.RequireSessions asks for an open session.
+// A terminal that was released begins anew only with an update that says what runs. What cannot be used of an update
+// changes nothing, and fails: with ErrInvalidParams, also for a terminal that the client owns; with ErrQuota; with
+// ErrSessionNotFound where Options.RequireSessions asks for an open session.
 func (h *Handler) SessionUpdate(params json.RawMessage) (terminals []TerminalID, err error) {
 	if !h.options.AgentTerminals || h.manager == nil {
 		return nil, nil
@@ -78,7 +81,7 @@ func (h *Handler) update(session SessionID, u updates.Update) (*Terminal, error)
 	case u.Known && (err != nil || t.agent == nil):
 		return nil, nil
 	case err != nil:
-		return h.adopt(session, id, u)
+		return h.adopt(session, u)
 	case t.agent == nil:
 		return nil, invalidField("terminalId", "is a terminal of the client's")
 	case u.V1 && !t.concerns(u):
@@ -87,42 +90,95 @@ func (h *Handler) update(session SessionID, u updates.Update) (*Terminal, error)
 	return t, t.apply(u)
 }
 
-// adopt makes a terminal of an update about one that is not known.
-func (h *Handler) adopt(session SessionID, id TerminalID, u updates.Update) (*Terminal, error) {
-	if !h.beginCreate() {
-		return nil, &Error{Kind: ErrClosing}
+// adopt makes a terminal of an update about one that is not known, unless that was released.
+func (h *Handler) adopt(session SessionID, u updates.Update) (*Terminal, error) {
+	t, err := h.adoptTracked(session, u)
+	if t == nil || h.options.Created == nil {
+		return t, err
 	}
-	defer h.creates.Done()
-	cancel := func(ctx context.Context) error { return h.cancelTerminal(ctx, session, id) }
-	t, err := h.manager.adopt(session, id, cancel)
-	if err != nil {
-		return nil, err
-	}
-	h.track(t)
-	err = t.apply(u)
-	if err == nil && h.options.Created != nil {
-		err = callHook("Created", func() { h.options.Created(t) })
-	}
-	if err != nil {
+	if err := callHook("Created", func() { h.options.Created(t) }); err != nil {
 		h.manager.discard(t)
 		return nil, err
 	}
 	return t, nil
 }
 
+// adoptTracked adopts a terminal that Close releases. Close waits for it to return.
+func (h *Handler) adoptTracked(session SessionID, u updates.Update) (*Terminal, error) {
+	if !h.beginCreate() {
+		return nil, &Error{Kind: ErrClosing}
+	}
+	defer h.creates.Done()
+	key := agentKey{session, TerminalID(u.Terminal)}
+	announced := u.Info || !u.V1 && u.Command.Value != nil // as a session that is loaded again does
+	if h.released.has(key) && !announced {
+		return nil, nil
+	}
+	t, err := h.manager.adopt(session, &agentTerminal{
+		cancel: func(ctx context.Context) error { return h.cancelTerminal(ctx, key.session, key.id) },
+		forget: func() { h.released.add(key) },
+	}, u)
+	if err != nil {
+		return nil, err
+	}
+	h.track(t)
+	return t, nil
+}
+
+// agentKey names a terminal that the agent owns.
+type agentKey struct {
+	session SessionID
+	id      TerminalID
+}
+
+// maxReleased is how many released terminals of the agent are remembered.
+const maxReleased = 4096
+
+// releasedTerminals remembers the last terminals of the agent that were released, so that a late update does not make
+// them anew. The zero value is ready. Its methods may be called concurrently.
+type releasedTerminals struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	known map[uint64]bool // by hash, since ids may be long
+	order []uint64        // the oldest at next, once it is full
+	next  int
+}
+
+func (r *releasedTerminals) add(k agentKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known, r.seed = make(map[uint64]bool), maphash.MakeSeed()
+	}
+	hash := maphash.Comparable(r.seed, k)
+	if len(r.order) < maxReleased {
+		r.order = append(r.order, hash)
+	} else {
+		delete(r.known, r.order[r.next])
+		r.order[r.next] = hash
+		r.next = (r.next + 1) % maxReleased
+	}
+	r.known[hash] = true
+}
+
+func (r *releasedTerminals) has(k agentKey) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known != nil && r.known[maphash.Comparable(r.seed, k)]
+}
+
 // checkUpdate refuses what an update must not have the client keep.
 func checkUpdate(session SessionID, u updates.Update) error {
 	meta := 0
 	if u.Meta.Value != nil {
-		for name, value := range *u.Meta.Value {
-			meta += len(name) + len(value)
-		}
+		meta = sizeOfMeta(*u.Meta.Value)
 	}
 	for _, part := range []struct {
 		field string
 		size  int
 		most  int
 	}{
+		{"sessionId", len(session), maxAgentID},
 		{"terminalId", len(u.Terminal), maxAgentID},
 		{"command", sizeOfText(u.Command.Value), maxAgentText},
 		{"cwd", sizeOfText(u.Dir.Value), maxAgentText},

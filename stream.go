@@ -142,7 +142,8 @@ func JoinStdio(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
 
 // Filter serves terminal/* on a connection, as Connect does, and returns the rest of the connection, for a JSON-RPC
 // library or an SDK whose messages are lines: it reads the agent's other messages, each a valid one with a newline, and
-// passes to the agent each line that is written to it, between the handler's. A line that is not JSON fails the Write.
+// passes to the agent each line that is written to it, between the handler's. A line that is not JSON fails the Write,
+// which then has used what it counts.
 //
 // Requests are served while it is read, by one goroutine; Write and Close may be called concurrently. Its end, Close
 // and the end of ctx close the handler.
@@ -200,8 +201,12 @@ func (f *filter) Write(p []byte) (int, error) {
 			return len(p), nil
 		}
 		f.unfilled = rest
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
 		if err := f.stream.WriteObject(json.RawMessage(line)); err != nil {
-			return 0, err
+			f.unfilled = nil
+			return len(p) - len(rest), err
 		}
 	}
 }

@@ -69,6 +69,9 @@ func (t *Terminal) beginKill() *ending {
 func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
 	begin = func() {}
 	t.retireOnce.Do(func() {
+		if t.agent != nil {
+			t.agent.forget()
+		}
 		e, begun := t.prepareEnd(by)
 		t.busy.Add(1)
 		begin = func() {
@@ -336,7 +339,7 @@ func (t *Terminal) report(survivors []int) {
 	t.mu.Lock()
 	event.Started, event.Ended = t.startedAt, t.endedAt
 	t.mu.Unlock()
-	event.Bytes = t.ring.Total()
+	event.Bytes = t.ring.Written()
 	event.Dropped = max(0, event.Bytes-t.limit)
 	t.events.emit(event)
 }

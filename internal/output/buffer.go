@@ -280,14 +280,14 @@ func (r *Buffer) Changed(e Excerpt) <-chan struct{} {
 	return r.wake
 }
 
-// Kept is how many bytes Last shows of the output so far, with a limit.
-func (r *Buffer) Kept(limit int64) int64 {
+// Written is how many bytes were written since the last Restart.
+func (r *Buffer) Written() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return min(r.end-r.base, limit)
+	return r.end - r.base
 }
 
-// Total is how many bytes were written so far.
+// Total is the offset of the output's end: how many bytes were written so far, and one for each Restart.
 func (r *Buffer) Total() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

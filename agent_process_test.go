@@ -164,6 +164,10 @@ func TestAgentIsKilledWhileItIsClosed(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	closed := make(chan error, 1)
 	go func() { closed <- a.Close() }()
+	require.Eventually(t, func() bool { // Close has begun: it closes the agent's input first
+		_, err := a.Write([]byte("x"))
+		return errors.Is(err, os.ErrClosed)
+	}, time.Minute, time.Millisecond)
 	require.NoError(t, a.Kill())
 	require.NoError(t, <-closed)
 	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))

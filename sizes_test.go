@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 6110
+	maxRootLines     = 6230
 	maxRootFiles     = 32
-	maxLibraryLines  = 12790 // the root and internal, without what only tests import
+	maxLibraryLines  = 12905 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -2,6 +2,7 @@ package display_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,3 +75,36 @@ func (w *failingWriter) WriteString(text string) (int, error) {
 }
 
 var _ io.StringWriter = (*failingWriter)(nil)
+
+// A sequence that was cut by a replacement of the output hides nothing of what replaces it.
+func TestFollowReplacedOutput(t *testing.T) {
+	m := acptermtest.NewManager(t, nil)
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{AgentTerminals: true})
+	snapshot := func(text string) {
+		data, _ := json.Marshal([]byte(text))
+		if _, err := h.SessionUpdate(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"terminal_update",
+			"terminalId":"t","output":{"data":%s}}}`, data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snapshot("one\x1b]0;title")
+	r, w := io.Pipe()
+	followed := make(chan error, 1)
+	go func() { followed <- display.Follow(t.Context(), w, m.Terminals()[0]) }()
+	read := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		if _, err := io.ReadFull(r, got); err != nil || string(got) != want {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
+	read("one")
+	snapshot("two")
+	read("two")
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-followed; err != nil {
+		t.Error(err)
+	}
+}

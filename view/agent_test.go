@@ -268,6 +268,7 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 	_, _, ended := s.text(nil)
 	require.True(t, ended)
 
+	a.update("s", "t1", members{"command": "again"}) // else it stays released
 	second := a.print("s", "t1", "another\n")
 	require.Equal(t, keyOf(first), keyOf(second))
 	row := list.row(func(r tableRow) bool {

@@ -143,12 +143,8 @@ func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
 }
 
-// sizeOfOutput returns a row's size. Written counts what the agent has replaced, so it says nothing about output that
-// is kept as a whole.
+// sizeOfOutput returns a row's size.
 func sizeOfOutput(info acpterm.TerminalInfo) size {
-	if info.OfAgent && info.Kept < info.OutputByteLimit {
-		return size{Bytes: info.Kept}
-	}
 	return size{Bytes: info.Written, Dropped: info.Written - info.Kept}
 }
 

@@ -30,8 +30,7 @@ type HandlerOptions struct {
 	// itself, of which it sends the output, by ACP v2's terminal_update and terminal_output_chunk (experimental, as v2
 	// is) or by the _meta convention of agents on v1. Capabilities advertises the latter. Created is called with each,
 	// by the goroutine that reads. Terminal.OfAgent tells them from the client's own; they count in the same quotas,
-	// where the session's oldest that has ended makes room. Next still gets the notification. False, the default, shows
-	// none.
+	// where the one that ended first makes room. Next still gets the notification. False, the default, shows none.
 	AgentTerminals bool
 
 	// CancelTerminal sends a terminal/cancel of ACP v2 to the agent and returns its error: for Kill of a terminal that

@@ -37,15 +37,15 @@ type agentTerminal struct {
 	applying sync.Mutex // over one update, so that they change the output one after the other
 
 	// Under Terminal.mu.
-	command    Command
-	size       *TerminalSize // nil: not known
-	meta       Meta
-	exit       updates.Exit // once it has ended
-	cancelable bool         // the agent serves the request of cancel
-	cancelled  bool         // it was sent
-	v1         bool         // updates are by the convention of v1
-	deltas     bool         // there was a terminal_output_delta
-	announced  bool         // there was a terminal_info
+	command     Command
+	size        *TerminalSize // nil: not known
+	meta        Meta
+	exit        updates.Exit // once it has ended
+	cancellable bool         // the agent serves the request of cancel
+	cancelled   bool         // it was sent
+	v1          bool         // updates are by the convention of v1
+	deltas      bool         // there was a terminal_output_delta
+	announced   bool         // there was a terminal_info
 }
 
 // TerminalSize is the size of a terminal in characters.
@@ -206,7 +206,7 @@ func (t *Terminal) patch(u updates.Update) error {
 	a.announced = a.announced || u.Info
 	set(&a.command.ShellLine, u.Command)
 	set(&a.command.Dir, u.Dir)
-	set(&a.cancelable, u.Cancel)
+	set(&a.cancellable, u.Cancel)
 	if u.Size.Present {
 		a.size = nil
 	}
@@ -324,16 +324,16 @@ func (a *agentTerminal) exitStatus(by EndedBy) (s TerminalExitStatus) {
 // ended.
 func (t *Terminal) cancelByAgent(ctx context.Context) error {
 	t.mu.Lock()
-	ended, cancelable := t.state == StateEnded, t.agent.cancelable
-	if !ended && cancelable {
+	ended, cancellable := t.state == StateEnded, t.agent.cancellable
+	if !ended && cancellable {
 		t.agent.cancelled = true
 	}
 	t.mu.Unlock()
 	switch {
 	case ended:
 		return nil
-	case !cancelable:
-		return &Error{Op: "kill", Kind: ErrNotCancelable, SessionID: t.session, TerminalID: t.id}
+	case !cancellable:
+		return &Error{Op: "kill", Kind: ErrNotCancellable, SessionID: t.session, TerminalID: t.id}
 	}
 	if err := t.agent.cancel(ctx); err != nil && t.State() != StateEnded {
 		t.mu.Lock()
@@ -342,7 +342,7 @@ func (t *Terminal) cancelByAgent(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return t.cancelled("kill", ctx)
 		}
-		return &Error{Op: "kill", Kind: ErrNotCancelable, SessionID: t.session, TerminalID: t.id, Err: err}
+		return &Error{Op: "kill", Kind: ErrNotCancellable, SessionID: t.session, TerminalID: t.id, Err: err}
 	}
 	select {
 	case <-t.ended.Done():

@@ -44,9 +44,9 @@ const (
 	// ErrExitLost is a command that has ended, and whose exit status is lost: another part of the host's program reaps
 	// children that it has not started, or ignores SIGCHLD. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
-	// ErrNotCancelable is a Kill of a terminal that the agent owns and does not cancel. Error.Err is what it answered,
+	// ErrNotCancellable is a Kill of a terminal that the agent owns and does not cancel. Error.Err is what it answered,
 	// if it was asked.
-	ErrNotCancelable Kind = "not_cancelable"
+	ErrNotCancellable Kind = "not_cancellable"
 	// ErrMethodNotFound is a method that is not one of the five.
 	ErrMethodNotFound Kind = "method_not_found"
 	// ErrInvalidMessage is a line that is no JSON-RPC message. It is in the data of answers alone.

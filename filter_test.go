@@ -141,7 +141,7 @@ func TestFilterTakesUpdates(t *testing.T) {
 	term, err := f.manager.Terminal("s", "t1")
 	require.NoError(t, err)
 	require.Equal(t, "text", term.Output().Output)
-	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancelable)
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
 	f.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`, v2(`,"capabilities":{"cancel":{}}`))
 	<-f.restLines
 	require.ErrorContains(t, term.Kill(t.Context()), "no connection")

@@ -20,13 +20,13 @@ type TerminalInfo struct {
 	ExitStatus *TerminalExitStatus
 	// EndedBy says what ended the command; empty while it runs.
 	EndedBy EndedBy
-	// OfAgent says that the agent owns the terminal. What follows is known of such a terminal only: Cancelable says
+	// OfAgent says that the agent owns the terminal. What follows is known of such a terminal only: Cancellable says
 	// that Kill can ask the agent to end the command; Size is how large the terminal is, nil if that is not known; Meta
 	// is the metadata that the agent has given it.
-	OfAgent    bool
-	Cancelable bool
-	Size       *TerminalSize
-	Meta       Meta
+	OfAgent     bool
+	Cancellable bool
+	Size        *TerminalSize
+	Meta        Meta
 	// Created, Started and Ended are when the terminal was created, when its command was started and when it ended; a
 	// time that has not come is zero.
 	Created, Started, Ended time.Time
@@ -48,7 +48,7 @@ func (t *Terminal) Info() TerminalInfo {
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.endedBy, t.startedAt, t.endedAt
 	info.ExitStatus = t.exitStatusLocked()
 	if a := t.agent; a != nil {
-		info.OfAgent, info.Cancelable, info.Meta = true, a.cancelable && info.State == StateRunning, a.meta.clone()
+		info.OfAgent, info.Cancellable, info.Meta = true, a.cancellable && info.State == StateRunning, a.meta.clone()
 		if a.size != nil {
 			info.Size = new(*a.size)
 		}

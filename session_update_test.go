@@ -151,9 +151,9 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 		{`,"size":{"cols":80,"rows":24}`, `,"size":null`, func(i acpterm.TerminalInfo) bool {
 			return i.Size != nil && *i.Size == acpterm.TerminalSize{Columns: 80, Rows: 24}
 		}},
-		{`,"capabilities":{"cancel":{}}`, `,"capabilities":null`, func(i acpterm.TerminalInfo) bool { return i.Cancelable }},
-		{`,"capabilities":{"cancel":{}}`, `,"capabilities":{"cancel":null}`, func(i acpterm.TerminalInfo) bool { return i.Cancelable }},
-		{`,"capabilities":{"cancel":{}}`, `,"capabilities":"bad"`, func(i acpterm.TerminalInfo) bool { return i.Cancelable }},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":null`, func(i acpterm.TerminalInfo) bool { return i.Cancellable }},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":{"cancel":null}`, func(i acpterm.TerminalInfo) bool { return i.Cancellable }},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":"bad"`, func(i acpterm.TerminalInfo) bool { return i.Cancellable }},
 		{`,"_meta":{"a":1}`, `,"_meta":null`, func(i acpterm.TerminalInfo) bool { return string(i.Meta["a"]) == "1" }},
 		{`,"_meta":{"a":1}`, `,"_meta":{"a":null}`, func(i acpterm.TerminalInfo) bool { return string(i.Meta["a"]) == "1" }},
 		{`,"output":{"data":"YQ=="}`, `,"output":null`, func(acpterm.TerminalInfo) bool { return term.Output().Output == "a" }},
@@ -206,12 +206,12 @@ func TestNamesOfMembersAreExact(t *testing.T) {
 		json.RawMessage(`{"sessionUpdate":"terminal_update","SessionUpdate":"tool_call","terminalId":"t1","command":"c"}`))
 	require.Len(t, m.Terminals(), 1)
 	info := term.Info()
-	require.True(t, info.Cancelable)
+	require.True(t, info.Cancellable)
 	require.Equal(t, &acpterm.TerminalSize{Columns: 80, Rows: 24}, info.Size)
 	require.Equal(t, "abc", term.Output().Output)
 	require.Equal(t, "c", info.Command.String())
 	sendUpdates(t, h, v2(`,"capabilities":{"Cancel":{}}`))
-	require.False(t, term.Info().Cancelable, "what was not advertised must not be sent")
+	require.False(t, term.Info().Cancellable, "what was not advertised must not be sent")
 	about, err := h.SessionUpdate(json.RawMessage(
 		`{"sessionId":"s","SessionId":"x","update":` + string(v2("")) + `,"Update":null}`))
 	require.NoError(t, err)
@@ -549,7 +549,7 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 		a.failed(err, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"t1"}`)
 	}
 	err = term.Kill(t.Context())
-	require.ErrorIs(t, err, acpterm.ErrNotCancelable)
+	require.ErrorIs(t, err, acpterm.ErrNotCancellable)
 	require.Equal(t, acpterm.StateRunning, term.State())
 
 	send(v2(`,"capabilities":{"cancel":{}}`))

@@ -41,7 +41,7 @@ func (s EscalationStep) wait() time.Duration {
 // processes still run after the last step.
 //
 // The command of a terminal that the agent owns is not signalled: Kill asks the agent to cancel it, and returns when
-// the agent has said that it has ended. It fails with ErrNotCancelable if the agent does not offer that, or refuses it.
+// the agent has said that it has ended. It fails with ErrNotCancellable if the agent does not offer or refuses that.
 func (t *Terminal) Kill(ctx context.Context) error {
 	if t.agent != nil {
 		return t.cancelByAgent(ctx)

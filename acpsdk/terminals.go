@@ -27,7 +27,7 @@ type Options struct {
 	// AgentTerminals is acpterm.HandlerOptions.AgentTerminals: terminals that the agent owns, whose commands it runs
 	// itself. Created is called with each before the agent's next message is read, which waits for it to return. It is
 	// for connections that Connect made; advertise ClientCapabilities. The SDK does not speak ACP v2, where an agent may
-	// offer to cancel such a command: Terminal.Kill of it fails with acpterm.ErrNotCancelable. False: none are shown.
+	// offer to cancel such a command: Terminal.Kill of it fails with acpterm.ErrNotCancellable. False: none are shown.
 	AgentTerminals bool
 
 	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it separates the sessions of connections that share a

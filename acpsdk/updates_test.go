@@ -121,7 +121,7 @@ func TestTerminalsOfV2(t *testing.T) {
 	require.Equal(t, "one\none\n", term.Output().Output)
 	require.Equal(t, "made", (<-a.client.updated).AgentMessageChunk.Content.Text.Text)
 	require.Empty(t, a.client.updated)
-	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancelable)
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
 
 	_, err = a.client.TerminalOutput(t.Context(), acp.TerminalOutputRequest{SessionId: "s", TerminalId: "t1"})
 	require.Equal(t, acpterm.ErrTerminalNotFound, requireError(t, err, acpterm.CodeResourceNotFound).Kind)

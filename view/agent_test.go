@@ -57,7 +57,7 @@ func (a *agent) print(session acpterm.SessionID, id acpterm.TerminalID, text str
 // snapshot replaces the output.
 func snapshot(text string) members { return members{"output": members{"data": []byte(text)}} }
 
-var cancelable = members{"capabilities": members{"cancel": members{}}}
+var cancellable = members{"capabilities": members{"cancel": members{}}}
 
 // row returns the command's row as soon as enough returns true of it.
 func (s *stream) row(enough func(tableRow) bool) (found tableRow) {
@@ -114,7 +114,7 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 		{members{"size": members{"cols": 120, "rows": 40}}, func(r tableRow) bool {
 			return r.Columns == 120 && r.Rows == 40
 		}},
-		{cancelable, func(r tableRow) bool { return r.CanStop }},
+		{cancellable, func(r tableRow) bool { return r.CanStop }},
 		{members{"capabilities": nil}, func(r tableRow) bool { return !r.CanStop }},
 		{members{"command": nil, "cwd": nil, "size": nil}, func(r tableRow) bool {
 			return r.Command+r.Dir == "" && r.Columns == 0
@@ -132,7 +132,7 @@ func TestEndOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
-	terminal := a.update("s", "t1", cancelable)
+	terminal := a.update("s", "t1", cancellable)
 	for _, path := range []string{"events", output(terminal)} {
 		s := v.open(path, "")
 		a.update("s", "t1", members{"exitStatus": members{}})
@@ -301,7 +301,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	require.Equal(t, http.StatusConflict, v.stop(key))
 	require.Equal(t, acpterm.StateRunning, terminal.State())
 
-	a.update("s", "t1", cancelable)
+	a.update("s", "t1", cancellable)
 	s.row(func(r tableRow) bool { return r.CanStop })
 	require.Equal(t, http.StatusAccepted, v.stop(key))
 	require.True(t, s.row(func(r tableRow) bool { return r.Stopping }).CanStop, "the agent can be asked again")

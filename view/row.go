@@ -138,7 +138,7 @@ func (e *entry) makeRow(canStop bool) row {
 // canStop reports whether a stop can have an effect. The second of an agent's terminal asks again; a third would not.
 func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 	if info.OfAgent {
-		return info.Cancelable && e.stops < maxStops
+		return info.Cancellable && e.stops < maxStops
 	}
 	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
 }

@@ -20,8 +20,8 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if info := terminal.Info(); info.OfAgent && !info.Cancelable && info.State == acpterm.StateRunning {
-		http.Error(w, acpterm.ErrNotCancelable.Error()+": the agent does not offer it", http.StatusConflict)
+	if info := terminal.Info(); info.OfAgent && !info.Cancellable && info.State == acpterm.StateRunning {
+		http.Error(w, acpterm.ErrNotCancellable.Error()+": the agent does not offer it", http.StatusConflict)
 		return
 	}
 	v.stopEntry(e, terminal)
@@ -41,7 +41,7 @@ func (v *View) stopEntry(e *entry, terminal *acpterm.Terminal) {
 		if failure, ok := errors.AsType[*acpterm.Error](err); ok {
 			survivors = failure.PIDs
 		}
-		if errors.Is(err, acpterm.ErrNotCancelable) {
+		if errors.Is(err, acpterm.ErrNotCancellable) {
 			reason = printable(err.Error(), maxText)
 		}
 		v.table.endStop(e, survivors, reason)

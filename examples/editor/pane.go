@@ -117,7 +117,7 @@ func (p *Pane) Stop() {
 	p.busy.Go(func() {
 		err := p.terminal.Kill(context.Background())
 		switch {
-		case errors.Is(err, acpterm.ErrNotCancelable):
+		case errors.Is(err, acpterm.ErrNotCancellable):
 			p.annotate(" (the agent runs it and does not let it be stopped)")
 		case errors.Is(err, acpterm.ErrSurvivors):
 			p.annotate(" (" + err.Error() + ")")

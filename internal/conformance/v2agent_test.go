@@ -298,7 +298,7 @@ func TestV2AgentCancels(t *testing.T) {
 
 	// Nothing is sent for one that cannot be cancelled.
 	for _, id := range []acpterm.TerminalID{"plain", "offered"} {
-		require.ErrorIs(t, kill(id), acpterm.ErrNotCancelable)
+		require.ErrorIs(t, kill(id), acpterm.ErrNotCancellable)
 		require.Equal(t, acpterm.StateRunning, state(id))
 	}
 	require.Equal(t, []string{"initialize", "session/new", "session/prompt"}, a.methods())
@@ -324,7 +324,7 @@ func TestV2AgentCancels(t *testing.T) {
 	require.Equal(t, "exit code 0", must(a.manager.Terminal("s1", "ends by itself")).ExitStatus().String())
 
 	err := kill("refused")
-	require.ErrorIs(t, err, acpterm.ErrNotCancelable)
+	require.ErrorIs(t, err, acpterm.ErrNotCancellable)
 	var refused *jsonrpc2.Error
 	require.ErrorAs(t, err, &refused)
 	require.EqualValues(t, jsonrpc2.CodeInvalidParams, refused.Code)
@@ -338,7 +338,7 @@ func TestV2AgentWithoutCancel(t *testing.T) {
 	a.play("cancels")
 	term := must(a.manager.Terminal("s1", "held"))
 	err := term.Kill(t.Context())
-	require.ErrorIs(t, err, acpterm.ErrNotCancelable)
+	require.ErrorIs(t, err, acpterm.ErrNotCancellable)
 	var refused *jsonrpc2.Error
 	require.ErrorAs(t, err, &refused)
 	require.EqualValues(t, jsonrpc2.CodeInvalidParams, refused.Code)

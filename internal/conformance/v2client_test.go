@@ -277,7 +277,7 @@ func TestV2ClientHoldsWhatWasWritten(t *testing.T) {
 		require.Equal(t, "cancel me", string(all[find(all, "wait")].Output))
 		for id, term := range all {
 			require.NotNil(t, term.ExitStatus, what)
-			require.False(t, term.Cancelable, what)
+			require.False(t, term.Cancellable, what)
 			require.Equal(t, must(os.Getwd()), *term.Cwd)
 			if id != find(all, "wait") {
 				require.Equal(t, new(int64(3)), term.ExitStatus.ExitCode)

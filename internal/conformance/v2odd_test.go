@@ -73,8 +73,8 @@ var oddUpdates = []string{
 // ownReading has odd updates that acpterm reads in another way than the SDK with Node.js, as what that is changed to.
 func ownReading(unchanged held) map[string]func(held) held {
 	refused := func(held) held { return unchanged }
-	notCancelable := func(h held) held {
-		h.Cancelable = false
+	notCancellable := func(h held) held {
+		h.Cancellable = false
 		return h
 	}
 	return map[string]func(held) held{
@@ -86,9 +86,9 @@ func ownReading(unchanged held) map[string]func(held) held {
 		`{"sessionUpdate":"terminal_output_chunk","terminalId":"T","data":"-_-_"}`:      refused,
 		`{"sessionUpdate":"terminal_output_chunk","terminalId":"T","data":" Y Q = = "}`: refused,
 		// The SDK keeps what was advertised; the schema says "a malformed value falls back to no controls".
-		`"capabilities":7`:      notCancelable,
-		`"capabilities":"none"`: notCancelable,
-		`"capabilities":[]`:     notCancelable,
+		`"capabilities":7`:      notCancellable,
+		`"capabilities":"none"`: notCancellable,
+		`"capabilities":[]`:     notCancellable,
 	}
 }
 

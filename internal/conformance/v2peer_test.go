@@ -22,9 +22,9 @@ type held struct {
 		ExitCode *int64
 		Signal   *string
 	}
-	Size       *struct{ Cols, Rows int }
-	Cancelable bool
-	Meta       map[string]json.RawMessage
+	Size        *struct{ Cols, Rows int }
+	Cancellable bool
+	Meta        map[string]json.RawMessage
 }
 
 // requireHeld holds what acpterm has of a terminal against what a client has to hold.
@@ -37,7 +37,7 @@ func requireHeld(t *testing.T, want held, got acpterm.TerminalInfo, output, what
 	if want.Size != nil {
 		require.Equal(t, acpterm.TerminalSize{Columns: want.Size.Cols, Rows: want.Size.Rows}, *got.Size, what)
 	}
-	require.Equal(t, want.Cancelable && want.ExitStatus == nil, got.Cancelable, what)
+	require.Equal(t, want.Cancellable && want.ExitStatus == nil, got.Cancellable, what)
 	require.ElementsMatch(t, keys(want.Meta), keys(got.Meta), what)
 	for key, value := range want.Meta {
 		require.JSONEq(t, string(value), string(got.Meta[key]), what)

@@ -20,7 +20,7 @@ export class Terminals {
   #terminal(id) {
     if (!this.#held.has(id)) {
       this.#held.set(id, {
-        command: null, cwd: null, output: Buffer.alloc(0), exitStatus: null, size: null, cancelable: false, meta: {},
+        command: null, cwd: null, output: Buffer.alloc(0), exitStatus: null, size: null, cancellable: false, meta: {},
       });
     }
     return this.#held.get(id);
@@ -34,7 +34,7 @@ export class Terminals {
       terminal.exitStatus = exitStatus && { exitCode: exitStatus.exitCode ?? null, signal: exitStatus.signal ?? null };
     }
     if (size !== undefined) terminal.size = size && { cols: size.cols, rows: size.rows };
-    if (capabilities !== undefined) terminal.cancelable = (capabilities?.cancel ?? null) !== null;
+    if (capabilities !== undefined) terminal.cancellable = (capabilities?.cancel ?? null) !== null;
     if (_meta === null) terminal.meta = {};
     for (const [key, value] of Object.entries(_meta ?? {})) {
       if (value === null) delete terminal.meta[key];

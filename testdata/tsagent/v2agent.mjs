@@ -20,7 +20,7 @@ const terminal = (terminalId, fields) => ({ sessionUpdate: "terminal_update", te
 const snapshot = (terminalId, bytes) => terminal(terminalId, { output: { data: base64(bytes) } });
 const shows = (...ids) => ids.map((terminalId) => ({ type: "terminal", terminalId }));
 const toolCall = (toolCallId, fields) => ({ sessionUpdate: "tool_call_update", toolCallId, ...fields });
-const cancelable = { capabilities: { cancel: {} } };
+const cancellable = { capabilities: { cancel: {} } };
 
 // ---- Scenarios: each sends updates with send(step, update).
 
@@ -59,7 +59,7 @@ const scenarios = {
       { exitCode: 4294967296 }, { exitCode: Number.MAX_SAFE_INTEGER },
     ];
     for (const [n, exitStatus] of ends.entries()) {
-      await send(`runs ${n}`, terminal(`e${n}`, { exitStatus: null, ...cancelable }));
+      await send(`runs ${n}`, terminal(`e${n}`, { exitStatus: null, ...cancellable }));
       await send(`ends ${n}`, terminal(`e${n}`, { exitStatus, capabilities: null }));
       await send(`absent after ${n}`, terminal(`e${n}`, { command: "c" }));
       await send(`output after ${n}`, chunk(`e${n}`, "late"));
@@ -152,7 +152,7 @@ const scenarios = {
 
   /** Terminals that can be cancelled, or not; the names say what cancel does (see cancels). */
   cancels: async (send) => {
-    for (const id of [...Object.keys(cancels), "offered"]) await send(`begin ${id}`, terminal(id, cancelable));
+    for (const id of [...Object.keys(cancels), "offered"]) await send(`begin ${id}`, terminal(id, cancellable));
     await send("begin plain", terminal("plain", {}));
     await send("withdraw", terminal("offered", { capabilities: {} }));
   },

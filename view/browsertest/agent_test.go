@@ -54,7 +54,7 @@ func (a *agent) print(session acpterm.SessionID, id acpterm.TerminalID, text str
 // snapshot replaces the output.
 func snapshot(text string) members { return members{"output": members{"data": []byte(text)}} }
 
-var cancelable = members{"capabilities": members{"cancel": members{}}}
+var cancellable = members{"capabilities": members{"cancel": members{}}}
 
 func testBothKinds(t *testing.T, b *browser) {
 	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
@@ -144,12 +144,12 @@ func testAgentStop(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `visible(part('.stop'))`))
 	eval[bool](p, `el.stop().then(() => true)`)
-	p.until(`part('.note').textContent.includes('not cancelable')`)
-	a.update("s", "t1", cancelable)
+	p.until(`part('.note').textContent.includes('not cancellable')`)
+	a.update("s", "t1", cancellable)
 	p.until(`visible(part('.stop'))`)
 	a.update("s", "t1", members{"capabilities": nil})
 	p.until(`!visible(part('.stop'))`)
-	a.update("s", "t1", cancelable)
+	a.update("s", "t1", cancellable)
 	p.until(`visible(part('.stop'))`)
 
 	p.click(".stop")
@@ -257,7 +257,7 @@ func TestScreenshotOfBothKinds(t *testing.T) {
 		bold+" Test Files "+plain+" "+red+"1 failed"+plain+" | "+green+"2 passed"+plain+" (3)\n"+
 		bold+"      Tests "+plain+" "+red+"1 failed"+plain+" | "+green+"28 passed"+plain+" (29)\n\n"+
 		yellow+" FAIL "+plain+" Waiting for file changes...\n", nil)
-	a.update("session-1", "call_3", cancelable)
+	a.update("session-1", "call_3", cancellable)
 	p := startBrowser(t).open(t, v.url+"#"+v.key(tests), look("light", 1280, 560, 1))
 	p.until(`el.text.includes('Waiting') && visible(part('.stop'))
 		&& document.querySelectorAll('nav .badge').length === 4`)

@@ -72,7 +72,6 @@ func waitForCancel() {
 type reportingAgent struct {
 	manager *acpterm.Manager
 	terms   *agent.Terminals
-	shown   []*acpterm.Terminal
 }
 
 // serveReportingAgent is the program that is an agent.

@@ -27,8 +27,8 @@
 //
 // # Commands that the agent runs
 //
-// With Options.AgentTerminals, what the agent sends in session/update of commands that it runs itself makes terminals of
-// the manager. It is read before the SDK reads it. The SDK does not get ACP v2's terminal_update and
+// With Options.AgentTerminals, what the agent sends in session/update of commands that it runs itself makes terminals
+// of the manager. It is read before the SDK reads it. The SDK does not get ACP v2's terminal_update and
 // terminal_output_chunk, which it does not know.
 //
 // # Limits of the SDK

@@ -8,8 +8,8 @@
 // are shown if it tells of them, and the flags do not hold for them. Without -prompt it reads the prompt from standard
 // input. Without AGENT it starts itself as the example agent, which examples/agent is too.
 //
-// What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and not
-// while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
+// What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and
+// not while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
 // command was denied is shown after "! ".
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The

@@ -60,7 +60,9 @@ func newSession(screen *screen, cwd string, roots []string) *session {
 }
 
 // run goes through the conversation. It fails unless the turn ended with end_turn.
-func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, prompt string) (err error) {
+func (s *session) run(
+	ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, prompt string,
+) (err error) {
 	var agent struct {
 		ProtocolVersion int `json:"protocolVersion"`
 	}
@@ -72,7 +74,8 @@ func (s *session) run(ctx context.Context, conn *jsonrpc2.Conn, terminals acpter
 		return err
 	}
 	if agent.ProtocolVersion != protocolVersion {
-		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d", agent.ProtocolVersion, protocolVersion)
+		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
+			agent.ProtocolVersion, protocolVersion)
 	}
 	if err := call(ctx, conn, "session/new", map[string]any{
 		"cwd":        s.cwd,
@@ -140,7 +143,9 @@ func (s *session) close(ctx context.Context) error {
 // whileWanted asks about a command no longer than the turn lasts that it is for: once the person has cancelled that, an
 // agent that waits for the command must hear that there will be none. It hears of the cancel first, or it might take
 // this for an answer and go on.
-func (s *session) whileWanted(ask func(context.Context, acpterm.Question) acpterm.Answer) func(context.Context, acpterm.Question) acpterm.Answer {
+func (s *session) whileWanted(
+	ask func(context.Context, acpterm.Question) acpterm.Answer,
+) func(context.Context, acpterm.Question) acpterm.Answer {
 	return func(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -28,7 +28,8 @@ func listenForPage(address string) (*livePage, error) {
 	return &livePage{listener: listener}, nil
 }
 
-// serve shows a manager's terminals, and says where. Who has the address may stop them: it is the person who runs this.
+// serve shows a manager's terminals, and says where. The page may stop them: only the person who runs this has the
+// address.
 func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
 	if p == nil {
 		return nil

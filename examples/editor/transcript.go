@@ -28,8 +28,8 @@ type entry struct {
 // transcript is a conversation.
 type transcript []entry
 
-// add adds an entry, and drops the oldest if there is too much. The agent's text goes on where its last one ended, and a
-// tool call that is there is changed.
+// add adds an entry, and drops the oldest if there is too much. The agent's text goes on where its last one ended, and
+// a tool call that is there is changed.
 func (t *transcript) add(e entry) {
 	if e.call != nil {
 		for i := range *t {

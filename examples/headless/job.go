@@ -78,9 +78,9 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 		return "", "", err
 	}
 	defer func() {
-		patience, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		graceful, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer stop()
-		manager.Shutdown(patience)
+		manager.Shutdown(graceful)
 		err = errors.Join(err, manager.Close()) // kills what still runs
 	}()
 	cmd := exec.Command(j.Agent[0], j.Agent[1:]...)

@@ -30,7 +30,7 @@ import (
 // grace is how long an agent's commands have in the end, all together.
 const grace = 10 * time.Second
 
-// maxJobs is how many agents run side by side.
+// maxJobs is how many agents run concurrently.
 const maxJobs = 16
 
 func main() {
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// serve runs all jobs, side by side, until they are through or the process is told to end.
+// serve runs all jobs, concurrently, until they are through or the process is told to end.
 func serve(c config, jobs io.Reader, results io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

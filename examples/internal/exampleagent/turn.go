@@ -121,7 +121,7 @@ func (t *turn) isCancelled() bool {
 	}
 }
 
-// askPermission asks the user. A client answers "cancelled" when it cancels the turn meanwhile.
+// askPermission asks the user. A client that cancels the turn answers "cancelled".
 func (t *turn) askPermission(ctx context.Context) (allowed bool, err error) {
 	type option struct {
 		ID   string `json:"optionId"`
@@ -189,8 +189,10 @@ func split(line string) (command string, args []string) {
 	return words[0], words[1:]
 }
 
-// await has one wait pending all the time, and looks at the output meanwhile, until the command has ended.
-func (t *turn) await(ctx context.Context, ref acpterm.TerminalRequest) (result acpterm.TerminalOutputResponse, err error) {
+// await has one wait pending and polls the output until the command has ended.
+func (t *turn) await(
+	ctx context.Context, ref acpterm.TerminalRequest,
+) (result acpterm.TerminalOutputResponse, err error) {
 	waiting, err := t.conn.DispatchCall(ctx, acpterm.MethodWaitForExit, ref)
 	if err != nil {
 		return result, err

@@ -142,7 +142,11 @@ func (m *Manager) oldestEnded(session SessionID, any bool) (oldest *Terminal) {
 			continue
 		}
 		for _, t := range s.terminals {
-			if ended := t.endedOfAgent(); !ended.IsZero() && (oldest == nil || ended.Before(first)) {
+			ended := t.endedOfAgent()
+			if ended.IsZero() {
+				continue
+			}
+			if oldest == nil || cmp.Or(ended.Compare(first), cmp.Compare(t.number, oldest.number)) < 0 {
 				oldest, first = t, ended
 			}
 		}

@@ -41,11 +41,12 @@ type Manager struct {
 	closed    latch.Latch // all releases are complete
 	closeErr  error       // once closed
 
-	mu        sync.Mutex
-	releasing map[*Terminal]bool     // in no session any more, and not gone yet
-	sessions  map[SessionID]*session // those that were opened, and those that have terminals
-	alive     int                    // terminals, those that are being released too
-	reserved  int64                  // bytes of output that they have room for
+	mu         sync.Mutex
+	releasing  map[*Terminal]bool     // in no session any more, and not gone yet
+	sessions   map[SessionID]*session // those that were opened, and those that have terminals
+	alive      int                    // terminals, those that are being released too
+	registered int64                  // terminals so far
+	reserved   int64                  // bytes of output that they have room for
 }
 
 // NewManager returns a manager with the given options; nil means all defaults. The options are copied. It fails when
@@ -232,6 +233,8 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
 		}
 	}
+	m.registered++
+	t.number = m.registered
 	s := m.sessionLocked(t.session)
 	s.terminals[t.id] = t
 	s.alive++
@@ -310,11 +313,9 @@ func appendTerminals(to []*Terminal, terminals map[TerminalID]*Terminal) []*Term
 	return to
 }
 
-// oldestFirst sorts by the time of creation.
+// oldestFirst sorts in the order of registration.
 func oldestFirst(terminals []*Terminal) []*Terminal {
-	slices.SortFunc(terminals, func(a, b *Terminal) int {
-		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.id, b.id))
-	})
+	slices.SortFunc(terminals, func(a, b *Terminal) int { return cmp.Compare(a.number, b.number) })
 	return terminals
 }
 

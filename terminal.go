@@ -63,6 +63,7 @@ func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 type Terminal struct {
 	id         TerminalID
 	session    SessionID
+	number     int64 // in the order of registration
 	request    CreateTerminalRequest
 	created    time.Time
 	limit      int64 // bytes that Output shows

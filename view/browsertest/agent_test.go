@@ -218,8 +218,9 @@ func testSameIDs(t *testing.T, b *browser) {
 	p.until(`el.text === 'number 0\n'`)
 	require.NoError(t, v.Release(t.Context(), "s1", "call_1"))
 	p.until(`part('.state').textContent === 'released'`)
+	a.update("s1", "call_1", members{"command": "again"}) // else it stays released
 	a.print("s1", "call_1", "anew\n")
-	p.until(`el.text === 'anew\n' && part('.command').textContent === 'unnamed command'
+	p.until(`el.text === 'anew\n' && part('.command').textContent === 'again'
 		&& part('.state').textContent === 'running'`)
 	require.Equal(t, len(all), eval[int](p, `document.querySelectorAll('nav li').length`))
 	p.requireQuiet()

@@ -266,8 +266,8 @@ func sizeOfMeta(meta map[string]json.RawMessage) (size int) {
 	return size
 }
 
-// write writes an update's output. Of what replaces the output and begins with it only the rest is appended, so that
-// nobody who follows it has to begin again.
+// write writes an update's output. If a replacement begins with the present output, only its rest is appended, so that
+// followers need not begin again.
 func (a *agentTerminal) write(ring *output.Buffer, u updates.Update, deltas bool) {
 	if u.Output.Present {
 		var all []byte

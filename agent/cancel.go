@@ -35,7 +35,7 @@ func (h *cancelHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 			params = *req.Params
 		}
 		h.reporter.Cancel(params, reply)
-	case req.Method == methodCancel: // nobody gets an answer
+	case req.Method == methodCancel: // a notification has no answer
 	case h.next != nil:
 		h.next.Handle(ctx, conn, req)
 	case !req.Notif:

@@ -31,7 +31,7 @@ type Reporter struct {
 
 	mu       sync.Mutex
 	reports  map[terminalKey]*report
-	changed  chan struct{} // closed when a report has progressed; nil while nobody waits
+	changed  chan struct{} // closed when a report has progressed; nil while no call waits
 	reported sync.WaitGroup
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A command that the agent ran itself, which nobody decided on, is told from the others.
+// The record of a command that the agent ran itself, without a decision, says so.
 func TestCommandsOfTheAgentAreMarked(t *testing.T) {
 	var log bytes.Buffer
 	hook := audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil)))

@@ -1,7 +1,7 @@
 package view
 
 // Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): the table's changes, and a
-// terminal's output from an offset on. A stream has a goroutine of its own; it blocks no command, table or other stream.
+// terminal's output from an offset on. A stream has its own goroutine; it blocks no command, table or other stream.
 
 import (
 	"context"

@@ -29,8 +29,8 @@
 // needs script-src, style-src and connect-src for its server, and nothing inline.
 //
 // Over HTTP/1.1 a browser opens at most six connections to a server. Each visible terminal that runs, or that the agent
-// owns and is not released, and each visible page with a list use one; hidden pages use none. HTTP/2, which browsers use
-// over TLS, has no such limit.
+// owns and is not released, and each visible page with a list use one; hidden pages use none. HTTP/2, which browsers
+// use over TLS, has no such limit.
 //
 // # Live output
 //

@@ -61,7 +61,7 @@ func main() {
 	}()
 	select {
 	case <-said:
-	case <-time.After(time.Second): // nobody reads it
+	case <-time.After(time.Second): // standard error is not read
 	}
 	os.Exit(exitCode(err))
 }

@@ -168,7 +168,7 @@ func (c *Conversation) end(ctx context.Context) error {
 	return err
 }
 
-// awaitEnd says how the agent has ended, if nobody asked it to.
+// awaitEnd says how the agent has ended, if it ended by itself.
 func (c *Conversation) awaitEnd() {
 	<-c.conn.DisconnectNotify()
 	agent, isProcess := c.stdio.(*acpterm.Agent)

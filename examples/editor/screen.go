@@ -30,7 +30,7 @@ type (
 	withdrawMsg struct{ *dialog }
 )
 
-// changed has the program draw soon. It does not wait for that, so that a flood of output delays nobody.
+// changed has the program draw soon. It does not wait for that, so a flood of output does not delay its callers.
 func (s *screen) changed() {
 	if !s.drawing.Swap(true) {
 		time.AfterFunc(frame, func() { s.program.Send(frameMsg{}) })

@@ -18,7 +18,7 @@ const (
 	titleBytes   = 200 // of a tool call's title
 )
 
-// entry is what somebody said, or a tool call.
+// entry is a message of the user, the agent or the editor, or a tool call.
 type entry struct {
 	by   speaker
 	text string

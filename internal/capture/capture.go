@@ -1,6 +1,6 @@
-// Package capture copies a command's output from a pipe into a Sink, with one goroutine for each pipe, which is parked
-// in Go's poller while the pipe is empty. It imports the standard library and x/sys. A caller gives it a pipe that
-// supports deadlines, and calls Stop or waits until every writer has closed the pipe.
+// Package capture copies a command's output from a pipe or a PTY into a Sink, with one goroutine for each, which is
+// parked in Go's poller while there is nothing to read. It imports the standard library and x/sys. A caller gives it a
+// file that supports deadlines, and calls Stop or waits until every writer has closed it.
 package capture
 
 import (
@@ -28,6 +28,7 @@ const (
 // closed it, or until Stop. Its methods may be called concurrently. None of them waits, except Stop.
 type Reader struct {
 	sink  Sink
+	pty   bool          // the pipe is the master of a PTY
 	ended chan struct{} // closed when the pipe and the sink are closed
 
 	mu       sync.Mutex
@@ -44,13 +45,22 @@ func Start(pipe *os.File, to Sink, busy *sync.WaitGroup) *Reader {
 	return r
 }
 
+// StartPTY is Start for the master of a PTY.
+func StartPTY(master *os.File, to Sink, busy *sync.WaitGroup) *Reader {
+	r := newReader(master, to)
+	r.pty = true
+	busy.Go(r.run)
+	return r
+}
+
 func newReader(pipe *os.File, to Sink) *Reader {
 	return &Reader{pipe: pipe, sink: to, ended: make(chan struct{})}
 }
 
 // Drain calls done, which must not wait, when every byte that was written to the pipe before the call is in the sink.
 // It is exact, and needs no timer: what a process wrote before its exit was seen lies in the pipe, and the pipe says
-// how much that is.
+// how much that is. Of a PTY all is read that there is, up to what a PTY can hold, and on Windows up to the end, which
+// the command's exit brings about.
 func (r *Reader) Drain(done func()) {
 	r.mu.Lock()
 	over := r.over
@@ -116,7 +126,7 @@ func (r *Reader) run() {
 			if n == len(room) {
 				size = min(2*size, maxRead)
 			}
-			if pace.read(n) {
+			if !r.pty && pace.read(n) {
 				r.readBatched()
 			}
 		}
@@ -150,7 +160,7 @@ func (r *Reader) serve() bool {
 		drains := r.drains
 		r.drains = nil
 		r.mu.Unlock()
-		interrupted, err := r.readPresent()
+		interrupted, err := r.present()
 		if err != nil { // the end: finish closes the sink, so that an unfinished character is shown before the drains
 			r.mu.Lock()
 			r.drains = append(drains, r.drains...)
@@ -165,6 +175,14 @@ func (r *Reader) serve() bool {
 		defer r.mu.Unlock()
 		return !r.stopping
 	}
+}
+
+// present reads what lies in the pipe or the PTY now.
+func (r *Reader) present() (interrupted bool, err error) {
+	if r.pty {
+		return false, r.readPTY()
+	}
+	return r.readPresent()
 }
 
 // readPresent reads the bytes that lie in the pipe now, so that no read waits, and reports whether an interrupt came.

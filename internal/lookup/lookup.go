@@ -59,18 +59,25 @@ func HostDir() (string, error) {
 	return os.Getwd()
 }
 
+// Names says which names of variables are the same: those with the same key. Key is this system's, Exact that of
+// systems that tell capitals apart.
+type Names func(name string) (key string)
+
+// Exact is the name itself.
+func Exact(name string) string { return name }
+
 // Merge puts variables, "NAME=value", over a base environment that has each name once; the last of a name wins. PWD
-// follows the directory unless it is set: programs believe it when it names the directory they are in.
-func Merge(base []string, dir string, set []string) []string {
+// follows a directory of Unix unless it is set: programs believe it when it names the directory they are in.
+func Merge(names Names, base []string, dir string, set []string) []string {
 	over := make([]string, 0, len(set)+1)
-	if runtime.GOOS != "windows" && dir != "" {
+	if strings.HasPrefix(dir, "/") { // on Windows no command has one
 		over = append(over, "PWD="+dir)
 	}
-	over = Once(append(over, set...))
-	at := make(map[string]int, len(over)) // by name as the system compares names
+	over = Once(names, append(over, set...))
+	at := make(map[string]int, len(over)) // by key
 	for i, variable := range over {
 		name, _, _ := Cut(variable)
-		at[Key(name)] = i
+		at[names(name)] = i
 	}
 	merged := make([]string, 0, len(base)+len(over))
 	for _, variable := range base {
@@ -78,7 +85,7 @@ func Merge(base []string, dir string, set []string) []string {
 		if !ok {
 			continue
 		}
-		if i, set := at[Key(name)]; set {
+		if i, set := at[names(name)]; set {
 			variable, over[i] = over[i], ""
 		}
 		merged = append(merged, variable)
@@ -93,15 +100,15 @@ func Merge(base []string, dir string, set []string) []string {
 
 // Once is an environment with each name once, where it was first: the last of a name wins. It drops what is no
 // variable.
-func Once(env []string) []string {
+func Once(names Names, env []string) []string {
 	once := make([]string, 0, len(env))
-	at := make(map[string]int, len(env)) // by name as the system compares names
+	at := make(map[string]int, len(env)) // by key
 	for _, variable := range env {
 		name, _, ok := Cut(variable)
 		if !ok {
 			continue
 		}
-		key := Key(name)
+		key := names(name)
 		if i, there := at[key]; there {
 			once[i] = variable
 			continue

@@ -30,7 +30,7 @@ func WithSystemRoot(env []string) []string {
 }
 
 // HostEnviron is this process's environment, each name once.
-func HostEnviron() []string { return Once(os.Environ()) }
+func HostEnviron() []string { return Once(Key, os.Environ()) }
 
 // NamesPath reports whether a command is a path and so is not looked up in PATH.
 func NamesPath(command string) bool { return strings.ContainsAny(command, `:\/`) }

@@ -53,6 +53,8 @@ type Spec struct {
 	// Limits are what the command may use. A start fails with a *LimitError when one cannot be enforced.
 	Limits []Limit
 
+	// PTY is the size of a terminal that the command has as its standard input, output and error. Nil: none.
+	PTY *Size
 	// Contained says that all of the tree ends with the leader's children, as in a PID namespace: that a process has
 	// the output open does not make it a member.
 	Contained bool
@@ -114,7 +116,8 @@ type Exit struct {
 // common is what a Tree has on every system. Its methods may be called concurrently.
 type common struct {
 	pid    int      // the leader's number, and its process group's
-	output *os.File // the reading end of the output's pipe
+	output *os.File // the reading end of the output's pipe, or the PTY's master
+	pty    *pty     // nil: the output is a pipe
 	limits []Limit
 	ExitStatus
 }
@@ -122,7 +125,7 @@ type common struct {
 // PID is the leader's process number.
 func (c *common) PID() int { return c.pid }
 
-// Output is the reading end of the pipe that the command has as its output. The caller closes it.
+// Output is the reading end of the pipe that the command has as its output, or of its PTY. The caller closes it.
 func (c *common) Output() *os.File { return c.output }
 
 // Limits are those that the system enforces.

@@ -70,33 +70,56 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 	if spec.Cgroup != "" {
 		return nil, fmt.Errorf("cgroups: %w", errors.ErrUnsupported)
 	}
-	output, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer w.Close()
+	t := &Tree{keeps: spec.KeepDetached, escaped: make(map[procfs.ID]bool)}
+	defer func() {
+		if err != nil {
+			t.output.Close()
+			t.pty.close()
+		}
+	}()
 	cmd := &exec.Cmd{
-		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir, Stdout: w, Stderr: w,
+		Path: spec.Path, Args: spec.Args, Env: spec.Env, Dir: spec.Dir,
 		ExtraFiles:  s.inherit.closingOthers(spec.Files),
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err := cmd.Start(); err != nil {
-		output.Close()
+	if err := t.startLeader(cmd, spec.PTY); err != nil {
 		return nil, err
 	}
-	t := &Tree{
-		common: common{pid: cmd.Process.Pid, output: output}, keeps: spec.KeepDetached,
-		escaped: make(map[procfs.ID]bool),
-	}
-	cmd.Process.Release() // Close reaps it
 	if err := t.openQueue(); err != nil {
 		unix.Kill(-t.pid, unix.SIGKILL)
 		reap(t.pid)
-		output.Close()
 		return nil, err
 	}
-	s.busy.Go(func() { t.SetExit(t.awaitExit()) })
+	s.busy.Go(func() {
+		exit, err := t.awaitExit()
+		t.pty.hangUp()
+		t.SetExit(exit, err)
+	})
 	return t, nil
+}
+
+// startLeader starts the leader, on a PTY or with a pipe.
+func (t *Tree) startLeader(cmd *exec.Cmd, size *Size) (err error) {
+	if size != nil {
+		if t.pty, t.output, err = openPTY(*size); err != nil {
+			return err
+		}
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = t.pty.slave, t.pty.slave, t.pty.slave
+		cmd.SysProcAttr.Setctty = true // Ctty is descriptor 0 of the command
+	} else {
+		output, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		t.output, cmd.Stdout, cmd.Stderr = output, w, w
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	t.pid = cmd.Process.Pid
+	cmd.Process.Release() // Close reaps it
+	return nil
 }
 
 // StartCmd starts a command of the caller's, in a session of its own. The Tree has no output. The caller reaps the
@@ -176,6 +199,7 @@ func (t *Tree) Close() {
 	}
 	t.mu.Unlock()
 	t.queue.close() // without the lock: it waits for awaitExit
+	t.pty.close()
 	t.SetExit(Exit{}, os.ErrClosed)
 }
 

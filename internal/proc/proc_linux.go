@@ -29,7 +29,7 @@ type Tree struct {
 	starter   *starter       // nil: StartCmd has started the leader, and cmd.Wait reaps it
 	pidfd     int            // the leader's, until closed; -1 on a system without, before Linux 5.4
 	poll      *os.File       // pidfd in Go's poller; nil without
-	pipe      uint64         // the inode of the output's pipe
+	writing   procfs.File    // what the command has as its output
 	cgroup    *cgroup.Cgroup // nil: none
 	mark      Mark
 	contained bool
@@ -55,19 +55,18 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 	defer func() {
 		if err != nil {
 			t.output.Close()
+			t.pty.close()
 			t.cgroup.Remove()
 		}
 	}()
-	stdin, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	stdin, stdout, err := t.openStandard(spec.PTY)
 	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+		return nil, err
 	}
-	defer unix.Close(stdin)
-	w, err := t.openOutput()
-	if err != nil {
-		return nil, os.NewSyscallError("pipe2", err)
+	if spec.PTY == nil {
+		defer unix.Close(stdin)
+		defer unix.Close(stdout)
 	}
-	defer unix.Close(w)
 	if t.cgroup, err = cgroup.Make(spec.Cgroup, spec.Mark.Value); err != nil {
 		return nil, err
 	}
@@ -76,9 +75,10 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 		return nil, err
 	}
 	attr := &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env, Files: []uintptr{uintptr(stdin), uintptr(w), uintptr(w)},
+		Dir: spec.Dir, Env: spec.Env, Files: []uintptr{uintptr(stdin), uintptr(stdout), uintptr(stdout)},
 		Sys: &syscall.SysProcAttr{
 			Setsid:    true,
+			Setctty:   t.pty != nil,    // Ctty is descriptor 0 of the command
 			Pdeathsig: syscall.SIGKILL, // the host's end is the command's
 			PidFD:     &t.pidfd,
 		},
@@ -102,21 +102,31 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 	return t, nil
 }
 
-// openOutput makes the output's pipe and returns its writing end. os.Pipe would put that into Go's poller too.
-func (t *Tree) openOutput() (w int, err error) {
+// openStandard opens what the command gets as its standard input and output: the PTY, which stays the tree's, or the
+// end of file and a pipe, which the caller closes. os.Pipe would put the pipe's writing end into Go's poller too.
+func (t *Tree) openStandard(size *Size) (stdin, stdout int, err error) {
+	if size != nil {
+		if t.pty, t.output, err = openPTY(*size); err != nil {
+			return -1, -1, err
+		}
+		slave := int(t.pty.slave.Fd())
+		t.writing, err = procfs.FileOf(slave)
+		return slave, slave, err
+	}
+	if stdin, err = unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		return -1, -1, &os.PathError{Op: "open", Path: os.DevNull, Err: err}
+	}
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
-		return -1, err
+		unix.Close(stdin)
+		return -1, -1, os.NewSyscallError("pipe2", err)
 	}
-	unix.SetNonblock(pipe[0], true)
-	t.output = os.NewFile(uintptr(pipe[0]), "output")
-	var status unix.Stat_t
-	if err := unix.Fstat(pipe[0], &status); err != nil {
+	t.output = pollable(pipe[0], "output")
+	if t.writing, err = procfs.FileOf(pipe[0]); err != nil {
+		unix.Close(stdin)
 		unix.Close(pipe[1])
-		return -1, err
 	}
-	t.pipe = status.Ino
-	return pipe[1], nil
+	return stdin, pipe[1], err
 }
 
 // startLeader starts the leader, with limits. If it fails, the Tree is closed, and the leader does not run.
@@ -168,9 +178,8 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 		began: time.Now(), forks: s.recentForks(), escaped: make(map[procfs.ID]procfs.Handle),
 	}
 	if stdout, ok := cmd.Stdout.(*os.File); ok {
-		var status unix.Stat_t
-		if unix.Fstat(int(stdout.Fd()), &status) == nil && status.Mode&unix.S_IFMT == unix.S_IFIFO {
-			t.pipe, t.contained = status.Ino, false
+		if file, err := procfs.FileOf(int(stdout.Fd())); err == nil && file.IsPipe() {
+			t.writing, t.contained = file, false
 		}
 	}
 	if err := cmd.Start(); err != nil {
@@ -194,6 +203,7 @@ func (t *Tree) watch() {
 	if errors.Is(err, unix.ECHILD) {
 		exit, err = t.exitOfReaped()
 	}
+	t.pty.hangUp()
 	t.SetExit(exit, err)
 }
 
@@ -315,6 +325,7 @@ func (t *Tree) Close() {
 	t.closed = true
 	t.mu.Unlock()
 	t.poll.Close()
+	t.pty.close()
 	t.SetExit(Exit{}, os.ErrClosed)
 	for _, handle := range t.escaped {
 		handle.Close()
@@ -368,7 +379,7 @@ func waitUnreaped(idType, id, options int) (exit Exit, exited bool, err error) {
 	case child.code != childKilled && child.code != childDumped: // a tracer also sees it stop
 		return Exit{}, false, nil
 	default:
-		exit.Signal = signalName(syscall.Signal(child.status))
+		exit.Signal = SignalName(syscall.Signal(child.status))
 	}
 	exit.CPUTime = time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	exit.PeakMemory = int64(used.Maxrss) << 10 // man 2 getrusage: kilobytes

@@ -71,12 +71,14 @@ func TestStartErrorsLeaveNothing(t *testing.T) {
 			continue
 		}
 		for _, limits := range [][]Limit{nil, {{Name: "OpenFiles", Value: 50}}} {
-			spec := line("true")
-			spec.Limits = limits
-			change(&spec)
-			_, err := s.Start(t.Context(), spec)
-			require.Error(t, err, name)
-			requireNothingLeft(t, before)
+			for _, pty := range []*Size{nil, {Columns: 80, Rows: 24}} {
+				spec := line("true")
+				spec.Limits, spec.PTY = limits, pty
+				change(&spec)
+				_, err := s.Start(t.Context(), spec)
+				require.Error(t, err, name)
+				requireNothingLeft(t, before)
+			}
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -94,6 +96,7 @@ func hangingStarts(t *testing.T, n int) (specs []Spec, release []func()) {
 	t.Helper()
 	// Go cannot stop a thread that forks, as for a collection of garbage, and needs a processor for each.
 	processors, percent := runtime.GOMAXPROCS(8), debug.SetGCPercent(-1)
+	runtime.GC() // ends one that is under way
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(processors)
 		debug.SetGCPercent(percent)

@@ -4,12 +4,7 @@ package proc
 
 // What Linux, macOS and FreeBSD have in common.
 
-import (
-	"fmt"
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "syscall"
 
 // exitSeen reports whether the leader has exited, and it is known how.
 func (s *ExitStatus) exitSeen() bool { return s.hasExited() && s.exitErr == nil }
@@ -39,15 +34,7 @@ func ownSession(asked *syscall.SysProcAttr) (*syscall.SysProcAttr, error) {
 // exitOf is an exit by its wait status.
 func exitOf(status syscall.WaitStatus) Exit {
 	if status.Signaled() {
-		return Exit{Signal: signalName(status.Signal())}
+		return Exit{Signal: SignalName(status.Signal())}
 	}
 	return Exit{Code: uint32(status.ExitStatus())}
-}
-
-// signalName is the POSIX name of a signal, or one made of its number, such as of a real-time signal.
-func signalName(sig syscall.Signal) string {
-	if name := unix.SignalName(sig); name != "" {
-		return name
-	}
-	return fmt.Sprintf("SIG%d", int(sig))
 }

@@ -25,7 +25,8 @@ import (
 // SIGKILL terminates the job. Every other signal is CTRL_BREAK for the leader's process group, the only thing like a
 // signal that a process on Windows can be sent by its number; it goes through the console that host and command share.
 // A host without a console cannot send it, and then End does not wait. A process keeps its number as long as a handle
-// of it is open, so the group's number, which is the leader's, is its own until Close.
+// of it is open, so the group's number, which is the leader's, is its own until Close. A command on a PTY has another
+// console than the host: there every signal but SIGKILL closes the console (pty_windows.go).
 
 var procResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
@@ -59,19 +60,19 @@ type Tree struct {
 
 	mu     sync.Mutex     // held over system calls that do not block
 	job    windows.Handle // 0 after Close
-	asked  string         // the signal that CTRL_BREAK stood for last; empty if none was sent
+	asked  string         // the signal that CTRL_BREAK or CTRL_CLOSE stood for last; empty if none was sent
 	killed bool           // the job was terminated
 	unused bool           // unuse was called once
 }
 
-// Start starts a command: with standard input at end of file, one pipe for both outputs, in a job of its own. It fails
-// with a syscall.Errno when the program cannot be started, a *LimitError, errors.ErrUnsupported for a Spec with Cgroup
-// or Files, or another error of the system.
+// Start starts a command in a job of its own: with standard input at end of file and one pipe for both outputs, or on a
+// PTY. It fails with a syscall.Errno when the program cannot be started, a *LimitError, errors.ErrUnsupported for a
+// Spec with Cgroup or Files, or with PTY before Windows 10 1809, or another error of the system.
 func (s *Supervisor) Start(ctx context.Context, spec Spec) (*Tree, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	t, err := systemCalls().startTree(spec)
+	t, err := systemCalls().startTree(spec, &s.busy)
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +129,12 @@ func systemCalls() startCalls {
 	return startCalls{
 		openNull:     func() (*os.File, error) { return os.Open(os.DevNull) },
 		outputPipe:   OutputPipe,
+		inputPipe:    inputPipe,
+		newConsole:   newConsole,
 		newJob:       func() (windows.Handle, error) { return windows.CreateJobObject(nil, nil) },
 		limitJob:     limitJob,
 		startProcess: syscall.StartProcess,
+		startOnPTY:   (*pty).startProcess,
 		assign:       windows.AssignProcessToJobObject,
 		resume:       resumeProcess,
 	}
@@ -138,17 +142,20 @@ func systemCalls() startCalls {
 
 // startCalls are a start's steps, in their order. A test makes each fail.
 type startCalls struct {
-	openNull     func() (*os.File, error)
+	openNull     func() (*os.File, error)                         // without a PTY
+	inputPipe    func() (r windows.Handle, w *os.File, err error) // with one
 	outputPipe   func() (r *os.File, w windows.Handle, err error)
+	newConsole   func(size windows.Coord, input, output windows.Handle) (windows.Handle, error) // with a PTY
 	newJob       func() (windows.Handle, error)
 	limitJob     func(job windows.Handle, info *jobInfo) error
 	startProcess func(path string, args []string, attr *syscall.ProcAttr) (pid int, process uintptr, err error)
+	startOnPTY   func(p *pty, path string, args []string, attr *syscall.ProcAttr) (pid int, process uintptr, err error)
 	assign       func(job, process windows.Handle) error
 	resume       func(process windows.Handle) error
 }
 
 // startTree starts a tree, or leaves nothing of it.
-func (s startCalls) startTree(spec Spec) (*Tree, error) {
+func (s startCalls) startTree(spec Spec, busy *sync.WaitGroup) (*Tree, error) {
 	if spec.Cgroup != "" {
 		return nil, fmt.Errorf("cgroups: %w", errors.ErrUnsupported)
 	}
@@ -159,24 +166,33 @@ func (s startCalls) startTree(spec Spec) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdin, err := s.openNull()
-	if err != nil {
-		return nil, err
+	t := &Tree{common: common{limits: enforced}}
+	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Sys: &syscall.SysProcAttr{CmdLine: spec.CommandLine}}
+	if spec.PTY != nil {
+		if t.pty, t.output, err = s.openPTY(*spec.PTY, busy); err != nil {
+			return nil, err
+		}
+		// Without CREATE_NEW_PROCESS_GROUP, which has the group ignore CTRL_C.
+		attr.Sys.CreationFlags = windows.CREATE_SUSPENDED
+		s.startProcess = func(path string, args []string, attr *syscall.ProcAttr) (int, uintptr, error) {
+			return s.startOnPTY(t.pty, path, args, attr)
+		}
+	} else {
+		stdin, err := s.openNull()
+		if err != nil {
+			return nil, err
+		}
+		defer stdin.Close()
+		output, w, err := s.outputPipe()
+		if err != nil {
+			return nil, err
+		}
+		defer windows.CloseHandle(w)
+		t.output = output
+		attr.Files = []uintptr{stdin.Fd(), uintptr(w), uintptr(w)} // no other handle is inherited
+		attr.Sys.CreationFlags = creationFlags()
 	}
-	defer stdin.Close()
-	output, w, err := s.outputPipe()
-	if err != nil {
-		return nil, err
-	}
-	defer windows.CloseHandle(w)
-
-	t := &Tree{common: common{output: output, limits: enforced}}
-	if err := s.start(t, info, spec, &syscall.ProcAttr{
-		Dir:   spec.Dir,
-		Env:   spec.Env,
-		Files: []uintptr{stdin.Fd(), uintptr(w), uintptr(w)}, // no other handle is inherited
-		Sys:   &syscall.SysProcAttr{CmdLine: spec.CommandLine, CreationFlags: creationFlags()},
-	}); err != nil {
+	if err := s.start(t, info, spec, attr); err != nil {
 		t.undo()
 		return nil, err
 	}
@@ -217,7 +233,8 @@ func (t *Tree) undo() {
 	if t.job != 0 {
 		windows.CloseHandle(t.job)
 	}
-	t.output.Close()
+	t.output.Close() // before the console, whose end may wait until the output is read
+	t.pty.close()
 }
 
 // creationFlags are those of CreateProcess: suspended until it is in its job, and a process group for CTRL_BREAK. For a
@@ -238,32 +255,38 @@ func resumeProcess(process windows.Handle) error {
 	return nil
 }
 
-// OutputPipe returns a pipe whose reading end supports deadlines, which only a named one does. The name cannot
-// be guessed, and no other process can connect: there is one instance, and it is taken here.
+// OutputPipe returns a pipe whose reading end supports deadlines.
 func OutputPipe() (r *os.File, w windows.Handle, err error) {
-	name, err := windows.UTF16PtrFromString(`\\.\pipe\acpterm-` + rand.Text())
+	// Programs ask what their output is: FILE_READ_ATTRIBUTES lets them, as an anonymous pipe would.
+	return namedPipe("output", windows.PIPE_ACCESS_INBOUND, windows.GENERIC_WRITE|windows.FILE_READ_ATTRIBUTES)
+}
+
+// namedPipe returns a pipe of which one end, ours, supports deadlines, which only a named one does. Each end's access
+// is as the call that makes it takes it. The name cannot be guessed, and no other process can connect: there is one
+// instance, and it is taken here.
+func namedPipe(name string, ourAccess, otherAccess uint32) (ours *os.File, other windows.Handle, err error) {
+	path, err := windows.UTF16PtrFromString(`\\.\pipe\acpterm-` + rand.Text())
 	if err != nil {
 		return nil, 0, err
 	}
-	reading, err := windows.CreateNamedPipe(name,
-		windows.PIPE_ACCESS_INBOUND|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
+	end, err := windows.CreateNamedPipe(path,
+		ourAccess|windows.FILE_FLAG_OVERLAPPED|windows.FILE_FLAG_FIRST_PIPE_INSTANCE,
 		windows.PIPE_TYPE_BYTE|windows.PIPE_REJECT_REMOTE_CLIENTS, 1, pipeSize, pipeSize, 0, nil)
 	if err != nil {
 		return nil, 0, fmt.Errorf("making a pipe: %w", err)
 	}
-	// Programs ask what their output is: FILE_READ_ATTRIBUTES lets them, as an anonymous pipe would.
-	w, err = windows.CreateFile(name, windows.GENERIC_WRITE|windows.FILE_READ_ATTRIBUTES, 0, nil,
-		windows.OPEN_EXISTING, 0, 0)
+	other, err = windows.CreateFile(path, otherAccess, 0, nil, windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
-		windows.CloseHandle(reading)
+		windows.CloseHandle(end)
 		return nil, 0, fmt.Errorf("opening a pipe: %w", err)
 	}
-	return os.NewFile(uintptr(reading), "output"), w, nil
+	return os.NewFile(uintptr(end), name), other, nil
 }
 
 // watch waits for the leader's exit.
 func (t *Tree) watch() {
 	exit, err := t.awaitExit()
+	t.pty.hangUp()
 	t.mu.Lock()
 	t.unuse()
 	t.mu.Unlock()
@@ -342,23 +365,23 @@ func (t *Tree) signal(sig syscall.Signal) error {
 	if len(t.membersLocked()) == 0 {
 		return nil
 	}
-	if err := windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(t.pid)); err != nil {
+	if t.pty != nil {
+		if err := t.pty.hangUp(); err != nil {
+			return err
+		}
+	} else if err := windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(t.pid)); err != nil {
 		return os.NewSyscallError("GenerateConsoleCtrlEvent", err)
 	}
-	t.asked = signalName(sig)
+	t.asked = askedBy(sig)
 	return nil
 }
 
-// signalName is the POSIX name of a signal. Those that are not listed stand for SIGTERM: all that is sent is
-// CTRL_BREAK.
-func signalName(sig syscall.Signal) string {
+// askedBy is the POSIX name of the signal that CTRL_BREAK, or CTRL_CLOSE on a PTY, stands for. One that has nothing
+// to do with a console stands for SIGTERM.
+func askedBy(sig syscall.Signal) string {
 	switch sig {
-	case syscall.SIGINT:
-		return "SIGINT"
-	case syscall.SIGHUP:
-		return "SIGHUP"
-	case syscall.SIGQUIT:
-		return "SIGQUIT"
+	case syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT:
+		return SignalName(sig)
 	}
 	return "SIGTERM"
 }
@@ -410,6 +433,7 @@ func (t *Tree) Close() {
 	if !t.hasExited() && windows.TerminateJobObject(t.job, killedCode) == nil {
 		t.killed = true
 	}
+	t.pty.hangUp()
 	windows.CloseHandle(t.job)
 	t.job = 0
 	t.unuse()

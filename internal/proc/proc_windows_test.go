@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -139,7 +140,7 @@ func TestStartThatFailsLeavesNothing(t *testing.T) {
 			fail(&calls)
 
 			before := wintest.OpenHandles()
-			tree, err := calls.startTree(spec)
+			tree, err := calls.startTree(spec, new(sync.WaitGroup))
 			require.Nil(t, tree)
 			require.Error(t, err)
 			_, bare := err.(syscall.Errno)
@@ -174,7 +175,7 @@ func TestTheJobComesBeforeTheFirstInstruction(t *testing.T) {
 		steps = append(steps, "resume")
 		return resumeProcess(process)
 	}
-	tree, err := calls.startTree(sleeper(t))
+	tree, err := calls.startTree(sleeper(t), new(sync.WaitGroup))
 	require.NoError(t, err)
 	defer tree.Output().Close()
 	require.Equal(t, []string{"start", "assign", "resume"}, steps)
@@ -205,8 +206,8 @@ func TestExitOf(t *testing.T) {
 	} {
 		require.Equal(t, c.want, c.tree.exitOf(c.code))
 	}
-	require.Equal(t, "SIGTERM", signalName(syscall.SIGTERM))
-	require.Equal(t, "SIGINT", signalName(syscall.SIGINT))
+	require.Equal(t, "SIGTERM", askedBy(syscall.SIGTERM))
+	require.Equal(t, "SIGINT", askedBy(syscall.SIGINT))
 }
 
 // End returns what still runs when its context ends first; a closed tree has no processes, and sends no signals.

@@ -15,10 +15,10 @@ import (
 )
 
 // The members of a tree are the processes of the leader's session; those that left it and have the tree's mark in their
-// environment or its output open for writing, which outlive a new session, a double fork and each other; the sessions
-// that those began; and the children of all. With a cgroup, exactly those in it. A process that has cleared its
-// environment, closed the output and left the session and its parent cannot be told from any other; only a cgroup has
-// it. With Spec.KeepDetached, neither the mark nor a parent in another session makes a process a member.
+// environment or the pipe of its output open for writing, which outlive a new session, a double fork and each other;
+// the sessions that those began; and the children of all. With a cgroup, exactly those in it. A process that has
+// cleared its environment, closed the output and left the session and its parent cannot be told from any other; only a
+// cgroup has it. With Spec.KeepDetached, neither the mark nor a parent in another session makes a process a member.
 //
 // A process leaves its session only by beginning a new one. So, until process numbers wrap around, no process in a
 // session with a lower number than the leader's is a member, and one getsid, a fraction of a microsecond, rules it out.
@@ -255,23 +255,24 @@ const (
 	gone // the process has ended
 )
 
-// isMember decides whether a process carries the tree's mark, or can write to its output.
+// isMember decides whether a process carries the tree's mark, or can write to its output. A terminal that it has open
+// is no sign on its own: programs hand theirs to servers that the command has not started (tmux attach).
 func (t *Tree) isMember(p procfs.Process, handle procfs.Handle) answer {
-	switch marks, err := handle.Variable(t.mark.Name); {
-	case t.keeps && p.Session != t.pid && t.contained:
-		return noUnlessExiting(handle)
-	case t.keeps && p.Session != t.pid: // the mark is in what was detached too
-	case err != nil && !errors.Is(err, fs.ErrPermission):
+	marks, err := handle.Variable(t.mark.Name)
+	marked := slices.Contains(marks, t.mark.Value)
+	detached := t.keeps && p.Session != t.pid // the mark is in what was detached on purpose, too
+	switch {
+	case !detached && err != nil && !errors.Is(err, fs.ErrPermission):
 		return answerOf(err)
-	case slices.Contains(marks, t.mark.Value):
+	case !detached && marked:
 		return yes
-	case t.contained:
+	case t.contained, t.pty != nil && !marked:
 		return noUnlessExiting(handle)
 	}
 	if p.Parent == os.Getpid() && executesSame(handle) {
 		return no // it is being started: until execve it has all of this process's files
 	}
-	switch writes, err := handle.CanWriteTo(t.pipe); {
+	switch writes, err := handle.CanWriteTo(t.writing); {
 	case err != nil && !procfs.IsGone(err):
 		return answerOf(err)
 	case !writes: // its files may be gone before it is

@@ -129,8 +129,44 @@ func (h Handle) threadsEnviron() ([]byte, error) {
 	return nil, err
 }
 
-// CanWriteTo reports whether the process has a pipe open for writing. It fails when that cannot be seen.
-func (h Handle) CanWriteTo(pipe uint64) (bool, error) {
+// File is a pipe or a terminal that processes may have open.
+type File struct {
+	link     string // what their links in /proc say of a pipe, and end with of a terminal
+	dev, ino uint64
+	pipe     bool
+}
+
+// FileOf is the pipe or the terminal that a descriptor of this process means.
+func FileOf(fd int) (File, error) {
+	var status unix.Stat_t
+	if err := unix.Fstat(fd, &status); err != nil {
+		return File{}, os.NewSyscallError("fstat", err)
+	}
+	f := File{dev: uint64(status.Dev), ino: status.Ino, pipe: status.Mode&unix.S_IFMT == unix.S_IFIFO}
+	if f.pipe {
+		f.link = fmt.Sprintf("pipe:[%d]", f.ino)
+		return f, nil
+	}
+	f.link = fmt.Sprintf("/%d", unix.Minor(uint64(status.Rdev)))
+	return f, nil
+}
+
+// IsPipe reports whether it is a pipe.
+func (f File) IsPipe() bool { return f.pipe }
+
+// isOpenAs reports whether an entry of a process's directory fd, with this link, is the file. Only an entry whose link
+// may be the terminal's is looked at closely: to look at a file of a server that does not answer would wait.
+func (f File) isOpenAs(dir int, name, link string) bool {
+	if f.pipe {
+		return link == f.link
+	}
+	var status unix.Stat_t
+	return strings.HasSuffix(link, f.link) && unix.Fstatat(dir, name, &status, 0) == nil &&
+		uint64(status.Dev) == f.dev && status.Ino == f.ino
+}
+
+// CanWriteTo reports whether the process has a file open for writing. It fails when that cannot be seen.
+func (h Handle) CanWriteTo(file File) (bool, error) {
 	fd, err := open(h.dir, "fd", unix.O_DIRECTORY)
 	if err != nil {
 		return false, err
@@ -138,11 +174,10 @@ func (h Handle) CanWriteTo(pipe uint64) (bool, error) {
 	entries := os.NewFile(uintptr(fd), "fd")
 	defer entries.Close()
 	names, err := entries.Readdirnames(-1)
-	target := fmt.Sprintf("pipe:[%d]", pipe)
 	var link [64]byte
 	for _, name := range names {
 		n, err := unix.Readlinkat(fd, name, link[:])
-		if err != nil || string(link[:n]) != target {
+		if err != nil || !file.isOpenAs(fd, name, string(link[:n])) {
 			continue
 		}
 		var status unix.Stat_t

@@ -1,0 +1,49 @@
+package proc
+
+// Opening a PTY on macOS (XNU bsd/kern/tty_ptmx.c). It is compiled and vetted; it has never run.
+
+import (
+	"bytes"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	getTermios, setTermios = unix.TIOCGETA, unix.TIOCSETA
+	utf8Input              = unix.IUTF8
+)
+
+func openMaster() (int, error) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+	}
+	if err := unix.IoctlSetInt(fd, unix.TIOCPTYGRANT, 0); err != nil {
+		unix.Close(fd)
+		return -1, os.NewSyscallError("ioctl TIOCPTYGRANT", err)
+	}
+	if err := unix.IoctlSetInt(fd, unix.TIOCPTYUNLK, 0); err != nil {
+		unix.Close(fd)
+		return -1, os.NewSyscallError("ioctl TIOCPTYUNLK", err)
+	}
+	return fd, nil
+}
+
+func openSlave(master int) (int, error) {
+	var name [128]byte // the size is part of TIOCPTYGNAME
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(master), unix.TIOCPTYGNAME,
+		uintptr(unsafe.Pointer(&name[0])))
+	if errno != 0 {
+		return -1, os.NewSyscallError("ioctl TIOCPTYGNAME", errno)
+	}
+	end := max(0, bytes.IndexByte(name[:], 0))
+	path := string(name[:end])
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return fd, nil
+}

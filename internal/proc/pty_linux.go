@@ -1,0 +1,49 @@
+package proc
+
+// Opening a PTY on Linux (man 4 pts).
+
+import (
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	getTermios, setTermios = unix.TCGETS, unix.TCSETS
+	utf8Input              = unix.IUTF8
+)
+
+func openMaster() (int, error) {
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: "/dev/ptmx", Err: err}
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		unix.Close(fd)
+		return -1, os.NewSyscallError("ioctl TIOCSPTLCK", err)
+	}
+	return fd, nil
+}
+
+// openSlave opens a master's slave. TIOCGPTPEER (Linux 4.13) finds it whatever is mounted at /dev/pts.
+func openSlave(master int) (int, error) {
+	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	switch fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, flags); errno {
+	case 0:
+		return int(fd), nil
+	case unix.ENOTTY, unix.EINVAL: // an older kernel
+	default:
+		return -1, os.NewSyscallError("ioctl TIOCGPTPEER", errno)
+	}
+	number, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+	if err != nil {
+		return -1, os.NewSyscallError("ioctl TIOCGPTN", err)
+	}
+	path := "/dev/pts/" + strconv.Itoa(number)
+	fd, err := unix.Open(path, flags, 0)
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return fd, nil
+}

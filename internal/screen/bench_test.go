@@ -1,0 +1,65 @@
+package screen_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm/internal/screen"
+)
+
+func BenchmarkWrite(b *testing.B) {
+	for _, kind := range []struct{ name, line string }{
+		{"plain", "the quick brown fox jumps over the lazy dog, and 12345 more words follow\r\n"},
+		{"long", strings.Repeat("0123456789", 100) + "\r\n"},
+		{"empty", "\r\n"},
+		{"coloured", "\x1b[1;32mok\x1b[0m  \x1b[36mgithub.com/acpterm/acpterm\x1b[0m\t\x1b[2m0.123s\x1b[0m\r\n"},
+		{"progress", "\r 42% [=================>                         ] 12.3 MB/s eta 0:12\x1b[K"},
+		{"redraw", "\x1b[3A\r\x1b[2Klayer 1: 10%\r\n\x1b[2Klayer 2: 20%\r\n\x1b[2Klayer 3: 30%\r\n"},
+		{"wide", "日本語のテキストはここに書かれています、そして続きます\r\n"},
+		{"marks", "e\u0301o\u0308 क्षि e\u0301o\u0308 क्षि e\u0301o\u0308 क्षि\r\n"},
+		{"boxes", "├── internal │ └── screen ─────────────────────\r\n"},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			p := []byte(strings.Repeat(kind.line, 1+64<<10/len(kind.line)))
+			s := screen.New(80, 24, 1<<20)
+			b.SetBytes(int64(len(p)))
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Write(p)
+			}
+		})
+	}
+}
+
+// The largest screen, and what asks most of it for each byte.
+func BenchmarkHostile(b *testing.B) {
+	for _, kind := range []struct{ name, piece string }{
+		{"repeat", "x\x1b[9999b"},
+		{"clear", "x\x1b[2J"},
+		{"erase", "\x1b[9999;9999Hx\x1b[H\x1b[J"},
+		{"scroll", "x\x1b[9999S"},
+		{"insert", "\x1b[H\x1b[9999Cx\x1b[H\x1b[@"},
+		{"lines", "\x1b[H\x1b[500Lx"},
+		{"alternate", "\x1b[?1049hx\x1b[?1049l"},
+		{"tabs", "\x1b[3g\r\t"},
+		{"marks", "\x1b[H\u0301\u0301\u0301\u0301\u0301\u0301"},
+		{"far", "\x1b[9999Cxy"},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			p := []byte(strings.Repeat(kind.piece, 100))
+			s := screen.New(1000, 1000, 1<<20)
+			b.SetBytes(int64(len(p)))
+			for b.Loop() {
+				s.Write(p)
+			}
+		})
+	}
+}
+
+func BenchmarkText(b *testing.B) {
+	s := screen.New(80, 24, 1<<20)
+	s.Write([]byte(strings.Repeat("the quick brown fox jumps over the lazy dog\r\n", 50_000)))
+	for b.Loop() {
+		s.Text()
+	}
+}

@@ -1,0 +1,110 @@
+package signin_test
+
+// The test binary is also the scripted agent that a person signs in to, and what that starts.
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asAgent, as the first argument, makes the test binary the scripted agent.
+const asAgent = "acpterm-test-agent"
+
+// password is what the scripted agent takes.
+const password = "open-sesame-7431"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == asAgent {
+		playAgent(os.Args[2:])
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// agentCommand is how a client starts the scripted agent. ran is a file that the agent makes when it runs, and mark a
+// variable that all processes which it starts have.
+func agentCommand(t *testing.T) (cmd *exec.Cmd, ran, mark string) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	ran = filepath.Join(dir, "ran")
+	mark = "ACPTERM_TEST_DIR=" + dir
+	cmd = exec.Command(self, asAgent, "--acp")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), mark, "RAN="+ran, "REGION=of-the-agent", "KEPT=of-the-agent", "COLUMNS=7",
+		"GORACE=atexit_sleep_ms=0") // else each process lives a second longer
+	return cmd, ran, mark
+}
+
+// playAgent is the scripted agent. Without "--acp" it is what the agent starts, or the program of a LegacyCommand.
+func playAgent(args []string) {
+	if file := os.Getenv("RAN"); file != "" {
+		os.WriteFile(file, nil, 0o600)
+	}
+	dir, _ := os.Getwd()
+	fmt.Printf("args=%q dir=%s region=%s kept=%s term=%s columns=%q\n",
+		args, filepath.Base(dir), os.Getenv("REGION"), os.Getenv("KEPT"), os.Getenv("TERM"), os.Getenv("COLUMNS"))
+	fmt.Printf("terminals=%d\n", len(strings.Split(os.Getenv("ACPTERM_TERMINAL"), ":")))
+	switch args[len(args)-1] {
+	case "login":
+		login()
+	case "die":
+		p, _ := os.FindProcess(os.Getpid())
+		p.Signal(os.Kill)
+		select {}
+	case "detach":
+		os.Remove(os.Getenv("RAN"))
+		exec.Command("sh", "-c", `setsid "$0" "$@" </dev/null >/dev/null 2>&1 &`, os.Args[0], asAgent, "sleep").Run()
+		for { // until it runs in a session of its own
+			if _, err := os.Stat(os.Getenv("RAN")); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	case "wait":
+		exec.Command(os.Args[0], asAgent, "sleep").Start()
+		fmt.Println("ready")
+		time.Sleep(time.Hour)
+	case "sleep":
+		time.Sleep(time.Hour)
+	case "flood":
+		os.Stdout.Write(bytes.Repeat([]byte("flood\n"), 20_000))
+		fmt.Println("last")
+	case "size":
+		fmt.Println("ready")
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		stty("size")
+	}
+}
+
+// login asks for the password, without echo. It says "bye" and fails if the input ends.
+func login() {
+	stty("-echo")
+	fmt.Print("Password: ")
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	stty("echo")
+	switch {
+	case err != nil:
+		fmt.Println("bye")
+		os.Exit(3)
+	case strings.TrimSpace(line) != password:
+		fmt.Println("wrong")
+		os.Exit(7)
+	}
+	fmt.Println("welcome")
+}
+
+func stty(setting string) {
+	cmd := exec.Command("stty", setting)
+	cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
+	cmd.Run()
+}

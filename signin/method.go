@@ -1,0 +1,265 @@
+package signin
+
+// The ways of signing in that an agent offers by having the client run the agent's program in a terminal: authMethods
+// in the response to initialize (https://agentclientprotocol.com/protocol/v1/authentication). Here they are read.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/wire"
+)
+
+// CodeRequired is the code of an agent's error for a request that needs a user who is signed in (schema type
+// ErrorCode).
+const CodeRequired = -32000
+
+// Method is a way of signing in that an agent offers by having the client run the agent's program in a terminal,
+// with a person at it (schema type AuthMethodTerminal). All of it is the agent's text: see the package display before
+// showing ID, Name or Description. Call neither authenticate nor auth/login with its ID.
+type Method struct {
+	// ID is not empty, and another for each method.
+	ID string
+	// Name and Description are for people. Both may be empty.
+	Name, Description string
+	// Args follow the arguments that the agent was started with.
+	Args []string
+	// Env is put over the environment that the agent was started with. Each name is there once.
+	Env []acpterm.EnvVariable
+	// LegacyCommand is a program with all its arguments, to run in place of the agent's. An agent names it in
+	// _meta["terminal-auth"], as was usual before methods had the type "terminal". It may be any program; with the type
+	// an agent cannot choose one. Args are nil then. Nil: the method has the type.
+	LegacyCommand []string
+}
+
+// What a method may have. Those that agents send have less than 1 KiB.
+const (
+	maxMethods     = 64
+	maxMethodsSize = 1 << 20  // of the JSON of all
+	maxMethodSize  = 64 << 10 // of the JSON of one
+)
+
+const nul = "\x00"
+
+// shape is how a version of the protocol writes a method.
+type shape struct {
+	id     string // the member that is the method's ID
+	env    func(*wire.Object) []acpterm.EnvVariable
+	legacy bool // whether a method without the type for terminals may be one by its _meta
+}
+
+// shapes are the shapes by version.
+var shapes = map[uint16]shape{
+	1: {id: "id", env: readEnvObject, legacy: true},
+	2: {id: "methodId", env: readEnvArray},
+}
+
+// ReadMethods reads the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2.
+// Methods of other types are left out.
+//
+// What is malformed is left out too, as the schema says, and the rest counts: with an error there may still be methods.
+// The error is an *Error of kind ErrInvalidParams, and its Field is the first that is wrong, such as
+// "authMethods[1].env". There are no methods if the version is neither 1 nor 2, or authMethods is no array.
+func ReadMethods(initializeResult []byte) ([]Method, error) {
+	result := wire.ReadObject(initializeResult)
+	if err := result.Err(); err != nil {
+		return nil, invalidField("result", err.Reason)
+	}
+	var version uint16
+	result.Read("protocolVersion", &version, "1 or 2")
+	shape, known := shapes[version]
+	if !known {
+		return nil, invalidField("protocolVersion", "must be 1 or 2")
+	}
+	var items []json.RawMessage
+	if len(result.Get("authMethods")) > maxMethodsSize {
+		return nil, invalidField("authMethods", "too long")
+	}
+	result.Read("authMethods", &items, "an array")
+	if err := result.Err(); err != nil {
+		return nil, invalidField(err.Field, err.Reason)
+	}
+	return shape.readAll(items)
+}
+
+// readAll reads what is well-formed of methods, and names the first that is not.
+func (s shape) readAll(items []json.RawMessage) (methods []Method, err error) {
+	ids := make(map[string]bool)
+	for i, item := range items[:min(len(items), maxMethods)] {
+		m, wrong := s.read(item)
+		switch {
+		case m != nil && ids[m.ID]:
+			wrong = &wire.FieldError{Field: s.id, Reason: "is that of a method before"}
+		case m != nil:
+			ids[m.ID] = true
+			methods = append(methods, *m)
+		}
+		if wrong != nil && err == nil {
+			field := fmt.Sprintf("authMethods[%d]", i)
+			if wrong.Field != "" {
+				field += "." + wrong.Field
+			}
+			err = invalidField(field, wrong.Reason)
+		}
+	}
+	if err == nil && len(items) > maxMethods {
+		err = invalidField("authMethods", fmt.Sprintf("more than %d; the rest is left out", maxMethods))
+	}
+	return methods, err
+}
+
+// read reads one method. Without a method and an error it is one of another type.
+func (s shape) read(item []byte) (*Method, *wire.FieldError) {
+	o := wire.ReadObject(item)
+	var kind string
+	typed := o.Read("type", &kind, "a string")
+	if o.Err() != nil {
+		return nil, nil
+	}
+	m := &Method{ID: o.RequireString(s.id), Name: o.RequireString("name")}
+	json.Unmarshal(o.Get("description"), &m.Description) // of another type it is absent, as the schema says
+	switch {
+	case kind == "terminal":
+		m.Args, m.Env = readArgs(o), s.env(o)
+	case s.legacy && (!typed || kind == "agent"):
+		m.readLegacy(o)
+	default:
+		return nil, nil
+	}
+	if m.ID == "" {
+		o.Fail(s.id, "must not be empty")
+	}
+	err := o.Err()
+	if err == nil && len(item) > maxMethodSize {
+		err = &wire.FieldError{Reason: "too long"}
+	}
+	switch {
+	case err == nil:
+		return m, nil
+	case kind == "terminal":
+		return nil, err
+	}
+	return nil, nil // _meta may be anything, so that a method without the type is well-formed
+}
+
+// readLegacy reads the shape in _meta: a program with its arguments and environment.
+func (m *Method) readLegacy(o *wire.Object) {
+	meta := o.Child("_meta", o.Get("_meta"))
+	launch := o.Child("_meta.terminal-auth", meta.Get("terminal-auth"))
+	command := launch.RequireString("command")
+	if command == "" || strings.Contains(command, nul) {
+		launch.Fail("command", "must not be empty, nor contain NUL")
+	}
+	m.LegacyCommand = append([]string{command}, readArgs(launch)...)
+	m.Env = readEnvObject(launch)
+}
+
+// readArgs reads the member args, which may be absent or null.
+func readArgs(o *wire.Object) (args []string) {
+	var items []json.RawMessage
+	o.Read("args", &items, "an array")
+	for i, item := range items {
+		var text *string
+		switch {
+		case json.Unmarshal(item, &text) != nil || text == nil:
+			o.Fail(fmt.Sprintf("args[%d]", i), "must be a string")
+			return nil
+		case strings.Contains(*text, nul):
+			o.Fail(fmt.Sprintf("args[%d]", i), "must not contain NUL")
+			return nil
+		}
+		args = append(args, *text)
+	}
+	return args
+}
+
+// readEnvObject reads the member env, which may be absent or null, as an object of names and values. Its errors do not
+// name the variable.
+func readEnvObject(o *wire.Object) []acpterm.EnvVariable {
+	raw := o.Get("env")
+	if raw == nil || string(raw) == "null" {
+		return nil
+	}
+	members := json.NewDecoder(bytes.NewReader(raw)) // not into a map, which hides a name that is there twice
+	if open, _ := members.Token(); open != json.Delim('{') {
+		o.Fail("env", "must be an object")
+		return nil
+	}
+	var set variables
+	for members.More() {
+		name, _ := members.Token()
+		var value *string
+		if members.Decode(&value) != nil || value == nil {
+			o.Fail("env", "a value must be a string")
+			return nil
+		}
+		if reason := set.add(name.(string), *value); reason != "" {
+			o.Fail("env", reason)
+			return nil
+		}
+	}
+	return set.env
+}
+
+// readEnvArray reads the member env, which may be absent or null, as an array of the schema type EnvVariable.
+func readEnvArray(o *wire.Object) []acpterm.EnvVariable {
+	var items []json.RawMessage
+	o.Read("env", &items, "an array")
+	var set variables
+	for i, item := range items {
+		field := fmt.Sprintf("env[%d]", i)
+		e := o.Child(field, item)
+		reason := set.add(e.RequireString("name"), e.RequireString("value"))
+		if e.Err() == nil && reason != "" {
+			o.Fail(field, reason)
+		}
+		if o.Err() != nil {
+			return nil
+		}
+	}
+	return set.env
+}
+
+// variables are variables of which each has another name.
+type variables struct {
+	env   []acpterm.EnvVariable
+	names map[string]bool // as the system compares them
+}
+
+// add adds a variable, or returns why it cannot.
+func (s *variables) add(name, value string) (reason string) {
+	key := lookup.Key(name)
+	switch {
+	case s.names[key]:
+		return "a name is there twice"
+	case strings.Contains(value, nul):
+		return "a value must not contain NUL"
+	case name == "" || strings.Contains(name, nul) || strings.Contains(name, "="):
+		return `a name must not be empty, nor contain "=" or NUL`
+	}
+	if s.names == nil {
+		s.names = make(map[string]bool)
+	}
+	s.names[key] = true
+	s.env = append(s.env, acpterm.EnvVariable{Name: name, Value: value})
+	return ""
+}
+
+func invalidField(field, reason string) *acpterm.Error {
+	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
+}
+
+// IsRequired reports whether an error is an agent's answer that the user has to sign in first. It knows a
+// *jsonrpc2.Error by its code, which in JSON-RPC alone means any error of a server's: offer to sign in, and take
+// nothing more for granted.
+func IsRequired(err error) bool {
+	e, ok := errors.AsType[*jsonrpc2.Error](err)
+	return ok && e.Code == CodeRequired
+}

@@ -1,0 +1,382 @@
+package signin_test
+
+// The methods of signing in that are read: those of every shape, those that agents send, and what is wrong.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/signin"
+)
+
+// example is a file in testdata.
+type example struct {
+	About  string
+	Result json.RawMessage
+	Want   []signin.Method
+}
+
+// readExamples reads the files in testdata by name.
+func readExamples(t testing.TB) map[string]example {
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	examples := make(map[string]example)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var example example
+		require.NoError(t, json.Unmarshal(data, &example), path)
+		examples[filepath.Base(path)] = example
+	}
+	return examples
+}
+
+func TestMethodsThatAgentsOffer(t *testing.T) {
+	for name, example := range readExamples(t) {
+		methods, err := signin.ReadMethods(example.Result)
+		require.NoError(t, err, name)
+		require.Equal(t, example.Want, methods, "%s: %s", name, example.About)
+	}
+}
+
+// resultOf is the result of an initialize request with methods.
+func resultOf(version int, methods ...string) []byte {
+	return fmt.Appendf(nil, `{"protocolVersion":%d,"authMethods":[%s]}`, version, strings.Join(methods, ","))
+}
+
+// good is a method that is well-formed, of each version.
+var good = map[int]string{
+	1: `{"id":"good","name":"Good","type":"terminal","args":["login"]}`,
+	2: `{"methodId":"good","name":"Good","type":"terminal","args":["login"]}`,
+}
+
+// What is wrong with a method leaves that one out, and the error names the field; a method before and one after count.
+func TestAMalformedMethodIsLeftOut(t *testing.T) {
+	long := strings.Repeat("x", 65<<10)
+	terminal := map[int]string{
+		1: `"id":"m","name":"M","type":"terminal",`,
+		2: `"methodId":"m","name":"M","type":"terminal",`,
+	}
+	for version, cases := range map[int]map[string]string{
+		1: {
+			`"id":7`:                           "id",
+			`"id":null`:                        "id",
+			`"id":""`:                          "id",
+			`"name":[]`:                        "name",
+			`"args":"login"`:                   "args",
+			`"args":{}`:                        "args",
+			`"args":["a",7]`:                   "args[1]",
+			`"args":[null]`:                    "args[0]",
+			`"args":["a\u0000"]`:               "args[0]",
+			`"env":"A=1"`:                      "env",
+			`"env":7`:                          "env",
+			`"env":[{"name":"A","value":"1"}]`: "env",
+			`"env":{"A":1}`:                    "env",
+			`"env":{"A":null}`:                 "env",
+			`"env":{"A":{"B":"1"}}`:            "env",
+			`"env":{"A":"1","A":"2"}`:          "env",
+			`"env":{"":"1"}`:                   "env",
+			`"env":{"A=B":"1"}`:                "env",
+			`"env":{"A\u0000":"1"}`:            "env",
+			`"env":{"A":"\u0000"}`:             "env",
+			`"args":["` + long + `"]`:          "",
+			`"description":"` + long + `"`:     "",
+		},
+		2: {
+			`"methodId":7`:          "methodId",
+			`"methodId":""`:         "methodId",
+			`"name":null`:           "name",
+			`"args":7`:              "args",
+			`"args":[["a"]]`:        "args[0]",
+			`"env":{"A":"1"}`:       "env",
+			`"env":"A"`:             "env",
+			`"env":[7]`:             "env[0]",
+			`"env":[null]`:          "env[0]",
+			`"env":[{"name":"A"}]`:  "env[0].value",
+			`"env":[{"value":"A"}]`: "env[0].name",
+			`"env":[{"name":"A","value":"1"},{"name":"B","value":null}]`: "env[1].value",
+			`"env":[{"name":"A","value":"1"},{"name":"A","value":"1"}]`:  "env[1]",
+			`"env":[{"name":"","value":"1"}]`:                            "env[0]",
+			`"env":[{"name":"A=","value":"1"}]`:                          "env[0]",
+			`"env":[{"name":"A","value":"\u0000"}]`:                      "env[0]",
+			`"_meta":"` + long + `"`:                                     "",
+		},
+	} {
+		for member, field := range cases {
+			last := strings.Replace(good[version], `"good"`, `"last"`, 1)
+			methods, err := signin.ReadMethods(resultOf(version, good[version],
+				"{"+terminal[version]+member+"}", last))
+			e, ok := errors.AsType[*acpterm.Error](err)
+			require.True(t, ok, "%d: %.100s", version, member)
+			require.Equal(t, acpterm.ErrInvalidParams, e.Kind)
+			require.Equal(t, strings.TrimSuffix("authMethods[1]."+field, "."), e.Field, "%.100s", member)
+			require.NotContains(t, err.Error(), "xxx")
+			require.Equal(t, []string{"good", "last"}, idsOf(methods), "%.100s", member)
+		}
+	}
+}
+
+func idsOf(methods []signin.Method) (ids []string) {
+	for _, m := range methods {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// A result that is no such result has no methods.
+func TestMethodsOfWhatIsNoResult(t *testing.T) {
+	methods := `"authMethods":[` + good[1] + `]`
+	tooLong := `"authMethods":[` + good[1] + `,"` + strings.Repeat("x", 1<<20) + `"]`
+	for field, results := range map[string][]string{
+		"result": {``, `null`, `[]`, `{`, `{"protocolVersion":1,` + methods},
+		"protocolVersion": {
+			`{` + methods + `}`,
+			`{"protocolVersion":null,` + methods + `}`,
+			`{"protocolVersion":"1",` + methods + `}`,
+			`{"protocolVersion":0,` + methods + `}`,
+			`{"protocolVersion":3,` + methods + `}`,
+			`{"protocolVersion":65537,` + methods + `}`,
+			`{"protocolVersion":-1,` + methods + `}`,
+		},
+		"authMethods": {
+			`{"protocolVersion":1,"authMethods":{}}`,
+			`{"protocolVersion":2,"authMethods":"terminal"}`,
+			`{"protocolVersion":1,` + tooLong + `}`,
+		},
+		"": {
+			`{"protocolVersion":1}`,
+			`{"protocolVersion":2,"authMethods":null}`,
+			`{"protocolVersion":1,"AuthMethods":[` + good[1] + `]}`,
+			`{"protocolVersion":1,"authMethods":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
+		},
+	} {
+		for _, result := range results {
+			found, err := signin.ReadMethods([]byte(result))
+			require.Empty(t, found, "%.100s", result)
+			if field == "" {
+				require.NoError(t, err, "%.100s", result)
+				continue
+			}
+			e, ok := errors.AsType[*acpterm.Error](err)
+			require.True(t, ok, "%.100s", result)
+			require.Equal(t, acpterm.ErrInvalidParams, e.Kind)
+			require.Equal(t, field, e.Field, "%.100s", result)
+		}
+	}
+}
+
+// What is no method of a terminal is none, and no error: not for the version's shape, nor for _meta, which may be
+// anything.
+func TestOtherMethodsAreNoError(t *testing.T) {
+	legacy := `"_meta":{"terminal-auth":{"command":"sh","args":["-c","x"]}}`
+	for version, methods := range map[int][]string{
+		1: {
+			`null`, `7`, `"terminal"`, `[]`, `{}`, `{"id":"m"}`,
+			`{"id":"m","name":"M","type":7,` + legacy + `}`,
+			`{"id":"m","name":"M","type":"",` + legacy + `}`,
+			`{"id":"m","name":"M","type":"Terminal"}`,
+			`{"id":"m","name":"M","type":"env_var","vars":[],` + legacy + `}`,
+			`{"id":"m","name":"M","Type":"terminal"}`,
+			`{"id":"m","name":"M","type":"terminal","type":"agent"}`,
+			`{"id":"","name":"M",` + legacy + `}`,
+			`{"methodId":"m","name":"M",` + legacy + `}`,
+			`{"id":"m","name":"M","_meta":7}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":"sh"}}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":""}}}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"a\u0000"}}}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":["sh"]}}}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","args":"-c"}}}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","args":["\u0000"]}}}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","env":[]}}}`,
+			`{"id":"m","name":"M","_meta":{"terminal-auth":{"command":"sh","env":{"=":""}}}}`,
+			`{"id":"m","name":"` + strings.Repeat("x", 65<<10) + `",` + legacy + `}`,
+		},
+		2: {
+			`null`, `7`, `{}`,
+			`{"methodId":"m","name":"M",` + legacy + `}`,
+			`{"methodId":"m","name":"M","type":"agent",` + legacy + `}`,
+			`{"methodId":"m","name":"M","type":"_terminal","args":7}`,
+			`{"type":"_x"}`,
+		},
+	} {
+		for _, method := range methods {
+			found, err := signin.ReadMethods(resultOf(version, method, good[version]))
+			require.NoError(t, err, "%d: %.100s", version, method)
+			require.Equal(t, []string{"good"}, idsOf(found), "%d: %.100s", version, method)
+		}
+	}
+}
+
+// With the type, an agent cannot choose a program, whatever is in _meta; and a method that is malformed does not fall
+// back to it.
+func TestTheTypeOfAMethodCountsBeforeItsMeta(t *testing.T) {
+	legacy := `"_meta":{"terminal-auth":{"command":"sh","args":["-c","x"],"env":{"A":"1"}}}`
+	methods, err := signin.ReadMethods(resultOf(1,
+		`{"id":"a","name":"A","type":"terminal","args":["login"],`+legacy+`}`,
+		`{"id":"b","name":"B","type":"terminal","args":"login",`+legacy+`}`))
+	e, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok)
+	require.Equal(t, "authMethods[1].args", e.Field)
+	require.Equal(t, []signin.Method{{ID: "a", Name: "A", Args: []string{"login"}}}, methods)
+}
+
+// A null is an absent member, as the schema says, and so is a description that is no string.
+func TestNullsInAMethod(t *testing.T) {
+	for version, id := range map[int]string{1: "id", 2: "methodId"} {
+		methods, err := signin.ReadMethods(resultOf(version, `{"`+id+`":"m","name":"","type":"terminal",`+
+			`"description":7,"args":null,"env":null,"_meta":null}`))
+		require.NoError(t, err)
+		require.Equal(t, []signin.Method{{ID: "m"}}, methods)
+	}
+}
+
+// An ID is one method's.
+func TestMethodsWithTheSameID(t *testing.T) {
+	methods, err := signin.ReadMethods(resultOf(1, good[1],
+		`{"id":"good","name":"Other","type":"terminal","args":["other"]}`,
+		`{"id":"good","name":"Other","_meta":{"terminal-auth":{"command":"sh"}}}`))
+	e, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok)
+	require.Equal(t, "authMethods[1].id", e.Field)
+	require.Equal(t, []signin.Method{{ID: "good", Name: "Good", Args: []string{"login"}}}, methods)
+}
+
+// Names of variables are compared as the system does.
+func TestVariablesOfAMethodThatDifferInCase(t *testing.T) {
+	methods, err := signin.ReadMethods(resultOf(1, `{"id":"m","name":"M","type":"terminal",`+
+		`"env":{"Path":"1","PATH":"2"}}`))
+	if runtime.GOOS == "windows" {
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+		require.Empty(t, methods)
+		return
+	}
+	require.NoError(t, err)
+	require.Len(t, methods[0].Env, 2)
+}
+
+func TestTooManyMethods(t *testing.T) {
+	var all []string
+	for i := range 100 {
+		all = append(all, fmt.Sprintf(`{"id":"m%d","name":"M","type":"terminal"}`, i))
+	}
+	methods, err := signin.ReadMethods(resultOf(1, all...))
+	e, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok)
+	require.Equal(t, "authMethods", e.Field)
+	require.Len(t, methods, 64)
+}
+
+// What was read is nothing of the bytes it was read from.
+func TestMethodsKeepNothingOfTheResult(t *testing.T) {
+	result := resultOf(1, good[1])
+	methods, err := signin.ReadMethods(result)
+	require.NoError(t, err)
+	clear(result)
+	require.Equal(t, []signin.Method{{ID: "good", Name: "Good", Args: []string{"login"}}}, methods)
+}
+
+func TestIsRequired(t *testing.T) {
+	required := &jsonrpc2.Error{Code: signin.CodeRequired, Message: "Authentication required"}
+	require.True(t, signin.IsRequired(required))
+	require.True(t, signin.IsRequired(fmt.Errorf("session/new: %w", required)))
+	for _, err := range []error{
+		nil, errors.New("Authentication required"), &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError},
+		&acpterm.Error{Kind: acpterm.ErrDenied}, jsonrpc2.ErrClosed,
+	} {
+		require.False(t, signin.IsRequired(err))
+	}
+}
+
+// encodeMethods is the result of an initialize request with these methods, in the shape of a version.
+func encodeMethods(t testing.TB, version int, methods []signin.Method) []byte {
+	items := []map[string]any{}
+	for _, m := range methods {
+		item := map[string]any{"name": m.Name, "description": m.Description}
+		item[map[int]string{1: "id", 2: "methodId"}[version]] = m.ID
+		env := make(map[string]string)
+		for _, v := range m.Env {
+			env[v.Name] = v.Value
+		}
+		switch {
+		case m.LegacyCommand != nil:
+			launch := map[string]any{"command": m.LegacyCommand[0], "args": m.LegacyCommand[1:], "env": env}
+			item["_meta"] = map[string]any{"terminal-auth": launch}
+		case version == 1:
+			item["type"], item["args"], item["env"] = "terminal", m.Args, env
+		default:
+			item["type"], item["args"], item["env"] = "terminal", m.Args, m.Env
+		}
+		items = append(items, item)
+	}
+	result, err := json.Marshal(map[string]any{"protocolVersion": version, "authMethods": items})
+	require.NoError(t, err)
+	return result
+}
+
+// sortedEnv is methods with their variables by name, since an object has no order.
+func sortedEnv(methods []signin.Method) []signin.Method {
+	for _, m := range methods {
+		slices.SortFunc(m.Env, func(a, b acpterm.EnvVariable) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return methods
+}
+
+// Whatever an agent sends, nothing panics; what is read can be run, and reads the same from either version's shape.
+func FuzzReadMethods(f *testing.F) {
+	examples := readExamples(f)
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		f.Add([]byte(examples[name].Result))
+	}
+	f.Add(resultOf(1, `{"id":"m","name":"M","type":"terminal","env":{"A":"1","A":"2"}}`))
+	f.Add(resultOf(2, `{"methodId":"m","name":"M","type":"terminal","env":[{"name":"A","value":"\u0000"}]}`))
+	f.Fuzz(func(t *testing.T, result []byte) {
+		methods, err := signin.ReadMethods(result)
+		if err != nil {
+			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+		}
+		ids := make(map[string]bool)
+		versions := []int{1, 2}
+		for _, m := range methods {
+			require.NotEmpty(t, m.ID)
+			require.False(t, ids[m.ID])
+			ids[m.ID] = true
+			require.True(t, m.Args == nil || m.LegacyCommand == nil)
+			if m.LegacyCommand != nil {
+				require.NotEmpty(t, m.LegacyCommand[0])
+				versions = []int{1}
+			}
+			for _, arg := range slices.Concat(m.Args, m.LegacyCommand) {
+				require.NotContains(t, arg, "\x00")
+			}
+			names := make(map[string]bool)
+			for _, v := range m.Env {
+				require.NotEmpty(t, v.Name)
+				require.False(t, names[v.Name])
+				names[v.Name] = true
+				require.False(t, strings.ContainsAny(v.Name, "=\x00") || strings.Contains(v.Value, "\x00"))
+			}
+		}
+		for _, version := range versions {
+			encoded := encodeMethods(t, version, methods)
+			if len(encoded) > 64<<10 {
+				continue // a method may be too long now, since an encoder may escape more
+			}
+			again, err := signin.ReadMethods(encoded)
+			require.NoError(t, err)
+			require.Equal(t, sortedEnv(methods), sortedEnv(again))
+		}
+	})
+}

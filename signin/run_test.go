@@ -1,0 +1,83 @@
+package signin_test
+
+// What Run refuses on every system, before anything runs.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/signin"
+)
+
+// silent is a terminal without input.
+type silent struct{ io.ReadWriter }
+
+func TestRunRefusesWhatItCannotUse(t *testing.T) {
+	good, ran, _ := agentCommand(t)
+	method := signin.Method{ID: "m", Args: []string{"login"}}
+	badMethod := signin.Method{ID: "m", Args: []string{"a\x00"}}
+	missing := exec.Command("acpterm-no-such-agent")
+	legacy := signin.Method{ID: "m", LegacyCommand: []string{"acpterm-no-such-program"}}
+	for name, c := range map[string]struct {
+		agent  *exec.Cmd
+		method signin.Method
+		term   io.ReadWriter
+		kind   acpterm.Kind
+	}{
+		"no agent":          {nil, method, silent{}, acpterm.ErrInvalidParams},
+		"an empty agent":    {new(exec.Cmd), method, silent{}, acpterm.ErrInvalidParams},
+		"no terminal":       {good, method, nil, acpterm.ErrInvalidParams},
+		"a missing agent":   {missing, method, silent{}, acpterm.ErrCommandNotFound},
+		"a missing program": {good, legacy, silent{}, acpterm.ErrCommandNotFound},
+		"a bad argument":    {good, badMethod, silent{}, acpterm.ErrInvalidParams},
+	} {
+		err := signin.Run(t.Context(), c.agent, c.method, c.term, &signin.Options{AllowLegacyCommand: true})
+		require.ErrorIs(t, err, c.kind, name)
+		e, ok := errors.AsType[*signin.Error](err)
+		require.True(t, ok)
+		require.Nil(t, e.Status)
+	}
+	require.NoFileExists(t, ran)
+}
+
+// An Agent's exec.Cmd has been changed.
+func TestRunRefusesAnAgentThatWasStarted(t *testing.T) {
+	cmd, _, _ := agentCommand(t)
+	agent, err := acpterm.StartAgent(t.Context(), cmd, nil)
+	require.NoError(t, err)
+	require.NoError(t, agent.Close())
+	err = signin.Run(context.Background(), cmd, signin.Method{ID: "m"}, silent{}, nil)
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+	require.ErrorContains(t, err, "was started before")
+}
+
+func TestRunRefusesASessionThatIsOpen(t *testing.T) {
+	m, err := acpterm.NewManager(nil)
+	require.NoError(t, err)
+	defer m.Close()
+	require.NoError(t, m.OpenSession("s", nil))
+	cmd, ran, _ := agentCommand(t)
+	err = signin.Run(t.Context(), cmd, signin.Method{ID: "m"}, nil, &signin.Options{Manager: m, Session: "s"})
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+	require.NoFileExists(t, ran)
+	require.ErrorIs(t, m.OpenSession("s", nil), acpterm.ErrInvalidParams) // it is still open
+}
+
+func TestCapabilities(t *testing.T) {
+	written, err := json.Marshal(map[string]any{"protocolVersion": 2, "capabilities": map[string]any{
+		"auth": signin.CapabilityV2{},
+	}})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"protocolVersion":2,"capabilities":{"auth":{"terminal":{}}}}`, string(written))
+	c, err := acpterm.ReadClientCapabilities(written)
+	require.NoError(t, err)
+	require.True(t, c.Auth.Terminal)
+	require.False(t, c.Terminal)
+}

@@ -48,7 +48,7 @@ type agentTerminal struct {
 	announced   bool         // there was a terminal_info
 }
 
-// TerminalSize is the size of a terminal in characters.
+// TerminalSize is the size of a terminal, in characters.
 type TerminalSize struct{ Columns, Rows int }
 
 // agentTree is the tree of a terminal that the agent owns. Nothing of it runs here.

@@ -28,7 +28,9 @@ func newAuthorizer(o *Options) *authorizer {
 // authorized is a command that may run, and what it was when that was decided.
 type authorized struct {
 	proposal Proposal
-	pinned   *pinned      // nil where there is no policy
+	pty      *PTYOptions  // nil: none
+	pinned   *pinned      // nil where there is no policy, and with a Runner
+	pin      string       // Found.Pin, of a Runner
 	contents pin.Contents // of the program; nil where no question was asked
 	decision *DecisionEvent
 }
@@ -39,12 +41,15 @@ const maxChanges = 8
 // authorize asks the policies, and a person where they say so, until no policy changes the command any more. It fails
 // with ErrDenied, with ErrCancelled when ctx ends, or with ErrInternal when a function of the embedder's panics.
 func (z *authorizer) authorize(
-	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c Command,
+	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c located, pty *PTYOptions,
 ) (authorized, error) {
 	a := authorized{proposal: Proposal{
-		SessionID: req.SessionID, Command: c, Name: filepath.Base(c.Path), Roots: s.roots, Requested: req,
-		look: lookups{z.runner}, env: s.options.Env,
-	}}
+		SessionID: req.SessionID, Command: c.Command, Name: c.name, Roots: s.roots, Requested: req,
+		look: lookups{z.runner}, env: c.env,
+	}, pty: pty, pin: c.pin}
+	if pty != nil {
+		a.proposal.PTY = new(*pty) // a policy's to keep
+	}
 	decision := Decision{Verdict: VerdictAllow}
 	var answer *Answer // nil: no question was asked
 	var err error
@@ -76,8 +81,8 @@ func requested(req CreateTerminalRequest) string {
 // decide asks until no policy changes the command, and stores in a what was decided about. The answer is nil if no
 // question was asked.
 func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (Decision, *Answer, error) {
-	for range maxChanges {
-		if err := a.pin(); err != nil {
+	for i := range maxChanges {
+		if err := a.resolve(ctx, i > 0); err != nil {
 			return Decision{}, nil, err
 		}
 		var d Decision
@@ -111,12 +116,16 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 	return Decision{Reason: "the policies go on changing the command"}, nil, nil
 }
 
-// pin resolves the proposal's program and directory, and pins them.
-func (a *authorized) pin() error {
+// resolve resolves the proposal's program and directory, and pins them. A Runner has done so, unless a policy has
+// changed the command since.
+func (a *authorized) resolve(ctx context.Context, changed bool) error {
 	a.pinned.close()
 	a.pinned = nil
-	if a.proposal.look.runner != nil {
-		return nil // there is nothing here to pin
+	if a.proposal.Remote() {
+		if !changed {
+			return nil
+		}
+		return a.resolveElsewhere(ctx)
 	}
 	c := &a.proposal.Command
 	path, err := filepath.EvalSymlinks(c.Path)
@@ -128,11 +137,25 @@ func (a *authorized) pin() error {
 		return fieldError("cwd", err)
 	}
 	if !setsVariable(a.proposal.Requested.Env, "PWD") && lookup.Getenv(c.Env, "PWD") == c.Dir {
-		c.Env = mergeEnv(lookup.Once(c.Env), dir, nil) // a policy may have set it
+		c.Env = lookup.Merge(lookup.Key, lookup.Once(lookup.Key, c.Env), dir, nil) // a policy may have set it
 	}
 	c.Path, c.Dir = path, dir
 	a.pinned, err = newPinned(path, dir)
 	return err
+}
+
+// resolveElsewhere has the Runner resolve the proposal's program and directory.
+func (a *authorized) resolveElsewhere(ctx context.Context) error {
+	c := a.proposal.Command
+	looked := c
+	looked.Args, looked.ShellLine = []string{c.Path}, ""
+	found, err := a.proposal.look.program(ctx, looked)
+	if err != nil {
+		return err
+	}
+	c.Path, c.Dir, c.Env = found.Path, found.Dir, found.Env
+	a.proposal.Command, a.proposal.Name, a.pin = c, found.name, found.pin
+	return nil
 }
 
 func setsVariable(set []EnvVariable, name string) bool {

@@ -2,7 +2,7 @@ package acpterm
 
 // clientCapabilities.terminal (https://agentclientprotocol.com/protocol/v1/initialization): a client
 // advertises it, an agent reads it, and both check requests with it. One type serves all three, so
-// that what is served is what was advertised.
+// that what is served is what was advertised. clientCapabilities.auth is beside it, for the package signin.
 
 import (
 	"fmt"
@@ -15,16 +15,27 @@ const requiredCapability = "clientCapabilities.terminal"
 
 // ClientCapabilities is the part of the schema type ClientCapabilities that concerns terminals. Its
 // JSON is what goes into initialize as clientCapabilities; an embedder with a type of its own copies
-// Terminal there. The zero value is a client without terminals.
+// Terminal and Auth there. The zero value is a client without terminals.
 type ClientCapabilities struct {
 	// Terminal says that the client serves all five terminal/* methods.
+	Terminal bool `json:"terminal"`
+	// Auth is left out of the JSON when it is zero.
+	Auth AuthCapabilities `json:"auth,omitzero"`
+	Meta Meta             `json:"_meta,omitempty"`
+}
+
+// AuthCapabilities is the schema type AuthCapabilities: the ways of signing in that an agent may offer.
+type AuthCapabilities struct {
+	// Terminal says that the client can run the agent's program in a terminal with a person at it, as
+	// signin.Run does.
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }
 
 // ReadClientCapabilities reads what a client advertised from the parameters of its initialize request.
-// A capability that is absent, or that is not a boolean, counts as false, as the schema says. It fails
-// only for parameters that are no JSON object, with an *Error of kind ErrInvalidParams.
+// A capability that is absent, or that is not a boolean, counts as false, as the schema says. What a client
+// of ACP v2 writes as capabilities.auth.terminal counts as Auth.Terminal. It fails only for parameters
+// that are no JSON object, with an *Error of kind ErrInvalidParams.
 func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {
@@ -32,9 +43,16 @@ func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error)
 	}
 	// A value of the wrong type counts as absent, so the errors of Read do not matter.
 	var c ClientCapabilities
-	capabilities := wire.ReadObject(params.Get("clientCapabilities"))
-	capabilities.Read("terminal", &c.Terminal, "a boolean")
-	capabilities.Read("_meta", &c.Meta, "an object")
+	v1 := wire.ReadObject(params.Get("clientCapabilities"))
+	v1.Read("terminal", &c.Terminal, "a boolean")
+	v1.Read("_meta", &c.Meta, "an object")
+	auth := wire.ReadObject(v1.Get("auth"))
+	auth.Read("terminal", &c.Auth.Terminal, "a boolean")
+	auth.Read("_meta", &c.Auth.Meta, "an object")
+	v2 := wire.ReadObject(wire.ReadObject(params.Get("capabilities")).Get("auth"))
+	if wire.ReadObject(v2.Get("terminal")).Err() == nil {
+		c.Auth.Terminal = true
+	}
 	return c, nil
 }
 

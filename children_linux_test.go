@@ -6,10 +6,10 @@ import (
 	"github.com/acpterm/acpterm/internal/linuxtest"
 )
 
-// systemChildren are the children for this system's tests: the nasty ones, and those that only Linux has tests for.
+// systemChildren are the children for this system's tests: those that only Linux has tests for.
 func systemChildren() map[string]func(args []string) {
 	linuxtest.Main() // does not return in the first process of a test's PID namespace
-	all := nastyChildren()
+	all := make(map[string]func(args []string))
 	all["busy"] = busyChild
 	all["survivor-host"] = survivorHost
 	all["untouchable"] = untouchable

@@ -3,4 +3,4 @@
 package acpterm_test
 
 // systemChildren are the children for this system's tests.
-func systemChildren() map[string]func(args []string) { return nastyChildren() }
+func systemChildren() map[string]func(args []string) { return nil }

@@ -4,6 +4,7 @@ package acpterm
 // with that environment's PATH and in that directory. Errors name the field of the request. Nothing runs here.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,34 +78,49 @@ const (
 const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
 
 // resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable,
-// ErrCommandNotFound and, for what the host has set, ErrInternal.
-func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (Command, error) {
+// ErrCommandNotFound and, for what the host has set, ErrInternal; a Runner can add others.
+func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (located, error) {
 	if err := checkStrings(req); err != nil {
-		return Command{}, err
+		return located{}, err
 	}
 	look := lookups{o.Runner}
-	dir, err := look.dir(req.Cwd, o.Dir)
-	if e, ok := err.(*Error); ok && req.Cwd == "" && e.Kind == ErrInvalidParams {
-		err = &Error{Kind: ErrInternal, Reason: "the directory for requests without cwd: " + e.Reason}
-	}
+	base, err := look.base(ctx)
 	if err != nil {
-		return Command{}, err
+		return located{}, err
 	}
+	dir, err := look.dir(req.Cwd, cmp.Or(o.Dir, base.Dir))
+	if err != nil {
+		return located{}, o.dirError(req, err)
+	}
+	env := o.env(base)
 	c := Command{
 		Args: append([]string{req.Command}, req.Args...),
 		Dir:  dir,
-		Env:  mergeEnv(o.env(), dir, req.Env),
+		Env:  look.mergeEnv(env, dir, o.unattended(), req.Env),
 	}
+	var found located
 	shell := len(req.Args) == 0 && o.Shell == ShellAlways
 	if !shell {
-		c.Path, err = look.program(ctx, c)
+		found, err = look.program(ctx, c)
 		shell = errors.Is(err, ErrCommandNotFound) && len(req.Args) == 0 &&
 			o.Shell == ShellAuto && strings.ContainsAny(req.Command, shellSyntax)
 	}
 	if shell {
-		c, err = look.shell(ctx, c, req.Command)
+		found, err = look.shell(ctx, c, req.Command)
 	}
-	return c, err
+	if o.Env != nil || o.Runner != nil {
+		found.env = env
+	}
+	return found, o.dirError(req, err)
+}
+
+// dirError is an error about the directory as what it is if the host has set the directory: the host's mistake.
+func (o *Options) dirError(req CreateTerminalRequest, err error) error {
+	e, ok := err.(*Error)
+	if ok && req.Cwd == "" && e.Kind == ErrInvalidParams && e.Field == "cwd" {
+		return &Error{Kind: ErrInternal, Reason: "the directory for requests without cwd: " + e.Reason, Err: e.Err}
+	}
+	return err
 }
 
 // checkStrings refuses what no system call takes. A schema cannot say it.
@@ -181,15 +197,6 @@ func markEnv(env []string, id TerminalID) []string {
 		marked = append(marked, variable)
 	}
 	return append(marked, lookup.TerminalVariable+"="+list)
-}
-
-// mergeEnv is lookup.Merge for the variables of a request.
-func mergeEnv(base []string, dir string, set []EnvVariable) []string {
-	over := make([]string, len(set))
-	for i, v := range set {
-		over[i] = v.Name + "=" + v.Value
-	}
-	return lookup.Merge(base, dir, over)
 }
 
 // lookProgram is lookup.Program with errors of this package.

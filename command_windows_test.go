@@ -1,6 +1,7 @@
 package acpterm_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,7 +83,7 @@ func TestNamesOfVariablesHaveNoCase(t *testing.T) {
 	req := childRequest("exit", "0")
 	req.Env = []acpterm.EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}}
 	env := []string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t", "SystemRoot=r"}
-	c, err := proposed(t, acpterm.Options{Env: env}, req)
+	c, err := proposed(t, acpterm.Options{Env: env, Unattended: []string{}}, req)
 	require.NoError(t, err)
 	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "SystemRoot=r", "New=n"}, c.Env)
 	require.Equal(t, "c", lookup.Getenv(c.Env, "PATH"))
@@ -104,4 +105,18 @@ func TestShellLinesOnWindows(t *testing.T) {
 		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 		require.Equal(t, "command", err.(*acpterm.Error).Field)
 	}
+}
+
+// proposed is the command that a policy is shown for a request, or the error of what comes before.
+func proposed(t *testing.T, options acpterm.Options, req acpterm.CreateTerminalRequest) (acpterm.Command, error) {
+	t.Helper()
+	policy := new(verdict)
+	options.Policy = policy
+	m := must(acpterm.NewManager(&options)) // newManager adds a variable
+	defer m.Close()
+	_, err := m.Create(t.Context(), req, nil)
+	if errors.Is(err, acpterm.ErrDenied) {
+		return policy.seen[0].Command, nil
+	}
+	return acpterm.Command{}, err
 }

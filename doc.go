@@ -46,6 +46,9 @@
 //		show(chunk.Text)
 //	}
 //
+// A command has no terminal, unless [Options].PTY or [TerminalOptions].PTY gives it one. Then Output is plain text, and
+// [Terminal.Write] and [Terminal.Resize] are for the person at it. The package signin has a person sign in to an agent.
+//
 // # Ends
 //
 // [Terminal.Wait] returns when the command has ended, not when the last process that holds its pipe has, and by
@@ -82,7 +85,7 @@
 // # In tests, and elsewhere
 //
 // [Options].Runner runs commands in this system's place: made-up ones in a test, without processes (package
-// acptermtest), or yours in a container or on another machine.
+// acptermtest), or yours in a container or on another machine (module remote, docs/remote.md).
 //
 //	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{
 //		"go test ./...": acptermtest.Print("ok\n", 0),

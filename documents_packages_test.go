@@ -67,7 +67,7 @@ func declared(t *testing.T) declarations {
 		if path.Ext(name) != ".go" {
 			return
 		}
-		if strings.HasSuffix(name, "_test.go") {
+		if strings.HasSuffix(name, "_test.go") || path.Dir(name) == "internal/terminaltest" {
 			data, err := os.ReadFile(filepath.FromSlash(name))
 			require.NoError(t, err)
 			for _, m := range testDeclared.FindAllStringSubmatch(string(data), -1) {
@@ -83,7 +83,9 @@ func declared(t *testing.T) declarations {
 		for _, declared := range declaredNames(file) {
 			add(all.names, file.Name.Name, declared)
 			owner, member, isMember := strings.Cut(declared, ".")
-			if isMember && (path.Dir(name) == "." || strings.HasPrefix(name, "internal/")) {
+			dir := path.Dir(name)
+			ofLibrary := dir == "." || strings.HasPrefix(dir, "internal/") && !strings.HasSuffix(dir, "test")
+			if isMember && ofLibrary {
 				add(all.members, owner, member)
 			}
 		}

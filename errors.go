@@ -44,6 +44,9 @@ const (
 	// ErrExitLost is a command that has ended, and whose exit status is lost: another part of the host's program reaps
 	// children that it has not started, or ignores SIGCHLD. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
+	// ErrConnectionLost is a command of Options.Runner of which nothing is known any more, neither its end nor what is
+	// left of its tree: the connection to what runs it was lost. Its output so far can be read.
+	ErrConnectionLost Kind = "connection_lost"
 	// ErrNotCancellable is a Kill of a terminal that the agent owns and does not cancel. Error.Err is what it answered,
 	// if it was asked.
 	ErrNotCancellable Kind = "not_cancellable"
@@ -84,8 +87,8 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // Error is what an operation of this package returns when it fails. Fields that do not concern the
 // failure are empty. It never holds the value of an environment variable.
 type Error struct {
-	// Op is the operation: "create", "wait", "kill", "release", "open session", "add root", "new manager", "recover",
-	// "bubblewrap"; of an Agent "start agent", "wait for agent", "close agent".
+	// Op is the operation: "create", "wait", "kill", "release", "write", "resize", "open session", "add root", "new
+	// manager", "recover", "bubblewrap"; of an Agent "start agent", "wait for agent", "close agent".
 	Op   string
 	Kind Kind
 	// Field is the request's field that is wrong, such as "cwd" or "env[2].name".

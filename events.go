@@ -15,8 +15,8 @@ import (
 )
 
 // Event is what Options.Record, Options.Events and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent,
-// *SurvivorsEvent or *ReleaseEvent. Those of one command come in this order, except that a SurvivorsEvent may come
-// before the EndEvent.
+// *SurvivorsEvent or *ReleaseEvent, and of a PTY *InputEvent and *ResizeEvent. Those of one command come in this order,
+// except that a SurvivorsEvent may come before the EndEvent, and those of a PTY at any time after the StartEvent.
 type Event interface{ event() }
 
 func (*DecisionEvent) event()  {}
@@ -24,6 +24,8 @@ func (*StartEvent) event()     {}
 func (*EndEvent) event()       {}
 func (*SurvivorsEvent) event() {}
 func (*ReleaseEvent) event()   {}
+func (*InputEvent) event()     {}
+func (*ResizeEvent) event()    {}
 
 // Subject is the terminal that an event is about, and its command as it ran.
 type Subject struct {
@@ -102,6 +104,21 @@ type ReleaseEvent struct {
 	Time time.Time
 	// Err is the error of the release, such as one of kind ErrSurvivors; nil if nothing of the tree is left.
 	Err error
+}
+
+// InputEvent reports a Terminal.Write. What was written is not in it: it may be a password.
+type InputEvent struct {
+	Subject
+	Time time.Time
+	// Bytes is how many bytes were written.
+	Bytes int
+}
+
+// ResizeEvent reports a Terminal.Resize.
+type ResizeEvent struct {
+	Subject
+	Time time.Time
+	Size TerminalSize
 }
 
 // What may wait for the hooks before creates fail.
@@ -212,12 +229,16 @@ func sizeOf(event Event) notify.Size {
 		decided := stringsSize(e.Rule, e.Reason, e.Approval, e.Approver) + stringsSize(e.Variables...)
 		return notify.Size{Bytes: e.Subject.size() + decided}
 	case *StartEvent:
-		return notify.Size{Bytes: e.Subject.size(), Output: e.Terminal.ring.Room()}
+		return notify.Size{Bytes: e.Subject.size(), Output: e.Terminal.room()}
 	case *EndEvent:
 		return notify.Size{Bytes: e.Subject.size()}
 	case *SurvivorsEvent:
 		return notify.Size{Bytes: e.Subject.size()}
 	case *ReleaseEvent:
+		return notify.Size{Bytes: e.Subject.size()}
+	case *InputEvent:
+		return notify.Size{Bytes: e.Subject.size()}
+	case *ResizeEvent:
 		return notify.Size{Bytes: e.Subject.size()}
 	}
 	return notify.Size{}

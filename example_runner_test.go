@@ -11,14 +11,19 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// echoRunner runs one program, echo, in this process. A real Runner asks a container or another machine.
+// echoRunner runs one program, echo, in this process. A real Runner asks a container or another machine: see
+// the module remote.
 type echoRunner struct{}
 
-func (echoRunner) LookPath(_ context.Context, c acpterm.Command) (string, error) {
+func (echoRunner) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{Dir: "/"}, nil }
+
+func (echoRunner) RealDir(_ context.Context, dir string) (string, error) { return dir, nil }
+
+func (echoRunner) LookPath(_ context.Context, c acpterm.Command) (acpterm.Found, error) {
 	if c.Args[0] != "echo" {
-		return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: c.Args[0]}
+		return acpterm.Found{}, &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: c.Args[0]}
 	}
-	return "/bin/echo", nil
+	return acpterm.Found{Path: "/bin/echo"}, nil
 }
 
 func (echoRunner) Start(_ context.Context, r acpterm.StartRequest) (acpterm.Process, error) {
@@ -37,9 +42,12 @@ func (p *echoProcess) Wait() (acpterm.TerminalExitStatus, error) {
 	<-p.gone
 	return acpterm.TerminalExitStatus{ExitCode: new(uint32(0))}, nil
 }
-func (p *echoProcess) Signal(syscall.Signal) {} // it ends by itself, at once
-func (p *echoProcess) Gone() <-chan struct{} { return p.gone }
-func (p *echoProcess) PID() int              { return 0 }
+func (p *echoProcess) Signal(syscall.Signal)           {} // it ends by itself, at once
+func (p *echoProcess) Gone() <-chan struct{}           { return p.gone }
+func (p *echoProcess) Err() error                      { return nil }
+func (p *echoProcess) PID() int                        { return 0 }
+func (p *echoProcess) Limits() []acpterm.EnforcedLimit { return nil }
+func (p *echoProcess) Close()                          {}
 
 // Run commands somewhere else than on this system.
 func ExampleRunner() {

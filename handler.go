@@ -94,6 +94,9 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	if h.options.Capabilities != nil {
 		c = *h.options.Capabilities
 	}
+	if h.options.TerminalAuth {
+		c.Auth.Terminal = true
+	}
 	if h.options.AgentTerminals {
 		c.Meta = maps.Clone(c.Meta)
 		if c.Meta == nil {

@@ -33,6 +33,12 @@ type HandlerOptions struct {
 	// where the one that ended first makes room. Next still gets the notification. False, the default, shows none.
 	AgentTerminals bool
 
+	// TerminalAuth has Capabilities advertise that a person can sign in to the agent in a terminal
+	// (clientCapabilities.auth.terminal): the agent may then offer methods that the package signin reads and runs. Set
+	// it only where the agent's program can be started in a terminal with a person at it. False: it is not advertised,
+	// unless Capabilities says so.
+	TerminalAuth bool
+
 	// CancelTerminal sends a terminal/cancel of ACP v2 to the agent and returns its error: for Kill of a terminal that
 	// the agent owns. Nil: it is sent over the jsonrpc2 connection of Handle or Connect; without one, no such terminal
 	// can be cancelled.

@@ -20,13 +20,15 @@ type TerminalInfo struct {
 	ExitStatus *TerminalExitStatus
 	// EndedBy says what ended the command; empty while it runs.
 	EndedBy EndedBy
-	// OfAgent says that the agent owns the terminal. What follows is known of such a terminal only: Cancellable says
-	// that Kill can ask the agent to end the command; Size is how large the terminal is, nil if that is not known; Meta
-	// is the metadata that the agent has given it.
+	// OfAgent says that the agent owns the terminal. Of such a terminal only is known: Cancellable, that Kill can ask
+	// the agent to end the command; Meta, the metadata that the agent has given it.
 	OfAgent     bool
 	Cancellable bool
-	Size        *TerminalSize
 	Meta        Meta
+	// HasPTY says that the command runs on a PTY.
+	HasPTY bool
+	// Size is that of the PTY, or what the agent has said of a terminal of its own; nil if there is none.
+	Size *TerminalSize
 	// Created, Started and Ended are when the terminal was created, when its command was started and when it ended; a
 	// time that has not come is zero.
 	Created, Started, Ended time.Time
@@ -35,8 +37,8 @@ type TerminalInfo struct {
 	Written, Kept int64
 	// OutputByteLimit is how many bytes of output are kept for Output.
 	OutputByteLimit int64
-	// Limits are what the system enforces on the command. There are none while the terminal is starting, and none are
-	// known of a Runner's command.
+	// Limits are what the system enforces on the command, or what Options.Runner says is enforced. There are none while
+	// the terminal is starting.
 	Limits []EnforcedLimit
 }
 
@@ -52,6 +54,9 @@ func (t *Terminal) Info() TerminalInfo {
 		if a.size != nil {
 			info.Size = new(*a.size)
 		}
+	}
+	if t.screen != nil {
+		info.HasPTY, info.Size = true, new(t.size)
 	}
 	t.mu.Unlock()
 	if info.State != StateStarting { // these are written before the state is

@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 )
 
 // markVariable is in the environment of every command of a test, so that its descendants can be found.
-const markVariable = "ACPTERM_TEST_MARK"
+const markVariable = terminaltest.MarkVariable
 
 var marks atomic.Int64
 
@@ -55,7 +56,7 @@ func libraryGoroutines() (found []string) {
 		buf := make([]byte, 1<<20)
 		found = nil
 		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-			if library.MatchString(stack) && !strings.Contains(stack, "libraryGoroutines") {
+			if library.MatchString(strings.ReplaceAll(stack, "acpterm/internal/terminaltest.", "")) && !strings.Contains(stack, "libraryGoroutines") {
 				found = append(found, stack)
 			}
 		}

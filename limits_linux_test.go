@@ -21,6 +21,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/linuxtest"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -28,23 +29,6 @@ import (
 // limitChildren are the children of these tests.
 func limitChildren() map[string]func(args []string) {
 	return map[string]func(args []string){
-		// append-to FILE BYTES: writes that many bytes, and says how that went.
-		"append-to": func(args []string) {
-			err := os.WriteFile(args[0], make([]byte, number(args[1])), 0o600)
-			fmt.Print(err)
-		},
-		// open-all: opens files until it cannot, and says what the last one's number was.
-		"open-all": func([]string) {
-			last := -1
-			for {
-				fd, err := unix.Open("/", unix.O_RDONLY, 0)
-				if err != nil {
-					fmt.Print(last, " ", err)
-					return
-				}
-				last = fd
-			}
-		},
 		// who: says whose rights it has.
 		"who":                       func([]string) { fmt.Print(os.Geteuid()) },
 		"host-with-a-fork-bomb":     hostWithAForkBomb,
@@ -70,60 +54,6 @@ func rlimit(name string, value int64) acpterm.EnforcedLimit {
 	return acpterm.EnforcedLimit{Name: name, Value: value, By: "rlimit"}
 }
 
-func TestCPUTimeLimit(t *testing.T) {
-	m := newManager(t, nil)
-	term := runLimited(t, m, shellRequest("while :; do :; done"), acpterm.Limits{CPUTime: time.Millisecond})
-	require.Equal(t, "SIGXCPU", *term.Output().ExitStatus.Signal)
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("CPUTime", 1)}, term.Info().Limits, "rounded up")
-
-	deaf := runLimited(t, m, shellRequest("trap '' XCPU; while :; do :; done"), acpterm.Limits{CPUTime: time.Second})
-	require.Equal(t, "SIGKILL", *deaf.Output().ExitStatus.Signal)
-}
-
-func TestMemoryLimit(t *testing.T) {
-	m := newManager(t, nil)
-	// No Go program: the race detector takes more address space than anybody would allow.
-	request := shellRequest("x=0123456789abcdef; for i in $(seq 22); do x=$x$x; done; echo ${#x}")
-	require.Equal(t, "67108864", outputUnder(t, m, request, acpterm.Limits{}))
-	term := runLimited(t, m, request, acpterm.Limits{Memory: 32 << 20})
-	require.False(t, term.Output().ExitStatus.Success())
-	require.NotContains(t, term.Output().Output, "67108864")
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("Memory", 32<<20)}, term.Info().Limits)
-}
-
-func TestOpenFilesLimit(t *testing.T) {
-	m := newManager(t, nil)
-	term := runLimited(t, m, childRequest("open-all"), acpterm.Limits{OpenFiles: 50})
-	require.Equal(t, "49 "+unix.EMFILE.Error(), term.Output().Output)
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", 50)}, term.Info().Limits)
-}
-
-func TestFileSizeLimit(t *testing.T) {
-	m := newManager(t, nil)
-	path := filepath.Join(t.TempDir(), "file")
-	term := runLimited(t, m, childRequest("append-to", path, "100000"), acpterm.Limits{FileSize: 5000})
-	require.Contains(t, term.Output().Output, unix.EFBIG.Error(), "Go ignores the signal")
-	require.Equal(t, []acpterm.EnforcedLimit{rlimit("FileSize", 5000)}, term.Info().Limits)
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	require.EqualValues(t, 5000, info.Size())
-
-	term = runLimited(t, m, shellRequest("exec head -c 100000 /dev/zero >"+path), acpterm.Limits{FileSize: 5000})
-	require.Equal(t, "SIGXFSZ", *term.Output().ExitStatus.Signal)
-	term = runLimited(t, m, shellRequest("head -c 100000 /dev/zero"), acpterm.Limits{FileSize: 5000})
-	require.True(t, term.Output().ExitStatus.Success(), "the output is no file")
-}
-
-func TestNice(t *testing.T) {
-	m := newManager(t, nil)
-	inverse, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
-	require.NoError(t, err)
-	own := 20 - inverse
-	term := runLimited(t, m, shellRequest("nice"), acpterm.Limits{Nice: 3})
-	require.Equal(t, fmt.Sprintln(own+3), term.Output().Output)
-	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Nice", Value: 3, By: "priority"}}, term.Info().Limits)
-}
-
 // Never beyond what the host itself has.
 func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 	m := newManager(t, nil)
@@ -132,22 +62,6 @@ func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 	term := runLimited(t, m, shellRequest("ulimit -Hn"), acpterm.Limits{OpenFiles: 1<<31 - 1})
 	require.Equal(t, fmt.Sprintln(own.Max), term.Output().Output)
 	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", int64(own.Max))}, term.Info().Limits)
-}
-
-func TestOptionsSetLimits(t *testing.T) {
-	m := newManager(t, &acpterm.Options{Limits: acpterm.Limits{OpenFiles: 50}})
-	require.NoError(t, m.OpenSession("own", &acpterm.SessionOptions{Limits: &acpterm.Limits{OpenFiles: 60, Nice: 1}}))
-	for session, want := range map[acpterm.SessionID]string{"s": "50", "own": "60"} {
-		term := finish(t, m, inSession(session, shellRequest("ulimit -n")))
-		require.Equal(t, want+"\n", term.Output().Output)
-	}
-}
-
-func TestGrandchildrenHaveTheLimits(t *testing.T) {
-	m := newManager(t, nil)
-	everything := acpterm.Limits{CPUTime: time.Hour, Memory: 8 << 30, OpenFiles: 50, FileSize: 5120}
-	line := "sh -c '(ulimit -t; ulimit -Ht; ulimit -v; ulimit -n; ulimit -Hn; ulimit -f) & wait'; true"
-	require.Equal(t, "3600 3601 8388608 50 50 10", outputUnder(t, m, shellRequest(line), everything))
 }
 
 // firstInstruction is a program whose first instructions ask how many files it may open, and write the answer.
@@ -196,37 +110,6 @@ func TestSettingLimitsLeavesNoTrace(t *testing.T) {
 	require.Contains(t, without, "TracerPid: 0")
 	require.Equal(t, without, outputUnder(t, m, request, acpterm.Limits{OpenFiles: 50, Nice: 1}))
 	require.Equal(t, without, outputUnder(t, m, request, acpterm.Limits{}), "the thread that starts commands is as it was")
-}
-
-func TestAScriptUnderLimits(t *testing.T) {
-	m := newManager(t, nil)
-	path := filepath.Join(t.TempDir(), "script")
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\nulimit -n\n"), 0o700))
-	require.Equal(t, "50", outputUnder(t, m, commandRequest(path), acpterm.Limits{OpenFiles: 50}))
-}
-
-// What cannot be started is the same error with limits as without.
-func TestErrorsUnderLimits(t *testing.T) {
-	m := newManager(t, nil)
-	file := func(name, text string, mode os.FileMode) string {
-		path := filepath.Join(t.TempDir(), name)
-		require.NoError(t, os.WriteFile(path, []byte(text), mode))
-		return path
-	}
-	for program, kind := range map[string]acpterm.Kind{
-		"no-such-program": acpterm.ErrCommandNotFound,
-		file("missing-interpreter", "#!/no/such/interpreter\n", 0o700): acpterm.ErrNotExecutable,
-		file("garbage", "\x7fELF and no more", 0o700):                  acpterm.ErrNotExecutable,
-		file("not-executable", "#!/bin/sh\n", 0o600):                   acpterm.ErrNotExecutable,
-		t.TempDir(): acpterm.ErrNotExecutable,
-	} {
-		request := commandRequest(program)
-		_, without := m.Create(t.Context(), request, nil)
-		require.ErrorIs(t, without, kind)
-		_, with := m.Create(t.Context(), request, &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
-		require.EqualError(t, with, without.Error())
-		require.ErrorIs(t, with, kind)
-	}
 }
 
 // A limit that cannot hold is no limit: RLIMIT_NPROC does not bound root.
@@ -430,7 +313,7 @@ func assertStarted(t *testing.T, err error) bool {
 // Creates under limits race with kills and releases; newManager looks for what is left.
 func TestCreateKillRacesUnderLimits(t *testing.T) {
 	limits := acpterm.Limits{OpenFiles: 50, Nice: 1, CPUTime: time.Minute}
-	raceKills(t, newManager(t, &acpterm.Options{Timeout: 20 * time.Millisecond, Limits: limits}), 100)
+	terminaltest.RaceKills(t, newManager(t, &acpterm.Options{Timeout: 20 * time.Millisecond, Limits: limits}), 100)
 }
 
 // BenchmarkStart is a create and the end of "true", without limits and with.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/acpterm/acpterm/internal/ids"
 	"github.com/acpterm/acpterm/internal/latch"
-	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/internal/screen"
 )
 
 // Manager makes terminals and keeps them until they are released. NewManager makes one; Shutdown or Close ends it.
@@ -65,20 +65,13 @@ func NewManager(options *Options) (*Manager, error) {
 		}
 		m.options = *options
 		m.processes.HostReaps = options.HostReaps
-		m.options.Env = copyEnv(options.Env)
+		m.options.Env = lookups{options.Runner}.copyEnv(options.Env)
+		m.options.Unattended = slices.Clone(options.Unattended)
 		m.options.Escalation = slices.Clone(options.Escalation)
 	}
 	m.authorizer = newAuthorizer(&m.options)
 	m.events.open(&m.options)
 	return m, nil
-}
-
-// copyEnv is an environment with each name once; nil stays nil.
-func copyEnv(env []string) []string {
-	if env == nil {
-		return nil
-	}
-	return lookup.Once(env)
 }
 
 // Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the
@@ -109,34 +102,35 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err != nil {
 		return fail(err)
 	}
-	command, err := s.options.resolve(ctx, req)
+	own := *cmp.Or(options, &TerminalOptions{})
+	if own.NoShell {
+		s.options.Shell = ShellNever
+	}
+	asking, starting, stop := s.whileOpen(ctx, &m.closing)
+	defer stop()
+	command, err := s.options.resolve(starting, req)
+	if err != nil {
+		return fail(orOver(starting, err))
+	}
+	pty, err := s.options.choosePTY(req, &own, &command.Command)
 	if err != nil {
 		return fail(err)
 	}
 	if err := m.events.full(m.options.maxOutputBytes()); err != nil {
 		return fail(err)
 	}
-	asking := ctx
-	if s.policy != nil || m.options.Record != nil { // neither continues when the session or the manager is closed
-		var stop func()
-		asking, stop = s.whileOpen(ctx, &m.closing)
-		defer stop()
-	}
 	id := TerminalID(m.ids.Next(string(req.SessionID)))
-	allowed, err := m.authorizer.authorize(asking, s, id, req, command)
+	allowed, err := m.authorizer.authorize(asking, s, id, req, command, pty)
 	if err == nil {
 		defer allowed.pinned.close()
 	}
 	err = m.events.recordDecision(asking, allowed.decision, err)
-	if over, ok := context.Cause(asking).(Kind); ok && err != nil {
-		err = &Error{Kind: over}
-	}
 	if err != nil {
-		return fail(err)
+		return fail(orOver(asking, err))
 	}
-	t, err := m.run(ctx, s, id, allowed, options)
+	t, err := m.run(starting, s, id, allowed, own)
 	if err != nil {
-		err = inOperation("create", req.SessionID, err)
+		err = inOperation("create", req.SessionID, orOver(starting, err))
 		if t == nil || t.State() == StateFailed { // else the terminal has reported its end
 			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Err: err})
 		}
@@ -159,11 +153,10 @@ func (m *Manager) beginCreate() bool {
 // run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
 // has been discarded, or nil if there was none.
 func (m *Manager) run(
-	ctx context.Context, s settings, id TerminalID, allowed authorized, options *TerminalOptions,
+	ctx context.Context, s settings, id TerminalID, allowed authorized, own TerminalOptions,
 ) (*Terminal, error) {
-	req, command := allowed.proposal.Requested, allowed.proposal.Command
+	req, command, pty := allowed.proposal.Requested, allowed.proposal.Command, allowed.pty
 	limit := m.options.outputLimit(req.OutputByteLimit)
-	own := *cmp.Or(options, &TerminalOptions{})
 	timeout, err := s.timeout(command)
 	if err != nil {
 		return nil, err
@@ -174,7 +167,7 @@ func (m *Manager) run(
 		request:    req,
 		created:    time.Now(),
 		limit:      limit,
-		escalation: slices.Clone(orElse(own.Escalation, m.options.escalation())),
+		escalation: slices.Clone(orElse(own.Escalation, m.options.escalation(pty))),
 		timeout:    max(cmp.Or(own.Timeout, timeout), 0),
 		limits:     *cmp.Or(own.Limits, &s.options.Limits),
 		ring:       output.New(m.options.keep(limit)),
@@ -183,6 +176,11 @@ func (m *Manager) run(
 		lost:       func() { m.lost.Do(logLost) },
 		events:     &m.events,
 		busy:       &m.busy,
+	}
+	if pty != nil {
+		t.size = pty.size()
+		t.screen = screen.New(t.size.Columns, t.size.Rows, limit)
+		t.screenMax = limit + int64(t.size.Columns)*int64(t.size.Rows)*screen.CellBytes
 	}
 	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err
@@ -227,7 +225,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	}{
 		{QuotaSessionTerminals, int64(inSession) + 1, int64(sessionLimit)},
 		{QuotaTerminals, int64(m.alive) + 1, int64(m.options.maxTerminals())},
-		{QuotaOutputBytes, m.reserved + t.ring.Room(), m.options.maxOutputBytes()},
+		{QuotaOutputBytes, m.reserved + t.room(), m.options.maxOutputBytes()},
 	} {
 		if quota.after > quota.limit {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
@@ -239,7 +237,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	s.terminals[t.id] = t
 	s.alive++
 	m.alive++
-	m.reserved += t.ring.Room()
+	m.reserved += t.room()
 	return nil
 }
 
@@ -339,7 +337,7 @@ func (m *Manager) released(t *Terminal) {
 	defer m.mu.Unlock()
 	delete(m.releasing, t)
 	m.alive--
-	m.reserved -= t.ring.Room()
+	m.reserved -= t.room()
 	s := m.sessions[t.session]
 	s.alive--
 	m.forgetIfEmptyLocked(t.session, s)

@@ -24,6 +24,17 @@ type Options struct {
 	// request; with a Runner none. Empty but not nil: none, so that there is no PATH to look commands up with either.
 	Env []string
 
+	// Unattended are variables, "NAME=value", that are put over Env for commands that no person answers, so that none
+	// waits in a pager, an editor or a prompt: all but those with a PTY that is PTYOptions.Attended. A request's
+	// variables come before them. Nil: UnattendedVariables. Empty but not nil: none.
+	Unattended []string
+
+	// PTY says which commands run on a PTY, and how. It is called with each command as it was resolved, before the
+	// policies, which see what it returns as Proposal.PTY; TerminalOptions.PTY comes before it. Commands that a Runner
+	// runs can have none. It is called by the goroutine that creates the terminal, concurrently for several. Nil, and a
+	// function that returns nil: the command has no terminal, standard input at its end, and a pipe for its output.
+	PTY func(SessionID, Command) *PTYOptions
+
 	// OutputByteLimit is how many bytes of output are kept for a request that names no limit. 0: 1 MiB.
 	OutputByteLimit int64
 
@@ -38,8 +49,8 @@ type Options struct {
 	MaxSessionTerminals int
 
 	// MaxOutputBytes is how many bytes of output all terminals together may have room for, by their limits and not by
-	// what they have written, until they are released. A create beyond fails with ErrQuota. 0: 4 GiB, which is 256
-	// terminals with the highest limit.
+	// what they have written, until they are released; one with a PTY has room for the text besides. A create beyond
+	// fails with ErrQuota. 0: 4 GiB, which is 256 terminals with the highest limit.
 	MaxOutputBytes int64
 
 	// FollowBytes is how many bytes of output are kept for Terminal.Follow at the least, however little the
@@ -53,8 +64,9 @@ type Options struct {
 	// Escalation is how a tree is ended, with a grace period between the signals: each step's signal goes to all of it,
 	// and the next step follows when it is not gone after the step's wait. SIGKILL always comes last; what is not gone
 	// 10 seconds after it, or after the wait of a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5
-	// seconds. Empty but not nil: SIGKILL at once. On Windows every other signal is CTRL_BREAK, and a step is skipped
-	// when the host has no console to send it through.
+	// seconds; with a PTY SIGHUP and 1 second, as when a terminal's window is closed, since interactive shells ignore
+	// SIGTERM, and then SIGTERM and 4 seconds. Empty but not nil: SIGKILL at once. On Windows every other signal is
+	// CTRL_BREAK, and a step is skipped when the host has no console to send it through.
 	Escalation []EscalationStep
 
 	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is started in one of its own,
@@ -134,17 +146,28 @@ type Options struct {
 	Events func(Event)
 }
 
-// env is the environment that requests add to, each name once.
-func (o *Options) env() []string {
-	if o.Env != nil || o.Runner != nil {
+// env is the environment that requests add to, each name once. base is the Runner's.
+func (o *Options) env(base Base) []string {
+	switch {
+	case o.Env != nil:
 		return o.Env // which the manager has copied so
+	case o.Runner != nil:
+		return base.Env
 	}
 	return lookup.HostEnviron()
 }
 
-func (o *Options) escalation() []EscalationStep {
-	if o.Escalation != nil {
+// unattended are the variables for commands that no person answers.
+func (o *Options) unattended() []string { return orElse(o.Unattended, UnattendedVariables()) }
+
+func (o *Options) escalation(pty *PTYOptions) []EscalationStep {
+	switch {
+	case o.Escalation != nil:
 		return o.Escalation
+	case pty != nil && !hasSessions: // the only step: the console is closed
+		return []EscalationStep{{Signal: syscall.SIGHUP}}
+	case pty != nil: // SIGTERM for what was started with SIGHUP ignored, as by nohup
+		return []EscalationStep{{syscall.SIGHUP, time.Second}, {syscall.SIGTERM, 4 * time.Second}}
 	}
 	return []EscalationStep{{Signal: syscall.SIGTERM}}
 }
@@ -194,6 +217,8 @@ func (o *Options) validate() error {
 		return optionError("Options.Timeout", "must not be negative")
 	case o.Runner != nil && o.Sandbox != nil:
 		return optionError("Options.Sandbox", "is of no use to commands that Options.Runner runs")
+	case o.Runner != nil && o.PTY != nil:
+		return optionError("Options.PTY", "is of no use to commands that Options.Runner runs")
 	case o.Runner != nil && o.Cgroup != "":
 		return optionError("Options.Cgroup", "is of no use to commands that Options.Runner runs")
 	case o.KeepDetached && (!hasSessions || o.Runner != nil || o.Cgroup != ""):
@@ -230,6 +255,9 @@ func (o *TerminalOptions) validate() error {
 		return nil
 	case o.Timeout < NoTimeout:
 		return optionError("TerminalOptions.Timeout", "must not be negative")
+	}
+	if err := o.PTY.validate("TerminalOptions.PTY"); err != nil {
+		return err
 	}
 	if err := checkEscalation("TerminalOptions", o.Escalation); err != nil || o.Limits == nil {
 		return err
@@ -297,6 +325,12 @@ type TerminalOptions struct {
 
 	// Limits are what the command may use, as a whole. Nil: the session's or the manager's.
 	Limits *Limits
+
+	// PTY has the command run on a PTY. Nil: what Options.PTY says.
+	PTY *PTYOptions
+
+	// NoShell says that the command is a program's name also without arguments, whatever Options.Shell says.
+	NoShell bool
 }
 
 // NoTimeout, as a timeout, lets a command run without limit.

@@ -20,6 +20,7 @@ import (
 	"unsafe"
 
 	"github.com/acpterm/acpterm"
+	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -206,7 +207,7 @@ func TestOutputAfterKillIsWhole(t *testing.T) {
 	}
 	m, files := newManager(t, nil), bursts(t, 20, 64<<10)
 	inTerminals(t, m, runsOf(50), files, request, func(i int, b burst, term *acpterm.Terminal) {
-		awaitFile(b.sign(i))
+		testchildren.AwaitFile(b.sign(i))
 		if err := term.Kill(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -224,7 +225,7 @@ func TestLastWordsOfABackgroundProcess(t *testing.T) {
 		return shellRequest(line + " & " + []string{"wait", "exit 0"}[i%2])
 	}
 	inTerminals(t, m, runsOf(50), bursts(t, 20, 60_000), request, func(i int, b burst, term *acpterm.Terminal) {
-		awaitFile(b.sign(i))
+		testchildren.AwaitFile(b.sign(i))
 		how, end := "kill", func() error { return term.Kill(t.Context()) }
 		if i/2%2 == 1 {
 			how, end = "release", func() error { return m.Release(t.Context(), "s", term.ID()) }

@@ -5,6 +5,7 @@ package acpterm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,15 +46,17 @@ type Proposal struct {
 	// Requested is the agent's request. Its Env are the variables that the agent sets; the rest of Command.Env is the
 	// embedder's.
 	Requested CreateTerminalRequest
+	// PTY says that the command runs on a PTY, and how, as a copy; nil: on none.
+	PTY *PTYOptions
 
 	look lookups
-	env  []string // the session's, or Options.Env
+	env  []string // that commands inherit; nil: this process's
 }
 
 // DirWithin reports whether the command certainly runs in one of these directories or below: not if DirUnknown. The
 // directories are absolute and have no symbolic links, as in Roots.
 func (p Proposal) DirWithin(dirs ...string) bool {
-	within := func(dir string) bool { return lookup.Within(p.Command.Dir, dir) }
+	within := func(dir string) bool { return p.look.within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
@@ -69,8 +72,20 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	if env == nil && !p.Remote() {
 		env = lookup.HostEnviron()
 	}
-	path, _, err = p.look.file(ctx, Command{Args: []string{program}, Dir: p.Command.Dir, Env: env})
-	return path, err
+	found, err := p.look.file(ctx, Command{Args: []string{program}, Dir: p.Command.Dir, Env: env})
+	return found.Path, err
+}
+
+// RealDir returns a directory, an absolute path, without symbolic links, where the command runs. It fails with
+// ErrInvalidParams and the field "dir", or as the Runner does.
+func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
+	resolved, err := p.look.realDir(ctx, dir)
+	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
+		return "", invalidField("dir", err.Error())
+	} else if ok {
+		return "", e
+	}
+	return resolved, nil
 }
 
 // Verdict is what a policy says of a command. The zero value and unknown values deny.
@@ -165,14 +180,15 @@ func confinement(roots []string) Policy {
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
-	inner.Command.Env = mergeEnv(lookup.Once(p.Command.Env), p.Command.Dir, set)
+	inner.Command.Env = p.look.mergeEnv(lookup.Once(p.look.names(), p.Command.Env), p.Command.Dir, nil, set)
 	inner.Command.Args = slices.Concat([]string{name}, args)
 	inner.Command.ShellLine = ""
 	looked := inner.Command
 	looked.Env = p.Command.Env
-	var err error
-	if inner.Command.Path, inner.Name, err = p.look.file(ctx, looked); err != nil {
+	found, err := p.look.file(ctx, looked)
+	if err != nil {
 		return Proposal{}, err
 	}
+	inner.Command.Path, inner.Name = found.Path, found.name
 	return inner, nil
 }

@@ -35,12 +35,34 @@ type Chunk struct {
 func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
 
 // Output is the output so far and, once the command has ended, how it ended. With an exit status it has all that the
-// command itself wrote. It is what terminal/output answers.
+// command itself wrote. It is what terminal/output answers. Of a terminal with a PTY it is plain text: the lines that
+// have scrolled off the terminal and those that stand on it, without escape sequences.
 func (t *Terminal) Output() TerminalOutputResponse {
 	var out TerminalOutputResponse
 	out.ExitStatus = t.ExitStatus() // first: the output is whole then
-	out.Output, out.Truncated = t.ring.Last(t.limit)
+	out.Output, out.Truncated = t.text()
 	return out
+}
+
+// text is what Output shows.
+func (t *Terminal) text() (text string, truncated bool) {
+	if t.screen != nil {
+		return t.screen.Text()
+	}
+	return t.ring.Last(t.limit)
+}
+
+// commandEnded is called when all that the command wrote can be read: a character that it left unfinished is shown.
+func (t *Terminal) commandEnded() {
+	t.ring.CommandEnded()
+	if t.screen != nil {
+		t.screen.Finish()
+	}
+}
+
+// room is how many bytes the terminal may keep for its output.
+func (t *Terminal) room() int64 {
+	return t.ring.Room() + t.screenMax
 }
 
 // Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is where to go
@@ -79,8 +101,15 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 // terminalOutput is a terminal's output as polls read it.
 type terminalOutput struct{ t *Terminal }
 
-func (o terminalOutput) Total() int64                        { return o.t.ring.Total() }
-func (o terminalOutput) Text() (text string, truncated bool) { return o.t.ring.Last(o.t.limit) }
+func (o terminalOutput) Text() (text string, truncated bool) { return o.t.text() }
+
+// Total is 0 for the text of a PTY, which changes in place: it is then escaped for each poll anew.
+func (o terminalOutput) Total() int64 {
+	if o.t.screen != nil {
+		return 0
+	}
+	return o.t.ring.Total()
+}
 
 func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
 	return wire.Window(o.t.ring.Window(raw, o.t.limit, known, size))

@@ -8,35 +8,59 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"path"
-	"path/filepath"
-	"slices"
 	"syscall"
 
-	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Runner runs commands in place of this system: made-up ones in a test (the package acptermtest has such a Runner), in
-// a container, on another machine. Its methods must be safe for concurrent use.
+// Runner runs commands in place of this system: made-up ones in a test (the package acptermtest has such a Runner), on
+// another machine or in a container (the module remote has one). Its methods must be safe for concurrent use, and
+// return soon after the end of ctx.
 //
-// It gets nothing of this system's: a command's directory and environment are those that the options, the session and
-// the request set. What is not set is the Runner's choice: Command.Dir is empty then, and Command.Env has no PATH.
+// It gets nothing of this system's. A command's environment are the options' and the request's variables over those of
+// Base, with Options.Unattended; its directory is the request's or the options', or that of Base.
 //
 // An error of its methods that is an *Error, or wraps one, has that one's kind; any other is ErrInternal. After the end
-// of ctx every error is ErrCancelled.
+// of ctx every error is ErrCancelled. Where the connection to what runs the commands is lost, it is ErrConnectionLost.
 type Runner interface {
-	// LookPath returns the file of the program that c.Args[0] names, an absolute path, as a start of c would find it:
-	// with the PATH of c.Env, in c.Dir. It follows links, if there are any. For a shell line the program is "sh". It
-	// fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or ErrInvalidParams with the field "cwd" if
-	// it has no such directory. Policies are asked after it.
-	LookPath(ctx context.Context, c Command) (path string, err error)
+	// Base returns what commands have there that neither options nor requests set. Each create asks for it.
+	Base(ctx context.Context) (Base, error)
+
+	// RealDir returns a directory, an absolute path, without symbolic links. Roots of sessions are resolved by it.
+	RealDir(ctx context.Context, dir string) (string, error)
+
+	// LookPath finds the program that c.Args[0] names as a start of c would: with the PATH of c.Env, in c.Dir. For a
+	// shell line the program is "sh". It fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
+	// ErrInvalidParams with the field "cwd" if it has no such directory. A name that leads elsewhere for each
+	// process, as by a link in /proc, is ErrNotExecutable: policy/shell asks for names that a shell will look up.
+	// Policies are asked after it.
+	LookPath(ctx context.Context, c Command) (Found, error)
 
 	// Start starts a command. When ctx ends before Start returns, nothing must be left running.
-	Start(ctx context.Context, l StartRequest) (Process, error)
+	Start(ctx context.Context, r StartRequest) (Process, error)
+}
+
+// Base are the directory and the environment that commands of a Runner have by default.
+type Base struct {
+	// Dir is the working directory, an absolute path. Empty: the Runner's choice, which is not known.
+	Dir string
+	// Env is the environment, "NAME=value", each name once.
+	Env []string
+}
+
+// Found is what a Runner found of a command.
+type Found struct {
+	// Path is the program's file: an absolute path without symbolic links.
+	Path string
+	// Name is the last part of the path that the program was found at, before links were followed. Empty: that of Path.
+	Name string
+	// Dir is the command's directory without symbolic links. Empty: as it is in the Command.
+	Dir string
+	// Pin stands for this program and this directory as they are now, in the Runner's own terms: StartRequest.Pin.
+	// Empty: the Runner does not tell a file that was replaced from the one before.
+	Pin string
 }
 
 // StartRequest is what a Runner starts.
@@ -46,6 +70,9 @@ type StartRequest struct {
 	// Command is what was allowed. Its Env has the variable ACPTERM_TERMINAL with, at its end, the terminal's id, which
 	// tells what belongs to it from everything else.
 	Command Command
+	// Pin is the Pin of the Found that was decided about. Start fails with ErrDenied if the program or the directory is
+	// another one now, or has been changed.
+	Pin string
 	// Limits are what the command may use. Start has to fail if it cannot see to one.
 	Limits Limits
 	// Output takes what the command and those that it started write, standard output and standard error together, and
@@ -56,17 +83,28 @@ type StartRequest struct {
 }
 
 // Process is a command that a Runner has started, and what that started: a tree. Its methods may be called
-// concurrently, and after its end, too.
+// concurrently, and after its end, too. None but Wait waits for anything.
 type Process interface {
 	// Wait returns how the command ended, when it has and when all that it wrote itself has been written to
-	// StartRequest.Output, whatever it left running. It is called once.
+	// StartRequest.Output, whatever it left running. It is called once. A status with neither a code nor a signal is an
+	// end of which more is not known: waits for the terminal fail with ErrExitLost. So they do with an error of kind
+	// ErrExitLost or ErrConnectionLost, and with ErrInternal for any other.
 	Wait() (TerminalExitStatus, error)
 	// Signal sends a signal to the whole tree, and waits for nothing. SIGKILL ends all of it.
 	Signal(sig syscall.Signal)
-	// Gone is closed when nothing of the tree is left. Wait returns then, if it has not before.
+	// Gone is closed when nothing of the tree is left, or when that cannot be known any more. Wait returns then, if it
+	// has not before.
 	Gone() <-chan struct{}
-	// PID is the number of the command's process where it runs, for people: events and errors have it.
+	// Err says, once Gone is closed, it cannot be known whether something of the tree is left, such as an error of
+	// kind ErrConnectionLost; kills and the release fail with it. It is nil if nothing is left.
+	Err() error
+	// Limits are the limits that hold. It does not change.
+	Limits() []EnforcedLimit
+	// PID is the number of the command's process where it runs, for people: events and errors have it. 0: not known.
 	PID() int
+	// Close is called once the terminal is released: nothing is asked of the tree any more, and what is left of it is
+	// given up. Wait and Gone return then, if they have not before.
+	Close()
 }
 
 // runnerTree is a Runner's Process as a tree, and as the source of its output. Its methods may be called concurrently.
@@ -123,21 +161,24 @@ func (t *runnerTree) awaitExit() (proc.Exit, error) {
 	case status.ExitCode != nil:
 		return proc.Exit{Code: *status.ExitCode}, nil
 	}
-	return proc.Exit{}, &Error{Kind: ErrInternal, Reason: "the Runner's exit status has neither a code nor a signal"}
+	return proc.Exit{}, &Error{Kind: ErrExitLost, Reason: "the Runner does not know how it ended"}
 }
 
 func (t *runnerTree) Gone() bool {
 	select {
 	case <-t.process.Gone():
-		return true
+		return t.process.Err() == nil
 	default:
 		return false
 	}
 }
 
+// End returns at once where it is not known any more what is left; then err says why.
 func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
-	if t.Gone() {
+	select {
+	case <-t.process.Gone():
 		return nil
+	default:
 	}
 	callHook("Process's Signal", func() { t.process.Signal(sig) })
 	select {
@@ -148,102 +189,35 @@ func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	}
 }
 
-func (t *runnerTree) PID() int             { return t.process.PID() }
-func (t *runnerTree) Unreaped() bool       { return true }
-func (t *runnerTree) Limits() []proc.Limit { return nil }
-func (t *runnerTree) Close()               { t.SetExit(proc.Exit{}, errUnseen) }
+// err is why it is not known whether something of the tree is left; nil while it may be known.
+func (t *runnerTree) err() error {
+	select {
+	case <-t.process.Gone():
+		return t.process.Err()
+	default:
+		return nil
+	}
+}
+
+func (t *runnerTree) Limits() (limits []proc.Limit) {
+	for _, l := range t.process.Limits() {
+		limits = append(limits, proc.Limit{Name: l.Name, Value: uint64(max(l.Value, 0)), By: l.By, Tree: l.Tree})
+	}
+	return limits
+}
+
+func (t *runnerTree) PID() int       { return t.process.PID() }
+func (t *runnerTree) Unreaped() bool { return true }
+func (t *runnerTree) Close()         { t.SetExit(proc.Exit{}, errUnseen) }
 
 // Drain has nothing to do: the Runner has written the output.
 func (t *runnerTree) Drain(done func()) { done() }
-func (t *runnerTree) Stop()             { t.output.Close() }
+
+// Stop is called once, by the release.
+func (t *runnerTree) Stop() {
+	t.output.Close()
+	callHook("Process's Close", t.process.Close)
+}
 
 // errUnseen is why a wait fails when the tree was closed before the command's end was seen.
 var errUnseen = errors.New("the command's end was not seen: its tree was closed first")
-
-// lookups is how the names in a request become a command: on this system, or where a Runner runs it. The zero value is
-// this system.
-type lookups struct{ runner Runner }
-
-// dir returns the directory that a command will run in: what the request asks for, else the fallback, else the host's
-// own, or with a Runner none.
-func (l lookups) dir(cwd, fallback string) (string, error) {
-	if l.runner == nil {
-		return resolveDir(cwd, fallback)
-	}
-	cwd = cmp.Or(cwd, fallback)
-	switch { // what is absolute there need not be so here
-	case cwd == "":
-		return "", nil
-	case filepath.IsAbs(cwd):
-		return filepath.Clean(cwd), nil
-	case path.IsAbs(cwd):
-		return path.Clean(cwd), nil
-	}
-	return "", invalidField("cwd", "must be an absolute path")
-}
-
-// program returns the file of a command's program.
-func (l lookups) program(ctx context.Context, c Command) (string, error) {
-	if l.runner == nil {
-		return lookProgram(c.Args[0], c.Dir, c.Env)
-	}
-	var found string
-	var err error
-	panicked := callHook("Runner's LookPath", func() { found, err = l.runner.LookPath(ctx, c) })
-	if err = cmp.Or(panicked, err); err != nil || found == "" {
-		return "", runnerError(ctx, c, "cannot be looked up", err)
-	}
-	return found, nil
-}
-
-// shell makes c run a line.
-func (l lookups) shell(ctx context.Context, c Command, line string) (_ Command, err error) {
-	c.ShellLine = line
-	if l.runner == nil {
-		if c.Path, c.Args, err = lookup.Shell(line); err != nil {
-			return c, lookupError(err)
-		}
-		return c, nil
-	}
-	c.Args = []string{"sh", "-c", line}
-	c.Path, err = l.program(ctx, c)
-	return c, err
-}
-
-// file returns the file of a command's program without links, and the last part of the path that it was found at.
-func (l lookups) file(ctx context.Context, c Command) (path, name string, err error) {
-	found, err := l.program(ctx, c)
-	if err != nil {
-		return "", "", err
-	}
-	if path = found; l.runner == nil {
-		if path, err = filepath.EvalSymlinks(found); err != nil {
-			return "", "", &Error{Kind: ErrCommandNotFound, Command: c.Args[0], Err: err}
-		}
-	}
-	return path, filepath.Base(found), nil
-}
-
-// roots are directories without links.
-func (l lookups) roots(roots []string) ([]string, error) {
-	resolved := slices.Clone(roots)
-	for i, root := range roots {
-		var err error
-		if resolved[i], err = l.root(root); err != nil {
-			return nil, invalidField(fmt.Sprintf("roots[%d]", i), err.Error())
-		}
-	}
-	return resolved, nil
-}
-
-// root is a directory without links.
-func (l lookups) root(root string) (string, error) {
-	if l.runner == nil {
-		return lookup.RealDir(root)
-	}
-	dir, err := l.dir(root, root)
-	if err != nil || root == "" {
-		return "", errors.New("must be an absolute path")
-	}
-	return dir, nil
-}

@@ -10,7 +10,7 @@ import (
 	"io"
 	"log"
 	"os"
-	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -29,11 +29,16 @@ type runnerStub struct {
 	gone  chan struct{}                                                        // nil: closed
 }
 
-func (s runnerStub) LookPath(ctx context.Context, c acpterm.Command) (string, error) {
+func (s runnerStub) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{}, nil }
+
+func (s runnerStub) RealDir(_ context.Context, dir string) (string, error) { return dir, nil }
+
+func (s runnerStub) LookPath(ctx context.Context, c acpterm.Command) (acpterm.Found, error) {
 	if s.look != nil {
-		return s.look(ctx, c)
+		path, err := s.look(ctx, c)
+		return acpterm.Found{Path: path}, err
 	}
-	return "/bin/x", nil
+	return acpterm.Found{Path: "/bin/x"}, nil
 }
 
 func (s runnerStub) Start(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
@@ -58,6 +63,12 @@ func (s runnerStub) Signal(syscall.Signal) {
 }
 
 func (s runnerStub) PID() int { return 7 }
+
+func (s runnerStub) Err() error { return nil }
+
+func (s runnerStub) Limits() []acpterm.EnforcedLimit { return nil }
+
+func (s runnerStub) Close() {}
 
 func (s runnerStub) Gone() <-chan struct{} {
 	if s.gone != nil {
@@ -94,6 +105,7 @@ var createX = json.RawMessage(`{"sessionId":"s","command":"x"}`)
 
 func TestRunnersStatuses(t *testing.T) {
 	failed := errors.New("the container is gone")
+	connectionLost := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: "the cable is cut"}
 	for _, c := range []struct {
 		name   string
 		status acpterm.TerminalExitStatus
@@ -102,7 +114,8 @@ func TestRunnersStatuses(t *testing.T) {
 	}{
 		{"code", acpterm.TerminalExitStatus{ExitCode: new(uint32(3))}, nil, nil},
 		{"signal", acpterm.TerminalExitStatus{Signal: new("SIGHUP")}, nil, nil},
-		{"neither", acpterm.TerminalExitStatus{}, nil, acpterm.ErrInternal},
+		{"neither", acpterm.TerminalExitStatus{}, nil, acpterm.ErrExitLost},
+		{"connection lost", acpterm.TerminalExitStatus{}, connectionLost, acpterm.ErrConnectionLost},
 		{"end not seen", acpterm.TerminalExitStatus{}, failed, failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -188,7 +201,9 @@ func TestRunnersErrorsAreErrors(t *testing.T) {
 		for name, runner := range map[string]runnerStub{"Look": {look: look}, "Start": {start: start}} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				m := newManager(t, &acpterm.Options{Runner: runner})
-				_, err := m.Create(t.Context(), commandRequest("x"), nil)
+				req := commandRequest("x")
+				req.Cwd = "/there"
+				_, err := m.Create(t.Context(), req, nil)
 				require.IsType(t, (*acpterm.Error)(nil), err)
 				require.ErrorIs(t, err, c.kind)
 				require.Equal(t, c.err == failed, errors.Is(err, failed))
@@ -279,8 +294,8 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 			require.NoError(t, m.OpenSession("s", &c.session))
 			c.request.SessionID, c.request.Command = "s", "x"
 			term := create(t, m, c.request)
-			env := c.env
-			if c.dir != "" && runtime.GOOS != "windows" {
+			env := append(acpterm.UnattendedVariables(), c.env...)
+			if strings.HasPrefix(c.dir, "/") {
 				env = append(env, "PWD="+c.dir)
 			}
 			require.Equal(t, c.dir, looked[0].Dir)

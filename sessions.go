@@ -24,7 +24,8 @@ type session struct {
 // OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
 // theirs. A session need not be opened to have terminals, unless Options.RequireSessions says so. It fails with
 // ErrInvalidParams if it is open already, the id is empty or a root cannot be resolved, and with ErrInternal and the
-// option as Field if another option cannot hold. CloseSession ends it.
+// option as Field if another option cannot hold. With a Runner it waits until that has resolved the roots, and fails as
+// that does. CloseSession ends it.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }
 	var own SessionOptions
@@ -34,8 +35,8 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	if err := own.validate(m.options.Runner); err != nil {
 		return fail(err)
 	}
-	own.Env, own.Roots = copyEnv(own.Env), slices.Clone(own.Roots)
-	roots, err := lookups{m.options.Runner}.roots(own.Roots)
+	own.Env, own.Roots = lookups{m.options.Runner}.copyEnv(own.Env), slices.Clone(own.Roots)
+	roots, err := lookups{m.options.Runner}.roots(context.Background(), own.Roots)
 	if err != nil {
 		return fail(err)
 	}
@@ -56,10 +57,11 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 
 // AddRoot adds a directory to the Roots of an open session, for creates that begin after it. The path is absolute;
 // links in it are followed now. It fails with ErrSessionNotFound if the session is not open, and with ErrInvalidParams
-// if the directory cannot be resolved, or if the session has no Roots: its commands may run anywhere.
+// if the directory cannot be resolved, or if the session has no Roots: its commands may run anywhere. With a Runner it
+// waits until that has resolved the directory, and fails as that does.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
-	roots, err := lookups{m.options.Runner}.roots([]string{dir})
+	roots, err := lookups{m.options.Runner}.roots(context.Background(), []string{dir})
 	if err != nil {
 		return fail(err)
 	}
@@ -176,8 +178,33 @@ func orElse[T any](list, other []T) []T {
 	return other
 }
 
-// whileOpen is a context that ends with ctx, with the session if it was opened, and with the manager.
-func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
+// whileOpen returns contexts for what a create waits for: asking for policies, questions and the record, starting for
+// lookups and the start. They end with ctx, and those for the embedder's functions also with the session, if it was
+// opened, and with the manager: a Runner's lookups and starts can take as long as a policy.
+func (s settings) whileOpen(
+	ctx context.Context, closing *latch.Latch,
+) (asking, starting context.Context, stop func()) {
+	elsewhere := s.options.Runner != nil
+	if s.policy == nil && s.options.Record == nil && !elsewhere {
+		return ctx, ctx, func() {}
+	}
+	asking, stop = s.untilClosed(ctx, closing)
+	if elsewhere {
+		return asking, asking, stop
+	}
+	return asking, ctx, stop
+}
+
+// orOver is err, or the end of the session or the manager if that has ended ctx.
+func orOver(ctx context.Context, err error) error {
+	if over, ok := context.Cause(ctx).(Kind); ok {
+		return &Error{Kind: over}
+	}
+	return err
+}
+
+// untilClosed is a context that ends with ctx, with the session if it was opened, and with the manager.
+func (s settings) untilClosed(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stops := []func() bool{closing.OnSet(func() { cancel(ErrClosing) })}
 	if s.opened {

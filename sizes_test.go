@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 6230
-	maxRootFiles     = 32
-	maxLibraryLines  = 12905 // the root and internal, without what only tests import
+	maxRootLines     = 6805
+	maxRootFiles     = 34
+	maxLibraryLines  = 15520 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -31,8 +32,8 @@ func untouchable([]string) {
 	if err := syscall.Setresuid(0, 0, 0); err != nil {
 		panic(err)
 	}
-	ready()
-	time.Sleep(soLong)
+	testchildren.Ready()
+	time.Sleep(testchildren.SoLong)
 }
 
 // survivorHost is the child that hosts a command it cannot end: PROGRAM.

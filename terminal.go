@@ -13,6 +13,7 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/internal/screen"
 )
 
 // State is where a terminal is in its life.
@@ -44,6 +45,8 @@ const (
 	EndedByTimeout EndedBy = "timed_out"
 	// EndedByClose is Manager.Close.
 	EndedByClose EndedBy = "closing"
+	// EndedByLostConnection is no end that was seen: the connection of Options.Runner was lost before.
+	EndedByLostConnection EndedBy = "connection_lost"
 )
 
 // meta is the _meta of an exit status.
@@ -72,6 +75,8 @@ type Terminal struct {
 	limits     Limits
 
 	ring      *output.Buffer
+	screen    *screen.Screen   // what the agent reads of a PTY; nil: there is none
+	screenMax int64            // bytes that the screen may keep
 	cgroup    string           // Options.Cgroup
 	processes *proc.Supervisor // the manager's
 	lost      func()           // the manager's: another part of the program reaped the command's process
@@ -82,11 +87,13 @@ type Terminal struct {
 	finished  latch.Latch      // and its EndEvent is queued, if no ending has to report it
 
 	// Written before started, and read after.
-	command Command
-	tree    tree           // nil when starting failed
-	source  source         // likewise
-	journal Journal        // has a record of the command; nil: none has
-	agent   *agentTerminal // nil: the client owns the terminal
+	command   Command
+	tree      tree           // nil when starting failed
+	source    source         // likewise
+	pty       *proc.Tree     // the tree, if it has a PTY; else nil
+	elsewhere *runnerTree    // the tree, if a Runner runs it; else nil
+	journal   Journal        // has a record of the command; nil: none has
+	agent     *agentTerminal // nil: the client owns the terminal
 
 	mu        sync.Mutex
 	state     State
@@ -98,6 +105,9 @@ type Terminal struct {
 	waitErr   error              // likewise
 	ending    *ending            // the last one; nil until something ends the tree
 	timer     *time.Timer        // of the timeout; nil when there is none
+	size      TerminalSize       // of the PTY; Resize changes it under resizing too
+
+	resizing sync.Mutex // held while the PTY's size is changed, which does not wait
 
 	released bool // a release has ended the tree, or given it up
 
@@ -171,7 +181,8 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // command itself wrote can be read by then.
 //
 // It fails with ErrCancelled when ctx ends first, with what Create returned when the command never started,
-// and with ErrInternal when its end could not be seen: a release that gave it up ends the watch for it.
+// and with ErrInternal when its end could not be seen: a release that gave it up ends the watch for it. A command of
+// Options.Runner can also end with ErrConnectionLost or ErrExitLost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	select {
 	case <-t.ended.Done():

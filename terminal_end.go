@@ -38,7 +38,7 @@ func (s EscalationStep) wait() time.Duration {
 // On a command that has ended it ends what is left of its tree; when nothing is, that is no error.
 //
 // It fails with ErrCancelled when ctx ends first, while the ending continues; with ErrSurvivors when
-// processes still run after the last step.
+// processes still run after the last step; with ErrConnectionLost when Options.Runner does not know what is left.
 //
 // The command of a terminal that the agent owns is not signalled: Kill asks the agent to cancel it, and returns when
 // the agent has said that it has ended. It fails with ErrNotCancellable if the agent does not offer or refuses that.
@@ -205,20 +205,38 @@ func (t *Terminal) endTree(e *ending) error {
 		return nil // it never ran
 	}
 	if !t.tree.Gone() {
-		if survivors := t.escalate(e); len(survivors) > 0 {
+		survivors := t.escalate(e)
+		if err := t.lostTree(); err != nil {
+			return err
+		}
+		if len(survivors) > 0 {
 			return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 		}
 	}
 	<-t.ended.Done() // the command is gone, so this is near
 	drained := make(chan struct{})
 	t.source.Drain(func() { // what the rest of the tree wrote before it was gone
-		t.ring.CommandEnded()
+		t.commandEnded()
 		close(drained)
 	})
 	<-drained
 	t.tree.Close()
 	t.forgetRecord() // should that fail, the release says so
 	return nil
+}
+
+// lostTree is the error for a tree of which a Runner does not know any more what is left; nil for any other.
+func (t *Terminal) lostTree() error {
+	if t.elsewhere == nil {
+		return nil
+	}
+	err := t.elsewhere.err()
+	if err == nil {
+		return nil
+	}
+	e := *runnerError(context.Background(), t.command, "the Runner has lost its tree", err)
+	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.session, t.id, ""
+	return &e
 }
 
 // escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone. It returns
@@ -278,7 +296,7 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 
 // finish makes the terminal one whose command has ended. It waits for nothing.
 func (t *Terminal) finish(e proc.Exit, err error) {
-	t.ring.CommandEnded()
+	t.commandEnded()
 	t.mu.Lock()
 	t.endedAt, t.endedBy = time.Now(), EndedByItself
 	ending, reported := t.ending, false
@@ -297,13 +315,11 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	case err == nil:
 		t.status, t.exit = statusOf(e), e
 		t.status.Meta = t.endedBy.meta()
-	case errors.Is(err, proc.ErrReaped):
-		t.waitErr = &Error{Op: "wait", Kind: ErrExitLost, SessionID: t.session, TerminalID: t.id, Err: err}
 	default:
-		if errors.Is(err, os.ErrClosed) {
-			err = errUnseen
+		t.waitErr = t.endNotSeen(err)
+		if errors.Is(t.waitErr, ErrConnectionLost) {
+			t.endedBy = EndedByLostConnection
 		}
-		t.waitErr = &Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
 	}
 	if t.timer != nil {
 		t.timer.Stop()
@@ -317,6 +333,21 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 		t.report(ending.survivors())
 	}
 	t.finished.Set()
+}
+
+// endNotSeen is the error of waits for a command whose end could not be seen.
+func (t *Terminal) endNotSeen(err error) error {
+	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
+	told, ok := errors.AsType[*Error](err)
+	switch {
+	case errors.Is(err, proc.ErrReaped):
+		e.Kind = ErrExitLost
+	case errors.Is(err, os.ErrClosed):
+		e.Err = errUnseen
+	case ok && (told.Kind == ErrExitLost || told.Kind == ErrConnectionLost):
+		e.Kind, e.Reason, e.Err = told.Kind, told.Reason, told.Err
+	}
+	return &e
 }
 
 // statusOf is an exit in the protocol's terms.

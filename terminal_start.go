@@ -51,7 +51,7 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 	t.command.Env = markEnv(t.command.Env, t.id)
 	var err error
 	if o.Runner != nil {
-		err = t.startElsewhere(ctx, o)
+		err = t.startElsewhere(ctx, o.Runner, allowed.pin)
 	} else {
 		err = t.startHere(ctx, allowed, o, same)
 	}
@@ -89,7 +89,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 			return runnerError(ctx, t.command, "the Sandbox failed", err)
 		}
 		wrapped.Command = wrapped.Command.withArgs()
-		wrapped.Command.Env = markEnv(lookup.Once(wrapped.Command.Env), t.id)
+		wrapped.Command.Env = markEnv(lookup.Once(lookup.Key, wrapped.Command.Env), t.id)
 	}
 	if err := t.record(o.Journal); err != nil {
 		return err
@@ -110,6 +110,9 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 		Cgroup: t.cgroup, Limits: limits, Files: wrapped.Files, Contained: wrapped.PIDNamespace,
 		KeepDetached: o.KeepDetached,
 	}
+	if t.screen != nil {
+		spec.PTY = &proc.Size{Columns: uint16(t.size.Columns), Rows: uint16(t.size.Rows)}
+	}
 	if err := setCommand(&spec, command); err != nil {
 		return err
 	}
@@ -120,7 +123,12 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 		}
 		return t.notStarted(command, err, o.Sandbox != nil)
 	}
-	t.tree, t.source = tree, capture.Start(tree.Output(), t.ring, t.busy)
+	t.tree = tree
+	if t.screen != nil {
+		t.pty, t.source = tree, capture.StartPTY(tree.Output(), &ptySink{Buffer: t.ring, screen: t.screen}, t.busy)
+		return nil
+	}
+	t.source = capture.Start(tree.Output(), t.ring, t.busy)
 	return nil
 }
 
@@ -134,14 +142,14 @@ func (t *Terminal) notStarted(c Command, err error, wrapped bool) error {
 }
 
 // startElsewhere has a Runner run the command.
-func (t *Terminal) startElsewhere(ctx context.Context, o Options) error {
-	tree, err := startElsewhere(ctx, o.Runner, StartRequest{
-		SessionID: t.session, TerminalID: t.id, Command: t.command, Limits: t.limits,
+func (t *Terminal) startElsewhere(ctx context.Context, r Runner, pin string) error {
+	tree, err := startElsewhere(ctx, r, StartRequest{
+		SessionID: t.session, TerminalID: t.id, Command: t.command, Pin: pin, Limits: t.limits,
 	}, t.ring)
 	if err != nil {
 		return err
 	}
-	t.tree, t.source = tree, tree
+	t.tree, t.source, t.elsewhere = tree, tree, tree
 	return nil
 }
 

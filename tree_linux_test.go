@@ -49,9 +49,9 @@ func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Escalation: quickly, Cgroup: parent})
 	for _, child := range append([]string{"vanished"}, nasty...) {
 		term := create(t, m, childRequest(child))
-		tree := saidOrRuns(t, term)
+		tree := here().SaidOrRuns(t, term)
 		require.NoError(t, term.Kill(t.Context()))
-		requireGone(t, tree)
+		here().RequireGone(t, tree)
 	}
 	require.NoError(t, m.Close())
 	entries, err := os.ReadDir(parent)
@@ -63,7 +63,7 @@ func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 	// Without one it lives. Should this ever fail, the documentation has good news to tell.
 	without := newManager(t, &acpterm.Options{Escalation: quickly})
 	term := create(t, without, childRequest("vanished"))
-	tree := said(t, term)
+	tree := here().Said(t, term)
 	require.NoError(t, term.Kill(t.Context()))
 	for pid, started := range tree {
 		if started != "" && startTime(pid) == started {

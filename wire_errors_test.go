@@ -162,7 +162,38 @@ func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
 	_, err := acpterm.ReadClientCapabilities([]byte(`[]`))
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 
-	written, err := json.Marshal(acpterm.NewHandler(must(acpterm.NewManager(nil)), nil).Capabilities())
-	require.NoError(t, err)
-	require.JSONEq(t, `{"terminal":true}`, string(written))
+	for want, options := range map[string]acpterm.HandlerOptions{
+		`{"terminal":true}`:                           {},
+		`{"terminal":true,"auth":{"terminal":true}}`:  {TerminalAuth: true},
+		`{"terminal":false,"auth":{"terminal":true}}`: {TerminalAuth: true, Capabilities: new(acpterm.ClientCapabilities)},
+	} {
+		written, err := json.Marshal(acpterm.NewHandler(must(acpterm.NewManager(nil)), &options).Capabilities())
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(written))
+	}
+}
+
+// What a client says of signing in is read from either version's shape, and is false when in doubt.
+func TestAuthCapabilityIsReadAsItWasWritten(t *testing.T) {
+	for params, want := range map[string]bool{
+		`{"protocolVersion":1,"clientCapabilities":{"auth":{"terminal":true}}}`:   true,
+		`{"protocolVersion":1,"clientCapabilities":{"auth":{"terminal":false}}}`:  false,
+		`{"protocolVersion":1,"clientCapabilities":{"auth":{"terminal":{}}}}`:     false,
+		`{"protocolVersion":1,"clientCapabilities":{"auth":{"terminal":"true"}}}`: false,
+		`{"protocolVersion":1,"clientCapabilities":{"auth":true}}`:                false,
+		`{"protocolVersion":1,"clientCapabilities":{"auth":null}}`:                false,
+		`{"protocolVersion":2,"capabilities":{"auth":{"terminal":{}}}}`:           true,
+		`{"protocolVersion":2,"capabilities":{"auth":{"terminal":{"_meta":{}}}}}`: true,
+		`{"protocolVersion":2,"capabilities":{"auth":{"terminal":null}}}`:         false,
+		`{"protocolVersion":2,"capabilities":{"auth":{"terminal":true}}}`:         false,
+		`{"protocolVersion":2,"capabilities":{"auth":{}}}`:                        false,
+		`{"protocolVersion":2,"capabilities":{"auth":null}}`:                      false,
+		`{"protocolVersion":2,"capabilities":7}`:                                  false,
+		`{"protocolVersion":2}`:                                                   false,
+	} {
+		c, err := acpterm.ReadClientCapabilities([]byte(params))
+		require.NoError(t, err)
+		require.Equal(t, want, c.Auth.Terminal, params)
+		require.False(t, c.Terminal)
+	}
 }

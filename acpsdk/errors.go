@@ -7,8 +7,16 @@ import (
 	"errors"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/signin"
 	acp "github.com/coder/acp-go-sdk"
 )
+
+// IsSignInRequired is signin.IsRequired for errors of the SDK. The methods are in the acp.InitializeResponse: encode it
+// as JSON for signin.ReadMethods.
+func IsSignInRequired(err error) bool {
+	e, ok := errors.AsType[*acp.RequestError](err)
+	return ok && e.Code == signin.CodeRequired
+}
 
 // requestError converts an error, with the code, message and data of acpterm.ResponseError.
 func (t *Terminals) requestError(err error) *acp.RequestError {

@@ -30,6 +30,10 @@ type Options struct {
 	// offer to cancel such a command: Terminal.Kill of it fails with acpterm.ErrNotCancellable. False: none are shown.
 	AgentTerminals bool
 
+	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth: ClientCapabilities says that a person can sign in to the
+	// agent in a terminal, as signin.Run does. False: it does not.
+	TerminalAuth bool
+
 	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it separates the sessions of connections that share a
 	// manager.
 	SessionPrefix acpterm.SessionID
@@ -67,6 +71,7 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	return &Terminals{
 		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{
 			Created: options.Created, AgentTerminals: options.AgentTerminals, SessionPrefix: options.SessionPrefix,
+			TerminalAuth: options.TerminalAuth,
 		}),
 		options: *options,
 	}
@@ -76,13 +81,17 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
 
 // ClientCapabilities is the value for the InitializeRequest, to which the client adds what else it serves: terminals,
-// and with Options.AgentTerminals the _meta that has agents show the commands that they run themselves.
+// with Options.AgentTerminals the _meta that has agents show the commands that they run themselves, and with
+// Options.TerminalAuth that a person can sign in in a terminal.
 func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	if !t.TerminalCapability() {
 		return acp.ClientCapabilities{}
 	}
 	c := t.handler.Capabilities()
-	return acp.ClientCapabilities{Terminal: c.Terminal, Meta: metaOf(c.Meta)}
+	return acp.ClientCapabilities{
+		Terminal: c.Terminal, Meta: metaOf(c.Meta),
+		Auth: acp.AuthCapabilities{Terminal: c.Auth.Terminal, Meta: metaOf(c.Auth.Meta)},
+	}
 }
 
 // CloseTerminals releases every terminal of the connection and returns when their process trees have ended; its error

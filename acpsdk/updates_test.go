@@ -4,6 +4,7 @@ package acpsdk_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
+	"github.com/acpterm/acpterm/signin"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
@@ -153,4 +155,34 @@ func TestCapabilityOfAgentTerminals(t *testing.T) {
 		require.JSONEq(t, want, string(advertised))
 	}
 	require.Zero(t, new(acpsdk.Terminals).ClientCapabilities())
+}
+
+func TestCapabilityOfTerminalAuth(t *testing.T) {
+	c := converse(t, settings{terminals: &acpsdk.Options{TerminalAuth: true}})
+	advertised, err := json.Marshal(c.capabilities)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"auth":{"terminal":true},"fs":{},"terminal":true}`, string(advertised))
+}
+
+// The SDK's result of initialize, written again, has the methods of signing in.
+func TestMethodsOfSigningInOfTheSDK(t *testing.T) {
+	const result = `{"protocolVersion":1,"authMethods":[{"id":"browser","name":"Browser"},` +
+		`{"id":"shell","name":"Shell","type":"terminal","args":["--login"],"env":{"A":"1"}}]}`
+	var response acp.InitializeResponse
+	require.NoError(t, json.Unmarshal([]byte(result), &response))
+	written, err := json.Marshal(response)
+	require.NoError(t, err)
+	methods, err := signin.ReadMethods(written)
+	require.NoError(t, err)
+	require.Equal(t, []signin.Method{{
+		ID: "shell", Name: "Shell", Args: []string{"--login"}, Env: []acpterm.EnvVariable{{Name: "A", Value: "1"}},
+	}}, methods)
+}
+
+func TestIsSignInRequired(t *testing.T) {
+	require.True(t, acpsdk.IsSignInRequired(acp.NewAuthRequired(nil)))
+	require.True(t, acpsdk.IsSignInRequired(fmt.Errorf("session/new: %w", acp.NewAuthRequired(nil))))
+	for _, err := range []error{nil, acp.NewInternalError(nil), errors.New("Authentication required")} {
+		require.False(t, acpsdk.IsSignInRequired(err))
+	}
 }

@@ -46,20 +46,32 @@ func Block(p *Process) int {
 	return 0
 }
 
+// Base returns the zero Base: commands have no directory and no PATH of their own.
+func (c Commands) Base(context.Context) (acpterm.Base, error) {
+	return acpterm.Base{}, nil
+}
+
+// RealDir returns the directory: there are no links.
+func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
+
 // LookPath returns the path of a program that is in a key.
-func (c Commands) LookPath(_ context.Context, command acpterm.Command) (string, error) {
-	name := command.Args[0]
-	if command.ShellLine == "" && !c.has(name) {
+func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
+	found := acpterm.Found{Path: command.Args[0]}
+	if command.Dir != "" {
+		found.Dir = path.Clean(command.Dir)
+	}
+	if command.ShellLine == "" && !c.has(found.Path) {
 		err := errors.New("acptermtest: it is in no key of Commands")
-		return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: name, Err: err}
+		return acpterm.Found{}, &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: found.Path, Err: err}
 	}
 	switch {
-	case path.IsAbs(name):
-		return name, nil
-	case strings.Contains(name, "/"):
-		return path.Join(cmp.Or(command.Dir, "/"), name), nil
+	case path.IsAbs(found.Path):
+	case strings.Contains(found.Path, "/"):
+		found.Path = path.Join(cmp.Or(command.Dir, "/"), found.Path)
+	default:
+		found.Path = "/usr/bin/" + found.Path
 	}
-	return "/usr/bin/" + name, nil
+	return found, nil
 }
 
 // has reports whether a program's name or path is in a key.
@@ -79,7 +91,7 @@ func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Proc
 	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {
 		if script, ok := c[key]; ok {
 			pid := 1<<30 | int(crc32.ChecksumIEEE([]byte(l.TerminalID))>>2) // larger than any system's
-			t := &tree{launch: l, pid: pid, gone: make(chan struct{})}
+			t := &tree{launch: l, pid: pid, gone: make(chan struct{}), lost: make(chan struct{})}
 			t.leader = t.spawn(script)
 			return t, nil
 		}

@@ -42,7 +42,7 @@ func stacks() []string {
 
 // libraryCode matches a line of a stack in a package of acpterm, tests excluded.
 var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm` +
-	`(/(agent|acpsdk|acptermtest|audit|bubblewrap|internal/\w+|policy|policy/shell|view))?\.`)
+	`(/(agent|acpsdk|acptermtest|audit|bubblewrap|internal/\w+|policy|policy/shell|signin|view))?\.`)
 
 // left returns the stacks of those that run code of the library, without the caller's.
 func (l labelled) left() (left []string) {

@@ -77,6 +77,13 @@ func (p *Process) Spawn(script Script) {
 	p.tree.spawn(script)
 }
 
+// LoseConnection has the terminal see what it sees when a connection to another machine is lost: waits, kills and the
+// release fail with acpterm.ErrConnectionLost, and no more output comes. The script runs on; no signal reaches it.
+func (p *Process) LoseConnection() {
+	p.exitIfEnded()
+	p.tree.loseConnection()
+}
+
 // await waits for the timer or a signal.
 func (p *Process) await(timer <-chan time.Time, signals <-chan syscall.Signal) (sig syscall.Signal) {
 	p.exitIfEnded()
@@ -151,7 +158,8 @@ type tree struct {
 	launch acpterm.StartRequest
 	pid    int
 	leader *Process
-	gone   chan struct{} // closed when alive is empty
+	gone   chan struct{} // closed when alive is empty, or with lost
+	lost   chan struct{} // closed by LoseConnection
 
 	mu    sync.Mutex
 	alive []*Process
@@ -173,17 +181,37 @@ func (t *tree) remove(p *Process) {
 	t.mu.Lock()
 	t.alive = slices.DeleteFunc(t.alive, func(other *Process) bool { return other == p })
 	last := len(t.alive) == 0
+	if last && t.Err() == nil {
+		close(t.gone)
+	}
 	t.mu.Unlock()
 	if last {
 		t.launch.Output.Close()
+	}
+}
+
+// loseConnection closes gone with an error. The scripts run on, unseen.
+func (t *tree) loseConnection() {
+	t.mu.Lock()
+	lose := len(t.alive) > 0 && t.Err() == nil
+	if lose {
+		close(t.lost)
 		close(t.gone)
+	}
+	t.mu.Unlock()
+	if lose {
+		t.launch.Output.Close()
 	}
 }
 
 // Wait waits for the leader's script to end.
 func (t *tree) Wait() (acpterm.TerminalExitStatus, error) {
-	<-t.leader.done
-	return t.leader.status, nil
+	select {
+	case <-t.leader.done:
+		return t.leader.status, nil
+	case <-t.lost:
+		return acpterm.TerminalExitStatus{}, t.Err()
+	}
 }
 
 // Signal sends a signal to every process of the tree.
@@ -196,8 +224,24 @@ func (t *tree) Signal(sig syscall.Signal) {
 	}
 }
 
-// Gone is closed when every script has ended.
+// Gone is closed when every script has ended, or the connection was lost.
 func (t *tree) Gone() <-chan struct{} { return t.gone }
+
+// Err is the error of a connection that was lost.
+func (t *tree) Err() error {
+	select {
+	case <-t.lost:
+		return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: "acptermtest: a script has lost the connection"}
+	default:
+		return nil
+	}
+}
+
+// Limits returns none.
+func (t *tree) Limits() []acpterm.EnforcedLimit { return nil }
+
+// Close does nothing: a release has ended the scripts, or gives them up.
+func (t *tree) Close() {}
 
 // PID returns a number that no process has.
 func (t *tree) PID() int { return t.pid }

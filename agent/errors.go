@@ -113,7 +113,8 @@ func readKind(data members) (kind acpterm.Kind) {
 	known := []acpterm.Kind{
 		acpterm.ErrInvalidParams, acpterm.ErrNotExecutable, acpterm.ErrCommandNotFound, acpterm.ErrTerminalNotFound,
 		acpterm.ErrCancelled, acpterm.ErrDenied, acpterm.ErrSessionNotFound, acpterm.ErrQuota, acpterm.ErrClosing,
-		acpterm.ErrSurvivors, acpterm.ErrMethodNotFound, acpterm.ErrInternal,
+		acpterm.ErrSurvivors, acpterm.ErrExitLost, acpterm.ErrConnectionLost, acpterm.ErrMethodNotFound,
+		acpterm.ErrInternal,
 	}
 	if json.Unmarshal(data["kind"], &kind) != nil || !slices.Contains(known, kind) {
 		return ""

@@ -10,10 +10,11 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// LogEvents returns a hook for acpterm.Options.Events that writes each event as one structured record, at level Info,
-// or Warn for a denial, for survivors and for a command that was allowed and did not run: "decision", "end" and
-// "survivors". A start has no record of its own: that of the end says how long the command ran. slog drops what its
-// handler fails to write, and commands run before they are logged: for a record that must be complete there is Log.
+// LogEvents returns a hook for acpterm.Options.Events that writes events as structured records, at level Info, or Warn
+// for a denial, for survivors and for a command that was allowed and did not run: "decision", "end", "survivors", and
+// "input" with how many bytes a person typed, but not which. A start has no record of its own: that of the end says how
+// long the command ran. slog drops what its handler fails to write, and commands run before they are logged: for a
+// record that must be complete there is Log.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()
@@ -65,6 +66,10 @@ func eventRecord(event acpterm.Event) (r slog.Record, ok bool) {
 		r = slog.NewRecord(e.Time, slog.LevelWarn, "survivors", 0)
 		r.AddAttrs(subjectAttrs(e.Subject)...)
 		r.AddAttrs(slog.Int("pid", e.PID), slog.Any("survivors", e.Survivors))
+	case *acpterm.InputEvent: // there may be one for each key, so it names the terminal alone
+		r = slog.NewRecord(e.Time, slog.LevelInfo, "input", 0)
+		r.AddAttrs(slog.String("terminal", string(e.TerminalID)), slog.String("session", string(e.SessionID)),
+			slog.Int("bytes", e.Bytes))
 	default:
 		return r, false
 	}

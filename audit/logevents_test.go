@@ -20,3 +20,14 @@ func TestCommandsOfTheAgentAreMarked(t *testing.T) {
 	hook(&acpterm.EndEvent{Subject: acpterm.Subject{TerminalID: "term_1"}})
 	require.NotContains(t, log.String(), "ofAgent")
 }
+
+// What a person typed is on record by its size alone.
+func TestInputIsCounted(t *testing.T) {
+	var log bytes.Buffer
+	hook := audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil)))
+	hook(&acpterm.InputEvent{Subject: acpterm.Subject{TerminalID: "term_1", SessionID: "s", Args: []string{"cat"}}, Bytes: 7})
+	require.Contains(t, log.String(), `"msg":"input","terminal":"term_1","session":"s","bytes":7}`)
+	log.Reset()
+	hook(&acpterm.ResizeEvent{Subject: acpterm.Subject{TerminalID: "term_1"}})
+	require.Empty(t, log.String())
+}

@@ -95,13 +95,18 @@ func (d *disk) lines(t testing.TB) []line {
 var errDiskFull = errors.New("the test's disk is full")
 
 // commands is a Runner that calls a function before each start.
-type commands func(acpterm.StartRequest)
+type commands struct {
+	acptermtest.Commands
+	started func(acpterm.StartRequest)
+}
 
-func (commands) LookPath(context.Context, acpterm.Command) (string, error) { return "/x", nil }
+func (c commands) Start(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
+	c.started(l)
+	return c.Commands.Start(ctx, l)
+}
 
-func (start commands) Start(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
-	start(l)
-	return acptermtest.Commands{"*": acptermtest.Print("", 0)}.Start(ctx, l)
+func eachStart(started func(acpterm.StartRequest)) commands {
+	return commands{acptermtest.Commands{"*": acptermtest.Print("", 0)}, started}
 }
 
 var anyCommand = acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}
@@ -110,7 +115,7 @@ var anyCommand = acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}
 func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 	disk := new(disk)
 	log := audit.New(disk)
-	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: commands(func(l acpterm.StartRequest) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: eachStart(func(l acpterm.StartRequest) {
 		for _, line := range disk.lines(t) {
 			if line.Terminal == string(l.TerminalID) && line.Verdict == "allow" {
 				return
@@ -143,7 +148,7 @@ func TestFullDisk(t *testing.T) {
 	disk := new(disk)
 	log := audit.New(disk)
 	var started []acpterm.TerminalID
-	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: commands(func(l acpterm.StartRequest) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Record: log.Record, Runner: eachStart(func(l acpterm.StartRequest) {
 		started = append(started, l.TerminalID)
 	})})
 	for _, room := range []func(int) int{func(size int) int { return size / 2 }, func(int) int { return 0 }} {

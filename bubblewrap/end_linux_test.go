@@ -234,3 +234,23 @@ func TestSandboxWithoutRoot(t *testing.T) {
 	require.NoError(t, err, "%s", output)
 	require.Contains(t, string(output), "--- PASS: TestSandboxConfinesWriting")
 }
+
+// A sandboxed command can have a PTY: its terminal, of its size, by which an interrupt reaches it.
+func TestSandboxOnAPTY(t *testing.T) {
+	m := newManager(t, bubblewrap.Options{}, t.TempDir())
+	onPTY := &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 90}}
+	term, err := m.Create(t.Context(), shell("test -t 0 && stty size; echo ready; exec cat"), onPTY)
+	require.NoError(t, err)
+	for chunk := range term.Follow(t.Context(), 0) {
+		if strings.Contains(chunk.Text, "ready") {
+			break
+		}
+	}
+	_, err = term.Write([]byte("\x03"))
+	require.NoError(t, err)
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "exit code 130", status.String()) // of bwrap, for SIGINT
+	require.Equal(t, "24 90\nready\n^C", term.Output().Output)
+	require.NoError(t, term.Kill(t.Context()))
+}

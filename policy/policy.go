@@ -22,7 +22,8 @@ import (
 
 // ConfineDir denies commands whose working directory is not in one of the roots or below. Symbolic links in the roots
 // are followed now, and those in the working directory at each decision. A root has to be the absolute path of what
-// exists; otherwise the error is of kind ErrInvalidParams.
+// exists; otherwise the error is of kind ErrInvalidParams. Where acpterm.Options.Runner runs commands, use
+// acpterm.SessionOptions.Roots, whose links it follows: directories of the Runner's with these names are not looked at.
 func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	resolved := make([]string, len(roots))
 	for i, root := range roots {

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,12 +76,36 @@ func ParseRules(data []byte) (Rules, error) {
 
 // Compile checks the rules against their examples and returns their policy. Programs are looked up now, in the PATH
 // of an environment, which should be the one that commands inherit; nil is this process's. A rule that allows a
-// program which does not exist matches nothing. Where acpterm.Options.Runner runs commands, it looks programs up at
-// each decision, in the environment that commands inherit. Errors are of kind ErrInvalidParams and name the rule.
+// program which does not exist matches nothing. Errors are of kind ErrInvalidParams and name the rule.
+//
+// Where acpterm.Options.Runner runs commands, it looks programs and directories up at each decision, in the environment
+// that commands inherit: CompileRemote is for such rules.
 func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
 	}
+	return r.compile(env, names{filepath.IsAbs, lookup.RealDir})
+}
+
+// CompileRemote is Compile for the commands of a Manager with acpterm.Options.Runner: no program or directory need be
+// on this system, and examples are held against programs' names. A rule whose directory cannot be resolved at a
+// decision matches if it denies, and otherwise not.
+func (r Rules) CompileRemote() (acpterm.Policy, error) {
+	return r.compile([]string{}, names{isAbs, func(dir string) (string, error) {
+		if !isAbs(dir) {
+			return "", errors.New("must be an absolute path")
+		}
+		return dir, nil
+	}})
+}
+
+// names are what the paths in rules may be.
+type names struct {
+	isAbs   func(path string) bool
+	realDir func(dir string) (string, error)
+}
+
+func (r Rules) compile(env []string, paths names) (acpterm.Policy, error) {
 	if err := checkVerdict("default", r.Default); err != nil {
 		return nil, err
 	}
@@ -91,7 +117,7 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 		if err := checkVerdict(fmt.Sprintf("rules[%d].verdict", i), rule.Verdict); err != nil {
 			return nil, err
 		}
-		c, err := rule.compile(env)
+		c, err := rule.compile(env, paths)
 		if err == nil {
 			err = c.checkExamples(env)
 		}
@@ -141,9 +167,10 @@ type compiledRule struct {
 	path string // its file without links; empty: any, or none exists
 	now  string // its file at the time of a decision; empty if it is not looked up then
 	dir  string // Dir without links
+	lost bool   // the Runner cannot say what Program or Dir is: the rule matches if it denies
 }
 
-func (r Rule) compile(env []string) (c compiledRule, err error) {
+func (r Rule) compile(env []string, paths names) (c compiledRule, err error) {
 	c.Rule = r
 	switch {
 	case r.Name == "":
@@ -152,11 +179,11 @@ func (r Rule) compile(env []string) (c compiledRule, err error) {
 		return c, fmt.Errorf("an empty pattern in anyArg matches nothing that it could mean")
 	case len(r.Args) > 1 && slices.Contains(r.Args[:len(r.Args)-1], "..."):
 		return c, fmt.Errorf(`"..." must be the last of args`)
-	case r.Program != "" && !filepath.IsAbs(r.Program) && lookup.NamesPath(r.Program):
+	case r.Program != "" && !paths.isAbs(r.Program) && lookup.NamesPath(r.Program):
 		return c, fmt.Errorf("program %q must be a name or an absolute path", r.Program)
 	}
 	if r.Dir != "" {
-		if c.dir, err = lookup.RealDir(r.Dir); err != nil {
+		if c.dir, err = paths.realDir(r.Dir); err != nil {
 			return c, fmt.Errorf("dir: %w", err)
 		}
 	}
@@ -179,12 +206,19 @@ func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 		}
 		return c
 	}
-	c.base, c.path, c.dir = "", "", c.Dir
+	c.base, c.path, c.dir = "", "", ""
 	if c.Program != "" {
-		c.base = filepath.Base(c.Program)
-		if found, err := p.LookPath(ctx, c.Program); err == nil {
-			c.base, c.path = filepath.Base(found), found
+		var err error
+		c.base = path.Base(c.Program)
+		c.path, err = p.LookPath(ctx, c.Program)
+		if err != nil && !errors.Is(err, acpterm.ErrCommandNotFound) && !errors.Is(err, acpterm.ErrNotExecutable) {
+			c.base, c.lost = "", true
 		}
+	}
+	if c.Dir != "" {
+		var err error
+		c.dir, err = p.RealDir(ctx, c.Dir)
+		c.lost = c.lost || err != nil
 	}
 	return c
 }
@@ -192,6 +226,9 @@ func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 // matches reports whether a command meets all conditions. Unknown arguments and directories meet those of rules that
 // deny, and of no others.
 func (c compiledRule) matches(p acpterm.Proposal) bool {
+	if c.lost && c.Verdict != acpterm.VerdictDeny {
+		return false
+	}
 	if c.dir != "" && !p.DirWithin(c.dir) && !(p.DirUnknown && c.Verdict == acpterm.VerdictDeny) {
 		return false
 	}
@@ -206,7 +243,7 @@ func (c compiledRule) matchesProgram(name, path string) bool {
 	switch {
 	case c.base == "":
 		return true
-	case c.Verdict == acpterm.VerdictDeny && !filepath.IsAbs(c.Program):
+	case c.Verdict == acpterm.VerdictDeny && !isAbs(c.Program):
 		return byName || byPath
 	case c.Verdict == acpterm.VerdictDeny:
 		return byPath
@@ -229,6 +266,9 @@ func (c compiledRule) matchesArgs(args []string) bool {
 	}
 	return slices.EqualFunc(patterns, args, func(p, arg string) bool { return pattern(p).matches(arg) })
 }
+
+// isAbs reports whether a path is absolute, here or where a Runner runs commands.
+func isAbs(p string) bool { return path.IsAbs(p) || filepath.IsAbs(p) }
 
 // sameFileName compares names as the system does: on Windows without case.
 func sameFileName(a, b string) bool { return lookup.Key(a) == lookup.Key(b) }

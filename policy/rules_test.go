@@ -166,13 +166,13 @@ func TestRulesThatDeny(t *testing.T) {
 // paths is a Runner that has each program in every directory of a PATH.
 type paths struct{ acptermtest.Commands }
 
-func (paths) LookPath(_ context.Context, c acpterm.Command) (string, error) {
+func (paths) LookPath(_ context.Context, c acpterm.Command) (acpterm.Found, error) {
 	for _, variable := range c.Env {
 		if dir, found := strings.CutPrefix(variable, "PATH="); found {
-			return dir + "/" + c.Args[0], nil
+			return acpterm.Found{Path: dir + "/" + c.Args[0]}, nil
 		}
 	}
-	return "", &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: c.Args[0]}
+	return acpterm.Found{}, &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: c.Args[0]}
 }
 
 // A rule that denies a path denies what it leads to when a command is decided about, and what it led to before.

@@ -26,6 +26,7 @@ const kindsName = "kinds"
 func scenarios() []scenario {
 	return []scenario{
 		{"races", "trees of three that are created, killed and released at any moment", 10_000, races},
+		{"ptys", "races of trees on a PTY", 2000, ptyRaces},
 		{"bursts", "commands that write up to 300 KiB and end at once", 10_000, bursts},
 		{"vmsplice", "polls of a command that hands its pages to the pipe and reuses them", 250, splices},
 		{"reexecs", "daemons that execute themselves in a loop", 1000, reexecs},

@@ -18,9 +18,18 @@ import (
 var roles = []string{"session", "silent", "stubborns", "orphans", "relay"}
 
 // races counts trees that have something left when everything that ends them has returned.
-func races(r *run) {
+func races(r *run) { racesWith(r, acpterm.Options{}) }
+
+// ptyRaces is races with a PTY for each tree.
+func ptyRaces(r *run) {
+	racesWith(r, acpterm.Options{PTY: func(acpterm.SessionID, acpterm.Command) *acpterm.PTYOptions {
+		return new(acpterm.PTYOptions)
+	}})
+}
+
+func racesWith(r *run, options acpterm.Options) {
 	r.zero("trees with some left", "other errors")
-	s, closeAll := r.serve(acpterm.Options{})
+	s, closeAll := r.serve(options)
 	defer closeAll()
 	r.each(func(i int, rnd *rand.Rand) { race(r, s, i, rnd) })
 }

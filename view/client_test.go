@@ -207,7 +207,7 @@ type piece struct {
 type tableRow struct {
 	Key, SessionKey, Session, Command, Program, Dir, State, Status, Rule, Survivors string
 	StopError                                                                       string
-	Agent, Good, Shell, CanStop, Stopping                                           bool
+	Agent, Good, Shell, CanStop, Stopping, PTY, Input                               bool
 	Columns, Rows                                                                   int
 	Number, Bytes, Dropped, Started, Ended                                          int64
 }

@@ -41,10 +41,11 @@ func (v *View) admit(r *http.Request) (path, refusal string) {
 	return "/" + rest, ""
 }
 
-// admitChange returns the reason to refuse a request that changes something, or "".
-func (v *View) admitChange(r *http.Request) (refusal string) {
+// admitChange returns the reason to refuse a request that changes something, or "". permitted is what the option for
+// this change says.
+func admitChange(r *http.Request, permitted bool) (refusal string) {
 	switch {
-	case !v.options.AllowStop:
+	case !permitted:
 		return "for reading only"
 	case r.Header.Get(changeHeader) == "":
 		return "not without the header " + changeHeader

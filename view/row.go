@@ -34,11 +34,14 @@ type row struct {
 	Shell   bool   `json:"shell"`
 	Dir     string `json:"dir"`
 	PID     int    `json:"pid,omitempty"`
-	// Columns and Rows are the size that the agent gave the terminal, or 0.
+	// PTY says that the command runs on a PTY. Input says that the page may type into it now.
+	PTY   bool `json:"pty,omitempty"`
+	Input bool `json:"input,omitempty"`
+	// Columns and Rows are the size of the PTY, or that which the agent gave its terminal, or 0.
 	Columns int `json:"columns,omitempty"`
 	Rows    int `json:"rows,omitempty"`
 	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed": allowed, but not
-	// started; or "released": the agent's, and its end was not seen.
+	// started; "released": the agent's, and its end was not seen; or "connection lost".
 	State string `json:"state"`
 	// Good says that the command ended by itself with code 0.
 	Good bool `json:"good"`
@@ -92,7 +95,7 @@ func (e *entry) describe(c acpterm.Command) {
 }
 
 // makeRow returns the entry's current row. The caller holds the table's mutex.
-func (e *entry) makeRow(canStop bool) row {
+func (e *entry) makeRow(may permissions) row {
 	var info acpterm.TerminalInfo
 	if e.terminal != nil {
 		info = e.terminal.Info()
@@ -128,7 +131,8 @@ func (e *entry) makeRow(canStop bool) row {
 	if r.State == "released" {
 		r.Status = "" // that the end was not seen
 	}
-	r.CanStop = canStop && e.canStop(info)
+	r.PTY, r.Input = info.HasPTY, may.input && takesInput(info)
+	r.CanStop = may.stop && e.canStop(info)
 	if info.Ended.IsZero() {
 		r.StopError = e.stopError
 	}
@@ -141,6 +145,11 @@ func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 		return info.Cancellable && e.stops < maxStops
 	}
 	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
+}
+
+// takesInput reports whether what a person types can reach a terminal's command.
+func takesInput(info acpterm.TerminalInfo) bool {
+	return info.HasPTY && info.State == acpterm.StateRunning
 }
 
 // sizeOfOutput returns a row's size.
@@ -157,6 +166,8 @@ func stateOf(info acpterm.TerminalInfo) string {
 		return "finished"
 	case acpterm.EndedByTimeout:
 		return "timed out"
+	case acpterm.EndedByLostConnection:
+		return "connection lost"
 	}
 	if info.OfAgent && info.EndedBy != acpterm.EndedByKill {
 		return "released"

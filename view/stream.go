@@ -224,14 +224,15 @@ type outputStream struct {
 	terminal *acpterm.Terminal // nil if the command never ran
 	at       int64             // the current offset
 
-	version   rowVersion      // of the row that was sent
-	changed   <-chan struct{} // closed when the row may have changed
-	pending   int64           // skipped bytes before at that the browser has not been sent
-	outputEnd bool            // no more output can come
-	finished  bool            // the event "end" is sent
-	ended     bool            // the command has ended
-	catchUp   int64           // output up to this offset is sent without pauses
-	sent      time.Time       // time of the last message
+	version   rowVersion           // of the row that was sent
+	size      acpterm.TerminalSize // of the PTY, when the row was sent
+	changed   <-chan struct{}      // closed when the row may have changed
+	pending   int64                // skipped bytes before at that the browser has not been sent
+	outputEnd bool                 // no more output can come
+	finished  bool                 // the event "end" is sent
+	ended     bool                 // the command has ended
+	catchUp   int64                // output up to this offset is sent without pauses
+	sent      time.Time            // time of the last message
 }
 
 // run sends messages until the output has ended and the row is final.
@@ -267,6 +268,7 @@ func (o *outputStream) run(ctx context.Context) {
 				o.sendStatus()
 				break
 			}
+			o.followSize()
 			skipped := o.send(chunk)
 			switch {
 			case o.at < o.catchUp:
@@ -383,6 +385,17 @@ func (o *outputStream) sendStatus() {
 		return
 	}
 	o.checkEnd()
+}
+
+// followSize sends the row if the size of the PTY has changed: before the output that a command draws for it.
+func (o *outputStream) followSize() {
+	if !o.terminal.HasPTY() {
+		return
+	}
+	if size := *o.terminal.Info().Size; size != o.size {
+		o.size = size
+		o.sendStatus()
+	}
 }
 
 // checkEnd checks whether the command has ended; its output so far is then sent without pauses.

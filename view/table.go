@@ -41,7 +41,7 @@ type entry struct {
 // table has all commands that are shown. All methods may be called concurrently; none blocks.
 type table struct {
 	session      acpterm.SessionID // the only session, unless empty
-	canStop      bool
+	may          permissions
 	maxPast      int
 	maxPastBytes int64
 
@@ -55,9 +55,13 @@ type table struct {
 	changed   chan struct{} // closed at the next change
 }
 
+// permissions are what the view's options let pages do.
+type permissions struct{ stop, input bool }
+
 func newTable(o Options) *table {
 	return &table{
-		session: o.Session, canStop: o.AllowStop, maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes,
+		session: o.Session, may: permissions{stop: o.AllowStop, input: o.Input},
+		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes,
 		entries: make(map[string]*entry), changed: make(chan struct{}),
 	}
 }
@@ -87,6 +91,8 @@ func (t *table) observe(event acpterm.Event) {
 		})
 	case *acpterm.SurvivorsEvent:
 		t.update(e.Subject, false, func(x *entry) { x.survivors = e.Survivors })
+	case *acpterm.ResizeEvent:
+		t.update(e.Subject, false, func(*entry) {}) // the row has the new size
 	}
 }
 
@@ -210,7 +216,11 @@ func (e *entry) retainedBytes() int64 {
 	if e.terminal == nil {
 		return 0
 	}
-	return e.requestBytes + min(e.terminal.OutputTotal(), e.keep)
+	output := min(e.terminal.OutputTotal(), e.keep)
+	if e.terminal.HasPTY() {
+		output *= 2 // as it came, and the plain text
+	}
+	return e.requestBytes + output
 }
 
 func (t *table) notifyLocked() {
@@ -346,7 +356,7 @@ func (t *table) refreshLocked() {
 }
 
 func (t *table) refreshEntryLocked(e *entry) {
-	now := e.makeRow(t.canStop)
+	now := e.makeRow(t.may)
 	if e.version > 0 && now == e.row {
 		return
 	}

@@ -12,9 +12,10 @@
 //
 // The URL's path has a random token, and every other path is forbidden. Requests from other machines are refused unless
 // Options.AllowRemote is set. Requests for an unknown host name are refused, against DNS rebinding. The page is
-// read-only unless Options.AllowStop is set; then it can stop commands, by a request that a page of another site cannot
-// make. The token is in the path and not in a cookie, because browsers send a cookie to every port of a host: on
-// localhost to the servers of other users. So a request that another site's page makes does not have it.
+// read-only unless Options.AllowStop lets it stop commands or Options.Input lets it type; it does so by requests that a
+// page of another site cannot make. The token is in the path and not in a cookie, because browsers send a cookie to
+// every port of a host: on localhost to the servers of other users. So a request that another site's page makes does
+// not have it.
 //
 // The connection is not encrypted. For other machines serve the view with TLS, or forward a port.
 //
@@ -38,6 +39,19 @@
 // times a second, and four times a second if the command is faster. A browser that reconnects continues at its offset.
 // One that is more than 1 MiB behind skips ahead and shows the number of missed bytes. A page never blocks a command.
 // Where the agent replaces the output of a terminal of its own, the page removes what it has and shows the new output.
+//
+// # Terminals with a PTY
+//
+// A terminal with a PTY has its own number of columns and rows on the page, and follows a Terminal.Resize. What the
+// command writes moves the cursor, switches to the alternate screen and back, and so on, as in a terminal program. Of
+// any terminal, titles, colours of the palette, links, the clipboard, mouse tracking, reports of the focus and requests
+// for an answer have no effect: the page never answers a command by itself.
+//
+// With Options.Input a person can type while the terminal has the focus of the keyboard; what is typed and pasted
+// reaches the command in that order. Control C copies if text is selected, and interrupts otherwise; Control V pastes,
+// without control characters, and in brackets if the command has asked for that (mode 2004). Control Shift Enter stops
+// typing, so that Tab leaves the terminal, and starts it again. Each request is one Terminal.Write, and so an
+// acpterm.InputEvent, which has the number of bytes and not what was typed.
 package view
 
 // View: its options, handler and routes.
@@ -61,6 +75,11 @@ type Options struct {
 
 	// AllowStop lets the page stop commands. False: it is read-only.
 	AllowStop bool
+
+	// Input lets the page type into terminals with a PTY. What one page sends arrives in order; what several pages send
+	// to one terminal is written one request after the other, and never mixes within one. Terminals do not wait for each
+	// other. At most 256 KiB wait for a command that does not read; the page tries again. False: it is read-only.
+	Input bool
 
 	// Token is the secret in the page's path: at least 16 letters, digits, '-' or '_'. New fails with any other.
 	// Empty: a random one of 130 bits.
@@ -102,6 +121,7 @@ type View struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	stop    func() // stops the observation of the manager
+	typed   inputs
 
 	mu     sync.Mutex
 	closed bool
@@ -139,13 +159,16 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 }
 
 // Close ends the connections of all pages, waits for pending requests and drops the past terminals. Later requests are
-// answered with 503. Commands are not affected. A second call does nothing.
+// answered with 503. Commands are not affected. What was typed and waits for a command to read is dropped, but for at
+// most one request of each terminal, whose write ends when the command reads it or exits; Close does not wait for that.
+// A second call does nothing.
 func (v *View) Close() error {
 	v.mu.Lock()
 	v.closed = true
 	v.mu.Unlock()
 	v.cancel()
 	v.stop()
+	v.typed.close()
 	v.busy.Wait()
 	v.table.clear()
 	return nil
@@ -181,6 +204,7 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /events", v.serveEvents)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
+	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
 	return mux
 }
 

@@ -52,11 +52,12 @@ var filled = map[string]any{
 	},
 	"EnvVariable":               acpterm.EnvVariable{Name: "A", Value: "1", Meta: meta},
 	"CancelRequestNotification": acpterm.CancelRequestNotification{RequestID: json.RawMessage(`"r1"`), Meta: meta},
-	"ClientCapabilities":        acpterm.ClientCapabilities{Terminal: true, Meta: meta},
+	"ClientCapabilities":        acpterm.ClientCapabilities{Terminal: true, Auth: acpterm.AuthCapabilities{Terminal: true, Meta: meta}, Meta: meta},
+	"AuthCapabilities":          acpterm.AuthCapabilities{Terminal: true, Meta: meta},
 }
 
 func TestFilledValuesValidate(t *testing.T) {
-	s := loadSchema(t)
+	s := loadTypes(t)
 	require.ElementsMatch(t, keys(objectTypes), keys(filled))
 	for name, value := range filled {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +71,7 @@ func TestFilledValuesValidate(t *testing.T) {
 }
 
 func TestZeroValuesValidate(t *testing.T) {
-	s := loadSchema(t)
+	s := loadTypes(t)
 	for name, goType := range objectTypes {
 		t.Run(name, func(t *testing.T) {
 			data, err := json.Marshal(reflect.Zero(goType).Interface())
@@ -157,11 +158,17 @@ var documents = map[string][]string{
 		`{"terminal":false}`,
 		`{"terminal":true,"_meta":null}`,
 		`{"terminal":true,"_meta":` + anyMeta + `}`,
+		`{"terminal":false,"auth":{"terminal":true,"_meta":` + anyMeta + `}}`,
+	},
+	"AuthCapabilities": {
+		`{"terminal":false}`,
+		`{"terminal":true,"_meta":null}`,
+		`{"terminal":true,"_meta":` + anyMeta + `}`,
 	},
 }
 
 func TestRoundTrip(t *testing.T) {
-	s := loadSchema(t)
+	s := loadTypes(t)
 	require.ElementsMatch(t, keys(objectTypes), keys(documents))
 	for name, list := range documents {
 		t.Run(name, func(t *testing.T) {

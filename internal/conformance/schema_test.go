@@ -4,6 +4,7 @@ package conformance
 // plain JSON for tests that compare it with Go types.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -34,7 +35,7 @@ type schemaNode struct {
 	Properties           map[string]schemaNode `json:"properties"`
 	Required             []string              `json:"required"`
 	Items                *schemaNode           `json:"items"`
-	AdditionalProperties *bool                 `json:"additionalProperties"`
+	AdditionalProperties *additional           `json:"additionalProperties"`
 	Ref                  string                `json:"$ref"`
 	AllOf                []schemaNode          `json:"allOf"`
 	AnyOf                []schemaNode          `json:"anyOf"`
@@ -49,6 +50,22 @@ type schemaNode struct {
 	SkipInvalidItems bool   `json:"x-deserialize-skip-invalid-items"`
 	Method           string `json:"x-method"`
 	Side             string `json:"x-side"`
+}
+
+// additional says what properties an object may have besides those that are named: any, none, or those of a schema.
+type additional struct {
+	any  bool
+	only *schemaNode // nil: see any
+}
+
+func (a *additional) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &a.any) == nil {
+		return nil
+	}
+	a.only = new(schemaNode)
+	decoder := json.NewDecoder(bytes.NewReader(data)) // an unknown keyword would be a rule that no test looks at
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(a.only)
 }
 
 // oneOrMore is a keyword whose value is a string or an array of strings.

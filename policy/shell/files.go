@@ -5,13 +5,13 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // refusedRedirect returns the reason to deny a redirection, or "".
@@ -33,7 +33,7 @@ func (p policy) refusedRedirect(r Redirect, c Command, proposal acpterm.Proposal
 	case c.Moved && !filepath.IsAbs(path):
 		return "after cd, a file that is read or written has no absolute name"
 	}
-	file, err := resolve(absolute(proposal.Command.Dir, path))
+	file, err := lookup.Resolve(absolute(proposal.Command.Dir, path))
 	if err != nil || !slices.ContainsFunc(proposal.Roots, func(root string) bool { return within(file, root) }) {
 		return fmt.Sprintf("%q is outside of the directories that the shell may use files in", path)
 	}
@@ -53,54 +53,6 @@ func within(path, root string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// maxLinks is the number of links in a path, as in Linux.
-const maxLinks = 40
-
-var (
-	errProcLink     = errors.New("a link in /proc")
-	errTooManyLinks = errors.New("too many links")
-)
-
-// resolve follows the links in an absolute path as the system does when it opens the file: ".." is the parent of the
-// directory that the names before it lead to. The last name need not exist. A link in /proc is errProcLink, since it
-// differs for each process.
-func resolve(path string) (string, error) {
-	real, links := "/", 0
-	names := strings.Split(path, "/")
-	for len(names) > 0 {
-		name := names[0]
-		names = names[1:]
-		if name == "" || name == "." {
-			continue
-		}
-		next := filepath.Join(real, name)
-		info, err := os.Lstat(next)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && len(names) == 0:
-			return next, nil
-		case err != nil:
-			return "", err
-		case info.Mode()&fs.ModeSymlink == 0:
-			real = next
-			continue
-		case within(next, "/proc"):
-			return "", errProcLink
-		}
-		if links++; links > maxLinks {
-			return "", errTooManyLinks
-		}
-		target, err := os.Readlink(next)
-		if err != nil {
-			return "", err
-		}
-		if strings.HasPrefix(target, "/") {
-			real = "/"
-		}
-		names = append(strings.Split(target, "/"), names...)
-	}
-	return real, nil
-}
-
 // leadsThroughProc reports whether a link in /proc is in the path of a program.
 func leadsThroughProc(name string, p acpterm.Proposal) bool {
 	directories := []string{p.Command.Dir}
@@ -108,20 +60,23 @@ func leadsThroughProc(name string, p acpterm.Proposal) bool {
 		directories = searchPath(p)
 	}
 	return slices.ContainsFunc(directories, func(dir string) bool {
-		_, err := resolve(absolute(absolute(p.Command.Dir, dir), name))
-		return errors.Is(err, errProcLink)
+		_, err := lookup.Resolve(absolute(absolute(p.Command.Dir, dir), name))
+		return errors.Is(err, lookup.ErrProcLink)
 	})
 }
 
 // hasRelativePath reports whether the command's PATH has an entry that depends on the directory.
 func hasRelativePath(p acpterm.Proposal) bool {
-	return slices.ContainsFunc(searchPath(p), func(dir string) bool { return !filepath.IsAbs(dir) })
+	return slices.ContainsFunc(searchPath(p), func(dir string) bool { return !path.IsAbs(dir) && !filepath.IsAbs(dir) })
 }
 
 // searchPath returns the directories of the command's PATH.
 func searchPath(p acpterm.Proposal) []string {
 	for _, variable := range p.Command.Env {
 		if value, found := strings.CutPrefix(variable, "PATH="); found {
+			if p.Remote() {
+				return strings.Split(value, ":")
+			}
 			return filepath.SplitList(value)
 		}
 	}

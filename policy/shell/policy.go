@@ -151,7 +151,7 @@ func (p policy) refusedUse(c Command, proposal acpterm.Proposal) string {
 		return fmt.Sprintf("after cd, %q is another program", c.Name)
 	case c.Moved && hasRelativePath(proposal):
 		return "after cd, a relative entry of PATH leads elsewhere"
-	case leadsThroughProc(c.Name, proposal):
+	case !proposal.Remote() && leadsThroughProc(c.Name, proposal): // a Runner's LookPath fails for such a name
 		return fmt.Sprintf("%q leads through a link in /proc, which is another one for each process", c.Name)
 	}
 	return ""

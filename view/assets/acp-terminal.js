@@ -2,21 +2,29 @@
 //
 // Attributes: src. Properties: row (the terminal's status, see row.go), text (the output in the scrollback, without
 // colours), missed (the number of skipped bytes), following. Methods: stop(), copy(), find(text). Events: "status", with
-// the row as its detail, after each change of the row. The default height is 24rem.
+// the row as its detail, after each change of the row. The default height is 24rem. A person can type while the screen
+// has the focus and row.input is true.
 
 import { Terminal } from './xterm/xterm.mjs'
 import { SearchAddon } from './xterm/addon-search.mjs'
 import { follow } from './stream.js'
 import { bytes, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
+import { fit, fontSize } from './fit.js'
+import { isForCommand, isToggle, listen, sender } from './typing.js'
 import { makeInert } from './inert.js'
 import { openStyled } from './styles.js'
 import { themes, searchColors } from './themes.js'
 
-// Commands that write to a pipe often format for 80 columns. A narrower element scrolls.
-const minColumns = 80
-const scrollbarWidth = 14
+// kinds are the options of xterm.js that differ between a command with a PTY and one without.
+const kinds = {
+  pipe: { convertEol: true, cursorInactiveStyle: 'none', lineHeight: 1.3 }, // output of a pipe has no carriage returns
+  pty: { convertEol: false, cursorInactiveStyle: 'outline', lineHeight: 1 },
+}
 
 const noOutput = 'No output.'
+
+const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
+const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then Tab, leaves.'
 
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
@@ -31,10 +39,23 @@ class AcpTerminal extends HTMLElement {
   #connection = null // an AbortController, for the current src
   #clockOffset = 0 // the server's clock minus the browser's
   #ready = null // a promise: the styles are loaded and xterm.js is open
+  #online = false // the connection is open
+  #send = null // sends what is typed to the current src
+  #typed = 0 // the number of the last row that could be typed into
+  #paused = false // the person has turned typing off, so that Tab leaves
 
   get following() {
     const buffer = this.#xterm?.buffer.active
     return !buffer || buffer.viewportY >= buffer.baseY
+  }
+
+  // typing says that keys go to the command, if the screen has the focus.
+  get #typing() {
+    return this.#online && !!this.row?.input && !this.#paused
+  }
+
+  get #kind() {
+    return this.row?.pty ? 'pty' : 'pipe'
   }
 
   get text() {
@@ -109,6 +130,10 @@ class AcpTerminal extends HTMLElement {
     const resized = new ResizeObserver(() => this.#fit())
     resized.observe(p.screen)
     on(stopped.signal, 'abort', () => resized.disconnect())
+    on(p.screen, 'mousedown', () => this.#pause(false))
+    on(p.screen, 'focusin', () => this.#showTyping())
+    on(p.screen, 'focusout', () => this.#pause(false))
+    on(p.typing, 'click', () => this.#xterm?.focus())
     let touched = 0
     on(p.screen, 'touchstart', event => { touched = event.touches[0].clientY })
     on(p.screen, 'touchmove', event => {
@@ -116,7 +141,7 @@ class AcpTerminal extends HTMLElement {
       this.#xterm?.scrollLines(lines)
       touched -= lines * 17
     })
-    on(dark, 'change', () => { if (this.#xterm) this.#xterm.options.theme = themes(dark.matches) })
+    on(dark, 'change', () => { if (this.#xterm) this.#xterm.options.theme = themes(dark.matches, this.row?.pty) })
     on(p.toEnd, 'click', () => { this.#xterm?.scrollToBottom(); this.#xterm?.focus() })
     on(p.stop, 'click', () => this.stop())
     on(p.copy, 'click', () => this.copy())
@@ -149,21 +174,32 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts
     const xterm = this.#xterm = new Terminal({
       allowProposedApi: true, // for the search's decorations
-      convertEol: true, // output of a pipe has no carriage returns
-      cols: 80, rows: 24, cursorInactiveStyle: 'none', disableStdin: true,
-      fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: matchMedia('(max-width: 600px)').matches ? 12 : 13,
-      lineHeight: 1.3, linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, screenReaderMode: p.reader.getAttribute('aria-pressed') === 'true',
+      ...kinds.pipe, // until the row is known
+      cols: 80, rows: 24, disableStdin: true, // what a person types comes from listen
+      fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
+      linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, screenReaderMode: p.reader.getAttribute('aria-pressed') === 'true',
       scrollback: 10000, theme: themes(dark.matches), windowOptions: {},
     })
-    makeInert(xterm)
+    makeInert(xterm, () => this.#kind)
     xterm.loadAddon(this.#search = new SearchAddon())
     openStyled(xterm, p.screen, this.shadowRoot)
-    xterm.textarea.setAttribute('aria-label', 'Output, for reading only. Arrow and page keys scroll, Control F finds.')
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
+    xterm.attachCustomWheelEventHandler(() => xterm.buffer.active.type === 'normal') // else the pane scrolls
+    listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
     xterm.onRender(() => { p.toEnd.hidden = this.following })
     this.#search.onDidChangeResults(({ resultIndex, resultCount }) => {
       p.findCount.textContent = !p.findText.value ? '' : resultCount ? `${resultIndex + 1} of ${resultCount}` : 'none'
     })
+    this.#fit()
+    this.#showTyping()
+  }
+
+  // setKind makes the screen one of a command with a PTY, or without.
+  #setKind() {
+    const { pty } = this.row
+    Object.assign(this.#xterm.options, kinds[this.#kind], { fontSize: fontSize(), theme: themes(dark.matches, pty) })
+    if (pty) this.#xterm.write('\x1b[?1047l') // which shows the cursor; else xterm.js does with the first focus
+    this.#parts.screen.classList.toggle('pty', !!pty)
     this.#fit()
   }
 
@@ -178,26 +214,28 @@ class AcpTerminal extends HTMLElement {
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem, p.findCount]) part.textContent = ''
     p.command.title = ''
     p.stop.hidden = p.toEnd.hidden = true
-    p.screen.classList.remove('unused')
+    p.screen.classList.remove('unused', 'pty')
+    p.typing.hidden = true
+    this.#online = this.#paused = false
+    this.#typed = 0
     delete p.box.dataset.tone
     delete this.dataset.state
   }
 
-  // fit fits the screen's size to the element's.
   #fit() {
-    const screen = this.#xterm?.element?.querySelector('.xterm-screen')
-    const { clientWidth, clientHeight } = this.#parts?.screen ?? {}
-    if (!screen?.offsetWidth || !clientHeight) return
-    const width = screen.offsetWidth / this.#xterm.cols
-    const height = screen.offsetHeight / this.#xterm.rows
-    const columns = Math.floor((clientWidth - scrollbarWidth) / width)
-    this.#xterm.resize(Math.max(minColumns, columns), Math.max(2, Math.floor(clientHeight / height)))
-    this.#parts.screen.firstChild.style.width = columns < minColumns ? `${minColumns * width + scrollbarWidth}px` : ''
+    if (this.#xterm?.element) fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null)
   }
 
-  // onKey scrolls. xterm.js receives no keys, so that Tab moves the focus.
+  // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the focus.
   #onKey(event) {
-    if (event.type !== 'keydown') return false
+    const down = event.type === 'keydown'
+    if (isToggle(event) && this.row?.input) {
+      event.preventDefault()
+      if (down && !event.repeat) this.#pause(!this.#paused)
+      return false
+    }
+    if (this.#typing) return isForCommand(event, this.#xterm.hasSelection())
+    if (!down) return false
     const xterm = this.#xterm
     const scroll = {
       ArrowUp: () => xterm.scrollLines(-1), ArrowDown: () => xterm.scrollLines(1),
@@ -209,6 +247,32 @@ class AcpTerminal extends HTMLElement {
       scroll()
     }
     return false
+  }
+
+  #pause(paused) {
+    this.#paused = paused
+    this.#showTyping()
+  }
+
+  // showTyping says whether a person can type, and how to leave.
+  #showTyping() {
+    const p = this.#parts
+    const textarea = this.#xterm?.textarea
+    if (!p || !textarea) return
+    const row = this.row
+    if (row?.input) this.#typed = row.number
+    const focused = this.shadowRoot.activeElement === textarea
+    const [text, label] =
+      row && !row.input ? ['Typing is off: the command has ended.', readOnlyLabel]
+      : !this.#online ? ['Typing is off: the connection is lost.', readOnlyLabel]
+      : this.#paused ? ['Typing is off. Tab moves on, Ctrl+Shift+Enter turns it on.', readOnlyLabel]
+      : [focused ? 'Typing. Ctrl+Shift+Enter, then Tab, leaves.' : 'Type here', typingLabel]
+    const could = !!row && this.#typed === row.number
+    textarea.readOnly = !this.#typing
+    textarea.setAttribute('aria-label', could ? label : readOnlyLabel)
+    p.typing.hidden = !could
+    p.typing.classList.toggle('on', this.#typing)
+    if (p.typing.textContent !== text) p.typing.textContent = text
   }
 
   #toggleFind(show) {
@@ -235,6 +299,7 @@ class AcpTerminal extends HTMLElement {
     if (focused) this.#xterm.focus()
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')
+    this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#say(text, signal) })
     await follow(`${src}/output`, {
       signal,
       onEvent: event => {
@@ -243,10 +308,15 @@ class AcpTerminal extends HTMLElement {
         const { now, row, size } = event.data
         this.#showStatus(now, row ?? { ...this.row, ...size })
       },
-      onConnection: state => this.#say({
-        lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
-        gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
-      }[state] ?? '', signal),
+      onConnection: state => {
+        if (signal.aborted) return
+        this.#online = state === 'open'
+        this.#showTyping()
+        this.#say({
+          lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
+          gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
+        }[state] ?? '', signal)
+      },
     })
     const p = this.#parts
     if (!signal.aborted && this.row && !this.row.bytes && !p.message.textContent && this.row.state !== 'denied') {
@@ -267,7 +337,8 @@ class AcpTerminal extends HTMLElement {
       this.missed += missed
       // The output before may end within an escape sequence or a colour, so both are reset.
       const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
-      text = `\x18\x1b\\\x1b[0m${bol}\x1b[7m ${bytes(missed)} not shown: the output was faster than this page. \x1b[0m\r\n${text}`
+      const note = `${bol}\x1b[7m ${bytes(missed)} not shown: the output was faster than this page. \x1b[0m\r\n`
+      text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY it would spoil what the command draws
     }
     return new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
@@ -284,6 +355,8 @@ class AcpTerminal extends HTMLElement {
     this.#clockOffset = now - Date.now()
     this.row = row
     this.dataset.state = row.state
+    if (before?.number !== row.number) this.#setKind()
+    else if (before.columns !== row.columns || before.rows !== row.rows) this.#fit()
     p.box.dataset.tone = tone(row)
     p.command.textContent = commandOf(row)
     if (before?.number !== row.number) p.owner.replaceChildren(...ownerBadge(row))
@@ -302,6 +375,7 @@ class AcpTerminal extends HTMLElement {
     if (p.problem.textContent !== problem) p.problem.textContent = problem
     if (focused && p.stop.hidden) p.copy.focus()
     this.#showNumbers()
+    this.#showTyping()
     this.dispatchEvent(new CustomEvent('status', { detail: row }))
   }
 
@@ -313,6 +387,7 @@ class AcpTerminal extends HTMLElement {
     if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))
+      if (row.pty && this.missed) numbers.push(`${bytes(this.missed)} not shown`)
       if (row.dropped) numbers.push(`${bytes(row.dropped)} dropped`)
     }
     const shown = this.#parts.numbers
@@ -333,7 +408,7 @@ class AcpTerminal extends HTMLElement {
 // stateText returns the text that a screen reader announces.
 function stateText(row) {
   let text = outcome(row)
-  if (row.state === 'killed' || row.state === 'timed out') text += row.status ? `, ${row.status}` : ''
+  if (['killed', 'timed out', 'connection lost'].includes(row.state)) text += row.status ? `, ${row.status}` : ''
   if (row.survivors) text += `; still running: ${row.survivors}`
   return text
 }
@@ -369,13 +444,15 @@ function build(root) {
   p.screen = element('div', { class: 'screen' })
   p.message = element('p', { class: 'message' })
   p.toEnd = button('↓ Follow', { class: 'to-end', hidden: true, title: 'Go to the end and follow the output' })
+  p.typing = element('p', { class: 'typing', role: 'status', hidden: true })
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command),
       element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.copy, p.stop),
       p.numbers, p.note, p.problem),
     p.findBar,
-    element('div', { class: 'body' }, p.screen, p.message, p.toEnd))
+    element('div', { class: 'body' }, p.screen, p.message, p.toEnd),
+    p.typing)
   root.replaceChildren(...p.styles, p.box)
   return p
 }

@@ -41,7 +41,8 @@ export function tone(row) {
   if (row.state === 'stopping') return 'stopping'
   if (row.state === 'finished') return row.good ? 'good' : row.status ? 'bad' : 'ended'
   if (row.state === 'released') return 'ended'
-  return row.state === 'denied' ? 'denied' : row.state === 'failed' ? 'bad' : 'stopped'
+  if (row.state === 'failed' || row.state === 'connection lost') return 'bad'
+  return row.state === 'denied' ? 'denied' : 'stopped'
 }
 
 // element makes one: element('p', { class: 'x', textContent: 'y' }, ...children). Text is never HTML.

@@ -16,7 +16,11 @@ const onLight = {
   scrollbarSliderBackground: '#57606a44', scrollbarSliderHoverBackground: '#57606a77', scrollbarSliderActiveBackground: '#57606a99',
 }
 
-export const themes = dark => dark ? onDark : onLight
+// themes returns the colours. The cursor can be seen in a terminal with a PTY only.
+export function themes(dark, pty) {
+  const theme = dark ? onDark : onLight
+  return pty ? { ...theme, cursor: theme.foreground, cursorAccent: theme.background } : theme
+}
 
 export const searchColors = dark => dark
   ? { matchBackground: '#5a4a12', activeMatchBackground: '#9a6a00', matchOverviewRuler: '#e3b341', activeMatchColorOverviewRuler: '#ffffff' }

@@ -203,10 +203,15 @@ type viewer struct {
 	url    string
 }
 
-func serve(t testing.TB, m *acpterm.Manager, options *view.Options) *viewer {
+func serve(
+	t testing.TB, m *acpterm.Manager, options *view.Options, configure ...func(*httptest.Server),
+) *viewer {
 	v := must(view.New(m, options))
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = v.Server()
+	for _, change := range configure {
+		change(server)
+	}
 	server.Start()
 	t.Cleanup(func() {
 		v.Close()

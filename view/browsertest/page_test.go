@@ -56,6 +56,18 @@ func TestInTheBrowser(t *testing.T) {
 		{"output that the agent replaced is gone", testReplaced},
 		{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop},
 		{"terminals of the same id, and of odd ones, never mix", testSameIDs},
+		{"what a person types reaches the command, and nothing else does", testTyping},
+		{"what was typed arrives in order, one request at a time", testTypingInOrder},
+		{"pasted text is text, in brackets where the command asks for it", testPasting},
+		{"the keyboard can leave a terminal that takes keys", testLeaving},
+		{"without leave nothing is typed", testTypingOff},
+		{"typing is off while the connection is lost", testTypingOffline},
+		{"a PTY has its size on the page, and a resize changes it", testSize},
+		{"the alternate screen comes and goes", testAlternateScreen},
+		{"top shows as in a terminal", testTop},
+		{"what a page missed of a PTY is not written on its screen", testMissedOfPTY},
+		{"the element takes keys in another page", testTypingInOwnPage},
+		{"hostile output of a PTY only shows text, and sends nothing", testHostilePTY},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
 	}
@@ -175,7 +187,7 @@ func testStop(t *testing.T, b *browser) {
 	child, err := strconv.Atoi(regexp.MustCompile(`ready (\d+)`).FindStringSubmatch(eval[string](p, "el.text"))[1])
 	require.NoError(t, err)
 	p.click(".stop")
-	p.until(`part('.stop').textContent === 'Force stop' && part('.state').textContent === 'stopping'`)
+	p.until(`part('.stop').textContent === 'Force stop'`) // the state is "stopping" only until the command itself has ended
 	require.True(t, alive(child), "it does not end when it is asked to")
 	p.click(".stop")
 	p.until(`part('.state').textContent.startsWith('killed') && !visible(part('.stop'))`)

@@ -1,0 +1,176 @@
+package acpterm
+
+// Terminals with a PTY: the embedder's choice for a command, what a person types, the size, and the plain text that an
+// agent reads. Commands have none unless the embedder says so; nothing on the wire reaches this file but polls.
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/output"
+	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/internal/screen"
+)
+
+// PTYOptions have a command run on a PTY (a pseudo-terminal): it is the command's standard input, output and error and
+// its controlling terminal, as in the window of a terminal program. The zero value is good.
+//
+// Terminal.Follow has what the command writes, byte for byte; on Windows what the system's console draws of it.
+// Terminal.Output and the agent have plain text: what has scrolled off the terminal and what stands on it, without
+// escape sequences, at most the terminal's limit in bytes.
+type PTYOptions struct {
+	// Columns and Rows are the size in characters, at most 1000 each. 0: 80 columns, 24 rows.
+	Columns, Rows int
+	// Term is the variable TERM, which says what sequences the terminal knows. Empty: "xterm-256color".
+	Term string
+	// Attended says that a person reads what the command writes and can answer it, by Terminal.Write: the command then
+	// has the pager, the editor and the prompts of Options.Env. False: those of Options.Unattended.
+	Attended bool
+}
+
+const maxPTYSize = 1000
+
+// validate returns why the options cannot hold, or nil. field is theirs.
+func (p *PTYOptions) validate(field string) error {
+	switch {
+	case p == nil:
+		return nil
+	case p.Columns < 0 || p.Columns > maxPTYSize || p.Rows < 0 || p.Rows > maxPTYSize:
+		return optionError(field, fmt.Sprintf("must have Columns and Rows from 0 to %d", maxPTYSize))
+	case hasNUL(p.Term):
+		return optionError(field, "must not have NUL in Term")
+	}
+	return nil
+}
+
+// size is the size with the defaults.
+func (p *PTYOptions) size() TerminalSize {
+	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
+}
+
+// UnattendedVariables are the default of Options.Unattended: pagers and editors that print and end, and no prompts of
+// git's.
+func UnattendedVariables() []string {
+	return []string{
+		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
+	}
+}
+
+// choosePTY returns what PTY a command has, as a copy, or nil, and gives the command the environment for it.
+func (o *Options) choosePTY(req CreateTerminalRequest, own *TerminalOptions, c *Command) (*PTYOptions, error) {
+	chosen, field := own.PTY, "TerminalOptions.PTY"
+	if chosen == nil && o.PTY != nil {
+		field = "Options.PTY"
+		if err := callHook("PTY", func() { chosen = o.PTY(req.SessionID, c.clone()) }); err != nil {
+			return nil, err
+		}
+	}
+	if chosen == nil {
+		return nil, nil
+	}
+	p := *chosen // which the embedder may change
+	if err := p.validate(field); err != nil {
+		return nil, err
+	}
+	if o.Runner != nil {
+		return nil, optionError(field, "is of no use to commands that Options.Runner runs")
+	}
+	base := slices.DeleteFunc(slices.Clone(o.env(Base{})), func(variable string) bool {
+		name, _, _ := lookup.Cut(variable) // programs believe these rather than the terminal
+		return lookup.Key(name) == "COLUMNS" || lookup.Key(name) == "LINES"
+	})
+	over := []string{"TERM=" + cmp.Or(p.Term, "xterm-256color")}
+	if !p.Attended {
+		over = append(over, o.unattended()...)
+	}
+	c.Env = lookups{}.mergeEnv(base, c.Dir, over, req.Env)
+	return &p, nil
+}
+
+// HasPTY reports whether the command runs on a PTY.
+func (t *Terminal) HasPTY() bool { return t.screen != nil }
+
+// Write writes what a person types to the command's PTY: text, control characters such as "\x03" for an interrupt and
+// "\x04" for the end of the input, and the sequences of keys. It is for the embedder; nothing on the wire reaches it. A
+// write is reported by an InputEvent, without the bytes. Writes are made one after the other.
+//
+// It waits while the command does not read and the system's buffer is full, at most until the command exits. It fails
+// with errors.ErrUnsupported for a terminal without a PTY, with os.ErrClosed when the command has exited, and otherwise
+// with an error of the system's; each is in an *Error of kind ErrInternal.
+func (t *Terminal) Write(p []byte) (n int, err error) {
+	<-t.started.Done()
+	err = proc.ErrNoPTY
+	if t.pty != nil {
+		n, err = t.pty.Write(p)
+	}
+	if n > 0 && t.events.Observed() {
+		t.events.emit(&InputEvent{Subject: t.subject(), Time: time.Now(), Bytes: n})
+	}
+	if err != nil {
+		err = &Error{Op: "write", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
+	}
+	return n, err
+}
+
+// Resize changes the size of the command's PTY, in characters from 1 to 1000. The system tells the programs in the
+// foreground, and a ResizeEvent the embedder. It fails as Write does, and with ErrInvalidParams for another size.
+func (t *Terminal) Resize(columns, rows int) error {
+	fail := func(e *Error) error {
+		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id
+		return e
+	}
+	switch {
+	case columns < 1 || columns > maxPTYSize:
+		return fail(invalidField("columns", fmt.Sprintf("must be from 1 to %d", maxPTYSize)))
+	case rows < 1 || rows > maxPTYSize:
+		return fail(invalidField("rows", fmt.Sprintf("must be from 1 to %d", maxPTYSize)))
+	}
+	<-t.started.Done()
+	if t.pty == nil {
+		return fail(&Error{Kind: ErrInternal, Err: proc.ErrNoPTY})
+	}
+	t.resizing.Lock()
+	defer t.resizing.Unlock()
+	if t.over() {
+		return fail(&Error{Kind: ErrInternal, Err: os.ErrClosed})
+	}
+	size, before := TerminalSize{Columns: columns, Rows: rows}, t.size
+	t.setSize(size) // first: programs draw anew as soon as the system tells them
+	if err := t.pty.Resize(proc.Size{Columns: uint16(columns), Rows: uint16(rows)}); err != nil {
+		t.setSize(before)
+		return fail(&Error{Kind: ErrInternal, Err: err})
+	}
+	if t.events.Observed() {
+		t.events.emit(&ResizeEvent{Subject: t.subject(), Time: time.Now(), Size: size})
+	}
+	return nil
+}
+
+func (t *Terminal) setSize(size TerminalSize) {
+	t.screen.Resize(size.Columns, size.Rows)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.size = size
+}
+
+// ptySink is where the output of a PTY goes: into the buffer as it is, and onto the screen. The screen comes first, so
+// that what a follower has seen is in Terminal.Output.
+type ptySink struct {
+	*output.Buffer
+	screen *screen.Screen
+	room   []byte // what Reserve returned
+}
+
+func (s *ptySink) Reserve(n int) []byte {
+	s.room = s.Buffer.Reserve(n)
+	return s.room
+}
+
+func (s *ptySink) Commit(n int) {
+	s.screen.Write(s.room[:n])
+	s.Buffer.Commit(n)
+}

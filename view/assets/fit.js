@@ -1,0 +1,38 @@
+// The size of the screen: of a terminal with a PTY its own, of any other that of its pane.
+
+// Commands that write to a pipe often format for 80 columns. A narrower pane scrolls.
+const minColumns = 80
+const scrollbarWidth = 14
+
+// minFontSize is the smallest to which that of a PTY is reduced to fit its pane, which scrolls if it is still too large.
+const minFontSize = 9
+
+export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
+
+// fit fits an open terminal and its pane to each other. size has the columns and rows of a PTY, and is null without one.
+export function fit(xterm, pane, size) {
+  if (!cell(xterm) || !pane.clientHeight) return
+  const frame = pane.firstChild
+  if (!size) {
+    const { width, height } = cell(xterm)
+    const columns = Math.floor((pane.clientWidth - scrollbarWidth) / width)
+    xterm.resize(Math.max(minColumns, columns), Math.max(2, Math.floor(pane.clientHeight / height)))
+    frame.style.width = columns < minColumns ? `${minColumns * width + scrollbarWidth}px` : ''
+    return
+  }
+  xterm.resize(size.columns, size.rows)
+  xterm.options.fontSize = fontSize()
+  const { width, height } = cell(xterm)
+  const byWidth = fontSize() * (pane.offsetWidth - scrollbarWidth) / (size.columns * width)
+  const byHeight = fontSize() * pane.offsetHeight / (size.rows * height)
+  const best = Math.min(fontSize(), byHeight, byWidth < minFontSize ? Infinity : byWidth)
+  xterm.options.fontSize = Math.max(minFontSize, Math.floor(best))
+  frame.style.width = `${Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth}px`
+}
+
+// cell returns the size of a character; null while the terminal is not visible.
+function cell(xterm) {
+  const screen = xterm.element.querySelector('.xterm-screen')
+  if (!screen.offsetWidth) return null
+  return { width: screen.offsetWidth / xterm.cols, height: screen.offsetHeight / xterm.rows }
+}

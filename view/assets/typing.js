@@ -1,0 +1,94 @@
+// What a person types or pastes, on its way to a command with a PTY. The input of xterm.js itself is disabled, so none of
+// its answers to queries and none of its reports come here: only keys, the texts of input methods, and pasted text.
+
+// maxRequest and maxWaiting are numbers of bytes; the server allows so much in a request.
+const maxRequest = 64 << 10
+const maxWaiting = 1 << 20
+
+// listen calls onText with what a person types or pastes into an open terminal while typing() is true.
+export function listen(xterm, { typing, onText }) {
+  let keyed = false // onKey was called for this key, which can also be an event "keypress" and "input"
+  const on = (type, handler) => xterm.element.addEventListener(type, event => {
+    if (typing()) handler(event)
+  }, true)
+  for (const type of ['keydown', 'keyup']) on(type, () => { keyed = false })
+  xterm.onKey(({ key }) => {
+    if (typing() && !keyed) onText(key)
+    keyed = true
+  })
+  on('input', event => {
+    if (!keyed && event.inputType === 'insertText' && event.data && !event.isComposing) onText(event.data)
+  })
+  on('compositionend', event => { if (event.data) onText(event.data) })
+  on('paste', event => {
+    event.preventDefault()
+    event.stopPropagation()
+    const text = printable(event.clipboardData?.getData('text/plain') ?? '')
+    if (text) onText(xterm.modes.bracketedPasteMode ? `\x1b[200~${text}\x1b[201~` : text)
+  })
+  xterm.element.addEventListener('copy', () => { if (typing()) xterm.clearSelection() }) // so that Control C interrupts again
+}
+
+// printable returns a pasted text without control characters, which could do what the person has not seen. A new line is
+// what the Enter key sends.
+function printable(text) {
+  return text.replace(/\r?\n/g, '\r').replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, '')
+}
+
+// isToggle reports whether a key turns typing off or on.
+export function isToggle(event) {
+  return event.ctrlKey && event.shiftKey && event.key === 'Enter'
+}
+
+// isForCommand reports whether a key is the command's while a person types. The others are the browser's: Control C with
+// a selection, Control V, and those of a Mac's Command key.
+export function isForCommand(event, selected) {
+  const key = event.key.toLowerCase()
+  if (event.metaKey || event.shiftKey && key === 'insert') return false
+  return !event.ctrlKey || event.altKey || !(key === 'v' || key === 'c' && selected)
+}
+
+// sender returns a function that sends texts to a terminal in order: one request at a time, each with all that was typed
+// during the one before. onProblem receives why a text has not arrived, and '' when one has again. After the signal a
+// text is not tried again.
+export function sender(url, { onProblem, signal }) {
+  const encoder = new TextEncoder()
+  let waiting = new Uint8Array(0)
+  let sending = false
+  let problem = ''
+  const report = text => { if (text !== problem) onProblem(problem = text) }
+
+  async function sendAll() {
+    sending = true
+    while (waiting.length) {
+      const piece = waiting.subarray(0, maxRequest)
+      const { busy, failure } = await post(url, piece)
+      report(failure)
+      if (busy && !signal.aborted) await new Promise(resolve => setTimeout(resolve, 1000))
+      else waiting = waiting.subarray(failure ? waiting.length : piece.length)
+    }
+    sending = false
+  }
+
+  return text => {
+    const more = encoder.encode(text)
+    if (waiting.length + more.length > maxWaiting) return report('Not typed: it is too much at once.')
+    const all = new Uint8Array(waiting.length + more.length)
+    all.set(waiting)
+    all.set(more, waiting.length)
+    waiting = all
+    if (!sending) sendAll()
+  }
+}
+
+// post sends one request. A text that may have arrived is not sent again.
+async function post(url, body) {
+  try {
+    const response = await fetch(url, { method: 'POST', headers: { 'Acp-Terminal': 'input' }, body })
+    if (response.ok) return { failure: '' }
+    if (response.status === 503) return { busy: true, failure: 'The command does not read what is typed.' }
+    return { failure: `Not typed: ${await response.text()}` }
+  } catch {
+    return { failure: 'The connection is lost; what was typed last may not have arrived.' }
+  }
+}

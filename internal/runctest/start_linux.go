@@ -1,0 +1,98 @@
+package runctest
+
+import (
+	"bytes"
+	_ "embed"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// config is the container's description. Its process 1 says when it runs, and ends at the end of its input.
+//
+//go:embed config.json
+var config []byte
+
+const started = "started\n"
+
+// Start starts a container. Commands can be run in it when Start returns.
+func Start(t testing.TB) *Container {
+	t.Helper()
+	if os.Getuid() != 0 {
+		skip(t, "containers are started as root only")
+	}
+	busybox, err := exec.LookPath("busybox")
+	if err != nil {
+		skip(t, "busybox is not installed")
+	}
+	if _, err := exec.LookPath("runc"); err != nil {
+		skip(t, "runc is not installed")
+	}
+	bundle, err := os.MkdirTemp("", "acpterm-runc-")
+	check(t, err)
+	t.Cleanup(func() { check(t, os.RemoveAll(bundle)) })
+	c := &Container{
+		ID:    filepath.Base(bundle),
+		Root:  filepath.Join(bundle, "rootfs"),
+		state: filepath.Join(bundle, "state"),
+	}
+	check(t, os.WriteFile(filepath.Join(bundle, "config.json"), config, 0o644))
+	makeRoot(t, c.Root, busybox)
+	c.run(t, bundle)
+	return c
+}
+
+// makeRoot makes a root file system.
+func makeRoot(t testing.TB, root, busybox string) {
+	t.Helper()
+	for _, dir := range []string{"bin", "dev", "etc", "proc", "root", "sys", "tmp"} {
+		check(t, os.MkdirAll(filepath.Join(root, dir), 0o755))
+	}
+	check(t, os.Chmod(filepath.Join(root, "tmp"), os.ModeSticky|0o777))
+	accounts := "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"
+	check(t, os.WriteFile(filepath.Join(root, "etc/passwd"), []byte(accounts), 0o644))
+	program, err := os.ReadFile(busybox)
+	check(t, err)
+	check(t, os.WriteFile(filepath.Join(root, "bin/busybox"), program, 0o755))
+	applets, err := exec.Command(busybox, "--list").Output()
+	check(t, err)
+	for _, applet := range strings.Fields(string(applets)) {
+		if applet != "busybox" {
+			check(t, os.Symlink("busybox", filepath.Join(root, "bin", applet)))
+		}
+	}
+}
+
+// run runs the container until Stop, or the end of this process, closes its input.
+func (c *Container) run(t testing.TB, bundle string) {
+	t.Helper()
+	cmd := exec.Command("runc", "--root", c.state, "run", "--bundle", bundle, c.ID)
+	stdin, err := cmd.StdinPipe()
+	check(t, err)
+	stdout, err := cmd.StdoutPipe()
+	check(t, err)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	check(t, cmd.Start())
+	c.stop = sync.OnceFunc(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait() // runc has deleted the container
+	})
+	t.Cleanup(c.stop)
+	if _, err := io.ReadFull(stdout, make([]byte, len(started))); err != nil {
+		c.stop()
+		skip(t, "runc cannot start a container here: "+stderr.String())
+	}
+}
+
+// check fails the test on an error.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,46 @@
+package sshdtest_test
+
+import (
+	"io"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/internal/sshdtest"
+)
+
+// Both users log in with OpenSSH's client, and find their own home directory.
+func TestLogin(t *testing.T) {
+	s := sshdtest.Start(t)
+	for _, user := range []string{s.User, s.OtherUser} {
+		if user == "" {
+			continue // not root
+		}
+		line := append(s.CommandLine(user), "id -un; cd && test -w . && echo home")
+		out, err := exec.Command(line[0], line[1:]...).CombinedOutput()
+		require.NoError(t, err, "%s\n%s", out, s.Log())
+		require.Equal(t, user+"\nhome\n", string(out))
+	}
+}
+
+// A connection that is killed ends the client; the next one works.
+func TestKillConnections(t *testing.T) {
+	s := sshdtest.Start(t)
+	for _, user := range []string{s.User, s.OtherUser, s.User} {
+		if user == "" {
+			continue
+		}
+		line := append(s.CommandLine(user), "echo ready; exec cat")
+		cmd := exec.Command(line[0], line[1:]...)
+		_, err := cmd.StdinPipe() // Wait closes it
+		require.NoError(t, err)
+		stdout, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = io.ReadFull(stdout, make([]byte, len("ready\n")))
+		require.NoError(t, err, s.Log())
+		s.KillConnections()
+		require.Error(t, cmd.Wait())
+	}
+}

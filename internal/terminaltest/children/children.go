@@ -1,0 +1,209 @@
+// Package children has the commands that tests run: a program that calls Main, told by its first argument which of
+// these children to be. Only tests import it.
+package children
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Mark, as the first argument, makes the program a child.
+const Mark = "acpterm-test-child"
+
+// Main is the child that the arguments name, of All and more, and does not return then. Elsewhere it does nothing.
+func Main(more map[string]func(args []string)) {
+	if len(os.Args) < 3 || os.Args[1] != Mark {
+		return
+	}
+	all := All()
+	maps.Copy(all, more)
+	all[os.Args[2]](os.Args[3:])
+	os.Exit(0)
+}
+
+// All returns the children by their names: those of every system, and this system's.
+func All() map[string]func(args []string) {
+	all := portable()
+	maps.Copy(all, nasty())
+	return all
+}
+
+// portable are the children of every system.
+func portable() map[string]func(args []string) {
+	return map[string]func(args []string){
+		// print TEXT...: writes each argument as it is.
+		"print": func(args []string) {
+			for _, text := range args {
+				fmt.Print(text)
+			}
+		},
+		// exit CODE
+		"exit": func(args []string) { os.Exit(Number(args[0])) },
+		// alternate N: writes N lines, by turns to standard output and standard error.
+		"alternate": func(args []string) {
+			for i := range Number(args[0]) {
+				fmt.Fprintf([]*os.File{os.Stdout, os.Stderr}[i%2], "line %d\n", i)
+			}
+		},
+		// sleep: until it is ended; says "ready" first.
+		"sleep": func([]string) {
+			fmt.Println("ready")
+			time.Sleep(time.Hour) // not select {}, in which Go's runtime may see a deadlock
+		},
+		// stubborn: ignores SIGTERM; says "ready" first.
+		"stubborn": func([]string) {
+			ignoreTermination()
+			fmt.Println("ready")
+			time.Sleep(time.Hour)
+		},
+		// polite: says "bye" on SIGTERM and exits with 7.
+		"polite": func([]string) {
+			terminate := make(chan os.Signal, 1)
+			signal.Notify(terminate, syscall.SIGTERM, os.Interrupt) // CTRL_BREAK is the latter
+			fmt.Println("ready")
+			<-terminate
+			fmt.Println("bye")
+			os.Exit(7)
+		},
+		// together DIR N: on SIGTERM puts a file into the directory, and exits once there are N.
+		"together": func(args []string) {
+			terminate := make(chan os.Signal, 1)
+			signal.Notify(terminate, syscall.SIGTERM, os.Interrupt) // CTRL_BREAK is the latter
+			fmt.Println("ready")
+			<-terminate
+			os.WriteFile(fmt.Sprintf("%s/%d", args[0], os.Getpid()), nil, 0o600)
+			for entries, _ := os.ReadDir(args[0]); len(entries) < Number(args[1]); entries, _ = os.ReadDir(args[0]) {
+				time.Sleep(time.Millisecond)
+			}
+		},
+		// pieces FILE PIECE...: writes the pieces, waiting for FILE.0, FILE.1 … between them. They are quoted as in Go:
+		// on Windows an argument is text, and has no invalid bytes.
+		"pieces": func(args []string) {
+			for i, piece := range args[1:] {
+				if i > 0 {
+					AwaitFile(fmt.Sprintf("%s.%d", args[0], i-1))
+				}
+				text, _ := strconv.Unquote(piece)
+				os.Stdout.WriteString(text)
+			}
+		},
+		// flood BYTES CHUNK: writes that many bytes, CHUNK at a time.
+		"flood": func(args []string) {
+			total, chunk := Number(args[0]), Number(args[1])
+			buf := []byte(strings.Repeat("0123456789abcde\n", (chunk+15)/16))[:chunk]
+			for total > 0 {
+				n, err := os.Stdout.Write(buf[:min(chunk, total)])
+				if err != nil {
+					os.Exit(1)
+				}
+				total -= n
+			}
+		},
+		// flood-and-touch BYTES FILE: writes that many bytes, then makes the file.
+		"flood-and-touch": func(args []string) {
+			os.Stdout.WriteString(strings.Repeat("x", Number(args[0])))
+			os.WriteFile(args[1], nil, 0o600)
+		},
+		// environ: writes the environment, a variable a line.
+		"environ": func([]string) {
+			for _, variable := range os.Environ() {
+				fmt.Println(variable)
+			}
+		},
+		// pwd: writes the working directory.
+		"pwd": func([]string) {
+			dir, _ := os.Getwd()
+			fmt.Println(dir)
+		},
+		// stdin: writes what standard input has, in the end "eof".
+		"stdin": func([]string) {
+			rest, err := io.ReadAll(os.Stdin)
+			fmt.Printf("%q %v eof", rest, err)
+		},
+		// tty: says whether there is a controlling terminal.
+		"tty": func([]string) {
+			_, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+			fmt.Print(err != nil)
+		},
+		// holder: starts a sleeping child that holds the output, says its pid, and exits.
+		"holder": func(args []string) {
+			child := StartSilent("sleep-silently")
+			fmt.Printf("%d\n", child)
+			os.Stdout.WriteString(strings.Join(args, ""))
+		},
+		// stubborn-holder: as holder, with a child that ignores SIGTERM.
+		"stubborn-holder": func([]string) { fmt.Printf("%d\n", StartSilent("stubborn-silently")) },
+		"sleep-silently":  func([]string) { time.Sleep(5 * time.Minute) },
+		"stubborn-silently": func([]string) {
+			ignoreTermination()
+			os.Stdin.Close()
+			time.Sleep(time.Hour)
+		},
+	}
+}
+
+// ignoreTermination makes what asks a process to end have no effect on this one.
+func ignoreTermination() {
+	signal.Ignore(syscall.SIGTERM)
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // CTRL_BREAK, which would end a program that ignores it
+}
+
+// StartSilent starts a child that inherits the output, and returns its pid once it is set up: it closes its
+// standard input then, which is a pipe's writing end, or by exiting.
+func StartSilent(name string) int {
+	r, w, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	process, err := os.StartProcess(Program(), Args(name), &os.ProcAttr{
+		Files: []*os.File{w, os.Stdout, os.Stderr},
+	})
+	if err != nil {
+		panic(err)
+	}
+	w.Close()
+	if name != "sleep-silently" {
+		io.ReadAll(r)
+	}
+	return process.Pid
+}
+
+// Args are the command line that makes this program a child.
+func Args(name string, args ...string) []string {
+	return append([]string{Program(), Mark, name}, args...)
+}
+
+// Program is the path of this program.
+func Program() string {
+	path, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return path
+}
+
+// Number is a decimal number; it panics if the text is none.
+func Number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// AwaitFile returns when there is a file of that name.
+func AwaitFile(path string) {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

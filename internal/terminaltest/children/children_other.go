@@ -1,0 +1,6 @@
+//go:build !linux && !darwin && !freebsd
+
+package children
+
+// nasty are the children of this system alone.
+func nasty() map[string]func(args []string) { return nil }

@@ -1,0 +1,100 @@
+package terminaltest
+
+// Errors of creates.
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+func errorTests() []test {
+	return []test{
+		{"CreateWithoutWhatWasLookedUp", TestCreateWithoutWhatWasLookedUp},
+		{"CreateInADefaultDirectoryThatIsWrong", TestCreateInADefaultDirectoryThatIsWrong},
+	}
+}
+
+// TimeoutFor is called when a command has been looked up and before it is started. What it removes is missing at the
+// start.
+func TestCreateWithoutWhatWasLookedUp(t *testing.T, p Place) {
+	var remove string
+	m := p.NewManager(t, &acpterm.Options{TimeoutFor: func(acpterm.SessionID, acpterm.Command) time.Duration {
+		if remove != "" {
+			if err := p.removeAll(remove); err != nil {
+				t.Error(err)
+			}
+		}
+		return 0
+	}})
+	req := p.copyOfChild(t, filepath.Join(p.TempDir(t), "program"))
+	req.Cwd = filepath.Join(p.TempDir(t), "dir")
+	require.NoError(t, p.mkdir(req.Cwd, 0o700))
+	require.Equal(t, "x", RunToEnd(t, m, req).Output)
+	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
+	noDir := createError{acpterm.ErrInvalidParams, "cwd", "", -32602}
+	noProgram := createError{acpterm.ErrCommandNotFound, "", req.Command, -32002}
+	if !p.Local {
+		noDir = createError{acpterm.ErrDenied, "", req.Command, -32602}
+		noProgram = noDir
+	}
+	remove = req.Cwd
+	require.Equal(t, noDir, failedCreate(t, m, req))
+	remove, req.Cwd = req.Command, ""
+	require.Equal(t, noProgram, failedCreate(t, m, req))
+
+}
+
+// A request without cwd has no part in what is wrong with the default directory.
+func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T, p Place) {
+	file := filepath.Join(p.TempDir(t), "file")
+	require.NoError(t, p.writeFile(file, nil, 0o600))
+	for _, dir := range []string{filepath.Join(p.TempDir(t), "missing"), file} {
+		hosts := createError{acpterm.ErrInternal, "", "", -32603}
+		m := p.NewManager(t, &acpterm.Options{Dir: dir})
+		require.Equal(t, hosts, failedCreate(t, m, p.Child("pwd")), dir)
+		req := p.Child("pwd")
+		req.Cwd = dir
+		require.Equal(t, createError{acpterm.ErrInvalidParams, "cwd", "", -32602}, failedCreate(t, m, req), dir)
+		m = p.NewManager(t, nil)
+		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Dir: dir}))
+		require.Equal(t, hosts, failedCreate(t, m, p.Child("pwd")), dir)
+	}
+}
+
+// createError is the error of a create as it is on the wire.
+type createError struct {
+	kind    acpterm.Kind
+	field   string
+	command string
+	code    int64
+}
+
+// failedCreate returns the error of a create that must fail and leave nothing.
+func failedCreate(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRequest) createError {
+	t.Helper()
+	_, err := m.Create(t.Context(), req, nil)
+	require.Error(t, err)
+	require.Empty(t, m.Terminals())
+	e, ok := errors.AsType[*acpterm.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, "create", e.Op)
+	return createError{e.Kind, e.Field, e.Command, acpterm.ResponseError(err).Code}
+}
+
+// copyOfChild is the children's program under another name.
+func (p Place) copyOfChild(t *testing.T, to string) acpterm.CreateTerminalRequest {
+	t.Helper()
+	program, err := os.ReadFile(p.path(p.Program))
+	require.NoError(t, err)
+	to += filepath.Ext(p.Program)
+	require.NoError(t, p.writeFile(to, program, 0o700))
+	req := p.Child("print", "x")
+	req.Command = to
+	return req
+}

@@ -1,0 +1,44 @@
+package terminaltest
+
+// Limits on every system.
+
+import (
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+func limitTests() []test {
+	return []test{
+		{"LimitsThatAreNone", TestLimitsThatAreNone},
+	}
+}
+
+func TestLimitsThatAreNone(t *testing.T, p Place) {
+	m := p.NewManager(t, nil)
+	for field, limits := range map[string]acpterm.Limits{
+		"Limits.CPUTime":   {CPUTime: -time.Second},
+		"Limits.Processes": {Processes: -1},
+		"Limits.OpenFiles": {OpenFiles: -1},
+		"Limits.Nice":      {Nice: 20},
+	} {
+		p.requireRefused(t, m, field, limits)
+	}
+	p.requireRefused(t, m, "Limits.Nice", acpterm.Limits{Nice: -1})
+	term := Create(t, m, p.Child("exit", "0"))
+	require.Empty(t, term.Info().Limits)
+}
+
+// requireRefused fails if a command starts, or the error does not say which limit it could not have.
+func (p Place) requireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
+	t.Helper()
+	term, err := m.Create(t.Context(), p.Child("sleep"), &acpterm.TerminalOptions{Limits: &limits})
+	require.Nil(t, term)
+	var e *acpterm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, acpterm.ErrInternal, e.Kind, "%v", err)
+	require.Equal(t, field, e.Field)
+	require.Empty(t, m.Terminals())
+}

@@ -1,0 +1,245 @@
+// Package terminaltest has the tests of output, exit, kill, release, limits, sessions and policies that make sense
+// wherever commands run: on this system, and on every far end of module remote. Only tests import it.
+//
+// A far end differs from this system in this, which is tested or left out here:
+//
+//   - A program or directory that is removed between the decision and the start is one that has changed, which is
+//     denied; here it is a command that is not found, or a directory that does not exist.
+//   - EndEvent.CPUTime and PeakMemory are zero.
+//   - There are no PTYs, no Sandbox, no Cgroup, no KeepDetached and no journal.
+//   - Without a directory of the request's or the options' a command runs in the far end's, and without Options.Env it
+//     has the far end's variables: none of this process's.
+package terminaltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
+	"github.com/stretchr/testify/require"
+)
+
+// MarkVariable is in the environment of every command of a place whose options set no other, so that what is left of
+// them can be found.
+const MarkVariable = "ACPTERM_TEST_MARK"
+
+// SecretVariable is in this process's environment when it connects to a place that is not Local, but not in that of the
+// command that leads there.
+const SecretVariable = "ACPTERM_TEST_SECRET"
+
+// Place is where commands run, and how its tests reach it.
+type Place struct {
+	// NewManager makes a Manager whose commands run there; it is closed when the test ends, and nothing may be left
+	// then. Where the options have no Env, the place's own environment is the commands'.
+	NewManager func(t testing.TB, options *acpterm.Options) *acpterm.Manager
+	// Program is a program there that calls children.Main.
+	Program string
+	// TempDir makes a directory there for a test, and returns its path there, which has no links.
+	TempDir func(t testing.TB) string
+	// Root is the directory that is the root of the place's files here; empty if they are at the same paths.
+	Root string
+	// UID is the user that the commands run as, and files are made for; 0: the test's own.
+	UID int
+	// Process returns the state of a process there, as ps abbreviates it, and when it started. Both are empty if it is
+	// not there.
+	Process func(pid int) (state, started string)
+	// Nasty are the children that leave processes which can be found there. InTime are those of them whose trees are
+	// found only while they have a parent.
+	Nasty  []string
+	InTime map[string]bool
+	// CannotAsk is for a place where commands cannot be asked to end: kills are by force at once.
+	CannotAsk bool
+	// NeedsEndsInTheMiddle skips a test that ends a process which is creating another one, where that does not work.
+	// Nil: it works.
+	NeedsEndsInTheMiddle func(testing.TB)
+	// Local is for the system that the test itself runs on, without a Runner.
+	Local bool
+}
+
+// test is a test by the name that it is run under.
+type test struct {
+	name string
+	run  func(*testing.T, Place)
+}
+
+// Run runs every test in a place.
+func Run(t *testing.T, p Place) {
+	for _, group := range [][]test{
+		outputTests(), exitTests(), managerTests(), policyTests(), errorTests(), limitTests(), systemTests(),
+	} {
+		for _, test := range group {
+			t.Run(test.name, func(t *testing.T) { test.run(t, p) })
+		}
+	}
+}
+
+// path is where a file of the place is here.
+func (p Place) path(name string) string {
+	if p.Root == "" {
+		return name
+	}
+	return filepath.Join(p.Root, name)
+}
+
+// made gives a file that was made here to the place's user.
+func (p Place) made(name string, err error) error {
+	if err != nil || p.UID == 0 {
+		return err
+	}
+	return os.Lchown(p.path(name), p.UID, p.UID)
+}
+
+func (p Place) writeFile(name string, text []byte, mode os.FileMode) error {
+	return p.made(name, os.WriteFile(p.path(name), text, mode))
+}
+
+func (p Place) mkdir(name string, mode os.FileMode) error {
+	return p.made(name, os.Mkdir(p.path(name), mode))
+}
+
+func (p Place) mkdirAll(name string, mode os.FileMode) error {
+	if _, err := os.Stat(p.path(name)); err == nil {
+		return nil
+	}
+	if err := p.mkdirAll(filepath.Dir(name), mode); err != nil {
+		return err
+	}
+	return p.mkdir(name, mode)
+}
+
+func (p Place) symlink(to, name string) error { return p.made(name, os.Symlink(to, p.path(name))) }
+
+// real is a path of the place without links; a link in it may not be absolute where Root is set.
+func (p Place) real(name string) (string, error) {
+	real, err := filepath.EvalSymlinks(p.path(name))
+	return strings.TrimPrefix(real, p.Root), err
+}
+
+func (p Place) remove(name string) error { return os.Remove(p.path(name)) }
+
+func (p Place) removeAll(name string) error { return os.RemoveAll(p.path(name)) }
+
+func (p Place) rename(from, to string) error { return os.Rename(p.path(from), p.path(to)) }
+
+// Child asks for a child in session "s".
+func (p Place) Child(name string, args ...string) acpterm.CreateTerminalRequest {
+	return CommandRequest(p.Program, p.childArgs(name, args...)[1:]...)
+}
+
+func (p Place) childArgs(name string, args ...string) []string {
+	return append([]string{p.Program, children.Mark, name}, args...)
+}
+
+// CommandRequest asks for a program, or a line, in session "s".
+func CommandRequest(command string, args ...string) acpterm.CreateTerminalRequest {
+	return acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args}
+}
+
+// ShellRequest asks for a line of sh, in session "s".
+func ShellRequest(line string) acpterm.CreateTerminalRequest {
+	return CommandRequest("/bin/sh", "-c", line)
+}
+
+// InSession is a request in another session.
+func InSession(session acpterm.SessionID, req acpterm.CreateTerminalRequest) acpterm.CreateTerminalRequest {
+	req.SessionID = session
+	return req
+}
+
+// Create starts a command and fails the test if it does not start.
+func Create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	t.Helper()
+	var o *acpterm.TerminalOptions
+	if len(options) > 0 {
+		o = options[0]
+	}
+	term, err := m.Create(t.Context(), req, o)
+	require.NoError(t, err)
+	return term
+}
+
+// CreateReady starts a command that says "ready", and waits for that.
+func CreateReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	t.Helper()
+	term := Create(t, m, req, options...)
+	AwaitOutput(t, term, "ready")
+	return term
+}
+
+// Finish runs a command to its end.
+func Finish(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	t.Helper()
+	term := Create(t, m, req, options...)
+	AwaitExit(t, term)
+	return term
+}
+
+// RunToEnd runs a command to its end and returns its output.
+func RunToEnd(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
+	t.Helper()
+	return Finish(t, m, req).Output()
+}
+
+// AwaitExit waits for a command's end.
+func AwaitExit(t testing.TB, term *acpterm.Terminal) acpterm.TerminalExitStatus {
+	t.Helper()
+	status, err := term.Wait(t.Context())
+	require.NoError(t, err)
+	return status
+}
+
+// AwaitOutput follows a terminal until its output has the text.
+func AwaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
+	t.Helper()
+	var got strings.Builder
+	for chunk := range term.Follow(t.Context(), 0) {
+		got.WriteString(chunk.Text)
+		if strings.Contains(got.String(), text) {
+			return
+		}
+	}
+	require.Contains(t, got.String(), text)
+}
+
+// killedBy is the signal in the status of a command that was killed and did nothing about it.
+func (p Place) killedBy() string {
+	if p.CannotAsk {
+		return "SIGKILL" // at once
+	}
+	return "SIGTERM"
+}
+
+// needsAsking is for tests of commands that are asked to end.
+func (p Place) needsAsking(t testing.TB) {
+	t.Helper()
+	if p.CannotAsk {
+		t.Skip("commands cannot be asked to end here")
+	}
+}
+
+func (p Place) needsEndsInTheMiddle(t testing.TB) {
+	t.Helper()
+	if p.NeedsEndsInTheMiddle != nil {
+		p.NeedsEndsInTheMiddle(t)
+	}
+}
+
+// endedBy is the field of a status that says what ended the command.
+func endedBy(by acpterm.EndedBy) acpterm.Meta {
+	return acpterm.Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, by))}
+}
+
+// askFor is an escalation that asks a command to end, and waits so long before it is by force.
+func askFor(wait time.Duration) []acpterm.EscalationStep {
+	return []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: wait}}
+}

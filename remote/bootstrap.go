@@ -1,0 +1,264 @@
+package remote
+
+// From a shell at the far end to the helper, which is copied there if need be.
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	_ "embed" // for bootstrap.sh
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed bootstrap.sh
+var bootstrapScript string
+
+const (
+	maxNoise  = 64 << 10 // what a profile may print
+	copyPiece = 64 << 10
+)
+
+// helperName is what the names of helpers begin with: system and architecture follow, as Go names them.
+const helperName = "acpterm-remote"
+
+// systems and machines are what uname -s and uname -m say, by Go's names.
+func systems() map[string][]string {
+	return map[string][]string{"linux": {"Linux"}, "darwin": {"Darwin"}, "freebsd": {"FreeBSD"}}
+}
+
+func machines() map[string][]string {
+	return map[string][]string{"amd64": {"x86_64", "amd64"}, "arm64": {"aarch64", "arm64"}}
+}
+
+// goName is Go's name for what uname says, or that itself if there is none.
+func goName(names map[string][]string, uname string) string {
+	for name, unames := range names {
+		if slices.Contains(unames, uname) {
+			return name
+		}
+	}
+	return uname
+}
+
+// bootstrap has a shell at the far end become the helper.
+type bootstrap struct {
+	options Options
+	shell   io.ReadWriteCloser
+	in      *bufio.Reader
+	// alive is called after each piece of the helper that was copied.
+	alive func()
+
+	first, second string // the two parts of the marker
+}
+
+// run returns when the helper has been started.
+func (b *bootstrap) run() error {
+	b.first, b.second = rand.Text(), rand.Text()
+	line, err := b.line()
+	if err != nil {
+		return err
+	}
+	written := make(chan error, 1)
+	go func() { // the shell may print more than a pipe holds before it reads
+		_, err := b.shell.Write([]byte(line))
+		written <- err
+	}()
+	said, err := b.answer(maxNoise)
+	if err != nil {
+		return err
+	}
+	if err := <-written; err != nil {
+		return err
+	}
+	if system, machine, need := needed(said); need {
+		if said, err = b.copy(system, machine); err != nil {
+			return err
+		}
+	}
+	if said != "run" {
+		return farError(said)
+	}
+	return nil
+}
+
+// farError is the error that the far end has said.
+func farError(said string) error {
+	if text, ok := strings.CutPrefix(said, "error "); ok {
+		return fmt.Errorf("the far end cannot run the helper: %s", printable(text))
+	}
+	return fmt.Errorf("the far end said %q in place of running the helper", said)
+}
+
+// needed are the system and the machine of a far end that needs the helper.
+func needed(said string) (system, machine string, ok bool) {
+	rest, ok := strings.CutPrefix(said, "need ")
+	system, machine, _ = strings.Cut(rest, " ")
+	return system, machine, ok
+}
+
+// line is what is typed to the shell: the script in single quotes.
+func (b *bootstrap) line() (string, error) {
+	var script strings.Builder
+	for line := range strings.Lines(bootstrapScript) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			script.WriteString(line + " ")
+		}
+	}
+	hashes, err := b.hashes()
+	if err != nil {
+		return "", err
+	}
+	mayCopy := "no"
+	if b.options.Helpers != nil {
+		mayCopy = "yes"
+	}
+	return "exec sh -c '" + strings.NewReplacer(
+		"@FIRST@", b.first, "@SECOND@", b.second, "@PATH@", octal(b.options.Path), "@DIR@", octal(b.options.Dir),
+		"@COPY@", mayCopy, "@HASHES@", hashes).Replace(script.String()) + "'\n", nil
+}
+
+// octal is a text for printf's %b in double quotes in single quotes.
+func octal(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("/._-", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, `\0%03o`, c)
+		}
+	}
+	return b.String()
+}
+
+// hashes are the branches of a case command: for each helper, the hash by what uname says.
+func (b *bootstrap) hashes() (string, error) {
+	var branches strings.Builder
+	for system, unames := range systems() {
+		for arch, machines := range machines() {
+			_, hash, err := b.helper(system, arch)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			} else if err != nil {
+				return "", err
+			}
+			for _, uname := range unames {
+				for _, machine := range machines {
+					fmt.Fprintf(&branches, `"%s %s") hash=%s ;; `, uname, machine, hash)
+				}
+			}
+		}
+	}
+	return branches.String(), nil
+}
+
+// helper reads a helper.
+func (b *bootstrap) helper(system, arch string) (program []byte, hash string, err error) {
+	if b.options.Helpers == nil {
+		return nil, "", fs.ErrNotExist
+	}
+	program, err = fs.ReadFile(b.options.Helpers, helperName+"-"+system+"-"+arch)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading Options.Helpers: %w", err)
+	}
+	sum := sha256.Sum256(program)
+	return program, hex.EncodeToString(sum[:]), nil
+}
+
+// NoHelperError is why there is no connection: the far end has no helper in PATH, which was asked without
+// Options.Helpers, or Options.Helpers has none for it.
+type NoHelperError struct {
+	// System and Arch are what one has to be built for, as Go names them, or as the far end does where Go has no name.
+	System, Arch string
+
+	uname  string
+	inPath bool // it was looked for there
+}
+
+// Error says what to do about it.
+func (e *NoHelperError) Error() string {
+	if e.inPath {
+		return fmt.Sprintf("there is no program %s in PATH at the far end: "+
+			"install the one for %s there, or set Options.Helpers", helperName, printable(e.uname))
+	}
+	return fmt.Sprintf("there is no helper for %s: build %s-%s-%s (see Build) into Options.Helpers, "+
+		"or install %[2]s at the far end and set Options.Path",
+		printable(e.uname), helperName, printable(e.System), printable(e.Arch))
+}
+
+// copy sends the helper to a far end and returns what that says then.
+func (b *bootstrap) copy(uname, machine string) (said string, err error) {
+	p := Progress{
+		Step: StepCopying, System: goName(systems(), uname), Arch: goName(machines(), machine),
+	}
+	program, hash, err := b.helper(p.System, p.Arch)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &NoHelperError{
+			System: p.System, Arch: p.Arch, uname: uname + " " + machine, inPath: b.options.Helpers == nil,
+		}
+	} else if err != nil {
+		return "", err
+	}
+	p.Size = int64(len(program))
+	_, err = fmt.Fprintf(b.shell, "%s %d\n", hash, len(program))
+	for piece := range slices.Chunk(program, copyPiece) {
+		if err != nil {
+			break
+		}
+		b.options.Progress(p)
+		_, err = b.shell.Write(piece)
+		p.Copied += int64(len(piece))
+		b.alive()
+	}
+	said, readErr := b.answer(maxNoise)
+	if readErr != nil && err == nil {
+		err = readErr
+	} else if readErr == nil {
+		err = nil // the far end says itself why it did not read on
+		b.options.Progress(p)
+	}
+	return said, err
+}
+
+// answer reads up to the next marker, past at most limit bytes, and returns what the marker's line says.
+func (b *bootstrap) answer(limit int) (string, error) {
+	marker := []byte("\n" + b.first + b.second + " ")
+	said := make([]byte, 0, 4<<10)
+	for len(said) < limit {
+		c, err := b.in.ReadByte()
+		if err != nil {
+			if len(bytes.TrimSpace(said)) == 0 {
+				return "", fmt.Errorf("the far end gave no shell: %w", err)
+			}
+			return "", fmt.Errorf("the far end gave no shell, it said %q: %w", tail(said), err)
+		}
+		if said = append(said, c); c != ' ' || !bytes.HasSuffix(said, marker) {
+			continue
+		}
+		line, err := b.in.ReadSlice('\n')
+		if err != nil {
+			return "", fmt.Errorf("the far end's answer ends in its middle: %w", err)
+		}
+		return strings.TrimRight(string(line), "\r\n"), nil
+	}
+	return "", fmt.Errorf("the far end gave no shell, it said more than %d bytes, in the end %q", limit, tail(said))
+}
+
+// tail is the end of what the far end has said.
+func tail(said []byte) []byte { return bytes.TrimSpace(said[max(0, len(said)-1024):]) }
+
+// printable is a text of the far end's for an error.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text[:min(len(text), 4<<10)], "\uFFFD"))
+}

@@ -1,0 +1,417 @@
+//go:build unix
+
+package remote
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+	"github.com/stretchr/testify/require"
+)
+
+// scriptHelper is a program that says hello as a helper does, and then waits for the end of its input. The comment
+// makes it another one, and longer.
+func scriptHelper(t testing.TB, version int, comment string) []byte {
+	var hello bytes.Buffer
+	require.NoError(t, frame.NewWriter(&hello).Message(frame.Answer{Hello: &frame.Hello{
+		Version: version, System: runtime.GOOS, Arch: runtime.GOARCH, Dir: frame.Bytes("/"),
+		Env: frame.Texts([]string{"A=b"}),
+	}}))
+	var text strings.Builder
+	for _, c := range hello.Bytes() {
+		fmt.Fprintf(&text, `\%03o`, c)
+	}
+	return []byte("#!/bin/sh\nprintf '" + text.String() + "'\ncat >/dev/null\n# " + comment + "\n")
+}
+
+// helpers are Options.Helpers with one program for this system.
+func helpers(program []byte) fstest.MapFS {
+	return fstest.MapFS{helperName + "-" + runtime.GOOS + "-" + runtime.GOARCH: {Data: program}}
+}
+
+// shells are the command lines of shells that are here, and how each runs "sh": itself, by a directory for PATH.
+func shells(t testing.TB) map[string]Command {
+	found := make(map[string]Command)
+	for _, name := range []string{"dash", "bash", "zsh", "busybox", "ksh", "mksh", "fish", "tcsh", "csh"} {
+		program, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		sh := program
+		if name == "fish" || strings.HasSuffix(name, "csh") {
+			sh = "/bin/sh"
+		}
+		dir := t.TempDir()
+		require.NoError(t, os.Symlink(sh, filepath.Join(dir, "sh")))
+		env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+		args := []string{filepath.Join(dir, "sh")}
+		if sh != program {
+			args = []string{program}
+		}
+		found[name] = Command{Args: args, Env: env}
+	}
+	require.NotEmpty(t, found)
+	return found
+}
+
+func hashOf(program []byte) string {
+	sum := sha256.Sum256(program)
+	return hex.EncodeToString(sum[:])
+}
+
+// The line survives every login shell: none of them replaces anything in it, and it is short enough for a terminal.
+func TestBootstrapLine(t *testing.T) {
+	options := Options{Path: "/a 'b\\\n$!", Dir: "/x", Helpers: helpers([]byte("x"))}
+	b := bootstrap{options: options, first: "F", second: "S"}
+	line, err := b.line()
+	require.NoError(t, err)
+	inside, ok := strings.CutSuffix(strings.TrimPrefix(line, "exec sh -c '"), "'\n")
+	require.True(t, ok)
+	require.False(t, strings.ContainsAny(inside, "'!\n\t@"), inside)
+	require.NotContains(t, inside, `\\`)
+	require.NotContains(t, inside, "FS")
+	require.Less(t, len(line), 4096)
+}
+
+// A helper is copied once, and found by the next connection, in each shell.
+func TestBootstrapCopies(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "a 'b\\ $HOME `x` \"ü\"! \n")
+			program := scriptHelper(t, frame.Version, strings.Repeat("x", 3<<20))
+			copies := 0
+			var last Progress
+			options := Options{Transport: shell, Helpers: helpers(program), Dir: dir, Progress: func(p Progress) {
+				if p.Step == StepCopying {
+					require.Equal(t, runtime.GOOS+runtime.GOARCH, p.System+p.Arch)
+					last = p
+				}
+				if p.Step == StepCopying && p.Copied == 0 {
+					copies++
+				}
+			}}
+			for range 2 {
+				r := newRunner(t, options)
+				require.NoError(t, r.Connect(testContext(t)))
+				base, err := r.Base(testContext(t))
+				require.NoError(t, err)
+				require.Equal(t, acpterm.Base{Dir: "/", Env: []string{"A=b"}}, base)
+				require.NoError(t, r.Close())
+			}
+			require.Equal(t, 1, copies)
+			require.Equal(t, int64(len(program)), last.Size)
+			require.Equal(t, last.Size, last.Copied)
+			file := filepath.Join(dir, hashOf(program), "acpterm-remote")
+			require.Equal(t, []string{file}, filesIn(t, dir))
+
+			// What was damaged since is copied again.
+			require.NoError(t, os.WriteFile(file, program[:100], 0o700))
+			require.NoError(t, newRunner(t, options).Connect(testContext(t)))
+			require.Equal(t, 2, copies)
+			copied, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Equal(t, hashOf(program), hashOf(copied))
+		})
+	}
+}
+
+func filesIn(t testing.TB, dir string) (files []string) {
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
+}
+
+// A profile may print before the shell reads.
+func TestBootstrapNoise(t *testing.T) {
+	shell := Command{Args: []string{"sh", "-c", "head -c 60000 /dev/zero; echo welcome; exec sh"}}
+	require.NoError(t, newRunner(t, Options{
+		Transport: shell, Helpers: helpers(scriptHelper(t, frame.Version, "")), Dir: t.TempDir(),
+	}).Connect(testContext(t)))
+}
+
+// Where the helper is looked for and put without Options.Dir.
+func TestBootstrapDirectories(t *testing.T) {
+	program := scriptHelper(t, frame.Version, "")
+	connect := func(t *testing.T, env ...string) error {
+		return newRunner(t, Options{
+			Transport: Command{Args: []string{"/bin/sh"}, Env: append(env, "PATH="+os.Getenv("PATH"))},
+			Helpers:   helpers(program),
+		}).Connect(testContext(t))
+	}
+	file := filepath.Join("acpterm", hashOf(program), "acpterm-remote")
+	temporary := filepath.Join(fmt.Sprintf("acpterm-%d", os.Getuid()), hashOf(program), "acpterm-remote")
+	t.Run("XDG_CACHE_HOME", func(t *testing.T) {
+		cache := t.TempDir()
+		require.NoError(t, connect(t, "XDG_CACHE_HOME="+cache, "HOME=/nonexistent"))
+		require.FileExists(t, filepath.Join(cache, file))
+	})
+	t.Run("HOME", func(t *testing.T) {
+		home := t.TempDir()
+		require.NoError(t, connect(t, "HOME="+home))
+		require.FileExists(t, filepath.Join(home, ".cache", file))
+	})
+	t.Run("TMPDIR", func(t *testing.T) {
+		tmp := t.TempDir()
+		for range 2 {
+			require.NoError(t, connect(t, "TMPDIR="+tmp, "HOME=/dev/null"))
+		}
+		require.FileExists(t, filepath.Join(tmp, temporary))
+		info, err := os.Stat(filepath.Join(tmp, filepath.Dir(filepath.Dir(temporary))))
+		require.NoError(t, err)
+		require.Equal(t, fs.FileMode(0o700), info.Mode().Perm())
+	})
+	t.Run("a link in TMPDIR", func(t *testing.T) { // another user may have put it there
+		tmp := t.TempDir()
+		require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(tmp, filepath.Dir(filepath.Dir(temporary)))))
+		require.ErrorContains(t, connect(t, "TMPDIR="+tmp, "HOME=/dev/null"), "no program can be put into")
+	})
+	t.Run("a link in HOME", func(t *testing.T) {
+		home, tmp := t.TempDir(), t.TempDir()
+		require.NoError(t, os.Mkdir(filepath.Join(home, ".cache"), 0o700))
+		require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(home, ".cache", "acpterm")))
+		require.NoError(t, connect(t, "TMPDIR="+tmp, "HOME="+home))
+		require.FileExists(t, filepath.Join(tmp, temporary))
+	})
+	t.Run("nowhere", func(t *testing.T) {
+		require.ErrorContains(t, connect(t, "TMPDIR=/dev/null", "HOME=/dev/null"), "no program can be put into")
+	})
+}
+
+// Another user could replace a program in a directory of that user's between the look at it and its start.
+func TestBootstrapAnothersDirectory(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root gives directories to another user")
+	}
+	program := scriptHelper(t, frame.Version, "")
+	helper := filepath.Join(hashOf(program), "acpterm-remote")
+	own := fmt.Sprintf("acpterm-%d", os.Getuid())
+	for _, installed := range []bool{false, true} {
+		for name, anothers := range map[string]string{
+			"the directory":            "home/.cache/acpterm",
+			"the cache directory":      "home/.cache",
+			"the home":                 "home",
+			"XDG_CACHE_HOME":           "xdg",
+			"in XDG_CACHE_HOME":        "xdg/acpterm",
+			"the temporary directory":  "tmp",
+			"in a temporary directory": "tmp/" + own,
+		} {
+			t.Run(fmt.Sprint(name, ", installed: ", installed), func(t *testing.T) {
+				dir := t.TempDir()
+				path := filepath.Join(dir, anothers)
+				require.NoError(t, os.MkdirAll(filepath.Join(dir, "tmp"), 0o700))
+				require.NoError(t, os.MkdirAll(path, 0o700))
+				first := filepath.Join(dir, "home/.cache/acpterm", helper)
+				env := []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=/dev/null"}
+				switch {
+				case strings.HasPrefix(anothers, "home"):
+					env = append(env, "HOME="+filepath.Join(dir, "home"))
+				case strings.HasPrefix(anothers, "xdg"):
+					first = filepath.Join(dir, "xdg/acpterm", helper)
+					env = append(env, "XDG_CACHE_HOME="+filepath.Join(dir, "xdg"))
+				default:
+					first = filepath.Join(dir, "tmp", own, helper)
+				}
+				if installed {
+					require.NoError(t, os.MkdirAll(filepath.Dir(first), 0o700))
+					require.NoError(t, os.WriteFile(first, program, 0o700))
+				}
+				require.NoError(t, os.Chown(path, 65534, 65534))
+				copied := false
+				err := newRunner(t, Options{
+					Transport: Command{Args: []string{"/bin/sh"}, Env: env}, Helpers: helpers(program),
+					Progress: func(p Progress) { copied = copied || p.Step == StepCopying },
+				}).Connect(testContext(t))
+				switch anothers {
+				case "tmp/" + own:
+					require.ErrorContains(t, err, "no program can be put into")
+					return
+				case "tmp": // it is open to other users as a rule
+					require.NoError(t, err)
+				default:
+					require.NoError(t, err)
+					require.True(t, copied, "the one in the other user's directory runs")
+				}
+				require.FileExists(t, filepath.Join(dir, "tmp", own, helper))
+				if !installed && !strings.HasPrefix(anothers, "tmp") {
+					require.NoFileExists(t, first)
+				}
+			})
+		}
+	}
+}
+
+// A connection that is lost while the helper is copied leaves nothing that a later one would run.
+func TestBootstrapCutOff(t *testing.T) {
+	program := scriptHelper(t, frame.Version, strings.Repeat("x", 8<<20))
+	dir := t.TempDir()
+	options := Options{Transport: Command{Args: []string{"sh"}}, Helpers: helpers(program), Dir: dir}
+	cut := options
+	var r *Runner
+	cut.Progress = func(p Progress) {
+		if p.Copied == 1<<20 {
+			r.stop(errClosed)
+		}
+	}
+	r = newRunner(t, cut)
+	require.ErrorIs(t, r.Connect(testContext(t)), acpterm.ErrConnectionLost)
+	require.NoError(t, r.Close())
+	require.Empty(t, filesIn(t, dir))
+	require.NoError(t, newRunner(t, options).Connect(testContext(t)))
+}
+
+// Two connections that copy at once do not disturb each other.
+func TestBootstrapConcurrently(t *testing.T) {
+	program := scriptHelper(t, frame.Version, strings.Repeat("x", 1<<20))
+	dir := t.TempDir()
+	const n = 4
+	errs := make(chan error, n)
+	together := make(chan struct{}, n) // all copy before any of them has copied
+	for range n {
+		r := newRunner(t, Options{
+			Transport: Command{Args: []string{"sh"}}, Helpers: helpers(program), Dir: dir, Progress: func(p Progress) {
+				if p.Step == StepCopying && p.Copied == 0 {
+					together <- struct{}{}
+					require.Eventually(t, func() bool { return len(together) == n }, time.Minute, time.Millisecond)
+				}
+			}})
+		go func() { errs <- r.Connect(testContext(t)) }()
+	}
+	for range n {
+		require.NoError(t, <-errs)
+	}
+	require.Equal(t, []string{filepath.Join(dir, hashOf(program), "acpterm-remote")}, filesIn(t, dir))
+}
+
+// Far ends on which the helper cannot run say why.
+func TestBootstrapErrors(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "helper")
+	require.NoError(t, os.WriteFile(script, scriptHelper(t, frame.Version+1, ""), 0o700))
+	notExecutable := filepath.Join(t.TempDir(), "helper")
+	require.NoError(t, os.WriteFile(notExecutable, nil, 0o600))
+	broken := filepath.Join(t.TempDir(), "helper")
+	require.NoError(t, os.WriteFile(broken, []byte("#!/nonexistent/interpreter\n"), 0o700))
+	noise := filepath.Join(t.TempDir(), "helper")
+	require.NoError(t, os.WriteFile(noise, []byte("#!/bin/sh\necho not a helper; cat >/dev/null\n"), 0o700))
+	tools := func(names ...string) string {
+		dir := t.TempDir()
+		for _, name := range names {
+			file, err := exec.LookPath(name)
+			require.NoError(t, err)
+			require.NoError(t, os.Symlink(file, filepath.Join(dir, name)))
+		}
+		return dir
+	}
+	good := helpers(scriptHelper(t, frame.Version, ""))
+	for name, c := range map[string]struct {
+		options Options
+		path    string
+		says    []string
+	}{
+		"another version": {Options{Path: script}, "",
+			[]string{"version 2", "version 1", "install the helper", script}},
+		"another version, copied": {Options{Helpers: helpers(scriptHelper(t, 7, "")), Dir: t.TempDir()}, "",
+			[]string{"version 7", "build Options.Helpers anew"}},
+		"no file":            {Options{Path: "/nonexistent/helper"}, "", []string{"no program /nonexistent/helper"}},
+		"not executable":     {Options{Path: notExecutable}, "", []string{"no program " + notExecutable}},
+		"cannot be executed": {Options{Path: broken}, "", []string{"did not start", "standard error", broken}},
+		"is something else":  {Options{Path: noise}, "", []string{"did not start", "not a helper"}},
+		"not in PATH":        {Options{}, tools("sh"), []string{"no program acpterm-remote in PATH"}},
+		"no helper for it": {Options{Helpers: fstest.MapFS{}}, "",
+			[]string{unameOf(t), "acpterm-remote-" + runtime.GOOS, "Options.Path"}},
+		"no tool for hashes": {Options{Helpers: good, Dir: t.TempDir()}, tools("sh", "uname", "head"),
+			[]string{"neither sha256sum nor shasum"}},
+		"no head": {Options{Helpers: good, Dir: t.TempDir()},
+			tools("sh", "uname", "mkdir", "id", "chmod", "find", "sha256sum", "rm"), []string{"cannot be written"}},
+		"directory is a file": {Options{Helpers: good, Dir: notExecutable}, "",
+			[]string{"no program can be put into " + notExecutable}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := []string{"PATH=" + cmp.Or(c.path, os.Getenv("PATH"))}
+			c.options.Transport = Command{Args: []string{"sh"}, Env: env}
+			err := newRunner(t, c.options).Connect(testContext(t))
+			require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+			for _, text := range c.says {
+				require.ErrorContains(t, err, text)
+			}
+		})
+	}
+}
+
+// A program that can make the helper finds out which one.
+func TestNoHelperError(t *testing.T) {
+	path := t.TempDir()
+	for _, name := range []string{"sh", "uname"} {
+		program, err := exec.LookPath(name)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(program, filepath.Join(path, name)))
+	}
+	for _, options := range []Options{{}, {Helpers: fstest.MapFS{}}} {
+		options.Transport = Command{Args: []string{"sh"}, Env: []string{"PATH=" + path}}
+		err := newRunner(t, options).Connect(testContext(t))
+		missing, ok := errors.AsType[*NoHelperError](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, runtime.GOOS+"/"+runtime.GOARCH, missing.System+"/"+missing.Arch)
+	}
+}
+
+func unameOf(t *testing.T) string {
+	text, err := exec.Command("uname", "-sm").Output()
+	require.NoError(t, err)
+	return strings.TrimSpace(string(text))
+}
+
+// What gives no shell fails with what it has said, and in time.
+func TestNoShell(t *testing.T) {
+	sh := func(script string) []string { return []string{"sh", "-c", script} }
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"says something":         {[]string{"echo", "hi there"}, []string{"gave no shell", "hi there", "exit code 0"}},
+		"fails":                  {[]string{"false"}, []string{"gave no shell", "exit code 1"}},
+		"fails with an error":    {sh("echo no entry >&2; exit 255"), []string{"exit code 255", "no entry"}},
+		"echoes":                 {[]string{"cat"}, []string{"ConnectTimeout"}},
+		"says nothing":           {sh("echo waiting >&2; exec cat >/dev/null"), []string{"ConnectTimeout", "waiting"}},
+		"makes noise":            {[]string{"yes", "noise"}, []string{"more than 65536 bytes", "noise"}},
+		"does not exist":         {[]string{"/nonexistent/program"}, []string{"/nonexistent/program"}},
+		"is killed":              {sh("kill -9 $$"), []string{"SIGKILL"}},
+		"ends, and holds a pipe": {sh("sleep 600 & echo left $! >&2; exit 3"), []string{"exit code 3"}},
+		"waits for nothing":      {[]string{"sleep", "600"}, []string{"ConnectTimeout"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRunner(t, Options{Transport: Command{Args: c.args}, ConnectTimeout: 500 * time.Millisecond})
+			err := r.Connect(testContext(t))
+			require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+			for _, text := range c.says {
+				require.ErrorContains(t, err, text)
+			}
+			if left := regexp.MustCompile(`left (\d+)`).FindStringSubmatch(err.Error()); left != nil {
+				pid, err := strconv.Atoi(left[1])
+				require.NoError(t, err)
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL), "what a command leaves goes on")
+			}
+		})
+	}
+}

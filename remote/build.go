@@ -1,0 +1,37 @@
+package remote
+
+// Building the helper from source.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// helperPackage is the helper's import path.
+const helperPackage = "github.com/acpterm/acpterm/remote/cmd/acpterm-remote"
+
+// Build builds the helper for a system and an architecture, as Go names them, with the command go: a static program
+// acpterm-remote-<system>-<arch> in the directory to, which os.DirFS makes Options.Helpers of. module is a directory in
+// a module, or a workspace, that requires this package's module at the version of this program; empty: the working
+// directory. It is for development and for tests: a program that is shipped has the helpers with it.
+func Build(ctx context.Context, module, to, system, arch string) error {
+	if system == "" || arch == "" {
+		return errors.New("remote: Build needs a system and an architecture")
+	}
+	to, err := filepath.Abs(to)
+	if err != nil {
+		return fmt.Errorf("remote: %w", err)
+	}
+	file := filepath.Join(to, helperName+"-"+system+"-"+arch)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, helperPackage)
+	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("remote: building the helper for %s/%s: %w: %s", system, arch, err, text)
+	}
+	return nil
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package remote
+
+func children() map[string]func() { return nil }

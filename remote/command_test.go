@@ -1,0 +1,106 @@
+//go:build unix
+
+package remote
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func openCommand(t testing.TB, script string) *commandProcess {
+	t.Helper()
+	shell, err := Command{Args: []string{"sh", "-c", script}}.Open(testContext(t))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		shell.Close()
+		require.Empty(t, goroutines())
+	})
+	return shell.(*commandProcess)
+}
+
+// readNumber reads a line with a number.
+func readNumber(t testing.TB, from io.Reader) int {
+	t.Helper()
+	var line strings.Builder
+	for b := make([]byte, 1); b[0] != '\n'; line.Write(b) {
+		_, err := from.Read(b)
+		require.NoError(t, err)
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(line.String()))
+	require.NoError(t, err)
+	return n
+}
+
+// What the process has written is read in whole, and then its end, also while something else holds its pipes.
+func TestCommandOutputBeforeEnd(t *testing.T) {
+	want := bytes.Repeat([]byte{'x'}, 60_000)
+	for range 50 {
+		p := openCommand(t, "sleep 600 & echo $!; head -c 60000 /dev/zero | tr '\\0' x; echo why >&2; exit 3")
+		holder := readNumber(t, p)
+		<-p.exited.Done()
+		text, err := io.ReadAll(p)
+		require.Equal(t, want, text)
+		require.ErrorIs(t, err, io.EOF)
+		require.EqualError(t, err, `sh: exit code 3, standard error "why": EOF`)
+		require.NoError(t, p.Close())
+		require.NoError(t, syscall.Kill(holder, syscall.SIGKILL), "what it leaves goes on")
+	}
+}
+
+// Close ends a Read and a Write that wait, and what does not end by itself.
+func TestCommandClose(t *testing.T) {
+	p := openCommand(t, `trap "" TERM HUP; setsid sh -c "trap '' TERM; sleep 600" & echo $!; wait; wait`)
+	left := readNumber(t, p)
+	read, written := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := p.Read(make([]byte, 1))
+		read <- err
+	}()
+	go func() {
+		_, err := p.Write(make([]byte, 1<<20))
+		written <- err
+	}()
+	p.abort()
+	require.NoError(t, p.Close())
+	require.Error(t, <-read)
+	require.Error(t, <-written)
+	require.True(t, p.exited.IsSet())
+	// It may be a zombie until its parent, which is none of the test's, has taken note.
+	require.Eventually(t, func() bool {
+		state, _ := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(left)).Output()
+		return len(bytes.Trim(state, "Z \n")) == 0
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// Errors have the end of what was written to standard error, and no more.
+func TestCommandStandardError(t *testing.T) {
+	p := openCommand(t, "head -c 100000 /dev/zero | tr '\\0' x >&2; echo END >&2; kill -9 $$")
+	_, err := p.Read(make([]byte, 1))
+	require.ErrorContains(t, err, `xEND": EOF`)
+	require.ErrorContains(t, err, "SIGKILL")
+	require.Less(t, len(err.Error()), maxStderr+100)
+}
+
+// What cannot be started leaves nothing.
+func TestCommandFails(t *testing.T) {
+	before := openDescriptors()
+	for _, args := range [][]string{nil, {""}, {"/nonexistent"}, {"/"}, {"a\x00b"}} {
+		_, err := Command{Args: args}.Open(t.Context())
+		require.Error(t, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Command{Args: []string{"sh"}}.Open(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, before, openDescriptors())
+	require.Empty(t, goroutines())
+}

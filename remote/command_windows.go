@@ -1,0 +1,28 @@
+package remote
+
+// The pipes of a Command on Windows.
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/proc"
+)
+
+// deadlinePipe is a pipe whose reading end supports deadlines.
+func deadlinePipe() (r, w *os.File, err error) {
+	r, handle, err := proc.OutputPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, os.NewFile(uintptr(handle), "output"), nil
+}
+
+// left reads what is in a pipe now, and waits for no more than a moment.
+func left(pipe *os.File) []byte {
+	pipe.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	all, _ := io.ReadAll(io.LimitReader(pipe, maxLeft))
+	pipe.SetReadDeadline(time.Time{})
+	return all
+}

@@ -1,0 +1,390 @@
+package remote
+
+// A connection to a helper: what is asked of it, what it answers, and its loss. outbox.go has what is to be written.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+)
+
+// cancelTimeout is how long a far end may take to end what a cancelled start has started, and then to give it up.
+const cancelTimeout = 10 * time.Second
+
+// maxUnanswered is how many calls wait for their answers, their callers' or not, until further ones wait for room: more
+// than a helper works on at a time, and far fewer than it loses the connection for.
+const maxUnanswered = 1000
+
+// connection is a connection to a helper that has said Hello. Its methods may be called concurrently, but for serve.
+type connection struct {
+	stream *stream
+	frames *frame.Reader
+	hello  *frame.Hello
+	outbox outbox
+	lost   latch.Latch    // cause is set; nothing that arrives counts any more
+	busy   sync.WaitGroup // the goroutines that read and write
+
+	cancelTimeout time.Duration // the constant, but for tests
+	unanswered    chan struct{} // has an element for each call that was admitted and is not answered
+
+	mu        sync.Mutex
+	cause     error // why it was lost; an *acpterm.Error
+	lastID    uint64
+	calls     map[uint64]*call    // those that were not answered
+	processes map[uint64]*process // those that were neither refused nor closed
+}
+
+// call is a request that was sent.
+type call struct {
+	// accept is called with the reply, by the goroutine that reads. An error means that the far end breaks the rules.
+	accept   func(*frame.Reply) error
+	answered chan answered // has room for the one answer
+	admitted bool
+}
+
+// answered is how a call has ended.
+type answered struct {
+	reply *frame.Reply
+	err   error
+}
+
+func newConnection(s *stream, frames *frame.Reader, hello *frame.Hello) *connection {
+	return &connection{
+		stream: s, frames: frames, hello: hello, outbox: newOutbox(), cancelTimeout: cancelTimeout,
+		unanswered: make(chan struct{}, maxUnanswered),
+		calls:      make(map[uint64]*call), processes: make(map[uint64]*process),
+	}
+}
+
+// serve reads and writes until the connection is lost or ctx ends, and returns why it was lost. Then close is called.
+func (c *connection) serve(ctx context.Context, silence time.Duration) error {
+	c.busy.Go(func() { c.lose(c.read()) })
+	c.busy.Go(func() {
+		if err := c.outbox.write(c.stream, c.lost.Done()); err != nil {
+			c.lose(err)
+		}
+	})
+	stop := context.AfterFunc(ctx, func() { c.lose(errClosed) })
+	defer stop()
+	c.watch(silence)
+	return c.whyLost()
+}
+
+// close returns when nothing of the connection is left.
+func (c *connection) close() {
+	c.stream.Close()
+	c.busy.Wait()
+}
+
+// watch asks the far end to say something now and then, until the connection is lost.
+func (c *connection) watch(silence time.Duration) {
+	ticker := time.NewTicker(max(silence/3, 1))
+	defer ticker.Stop()
+	var ping *call
+	var asked time.Time
+	for {
+		select {
+		case <-c.lost.Done():
+			return
+		case <-ticker.C:
+		}
+		if ping != nil && len(ping.answered) == 0 {
+			// Both, because no time may have been left to answer in while this system slept.
+			if c.stream.silence() >= silence && time.Since(asked) >= silence/2 {
+				c.lose(fmt.Errorf("the far end has said nothing for Options.SilenceTimeout, %v", silence))
+			}
+			continue
+		}
+		ping = newCall(func(*frame.Reply) error { return nil })
+		asked = time.Now()
+		c.send(&frame.Request{}, ping, nil)
+	}
+}
+
+func newCall(accept func(*frame.Reply) error) *call {
+	return &call{accept: accept, answered: make(chan answered, 1)}
+}
+
+// lose ends the connection: every call fails, and every process is one of which nothing is known. The first cause
+// counts.
+func (c *connection) lose(err error) {
+	c.mu.Lock()
+	if c.cause != nil {
+		c.mu.Unlock()
+		return
+	}
+	lost := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Err: err}
+	c.cause = lost
+	calls, processes := c.calls, c.processes
+	c.calls, c.processes = nil, nil
+	c.mu.Unlock()
+	c.lost.Set()
+	for _, call := range calls {
+		call.answered <- answered{err: lost}
+	}
+	for _, p := range processes {
+		p.end(lost, lost)
+	}
+}
+
+func (c *connection) whyLost() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause
+}
+
+// ask sends a request and returns the reply. check is for a reply without an error, as call.accept is.
+func (c *connection) ask(
+	ctx context.Context, request *frame.Request, check func(*frame.Reply) error,
+) (*frame.Reply, error) {
+	call := newCall(func(r *frame.Reply) error {
+		if r.Error != nil {
+			return nil
+		}
+		return check(r)
+	})
+	if err := c.admit(ctx, call); err != nil {
+		return nil, err
+	}
+	if err := c.send(request, call, nil); err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-call.answered:
+		return a.reply, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// admit waits for room for a call, until ctx ends or the connection is lost.
+func (c *connection) admit(ctx context.Context, call *call) error {
+	err := takeRoom(ctx, c.unanswered, c.lost.Done())
+	if err == nil {
+		call.admitted = true
+		if err = takeRoom(ctx, c.outbox.room, c.lost.Done()); err != nil {
+			c.release(call)
+		}
+	}
+	if errors.Is(err, errLost) {
+		return c.whyLost()
+	}
+	return err
+}
+
+// release gives the room of a call back that is answered, or was not sent.
+func (c *connection) release(call *call) {
+	if call.admitted {
+		<-c.unanswered
+	}
+}
+
+// send has a request written that is to be answered. start is the process that it starts, if it does.
+func (c *connection) send(request *frame.Request, call *call, start *process) error {
+	c.mu.Lock()
+	if c.cause != nil {
+		c.mu.Unlock()
+		return c.cause
+	}
+	c.lastID++
+	request.ID = c.lastID
+	c.calls[request.ID] = call
+	if start != nil { // requests are numbered once, so that its number will do for the process
+		start.id = request.ID
+		request.Start.Process = start.id
+		c.processes[start.id] = start
+	}
+	c.mu.Unlock()
+	err := c.outbox.add(request)
+	if err != nil {
+		c.mu.Lock()
+		delete(c.calls, request.ID)
+		delete(c.processes, request.ID)
+		c.mu.Unlock()
+		c.release(call)
+	}
+	return err
+}
+
+// post has a request written that is not answered.
+func (c *connection) post(request *frame.Request) {
+	if err := c.outbox.add(request); err != nil {
+		c.lose(err)
+	}
+}
+
+// start starts a process. When ctx ends before, it returns once nothing is left of it, or the far end has given it up.
+func (c *connection) start(ctx context.Context, output io.WriteCloser, start frame.Start) (*process, error) {
+	p := &process{connection: c, output: output}
+	call := newCall(func(r *frame.Reply) error { return p.started(r, start.Limits) })
+	if err := c.admit(ctx, call); err != nil {
+		return nil, err
+	}
+	if err := c.send(&frame.Request{Start: &start}, call, p); err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-call.answered:
+		if a.err != nil {
+			return nil, a.err
+		}
+		return p, nil
+	case <-ctx.Done():
+	}
+	c.abandon(p)
+	return nil, context.Cause(ctx)
+}
+
+// abandon has the far end end what a cancelled start has started, or give up what it cannot end, such as a process that
+// it may not signal. If it does neither in time, the connection is lost.
+func (c *connection) abandon(p *process) {
+	for _, step := range []func(){p.cancel, p.Close} {
+		step()
+		select {
+		case <-p.freed.Done():
+			return
+		case <-time.After(c.cancelTimeout):
+		}
+	}
+	c.lose(fmt.Errorf("the far end has not given a cancelled start up within %v", 2*c.cancelTimeout))
+}
+
+// read reads what the far end says until that is over, and returns why.
+func (c *connection) read() error {
+	for {
+		var answer frame.Answer
+		output, err := c.frames.Read(&answer)
+		switch {
+		case c.lost.IsSet():
+			return nil
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("the far end has closed it: %w", err)
+		case err != nil:
+			return err
+		case output != nil:
+			err = c.takeOutput(output)
+		default:
+			err = c.take(&answer)
+		}
+		if err != nil {
+			return fmt.Errorf("the helper breaks the rules: %w", err)
+		}
+	}
+}
+
+func (c *connection) takeOutput(output *frame.Output) error {
+	p, err := c.process(output.Process)
+	if err != nil {
+		return err
+	}
+	return p.write(output.Offset, output.Bytes)
+}
+
+// process is the one with a number.
+func (c *connection) process(id uint64) (*process, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.processes[id]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("there is no process %d", id)
+}
+
+// take takes a message.
+func (c *connection) take(a *frame.Answer) error {
+	count := 0
+	for _, set := range []bool{
+		a.Hello != nil, a.Reply != nil, a.Exit != nil, a.Gone != nil, a.Ended != nil, a.Closed != nil,
+	} {
+		if set {
+			count++
+		}
+	}
+	switch {
+	case count != 1:
+		return fmt.Errorf("a message that says %d things", count)
+	case a.Hello != nil:
+		return errors.New("a second hello")
+	case a.Reply != nil:
+		return c.takeReply(a.Reply)
+	}
+	return c.takeEvent(a)
+}
+
+// takeEvent takes what a message says of a process.
+func (c *connection) takeEvent(a *frame.Answer) error {
+	id := uint64(0)
+	switch {
+	case a.Exit != nil:
+		id = a.Exit.Process
+	case a.Gone != nil:
+		id = a.Gone.Process
+	case a.Ended != nil:
+		id = a.Ended.Process
+	default:
+		id = a.Closed.Process
+	}
+	p, err := c.process(id)
+	switch {
+	case err != nil:
+		return err
+	case a.Exit != nil:
+		return p.exitsWith(a.Exit)
+	case a.Gone != nil:
+		return p.isGone()
+	case a.Ended != nil:
+		return p.outputEnded()
+	}
+	return p.isClosed()
+}
+
+func (c *connection) takeReply(r *frame.Reply) error {
+	c.mu.Lock()
+	call := c.calls[r.ID]
+	delete(c.calls, r.ID)
+	c.mu.Unlock()
+	if call == nil {
+		return fmt.Errorf("a reply to %d, which was not asked or is answered", r.ID)
+	}
+	c.release(call)
+	a := answered{reply: r}
+	if r.Error != nil {
+		a.err = errorOf(r.Error)
+	}
+	if err := call.accept(r); err != nil {
+		err = fmt.Errorf("a reply with %w", err)
+		c.lose(fmt.Errorf("the helper breaks the rules: %w", err))
+		a.err = c.whyLost()
+	}
+	call.answered <- a
+	return nil
+}
+
+// maxErrorText is how many bytes of each text of an error of the far end's are kept.
+const maxErrorText = 4 << 10
+
+// errorOf is an error of the far end's.
+func errorOf(e *frame.Error) *acpterm.Error {
+	cut := func(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "\uFFFD") }
+	converted := &acpterm.Error{
+		Kind: acpterm.Kind(e.Kind), Field: cut(e.Field), Reason: cut(e.Reason), Rule: cut(e.Rule),
+	}
+	switch converted.Kind {
+	case acpterm.ErrInvalidParams, acpterm.ErrNotExecutable, acpterm.ErrCommandNotFound, acpterm.ErrDenied,
+		acpterm.ErrCancelled, acpterm.ErrExitLost:
+	default:
+		converted.Kind = acpterm.ErrInternal
+	}
+	if e.Cause != "" {
+		converted.Err = errors.New(cut(e.Cause))
+	}
+	return converted
+}

@@ -1,0 +1,202 @@
+package docker_test
+
+// A server that answers a few requests of Docker's API, and runs the commands on this system.
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/stretchr/testify/require"
+)
+
+// server is the API, of a daemon with one container, named "box".
+type server struct {
+	url string // for DOCKER_HOST
+
+	mu      sync.Mutex
+	created []container.ExecCreateRequest // by number, which is the id
+	exits   []*int                        // nil: it runs
+	streams []net.Conn
+	cmds    []*exec.Cmd
+	runs    sync.WaitGroup
+
+	stop func() // ends it, commands too
+}
+
+// startServer starts one, which ends with the test.
+func startServer(t *testing.T) *server {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh on Windows")
+	}
+	dir, err := os.MkdirTemp("", "docker-") // t.TempDir may be too long for a socket
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
+	require.NoError(t, err)
+	s := &server{url: "unix://" + filepath.Join(dir, "s")}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Api-Version", "1.44")
+		_, _ = io.WriteString(w, "OK")
+	})
+	mux.HandleFunc("POST /v1.44/containers/{name}/exec", s.create)
+	mux.HandleFunc("POST /v1.44/exec/{id}/start", s.start)
+	mux.HandleFunc("GET /v1.44/exec/{id}/json", s.inspect)
+	web := &http.Server{Handler: mux}
+	served := make(chan error)
+	go func() { served <- web.Serve(listener) }()
+	s.stop = sync.OnceFunc(func() {
+		require.NoError(t, web.Close())
+		require.ErrorIs(t, <-served, http.ErrServerClosed)
+		s.breakStreams()
+		s.mu.Lock()
+		for _, cmd := range s.cmds {
+			_ = cmd.Process.Kill()
+		}
+		s.mu.Unlock()
+		s.runs.Wait()
+	})
+	t.Cleanup(s.stop)
+	return s
+}
+
+// reply answers with JSON.
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func (s *server) create(w http.ResponseWriter, r *http.Request) {
+	var request container.ExecCreateRequest
+	if name := r.PathValue("name"); name != "box" {
+		reply(w, http.StatusNotFound, map[string]string{"message": "No such container: " + name})
+		return
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		reply(w, http.StatusBadRequest, map[string]string{"message": err.Error()})
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.created, s.exits = append(s.created, request), append(s.exits, nil)
+	reply(w, http.StatusCreated, map[string]string{"Id": fmt.Sprint(len(s.created) - 1)})
+}
+
+func (s *server) start(w http.ResponseWriter, r *http.Request) {
+	id := s.id(r)
+	var request container.ExecStartRequest
+	_ = json.NewDecoder(r.Body).Decode(&request)
+	if request.Detach || request.Tty || r.Header.Get("Upgrade") != "tcp" {
+		reply(w, http.StatusBadRequest, map[string]string{"message": "an attached stream was expected"})
+		return
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	s.runs.Add(1)
+	s.streams = append(s.streams, conn)
+	created := s.created[id]
+	s.mu.Unlock()
+	defer s.runs.Done()
+	defer func() { _ = conn.Close() }()
+	_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\n"+
+		"Content-Type: application/vnd.docker.multiplexed-stream\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
+	code := s.run(created, buffered.Reader, conn)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exits[id] = &code
+}
+
+// run runs a command until it ends and returns its exit code.
+func (s *server) run(created container.ExecCreateRequest, stdin io.Reader, conn net.Conn) int {
+	cmd := exec.Command(created.Cmd[0], created.Cmd[1:]...)
+	cmd.Env, cmd.Dir = append(os.Environ(), created.Env...), created.WorkingDir
+	var mu sync.Mutex
+	cmd.Stdout, cmd.Stderr = &stream{&mu, conn, 1}, &stream{&mu, conn, 2}
+	pipe, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err == nil {
+		s.mu.Lock()
+		s.cmds = append(s.cmds, cmd)
+		s.mu.Unlock()
+	} else {
+		_, _ = cmd.Stdout.Write([]byte(err.Error() + "\r\n")) // as Docker does
+		return 127
+	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(pipe, stdin)
+		_ = pipe.Close()
+	}()
+	_ = cmd.Wait()
+	_ = conn.(*net.UnixConn).CloseRead()
+	<-copied
+	if code := cmd.ProcessState.ExitCode(); code >= 0 {
+		return code
+	}
+	return 137
+}
+
+func (s *server) inspect(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	code := s.exits[s.id(r)]
+	reply(w, http.StatusOK, container.ExecInspectResponse{ID: r.PathValue("id"), Running: code == nil, ExitCode: code})
+}
+
+// id returns the number of the exec.
+func (s *server) id(r *http.Request) (id int) {
+	_, _ = fmt.Sscan(r.PathValue("id"), &id)
+	return id
+}
+
+// requests returns what execs were created with.
+func (s *server) requests() []container.ExecCreateRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.created
+}
+
+// breakStreams closes the connections of all execs.
+func (s *server) breakStreams() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.streams {
+		_ = conn.Close()
+	}
+}
+
+// stream writes frames: the number of the stream, three zeros, the length, the bytes.
+type stream struct {
+	mu     *sync.Mutex
+	to     io.Writer
+	number byte
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	frame := binary.BigEndian.AppendUint32([]byte{s.number, 0, 0, 0}, uint32(len(p)))
+	if _, err := s.to.Write(append(frame, p...)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

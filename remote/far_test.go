@@ -1,0 +1,136 @@
+package remote
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"regexp"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+	"github.com/stretchr/testify/require"
+)
+
+// far is a far end that a test plays.
+type far struct {
+	t    testing.TB
+	conn io.ReadWriteCloser
+	in   *bufio.Reader
+	*frame.Reader
+	*frame.Writer
+}
+
+// farTransport returns a Transport, and the far ends of what it opens, which have not said anything.
+func farTransport(t testing.TB) (Transport, <-chan *far) {
+	fars := make(chan *far, 100)
+	return openFunc(func(context.Context) (io.ReadWriteCloser, error) {
+		near, conn := net.Pipe()
+		in := bufio.NewReader(conn)
+		f := &far{t: t, conn: conn, in: in, Reader: frame.NewReader(in), Writer: frame.NewWriter(conn)}
+		t.Cleanup(func() { conn.Close() })
+		fars <- f
+		return near, nil
+	}), fars
+}
+
+// marker reads the bootstrap line, and returns the marker.
+func (f *far) marker() string {
+	line, err := f.in.ReadString('\n')
+	require.NoError(f.t, err)
+	parts := regexp.MustCompile(`"([A-Z2-7]+)" "([A-Z2-7]+)" "\$\*"`).FindStringSubmatch(line)
+	require.NotNil(f.t, parts, line)
+	return "\n" + parts[1] + parts[2] + " "
+}
+
+func (f *far) write(text string) {
+	_, err := io.WriteString(f.conn, text)
+	require.NoError(f.t, err)
+}
+
+func (f *far) answer(a frame.Answer) { require.NoError(f.t, f.Message(a)) }
+
+// greet says what a helper says first.
+func (f *far) greet() {
+	f.write(f.marker() + "run\n")
+	f.answer(frame.Answer{Hello: hello()})
+}
+
+func hello() *frame.Hello {
+	return &frame.Hello{
+		Version: frame.Version, System: "linux", Arch: runtime.GOARCH, Dir: frame.Bytes("/home"),
+		Env: frame.Texts([]string{"PATH=/bin", "odd", "=odd", "X=\xff"}), // two are no variables
+	}
+}
+
+// request reads the next request; nil at the end of the connection.
+func (f *far) request() *frame.Request {
+	var r frame.Request
+	output, err := f.Read(&r)
+	if err != nil {
+		return nil
+	}
+	require.Nil(f.t, output)
+	return &r
+}
+
+// answerClose answers a close, which must be the next request.
+func (f *far) answerClose() {
+	r := f.request()
+	if r == nil || r.Close == nil {
+		f.t.Errorf("%+v is no close", r)
+		return
+	}
+	f.answer(frame.Answer{Closed: r.Close})
+}
+
+// lines collects what is written to it. Its methods may be called concurrently.
+type lines struct {
+	mu     sync.Mutex
+	text   bytes.Buffer
+	closed int
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed++
+	return nil
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// serve greets, and answers the first start as one that runs; then it calls then.
+func (f *far) serve(then func(process uint64)) {
+	f.greet()
+	for {
+		r := f.request()
+		switch {
+		case r == nil:
+			return
+		case r.Start != nil:
+			f.answer(frame.Answer{Reply: &frame.Reply{ID: r.ID, Started: &frame.Started{PID: 42}}})
+			then(r.Start.Process)
+		}
+	}
+}
+
+func startRequest(output io.WriteCloser) acpterm.StartRequest {
+	return acpterm.StartRequest{
+		TerminalID: "term_1", Command: acpterm.Command{Args: []string{"x"}, Dir: "/", Path: "/bin/x"}, Output: output,
+	}
+}

@@ -1,0 +1,77 @@
+package server
+
+// Errors in the terms of acpterm.Error.
+
+import (
+	"errors"
+	"syscall"
+
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+)
+
+// The kinds of error, as acpterm has them.
+const (
+	invalidParams   = "invalid_params"
+	notExecutable   = "not_executable"
+	commandNotFound = "command_not_found"
+	cancelled       = "cancelled"
+	denied          = "denied"
+	internal        = "internal"
+)
+
+// failure is an acpterm.Error.
+type failure struct {
+	kind, field, reason, rule string
+	err                       error // the cause, where there is one
+}
+
+func (f *failure) Error() string { return f.kind + ": " + f.field + ": " + f.reason }
+
+// errorFrame is an error as it is sent.
+func errorFrame(err error) *frame.Error {
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
+		return &frame.Error{Kind: internal, Cause: err.Error()}
+	}
+	e := &frame.Error{Kind: f.kind, Field: f.field, Reason: f.reason, Rule: f.rule}
+	if f.err != nil {
+		e.Cause = f.err.Error()
+	}
+	return e
+}
+
+// invalidField is the error for a field of a request that cannot be used.
+func invalidField(field, reason string) error {
+	return &failure{kind: invalidParams, field: field, reason: reason}
+}
+
+// fieldError is the error for a field of a request that the system did not accept. A process or system that lacks room
+// is not the request's mistake.
+func fieldError(field string, err error) error {
+	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, lack) {
+			return &failure{kind: internal, reason: "the far end lacks room", err: err}
+		}
+	}
+	return invalidField(field, lookup.Reason(err))
+}
+
+// lookupError is an error of lookup.Shell or lookup.CommandLine.
+func lookupError(err error) error {
+	if e, ok := errors.AsType[*lookup.FieldError](err); ok {
+		return invalidField(e.Field, e.Reason)
+	}
+	return &failure{kind: internal, reason: "the system's shell cannot be found", err: err}
+}
+
+// limitError is the error for a limit that cannot be enforced.
+func limitError(name, reason string, err error) error {
+	return &failure{kind: internal, field: "Limits." + name, reason: reason, err: err}
+}
+
+// errChanged denies a command that is not what was decided about any more.
+func errChanged() error {
+	return &failure{kind: denied, rule: "unchanged",
+		reason: "the program or the directory has been replaced or changed since it was looked at"}
+}

@@ -1,0 +1,30 @@
+//go:build unix
+
+package server_test
+
+import (
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	waitLimit      = time.Minute
+	pollPause      = time.Millisecond
+	enforcesLimits = runtime.GOOS == "linux"
+)
+
+// fifo is the path of a pipe that a command waits for, until the function it returns is called.
+func fifo(t *testing.T) (path string, release func()) {
+	path = t.TempDir() + "/fifo"
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	return path, func() {
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+}

@@ -1,0 +1,273 @@
+package server
+
+// A process from its start to its Closed: one goroutine ends its tree, one reports.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+)
+
+// process is a process that is being started, runs, or was not closed yet.
+type process struct {
+	number    uint64
+	server    *server
+	startCtx  context.Context
+	stopStart context.CancelFunc
+
+	// Once it is started.
+	tree     *proc.Tree
+	sink     *sink
+	output   *capture.Reader
+	stopping atomic.Bool // output.Stop was called
+
+	cancelled latch.Latch // nothing is to be known of it
+	closing   latch.Latch // Request.Close has come
+	exited    latch.Latch // exit and exitErr are set
+	reported  latch.Latch // the same, and all that the command wrote itself is in the sink
+	gone      latch.Latch // nothing of the tree is left
+	closed    latch.Latch // the tree is closed
+	exit      proc.Exit
+	exitErr   error
+
+	wake chan struct{} // has an element when endTree has something to do
+
+	mu      sync.Mutex
+	signals []syscall.Signal   // to be sent, each once
+	stopEnd context.CancelFunc // ends the wait of the Tree.End that is under way; nil if none is
+}
+
+// start begins to start a process.
+func (s *server) start(id uint64, r *frame.Start) error {
+	p := &process{number: r.Process, server: s, wake: make(chan struct{}, 1)}
+	p.startCtx, p.stopStart = context.WithCancel(s.ctx)
+	p.sink = newSink(p, &s.sender)
+	if err := s.add(p); err != nil {
+		p.stopStart()
+		return s.answer(id, false, func() (frame.Reply, error) { return frame.Reply{}, err })
+	}
+	return s.begin(func() {
+		if !s.beginWork() {
+			return
+		}
+		defer p.stopStart()
+		started, err := p.start(r)
+		s.endWork()
+		if err != nil {
+			closed := s.remove(p)
+			s.reply(id, frame.Reply{}, err)
+			p.sayClosed(closed)
+			return
+		}
+		s.busy.Go(p.endTree) // now, since signals do not wait for the reply to be written
+		s.reply(id, frame.Reply{Started: started}, nil)
+		p.capture() // now, since output comes after it
+		s.busy.Go(p.report)
+	})
+}
+
+// add makes a process known.
+func (s *server) add(p *process) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.processes[p.number] != nil:
+		return &failure{kind: internal, reason: "the process's number is in use"}
+	case len(s.processes) == maxProcesses:
+		return &failure{kind: internal, reason: "there are too many processes"}
+	}
+	s.processes[p.number] = p
+	return nil
+}
+
+// capture begins to send the output.
+func (p *process) capture() {
+	p.output = capture.Start(p.tree.Output(), p.sink, &p.server.busy)
+	p.exited.OnSet(func() { p.output.Drain(p.reported.Set) })
+}
+
+// report sends what becomes of the process, in the order that is promised.
+func (p *process) report() {
+	if p.await(&p.reported) {
+		p.reportExit()
+		if p.await(&p.gone) {
+			p.reportGone()
+			p.await(&p.cancelled)
+		}
+	}
+	<-p.closed.Done()
+	p.stopping.Store(true)
+	p.output.Stop()
+	p.sayClosed(p.server.remove(p))
+}
+
+// await waits, and reports false if the process is closed first or the connection ends.
+func (p *process) await(l *latch.Latch) bool {
+	select {
+	case <-l.Done():
+		return true
+	case <-p.closing.Done():
+	case <-p.server.ctx.Done():
+	}
+	return false
+}
+
+func (p *process) reportExit() {
+	e := frame.Exit{Process: p.number, Code: p.exit.Code, Signal: p.exit.Signal}
+	switch {
+	case errors.Is(p.exitErr, os.ErrClosed): // the tree was closed first
+		return
+	case p.exitErr != nil:
+		e.Unknown = p.exitErr.Error()
+	}
+	p.server.sender.message(frame.Answer{Exit: &e})
+}
+
+// reportGone sends Gone, and before it what the rest of the tree had written.
+func (p *process) reportGone() {
+	drained := make(chan struct{})
+	p.output.Drain(func() { close(drained) })
+	<-drained
+	p.server.sender.message(frame.Answer{Gone: &frame.Process{Process: p.number}})
+}
+
+// sayClosed sends Closed if it was asked for.
+func (p *process) sayClosed(asked bool) {
+	if asked {
+		p.server.sender.message(frame.Answer{Closed: &frame.Process{Process: p.number}})
+	}
+}
+
+// endTree sends signals to the tree and watches for its end, until it is gone or closed, or until the connection ends,
+// when it ends the tree. Then it closes the tree.
+func (p *process) endTree() {
+	p.tree.OnExit(func(exit proc.Exit, err error) {
+		p.exit, p.exitErr = exit, err
+		p.exited.Set()
+	})
+	defer p.closed.Set()
+	defer p.tree.Close()
+	defer p.interrupt() // frees the last context
+	exited := p.exited.Done()
+	var again <-chan time.Time // after the exit: other processes may keep a look at the tree from being sure
+	for pause := time.Millisecond; ; {
+		select {
+		case <-p.server.ctx.Done():
+			p.escalate()
+			return
+		case <-p.wake:
+		case <-exited:
+			exited = nil
+		case <-again:
+		}
+		if p.sendSignals() || p.tree.Gone() {
+			<-p.exited.Done() // the command is gone, so this is near
+			p.gone.Set()
+			return
+		}
+		if p.closing.IsSet() {
+			return
+		}
+		if again = nil; exited == nil && pause < maxPause {
+			again = time.After(pause)
+			pause *= 2
+		}
+	}
+}
+
+// maxPause is the longest pause between two looks, after a command's exit, at what is left of its tree. Then only a
+// signal has it looked at again.
+const maxPause = time.Second
+
+// sendSignals sends the tree the signals that are to be sent, and then waits until it is gone, another signal comes, or
+// the process is closed. It reports whether the tree is gone.
+func (p *process) sendSignals() (gone bool) {
+	for {
+		ctx, sig, ok := p.nextSignal()
+		if !ok {
+			return false
+		}
+		left := p.tree.End(ctx, sig)
+		if len(left) == 0 && (ctx.Err() == nil || p.tree.Gone()) {
+			return true
+		}
+	}
+}
+
+// nextSignal returns the next signal to send, and how long to wait after it.
+func (p *process) nextSignal() (ctx context.Context, sig syscall.Signal, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopEnd != nil {
+		p.stopEnd()
+		p.stopEnd = nil
+	}
+	if len(p.signals) == 0 {
+		return nil, 0, false
+	}
+	sig, p.signals = p.signals[0], p.signals[1:]
+	ctx, p.stopEnd = context.WithCancel(p.server.ctx)
+	if len(p.signals) > 0 || p.closing.IsSet() {
+		p.stopEnd()
+	}
+	return ctx, sig, true
+}
+
+// signal has a signal sent to the whole tree, once it is started.
+func (p *process) signal(sig syscall.Signal) {
+	p.mu.Lock()
+	if !slices.Contains(p.signals, sig) {
+		p.signals = append(p.signals, sig)
+	}
+	p.mu.Unlock()
+	p.interrupt()
+}
+
+// interrupt has endTree look at what is to be done.
+func (p *process) interrupt() {
+	p.mu.Lock()
+	if p.stopEnd != nil {
+		p.stopEnd()
+	}
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// cancel ends the process, or its start, and has it forgotten.
+func (p *process) cancel() {
+	p.stopStart()
+	p.cancelled.Set()
+	p.signal(syscall.SIGKILL)
+}
+
+// escalate ends the tree step by step.
+func (p *process) escalate() {
+	for _, step := range []struct {
+		signal syscall.Signal
+		wait   time.Duration
+	}{{syscall.SIGTERM, 5 * time.Second}, {syscall.SIGKILL, 10 * time.Second}} {
+		if endTree(p.tree, step.signal, step.wait) {
+			return
+		}
+	}
+}
+
+// endTree sends a signal to a tree, and reports whether it is gone within some time.
+func endTree(t *proc.Tree, sig syscall.Signal, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	return len(t.End(ctx, sig)) == 0 && ctx.Err() == nil
+}

@@ -1,0 +1,221 @@
+//go:build unix
+
+package server_test
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/acpterm/acpterm/remote/internal/frame"
+	"github.com/stretchr/testify/require"
+)
+
+// The exit comes when the command ends, after all that it wrote, and not when its children do.
+func TestExitComesBeforeTheOutputsEnd(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	number, p := c.start(c.shell("sleep 300 & echo x; exit 4"))
+	require.Equal(t, frame.Exit{Process: number, Code: 4}, c.awaitExit(p))
+	require.Equal(t, "x\n", string(c.now(p).output))
+	require.False(t, c.now(p).gone)
+	require.False(t, c.now(p).endedOutput)
+	c.signal(number, "SIGTERM")
+	c.await(func() bool { return p.gone && p.endedOutput })
+	c.close(number, p)
+}
+
+// Without children the tree is gone at the exit, unasked.
+func TestGoneWithoutASignal(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	number, p := c.start(c.shell("echo x"))
+	c.await(func() bool { return p.gone && p.endedOutput })
+	require.Equal(t, frame.Exit{Process: number}, *c.now(p).exit)
+	c.close(number, p)
+}
+
+// Against a slow reader no byte is lost, and the exit comes after all of them.
+func TestSlowReader(t *testing.T) {
+	t.Parallel()
+	runs := 20
+	if testing.Short() {
+		runs = 3
+	}
+	const size = 8 << 20
+	c := serve(t)
+	for range runs {
+		number, p := c.start(c.shell("head -c 8388608 /dev/zero | tr '\\0' x; sleep 300 & exit 3"))
+		require.EqualValues(t, 3, c.awaitExit(p).Code)
+		require.Equal(t, size, c.now(p).exitAt)
+		require.Equal(t, size, strings.Count(string(c.now(p).output), "x"))
+		c.end(number, p)
+	}
+}
+
+// While nothing is read, commands wait, and signals, starts and closes do not.
+func TestSignalsPassASlowReader(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	number, p := c.start(c.shell("exec yes"))
+	c.awaitOutput(p, "y\n")
+	c.gate.Lock()
+	file := t.TempDir() + "/ran"
+	other := c.begin(c.shell("exec 2>&1; echo x; echo > " + file + "; exec yes"))
+	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, waitLimit, pollPause)
+	c.signal(number, "SIGKILL")
+	c.tell(frame.Request{Close: &frame.Process{Process: number}})
+	c.signal(other, "SIGTERM")
+	requireNone(t, c.mark)
+	c.gate.Unlock()
+	c.await(func() bool { return p.isClosed && c.processes[other].gone })
+	require.Equal(t, "SIGTERM", c.now(c.of(other)).exit.Signal)
+	c.close(other, c.of(other))
+}
+
+// What a tree wrote before it was gone comes before Gone, also against a slow reader.
+func TestGoneComesAfterTheOutput(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	path, release := fifo(t)
+	number, p := c.start(c.shell("(trap '' TERM; echo ready; read x < " + path + "; head -c 50000 /dev/zero) & exit 0"))
+	c.awaitOutput(p, "ready")
+	c.awaitExit(p)
+	firehose, other := c.start(c.shell("exec yes"))
+	c.awaitOutput(other, "y\n")
+	c.gate.Lock()
+	c.signal(number, "SIGTERM")
+	release()
+	c.signal(firehose, "SIGTERM")
+	requireNone(t, c.mark)
+	c.gate.Unlock()
+	c.await(func() bool { return p.gone && other.gone })
+	require.Equal(t, len("ready\n")+50000, len(c.now(p).output))
+	c.close(number, p)
+	c.close(firehose, other)
+}
+
+// A new signal does not wait for the one before, and reaches all of the tree.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	number, p := c.start(c.shell("trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done"))
+	c.awaitOutput(p, "ready")
+	c.signal(number, "SIGTERM")
+	require.Equal(t, frame.Exit{Process: number, Code: 5}, c.awaitExit(p))
+	c.await(func() bool { return p.gone })
+	c.close(number, p)
+
+	number, p = c.start(c.shell("trap '' TERM; trap 'echo int' INT; echo ready; while :; do sleep 0.01; done"))
+	c.awaitOutput(p, "ready")
+	c.signal(number, "SIGTERM")
+	c.signal(number, "SIGINT")
+	c.awaitOutput(p, "int")
+	require.Nil(t, c.now(p).exit)
+	c.end(number, p)
+	require.Equal(t, "SIGKILL", c.now(p).exit.Signal)
+
+	number, p = c.start(c.shell("setsid sh -c 'trap \"\" TERM; echo ready; setsid sleep 300' & exit 0"))
+	c.awaitOutput(p, "ready")
+	c.awaitExit(p)
+	c.signal(number, "SIGTERM")
+	c.end(number, p)
+	require.Empty(t, marked(c.mark))
+}
+
+func TestExits(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	for text, want := range map[string]frame.Exit{
+		"exit 139":      {Code: 139},
+		"kill -SEGV $$": {Signal: "SIGSEGV"},
+		"kill -KILL $$": {Signal: "SIGKILL"},
+		"exit 0":        {},
+	} {
+		number, p := c.start(c.shell(text))
+		want.Process = number
+		require.Equal(t, want, c.awaitExit(p), text)
+		c.end(number, p)
+	}
+}
+
+// Close gives up what runs, and answers; of a process that is not known too.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	first, p := c.start(c.shell("echo x; exec sleep 300"))
+	c.awaitOutput(p, "x")
+	c.close(first, p)
+	require.Nil(t, c.now(p).exit)
+
+	for range 5 { // during a start that fails, and after it
+		unknown := c.begin(frame.Start{})
+		c.close(unknown, c.of(unknown))
+		require.NotNil(t, c.answered(unknown).Error)
+		unknown = c.begin(frame.Start{})
+		require.NotNil(t, c.answered(unknown).Error)
+		c.close(unknown, c.of(unknown))
+	}
+
+	number, p := c.start(c.shell("exec sleep 300"))
+	c.signal(number, "SIGKILL") // is sent before
+	c.close(number, p)
+	require.Eventually(t, func() bool { return len(marked(c.mark)) <= 1 }, waitLimit, pollPause)
+	require.NoError(t, syscall.Kill(c.now(c.of(first)).started.PID, syscall.SIGKILL)) // a child of this process
+	requireNone(t, c.mark)
+}
+
+// What a start that is cancelled has started is ended, at whatever time it is cancelled.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	for i := range 60 {
+		number := c.begin(c.shell("sleep 300 & exec sleep 300"))
+		if i%3 == 0 {
+			c.answered(number)
+		}
+		if i%3 == 1 {
+			c.ask(frame.Request{}) // some time later
+		}
+		c.tell(frame.Request{Cancel: &frame.Process{Process: number}})
+		if e := c.answered(number).Error; e != nil {
+			require.Equal(t, "cancelled", e.Kind)
+		}
+	}
+	requireNone(t, c.mark)
+	c.await(func() bool {
+		for _, p := range c.processes {
+			if p.started != nil && !p.gone {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Limits hold from the first instruction on, and are told.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	start := c.shell("ulimit -n")
+	for _, l := range []frame.Limit{
+		{Name: "Unknown", Value: 1}, {Name: "Nice", Value: 20}, {Name: "Memory", Value: 1 << 63}, {Name: "OpenFiles"},
+	} {
+		start.Limits = []frame.Limit{l}
+		e := c.refused(start)
+		require.Equal(t, "internal", e.Kind)
+		require.Equal(t, "Limits."+l.Name, e.Field)
+		require.NotEmpty(t, e.Reason)
+	}
+	start.Limits = []frame.Limit{{Name: "OpenFiles", Value: 40}}
+	if !enforcesLimits {
+		require.Equal(t, "Limits.OpenFiles", c.refused(start).Field)
+		return
+	}
+	number, p := c.start(start)
+	require.Equal(t, []frame.Limit{{Name: "OpenFiles", Value: 40, By: "rlimit"}}, c.now(p).started.Limits)
+	c.awaitExit(p)
+	require.Equal(t, "40\n", string(c.now(p).output))
+	c.end(number, p)
+}

@@ -1,0 +1,168 @@
+package server
+
+// Starting a process.
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/pin"
+	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+)
+
+// start starts the process, if it is what the request's pin stands for. It leaves nothing when it fails.
+func (p *process) start(r *frame.Start) (*frame.Started, error) {
+	spec, err := newSpec(r)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := p.server.workingDir(&r.Command)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Dir = dir; r.Pin != "" {
+		held, err := holdPinned(r.Pin, spec.Path, dir)
+		if err != nil {
+			return nil, err
+		}
+		defer held.Close()
+		spec.Dir = held.Path()
+	} else if err := checkDir(dir); err != nil {
+		return nil, err
+	}
+	tree, err := p.server.supervisor.Start(p.startCtx, spec)
+	switch {
+	case p.startCtx.Err() != nil:
+		if err == nil {
+			discard(tree)
+		}
+		return nil, &failure{kind: cancelled, err: context.Cause(p.startCtx)}
+	case err != nil:
+		return nil, startError(&spec, dir, err)
+	}
+	p.tree = tree
+	started := &frame.Started{PID: tree.PID()}
+	for _, l := range tree.Limits() {
+		started.Limits = append(started.Limits, frame.Limit{Name: l.Name, Value: l.Value, By: l.By, Tree: l.Tree})
+	}
+	return started, nil
+}
+
+// discard ends a tree that is not wanted any more.
+func discard(t *proc.Tree) {
+	endTree(t, syscall.SIGKILL, 10*time.Second)
+	t.Close()
+	t.Output().Close()
+}
+
+// newSpec is what a request has a Supervisor start, but for the directory.
+func newSpec(r *frame.Start) (proc.Spec, error) {
+	if err := checkTexts(&r.Command); err != nil {
+		return proc.Spec{}, err
+	}
+	path := string(r.Command.Path)
+	if !filepath.IsAbs(path) {
+		return proc.Spec{}, invalidField("command", "must be looked up first: its path is not absolute")
+	}
+	spec := proc.Spec{
+		Args: frame.Strings(r.Command.Args), Env: frame.Strings(r.Command.Env),
+		Mark: proc.Mark{Name: r.MarkName, Value: r.MarkValue},
+	}
+	if !isMarked(spec.Env, spec.Mark) {
+		return proc.Spec{}, &failure{kind: internal, reason: "the command's environment lacks its mark"}
+	}
+	var err error
+	if spec.Limits, err = limits(r.Limits); err != nil {
+		return proc.Spec{}, err
+	}
+	return spec, setCommand(&spec, path, string(r.Command.Shell))
+}
+
+// isMarked reports whether an environment has the mark that its processes are found by. By one that it does not have,
+// processes of others could be found.
+func isMarked(env []string, mark proc.Mark) bool {
+	return mark.Name != "" && mark.Value != "" &&
+		slices.Contains(strings.Split(lookup.Getenv(env, mark.Name), ":"), mark.Value)
+}
+
+// limits are those of a request.
+func limits(asked []frame.Limit) (limits []proc.Limit, err error) {
+	for _, l := range asked {
+		most := uint64(math.MaxInt64)
+		switch l.Name {
+		case "CPUTime", "Memory", "Processes", "OpenFiles", "FileSize":
+		case "Nice":
+			most = 19
+		default:
+			return nil, limitError(l.Name, "is not known at the far end", nil)
+		}
+		if l.Value == 0 || l.Value > most {
+			return nil, limitError(l.Name, "is out of range", nil)
+		}
+		limits = append(limits, proc.Limit{Name: l.Name, Value: l.Value})
+	}
+	return limits, nil
+}
+
+// holdPinned returns the directory that a pin stands for. It fails if the program or the directory is another one now,
+// or has been changed.
+func holdPinned(text, program, dir string) (*pin.Dir, error) {
+	for _, path := range []string{program, dir} {
+		if resolved, err := filepath.EvalSymlinks(path); err != nil || resolved != path || !filepath.IsAbs(path) {
+			return nil, errChanged()
+		}
+	}
+	held, err := pin.OpenDir(dir)
+	if err != nil {
+		return nil, errChanged()
+	}
+	if now, err := newPin(program, held.Path()); err != nil || now != text {
+		held.Close()
+		return nil, errChanged()
+	}
+	return held, nil
+}
+
+// startError is the error for a command that did not start. The system's error number does not say whether it is about
+// the directory or the program, and either may be gone by now, so startError looks at both again.
+func startError(spec *proc.Spec, dir string, err error) error {
+	if limit, ok := errors.AsType[*proc.LimitError](err); ok {
+		return limitError(limit.Name, limit.Reason, limit.Err)
+	}
+	failed := &failure{kind: internal, reason: "cannot be started", err: err}
+	if !failedToExecute(err) {
+		return failed
+	}
+	if err := checkDir(dir); err != nil {
+		return err
+	}
+	_, missing := lookup.Executable(spec.Path, spec.Env)
+	switch {
+	case errors.Is(missing, fs.ErrNotExist):
+		return &failure{kind: commandNotFound, err: missing}
+	case errors.Is(err, fs.ErrNotExist):
+		failed.kind, failed.field, failed.reason = notExecutable, "command", "its interpreter cannot be found"
+	case missing != nil || errors.Is(err, fs.ErrPermission) || isExecFormat(err):
+		failed.kind, failed.field = notExecutable, "command"
+	}
+	return failed
+}
+
+// failedToExecute reports whether an error is of the start of the program itself.
+func failedToExecute(err error) bool {
+	if _, ok := err.(syscall.Errno); ok {
+		return true
+	}
+	e, ok := err.(*os.PathError)
+	return ok && e.Op == "fork/exec"
+}

@@ -1,0 +1,92 @@
+package remote
+
+import (
+	"context"
+	"io"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// children are what the test binary is when it is executed as something else, by a variable.
+const childVariable = "REMOTE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if child := children()[os.Getenv(childVariable)]; child != nil {
+		child()
+		os.Exit(0)
+	}
+	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
+		r.Close()
+		w.Close()
+	}
+	code := m.Run()
+	removeHelper()
+	os.Exit(code)
+}
+
+// openFunc is a Transport.
+type openFunc func(ctx context.Context) (io.ReadWriteCloser, error)
+
+func (f openFunc) Open(ctx context.Context) (io.ReadWriteCloser, error) { return f(ctx) }
+
+// open is how many Runners of newRunner there are.
+var open atomic.Int32
+
+// newRunner returns a Runner that is closed when the test ends; the test fails if anything of it is left then.
+func newRunner(t testing.TB, options Options) *Runner {
+	t.Helper()
+	before := openDescriptors()
+	open.Add(1)
+	r, err := NewRunner(options)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, r.Close())
+		if open.Add(-1) > 0 {
+			return // the first one that was opened looks
+		}
+		require.Empty(t, goroutines(), "goroutines are left")
+		require.Eventually(t, func() bool { return openDescriptors() <= before }, 5*time.Second, time.Millisecond,
+			"descriptors are left")
+	})
+	return r
+}
+
+// goroutines are the stacks of goroutines that run code of the package or of what it is made of, other than tests. One
+// that has said it is done may take a moment to be gone.
+func goroutines() (found []string) {
+	library := regexp.MustCompile(`acpterm(/internal/\w+|/remote\.\(\*(Runner|connection|outbox|commandProcess)\))\.`)
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		buf := make([]byte, 1<<20)
+		found = nil
+		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if library.MatchString(stack) {
+				found = append(found, stack)
+			}
+		}
+		if len(found) == 0 {
+			return nil
+		}
+	}
+	return found
+}
+
+// openDescriptors is how many this process has open, where there is /proc.
+func openDescriptors() int {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	return len(entries)
+}
+
+// testContext ends long before the test's own time is over, but not before what is waited for should have come.
+func testContext(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}

@@ -1,0 +1,255 @@
+package remote
+
+// A Manager whose commands a real helper runs, which is reached by pipes.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// children are what the test binary is instead, by childVariable.
+func children() map[string]func() { return map[string]func(){"relay": relay} }
+
+// relay has a shell in another session that is reached through this process, as ssh has one on another machine.
+func relay() {
+	os.Unsetenv(childVariable)
+	shell := exec.Command("sh")
+	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	shell.Stdin, shell.Stdout = struct{ io.Reader }{os.Stdin}, os.Stdout // its input comes by way of this process
+	shell.Run()
+}
+
+// markVariable is in the environment of what is at a far end.
+const markVariable = "REMOTE_TEST_MARK"
+
+// farEnd is a far end on this system, with an environment of its own.
+type farEnd struct {
+	Command
+	mark string
+	last atomic.Pointer[commandProcess]
+}
+
+func newFarEnd(args ...string) *farEnd {
+	mark := fmt.Sprintf("%s=%d-%d", markVariable, os.Getpid(), marks.Add(1))
+	return &farEnd{mark: mark, Command: Command{Args: args, Env: []string{"PATH=" + os.Getenv("PATH"), mark}}}
+}
+
+var marks atomic.Int64
+
+func (f *farEnd) Open(ctx context.Context) (io.ReadWriteCloser, error) {
+	shell, err := f.Command.Open(ctx)
+	if err == nil {
+		f.last.Store(shell.(*commandProcess))
+	}
+	return shell, err
+}
+
+// processes are those at the far end, as far as their environment tells.
+func (f *farEnd) processes() (found []string) {
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		environ, _ := os.ReadFile(entry + "/environ")
+		if bytes.Contains(environ, []byte(f.mark+"\x00")) {
+			line, _ := os.ReadFile(entry + "/cmdline")
+			found = append(found, filepath.Base(entry)+" "+string(line))
+		}
+	}
+	return found
+}
+
+func (f *farEnd) requireNothing(t testing.TB) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(f.processes()) == 0 }, time.Minute, 5*time.Millisecond,
+		"processes are left at the far end")
+}
+
+// newFarManager returns a Manager with a Runner; when the test ends, nothing is left of both.
+func newFarManager(t testing.TB, far *farEnd, transport Transport) (*acpterm.Manager, *Runner) {
+	t.Helper()
+	t.Cleanup(func() { far.requireNothing(t) })
+	r := newRunner(t, Options{Transport: transport, Helpers: realHelpers(t), Dir: t.TempDir()})
+	m, err := acpterm.NewManager(&acpterm.Options{Runner: r})
+	require.NoError(t, err)
+	t.Cleanup(func() { m.Close() })
+	return m, r
+}
+
+func create(t testing.TB, m *acpterm.Manager, line string) *acpterm.Terminal {
+	t.Helper()
+	terminal, err := m.Create(testContext(t), acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: "sh", Args: []string{"-c", line}, OutputByteLimit: new(uint64(16 << 20)),
+	}, nil)
+	require.NoError(t, err)
+	return terminal
+}
+
+// waitOutput waits until the output is text.
+func waitOutput(t testing.TB, terminal *acpterm.Terminal, text string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return terminal.Output().Output == text }, time.Minute, time.Millisecond)
+}
+
+// Commands run with the far end's environment and directory, and nothing of this system's.
+func TestManager(t *testing.T) {
+	t.Setenv("HOST_ONLY", "1")
+	far := newFarEnd("sh")
+	home := t.TempDir()
+	far.Env = append(far.Env, "HOME="+home+"//") // which nothing has made clean
+	m, r := newFarManager(t, far, far)
+	base, err := r.Base(testContext(t))
+	require.NoError(t, err)
+	require.Equal(t, home, base.Dir)
+	terminal := create(t, m, "env; pwd; sleep 100 & exit 4")
+	status, err := terminal.Wait(testContext(t))
+	require.NoError(t, err)
+	require.Equal(t, uint32(4), *status.ExitCode)
+	require.NotContains(t, terminal.Output().Output, "HOST_ONLY")
+	require.Contains(t, terminal.Output().Output, far.mark)
+	require.Contains(t, terminal.Output().Output, "\n"+home+"\n")
+	require.NoError(t, terminal.Kill(testContext(t)))
+	require.NoError(t, m.Release(testContext(t), "s", terminal.ID()))
+}
+
+// slowly reads in pieces, and lets others run in between.
+type slowly struct {
+	io.ReadWriteCloser
+	reads int
+}
+
+func (s *slowly) Read(p []byte) (int, error) {
+	if s.reads++; s.reads%64 == 0 {
+		time.Sleep(time.Millisecond) // for the pipes to be full
+	}
+	return s.ReadWriteCloser.Read(p[:min(len(p), 32<<10)])
+}
+
+// Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
+func TestOutputBeforeExit(t *testing.T) {
+	runs := 300
+	if testing.Short() {
+		runs = 20
+	}
+	far := newFarEnd("sh")
+	m, _ := newFarManager(t, far, openFunc(func(ctx context.Context) (io.ReadWriteCloser, error) {
+		shell, err := far.Open(ctx)
+		return &slowly{ReadWriteCloser: shell}, err
+	}))
+	want := strings.Repeat("0123456789abcde\n", 8<<16)
+	file := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(file, []byte(want), 0o600))
+	var running sync.WaitGroup
+	for lane := range 3 {
+		running.Go(func() {
+			for run := lane; run < runs; run += 3 {
+				terminal := create(t, m, "cat "+file+"; exit 3")
+				_, err := terminal.Wait(testContext(t))
+				if output := terminal.Output().Output; err != nil || output != want {
+					t.Errorf("run %d: %d bytes of %d, %v", run, len(output), len(want), err)
+				}
+				m.Release(testContext(t), "s", terminal.ID())
+			}
+		})
+	}
+	running.Wait()
+}
+
+// When the connection is lost while commands run, each says so, nothing is left at the far end, and the next one works.
+func TestConnectionLost(t *testing.T) {
+	rounds := 100
+	if testing.Short() {
+		rounds = 10
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	far := newFarEnd(self)
+	far.Env = append(far.Env, childVariable+"=relay")
+	m, r := newFarManager(t, far, far)
+	for round := range rounds {
+		var terminals []*acpterm.Terminal
+		for _, line := range []string{
+			"echo ready; exec sleep 600", "setsid sleep 600 & echo ready; wait", "echo ready; setsid sleep 600",
+			"(setsid setsid sleep 600 >/dev/null 2>&1 &); echo ready; kill -STOP $$",
+		} {
+			terminals = append(terminals, create(t, m, line))
+		}
+		for _, terminal := range terminals {
+			waitOutput(t, terminal, "ready\n")
+		}
+		waits := make(chan error, len(terminals))
+		for _, terminal := range terminals {
+			go func() {
+				_, err := terminal.Wait(testContext(t))
+				waits <- err
+			}()
+		}
+		require.NoError(t, far.last.Load().cmd.Process.Kill())
+		for range terminals {
+			require.ErrorIs(t, <-waits, acpterm.ErrConnectionLost, "round %d", round)
+		}
+		far.requireNothing(t)
+		for _, terminal := range terminals {
+			require.Equal(t, "ready\n", terminal.Output().Output)
+			require.ErrorIs(t, m.Release(testContext(t), "s", terminal.ID()), acpterm.ErrConnectionLost)
+		}
+	}
+	require.NoError(t, r.Connect(testContext(t)))
+	status, err := create(t, m, "exit 7").Wait(testContext(t))
+	require.NoError(t, err)
+	require.Equal(t, uint32(7), *status.ExitCode)
+}
+
+// A start that is cancelled leaves nothing, whenever it is.
+func TestCancelledStarts(t *testing.T) {
+	far := newFarEnd("sh")
+	m, r := newFarManager(t, far, far)
+	require.NoError(t, r.Connect(testContext(t)))
+	none := len(far.processes())
+	for i := range 100 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+		terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{
+			SessionID: "s", Command: "sh", Args: []string{"-c", "setsid sleep 600 & sleep 600"},
+		}, nil)
+		cancel()
+		if err == nil {
+			require.NoError(t, m.Release(testContext(t), "s", terminal.ID()))
+		} else {
+			require.True(t, errors.Is(err, acpterm.ErrCancelled), err)
+		}
+		require.Len(t, far.processes(), none, "create %d", i)
+	}
+	c := r.link.connection
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.processes) == 0
+	}, time.Minute, time.Millisecond, "closed processes are forgotten")
+}
+
+// realHelpers are Options.Helpers with the helper for this system.
+func realHelpers(t testing.TB) fs.FS {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "acpterm-remote-test-"); built.err == nil {
+			built.err = Build(context.Background(), "", built.dir, runtime.GOOS, runtime.GOARCH)
+		}
+	})
+	require.NoError(t, built.err)
+	return os.DirFS(built.dir)
+}

@@ -1,0 +1,316 @@
+package remote
+
+// The Runner: what a Manager calls, and the connection that the calls share.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+)
+
+// Runner runs commands at the far end of a Transport: it is an Options.Runner of acpterm's. All that use it share one
+// connection, which is opened by the first call, and again by the first call after it was lost. All methods may be
+// called concurrently.
+//
+// When the connection is lost, each command on it is one of which nothing is known any more: waits, kills and releases
+// fail with acpterm.ErrConnectionLost. So do calls that need a connection and cannot get one.
+type Runner struct {
+	options Options
+	life    context.Context // ends with Close
+	stop    context.CancelCauseFunc
+	busy    sync.WaitGroup // the goroutines of links
+
+	mu     sync.Mutex
+	closed bool
+	link   *link // the newest one; nil: none was needed yet
+}
+
+var _ acpterm.Runner = (*Runner)(nil)
+
+// link is a connection from before it is made until nothing of it is left.
+type link struct {
+	made       latch.Latch // connection is set, or err
+	connection *connection
+	err        error
+	over       *latch.Latch // nothing of it is left, nor of one before that it has not waited for
+}
+
+// usable reports whether calls can use it, now or once it is made.
+func (l *link) usable() bool {
+	return l != nil && (!l.made.IsSet() || l.connection != nil && !l.connection.lost.IsSet())
+}
+
+// errClosed is why a connection that Close has ended was lost.
+var errClosed = errors.New("the Runner was closed")
+
+// NewRunner returns a Runner, which connects when it is first used, or with Connect. The caller closes it, after the
+// Manager. It fails for options that cannot be used, with an error that names the option.
+func NewRunner(options Options) (*Runner, error) {
+	checked, err := options.check()
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{options: checked}
+	r.life, r.stop = context.WithCancelCause(context.Background())
+	return r, nil
+}
+
+// Connect connects to the far end, if there is no connection, and returns when there is one. When ctx ends before, it
+// fails with what has ended it, and the connection goes on being made.
+func (r *Runner) Connect(ctx context.Context) error {
+	_, err := r.connect(ctx)
+	return err
+}
+
+// Close ends the connection, and with it everything that runs at the far end. It returns when nothing of the Runner is
+// left here. Every other call fails from then on, with acpterm.ErrClosing. The error is nil.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.stop(errClosed)
+	r.busy.Wait()
+	return nil
+}
+
+// connect returns the connection, once there is one.
+func (r *Runner) connect(ctx context.Context) (*connection, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	l, err := r.newestLink()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-l.made.Done():
+		return l.connection, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// newestLink returns a link that can be used, and begins one if there is none.
+func (r *Runner) newestLink() (*link, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, &acpterm.Error{Kind: acpterm.ErrClosing, Reason: "the Runner is closed"}
+	}
+	if !r.link.usable() {
+		before := r.link
+		l := &link{over: new(latch.Latch)}
+		r.link = l
+		r.busy.Go(func() { r.run(l, before) })
+	}
+	return r.link, nil
+}
+
+// run makes a connection, when nothing is left of the one before, and serves it until it is lost.
+func (r *Runner) run(l, before *link) {
+	if err := r.await(before); err != nil {
+		l.err, l.over = noConnection(err), before.over
+		l.made.Set()
+		return
+	}
+	defer l.over.Set()
+	var opened *stream
+	var err error
+	l.connection, opened, err = dial(r.life, r.options)
+	if opened != nil {
+		defer opened.Close() // which may take time that no call waits for
+	}
+	if err != nil {
+		l.err = noConnection(err)
+		r.options.Progress(Progress{Step: StepLost, Err: err})
+		l.made.Set()
+		return
+	}
+	p := Progress{Step: StepConnected, System: l.connection.hello.System, Arch: l.connection.hello.Arch}
+	r.options.Progress(p)
+	l.made.Set()
+	p.Err = l.connection.serve(r.life, r.options.SilenceTimeout)
+	p.Step = StepLost
+	r.options.Progress(p)
+	l.connection.close()
+}
+
+func noConnection(err error) error {
+	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: "there is no connection to the far end", Err: err}
+}
+
+// await waits until nothing is left of a link.
+func (r *Runner) await(before *link) error {
+	if before == nil {
+		return nil
+	}
+	timer := time.NewTimer(r.options.ConnectTimeout)
+	defer timer.Stop()
+	select {
+	case <-before.over.Done():
+		return nil
+	case <-r.life.Done():
+		<-before.over.Done() // Close waits for it too
+		return errClosed
+	case <-timer.C:
+		return errors.New("the Transport has not closed the connection before")
+	}
+}
+
+// Base returns the directory and the environment that the helper has.
+func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
+	c, err := r.connect(ctx)
+	if err != nil {
+		return acpterm.Base{}, err
+	}
+	return acpterm.Base{Dir: string(c.hello.Dir), Env: frame.Strings(c.hello.Env)}, nil
+}
+
+// RealDir asks the far end for a directory without symbolic links.
+func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
+	c, err := r.connect(ctx)
+	if err != nil {
+		return "", err
+	}
+	request := &frame.Request{RealDir: &frame.RealDir{Dir: frame.Bytes(dir)}}
+	reply, err := c.ask(ctx, request, func(r *frame.Reply) error {
+		if !absolute(c.hello.System, string(r.Dir)) {
+			return fmt.Errorf("the directory %q, which is not absolute", r.Dir)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return string(reply.Dir), nil
+}
+
+// LookPath has the far end look a command up.
+func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm.Found, error) {
+	c, err := r.connect(ctx)
+	if err != nil {
+		return acpterm.Found{}, err
+	}
+	asked := commandOf(command)
+	asked.Path = nil
+	reply, err := c.ask(ctx, &frame.Request{Look: &asked}, func(r *frame.Reply) error {
+		switch f := r.Found; {
+		case f == nil:
+			return errors.New("nothing that was found")
+		case !absolute(c.hello.System, string(f.Path)) || !absolute(c.hello.System, string(f.Dir)):
+			return fmt.Errorf("the program %q in the directory %q, which are not both absolute", f.Path, f.Dir)
+		case strings.ContainsAny(string(f.Name), "/\x00"):
+			return fmt.Errorf("the program's name %q", f.Name)
+		case len(f.Pin) > maxPin || !utf8.ValidString(f.Pin):
+			return fmt.Errorf("a pin of %d bytes", len(f.Pin))
+		}
+		return nil
+	})
+	if err != nil {
+		return acpterm.Found{}, forCommand(err, command)
+	}
+	found := reply.Found
+	return acpterm.Found{
+		Path: string(found.Path), Name: string(found.Name), Dir: string(found.Dir), Pin: found.Pin,
+	}, nil
+}
+
+// maxPin is how many bytes a pin has at the most.
+const maxPin = 4 << 10
+
+// Start has the far end start a command. When ctx ends before it has, Start returns once the far end has confirmed that
+// nothing is left. What cannot be ended within ten seconds is given up there; if that is not confirmed within ten more,
+// the connection is, so that everything there is ended.
+func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
+	limits, err := askedLimits(request.Limits)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.start(ctx, request.Output, frame.Start{
+		Command: commandOf(request.Command), Pin: request.Pin, Limits: limits,
+		MarkName: lookup.TerminalVariable, MarkValue: string(request.TerminalID),
+	})
+	if err != nil {
+		return nil, forCommand(err, request.Command)
+	}
+	return p, nil
+}
+
+func commandOf(c acpterm.Command) frame.Command {
+	return frame.Command{
+		Path: frame.Bytes(c.Path), Args: frame.Texts(c.Args), Dir: frame.Bytes(c.Dir), Env: frame.Texts(c.Env),
+		Shell: frame.Bytes(c.ShellLine),
+	}
+}
+
+// forCommand names the command in an error of the far end's, but for one of its directory.
+func forCommand(err error, c acpterm.Command) error {
+	e, ok := err.(*acpterm.Error)
+	if !ok || e.Kind == acpterm.ErrConnectionLost || e.Command != "" || e.Field == "cwd" || len(c.Args) == 0 {
+		return err
+	}
+	named := *e
+	named.Command = c.Args[0]
+	return &named
+}
+
+// askedLimits are the limits that bound something.
+func askedLimits(l acpterm.Limits) (asked []frame.Limit, err error) {
+	seconds := l.CPUTime / time.Second
+	if l.CPUTime%time.Second > 0 {
+		seconds++
+	}
+	for _, limit := range []struct {
+		name  string
+		value int64
+	}{
+		{"CPUTime", int64(seconds)}, {"Memory", l.Memory}, {"Processes", int64(l.Processes)},
+		{"OpenFiles", int64(l.OpenFiles)}, {"FileSize", l.FileSize}, {"Nice", int64(l.Nice)},
+	} {
+		if limit.value < 0 {
+			return nil, &acpterm.Error{
+				Kind: acpterm.ErrInternal, Field: "Limits." + limit.name, Reason: "is out of range",
+			}
+		}
+		if limit.value > 0 {
+			asked = append(asked, frame.Limit{Name: limit.name, Value: uint64(limit.value)})
+		}
+	}
+	return asked, nil
+}
+
+// enforcedLimits are the limits that a far end says hold, which must be all of those that were asked for.
+func enforcedLimits(asked, held []frame.Limit) (limits []acpterm.EnforcedLimit, err error) {
+	missing := make(map[string]bool, len(asked))
+	for _, limit := range asked {
+		missing[limit.Name] = true
+	}
+	for _, limit := range held {
+		if !missing[limit.Name] || limit.Value > math.MaxInt64 || len(limit.By) > 100 {
+			return nil, fmt.Errorf("the limit %.100q of %d by %.100q, which was not asked for",
+				limit.Name, limit.Value, limit.By)
+		}
+		delete(missing, limit.Name)
+		limits = append(limits, acpterm.EnforcedLimit{
+			Name: limit.Name, Value: int64(limit.Value), By: limit.By, Tree: limit.Tree,
+		})
+	}
+	for name := range missing {
+		return nil, fmt.Errorf("a start without the limit %s", name)
+	}
+	return limits, nil
+}

@@ -1,0 +1,393 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/remote/internal/frame"
+	"github.com/stretchr/testify/require"
+)
+
+// Options that cannot be used are refused by name.
+func TestOptions(t *testing.T) {
+	good := Command{Args: []string{"sh"}}
+	for option, options := range map[string]Options{
+		"Transport":      {},
+		"Path":           {Transport: good, Path: "bin/helper"},
+		"Dir":            {Transport: good, Helpers: fstest.MapFS{}, Dir: "cache"},
+		"Helpers":        {Transport: good, Helpers: fstest.MapFS{}, Path: "/helper"},
+		"ConnectTimeout": {Transport: good, ConnectTimeout: -1},
+		"SilenceTimeout": {Transport: good, SilenceTimeout: -1},
+	} {
+		_, err := NewRunner(options)
+		require.ErrorContains(t, err, "Options."+option+" ")
+	}
+	_, err := NewRunner(Options{Transport: good, Dir: "/cache"})
+	require.ErrorContains(t, err, "Options.Dir needs Helpers")
+	_, err = NewRunner(Options{Transport: good, Path: "/a\x00"})
+	require.ErrorContains(t, err, "Options.Path ")
+}
+
+// All calls share one connection; the end of a caller's context ends that caller's wait alone.
+func TestOneConnection(t *testing.T) {
+	transport, fars := farTransport(t)
+	var steps []Step
+	r := newRunner(t, Options{Transport: transport, Progress: func(p Progress) { steps = append(steps, p.Step) }})
+	short, cancel := context.WithCancelCause(t.Context())
+	impatient := make(chan error)
+	go func() { impatient <- r.Connect(short) }()
+	f := <-fars
+	cancel(errors.New("no time"))
+	require.EqualError(t, <-impatient, "no time")
+
+	const n = 20
+	bases := make(chan acpterm.Base, n)
+	for range n {
+		go func() {
+			base, err := r.Base(testContext(t))
+			if err != nil {
+				t.Error(err)
+			}
+			bases <- base
+		}()
+	}
+	go f.serve(nil)
+	for range n {
+		require.Equal(t, acpterm.Base{Dir: "/home", Env: []string{"PATH=/bin", "X=\xff"}}, <-bases)
+	}
+	require.Empty(t, fars)
+
+	require.NoError(t, r.Close())
+	require.Equal(t, []Step{StepConnecting, StepConnected, StepLost}, steps)
+	require.ErrorIs(t, r.Connect(t.Context()), acpterm.ErrClosing)
+	require.NoError(t, r.Close())
+}
+
+// Close ends what is being connected, and the callers' waits.
+func TestCloseWhileConnecting(t *testing.T) {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport})
+	connected := make(chan error)
+	go func() { connected <- r.Connect(context.Background()) }()
+	<-fars
+	require.NoError(t, r.Close())
+	err := <-connected
+	require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+	require.ErrorIs(t, err, errClosed)
+}
+
+// A Transport that fails is asked again by the next call.
+func TestTransportFails(t *testing.T) {
+	calls := 0
+	r := newRunner(t, Options{Transport: openFunc(func(context.Context) (io.ReadWriteCloser, error) {
+		if calls++; calls == 3 {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("no route, %d", calls)
+	})})
+	require.ErrorContains(t, r.Connect(t.Context()), "no route, 1")
+	require.ErrorContains(t, r.Connect(t.Context()), "no route, 2")
+	require.ErrorContains(t, r.Connect(t.Context()), "opened nothing")
+}
+
+// A Transport whose Open takes too long is given up.
+func TestOpenTakesTooLong(t *testing.T) {
+	r := newRunner(t, Options{
+		ConnectTimeout: time.Millisecond,
+		Transport: openFunc(func(ctx context.Context) (io.ReadWriteCloser, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}),
+	})
+	require.ErrorContains(t, r.Connect(t.Context()), "no connection within Options.ConnectTimeout")
+}
+
+// However long a connection takes to close, there is one at a time, and one call of Progress, which says at once that
+// it was lost.
+func TestSlowClose(t *testing.T) {
+	inner, fars := farTransport(t)
+	closing, closed := make(chan struct{}), make(chan struct{})
+	letClose := sync.OnceFunc(func() { close(closed) })
+	defer letClose()
+	var opened, calls atomic.Int32
+	transport := openFunc(func(ctx context.Context) (io.ReadWriteCloser, error) {
+		shell, err := inner.Open(ctx)
+		if opened.Add(1) == 1 {
+			shell = &slowCloser{ReadWriteCloser: shell, closing: closing, closed: closed}
+		}
+		return shell, err
+	})
+	lost := make(chan struct{}, 10)
+	r := newRunner(t, Options{
+		Transport: transport, ConnectTimeout: time.Second,
+		Progress: func(p Progress) {
+			if calls.Add(1) > 1 {
+				t.Error("two calls of Progress")
+			}
+			defer calls.Add(-1)
+			if p.Step == StepLost {
+				lost <- struct{}{}
+			}
+		},
+	})
+	go func() {
+		f := <-fars
+		f.greet()
+		f.conn.Close()
+	}()
+	r.Connect(testContext(t))
+	<-lost
+	<-closing
+	for range 3 {
+		require.ErrorContains(t, r.Connect(testContext(t)), "has not closed the connection before")
+	}
+	require.EqualValues(t, 1, opened.Load())
+	letClose()
+	go func() { (<-fars).greet() }()
+	require.NoError(t, r.Connect(testContext(t)))
+	require.Empty(t, lost)
+}
+
+// slowCloser is closed when its test lets it.
+type slowCloser struct {
+	io.ReadWriteCloser
+	closing, closed chan struct{}
+}
+
+func (s *slowCloser) Close() error {
+	close(s.closing)
+	<-s.closed
+	return s.ReadWriteCloser.Close()
+}
+
+// A far end that says nothing is given up, and one that answers is not.
+func TestSilence(t *testing.T) {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport, SilenceTimeout: 200 * time.Millisecond})
+	go func() {
+		f := <-fars
+		f.greet()
+		for range 12 {
+			if request := f.request(); request != nil {
+				f.answer(frame.Answer{Reply: &frame.Reply{ID: request.ID}})
+			}
+		}
+		for f.request() != nil {
+		}
+	}()
+	began := time.Now()
+	require.NoError(t, r.Connect(testContext(t)))
+	<-r.link.connection.lost.Done()
+	require.GreaterOrEqual(t, time.Since(began), 800*time.Millisecond, "while it answered")
+	require.ErrorContains(t, r.link.connection.whyLost(), "said nothing for Options.SilenceTimeout")
+}
+
+// Nothing but Wait waits for a far end that does not read.
+func TestFarEndDoesNotRead(t *testing.T) {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport})
+	started := make(chan struct{})
+	go func() {
+		f := <-fars
+		f.greet()
+		id := f.request().ID
+		f.answer(frame.Answer{Reply: &frame.Reply{ID: id, Started: &frame.Started{}}})
+		<-started
+	}()
+	p, err := r.Start(testContext(t), startRequest(new(lines)))
+	require.NoError(t, err)
+	close(started)
+	for range 1000 {
+		p.Signal(syscall.SIGTERM)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	for range 2 * maxAdmitted {
+		asking.Go(func() {
+			if _, err := r.RealDir(ctx, "/"); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+	cancel()
+	asking.Wait()
+	p.Close()
+	_, err = p.Wait()
+	require.ErrorIs(t, err, acpterm.ErrExitLost)
+	<-p.Gone()
+	require.Error(t, p.Err())
+	for range maxPosted { // it counts as lost before its messages fill the memory
+		r.link.connection.post(&frame.Request{Signal: &frame.Signal{Process: 1, Name: "SIGHUP"}})
+	}
+	require.ErrorContains(t, r.link.connection.whyLost(), "does not read")
+}
+
+// Calls that the far end does not answer wait there up to a bound, whether their callers wait or not.
+func TestUnanswered(t *testing.T) {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport})
+	asked := make(chan *frame.Request, maxUnanswered)
+	answer := make(chan struct{})
+	go func() {
+		f := <-fars
+		f.greet()
+		for range maxUnanswered {
+			asked <- f.request()
+		}
+		<-answer
+		f.answer(frame.Answer{Reply: &frame.Reply{ID: 1, Dir: frame.Bytes("/")}})
+		asked <- f.request()
+	}()
+	ctx, cancel := context.WithCancel(testContext(t))
+	defer cancel()
+	var asking sync.WaitGroup
+	for range maxUnanswered {
+		asking.Go(func() { r.RealDir(ctx, "/") })
+	}
+	for range maxUnanswered {
+		<-asked
+	}
+	cancel()
+	asking.Wait()
+
+	short, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	_, err := r.Start(short, startRequest(new(lines)))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	next, cancelNext := context.WithCancel(testContext(t))
+	defer cancelNext()
+	asking.Go(func() { r.RealDir(next, "/") })
+	close(answer)
+	require.NotNil(t, (<-asked).RealDir, "nothing of the start was sent")
+	cancelNext()
+	asking.Wait()
+}
+
+// Each signal goes out by its name, in order, and none after the end of the tree.
+func TestSignals(t *testing.T) {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport})
+	names := make(chan string)
+	gone := make(chan struct{})
+	go func() {
+		f := <-fars
+		f.serve(func(id uint64) {
+			for range 2 {
+				names <- f.request().Signal.Name
+			}
+			f.answer(frame.Answer{Exit: &frame.Exit{Process: id, Signal: "SIGKILL"}})
+			f.answer(frame.Answer{Gone: &frame.Process{Process: id}})
+			<-gone
+			closing := f.request()
+			if closing.Close == nil {
+				t.Errorf("%+v is no close", closing)
+			}
+			f.answer(frame.Answer{Ended: &frame.Process{Process: id}}) // it was under way
+			f.answer(frame.Answer{Closed: closing.Close})
+			close(names)
+		})
+	}()
+	var text lines
+	p, err := r.Start(testContext(t), startRequest(&text))
+	require.NoError(t, err)
+	require.Equal(t, 42, p.PID())
+	p.Signal(syscall.SIGTERM)
+	require.Equal(t, "SIGTERM", <-names)
+	p.Signal(syscall.SIGKILL)
+	require.Equal(t, "SIGKILL", <-names)
+	status, err := p.Wait()
+	require.NoError(t, err)
+	require.Equal(t, acpterm.TerminalExitStatus{Signal: new("SIGKILL")}, status)
+	<-p.Gone()
+	require.NoError(t, p.Err())
+	p.Signal(syscall.SIGKILL)
+	p.Close()
+	p.Close()
+	close(gone)
+	<-names
+	<-p.(*process).freed.Done()
+	require.Empty(t, r.link.connection.processes)
+	require.Equal(t, 1, text.closed)
+}
+
+// Errors of the far end keep their kinds, unless they are none that a far end has.
+func TestFarErrors(t *testing.T) {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport})
+	errs := make(chan *frame.Error, 1)
+	go func() {
+		f := <-fars
+		f.greet()
+		for request := f.request(); request != nil; request = f.request() {
+			f.answer(frame.Answer{Reply: &frame.Reply{ID: request.ID, Error: <-errs}})
+		}
+	}()
+	look := func(e *frame.Error) (converted *acpterm.Error) {
+		errs <- e
+		_, err := r.LookPath(testContext(t), acpterm.Command{Args: []string{"make"}})
+		require.ErrorAs(t, err, &converted)
+		return converted
+	}
+	require.EqualError(t, look(&frame.Error{Kind: "command_not_found"}), `acpterm: "make": command not found`)
+	e := look(&frame.Error{Kind: "denied", Rule: "unchanged", Reason: "is another", Cause: "no\xff"})
+	require.ErrorIs(t, e, acpterm.ErrDenied)
+	require.Equal(t, "unchanged", e.Rule)
+	require.ErrorContains(t, e.Err, "no\uFFFD")
+	require.ErrorIs(t, look(&frame.Error{Kind: "terminal_not_found"}), acpterm.ErrInternal)
+	require.ErrorIs(t, look(&frame.Error{Kind: "connection_lost"}), acpterm.ErrInternal)
+}
+
+// What is asked for is said in whole, and what is too much to say fails alone.
+func TestStartRequest(t *testing.T) {
+	transport, fars := farTransport(t)
+	r := newRunner(t, Options{Transport: transport})
+	asked := make(chan *frame.Start, 1)
+	go func() {
+		f := <-fars
+		f.greet()
+		request := f.request()
+		asked <- request.Start
+		f.answer(frame.Answer{Reply: &frame.Reply{ID: request.ID, Started: &frame.Started{
+			PID: 7, Limits: []frame.Limit{
+				{Name: "CPUTime", Value: 2, By: "rlimit"}, {Name: "Nice", Value: 3, By: "priority", Tree: true},
+			},
+		}}})
+	}()
+	request := startRequest(new(lines))
+	request.Command = acpterm.Command{
+		Path: "/bin/\xff", Args: []string{"a", "\x00\xfe"}, Dir: "/\xfd", Env: []string{"A=\xfc"}, ShellLine: "a b",
+	}
+	request.Pin, request.Limits = "pin", acpterm.Limits{CPUTime: 1001 * time.Millisecond, Nice: 3}
+
+	long := request
+	long.Command.Args = []string{string(make([]byte, frame.MaxSize))}
+	_, err := r.Start(testContext(t), long)
+	require.ErrorContains(t, err, "longer than")
+
+	p, err := r.Start(testContext(t), request)
+	require.NoError(t, err)
+	got := <-asked
+	require.Equal(t, &frame.Start{
+		Process: got.Process, Pin: "pin", MarkName: "ACPTERM_TERMINAL", MarkValue: "term_1",
+		Limits: []frame.Limit{{Name: "CPUTime", Value: 2}, {Name: "Nice", Value: 3}},
+		Command: frame.Command{
+			Path: frame.Bytes("/bin/\xff"), Args: frame.Texts([]string{"a", "\x00\xfe"}), Dir: frame.Bytes("/\xfd"),
+			Env: frame.Texts([]string{"A=\xfc"}), Shell: frame.Bytes("a b"),
+		},
+	}, got)
+	require.Equal(t, []acpterm.EnforcedLimit{
+		{Name: "CPUTime", Value: 2, By: "rlimit"}, {Name: "Nice", Value: 3, By: "priority", Tree: true},
+	}, p.Limits())
+	request.Limits.Memory = -1
+	_, err = r.Start(testContext(t), request)
+	require.ErrorContains(t, err, "Limits.Memory")
+}

@@ -1,0 +1,170 @@
+//go:build linux
+
+package remote_test
+
+// Exact output and lost connections, by sshd and in a container. manager_linux_test.go has the same by pipes.
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/sshdtest"
+	"github.com/acpterm/acpterm/remote"
+)
+
+// servers are the far ends that are reached by a server.
+func servers() map[string]func(*testing.T) *far {
+	return map[string]func(*testing.T) *far{"ssh": bySSH, "another user": bySSHAsAnother, "container": inContainer}
+}
+
+// times is how often something is tried at each of them; a tenth of that in short tests.
+func times(n int) int {
+	if testing.Short() {
+		return n / 10
+	}
+	return n
+}
+
+// slowTransport is a Transport whose connections are read slowly.
+type slowTransport struct{ remote.Transport }
+
+func (s slowTransport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
+	shell, err := s.Transport.Open(ctx)
+	return &slowShell{ReadWriteCloser: shell}, err
+}
+
+type slowShell struct {
+	io.ReadWriteCloser
+	reads int
+}
+
+func (s *slowShell) Read(p []byte) (int, error) {
+	if s.reads++; s.reads%64 == 0 {
+		time.Sleep(time.Millisecond) // for what is between both ends to be full
+	}
+	return s.ReadWriteCloser.Read(p[:min(len(p), 32<<10)])
+}
+
+// Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
+func TestServersLoseNoOutput(t *testing.T) {
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			f := start(t)
+			m := f.manager(t, slowTransport{remote.Command{Args: f.line}})
+			want := strings.Repeat("0123456789abcde\n", 8<<16)
+			file := filepath.Join(f.place.TempDir(t), "text")
+			require.NoError(t, os.WriteFile(filepath.Join("/", f.place.Root, file), []byte(want), 0o644))
+			var running sync.WaitGroup
+			const lanes = 3
+			for range lanes {
+				running.Go(func() {
+					for range times(100) / lanes {
+						term := f.create(t, m, "cat "+file+"; exit 3")
+						status, err := term.Wait(t.Context())
+						if output := term.Output().Output; err != nil || output != want || *status.ExitCode != 3 {
+							t.Errorf("%d bytes of %d, %v, %v", len(output), len(want), status, err)
+						}
+						m.Release(t.Context(), "s", term.ID())
+					}
+				})
+			}
+			running.Wait()
+		})
+	}
+}
+
+// When the transport's process is killed while commands run, each of them says that the connection is lost, nothing is
+// left at the far end, and the next one works.
+func TestServersAreLost(t *testing.T) {
+	for name, start := range servers() {
+		t.Run(name, func(t *testing.T) {
+			f := start(t)
+			number := filepath.Join(t.TempDir(), "number")
+			line := append([]string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, number}, f.line...)
+			m := f.manager(t, remote.Command{Args: line})
+			for range times(35) {
+				lost := []*acpterm.Terminal{
+					f.create(t, m, "echo ready; exec sleep 600"), f.create(t, m, "setsid sleep 600 & echo ready; wait"),
+				}
+				for _, term := range lost {
+					for chunk := range term.Follow(t.Context(), 0) {
+						require.Equal(t, "ready\n", chunk.Text)
+						break
+					}
+				}
+				text, err := os.ReadFile(number)
+				require.NoError(t, err)
+				pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+				require.NoError(t, err)
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+				for _, term := range lost {
+					_, err := term.Wait(t.Context())
+					require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+					require.Equal(t, "ready\n", term.Output().Output)
+					require.ErrorIs(t, m.Release(t.Context(), "s", term.ID()), acpterm.ErrConnectionLost)
+				}
+				require.Eventually(t, func() bool { return len(f.left("ACPTERM_TERMINAL=")) == 0 }, time.Minute,
+					time.Millisecond, "processes of commands are left")
+			}
+			status, err := f.create(t, m, "exit 7").Wait(t.Context())
+			require.NoError(t, err)
+			require.EqualValues(t, 7, *status.ExitCode)
+		})
+	}
+}
+
+// Variables of this process do not arrive where ssh and sshd are set up as systems do.
+func TestServersGetNoVariables(t *testing.T) {
+	s := sshdtest.Start(t, "AcceptEnv LANG LANGUAGE LC_* XMODIFIERS COLORTERM NO_COLOR OTHER")
+	config := filepath.Join(s.Dir, "ssh_config")
+	require.NoError(t, os.WriteFile(config, []byte("SendEnv LANG LC_*\nSendEnv LANGUAGE XMODIFIERS\n"+
+		"SendEnv COLORTERM NO_COLOR OTHER\n"), 0o600))
+	line := s.CommandLine(s.User)
+	require.Equal(t, []string{"-F", "none"}, line[1:3])
+	line[2] = config
+	for _, name := range []string{"LANG", "LANGUAGE", "LC_ALL", "LC_X", "XMODIFIERS", "COLORTERM", "NO_COLOR", "OTHER"} {
+		t.Setenv(name, "of this process")
+	}
+	shell, err := remote.Command{Args: append(line, "env")}.Open(t.Context())
+	require.NoError(t, err)
+	text, err := io.ReadAll(shell)
+	require.NoError(t, shell.Close())
+	require.ErrorIs(t, err, io.EOF)
+	var arrived []string
+	for variable := range strings.Lines(string(text)) {
+		if name, value, _ := strings.Cut(strings.TrimSpace(variable), "="); value == "of this process" {
+			arrived = append(arrived, name)
+		}
+	}
+	require.Equal(t, []string{"OTHER"}, arrived, "only what the user has ssh send on purpose")
+}
+
+// manager returns a Manager of commands there.
+func (f *far) manager(t *testing.T, transport remote.Transport) *acpterm.Manager {
+	m, err := acpterm.NewManager(&acpterm.Options{
+		Runner: f.runner(t, transport), OutputByteLimit: 9 << 20,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	return m
+}
+
+// create has a shell line run.
+func (f *far) create(t *testing.T, m *acpterm.Manager, line string) *acpterm.Terminal {
+	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: "sh", Args: []string{"-c", line},
+	}, nil)
+	require.NoError(t, err)
+	return term
+}

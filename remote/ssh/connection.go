@@ -1,0 +1,170 @@
+package ssh
+
+// An open connection: what is read and written, and its end.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/acpterm/acpterm/remote/internal/tail"
+)
+
+// reasonTimeout bounds how long an error of Read or Write waits for the server to say how the shell ended.
+const reasonTimeout = time.Second
+
+// connection is a shell and the connection that is for it alone. It is a channel and not an ssh.Session: that one stops
+// to read the server's requests at a malformed one, after which closing could hang, and reports an exit only when no
+// process holds the output.
+type connection struct {
+	name   string
+	client *ssh.Client
+	shell  ssh.Channel
+	stderr tail.Buffer
+
+	closing atomic.Bool
+	exited  chan struct{} // closed once exit is set: the shell has ended, and its channel may still have output
+	exit    string
+	ended   chan struct{} // closed when the channel is, and all its standard error is in stderr
+	lost    chan struct{} // closed when the connection has ended, once cause is set
+	cause   error
+}
+
+func newConnection(name string, client *ssh.Client) *connection {
+	c := &connection{
+		name:   name,
+		client: client,
+		exited: make(chan struct{}),
+		ended:  make(chan struct{}),
+		lost:   make(chan struct{}),
+	}
+	go func() {
+		defer close(c.lost)
+		c.cause = client.Wait()
+	}()
+	return c
+}
+
+// start starts the shell. The connection is to be closed in any case.
+func (c *connection) start() error {
+	shell, requests, err := c.client.OpenChannel("session", nil)
+	if err != nil {
+		close(c.ended)
+		return err
+	}
+	c.shell = shell
+	go func() {
+		defer close(c.ended)
+		var copying sync.WaitGroup
+		copying.Go(func() { _, _ = io.Copy(&c.stderr, shell.Stderr()) })
+		c.serve(requests)
+		copying.Wait()
+	}()
+	accepted, err := shell.SendRequest("exec", true, ssh.Marshal(struct{ Command string }{"exec sh"}))
+	if err == nil && !accepted {
+		err = errors.New("the server refuses to run sh")
+	}
+	return err
+}
+
+// serve handles the server's requests until the channel is closed.
+func (c *connection) serve(requests <-chan *ssh.Request) {
+	exited := sync.OnceFunc(func() { close(c.exited) })
+	for request := range requests {
+		var status struct{ Code uint32 }
+		var signal struct {
+			Name       string
+			CoreDumped bool
+			Message    string
+			Language   string
+		}
+		switch {
+		case c.exit != "":
+		case request.Type == "exit-status" && ssh.Unmarshal(request.Payload, &status) == nil:
+			c.exit = fmt.Sprintf("exit status %d", status.Code)
+			exited()
+		case request.Type == "exit-signal" && ssh.Unmarshal(request.Payload, &signal) == nil:
+			c.exit = fmt.Sprintf("signal %.24q", "SIG"+signal.Name)
+			exited()
+		}
+		if request.WantReply { // the server asks whether this end is alive
+			_ = request.Reply(false, nil)
+		}
+	}
+}
+
+// Read reads the shell's standard output. At its end the error is io.EOF if the shell ended with exit status 0 and
+// wrote nothing to standard error, and otherwise says how it ended.
+func (c *connection) Read(p []byte) (int, error) {
+	n, err := c.shell.Read(p)
+	if err != nil {
+		err = c.reason(err)
+	}
+	return n, err
+}
+
+// Write writes to the shell's standard input.
+func (c *connection) Write(p []byte) (int, error) {
+	n, err := c.shell.Write(p)
+	if err != nil {
+		err = c.reason(io.ErrClosedPipe)
+	}
+	return n, err
+}
+
+// CloseWrite closes the shell's standard input.
+func (c *connection) CloseWrite() error { return c.shell.CloseWrite() }
+
+// Close closes the connection, which ends the shell's standard input, and returns when nothing of it is left.
+func (c *connection) Close() error {
+	c.closing.Store(true)
+	_ = c.client.Close() // fails when the connection is lost already
+	<-c.lost
+	<-c.ended
+	return nil
+}
+
+// reason returns why nothing can be read or written: atEnd if the shell has ended and there is nothing to say.
+func (c *connection) reason(atEnd error) error {
+	if c.closing.Load() {
+		return c.failure(net.ErrClosed)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reasonTimeout)
+	defer cancel()
+	select {
+	case <-c.ended: // the usual case, in which stderr is complete
+	case <-ctx.Done():
+	}
+	select {
+	case <-c.exited:
+		if c.exit == "exit status 0" && c.stderr.String() == "" {
+			return atEnd
+		}
+		return c.failure(fmt.Errorf("the shell has ended with %s", c.exit))
+	default:
+	}
+	select {
+	case <-c.lost:
+		if errors.Is(c.cause, io.EOF) {
+			return c.failure(errors.New("the connection was closed by the other end"))
+		}
+		return c.failure(fmt.Errorf("the connection is lost: %w", c.cause))
+	case <-ctx.Done():
+		return c.failure(errors.New("the shell has closed its output"))
+	}
+}
+
+// failure adds to an error what it is about and what standard error says.
+func (c *connection) failure(err error) error {
+	if said := c.stderr.String(); said != "" {
+		return fmt.Errorf("remote/ssh: %s: %w: %s", c.name, err, said)
+	}
+	return fmt.Errorf("remote/ssh: %s: %w", c.name, err)
+}

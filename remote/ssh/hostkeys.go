@@ -1,0 +1,140 @@
+package ssh
+
+// The keys of servers, checked against files of known hosts.
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// HostKeyError is why a server is refused: its key is not one that is known for it.
+type HostKeyError struct {
+	// Host is the server as a known hosts file has it: "host", or "[host]:port" if the port is not 22.
+	Host string
+	// KeyType and Fingerprint are the key's: "ssh-ed25519" and "SHA256:…", for example.
+	KeyType, Fingerprint string
+	// Files are the known hosts files that were searched.
+	Files []string
+	// Known are the lines with other keys for the server, "file:line". Empty: none is known.
+	Known []string
+	// Err is the cause: a *knownhosts.KeyError or a *knownhosts.RevokedError (golang.org/x/crypto/ssh/knownhosts), or
+	// what is wrong with the server's certificate.
+	Err error
+}
+
+// Error says what is known and what the server has.
+func (e *HostKeyError) Error() string {
+	key := fmt.Sprintf("%s %s", e.KeyType, e.Fingerprint)
+	files := strings.Join(e.Files, ", ")
+	var revoked *knownhosts.RevokedError
+	var other *knownhosts.KeyError
+	switch {
+	case errors.As(e.Err, &revoked):
+		at := revoked.Revoked
+		return fmt.Sprintf("the host key of %s, %s, is revoked by %s:%d", e.Host, key, at.Filename, at.Line)
+	case len(e.Known) > 0:
+		return fmt.Sprintf("the host key of %s has changed, or another host answers: it is %s, another one is in %s",
+			e.Host, key, strings.Join(e.Known, ", "))
+	case errors.As(e.Err, &other):
+		return fmt.Sprintf("the host key of %s is not known: %s is not in %s", e.Host, key, files)
+	default:
+		return fmt.Sprintf("the host key of %s, %s, is refused by %s: %v", e.Host, key, files, e.Err)
+	}
+}
+
+// Unwrap returns Err.
+func (e *HostKeyError) Unwrap() error { return e.Err }
+
+// knownHosts has the keys of servers.
+type knownHosts struct {
+	files  []string
+	lookUp ssh.HostKeyCallback
+}
+
+// readKnownHosts reads the files, or the default one.
+func readKnownHosts(files []string) (*knownHosts, error) {
+	exist := files
+	if len(files) == 0 {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
+		}
+		files = []string{filepath.Join(home, ".ssh", "known_hosts")}
+		if _, err := os.Stat(files[0]); err == nil || !errors.Is(err, os.ErrNotExist) {
+			exist = files
+		}
+	}
+	lookUp, err := knownhosts.New(exist...)
+	if err != nil {
+		return nil, err
+	}
+	return &knownHosts{files, lookUp}, nil
+}
+
+// check is an ssh.HostKeyCallback.
+func (k *knownHosts) check(address string, remote net.Addr, key ssh.PublicKey) error {
+	err := k.lookUp(address, remote, key)
+	if err == nil {
+		return nil
+	}
+	refusal := &HostKeyError{
+		Host:        knownhosts.Normalize(address),
+		KeyType:     key.Type(),
+		Fingerprint: ssh.FingerprintSHA256(key),
+		Files:       k.files,
+		Err:         err,
+	}
+	for _, known := range others(err) {
+		refusal.Known = append(refusal.Known, fmt.Sprintf("%s:%d", known.Filename, known.Line))
+	}
+	return refusal
+}
+
+// algorithms returns the algorithms for the server's key, those of known keys first: a server with keys of several
+// types shows the first that it can, so it shows a known one if it has it. Others remain, so that a server that has
+// none of the known types is refused with an error that says its key.
+func (k *knownHosts) algorithms(address string) []string {
+	noKey, err := ssh.NewPublicKey(make(ed25519.PublicKey, ed25519.PublicKeySize))
+	if err != nil {
+		return nil // the defaults
+	}
+	var known, rest []string
+	keys := others(k.lookUp(address, new(net.TCPAddr), noKey))
+	for _, algorithm := range ssh.SupportedAlgorithms().HostKeys {
+		isKnown := slices.ContainsFunc(keys, func(key knownhosts.KnownKey) bool {
+			return key.Key.Type() == keyType(algorithm)
+		})
+		if isKnown {
+			known = append(known, algorithm)
+		} else {
+			rest = append(rest, algorithm)
+		}
+	}
+	return append(known, rest...)
+}
+
+// others returns the keys that are known for a host, from the error that another key is not one of them.
+func others(err error) []knownhosts.KnownKey {
+	var other *knownhosts.KeyError
+	if errors.As(err, &other) {
+		return other.Want
+	}
+	return nil
+}
+
+// keyType returns the type of the keys that an algorithm is for.
+func keyType(algorithm string) string {
+	if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
+		return ssh.KeyAlgoRSA
+	}
+	return algorithm
+}

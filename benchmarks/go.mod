@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.1.0
+	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/coder/acp-go-sdk v0.13.5
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	github.com/stretchr/testify v1.12.1
@@ -15,4 +16,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 )
 
-replace github.com/acpterm/acpterm => ..
+replace (
+	github.com/acpterm/acpterm => ..
+	github.com/acpterm/acpterm/remote => ../remote
+)

@@ -3,8 +3,16 @@
 // too.
 //
 //	go run ./examples/client -prompt 'go version' -- go run ./examples/agent
+//
+// With -tokens it requires that a person signs in first:
+//
+//	go run ./examples/client -prompt 'go version' -- go run ./examples/agent -tokens tokens
 package main
 
-import "github.com/acpterm/acpterm/examples/internal/exampleagent"
+import (
+	"os"
 
-func main() { exampleagent.Serve() }
+	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+)
+
+func main() { exampleagent.Main(os.Args[1:]) }

@@ -30,9 +30,6 @@ func (a *allowances) add(text string) error {
 			return err
 		}
 		rules, err := policy.ParseRules(data)
-		if err == nil {
-			_, err = rules.Compile(nil) // for what is wrong with them, and with their examples
-		}
 		a.file = &rules
 		return err
 	}
@@ -40,17 +37,36 @@ func (a *allowances) add(text string) error {
 	if len(words) == 0 {
 		return errors.New("the rule is empty")
 	}
-	// To the library this is no mistake: such a rule allows nothing.
-	if _, err := exec.LookPath(words[0]); err != nil {
-		return fmt.Errorf("there is no program %q", words[0])
-	}
 	rule := policy.Rule{Name: text, Verdict: acpterm.VerdictAllow, Program: words[0]}
 	if len(words) > 1 {
 		rule.Args = words[1:]
 	}
 	a.given = append(a.given, rule)
-	_, err := policy.Rules{Rules: []policy.Rule{rule}}.Compile(nil)
+	return nil
+}
+
+// check fails for what is wrong with the rules, and with their examples. The programs of a far end are not known.
+func (a *allowances) check(remote bool) error {
+	for _, rule := range a.given {
+		// To the library this is no mistake: such a rule allows nothing.
+		if _, err := exec.LookPath(rule.Program); err != nil && !remote {
+			return fmt.Errorf("there is no program %q", rule.Program)
+		}
+	}
+	rules := a.rules(false)
+	if rules == nil {
+		return nil
+	}
+	_, err := compile(*rules, remote)
 	return err
+}
+
+// compile makes rules a policy for commands here, or at a far end.
+func compile(rules policy.Rules, remote bool) (acpterm.Policy, error) {
+	if remote {
+		return rules.CompileRemote()
+	}
+	return rules.Compile(nil)
 }
 
 // rules are all of them together; nil if there are none, and nobody is to be asked. Whoever asks wants to be asked
@@ -70,18 +86,18 @@ func (a *allowances) rules(ask bool) *policy.Rules {
 	return &all
 }
 
-// newPolicy makes rules a policy. To allow git is not to allow whatever GIT_PAGER names: of variables the agent may set
-// those that are safe, and these.
-func newPolicy(rules *policy.Rules, variables []string, ask bool) (acpterm.Policy, error) {
-	if rules == nil {
+// newPolicy makes the rules a policy. To allow git is not to allow whatever GIT_PAGER names: of variables the agent may
+// set those that are safe, and these.
+func newPolicy(opts options) (acpterm.Policy, error) {
+	if opts.rules == nil {
 		return nil, nil
 	}
-	programs, err := rules.Compile(nil)
+	programs, err := compile(*opts.rules, opts.runner != nil)
 	if err != nil {
 		return nil, err
 	}
-	settable := policy.AllowVariables(append(policy.SafeVariables(), variables...)...)
-	if ask {
+	settable := policy.AllowVariables(append(policy.SafeVariables(), opts.variables...)...)
+	if opts.ask {
 		settable = askInstead(settable)
 	}
 	return acpterm.Policies{programs, settable}, nil

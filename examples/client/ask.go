@@ -17,6 +17,7 @@ import (
 
 // asker asks one question after another. ask may be called concurrently.
 type asker struct {
+	in     io.Reader
 	out    io.Writer
 	screen *screen       // holds its peace while there is a question
 	turn   chan struct{} // has something in it while there is a question
@@ -27,12 +28,13 @@ type asker struct {
 	stale  bool          // the next line may be meant for a question that was withdrawn
 }
 
-// newAsker returns an asker of the person who reads out and types in, and begins to read.
+// newAsker returns an asker of the person who reads out and types in. It asks nothing before begin.
 func newAsker(in io.Reader, out io.Writer, screen *screen) *asker {
-	a := &asker{out: out, screen: screen, turn: make(chan struct{}, 1), gone: make(chan struct{})}
-	go a.read(in)
-	return a
+	return &asker{in: in, out: out, screen: screen, turn: make(chan struct{}, 1), gone: make(chan struct{})}
 }
+
+// begin begins to read. Before that the terminal is for signing in.
+func (a *asker) begin() { go a.read(a.in) }
 
 // read hands each line to the question that waits for one, and drops it if none does: it cannot be the answer to a
 // question that is asked later.

@@ -28,6 +28,7 @@ func newDesk(t *testing.T) *desk {
 	in, keys := io.Pipe()
 	d := &desk{t: t, screen: screen, keys: keys, rest: &strings.Builder{}}
 	d.asker = newAsker(in, out, newScreen(d.rest, d.rest, false, func(err error) { t.Error(err) }))
+	d.asker.begin()
 	t.Cleanup(func() {
 		keys.Close()
 		<-d.asker.gone

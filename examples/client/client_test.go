@@ -159,7 +159,8 @@ func TestUsage(t *testing.T) {
 func TestHelp(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-h")
 	c.exit(0)
-	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network", "color"} {
+	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network", "color",
+		"runner", "helpers"} {
 		require.Contains(t, c.stdout.String(), "\n  -"+flag)
 	}
 	for _, e := range exits {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/acpterm/acpterm"
 )
 
 const (
@@ -15,6 +17,8 @@ const (
 	exitUsage       = 2
 	exitAgentGone   = 3
 	exitTurnStopped = 4
+	exitNotSignedIn = 5
+	exitLost        = 6
 	exitInterrupted = 130 // as a shell says of a command that was interrupted
 )
 
@@ -22,8 +26,10 @@ const (
 var (
 	errAgentGone   = errors.New("the agent ended before it was done")
 	errTurnStopped = errors.New("the turn ended")
+	errNotSignedIn = errors.New("not signed in")
 	errCancelled   = errors.New("cancelled")
 	errLeft        = errors.New("left")
+	errUsage       = errors.New("called wrongly")
 )
 
 // exit is an exit code, and which error it is for, if it is for one.
@@ -35,13 +41,16 @@ type exit struct {
 
 // exits has all of them. Of an error that is several, the first counts.
 var exits = []exit{
-	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied or failed"},
+	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied, failed or were lost"},
 	{exitFailed, nil, "anything else failed"},
-	{exitUsage, nil, "called wrongly"},
+	{exitUsage, errUsage, "called wrongly"},
 	{exitInterrupted, errCancelled, "interrupted by SIGINT, SIGTERM or SIGHUP"},
 	{exitInterrupted, errLeft, ""},
+	{exitNotSignedIn, errNotSignedIn, "the agent requires a sign-in, and there was none"},
 	{exitAgentGone, errAgentGone, "the agent ended before its turn did; how is on standard error"},
 	{exitTurnStopped, errTurnStopped, "the turn ended otherwise, such as with refusal or max_tokens"},
+	{exitLost, acpterm.ErrConnectionLost,
+		"there was no connection for -runner, or it was lost with commands that the agent had not released"},
 }
 
 func exitCode(err error) int {

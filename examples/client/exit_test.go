@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -22,6 +24,9 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("%w: interrupt", errLeft), 130},
 		{fmt.Errorf("%w: %w", errCancelled, errors.Join(errTurnStopped, errAgentGone)), 130},
 		{errors.Join(errAgentGone, errors.New("survivors")), 3},
+		{fmt.Errorf("%w: -cwd: it is no directory", errUsage), 2},
+		{fmt.Errorf("-runner: %w", &acpterm.Error{Kind: acpterm.ErrConnectionLost}), 6},
+		{errors.Join(errTurnStopped, &acpterm.Error{Kind: acpterm.ErrConnectionLost}), 4},
 	} {
 		require.Equal(t, test.code, exitCode(test.err), "%v", test.err)
 	}

@@ -4,7 +4,9 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.1.0
+	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/acpterm/acpterm/view v0.1.0
+	github.com/muesli/cancelreader v0.2.2
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sys v0.49.0

@@ -20,7 +20,7 @@ type guards struct {
 
 // newGuards fails if one cannot be had: nothing runs without it.
 func newGuards(opts options, screen *screen) (g guards, err error) {
-	if g.policy, err = newPolicy(opts.rules, opts.variables, opts.ask); err != nil {
+	if g.policy, err = newPolicy(opts); err != nil {
 		return g, fmt.Errorf("-allow: %w", err)
 	}
 	if opts.ask {
@@ -32,7 +32,11 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 	}
 	var sandbox bubblewrap.Options
 	if opts.audit != "" {
-		if g.audit, err = audit.Open(opts.audit, opts.roots...); err != nil {
+		writable := opts.roots
+		if opts.runner != nil {
+			writable = nil // those are not of this machine
+		}
+		if g.audit, err = audit.Open(opts.audit, writable...); err != nil {
 			return g, fmt.Errorf("-audit: %w", err)
 		}
 	}
@@ -43,6 +47,13 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 		}
 	}
 	return g, nil
+}
+
+// begin is for when the person has signed in, if that was necessary, and the terminal is for questions.
+func (g guards) begin() {
+	if g.asker != nil {
+		g.asker.begin()
+	}
 }
 
 // finish is for when the manager is shut down: nothing is asked or put on record any more. It fails if the record is

@@ -8,18 +8,27 @@
 // are shown if it tells of them, and the flags do not hold for them. Without -prompt it reads the prompt from standard
 // input. Without AGENT it starts itself as the example agent, which examples/agent is too.
 //
+// With -runner commands run on another machine or in a container; the agent runs here. The connection is opened before
+// the agent starts. When it is lost, the far end ends what ran there, and the agent is told that nothing more is known
+// of it; its next command opens a new connection.
+//
 // What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and
 // not while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
 // command was denied is shown after "! ".
 //
+// An agent may want the person to sign in first: the client then asks for that on the terminal, runs the agent's program
+// there, and starts the agent again.
+//
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The
 // process exits with
 //
-//	0    the turn ended with end_turn, whatever commands were denied or failed
+//	0    the turn ended with end_turn, whatever commands were denied, failed or were lost
 //	1    anything else failed
 //	2    called wrongly
 //	3    the agent ended before its turn did; how is on standard error
 //	4    the turn ended otherwise, such as with refusal or max_tokens
+//	5    the agent requires a sign-in, and there was none
+//	6    there was no connection for -runner, or it was lost with commands that the agent had not released
 //	130  interrupted by SIGINT, SIGTERM or SIGHUP
 package main
 
@@ -31,7 +40,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,8 +52,8 @@ import (
 )
 
 func main() {
-	if slices.Equal(os.Args[1:], []string{asExampleAgent}) {
-		exampleagent.Serve()
+	if len(os.Args) > 1 && os.Args[1] == asExampleAgent {
+		exampleagent.Main(os.Args[2:])
 		return
 	}
 	opts, err := readOptions()
@@ -101,9 +109,19 @@ func run(opts options) error {
 		}
 		defer page.close()
 	}
-	session := newSession(screen, opts.cwd, opts.roots)
+	session := newSession(screen)
+	go obey(signals, session, leave)
+	far, err := connect(ctx, &opts, screen)
+	if err != nil {
+		return await(ctx, err, func() error {
+			screen.finish()
+			return guards.finish()
+		})
+	}
+	defer far.close()
+	session.cwd, session.roots = opts.cwd, opts.roots
 	denials := newDenials(screen)
-	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, denials))
+	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, denials, far))
 	if err != nil {
 		return err
 	}
@@ -111,44 +129,32 @@ func run(opts options) error {
 	if err := page.serve(manager, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
-	agent, err := startAgent(ctx, opts.agent, screen)
-	if err != nil {
-		return errors.Join(err, manager.Close())
-	}
-	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
-		Next: session, Created: screen.follow, AgentTerminals: true,
-	})
-	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{SkippedLines: screen.printSkipped})
-	conn := handler.Connect(context.Background(), stream, jsonrpc2.OnRecv(session.received))
-	go obey(signals, session, leave)
-	context.AfterFunc(ctx, func() { agent.Kill() }) // an agent that does not read may be holding up a request
+	session.ready = guards.begin
 
-	err = session.run(ctx, conn, handler.Capabilities(), opts.prompt)
-
-	// The commands go first. Then the agent's input ends, at which it should go by itself.
+	finish, err := talk(ctx, opts, session)
 	manager.Shutdown(ctx)
 	err = errors.Join(err, manager.Close()) // kills what still runs
+	far.close()
 	denials.end()
-	go agent.Close() // also waits for the printing of what the agent says last, which may block
-	<-agent.Done()
-	if errors.Is(err, errAgentGone) {
-		err = fmt.Errorf("%w: %s", err, howItEnded(agent))
-	}
 	if err != nil && session.cancelled.Load() {
 		err = fmt.Errorf("%w: %w", errCancelled, err)
 	}
-	finished := make(chan error, 1)
-	go func() {
-		err := agent.Close()
-		handler.Close() // after it there is no new output
-		err = errors.Join(err, guards.finish())
+	return await(ctx, err, func() error {
+		err := errors.Join(finish(), guards.finish())
 		screen.finish()
-		finished <- err
-	}()
+		return err
+	})
+}
+
+// await returns err, joined with that of finish, which may block: the output or the audit may not be read, or the disk
+// not written.
+func await(ctx context.Context, err error, finish func() error) error {
+	finished := make(chan error, 1)
+	go func() { finished <- finish() }()
 	select {
 	case incomplete := <-finished:
 		return errors.Join(err, incomplete)
-	case <-ctx.Done(): // the output or the audit may not be read, or the disk not written
+	case <-ctx.Done():
 		if cause := context.Cause(ctx); !errors.Is(err, cause) {
 			err = errors.Join(err, cause)
 		}
@@ -156,8 +162,54 @@ func run(opts options) error {
 	}
 }
 
+// talk is converse, again when the person has signed in where that is required.
+func talk(ctx context.Context, opts options, session *session) (finish func() error, err error) {
+	finish, err = converse(ctx, opts, session)
+	for range mostSignIns {
+		required, ok := errors.AsType[*signInRequired](err)
+		if !ok {
+			break
+		}
+		if err = signIn(ctx, opts.agent, required, session.screen); err != nil {
+			break
+		}
+		// As the protocol has it, the agent starts again, and so does the conversation.
+		finish, err = converse(ctx, opts, session)
+	}
+	return finish, err
+}
+
+// converse is one connection's life: it starts the agent and gives it the prompt. When it returns, the agent has ended;
+// finish returns when what it has said last is printed, which may block.
+func converse(ctx context.Context, opts options, session *session) (finish func() error, err error) {
+	agent, err := startAgent(ctx, opts.agent, session.screen)
+	if err != nil {
+		return func() error { return nil }, err
+	}
+	handler := acpterm.NewHandler(session.manager, &acpterm.HandlerOptions{
+		Next: session, Created: session.screen.follow, AgentTerminals: true, TerminalAuth: hasTerminal(),
+	})
+	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{SkippedLines: session.screen.printSkipped})
+	conn := handler.Connect(context.Background(), stream, jsonrpc2.OnRecv(session.received))
+	stop := context.AfterFunc(ctx, func() { agent.Kill() }) // an agent that does not read may be holding up a request
+	defer stop()
+
+	// The commands go first, at the end of the session. Then the agent's input ends, at which it should go by itself.
+	err = session.run(ctx, conn, handler.Capabilities(), opts.prompt)
+	go agent.Close()
+	<-agent.Done()
+	if errors.Is(err, errAgentGone) {
+		err = fmt.Errorf("%w: %s", err, howItEnded(agent))
+	}
+	return func() error {
+		err := agent.Close()
+		handler.Close() // after it there is no new output
+		return err
+	}, err
+}
+
 // managerOptions are what the flags say of commands.
-func managerOptions(opts options, guards guards, session *session, denials *denials) *acpterm.Options {
+func managerOptions(opts options, guards guards, session *session, denials *denials, far *farEnd) *acpterm.Options {
 	options := &acpterm.Options{
 		RequireSessions: true,
 		OutputByteLimit: opts.limit,
@@ -165,6 +217,9 @@ func managerOptions(opts options, guards guards, session *session, denials *deni
 		Policy:          guards.policy,
 		Sandbox:         guards.wrap,
 		Events:          denials.hook,
+	}
+	if far != nil {
+		options.Runner = far
 	}
 	if guards.audit != nil {
 		options.Record = guards.audit.Record

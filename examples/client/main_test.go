@@ -26,7 +26,7 @@ import (
 // playMark, as the first argument, makes the test binary the part that the second one names.
 const playMark = "acpterm-test-part"
 
-// binaries is the directory of the built client and agent.
+// binaries is the directory of the built client, agent and helper.
 var binaries string
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func runTests(m *testing.M) int {
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, ".", "../agent")...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append(args, ".", "../agent", "../../remote/cmd/acpterm-remote")...).CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v: %s", err, out))
 	}
 	return m.Run()

@@ -34,6 +34,9 @@ type options struct {
 	network   bool
 	view      string
 	colour    string // colourAuto, colourAlways or colourNever
+
+	runner  []string // the command line that gives a shell where commands run; nil: they run here
+	helpers string   // the directory of helpers for there; empty: one is found or built
 }
 
 const usage = `usage: client [FLAG...] [-- AGENT ARG...]
@@ -48,6 +51,7 @@ that the agent runs itself, which are shown with [agent 1] if it tells of them:
   client -allow go -ask -prompt 'git push'                 what they do not allow is asked on the terminal
   client -view 127.0.0.1:0 -prompt 'npm test'              watch it, and stop it, in a browser
   client -sandbox -timeout 5m -audit ~/audit.json          no network, no writing elsewhere; all of it on record
+  client -runner 'ssh host' -cwd src -prompt 'make'        they run on another machine, in a directory of it
 
 `
 
@@ -58,21 +62,59 @@ func readOptions() (options, error) {
 	}
 	opts := options{agent: []string{self, asExampleAgent}, colour: colourAuto}
 	var allowed allowances
+	flags := opts.flags(&allowed)
+	switch err := flags.Parse(os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(usage)
+		flags.SetOutput(os.Stdout)
+		flags.PrintDefaults()
+		fmt.Print(exitHelp())
+		os.Exit(0)
+	case err != nil:
+		return options{}, fmt.Errorf("%w (-h lists the flags)", err)
+	case flags.NArg() > 0:
+		opts.agent = flags.Args()
+	}
+	if err := opts.check(&allowed); err != nil {
+		return options{}, err
+	}
+	if opts.cwd == "" && len(opts.roots) > 0 {
+		opts.cwd = opts.roots[0]
+	}
+	if opts.runner == nil {
+		if err := opts.findDirectories(directory); err != nil {
+			return options{}, err
+		}
+	}
+	opts.rules = allowed.rules(opts.ask)
+	if opts.prompt == "" {
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return options{}, err
+		}
+		opts.prompt = string(text)
+	}
+	if opts.prompt == "" {
+		return options{}, errors.New("the prompt is empty")
+	}
+	return opts, nil
+}
+
+// flags are what sets the options, and what may run.
+func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags := flag.NewFlagSet("client", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
 	flags.StringVar(&opts.cwd, "cwd", "",
-		"the `directory` that the agent works in (default: the first -root, or this one)")
+		"the `directory` that the agent works in (default: the first -root, or this one;\n"+
+			"with -runner the home directory there)")
 	flags.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
 	flags.Int64Var(&opts.limit, "limit", 0,
 		"how many `bytes` of output to keep where the agent does not say (default: the library's)")
-	flags.Func("root",
-		"a `directory` that commands may run in and below, and write to with -sandbox; may be repeated\n"+
-			"(default: that of -cwd)",
-		func(dir string) error {
-			dir, err := directory(dir)
-			opts.roots = append(opts.roots, dir)
-			return err
-		})
+	flags.Func("root", "a `directory` that commands may run in and below, and write to with -sandbox; may be\n"+
+		"repeated (default: that of -cwd)", func(dir string) error {
+		opts.roots = append(opts.roots, dir)
+		return nil
+	})
 	flags.Func("allow", "a `rule` for what may run; may be repeated (default: everything may, unless -ask is given).\n"+
 		"'go' is that program with any arguments, 'git status' with these, 'git log ...' with these and more;\n"+
 		"in arguments * stands for any text. @FILE has rules as JSON. Shell lines, such as 'go vet && git push',\n"+
@@ -98,6 +140,14 @@ func readOptions() (options, error) {
 		"run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
 			"for instance being a -root too; see no processes but their own; and have no network")
 	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
+	flags.Func("runner",
+		"a `command` line that gives a POSIX shell somewhere else, where commands run then, such as 'ssh host',\n"+
+			"'docker exec -i NAME sh' or 'kubectl exec -i POD -- sh'; -cwd and -root are directories there, and\n"+
+			"-allow is about programs there. It is not run by a shell here, and is asked nothing on the terminal.\n"+
+			"acpterm-remote is taken that is in PATH there, or one is copied there, by -helpers", opts.setRunner)
+	flags.StringVar(&opts.helpers, "helpers", "",
+		"a `directory` with files such as acpterm-remote-linux-amd64 for -runner (default: they are built with\n"+
+			"the go command when one is needed)")
 	flags.StringVar(&opts.view, "view", "",
 		"an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at")
 	flags.Func("color", "`when` to show the colours of commands: auto, on a terminal and without NO_COLOR in the\n"+
@@ -108,50 +158,52 @@ func readOptions() (options, error) {
 		opts.colour = when
 		return nil
 	})
-	switch err := flags.Parse(os.Args[1:]); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Print(usage)
-		flags.SetOutput(os.Stdout)
-		flags.PrintDefaults()
-		fmt.Print(exitHelp())
-		os.Exit(0)
-	case err != nil:
-		return options{}, fmt.Errorf("%w (-h lists the flags)", err)
-	case flags.NArg() > 0:
-		opts.agent = flags.Args()
-	}
+	return flags
+}
+
+// check fails for flags that cannot hold, or not together.
+func (opts *options) check(allowed *allowances) error {
 	switch {
 	case opts.timeout < 0:
-		return options{}, errors.New("-timeout: must not be negative")
+		return errors.New("-timeout: must not be negative")
 	case opts.variables != nil && !opts.ask && allowed.file == nil && allowed.given == nil:
-		return options{}, errors.New("-variable: is for -allow and -ask; without those any may be set")
+		return errors.New("-variable: is for -allow and -ask; without those any may be set")
 	case opts.network && !opts.sandbox:
-		return options{}, errors.New("-network: is for -sandbox; without that there is a network")
+		return errors.New("-network: is for -sandbox; without that there is a network")
+	case opts.sandbox && opts.runner != nil:
+		return errors.New("-sandbox: is for commands here, and not for -runner: have that lead into one")
+	case opts.helpers != "" && opts.runner == nil:
+		return errors.New("-helpers: is for -runner; without that commands run here")
 	}
-	if opts.cwd == "" && len(opts.roots) > 0 {
-		opts.cwd = opts.roots[0]
+	if opts.helpers != "" {
+		if _, err := directory(opts.helpers); err != nil {
+			return fmt.Errorf("-helpers: %w", err)
+		}
 	}
-	if opts.cwd, err = directory(cmp.Or(opts.cwd, ".")); err != nil {
-		return options{}, fmt.Errorf("-cwd: %w", err)
+	if err := allowed.check(opts.runner != nil); err != nil {
+		return fmt.Errorf("-allow: %w", err)
+	}
+	return nil
+}
+
+// findDirectories makes those of -cwd and -root what find says. It fails if one is not there.
+func (opts *options) findDirectories(find func(string) (string, error)) (err error) {
+	if opts.cwd, err = find(cmp.Or(opts.cwd, ".")); err != nil {
+		return fmt.Errorf("-cwd: %w", err)
 	}
 	if opts.roots == nil {
 		opts.roots = []string{opts.cwd}
+		return nil
 	}
-	opts.rules = allowed.rules(opts.ask)
-	if opts.prompt == "" {
-		text, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			return options{}, err
+	for i, root := range opts.roots {
+		if opts.roots[i], err = find(root); err != nil {
+			return fmt.Errorf("-root: %w", err)
 		}
-		opts.prompt = string(text)
 	}
-	if opts.prompt == "" {
-		return options{}, errors.New("the prompt is empty")
-	}
-	return opts, nil
+	return nil
 }
 
-// asExampleAgent, as the only argument, makes this program the example agent.
+// asExampleAgent, as the first argument, makes this program the example agent.
 const asExampleAgent = "-as-example-agent"
 
 // directory is the absolute path of one that is there.

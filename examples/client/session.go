@@ -16,6 +16,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
+	"github.com/acpterm/acpterm/signin"
 )
 
 const protocolVersion = 1
@@ -24,9 +25,10 @@ const protocolVersion = 1
 type session struct {
 	screen    *screen
 	manager   *acpterm.Manager
-	cwd       string
+	cwd       string               // where commands run, as roots are
 	roots     []string             // directories that commands may run in
 	toolCalls map[string]*toolCall // by id; for Handle alone, which gets one message at a time
+	ready     func()               // called when there is a session
 	id        acpterm.SessionID    // set by received
 	notOpened error                // why there is no session; set by received
 
@@ -53,8 +55,8 @@ type clientCapabilities struct {
 	} `json:"fs"`
 }
 
-func newSession(screen *screen, cwd string, roots []string) *session {
-	s := &session{screen: screen, cwd: cwd, roots: roots, toolCalls: make(map[string]*toolCall), sent: make(chan struct{})}
+func newSession(screen *screen) *session {
+	s := &session{screen: screen, toolCalls: make(map[string]*toolCall), sent: make(chan struct{})}
 	s.turn, s.endTurn = context.WithCancel(context.Background())
 	return s
 }
@@ -63,15 +65,19 @@ func newSession(screen *screen, cwd string, roots []string) *session {
 func (s *session) run(
 	ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, prompt string,
 ) (err error) {
-	var agent struct {
-		ProtocolVersion int `json:"protocolVersion"`
-	}
+	var initialized json.RawMessage
 	if err := call(ctx, conn, "initialize", map[string]any{
 		"protocolVersion":    protocolVersion,
 		"clientCapabilities": clientCapabilities{ClientCapabilities: terminals},
 		"clientInfo":         map[string]string{"name": "acpterm-example-client", "version": "1"},
-	}, &agent); err != nil {
+	}, &initialized); err != nil {
 		return err
+	}
+	var agent struct {
+		ProtocolVersion int `json:"protocolVersion"`
+	}
+	if err := json.Unmarshal(initialized, &agent); err != nil {
+		return fmt.Errorf("initialize: %w", err)
 	}
 	if agent.ProtocolVersion != protocolVersion {
 		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
@@ -80,12 +86,16 @@ func (s *session) run(
 	if err := call(ctx, conn, "session/new", map[string]any{
 		"cwd":        s.cwd,
 		"mcpServers": []any{},
-	}, nil); err != nil {
+	}, nil); signin.IsRequired(err) {
+		methods, _ := signin.ReadMethods(initialized) // what is malformed is left out
+		return &signInRequired{methods, err}
+	} else if err != nil {
 		return err
 	}
 	if s.notOpened != nil {
 		return fmt.Errorf("session/new: %w", s.notOpened)
 	}
+	s.ready()
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	s.tell = func(method string) { conn.Notify(ctx, method, map[string]any{"sessionId": s.id}) }
 

@@ -19,7 +19,8 @@ const protocolVersion = 1
 
 // agent is a jsonrpc2.Handler.
 type agent struct {
-	turns sync.WaitGroup // that are played
+	turns  sync.WaitGroup // that are played
+	tokens string         // the file that a sign-in makes; empty: none is required
 
 	mu           sync.Mutex
 	capabilities acpterm.ClientCapabilities // from initialize; until then the client has none
@@ -93,6 +94,7 @@ func (a *agent) initialize(params json.RawMessage) (any, error) {
 		"protocolVersion":   protocolVersion, // the only one; a client that has another hangs up
 		"agentCapabilities": struct{}{},
 		"agentInfo":         map[string]string{"name": "acpterm-example-agent", "version": "1"},
+		"authMethods":       a.authMethods(),
 	}, nil
 }
 
@@ -102,6 +104,9 @@ func (a *agent) newSession(params json.RawMessage) (any, error) {
 	}
 	if err := json.Unmarshal(params, &req); err != nil {
 		return nil, invalidParams(err.Error())
+	}
+	if err := a.signedIn(); err != nil {
+		return nil, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/signin"
 )
 
 // TestMain also makes the test binary a command that runs until it is ended.
@@ -237,6 +239,34 @@ func TestOneTurnAtATime(t *testing.T) {
 	require.NoError(t, turn.Wait(t.Context(), nil))
 	require.Equal(t, "end_turn", c.prompt("go version")) // and then another
 	require.Contains(t, c.told(), "completed\nexit code 0")
+}
+
+// An agent that requires a sign-in answers so, and offers it to clients that can run it.
+func TestSignInIsRequired(t *testing.T) {
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	for _, can := range []bool{false, true} {
+		clientEnd, agentEnd := net.Pipe()
+		a := newAgent()
+		a.tokens = tokens
+		agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd, nil), a)
+		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd, nil), jsonrpc2.HandlerWithError(nil))
+		t.Cleanup(func() { agent.Close(); conn.Close() })
+		var initialized json.RawMessage
+		require.NoError(t, conn.Call(t.Context(), "initialize", map[string]any{
+			"protocolVersion":    1,
+			"clientCapabilities": acpterm.ClientCapabilities{Auth: acpterm.AuthCapabilities{Terminal: can}},
+		}, &initialized))
+		methods, err := signin.ReadMethods(initialized)
+		require.NoError(t, err)
+		require.Equal(t, can, len(methods) == 1)
+		err = conn.Call(t.Context(), "session/new", struct{}{}, nil)
+		require.True(t, signin.IsRequired(err), "%v", err)
+		if can {
+			require.Equal(t, []string{"--sign-in"}, methods[0].Args)
+			require.NoError(t, os.WriteFile(tokens, nil, 0o600))
+			require.NoError(t, conn.Call(t.Context(), "session/new", struct{}{}, nil))
+		}
+	}
 }
 
 func TestWhatTheAgentDoesNotKnow(t *testing.T) {

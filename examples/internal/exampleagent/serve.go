@@ -2,12 +2,13 @@
 // terminal of its client's. It shows the agent's side of terminal/*, in the order in which agents do things. A command
 // after "self: " it runs itself, and shows it by the _meta convention of agents on ACP v1.
 // examples/agent is this and nothing else; examples/client and examples/editor start themselves as this when they are
-// given no agent.
+// given no agent. With arguments it requires that a person signs in.
 package exampleagent
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -16,8 +17,19 @@ import (
 )
 
 // Serve is the agent on the standard input and output of this process, until the client closes the former or is gone.
-func Serve() {
+func Serve() { Main(nil) }
+
+// Main is Serve with arguments: with "-tokens FILE" a sign-in is required, and with "-sign-in" the process signs a person
+// in and exits.
+func Main(args []string) {
 	a := newAgent()
+	flags := flag.NewFlagSet("agent", flag.ExitOnError)
+	flags.StringVar(&a.tokens, "tokens", "", "the `file` that a sign-in makes (default: no sign-in is required)")
+	signsIn := flags.Bool("sign-in", false, "ask for the password on the terminal, and make the file of -tokens")
+	flags.Parse(args)
+	if *signsIn {
+		os.Exit(signIn(a.tokens))
+	}
 	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), a)
 	<-conn.DisconnectNotify()
 	a.turns.Wait() // they end what they run

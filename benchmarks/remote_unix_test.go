@@ -1,0 +1,286 @@
+//go:build unix
+
+package main
+
+// Commands at a far end, through remote: how fast their output arrives, and what a start costs. The far end is this
+// machine, through plain pipes to a shell, through OpenSSH on loopback, and through pipes with a delay.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/sshdtest"
+	"github.com/acpterm/acpterm/remote"
+)
+
+// plainPipes is the command line of a far end that is this machine.
+func plainPipes(*testing.B) []string { return []string{"sh"} }
+
+// openSSH is that of one behind sshd. It skips the benchmark where that cannot be had.
+func openSSH(b *testing.B) []string {
+	s := sshdtest.Start(b)
+	return s.CommandLine(s.User)
+}
+
+// newRunner returns a Runner that is connected. It is closed after the benchmark.
+func newRunner(b *testing.B, transport remote.Transport) *remote.Runner {
+	helpers := b.TempDir()
+	require.NoError(b, remote.Build(b.Context(), "", helpers, runtime.GOOS, runtime.GOARCH))
+	r, err := remote.NewRunner(remote.Options{Transport: transport, Helpers: os.DirFS(helpers), Dir: b.TempDir()})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, r.Close()) })
+	require.NoError(b, r.Connect(b.Context()))
+	return r
+}
+
+func newManager(b *testing.B, options *acpterm.Options) *acpterm.Manager {
+	m, err := acpterm.NewManager(options)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, m.Close()) })
+	return m
+}
+
+// runOne creates a terminal, waits for its command, which has to succeed, and releases it. It returns what there was to
+// know of it before the release.
+func runOne(b *testing.B, m *acpterm.Manager, line ...string) acpterm.TerminalInfo {
+	t, err := m.Create(b.Context(), acpterm.CreateTerminalRequest{
+		SessionID: session, Command: line[0], Args: line[1:],
+	}, nil)
+	require.NoError(b, err)
+	status, err := t.Wait(b.Context())
+	require.NoError(b, err)
+	require.True(b, status.Success(), status.String())
+	info := t.Info()
+	require.NoError(b, m.Release(b.Context(), session, t.ID()))
+	return info
+}
+
+// BenchmarkRemoteFirehose has cat write a gigabyte, alternately through remote to a terminal, and through the same
+// command line alone to a reader that discards it. It reports the medians of both, and the median of the ratios of each
+// pair. A terminal's time is from before its create to its exit; the other's is without that of the connection: from
+// the first byte to the last.
+func BenchmarkRemoteFirehose(b *testing.B) {
+	for _, far := range []struct {
+		name string
+		line func(*testing.B) []string
+	}{{"pipes", plainPipes}, {"ssh", openSSH}} {
+		b.Run(far.name, func(b *testing.B) {
+			const size = 1 << 30
+			line := far.line(b)
+			file := filepath.Join(b.TempDir(), "zeros")
+			require.NoError(b, os.WriteFile(file, nil, 0o644))
+			require.NoError(b, os.Truncate(file, size)) // without a disk
+			m := newManager(b, &acpterm.Options{Runner: newRunner(b, remote.Command{Args: line})})
+			if far.name == "pipes" {
+				line = []string{"sh", "-c"}
+			}
+			var ours, theirs, ratios []float64
+			for b.Loop() {
+				theirs = append(theirs, size/discard(b, append(slices.Clone(line), "cat "+file), size).Seconds())
+				began := time.Now()
+				require.EqualValues(b, size, runOne(b, m, "cat", file).Written)
+				ours = append(ours, size/time.Since(began).Seconds())
+				ratios = append(ratios, ours[len(ours)-1]/theirs[len(theirs)-1])
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(ours)/1e6, "MB/s")
+			b.ReportMetric(median(theirs)/1e6, "MB/s-alone")
+			b.ReportMetric(median(ratios), "ratio")
+		})
+	}
+}
+
+// discard runs a command line and reads what it writes, which has a size. It returns how long that took.
+func discard(b *testing.B, line []string, size int64) time.Duration {
+	cmd := exec.Command(line[0], line[1:]...)
+	out, err := cmd.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, 1))
+	require.NoError(b, err)
+	began := time.Now()
+	n, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{out}, make([]byte, 64<<10))
+	took := time.Since(began)
+	require.NoError(b, err)
+	require.NoError(b, cmd.Wait())
+	require.Equal(b, size, n+1)
+	return took
+}
+
+// delay is how long each way takes of the far end with a delay: a round trip takes twice as long.
+const delay = 20 * time.Millisecond
+
+// BenchmarkRemoteCreate is a command that does nothing, from its create to its release, alternately here and at a far
+// end. It reports the medians; of the far end with a delay also how many round trips those are more.
+func BenchmarkRemoteCreate(b *testing.B) {
+	for _, far := range []struct {
+		name      string
+		transport func(*testing.B) remote.Transport
+	}{
+		{"pipes", func(b *testing.B) remote.Transport { return remote.Command{Args: plainPipes(b)} }},
+		{"ssh", func(b *testing.B) remote.Transport { return remote.Command{Args: openSSH(b)} }},
+		{"delayed", func(b *testing.B) remote.Transport { return delayed{remote.Command{Args: plainPipes(b)}} }},
+	} {
+		b.Run(far.name, func(b *testing.B) {
+			here, there := newManager(b, nil), newManager(b, &acpterm.Options{Runner: newRunner(b, far.transport(b))})
+			var took [2][]float64
+			for b.Loop() {
+				for i, m := range []*acpterm.Manager{here, there} {
+					began := time.Now()
+					runOne(b, m, "true")
+					took[i] = append(took[i], time.Since(began).Seconds())
+				}
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(took[0])*1e3, "ms-here")
+			b.ReportMetric(median(took[1])*1e3, "ms-there")
+			if far.name == "delayed" {
+				b.ReportMetric((median(took[1])-median(took[0]))/(2*delay).Seconds(), "round-trips-more")
+			}
+		})
+	}
+}
+
+// BenchmarkRemoteStart is a Runner's Start by itself, at the far end with a delay.
+func BenchmarkRemoteStart(b *testing.B) {
+	r := newRunner(b, delayed{remote.Command{Args: plainPipes(b)}})
+	base, err := r.Base(b.Context())
+	require.NoError(b, err)
+	c := acpterm.Command{Args: []string{"true"}, Dir: base.Dir, Env: append(base.Env, "ACPTERM_TERMINAL=term_1")}
+	found, err := r.LookPath(b.Context(), c)
+	require.NoError(b, err)
+	c.Path = found.Path
+	for b.Loop() {
+		p, err := r.Start(b.Context(), acpterm.StartRequest{
+			SessionID: session, TerminalID: "term_1", Command: c, Pin: found.Pin, Output: nopCloser{io.Discard},
+		})
+		b.StopTimer()
+		require.NoError(b, err)
+		<-p.Gone()
+		require.NoError(b, p.Err())
+		p.Close()
+		b.StartTimer()
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/(2*delay).Seconds(), "round-trips")
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// delayed is a Transport on which everything arrives later, as on a line that is long and not narrow.
+type delayed struct{ remote.Transport }
+
+func (d delayed) Open(ctx context.Context) (io.ReadWriteCloser, error) {
+	far, err := d.Transport.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &delayedConn{far: far, closed: make(chan struct{})}
+	c.toFar, c.fromFar = make(chan piece, 1<<10), make(chan piece, 1<<10)
+	c.busy.Go(c.write)
+	c.busy.Go(c.read)
+	return c, nil
+}
+
+// piece is what arrives at a time.
+type piece struct {
+	text []byte
+	at   time.Time
+	err  error
+}
+
+// delayedConn is a connection of delayed. One goroutine reads.
+type delayedConn struct {
+	far            io.ReadWriteCloser
+	toFar, fromFar chan piece
+	arrived        piece // and not all read
+	once           sync.Once
+	closed         chan struct{}
+	busy           sync.WaitGroup
+}
+
+// await returns a piece that comes, when it has arrived, or false if the connection is closed before.
+func (c *delayedConn) await(pieces <-chan piece) (piece, bool) {
+	select {
+	case p := <-pieces:
+		select {
+		case <-time.After(time.Until(p.at)):
+			return p, true
+		case <-c.closed:
+		}
+	case <-c.closed:
+	}
+	return piece{}, false
+}
+
+func (c *delayedConn) send(to chan<- piece, text []byte, err error) error {
+	select {
+	case to <- piece{slices.Clone(text), time.Now().Add(delay), err}:
+		return nil
+	case <-c.closed:
+		return io.ErrClosedPipe
+	}
+}
+
+func (c *delayedConn) write() {
+	for {
+		p, ok := c.await(c.toFar)
+		if !ok {
+			return
+		}
+		if _, err := c.far.Write(p.text); err != nil {
+			return // a Read says why
+		}
+	}
+}
+
+func (c *delayedConn) read() {
+	for buffer := make([]byte, 64<<10); ; {
+		n, err := c.far.Read(buffer)
+		if sendErr := c.send(c.fromFar, buffer[:n], err); errors.Join(err, sendErr) != nil {
+			return
+		}
+	}
+}
+
+func (c *delayedConn) Read(to []byte) (int, error) {
+	if len(c.arrived.text) == 0 && c.arrived.err == nil {
+		var ok bool
+		if c.arrived, ok = c.await(c.fromFar); !ok {
+			return 0, io.ErrClosedPipe
+		}
+	}
+	if len(c.arrived.text) == 0 {
+		return 0, c.arrived.err
+	}
+	n := copy(to, c.arrived.text)
+	c.arrived.text = c.arrived.text[n:]
+	return n, nil
+}
+
+func (c *delayedConn) Write(text []byte) (int, error) {
+	if err := c.send(c.toFar, text, nil); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+func (c *delayedConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	err := c.far.Close()
+	c.busy.Wait()
+	return err
+}

@@ -1,0 +1,280 @@
+package main
+
+// Where commands run with -runner: a connection to there, and what is said of it.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/remote"
+)
+
+const (
+	remoteModule = "github.com/acpterm/acpterm/remote"
+	helperName   = "acpterm-remote"
+)
+
+// setRunner is for -runner.
+func (opts *options) setRunner(line string) (err error) {
+	opts.runner, err = remote.Split(line)
+	return err
+}
+
+// farEnd is where commands run. Nil: they run here.
+type farEnd struct {
+	*remote.Runner
+	news   *news
+	closed sync.Once
+}
+
+// connect opens the connection to where commands run, and makes the options' directories those of there. It returns
+// nil without -runner.
+func connect(ctx context.Context, opts *options, screen *screen) (*farEnd, error) {
+	if opts.runner == nil {
+		return nil, nil
+	}
+	f := &farEnd{news: newNews(screen)}
+	err := f.open(ctx, opts)
+	if err == nil {
+		err = f.findDirectories(ctx, opts)
+	}
+	if err != nil {
+		f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// close ends what runs at the far end, and the connection. It may be called twice.
+func (f *farEnd) close() {
+	if f == nil {
+		return
+	}
+	f.closed.Do(func() {
+		f.news.closing.Store(true)
+		if f.Runner != nil {
+			f.Runner.Close()
+		}
+		f.news.end()
+	})
+}
+
+// open connects with the helper of -helpers; or else with one that was built before; or else with one that is there, in
+// PATH; or else with one that it builds.
+func (f *farEnd) open(ctx context.Context, opts *options) error {
+	var helpers fs.FS
+	version := helperVersion()
+	dir, noDirectory := helperDirectory(version)
+	if opts.helpers != "" {
+		helpers = os.DirFS(opts.helpers)
+	} else if version != "" && noDirectory == nil && isBuilt(dir) {
+		helpers = os.DirFS(dir)
+	}
+	err := f.try(ctx, opts.runner, helpers)
+	missing, ok := errors.AsType[*remote.NoHelperError](err)
+	switch {
+	case !ok:
+		return err
+	case opts.helpers != "":
+		return noHelper(missing, "-helpers has none")
+	case noDirectory != nil:
+		return noHelper(missing, "there is no directory to build it in: "+noDirectory.Error())
+	}
+	f.news.say(fmt.Sprintf("building %s for %s/%s", helperName, missing.System, missing.Arch))
+	switch err := buildHelper(ctx, version, dir, missing); {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return noHelper(missing, "it cannot be built here: "+err.Error())
+	}
+	return f.try(ctx, opts.runner, os.DirFS(dir))
+}
+
+// try connects with one of the helpers; nil: with one that is there.
+func (f *farEnd) try(ctx context.Context, line []string, helpers fs.FS) error {
+	runner, err := remote.NewRunner(remote.Options{
+		Transport: remote.Command{Args: line}, Helpers: helpers, Progress: f.news.progress,
+	})
+	if err != nil {
+		return err
+	}
+	if err := runner.Connect(ctx); err != nil {
+		runner.Close()
+		return fmt.Errorf("-runner: %w", err)
+	}
+	f.Runner = runner
+	return nil
+}
+
+// noHelper is the error that says what to do where there is no helper. A system and architecture that Go does not know
+// are in no command line to copy: they are the far end's words.
+func noHelper(missing *remote.NoHelperError, why string) error {
+	text := fmt.Sprintf("where -runner leads, %s/%s, there is no %s, and %s\n"+
+		"Install it there, in PATH: go install %s/cmd/%[3]s@%[6]s",
+		missing.System, missing.Arch, helperName, why, remoteModule, cmp.Or(helperVersion(), "latest"))
+	known := slices.Contains([]string{"linux", "darwin", "freebsd"}, missing.System) &&
+		slices.Contains([]string{"amd64", "arm64"}, missing.Arch)
+	if known {
+		text += fmt.Sprintf("\nOr build it here, for -helpers DIR: "+
+			"CGO_ENABLED=0 GOOS=%[1]s GOARCH=%[2]s go build -o DIR/%[3]s-%[1]s-%[2]s %[4]s/cmd/%[3]s",
+			missing.System, missing.Arch, helperName, remoteModule)
+	}
+	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: text}
+}
+
+// helperVersion is the version of the module that has the helper. Empty: that of the directory that this program is
+// built in.
+func helperVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, module := range info.Deps {
+		if module.Path == remoteModule && module.Replace == nil && module.Version != "(devel)" {
+			return module.Version
+		}
+	}
+	return ""
+}
+
+// helperDirectory is where helpers of a version are kept that were built here.
+func helperDirectory(version string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	if version == "" {
+		version = "devel" // built each time
+	}
+	return filepath.Join(cache, "acpterm", "helpers", version), nil
+}
+
+// isBuilt reports whether there is a helper in a directory.
+func isBuilt(dir string) bool {
+	built, err := filepath.Glob(filepath.Join(dir, helperName+"-*"))
+	return err == nil && built != nil
+}
+
+// buildHelper builds a helper with the go command, in a module of its own if the helper has a version.
+func buildHelper(ctx context.Context, version, dir string, target *remote.NoHelperError) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(dir, "new")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	module := ""
+	if version != "" {
+		module = temporary
+		for _, args := range [][]string{
+			{"mod", "init", "helper"}, {"get", remoteModule + "/cmd/" + helperName + "@" + version},
+		} {
+			cmd := exec.CommandContext(ctx, "go", args...)
+			cmd.Dir, cmd.Env = module, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+			if text, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("building it: %w: %s", err, text)
+			}
+		}
+	}
+	if err := remote.Build(ctx, module, temporary, target.System, target.Arch); err != nil {
+		return err
+	}
+	name := helperName + "-" + target.System + "-" + target.Arch
+	return os.Rename(filepath.Join(temporary, name), filepath.Join(dir, name)) // whole, or not at all
+}
+
+// findDirectories makes the options' directories those of the far end. What is not absolute is below its home.
+func (f *farEnd) findDirectories(ctx context.Context, opts *options) error {
+	base, err := f.Base(ctx)
+	if err != nil {
+		return err
+	}
+	err = opts.findDirectories(func(dir string) (string, error) {
+		if !path.IsAbs(dir) {
+			dir = path.Join(base.Dir, dir)
+		}
+		_, err := f.LookPath(ctx, acpterm.Command{Args: []string{"sh"}, Dir: dir, Env: base.Env})
+		switch {
+		case errors.Is(err, acpterm.ErrInvalidParams):
+			return "", fmt.Errorf("%s is not a directory where commands run", dir)
+		case errors.Is(err, acpterm.ErrCommandNotFound):
+			return dir, nil // sh is of no matter
+		}
+		return dir, err
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, acpterm.ErrConnectionLost) {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	return err
+}
+
+// news prints what becomes of the connection on standard error. What comes while that is not read is left out.
+type news struct {
+	waiting chan string
+	opened  atomic.Bool // the connection was there before: its loss is news
+	closing atomic.Bool // its end is wanted
+	copied  time.Time   // when copying was said last; for progress alone
+}
+
+// newNews prints on a screen, whose finish waits for the last of it.
+func newNews(screen *screen) *news {
+	n := &news{waiting: make(chan string, 256)}
+	screen.following.Go(func() {
+		for text := range n.waiting {
+			text = harmless(strings.ToValidUTF8(text, "\uFFFD"), escapeControls)
+			screen.printTo(screen.errors, "client: ", text+"\n")
+		}
+	})
+	return n
+}
+
+func (n *news) say(text string) {
+	select {
+	case n.waiting <- text:
+	default:
+	}
+}
+
+// end is for when nothing more is said.
+func (n *news) end() { close(n.waiting) }
+
+// progress is for remote.Options.Progress.
+func (n *news) progress(p remote.Progress) {
+	there := p.System + "/" + p.Arch
+	switch p.Step {
+	case remote.StepConnecting:
+		n.say("connecting")
+	case remote.StepCopying:
+		if now := time.Now(); now.Sub(n.copied) >= time.Second || p.Copied == p.Size {
+			n.copied = now
+			n.say(fmt.Sprintf("copying %.1f of %.1f MB to %s", float64(p.Copied)/1e6, float64(p.Size)/1e6, there))
+		}
+	case remote.StepConnected:
+		n.opened.Store(true)
+		n.say("connected to " + there)
+	case remote.StepLost:
+		if n.opened.Load() && !n.closing.Load() { // else there is an error that says it, or nothing to say
+			cause := p.Err
+			if lost, ok := errors.AsType[*acpterm.Error](cause); ok {
+				cause = cmp.Or(lost.Err, cause)
+			}
+			n.say(fmt.Sprintf("lost: %v", cause))
+		}
+	}
+}

@@ -1,0 +1,300 @@
+//go:build unix
+
+package main
+
+// Commands at a far end, which is a shell on this machine, with a home and an environment of its own.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+func init() {
+	parts["relay"] = relay
+	parts["show"] = func(args []string) { fmt.Printf("%s is %q\n", args[0], os.Getenv(args[0])) }
+}
+
+// relay FILE ARG...: a transport that is not what it leads to. It runs a command line, and its process id is in a file.
+func relay(args []string) {
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		panic(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		panic(err)
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	os.WriteFile(args[0], fmt.Append(nil, os.Getpid()), 0o600)
+	go func() {
+		io.Copy(stdin, os.Stdin)
+		stdin.Close()
+	}()
+	io.Copy(os.Stdout, stdout)
+	cmd.Wait()
+}
+
+// farHome is the home directory of a far end.
+func farHome(t *testing.T) string {
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return home
+}
+
+// farShell is the command line of a far end: it has this home, nothing else of this process's environment, and programs
+// of these directories before the system's.
+func farShell(home string, path ...string) string {
+	path = append(path, "/usr/bin", "/bin")
+	return strings.Join([]string{"env", "-i", "HOME=" + home, "PATH=" + strings.Join(path, ":"), "sh"}, " ")
+}
+
+// connected is what is said of a connection.
+func connected() string {
+	return fmt.Sprintf("client: connecting\nclient: connected to %s/%s\n", runtime.GOOS, runtime.GOARCH)
+}
+
+func TestRunner(t *testing.T) {
+	home := farHome(t)
+	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
+	t.Setenv("ACPTERM_TEST_SECRET", "1")
+	for _, test := range []struct {
+		flags  []string
+		prompt string
+		want   string
+	}{
+		{nil, line("where"), "in " + home},
+		{[]string{"-cwd", "src"}, line("where"), "in " + home + "/src"},
+		{[]string{"-root", home + "/src"}, line("where"), "in " + home + "/src"},
+		{nil, line("show", "ACPTERM_TEST_SECRET"), `ACPTERM_TEST_SECRET is ""`},
+		{nil, line("show", "HOME"), fmt.Sprintf("HOME is %q", home)},
+	} {
+		flags := append(test.flags, "-runner", farShell(home, binaries), "-prompt", test.prompt)
+		c := startClient(t, exampleAgent(), flags...)
+		c.exit(0)
+		require.Equal(t, fmt.Sprintf("* %[1]s (pending)\n* %[1]s: allowed (Run it)\n[1] $ %[2]s\n"+
+			"* %[1]s (in_progress) [1]\n[1] | %[3]s\n[1] = exit code 0\n* %[1]s (completed) [1]\nexit code 0\n",
+			shorten(test.prompt), test.prompt, test.want), inOrder(c.stdout.String()))
+		require.Equal(t, connected(), c.stderr.String())
+	}
+	c := startClient(t, exampleAgent(), "-runner", farShell(home, binaries), "-prompt", "exit 4")
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] = exit code 4\n")
+}
+
+// inOrder is what is printed of one command with the lines of its terminal in their places, between those of its tool
+// call: each come in order, and the one does not wait for the other.
+func inOrder(out string) string {
+	var call, terminal []string
+	for l := range strings.Lines(out) {
+		if strings.HasPrefix(l, "[1] ") {
+			terminal = append(terminal, l)
+		} else {
+			call = append(call, l)
+		}
+	}
+	if len(call) != 5 || len(terminal) != 3 {
+		return out
+	}
+	return strings.Join([]string{
+		call[0], call[1], terminal[0], call[2], terminal[1], terminal[2], call[3], call[4],
+	}, "")
+}
+
+// Roots and rules are about the far end's directories and programs.
+func TestRunnerGuards(t *testing.T) {
+	home := farHome(t)
+	bin := filepath.Join(home, "bin")
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "src"), 0o700))
+	require.NoError(t, os.Mkdir(bin, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "acpterm-there"), []byte("#!/bin/sh\necho there\n"), 0o700))
+	require.NoError(t, os.Symlink("/", filepath.Join(home, "src", "out")))
+	inside := createParams("s", "acpterm-there")
+	outside, linked := inside, inside
+	outside.Cwd, linked.Cwd = home, filepath.Join(home, "src", "out")
+	file := filepath.Join(t.TempDir(), "audit.json")
+	c := startClient(t, trying(t, inside, outside, linked, createParams("s", "true")), "-runner",
+		farShell(home, binaries, bin), "-root", "src", "-allow", "acpterm-there", "-audit", file, "-prompt", "x")
+	c.exit(0)
+	out := c.stdout.String()
+	require.Contains(t, out, `terminal/create: "there\n" exit code 0`)
+	require.Equal(t, 2, strings.Count(out, "! denied \"acpterm-there\": cwd is outside of the directories"), out)
+	require.Contains(t, out, `! denied "true": no rule allows this`)
+	require.Len(t, readRecords(t, file), 5)
+	require.Equal(t, connected(), c.stderr.String())
+}
+
+// What cannot be is said before the agent starts.
+func TestRunnerThatCannotBeHad(t *testing.T) {
+	home, empty := farHome(t), t.TempDir()
+	shell := farShell(home, binaries)
+	for _, test := range []struct {
+		status int
+		flags  []string
+		want   string
+	}{
+		{exitUsage, []string{"-runner", ""}, "the command line is empty"},
+		{exitUsage, []string{"-runner", "ssh 'host"}, "is not closed"},
+		{exitUsage, []string{"-runner", shell, "-sandbox"}, "-sandbox: is for commands here"},
+		{exitUsage, []string{"-helpers", empty}, "-helpers: is for -runner"},
+		{exitUsage, []string{"-runner", shell, "-helpers", home + "/missing"}, "-helpers: "},
+		{exitUsage, []string{"-runner", shell, "-cwd", "missing"}, "-cwd: " + home + "/missing is not a directory"},
+		{exitUsage, []string{"-runner", shell, "-root", "/", "-root", "/bin/sh"}, "-root: /bin/sh is not a directory"},
+		{exitLost, []string{"-runner", "acpterm-no-such-program"}, `"acpterm-no-such-program"`},
+		{exitLost, []string{"-runner", "false"}, "exit code 1"},
+		{exitLost, []string{"-runner", "sh -c 'echo no such host >&2; exit 255'"}, "no such host"},
+		{exitLost, []string{"-runner", farShell(home), "-helpers", empty}, "-helpers has none"},
+	} {
+		c := startClient(t, []string{"acpterm-no-such-agent"}, append(test.flags, "-prompt", "x")...)
+		c.exit(test.status)
+		require.Contains(t, c.stderr.String(), test.want)
+		require.NotContains(t, c.stderr.String(), "acpterm-no-such-agent")
+		require.NotContains(t, c.stderr.String(), "lost")
+		require.Empty(t, c.stdout.String())
+	}
+}
+
+// A helper of -helpers is copied once.
+func TestRunnerCopiesTheHelper(t *testing.T) {
+	home, helpers := farHome(t), t.TempDir()
+	name := fmt.Sprintf("acpterm-remote-%s-%s", runtime.GOOS, runtime.GOARCH)
+	require.NoError(t, os.Symlink(filepath.Join(binaries, "acpterm-remote"), filepath.Join(helpers, name)))
+	for _, copied := range []bool{true, false} {
+		c := startClient(t, exampleAgent(),
+			"-runner", farShell(home), "-helpers", helpers, "-prompt", line("print", "hello"))
+		c.exit(0)
+		require.Contains(t, c.stdout.String(), "[1] | hello\n")
+		if !copied {
+			require.Equal(t, connected(), c.stderr.String())
+			continue
+		}
+		require.Regexp(t, fmt.Sprintf(
+			`^client: connecting\n(client: copying \d+\.\d of \d+\.\d MB to %s/%s\n)+client: connected`,
+			runtime.GOOS, runtime.GOARCH), c.stderr.String())
+	}
+}
+
+// Without a helper anywhere one is built; where that cannot be done, it is said what can be.
+func TestRunnerBuildsTheHelper(t *testing.T) {
+	home := farHome(t)
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	t.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	c := startClient(t, exampleAgent(), "-runner", farShell(home), "-prompt", line("print", "hello"))
+	c.exit(0)
+	require.Contains(t, c.stdout.String(), "[1] | hello\n")
+	require.Contains(t, c.stderr.String(), "client: building acpterm-remote for "+runtime.GOOS)
+
+	t.Setenv("PATH", "/usr/bin:/bin:"+t.TempDir())
+	t.Setenv("GOROOT", "")
+	if _, err := exec.LookPath("go"); err == nil {
+		return // it is the system's
+	}
+	c = startClient(t, exampleAgent(), "-runner", farShell(home), "-prompt", "x")
+	c.exit(exitLost)
+	require.Contains(t, c.stderr.String(), "it cannot be built here")
+	require.Contains(t, c.stderr.String(), "client: Install it there, in PATH: go install ")
+}
+
+// startRelayed starts the client with a transport that is killed with kill.
+func startRelayed(t *testing.T, agent []string, flags ...string) (c *client, kill func()) {
+	file := filepath.Join(t.TempDir(), "relay")
+	runner := line("relay", file, "sh", "-c", "'exec "+farShell(farHome(t), binaries)+"'")
+	c = startClient(t, agent, append(flags, "-runner", runner)...)
+	return c, func() {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		pid, err := strconv.Atoi(string(text))
+		require.NoError(t, err)
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+}
+
+// A connection that is lost ends what ran there. The agent hears of it, and the turn goes on.
+func TestLostConnection(t *testing.T) {
+	c, kill := startRelayed(t, exampleAgent(), "-prompt", line("sleep"))
+	command := c.stdout.await(t, `\| command (\d+)\n`)
+	kill()
+	c.exit(0)
+	requireEnds(t, command)
+	require.Contains(t, c.stdout.String(), "connection lost")
+	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
+	require.Contains(t, c.stderr.String(), "\nclient: lost: ")
+	require.Equal(t, 1, strings.Count(c.stderr.String(), "client: connecting\n"))
+}
+
+// An agent that does not release what was lost leaves that to the end of the session, which cannot be sure of its end.
+func TestLostConnectionOfWhatIsNotReleased(t *testing.T) {
+	c, kill := startRelayed(t, part("agent-that-cannot-lose"), "-prompt", "x")
+	command := c.stdout.await(t, `\| command (\d+)\n`)
+	kill()
+	c.exit(exitLost)
+	requireEnds(t, command)
+	require.Contains(t, c.stdout.String(), "[2] | again\n")
+	require.Equal(t, 2, strings.Count(c.stderr.String(), "client: connected to "))
+}
+
+// requireEnds requires that a process ends. One whose helper ends it may take a moment after its output has ended.
+func requireEnds(t *testing.T, pid string) {
+	t.Helper()
+	number, err := strconv.Atoi(pid)
+	require.NoError(t, err)
+	ended := func() bool { return syscall.Kill(number, 0) != nil || isZombie(pid) }
+	require.Eventually(t, ended, 10*time.Second, time.Millisecond)
+}
+
+func isZombie(pid string) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	return err == nil && strings.Contains(string(stat), ") Z ")
+}
+
+func init() {
+	parts["agent-that-cannot-lose"] = func([]string) {
+		play(func(a *scripted) string {
+			ref := a.create("sleep")
+			if err := a.conn.Call(context.Background(), acpterm.MethodWaitForExit, ref, nil); err == nil {
+				panic("the command has ended")
+			}
+			ref = a.create("print", "again")
+			a.dispatch(acpterm.MethodWaitForExit, ref)()
+			return "end_turn"
+		})
+	}
+}
+
+// The helper and its commands end with the client, however that ends.
+func TestRunnerInterrupted(t *testing.T) {
+	c, _ := startRelayed(t, exampleAgent(), "-prompt", line("sleep"))
+	command := c.stdout.await(t, `\| command (\d+)\n`)
+	c.signal(os.Interrupt)
+	c.exit(exitInterrupted)
+	requireGone(t, command)
+	require.Contains(t, c.stdout.String(), "[1] = signal SIGTERM\n")
+	require.NotContains(t, c.stderr.String(), "lost")
+}
+
+func TestInterruptWhileConnecting(t *testing.T) {
+	c := startClient(t, exampleAgent(), "-runner", "cat", "-prompt", "x")
+	c.stderr.await(t, "connecting\n")
+	c.signal(os.Interrupt)
+	c.exit(exitInterrupted)
+	require.Contains(t, c.stderr.String(), "left: interrupt")
+}

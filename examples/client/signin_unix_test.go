@@ -1,0 +1,225 @@
+//go:build linux || darwin || freebsd
+
+package main
+
+// The client on a terminal of its own, with a person at it who signs in or does not.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/signin"
+)
+
+// seat is a terminal with the client in it.
+type seat struct {
+	*acpterm.Terminal
+	t      *testing.T
+	at     int64
+	unread string // what was shown before at and is not awaited yet
+}
+
+// takeSeat starts the client on a terminal.
+func takeSeat(t *testing.T, agent []string, flags ...string) *seat {
+	m := acptermtest.NewManager(t, nil)
+	command := clientCommand(agent, flags...)
+	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: command[0], Args: command[1:],
+		Env: []acpterm.EnvVariable{{Name: "TERM", Value: "xterm"}},
+	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 90, Rows: 30, Attended: true}})
+	require.NoError(t, err)
+	d := &seat{Terminal: term, t: t}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("terminal:\n%s", d.text())
+		}
+	})
+	return d
+}
+
+// await waits for a text on the terminal, after those that were awaited before, and types something.
+func (d *seat) await(text, keys string) {
+	d.t.Helper()
+	if d.cut(text, keys) {
+		return
+	}
+	for chunk := range d.Follow(d.t.Context(), d.at) {
+		d.at, d.unread = chunk.End, d.unread+chunk.Text
+		if d.cut(text, keys) {
+			return
+		}
+	}
+	require.Fail(d.t, "not shown", "%q in %q", text, d.unread)
+}
+
+// cut drops what is not awaited any more, if a text was shown, and types something.
+func (d *seat) cut(text, keys string) (shown bool) {
+	_, after, shown := strings.Cut(d.unread, text)
+	if shown {
+		d.unread = after
+		fmt.Fprint(d, keys)
+	}
+	return shown
+}
+
+// text is all that was shown. It waits for the client's end.
+func (d *seat) text() string {
+	d.Kill(context.Background())
+	var seen strings.Builder
+	for chunk := range d.Follow(context.Background(), 0) {
+		seen.WriteString(chunk.Raw)
+		if chunk.End == d.OutputTotal() {
+			break
+		}
+	}
+	return seen.String()
+}
+
+// exit waits for the client's end and requires an exit code.
+func (d *seat) exit(code int) {
+	d.t.Helper()
+	status, err := d.Wait(d.t.Context())
+	require.NoError(d.t, err)
+	require.Equal(d.t, fmt.Sprintf("exit code %d", code), status.String())
+}
+
+// guarded is the example agent that requires a sign-in.
+func guarded(t *testing.T) (agent []string, tokens string) {
+	tokens = filepath.Join(t.TempDir(), "tokens")
+	return append(exampleAgent(), "-tokens", tokens), tokens
+}
+
+func TestSignIn(t *testing.T) {
+	agent, tokens := guarded(t)
+	d := takeSeat(t, agent, "-ask", "-prompt", line("print", "hello"))
+	d.await("? Sign in? y yes, n no: ", "perhaps\ny\n")
+	d.await("Password: ", "sesame\n")
+	d.await("N never: ", "y\n") // the terminal is for questions now, with lines and echo
+	d.exit(exitTurnEnded)
+	require.FileExists(t, tokens)
+	text := d.text()
+	require.Contains(t, text, "1  Password: Asks for the password of the example: sesame\r\n")
+	require.Contains(t, text, "--sign-in")
+	require.Contains(t, text, "You are signed in.\r\n")
+	require.Contains(t, text, "[1] | hello\r\n")
+	require.NotContains(t, text[strings.Index(text, "Password: \r\n"):], "sesame")
+
+	d = takeSeat(t, agent, "-prompt", line("print", "again")) // and once is enough
+	d.exit(exitTurnEnded)
+	require.NotContains(t, d.text(), "Sign in?")
+}
+
+func TestSignInIsRefused(t *testing.T) {
+	agent, tokens := guarded(t)
+	d := takeSeat(t, agent, "-prompt", "x")
+	d.await("? Sign in? ", "n\n")
+	d.exit(exitNotSignedIn)
+	require.Contains(t, d.text(), "Authentication required: you did not want to\r\n")
+	require.NoFileExists(t, tokens)
+}
+
+// What the program says counts: the client fails, and the terminal is as before.
+func TestSignInFails(t *testing.T) {
+	agent, tokens := guarded(t)
+	shell := func(agent []string) []string {
+		return slices.Concat([]string{"/bin/sh", "-c", `stty -a >&2; "$0" "$@"; code=$?; stty -a >&2; exit $code`},
+			clientCommand(agent, "-prompt", "x"))
+	}
+	m := acptermtest.NewManager(t, nil)
+	command := shell(agent)
+	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: command[0], Args: command[1:],
+	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Attended: true}})
+	require.NoError(t, err)
+	d := &seat{Terminal: term, t: t}
+	d.await("? Sign in? ", "y\n")
+	d.await("Password: ", "guess\n")
+	d.exit(exitNotSignedIn)
+	text := d.text()
+	require.Contains(t, text, `sign in by "password": exit code 1`)
+	before, after := strings.Index(text, "speed "), strings.LastIndex(text, "speed ")
+	require.Greater(t, after, before)
+	require.True(t, strings.HasPrefix(text[before:], strings.TrimSpace(text[after:])), text)
+	require.NoFileExists(t, tokens)
+}
+
+// A signal ends the client while the program asks, and the program with it; so does one during the question.
+func TestSignInIsInterrupted(t *testing.T) {
+	for _, question := range []string{"? Sign in? ", "Password: "} {
+		agent, _ := guarded(t)
+		d := takeSeat(t, agent, "-prompt", "x")
+		if question != "? Sign in? " {
+			d.await("? Sign in? ", "y\n")
+		}
+		d.await(question, "")
+		require.NoError(t, syscall.Kill(d.Info().PID, syscall.SIGTERM))
+		d.exit(exitInterrupted)
+	}
+}
+
+// An interrupt that is typed during the question is one for the client.
+func TestSignInIsInterruptedByAKey(t *testing.T) {
+	agent, _ := guarded(t)
+	d := takeSeat(t, agent, "-prompt", "x")
+	d.await("? Sign in? ", "\x03")
+	d.exit(exitInterrupted)
+}
+
+// The program's terminal has the size of the person's, and follows it.
+func TestSignInFollowsTheSize(t *testing.T) {
+	d := takeSeat(t, part("agent-that-wants-sign-in"), "-prompt", "x")
+	d.await("? Sign in? ", "1\n")
+	d.await("30 90\r\n", "")
+	require.NoError(t, d.Resize(70, 20))
+	d.await("20 70\r\n", "")
+	d.await("? Sign in? ", "1\n")
+	d.await("20 70\r\n", "")
+	require.NoError(t, d.Resize(71, 21))
+	d.await("21 71\r\n", "")
+	d.exit(exitNotSignedIn) // twice is enough
+}
+
+// wantSignIn is an agent that never has enough of it. To sign in is to change the size of the terminal.
+func wantSignIn(args []string) {
+	if len(args) > 0 && args[len(args)-1] == "--sign-in" {
+		const line = `trap 'stty size; exit 0' WINCH; stty size; while :; do sleep 0.02; done`
+		if err := syscall.Exec("/bin/sh", []string{"sh", "-c", line}, os.Environ()); err != nil {
+			panic(err)
+		}
+	}
+	handle := func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+		if req.Method == "initialize" {
+			return map[string]any{"protocolVersion": 1, "authMethods": []any{map[string]any{
+				"id": "size", "name": "Size", "type": "terminal", "args": []string{"--sign-in"},
+			}}}, nil
+		}
+		return nil, &jsonrpc2.Error{Code: signin.CodeRequired, Message: "Authentication required"}
+	}
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), jsonrpc2.HandlerWithError(handle))
+	<-conn.DisconnectNotify()
+}
+
+func init() { parts["agent-that-wants-sign-in"] = wantSignIn }
+
+// Without a terminal the error says what to do.
+func TestSignInWithoutATerminal(t *testing.T) {
+	agent, tokens := guarded(t)
+	c := startClientAs(t, nil, &syscall.SysProcAttr{Setsid: true}, agent, "-prompt", "x")
+	c.exit(exitNotSignedIn)
+	require.Contains(t, c.stderr.String(), "There is no terminal to sign in on: run this on one, or sign in with the agent's")
+	require.NoFileExists(t, tokens)
+	require.NoError(t, os.WriteFile(tokens, nil, 0o600))
+	c = startClientAs(t, nil, &syscall.SysProcAttr{Setsid: true}, agent, "-prompt", line("print", "hello"))
+	c.exit(exitTurnEnded)
+}

@@ -77,12 +77,6 @@ func goroutines() (found []string) {
 	return found
 }
 
-// openDescriptors is how many this process has open, where there is /proc.
-func openDescriptors() int {
-	entries, _ := os.ReadDir("/proc/self/fd")
-	return len(entries)
-}
-
 // testContext ends long before the test's own time is over, but not before what is waited for should have come.
 func testContext(t testing.TB) context.Context {
 	t.Helper()

@@ -190,7 +190,7 @@ func (a *approvals) forget(session SessionID) {
 }
 
 // approve returns the remembered answer to a question, or calls Options.Approve; the answer is nil without such a
-// function. It stores in a what the program's files were at the time of the question.
+// function. It stores in a when the question was asked and answered, and what the program's files were then.
 func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (*Answer, error) {
 	answer, known := z.approvals.find(q)
 	switch {
@@ -205,8 +205,10 @@ func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (*A
 			return nil, &Error{Kind: ErrCancelled, Err: err}
 		}
 	}
+	a.asked = time.Now()
 	err = callHook("Approve", func() { answer = z.ask(ctx, q) })
 	if err == nil {
+		a.answered = time.Now()
 		z.approvals.remember(ctx, q, answer)
 	}
 	if ctx.Err() != nil { // the answer came too late

@@ -33,6 +33,8 @@ type authorized struct {
 	pin      string       // Found.Pin, of a Runner
 	contents pin.Contents // of the program; nil where no question was asked
 	decision *DecisionEvent
+
+	asked, answered time.Time // zero where that was not
 }
 
 // maxChanges is how often policies can change a command before the create is denied.
@@ -60,6 +62,7 @@ func (z *authorizer) authorize(
 		decision.Verdict = VerdictDeny // it does not run, even if a policy allowed it before the error
 	}
 	a.decision = newDecisionEvent(id, a.proposal, decision, answer)
+	a.decision.Asked, a.decision.Answered = a.asked, a.answered
 	if err == nil && decision.Verdict != VerdictAllow {
 		err = &Error{Kind: ErrDenied, Command: requested(req), Rule: decision.Rule, Reason: decision.Reason}
 	}

@@ -40,12 +40,17 @@ type Subject struct {
 	PID int
 	// OfAgent says that the agent runs the command itself: see Terminal.OfAgent. No policy has decided on it.
 	OfAgent bool
+	// Trace is the trace context of the create's _meta; nil: it has none that is valid. It must not be changed.
+	Trace *TraceContext
 }
 
 // DecisionEvent is a decision on a command: there is one for each create that names a command which could be run.
 type DecisionEvent struct {
 	Subject
-	Time time.Time
+	// Requested is when the create came, Time when it was decided.
+	Requested, Time time.Time
+	// Asked is when Options.Approve was called, and Answered when its answer was given; zero if that was not.
+	Asked, Answered time.Time
 	// Verdict is the outcome: VerdictAllow or VerdictDeny. Without a policy everything is allowed.
 	Verdict Verdict
 	// Rule and Reason are those of the Decision.
@@ -85,7 +90,8 @@ type EndEvent struct {
 	// only; 0 elsewhere.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err is why a command that was allowed did not run; nothing else is set then but the Subject. Nil if it ran.
+	// Err is why a command that was allowed did not run; nothing else is set then but the Subject and Ended. Nil if it
+	// ran.
 	Err error
 }
 
@@ -178,7 +184,7 @@ func (e *events) recordDecision(ctx context.Context, d *DecisionEvent, refused e
 	}
 	e.Add(queuedEvent{d, recorded}, sizeOf(d))
 	if err != nil && refused == nil {
-		e.emit(&EndEvent{Subject: d.Subject, Err: err})
+		e.emit(&EndEvent{Subject: d.Subject, Ended: time.Now(), Err: err})
 	}
 	return err
 }
@@ -246,7 +252,8 @@ func sizeOf(event Event) notify.Size {
 
 func (s Subject) size() int64 {
 	const fields = 256 // of the event itself
-	return fields + stringsSize(s.Args...) + stringsSize(string(s.SessionID), s.Path, s.Dir, s.ShellLine)
+	texts := stringsSize(string(s.SessionID), s.Path, s.Dir, s.ShellLine)
+	return fields + stringsSize(s.Args...) + texts + s.Trace.size()
 }
 
 // stringsSize is what strings keep in memory.

@@ -88,6 +88,7 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 // create is Create.
 func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options *TerminalOptions) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
+	requestedAt := time.Now()
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
 	}
@@ -124,6 +125,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err == nil {
 		defer allowed.pinned.close()
 	}
+	allowed.decision.Requested, allowed.decision.Trace = requestedAt, req.Meta.TraceContext()
 	err = m.events.recordDecision(asking, allowed.decision, err)
 	if err != nil {
 		return fail(orOver(asking, err))
@@ -132,7 +134,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err != nil {
 		err = inOperation("create", req.SessionID, orOver(starting, err))
 		if t == nil || t.State() == StateFailed { // else the terminal has reported its end
-			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Err: err})
+			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Ended: time.Now(), Err: err})
 		}
 		return nil, err
 	}
@@ -165,6 +167,7 @@ func (m *Manager) run(
 		id:         id,
 		session:    req.SessionID,
 		request:    req,
+		trace:      allowed.decision.Trace,
 		created:    time.Now(),
 		limit:      limit,
 		escalation: slices.Clone(orElse(own.Escalation, m.options.escalation(pty))),

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 6805
-	maxRootFiles     = 34
-	maxLibraryLines  = 15520 // the root and internal, without what only tests import
+	maxRootLines     = 7010
+	maxRootFiles     = 35
+	maxLibraryLines  = 15730 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -68,6 +68,7 @@ type Terminal struct {
 	session    SessionID
 	number     int64 // in the order of registration
 	request    CreateTerminalRequest
+	trace      *TraceContext // of the request; nil: none
 	created    time.Time
 	limit      int64 // bytes that Output shows
 	escalation []EscalationStep
@@ -214,7 +215,7 @@ func (t *Terminal) subject() Subject {
 		c = t.commandNow()
 	}
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), OfAgent: t.OfAgent(),
+		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), OfAgent: t.OfAgent(), Trace: t.trace,
 		Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine,
 	}
 }

@@ -13,8 +13,9 @@ import (
 // LogEvents returns a hook for acpterm.Options.Events that writes events as structured records, at level Info, or Warn
 // for a denial, for survivors and for a command that was allowed and did not run: "decision", "end", "survivors", and
 // "input" with how many bytes a person typed, but not which. A start has no record of its own: that of the end says how
-// long the command ran. slog drops what its handler fails to write, and commands run before they are logged: for a
-// record that must be complete there is Log.
+// long the command ran. If the create had a valid traceparent in its _meta, records but those of inputs have its ids as
+// trace_id and span_id, as OpenTelemetry names them. slog drops what its handler fails to write, and commands run
+// before they are logged: for a record that must be complete there is Log.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()
@@ -84,7 +85,8 @@ func subjectAttrs(s acpterm.Subject) []slog.Attr {
 	if s.OfAgent { // there is no decision on it
 		attrs = append(attrs, slog.Bool("ofAgent", true))
 	}
-	return appendText(attrs, "shellLine", s.ShellLine)
+	attrs = appendText(attrs, "shellLine", s.ShellLine)
+	return appendText(attrs, "trace_id", s.Trace.TraceID(), "span_id", s.Trace.SpanID())
 }
 
 // appendText appends attributes whose text is not empty: name, text, name, text.

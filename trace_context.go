@@ -1,0 +1,188 @@
+package acpterm
+
+// The trace context that an agent sends in a request's _meta, in the formats of W3C Trace Context and W3C Baggage. It
+// is read strictly, since it goes into the host's records and telemetry. Nothing here knows of spans; module otel does.
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// TraceContext says which trace a request belongs to. Its fields are valid W3C headers, or empty.
+type TraceContext struct {
+	// Parent is the traceparent: a version, the ids of the trace and of the agent's span, and flags. Of a version after
+	// 00 it is what that has in common with 00. Empty: there is Baggage alone.
+	Parent string
+	// State is the tracestate; empty without a Parent.
+	State   string
+	Baggage string
+}
+
+// TraceID is the trace's id in 32 hexadecimal digits; empty without a Parent. c may be nil.
+func (c *TraceContext) TraceID() string {
+	if c == nil || c.Parent == "" {
+		return ""
+	}
+	return c.Parent[3:35]
+}
+
+// SpanID is the id of the agent's span in 16 hexadecimal digits; empty without a Parent. c may be nil.
+func (c *TraceContext) SpanID() string {
+	if c == nil || c.Parent == "" {
+		return ""
+	}
+	return c.Parent[36:52]
+}
+
+func (c *TraceContext) size() int64 {
+	if c == nil {
+		return 0
+	}
+	return stringsSize(c.Parent, c.State, c.Baggage)
+}
+
+// What is read of each value at most, in bytes. W3C Baggage asks for so much, W3C Trace Context for less.
+const maxTraceValue = 8192
+
+// TraceContext returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for it
+// (Extensibility page). One that is malformed or longer than 8 KiB counts as absent; a tracestate does so without a
+// traceparent. The result is nil if nothing is left.
+func (m Meta) TraceContext() *TraceContext {
+	var c TraceContext
+	if c.Parent = traceParent(m.traceValue("traceparent")); c.Parent != "" {
+		if state := m.traceValue("tracestate"); validTraceState(state) {
+			c.State = state
+		}
+	}
+	if baggage := m.traceValue("baggage"); validBaggage(baggage) {
+		c.Baggage = baggage
+	}
+	if c == (TraceContext{}) {
+		return nil
+	}
+	return new(c)
+}
+
+// traceValue returns a text of m; empty if there is none or it is too long.
+func (m Meta) traceValue(key string) string {
+	const escaped = 2 // bytes for one in JSON, of those that the formats have
+	raw := m[key]
+	if len(raw) == 0 || len(raw) > escaped*maxTraceValue {
+		return ""
+	}
+	var text string // not the result, which would be allocated for nothing
+	if json.Unmarshal(raw, &text) != nil || len(text) > maxTraceValue {
+		return ""
+	}
+	return text
+}
+
+const (
+	lowerLetters = "abcdefghijklmnopqrstuvwxyz"
+	upperLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits       = "0123456789"
+	stateKey     = lowerLetters + digits + "_-*/"                           // in keys of a tracestate
+	baggageKey   = lowerLetters + upperLetters + digits + "!#$%&'*+-.^_`|~" // in keys of baggage
+	blanks       = " \t"
+)
+
+// consistsOf reports whether all bytes of a text are among those of a set of ASCII.
+func consistsOf(text, set string) bool { return strings.Trim(text, set) == "" }
+
+// traceParent returns the part of a traceparent that all versions have; empty if it is malformed.
+func traceParent(text string) string {
+	const form, version00, versionFF = "00-00000000000000000000000000000000-0000000000000000-00", "00-", "ff-"
+	if len(text) < len(form) {
+		return ""
+	}
+	parent, more := text[:len(form)], text[len(form):]
+	for i := range len(form) {
+		if dash := form[i] == '-'; dash != (parent[i] == '-') || !dash && !consistsOf(parent[i:i+1], digits+"abcdef") {
+			return ""
+		}
+	}
+	switch c := (&TraceContext{Parent: parent}); {
+	case consistsOf(c.TraceID(), "0"), consistsOf(c.SpanID(), "0"), strings.HasPrefix(parent, versionFF):
+		return ""
+	case strings.HasPrefix(parent, version00): // which has two flags, and nothing after them
+		if more != "" || parent[len(parent)-2] != '0' || parent[len(parent)-1] > '3' {
+			return ""
+		}
+	case more != "" && more[0] != '-':
+		return ""
+	}
+	return strings.Clone(parent) // text may be long
+}
+
+// validTraceState reports whether a text is a list of at most 32 pairs of a key and a value, each key once.
+func validTraceState(text string) bool {
+	const maxMembers, maxValue = 32, 256
+	seen := make(map[string]bool)
+	for member := range strings.SplitSeq(text, ",") {
+		if member == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(strings.Trim(member, blanks), "=")
+		if !validStateKey(key) || seen[key] || value == "" || len(value) > maxValue {
+			return false
+		}
+		for i := range len(value) {
+			if value[i] < ' ' || value[i] > '~' || value[i] == '=' {
+				return false
+			}
+		}
+		seen[key] = true
+	}
+	return len(seen) > 0 && len(seen) <= maxMembers
+}
+
+// validStateKey reports whether a text is a key of a tracestate: a system's, or a tenant's at a system.
+func validStateKey(key string) bool {
+	valid := func(name, first string, length int) bool {
+		return name != "" && len(name) <= length && consistsOf(name[:1], first) && consistsOf(name, stateKey)
+	}
+	tenant, system, multiTenant := strings.Cut(key, "@")
+	if !multiTenant {
+		return valid(key, lowerLetters, 256)
+	}
+	return valid(tenant, lowerLetters+digits, 241) && valid(system, lowerLetters, 14)
+}
+
+// validBaggage reports whether a text is a list of at most 64 pairs of a key and a value, with properties.
+func validBaggage(text string) bool {
+	const maxMembers = 64
+	members := 0
+	for member := range strings.SplitSeq(text, ",") {
+		members++
+		pair, properties, more := strings.Cut(member, ";")
+		if members > maxMembers || !strings.Contains(pair, "=") || !validBaggagePair(pair) {
+			return false
+		}
+		for more {
+			pair, properties, more = strings.Cut(properties, ";")
+			if !validBaggagePair(pair) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// validBaggagePair reports whether a text is a key, or a key and a value.
+func validBaggagePair(pair string) bool {
+	key, value, _ := strings.Cut(pair, "=")
+	key, value = strings.Trim(key, blanks), strings.Trim(value, blanks)
+	if key == "" || !consistsOf(key, baggageKey) {
+		return false
+	}
+	for i := range len(value) {
+		c := value[i]
+		if c <= ' ' || c > '~' || strings.IndexByte(`",;\`, c) >= 0 {
+			return false
+		}
+		if c == '%' && (len(value) < i+3 || !consistsOf(value[i+1:i+3], digits+"abcdefABCDEF")) {
+			return false
+		}
+	}
+	return true
+}

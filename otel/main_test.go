@@ -1,0 +1,140 @@
+package otelacpterm_test
+
+// Commands, connections, and what the SDK's in-memory exporter and reader have of them.
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
+	otelacpterm "github.com/acpterm/acpterm/otel"
+)
+
+func TestMain(m *testing.M) {
+	children.Main(nil)
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	os.Exit(m.Run())
+}
+
+// request asks for a child in session "s".
+func request(child string, args ...string) acpterm.CreateTerminalRequest {
+	argv := children.Args(child, args...)
+	return acpterm.CreateTerminalRequest{SessionID: "s", Command: argv[0], Args: argv[1:]}
+}
+
+// telemetry is what was recorded of a manager.
+type telemetry struct {
+	t        testing.TB
+	stop     func()
+	exporter *tracetest.InMemoryExporter
+	reader   *sdkmetric.ManualReader
+}
+
+// observe observes a manager with the SDK's providers.
+func observe(t testing.TB, m *acpterm.Manager, o otelacpterm.Options, more ...sdktrace.TracerProviderOption) *telemetry {
+	t.Helper()
+	seen := &telemetry{t: t, exporter: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader()}
+	o.TracerProvider = sdktrace.NewTracerProvider(append(more, sdktrace.WithSyncer(seen.exporter))...)
+	o.MeterProvider = sdkmetric.NewMeterProvider(sdkmetric.WithReader(seen.reader))
+	var err error
+	seen.stop, err = otelacpterm.Observe(m, o)
+	require.NoError(t, err)
+	return seen
+}
+
+// spans are those that have ended, the oldest first.
+func (s *telemetry) spans() tracetest.SpanStubs {
+	spans := s.exporter.GetSpans()
+	slices.SortStableFunc(spans, func(a, b tracetest.SpanStub) int { return a.StartTime.Compare(b.StartTime) })
+	return spans
+}
+
+// span is the only one.
+func (s *telemetry) span() tracetest.SpanStub {
+	s.t.Helper()
+	require.Len(s.t, s.spans(), 1)
+	return s.spans()[0]
+}
+
+// attributes are those of a span or an event.
+func attributes(of []attribute.KeyValue) map[string]any {
+	all := make(map[string]any)
+	for _, a := range of {
+		all[string(a.Key)] = a.Value.AsInterface()
+	}
+	return all
+}
+
+// points are an instrument's values by their attributes, as text; of a histogram the counts.
+func (s *telemetry) points(name string) map[string]int64 {
+	s.t.Helper()
+	var all metricdata.ResourceMetrics
+	require.NoError(s.t, s.reader.Collect(context.Background(), &all))
+	points := make(map[string]int64)
+	for _, scope := range all.ScopeMetrics {
+		require.Equal(s.t, "github.com/acpterm/acpterm/otel", scope.Scope.Name)
+		for _, m := range scope.Metrics {
+			if m.Name != name {
+				continue
+			}
+			switch data := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				for _, p := range data.DataPoints {
+					points[p.Attributes.Encoded(attribute.DefaultEncoder())] = p.Value
+				}
+			case metricdata.Histogram[float64]:
+				for _, p := range data.DataPoints {
+					points[p.Attributes.Encoded(attribute.DefaultEncoder())] = int64(p.Count)
+				}
+			}
+		}
+	}
+	return points
+}
+
+// connect returns an agent's end of a connection to a manager.
+func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *jsonrpc2.Conn {
+	t.Helper()
+	client, agent := net.Pipe()
+	h := acpterm.NewHandler(m, options)
+	conn := h.Connect(context.Background(), acpterm.NewStream(client, nil))
+	agentEnd := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agent, nil), noHandler{})
+	t.Cleanup(func() {
+		agentEnd.Close()
+		<-conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+	})
+	return agentEnd
+}
+
+type noHandler struct{}
+
+func (noHandler) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
+
+// create is a create by Go.
+func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) *acpterm.Terminal {
+	t.Helper()
+	terminal, err := m.Create(t.Context(), req, nil)
+	require.NoError(t, err)
+	return terminal
+}
+
+// ready returns when a command has said that it is.
+func ready(t testing.TB, terminal *acpterm.Terminal) {
+	t.Helper()
+	for range terminal.Follow(t.Context(), 0) {
+		return
+	}
+}

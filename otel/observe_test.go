@@ -1,0 +1,224 @@
+package otelacpterm_test
+
+// When a manager is observed: from Observe to stop, and not at all without a provider.
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric"
+	noopmetric "go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	otelacpterm "github.com/acpterm/acpterm/otel"
+)
+
+// stop ends the spans of what runs and takes it off the number of running commands. What comes later, or was decided
+// before Observe, is not observed.
+func TestObserveAndStopInTheMiddle(t *testing.T) {
+	m := acptermtest.NewManager(t, nil)
+	before := create(t, m, request("sleep"))
+	seen := observe(t, m, otelacpterm.Options{})
+	require.NoError(t, before.Kill(t.Context()))
+	running := create(t, m, request("sleep"))
+	ready(t, running)
+	require.Eventually(t, func() bool { return seen.points("acpterm.command.running")[""] == 1 }, time.Minute, time.Millisecond)
+	require.Empty(t, seen.spans())
+
+	var stops sync.WaitGroup
+	for range 3 {
+		stops.Go(func() {
+			seen.stop()
+			if len(seen.spans()) != 1 {
+				t.Error("stop has returned before the span has ended")
+			}
+		})
+	}
+	stops.Wait()
+	span := seen.span()
+	require.Equal(t, string(running.ID()), attributes(span.Attributes)["acpterm.terminal.id"])
+	require.Equal(t, []string{"acpterm.decided", "acpterm.started", "acpterm.unobserved"}, eventNames(span))
+	require.Equal(t, sdktrace.Status{}, span.Status)
+	require.Equal(t, map[string]int64{"": 0}, seen.points("acpterm.command.running"))
+
+	create(t, m, request("exit", "0"))
+	require.NoError(t, m.Close())
+	seen.stop()
+	seen.span()
+	require.Equal(t, map[string]int64{"": 1}, seen.points("acpterm.command.started"))
+	require.Empty(t, seen.points("acpterm.command.duration"))
+}
+
+// Creates, ends and a stop beside each other: each span that began has ended, once, when stop has returned.
+func TestStopBesideCreates(t *testing.T) {
+	for range 20 {
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"*": acptermtest.Print("x", 0)}})
+		parents := new(startedSpans)
+		seen := observe(t, m, otelacpterm.Options{}, sdktrace.WithSpanProcessor(parents))
+		first := make(chan struct{})
+		var busy sync.WaitGroup
+		for range 4 {
+			var once sync.Once
+			busy.Go(func() {
+				for range 20 {
+					_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}, nil)
+					if err != nil {
+						t.Error(err)
+					}
+					once.Do(func() { first <- struct{}{} })
+				}
+			})
+		}
+		for range 4 {
+			<-first
+		}
+		seen.stop()
+		ended := len(seen.spans())
+		require.Len(t, parents.contexts, ended)
+		require.Zero(t, seen.points("acpterm.command.running")[""])
+		busy.Wait()
+		require.NoError(t, m.Close())
+		require.Len(t, seen.spans(), ended)
+	}
+}
+
+// Either provider is enough, and the instruments are described.
+func TestOneProviderIsEnough(t *testing.T) {
+	exporter, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
+	for _, o := range []otelacpterm.Options{
+		{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))},
+		{MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))},
+	} {
+		m := acptermtest.NewManager(t, &acpterm.Options{MaxTerminals: 1, Policy: acpterm.PolicyFunc(
+			func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+				if p.Requested.Args[1] == "pwd" {
+					return acpterm.Decision{}
+				}
+				return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+			})})
+		stop, err := otelacpterm.Observe(m, o)
+		require.NoError(t, err)
+		_, err = create(t, m, request("print", "12345")).Wait(t.Context())
+		require.NoError(t, err)
+		for _, child := range []string{"pwd", "environ"} {
+			_, err = m.Create(t.Context(), request(child), nil)
+			require.Error(t, err)
+		}
+		require.NoError(t, m.Close())
+		stop()
+	}
+	require.Len(t, exporter.GetSpans(), 3)
+	var all metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &all))
+	units := make(map[string]string)
+	for _, m := range all.ScopeMetrics[0].Metrics {
+		require.NotEmpty(t, m.Description)
+		units[m.Name] = m.Unit
+	}
+	require.Equal(t, map[string]string{
+		"acpterm.command.running": "{command}", "acpterm.command.started": "{command}", "acpterm.command.denied": "{command}",
+		"acpterm.command.failed": "{command}", "acpterm.command.duration": "s", "acpterm.command.output": "By",
+	}, units)
+}
+
+var errNoInstrument = errors.New("a test's provider makes no instrument")
+
+type noInstruments struct{ noopmetric.MeterProvider }
+
+type noInstrumentsMeter struct{ noopmetric.Meter }
+
+func (noInstruments) Meter(string, ...metric.MeterOption) metric.Meter { return noInstrumentsMeter{} }
+
+func (noInstrumentsMeter) Float64Histogram(
+	string, ...metric.Float64HistogramOption,
+) (metric.Float64Histogram, error) {
+	return noopmetric.Float64Histogram{}, errNoInstrument
+}
+
+func TestAProviderThatFails(t *testing.T) {
+	m := acptermtest.NewManager(t, nil)
+	stop, err := otelacpterm.Observe(m, otelacpterm.Options{MeterProvider: noInstruments{}})
+	require.ErrorIs(t, err, errNoInstrument)
+	stop()
+}
+
+// allocations is how many a create, its end and its release make. They vary by those of the runtime's own, so it is the
+// median.
+func allocations(t testing.TB, observe func(m *acpterm.Manager)) float64 {
+	var all []float64
+	for range 5 {
+		m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("x", 0)}})
+		require.NoError(t, err)
+		observe(m)
+		all = append(all, testing.AllocsPerRun(300, func() { lifeOfACommand(t, m) }))
+		require.NoError(t, m.Close())
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+func lifeOfACommand(t testing.TB, m *acpterm.Manager) {
+	ctx := context.Background()
+	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}, nil)
+	if err == nil {
+		_, err = terminal.Wait(ctx)
+	}
+	if err == nil {
+		err = m.Release(ctx, "s", terminal.ID())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNothingIsAllocatedWithoutAProvider(t *testing.T) {
+	without := allocations(t, func(*acpterm.Manager) {})
+	with := allocations(t, func(m *acpterm.Manager) {
+		stop, err := otelacpterm.Observe(m, otelacpterm.Options{Arguments: true})
+		require.NoError(t, err)
+		stop()
+		stop, err = otelacpterm.Observe(m, otelacpterm.Options{})
+		require.NoError(t, err)
+		t.Cleanup(stop)
+	})
+	require.Equal(t, without, with)
+	hooked := allocations(t, func(m *acpterm.Manager) { m.Observe(func(acpterm.Event) {}) })
+	require.Greater(t, hooked, without, "a hook would have been seen")
+}
+
+// BenchmarkCommand is the life of a command that starts no process: without this module, without a provider, with both.
+func BenchmarkCommand(b *testing.B) {
+	providers := otelacpterm.Options{
+		TracerProvider: sdktrace.NewTracerProvider(),
+		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
+	}
+	for _, o := range []struct {
+		name    string
+		options *otelacpterm.Options
+	}{{"plain", nil}, {"no-provider", new(otelacpterm.Options)}, {"providers", &providers}} {
+		b.Run(o.name, func(b *testing.B) {
+			m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("x", 0)}})
+			require.NoError(b, err)
+			if o.options != nil {
+				stop, err := otelacpterm.Observe(m, *o.options)
+				require.NoError(b, err)
+				defer stop()
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				lifeOfACommand(b, m)
+			}
+			require.NoError(b, m.Close())
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package otelacpterm
+
+// Spans: their names, parents, attributes and errors.
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/acpterm/acpterm"
+)
+
+// The attributes that the semantic conventions do not have. Metrics have ruleKey alone of them.
+const (
+	terminalKey  = attribute.Key("acpterm.terminal.id")
+	sessionKey   = attribute.Key("acpterm.session.id")
+	verdictKey   = attribute.Key("acpterm.verdict")
+	ruleKey      = attribute.Key("acpterm.rule")
+	approvalKey  = attribute.Key("acpterm.approval")
+	answeredKey  = attribute.Key("acpterm.approval.duration")
+	waitedKey    = attribute.Key("acpterm.queue.duration")
+	endedByKey   = attribute.Key("acpterm.ended_by")
+	signalKey    = attribute.Key("acpterm.signal")
+	bytesKey     = attribute.Key("acpterm.output.bytes")
+	droppedKey   = attribute.Key("acpterm.output.dropped")
+	survivorsKey = attribute.Key("acpterm.survivors")
+)
+
+// startSpan starts the span of a command, with what is known once it was decided.
+func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.Span) {
+	name := baseName(e.Path)
+	attributes := []attribute.KeyValue{
+		semconv.ProcessExecutableName(name),
+		terminalKey.String(valid(string(e.TerminalID))), sessionKey.String(valid(string(e.SessionID))),
+		verdictKey.String(e.Verdict.String()),
+	}
+	if e.Rule != "" {
+		attributes = append(attributes, ruleKey.String(valid(e.Rule)))
+	}
+	if e.Approval != "" {
+		attributes = append(attributes, approvalKey.String(e.Approval))
+	}
+	if o.arguments {
+		var args []string
+		for _, arg := range e.Args {
+			args = append(args, valid(arg))
+		}
+		attributes = append(attributes, semconv.ProcessCommandArgs(args...))
+	}
+	ctx, span := o.tracer.Start(parent(e.Trace), name, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithTimestamp(e.Requested), trace.WithAttributes(attributes...))
+	if !e.Asked.IsZero() {
+		span.AddEvent("acpterm.asked", trace.WithTimestamp(e.Asked))
+	}
+	if !e.Answered.IsZero() {
+		took := answeredKey.Float64(e.Answered.Sub(e.Asked).Seconds())
+		span.AddEvent("acpterm.answered", trace.WithTimestamp(e.Answered), trace.WithAttributes(took))
+	}
+	span.AddEvent("acpterm.decided", trace.WithTimestamp(e.Time))
+	return ctx, span
+}
+
+// parent is a context with the agent's span and baggage.
+func parent(c *acpterm.TraceContext) context.Context {
+	ctx := context.Background()
+	if c == nil {
+		return ctx
+	}
+	carrier := propagation.MapCarrier{"traceparent": c.Parent, "tracestate": c.State, "baggage": c.Baggage}
+	return propagation.Baggage{}.Extract(propagation.TraceContext{}.Extract(ctx, carrier), carrier)
+}
+
+// baseName is the name of a file on this system or another one.
+func baseName(path string) string { return valid(path[strings.LastIndexAny(path, `/\`)+1:]) }
+
+// valid is a text as exporters take it: a name of a file need not be UTF-8, and OTLP refuses all that it is sent with.
+func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
+
+// endAttributes are those of a command that ran.
+func endAttributes(e *acpterm.EndEvent) []attribute.KeyValue {
+	attributes := []attribute.KeyValue{
+		endedByKey.String(string(e.EndedBy)), bytesKey.Int64(e.Bytes), droppedKey.Int64(e.Dropped),
+	}
+	if e.Status != nil && e.Status.ExitCode != nil {
+		attributes = append(attributes, semconv.ProcessExitCode(int(*e.Status.ExitCode)))
+	}
+	if e.Status != nil && e.Status.Signal != nil {
+		attributes = append(attributes, signalKey.String(valid(*e.Status.Signal)))
+	}
+	if len(e.Survivors) > 0 {
+		attributes = append(attributes, survivorsKey.IntSlice(e.Survivors))
+	}
+	return attributes
+}
+
+// setError makes a span one that failed.
+func (o *observer) setError(span trace.Span, failure string, err error) {
+	description := ""
+	if err != nil && o.arguments { // a denial's error has them
+		description = valid(err.Error())
+	}
+	span.SetStatus(codes.Error, description)
+	span.SetAttributes(errorType(failure))
+}
+
+// errorType is the attribute error.type, which metrics have too: its values are those of kindOf and failureOf.
+func errorType(failure string) attribute.KeyValue { return semconv.ErrorTypeKey.String(failure) }
+
+// otherError is what the conventions say of an error that has no name.
+const otherError = "_OTHER"
+
+// kinds are what a create that names a command can fail with. A Runner's errors could have any.
+var kinds = []acpterm.Kind{
+	acpterm.ErrInvalidParams, acpterm.ErrNotExecutable, acpterm.ErrCommandNotFound, acpterm.ErrCancelled,
+	acpterm.ErrDenied, acpterm.ErrSessionNotFound, acpterm.ErrQuota, acpterm.ErrClosing, acpterm.ErrConnectionLost,
+	acpterm.ErrInternal,
+}
+
+// kindOf names the error of a command that did not run.
+func kindOf(err error) string {
+	if e, ok := errors.AsType[*acpterm.Error](err); ok && slices.Contains(kinds, e.Kind) {
+		return string(e.Kind)
+	}
+	return otherError
+}
+
+// signals are the names that failureOf may return. A Runner's commands could have any.
+var signals = []string{
+	"SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGUSR1", "SIGSEGV",
+	"SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGXCPU", "SIGXFSZ", "SIGSYS",
+}
+
+// failureOf says how a command that ran has failed: what ended it if it did not end by itself, the signal, "exit_code",
+// or "exit_lost" if that is not known. It is empty if the command exited with code 0.
+func failureOf(e *acpterm.EndEvent) string {
+	switch status := e.Status; {
+	case status != nil && status.Success():
+		return ""
+	case e.EndedBy != acpterm.EndedByItself:
+		return string(e.EndedBy)
+	case status == nil:
+		return string(acpterm.ErrExitLost)
+	case status.Signal == nil:
+		return "exit_code"
+	case slices.Contains(signals, *status.Signal):
+		return *status.Signal
+	}
+	return "signal"
+}

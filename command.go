@@ -27,7 +27,7 @@ type Command struct {
 	Dir string
 	// Env is the whole environment, "NAME=value", each name once. It may hold secrets.
 	Env []string
-	// ShellLine is the line that the system's shell runs; empty for a command that is no shell line.
+	// ShellLine is the line that a shell runs, which is the last of Args; empty for a command that is no shell line.
 	ShellLine string
 }
 
@@ -60,8 +60,8 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// ShellMode says when a request's command is a line for the system's shell (/bin/sh, or cmd.exe on Windows) and not a
-// program's name. With arguments it always is a program's name.
+// ShellMode says when a request's command is a line for a shell, which Options.Shell names, and not a program's name. With
+// arguments it always is a program's name.
 type ShellMode int
 
 const (
@@ -99,14 +99,14 @@ func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (locat
 		Env:  look.mergeEnv(env, dir, o.unattended(), req.Env),
 	}
 	var found located
-	shell := len(req.Args) == 0 && o.Shell == ShellAlways
+	shell := len(req.Args) == 0 && o.ShellLines == ShellAlways
 	if !shell {
 		found, err = look.program(ctx, c)
 		shell = errors.Is(err, ErrCommandNotFound) && len(req.Args) == 0 &&
-			o.Shell == ShellAuto && strings.ContainsAny(req.Command, shellSyntax)
+			o.ShellLines == ShellAuto && strings.ContainsAny(req.Command, shellSyntax)
 	}
 	if shell {
-		found, err = look.shell(ctx, c, req.Command)
+		found, err = look.shell(ctx, c, req.Command, o.Shell, env)
 	}
 	if o.Env != nil || o.Runner != nil {
 		found.env = env

@@ -58,7 +58,7 @@ func TestLookUpOnWindows(t *testing.T) {
 				entries[i] = filepath.Join(dir, entry)
 			}
 		}
-		options := acpterm.Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, Shell: acpterm.ShellNever}
+		options := acpterm.Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, ShellLines: acpterm.ShellNever}
 		req := commandRequest(look.command)
 		req.Cwd = dir + `\work`
 		path := strings.Join(entries, ";")
@@ -74,7 +74,7 @@ func TestLookUpOnWindows(t *testing.T) {
 	for _, command := range []string{`.\plain`, dir} { // no program; a directory
 		req := commandRequest(command)
 		req.Cwd = dir + `\work`
-		_, err := proposed(t, acpterm.Options{Shell: acpterm.ShellNever}, req)
+		_, err := proposed(t, acpterm.Options{ShellLines: acpterm.ShellNever}, req)
 		require.ErrorIs(t, err, acpterm.ErrNotExecutable, command)
 	}
 }
@@ -90,7 +90,7 @@ func TestNamesOfVariablesHaveNoCase(t *testing.T) {
 }
 
 func TestShellLinesOnWindows(t *testing.T) {
-	options := acpterm.Options{Shell: acpterm.ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
+	options := acpterm.Options{ShellLines: acpterm.ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
 	c, err := proposed(t, options, commandRequest(`echo "a b" && dir`))
 	require.NoError(t, err)
 	program, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)

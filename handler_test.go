@@ -397,7 +397,7 @@ func FuzzHandlerParams(f *testing.F) {
 		}
 	}
 	// No PATH and no shell: nothing that is made up here runs.
-	m := newManager(f, &acpterm.Options{Env: []string{}, Shell: acpterm.ShellNever, Dir: f.TempDir()})
+	m := newManager(f, &acpterm.Options{Env: []string{}, ShellLines: acpterm.ShellNever, Dir: f.TempDir()})
 	h := acpterm.NewHandler(m, nil)
 	methods := []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease}
 	f.Fuzz(func(t *testing.T, method uint8, params []byte) {

@@ -95,9 +95,16 @@ func (l lookups) program(ctx context.Context, c Command) (located, error) {
 		c.Path, err = lookProgram(c.Args[0], c.Dir, c.Env)
 		return located{Command: c, name: filepath.Base(c.Path)}, err
 	}
+	return l.programElsewhere(ctx, c, c.Env)
+}
+
+// programElsewhere is program by the Runner, with the PATH of an environment.
+func (l lookups) programElsewhere(ctx context.Context, c Command, env []string) (located, error) {
+	asked := c
+	asked.Env = env
 	var found Found
 	var err error
-	panicked := callHook("Runner's LookPath", func() { found, err = l.runner.LookPath(ctx, c) })
+	panicked := callHook("Runner's LookPath", func() { found, err = l.runner.LookPath(ctx, asked) })
 	if err = cmp.Or(panicked, err); err != nil || found.Path == "" {
 		return located{}, runnerError(ctx, c, "cannot be looked up", err)
 	}
@@ -111,18 +118,52 @@ func (l lookups) program(ctx context.Context, c Command) (located, error) {
 	return located{Command: c, name: cmp.Or(found.Name, path.Base(found.Path)), pin: found.Pin}, nil
 }
 
-// shell makes c run a line.
-func (l lookups) shell(ctx context.Context, c Command, line string) (located, error) {
+// shell makes c run a line by a shell, which is looked up with the environment that commands inherit.
+func (l lookups) shell(ctx context.Context, c Command, line string, s Shell, inherited []string) (located, error) {
 	c.ShellLine = line
-	if l.runner == nil {
-		var err error
-		if c.Path, c.Args, err = lookup.Shell(line); err != nil {
-			return located{}, lookupError(err)
+	var err error
+	switch {
+	case l.runner != nil:
+		return l.shellElsewhere(ctx, c, s, inherited)
+	case s.Program == "":
+		c.Path, c.Args, err = lookup.Shell(line)
+	default:
+		c.Args = slices.Concat([]string{s.Program}, s.Args, []string{line})
+		if c.Path, err = lookup.Interpreter(s.Program, inherited); err != nil {
+			return located{}, s.cannotRun(err)
 		}
-		return located{Command: c, name: filepath.Base(c.Path)}, nil
+		err = lookup.CheckLine(c.Path, c.Args)
 	}
-	c.Args = []string{"sh", "-c", line}
-	return l.program(ctx, c)
+	if err != nil {
+		return located{}, lookupError(err)
+	}
+	return located{Command: c, name: filepath.Base(c.Path)}, nil
+}
+
+// shellElsewhere is shell by the Runner.
+func (l lookups) shellElsewhere(ctx context.Context, c Command, s Shell, inherited []string) (located, error) {
+	if s.Program == "" {
+		s = Shell{Program: "sh", Args: []string{"-c"}}
+	}
+	c.Args = slices.Concat([]string{s.Program}, s.Args, []string{c.ShellLine})
+	found, err := l.programElsewhere(ctx, c, absolutePath(inherited))
+	if errors.Is(err, ErrCommandNotFound) || errors.Is(err, ErrNotExecutable) {
+		return located{}, s.cannotRun(err)
+	}
+	return found, err
+}
+
+// absolutePath is an environment whose PATH, of a Runner's, has absolute entries only: others lead into the command's
+// directory, which the agent chooses.
+func absolutePath(env []string) []string {
+	env = slices.Clone(env)
+	for i, variable := range env {
+		if list, ok := strings.CutPrefix(variable, "PATH="); ok {
+			entries := slices.DeleteFunc(strings.Split(list, ":"), func(entry string) bool { return !path.IsAbs(entry) })
+			env[i] = "PATH=" + strings.Join(entries, ":")
+		}
+	}
+	return env
 }
 
 // file is program with the links in the program's path followed.

@@ -51,8 +51,8 @@ type Manager struct {
 
 // NewManager returns a manager with the given options; nil means all defaults. The options are copied. It fails when
 // they cannot hold, with an *Error of kind ErrInternal whose Field is the option: a size, a limit or a time that is
-// negative, a step of Escalation without a signal, a relative Dir, a Shell that is none of the modes, a Sandbox or a
-// Cgroup beside a Runner, KeepDetached where it cannot be had.
+// negative, a step of Escalation without a signal, a relative Dir, ShellLines that is none of the modes, a Shell
+// that cannot take a line, a Sandbox or a Cgroup beside a Runner, KeepDetached where it cannot be had.
 func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
@@ -68,6 +68,7 @@ func NewManager(options *Options) (*Manager, error) {
 		m.options.Env = lookups{options.Runner}.copyEnv(options.Env)
 		m.options.Unattended = slices.Clone(options.Unattended)
 		m.options.Escalation = slices.Clone(options.Escalation)
+		m.options.Shell = options.Shell.clone()
 	}
 	m.authorizer = newAuthorizer(&m.options)
 	m.events.open(&m.options)
@@ -105,7 +106,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	}
 	own := *cmp.Or(options, &TerminalOptions{})
 	if own.NoShell {
-		s.options.Shell = ShellNever
+		s.options.ShellLines = ShellNever
 	}
 	asking, starting, stop := s.whileOpen(ctx, &m.closing)
 	defer stop()

@@ -57,9 +57,13 @@ type Options struct {
 	// request asks for, so that a person can see what an agent does not want to. 0: 64 KiB.
 	FollowBytes int64
 
-	// Shell says when a command without arguments is a shell line. The zero value, ShellAuto, is when it is no
+	// ShellLines says when a command without arguments is a shell line. The zero value, ShellAuto, is when it is no
 	// program and looks like one.
-	Shell ShellMode
+	ShellLines ShellMode
+
+	// Shell is what runs shell lines. A create fails with ErrInternal and this as Field if it is not found.
+	// SessionOptions.Shell comes before it. The zero value: the system's shell, with a Runner sh -c.
+	Shell Shell
 
 	// Escalation is how a tree is ended, with a grace period between the signals: each step's signal goes to all of it,
 	// and the next step follows when it is not gone after the step's wait. SIGKILL always comes last; what is not gone
@@ -211,8 +215,8 @@ func (o *Options) validate() error {
 		return err
 	}
 	switch {
-	case o.Shell < ShellAuto || o.Shell > ShellAlways:
-		return optionError("Options.Shell", fmt.Sprintf("is none of the modes: %d", o.Shell))
+	case o.ShellLines < ShellAuto || o.ShellLines > ShellAlways:
+		return optionError("Options.ShellLines", fmt.Sprintf("is none of the modes: %d", o.ShellLines))
 	case o.Timeout < NoTimeout:
 		return optionError("Options.Timeout", "must not be negative")
 	case o.Runner != nil && o.Sandbox != nil:
@@ -225,6 +229,9 @@ func (o *Options) validate() error {
 		return optionError("Options.KeepDetached", "cannot be had on this system, or with a Cgroup or a Runner")
 	case o.Runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
 		return optionError("Options.Dir", "must be an absolute path")
+	}
+	if err := o.Shell.validate("Options.Shell", o.Runner); err != nil {
+		return err
 	}
 	_, err := o.Limits.asked()
 	return err
@@ -241,7 +248,13 @@ func (o *SessionOptions) validate(runner Runner) error {
 		return optionError("SessionOptions.Sandbox", "is of no use to commands that Options.Runner runs")
 	case runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
 		return optionError("SessionOptions.Dir", "must be an absolute path")
-	case o.Limits == nil:
+	}
+	if o.Shell != nil {
+		if err := o.Shell.validate("SessionOptions.Shell", runner); err != nil {
+			return err
+		}
+	}
+	if o.Limits == nil {
 		return nil
 	}
 	_, err := o.Limits.asked()
@@ -295,6 +308,9 @@ type SessionOptions struct {
 	// Env is the environment that requests add to. Nil: Options.Env.
 	Env []string
 
+	// Shell is what runs this session's shell lines. Nil: Options.Shell.
+	Shell *Shell
+
 	// Policy says what may run in this session, besides Options.Policy: the strictest wins. Nil: that alone.
 	Policy Policy
 
@@ -329,7 +345,7 @@ type TerminalOptions struct {
 	// PTY has the command run on a PTY. Nil: what Options.PTY says.
 	PTY *PTYOptions
 
-	// NoShell says that the command is a program's name also without arguments, whatever Options.Shell says.
+	// NoShell says that the command is a program's name also without arguments, whatever Options.ShellLines says.
 	NoShell bool
 }
 

@@ -42,7 +42,7 @@ func TestOptionsThatCannotHold(t *testing.T) {
 		"Options.FollowBytes":         {FollowBytes: -1},
 		"Options.Timeout":             {Timeout: -2},
 		"Options.Dir":                 {Dir: "relative"},
-		"Options.Shell":               {Shell: 9},
+		"Options.ShellLines":          {ShellLines: 9},
 		"Options.Escalation[0]":       {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
 		"Options.Escalation[1]":       {Escalation: []acpterm.EscalationStep{{Signal: 1}, {Signal: syscall.SIGTERM, Wait: -1}}},
 		"Options.Sandbox":             {Runner: runner, Sandbox: sandboxStub{}},
@@ -56,8 +56,8 @@ func TestOptionsThatCannotHold(t *testing.T) {
 		requireOptionRefused(t, err, "new manager", field)
 		require.Nil(t, m)
 	}
-	_, err := acpterm.NewManager(&acpterm.Options{Shell: -1})
-	requireOptionRefused(t, err, "new manager", "Options.Shell")
+	_, err := acpterm.NewManager(&acpterm.Options{ShellLines: -1})
+	requireOptionRefused(t, err, "new manager", "Options.ShellLines")
 }
 
 func TestSessionOptionsThatCannotHold(t *testing.T) {

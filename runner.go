@@ -32,7 +32,8 @@ type Runner interface {
 	RealDir(ctx context.Context, dir string) (string, error)
 
 	// LookPath finds the program that c.Args[0] names as a start of c would: with the PATH of c.Env, in c.Dir. For a
-	// shell line the program is "sh". It fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
+	// shell line the program is that of Options.Shell, or "sh", and c.Env is what commands inherit, so that no variable
+	// of the agent's decides about it. It fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
 	// ErrInvalidParams with the field "cwd" if it has no such directory. A name that leads elsewhere for each
 	// process, as by a link in /proc, is ErrNotExecutable: policy/shell asks for names that a shell will look up.
 	// Policies are asked after it.

@@ -160,7 +160,7 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 			{"Start", "x", runnerStub{start: start}, acpterm.ShellAuto},
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
-				m := newManager(t, &acpterm.Options{Runner: c.runner, Shell: c.shell})
+				m := newManager(t, &acpterm.Options{Runner: c.runner, ShellLines: c.shell})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Millisecond, func() { cancel(errStop) })
 				_, err := m.Create(ctx, commandRequest(c.command), nil)

@@ -36,6 +36,9 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 		return fail(err)
 	}
 	own.Env, own.Roots = lookups{m.options.Runner}.copyEnv(own.Env), slices.Clone(own.Roots)
+	if own.Shell != nil {
+		own.Shell = new(own.Shell.clone())
+	}
 	roots, err := lookups{m.options.Runner}.roots(context.Background(), own.Roots)
 	if err != nil {
 		return fail(err)
@@ -133,6 +136,9 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	}
 	s.options.Dir = cmp.Or(own.Dir, firstOrNone(s.roots), m.options.Dir)
 	s.options.Env = orElse(own.Env, m.options.Env)
+	if own.Shell != nil {
+		s.options.Shell = *own.Shell
+	}
 	if own.Sandbox != nil {
 		s.options.Sandbox = own.Sandbox
 	}

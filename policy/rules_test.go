@@ -61,7 +61,7 @@ func TestRulesUnderAttack(t *testing.T) {
 	}
 	target := newTarget(t)
 	bin, evil, cwd := target.bin, target.evil, target.cwd
-	m := acptermtest.NewManager(t, &acpterm.Options{Policy: target.rules, Env: target.env, Shell: acpterm.ShellNever})
+	m := acptermtest.NewManager(t, &acpterm.Options{Policy: target.rules, Env: target.env, ShellLines: acpterm.ShellNever})
 	for _, c := range []struct {
 		want    bool
 		command string

@@ -199,7 +199,7 @@ func TestRunIsHeldToTheManagersPolicy(t *testing.T) {
 	cmd, ran, _ := agentCommand(t)
 	var proposals []acpterm.Proposal
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		Shell: acpterm.ShellAlways,
+		ShellLines: acpterm.ShellAlways,
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			proposals = append(proposals, p)
 			return acpterm.Decision{Verdict: acpterm.VerdictDeny, Reason: "not today"}
@@ -218,7 +218,7 @@ func TestRunIsHeldToTheManagersPolicy(t *testing.T) {
 
 // A program without arguments is no shell line, whatever its name and the manager's options.
 func TestRunUsesNoShell(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Shell: acpterm.ShellAlways})
+	m := acptermtest.NewManager(t, &acpterm.Options{ShellLines: acpterm.ShellAlways})
 	dir := filepath.Join(t.TempDir(), "my agent; exit 5")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	file := filepath.Join(dir, "agent")

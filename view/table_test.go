@@ -182,7 +182,7 @@ func TestPastBytesAreBounded(t *testing.T) {
 func TestCommandIsPrintable(t *testing.T) {
 	long := strings.Repeat("x", 10<<10)
 	m := made(t, acptermtest.Commands{"*": acptermtest.Print("", 0), "sh": acptermtest.Print("", 0)},
-		acpterm.Options{Shell: acpterm.ShellAlways})
+		acpterm.Options{ShellLines: acpterm.ShellAlways})
 	v := newViewer(t, m, view.Options{})
 	rows := make(map[string]tableRow)
 	for _, line := range []string{"<script>alert(1)</script>", "echo a\u202ecod.exe\x1b[2J\u200b\x00\xff", long} {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -150,13 +151,31 @@ func Program(command, dir string, env []string) (string, error) {
 	} else {
 		directories = filepath.SplitList(Getenv(env, "PATH"))
 	}
+	if runtime.GOOS == "windows" { // where PATH often has empty entries, and no shell takes one for a directory
+		directories = slices.DeleteFunc(directories, func(d string) bool { return d == "" })
+	}
+	for i, d := range directories {
+		directories[i] = joinPath(dir, d) // an entry of PATH may be relative, or empty
+	}
+	return search(directories, command, env)
+}
+
+// Interpreter finds the program of a host's shell: an absolute path as it is; a mere name in the absolute entries of the
+// environment's PATH, so that the directory of a command does not matter. It fails as Program does.
+func Interpreter(name string, env []string) (string, error) {
+	if NamesPath(name) {
+		return Executable(name, interpreterExtensions)
+	}
+	directories := interpreterDirs(name, filepath.SplitList(Getenv(env, "PATH")))
+	directories = slices.DeleteFunc(directories, func(d string) bool { return !filepath.IsAbs(d) })
+	return search(directories, name, interpreterExtensions)
+}
+
+// search finds an executable file in directories.
+func search(directories []string, name string, env []string) (string, error) {
 	var denied error
 	for _, d := range directories {
-		if d == "" && runtime.GOOS == "windows" {
-			continue // PATH often has such entries there, and no shell takes one for a directory
-		}
-		// An entry of PATH may be relative, or empty.
-		path, err := Executable(joinPath(joinPath(dir, d), command), env)
+		path, err := Executable(joinPath(d, name), env)
 		switch {
 		case err == nil:
 			return path, nil

@@ -62,3 +62,18 @@ func MayEnter(dir string) error {
 func Shell(line string) (path string, args []string, err error) {
 	return "/bin/sh", []string{"sh", "-c", line}, nil
 }
+
+// interpreterExtensions is the environment for Executable to look for an interpreter with.
+var interpreterExtensions []string
+
+// interpreterDirs are the directories to look for an interpreter in, of those in PATH.
+func interpreterDirs(_ string, path []string) []string { return path }
+
+// GitBash fails: there is no Git for Windows.
+func GitBash([]string) (string, error) { return "", fs.ErrNotExist }
+
+// RefusedShell returns why a host's shell cannot run lines, or "".
+func RefusedShell(string, []string) string { return "" }
+
+// CheckLine accepts any line.
+func CheckLine(string, []string) error { return nil }

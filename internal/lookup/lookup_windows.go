@@ -89,18 +89,94 @@ func MayEnter(string) error { return nil }
 // cmdLimit is how many UTF-16 units of a line cmd.exe takes.
 const cmdLimit = 8191
 
-// Shell is how the system runs a line. The arguments are not escaped for cmd.exe here: it takes its line as it is
-// (CommandLine hands it over whole). Its error is a *FieldError, or the system's.
+// Shell is how the system runs a line. Its error is a *FieldError, or the system's.
 func Shell(line string) (path string, args []string, err error) {
-	switch {
-	case strings.ContainsAny(line, "\r\n"):
-		return "", nil, &FieldError{"command", "must be one line: cmd.exe leaves out what comes after"}
-	case len(windows.StringToUTF16(line)) > cmdLimit-len(`cmd.exe /d /s /c ""`):
-		reason := fmt.Sprintf("is longer than the %d characters that cmd.exe takes", cmdLimit)
-		return "", nil, &FieldError{"command", reason}
+	if path, err = cmdExe(); err != nil {
+		return "", nil, err
 	}
-	path, err = cmdExe()
-	return path, []string{"cmd.exe", "/d", "/s", "/c", line}, err
+	args = []string{"cmd.exe", "/d", "/s", "/c", line}
+	return path, args, CheckLine(path, args)
+}
+
+// CheckLine fails, with a *FieldError, for a line, the last argument, that cmd.exe would not run as it is.
+func CheckLine(path string, args []string) error {
+	line := args[len(args)-1]
+	switch {
+	case !isCmd(path):
+	case strings.ContainsAny(line, "\r\n"):
+		return &FieldError{"command", "must be one line: cmd.exe leaves out what comes after"}
+	case len(windows.StringToUTF16(cmdLine(args))) > cmdLimit:
+		reason := fmt.Sprintf("is longer than the %d characters that cmd.exe takes", cmdLimit)
+		return &FieldError{"command", reason}
+	}
+	return nil
+}
+
+// RefusedShell returns why a host's shell cannot run lines, or "".
+func RefusedShell(program string, args []string) string {
+	if !isCmd(program) && !strings.EqualFold(program, "cmd") {
+		return ""
+	}
+	is := func(option string) func(string) bool {
+		return func(arg string) bool { return strings.EqualFold(arg, option) }
+	}
+	if n := len(args); !is("/c")(args[n-1]) || !slices.ContainsFunc(args[:n-1], is("/s")) {
+		return `cmd.exe runs a line as it is only behind "/s" and, as the last of Args, "/c"`
+	}
+	return ""
+}
+
+// isCmd reports whether a file is the system's shell, by its name.
+func isCmd(path string) bool { return strings.EqualFold(filepath.Base(path), "cmd.exe") }
+
+// cmdLine is the command line for cmd.exe to run its last argument. It takes what stands between the first and the last
+// quote as it is (/s).
+func cmdLine(args []string) string {
+	var line strings.Builder
+	for _, arg := range args[:len(args)-1] {
+		line.WriteString(syscall.EscapeArg(arg) + " ")
+	}
+	return line.String() + `"` + args[len(args)-1] + `"`
+}
+
+// interpreterExtensions is the environment for Executable to look for an interpreter with: a batch file would take few of
+// the lines.
+var interpreterExtensions = []string{"PATHEXT=.exe"}
+
+// interpreterDirs are the directories to look for an interpreter in, of those in PATH. cmd is the system's own. A
+// bash.exe in the system's directory, or among the aliases of store apps, is the launcher of WSL.
+func interpreterDirs(name string, path []string) []string {
+	system, err := windows.GetSystemDirectory()
+	if err != nil {
+		return nil
+	}
+	switch strings.TrimSuffix(strings.ToLower(name), ".exe") {
+	case "cmd":
+		return []string{system}
+	case "bash":
+		return slices.DeleteFunc(path, func(dir string) bool {
+			dir = filepath.Clean(dir)
+			return strings.EqualFold(dir, system) || strings.EqualFold(filepath.Base(dir), "Sysnative") ||
+				strings.EqualFold(filepath.Base(dir), "WindowsApps")
+		})
+	}
+	return path
+}
+
+// GitBash finds the bash.exe of the Git for Windows whose git.exe is in an environment's PATH: in Git\cmd, Git\bin or
+// Git\mingw64\bin. It fails with fs.ErrNotExist.
+func GitBash(env []string) (string, error) {
+	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
+		if _, err := search([]string{dir}, "git", interpreterExtensions); err != nil {
+			continue
+		}
+		for _, bin := range []string{`..\bin`, `..\..\bin`} {
+			if bash, err := search([]string{filepath.Join(dir, bin)}, "bash", interpreterExtensions); err == nil {
+				return bash, nil
+			}
+		}
+	}
+	return "", fs.ErrNotExist
 }
 
 // cmdExe is the system's own shell. Where that is does not depend on any variable, which a request might set.
@@ -112,14 +188,13 @@ func cmdExe() (string, error) {
 	return filepath.Join(dir, "cmd.exe"), nil
 }
 
-// CommandLine returns the program to start and the line to give it, for a program with its arguments, or for a shell
-// line. The line is empty where it is to be made from the arguments by the rules that most programs take it apart by.
-// Its error is a *FieldError, or the system's.
+// CommandLine returns the program to start and the line to give it, for a program with its arguments, of which the last
+// is a shell line or that is empty. The line is empty where it is to be made from the arguments by the rules that most
+// programs take it apart by. Its error is a *FieldError, or the system's.
 func CommandLine(path string, args []string, shellLine string) (program, line string, err error) {
 	switch {
-	case shellLine != "":
-		// cmd.exe takes what stands between the first and the last quote as it is (/s).
-		return path, `cmd.exe /d /s /c "` + shellLine + `"`, nil
+	case isCmd(path) && shellLine != "" && len(args) > 1 && args[len(args)-1] == shellLine:
+		return path, cmdLine(args), nil
 	case isBatch(path):
 		return batchLine(path, args)
 	}

@@ -51,7 +51,7 @@ func TestLookUp(t *testing.T, p Place) {
 	} {
 		req := CommandRequest(look.command)
 		req.Cwd, req.Env = work, []acpterm.EnvVariable{{Name: "PATH", Value: look.path}}
-		c, err := p.proposed(t, acpterm.Options{Env: []string{"PATH=/nonexistent"}, Shell: acpterm.ShellNever}, req)
+		c, err := p.proposed(t, acpterm.Options{Env: []string{"PATH=/nonexistent"}, ShellLines: acpterm.ShellNever}, req)
 		if look.want == "" {
 			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", look)
 			continue
@@ -90,7 +90,7 @@ func TestShellLines(t *testing.T, p Place) {
 		{acpterm.ShellAlways, "tool", nil, true, false},
 		{acpterm.ShellAlways, "tool", []string{"-v"}, false, false},
 	} {
-		options := acpterm.Options{Env: []string{"PATH=" + dir}, Shell: line.mode}
+		options := acpterm.Options{Env: []string{"PATH=" + dir}, ShellLines: line.mode}
 		c, err := p.proposed(t, options, CommandRequest(line.command, line.args...))
 		if line.fails {
 			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", line)
@@ -108,7 +108,7 @@ func TestShellLines(t *testing.T, p Place) {
 
 // TerminalOptions.NoShell comes before the manager's options.
 func TestNoShell(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Shell: acpterm.ShellAlways})
+	m := p.NewManager(t, &acpterm.Options{ShellLines: acpterm.ShellAlways})
 	for _, missing := range []string{"exit 0", "acpterm-no-such-program"} {
 		_, err := m.Create(t.Context(), CommandRequest(missing), &acpterm.TerminalOptions{NoShell: true})
 		require.ErrorIs(t, err, acpterm.ErrCommandNotFound)

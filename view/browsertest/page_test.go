@@ -274,7 +274,7 @@ func testFlood(t *testing.T, b *browser) {
 func testText(t *testing.T, b *browser) {
 	script := `<script>window.hurt = 1</script><img src=x onerror="window.hurt = 1">`
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		Runner: acptermtest.Commands{"sh": acptermtest.Print(script+"\n", 0)}, Shell: acpterm.ShellAlways})
+		Runner: acptermtest.Commands{"sh": acptermtest.Print(script+"\n", 0)}, ShellLines: acpterm.ShellAlways})
 	v := serve(t, m, nil)
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: acpterm.SessionID(script), Command: script}, nil)
 	require.NoError(t, err)

@@ -78,9 +78,9 @@ func (s *server) look(r *frame.Command) (frame.Reply, error) {
 	}}, nil
 }
 
-// program finds the file that a command names, or the shell.
+// program finds the file that a command names, or the system's shell.
 func program(r *frame.Command, dir string) (string, error) {
-	if len(r.Shell) > 0 {
+	if len(r.Shell) > 0 && string(r.Args[0]) == "sh" {
 		path, _, err := lookup.Shell(string(r.Shell))
 		if err != nil {
 			return "", lookupError(err)

@@ -1,0 +1,112 @@
+package acpterm
+
+// Which interpreter runs shell lines, by Options.Shell and SessionOptions.Shell.
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/acpterm/acpterm/internal/lookup"
+)
+
+// Shell is what runs shell lines: a program, which gets the line as its last argument. The zero value is the system's:
+// /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. KnownShell has the usual ones.
+//
+// The exit code of a line is that of the interpreter: PowerShell's -Command, for one, makes 1 of every code of a program
+// but 0, unless the line ends with "exit $LASTEXITCODE".
+type Shell struct {
+	// Program is the interpreter: a name, or an absolute path. A name is looked up, at each create, in the absolute
+	// entries of the PATH that commands inherit from Options.Env or SessionOptions.Env, and never in the agent's; with
+	// Options.Runner the far end looks it up. On Windows only programs with the extension .exe are found by their names,
+	// "cmd" is the system's own, and "bash" is not the launcher of WSL. Empty: the system's shell; then Args is empty.
+	Program string
+	// Args stand before the line: "-c" for most shells. The last one has to be the option that takes the line. On Windows
+	// cmd.exe gets the line as it is, without escapes, and needs "/s" and, as the last, "/c".
+	Args []string
+}
+
+// knownShells are the shells of KnownShell by name, but for git-bash.
+var knownShells = map[string]struct {
+	Shell
+	windows bool // it is there on Windows only
+}{
+	"sh":         {Shell: Shell{"sh", []string{"-c"}}},
+	"dash":       {Shell: Shell{"dash", []string{"-c"}}},
+	"bash":       {Shell: Shell{"bash", []string{"-c"}}},
+	"bash-login": {Shell: Shell{"bash", []string{"-lc"}}},
+	"zsh":        {Shell: Shell{"zsh", []string{"-c"}}},
+	"zsh-login":  {Shell: Shell{"zsh", []string{"-lc"}}},
+	"fish":       {Shell: Shell{"fish", []string{"-c"}}},
+	"pwsh":       {Shell: Shell{"pwsh", []string{"-NoProfile", "-NonInteractive", "-Command"}}},
+	"powershell": {Shell{"powershell", []string{"-NoProfile", "-NonInteractive", "-Command"}}, true},
+	"cmd":        {Shell{"cmd", []string{"/d", "/s", "/c"}}, true},
+	"wsl":        {Shell{"wsl", []string{"--exec", "bash", "-c"}}, true},
+}
+
+const gitBash = "git-bash"
+
+// KnownShell returns a shell by the name that it has in an editor's settings: sh, dash, bash, bash-login, zsh, zsh-login,
+// fish, pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the default
+// distribution) and git-bash, which is looked for now, beside the git.exe in this process's PATH. The others are looked up
+// by each create. It fails with an *Error of kind ErrInternal for other names, and where there is no such shell.
+func KnownShell(name string) (Shell, error) {
+	known, ok := knownShells[name]
+	switch {
+	case name == gitBash:
+		program, err := lookup.GitBash(os.Environ())
+		if err != nil {
+			return Shell{}, &Error{Kind: ErrInternal, Field: "Options.Shell",
+				Reason: "there is no bash.exe of a Git for Windows in PATH", Err: err}
+		}
+		return Shell{program, []string{"-c"}}, nil
+	case !ok:
+		names := slices.Sorted(maps.Keys(knownShells))
+		return Shell{}, optionError("Options.Shell",
+			fmt.Sprintf("%q is none of %s, %s", name, strings.Join(names, ", "), gitBash))
+	case known.windows && runtime.GOOS != "windows":
+		return Shell{}, optionError("Options.Shell", fmt.Sprintf("there is %s on Windows only", name))
+	}
+	known.Args = slices.Clone(known.Args)
+	return known.Shell, nil
+}
+
+// validate returns why a shell cannot hold, which is the value of an option, or nil.
+func (s Shell) validate(option string, runner Runner) error {
+	isPath := lookup.NamesPath(s.Program)
+	isAbs := filepath.IsAbs(s.Program)
+	if runner != nil {
+		isPath, isAbs = strings.Contains(s.Program, "/"), isAbs || path.IsAbs(s.Program)
+	}
+	switch {
+	case s.Program == "" && len(s.Args) > 0:
+		return optionError(option, "has Args without a Program")
+	case s.Program == "":
+		return nil
+	case hasNUL(s.Program) || slices.ContainsFunc(s.Args, hasNUL):
+		return optionError(option, "must not contain NUL")
+	case isPath && !isAbs:
+		return optionError(option, "its Program must be a name or an absolute path")
+	case len(s.Args) == 0:
+		return optionError(option, `needs Args that the line can follow, such as "-c"`)
+	}
+	if runner == nil {
+		if reason := lookup.RefusedShell(s.Program, s.Args); reason != "" {
+			return optionError(option, reason)
+		}
+	}
+	return nil
+}
+
+func (s Shell) clone() Shell { return Shell{s.Program, slices.Clone(s.Args)} }
+
+// cannotRun is the error for a shell that is not there or cannot be executed, which is the host's mistake.
+func (s Shell) cannotRun(err error) error {
+	return &Error{Kind: ErrInternal, Field: "Options.Shell",
+		Reason: fmt.Sprintf("the shell %q cannot be run: %s", s.Program, lookup.Reason(err)), Err: err}
+}

@@ -60,8 +60,8 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// ShellMode says when a request's command is a line for a shell, which Options.Shell names, and not a program's name. With
-// arguments it always is a program's name.
+// ShellMode says when a request's command is a line for a shell, which Options.Shell is, and not a program's name. With
+// arguments it always is the latter.
 type ShellMode int
 
 const (

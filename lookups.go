@@ -159,8 +159,8 @@ func absolutePath(env []string) []string {
 	env = slices.Clone(env)
 	for i, variable := range env {
 		if list, ok := strings.CutPrefix(variable, "PATH="); ok {
-			entries := slices.DeleteFunc(strings.Split(list, ":"), func(entry string) bool { return !path.IsAbs(entry) })
-			env[i] = "PATH=" + strings.Join(entries, ":")
+			isRelative := func(entry string) bool { return !path.IsAbs(entry) }
+			env[i] = "PATH=" + strings.Join(slices.DeleteFunc(strings.Split(list, ":"), isRelative), ":")
 		}
 	}
 	return env

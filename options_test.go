@@ -5,6 +5,7 @@ package acpterm_test
 
 import (
 	"context"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -43,6 +44,7 @@ func TestOptionsThatCannotHold(t *testing.T) {
 		"Options.Timeout":             {Timeout: -2},
 		"Options.Dir":                 {Dir: "relative"},
 		"Options.ShellLines":          {ShellLines: 9},
+		"Options.Shell":               {Shell: acpterm.Shell{Program: "bash"}},
 		"Options.Escalation[0]":       {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
 		"Options.Escalation[1]":       {Escalation: []acpterm.EscalationStep{{Signal: 1}, {Signal: syscall.SIGTERM, Wait: -1}}},
 		"Options.Sandbox":             {Runner: runner, Sandbox: sandboxStub{}},
@@ -83,4 +85,48 @@ func TestSessionOptionsThatCannotHold(t *testing.T) {
 	}
 	require.NoError(t, m.OpenSession("s", nil), "a session that was refused is not open")
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
+}
+
+// A shell that cannot take a line is refused before any command is.
+func TestShellsThatCannotHold(t *testing.T) {
+	m := newManager(t, nil)
+	for _, shell := range []acpterm.Shell{
+		{Args: []string{"-c"}}, {Program: "bash"}, {Program: "./bash", Args: []string{"-c"}},
+		{Program: "bin/bash", Args: []string{"-c"}}, {Program: "ba\x00sh", Args: []string{"-c"}},
+		{Program: "bash", Args: []string{"-c\x00"}},
+	} {
+		for _, runner := range []acpterm.Runner{nil, runnerStub{}} {
+			_, err := acpterm.NewManager(&acpterm.Options{Shell: shell, Runner: runner})
+			requireOptionRefused(t, err, "new manager", "Options.Shell")
+		}
+		err := m.OpenSession("x", &acpterm.SessionOptions{Shell: &shell})
+		requireOptionRefused(t, err, "open session", "SessionOptions.Shell")
+	}
+}
+
+func TestKnownShells(t *testing.T) {
+	for _, name := range []string{"sh", "dash", "bash", "bash-login", "zsh", "zsh-login", "fish", "pwsh"} {
+		shell, err := acpterm.KnownShell(name)
+		require.NoError(t, err, name)
+		m, err := acpterm.NewManager(&acpterm.Options{Shell: shell})
+		require.NoError(t, err, name)
+		require.NoError(t, m.Close())
+		shell.Args[0] = "changed"
+		again, err := acpterm.KnownShell(name)
+		require.NoError(t, err)
+		require.NotEqual(t, shell, again, name)
+	}
+	for _, name := range []string{"powershell", "cmd", "wsl", "git-bash"} {
+		_, err := acpterm.KnownShell(name)
+		if runtime.GOOS != "windows" {
+			requireOptionRefused(t, err, "", "Options.Shell")
+		} else if name != "git-bash" {
+			require.NoError(t, err, name)
+		}
+	}
+	for _, name := range []string{"", "Bash", "/bin/sh", "command.com"} {
+		_, err := acpterm.KnownShell(name)
+		requireOptionRefused(t, err, "", "Options.Shell")
+		require.ErrorContains(t, err, "bash-login")
+	}
 }

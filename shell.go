@@ -18,16 +18,16 @@ import (
 // Shell is what runs shell lines: a program, which gets the line as its last argument. The zero value is the system's:
 // /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. KnownShell has the usual ones.
 //
-// The exit code of a line is that of the interpreter: PowerShell's -Command, for one, makes 1 of every code of a program
-// but 0, unless the line ends with "exit $LASTEXITCODE".
+// The exit code of a line is that of the interpreter. PowerShell's -Command makes 1 of every code of a program but 0,
+// unless the line ends with "exit $LASTEXITCODE".
 type Shell struct {
 	// Program is the interpreter: a name, or an absolute path. A name is looked up, at each create, in the absolute
 	// entries of the PATH that commands inherit from Options.Env or SessionOptions.Env, and never in the agent's; with
-	// Options.Runner the far end looks it up. On Windows only programs with the extension .exe are found by their names,
-	// "cmd" is the system's own, and "bash" is not the launcher of WSL. Empty: the system's shell; then Args is empty.
+	// Options.Runner, where that runs commands. On Windows names mean programs with the extension .exe, "cmd" is the
+	// system's own, and "bash" is not the launcher of WSL. Empty: the system's shell; then Args is empty.
 	Program string
-	// Args stand before the line: "-c" for most shells. The last one has to be the option that takes the line. On Windows
-	// cmd.exe gets the line as it is, without escapes, and needs "/s" and, as the last, "/c".
+	// Args stand before the line. The last one has to be the option that takes the line, "-c" for most shells. cmd.exe
+	// gets the line as it is, without escapes, for which it needs "/s" and, as the last, "/c".
 	Args []string
 }
 
@@ -51,10 +51,11 @@ var knownShells = map[string]struct {
 
 const gitBash = "git-bash"
 
-// KnownShell returns a shell by the name that it has in an editor's settings: sh, dash, bash, bash-login, zsh, zsh-login,
-// fish, pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the default
-// distribution) and git-bash, which is looked for now, beside the git.exe in this process's PATH. The others are looked up
-// by each create. It fails with an *Error of kind ErrInternal for other names, and where there is no such shell.
+// KnownShell returns a shell by the name that it has in an editor's settings: sh, dash, bash, bash-login, zsh,
+// zsh-login, fish, pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the
+// default distribution) and git-bash, which is looked for now, beside the git.exe in this process's PATH. The others
+// are looked up by each create. It fails with an *Error of kind ErrInternal for other names, and where there is no such
+// shell.
 func KnownShell(name string) (Shell, error) {
 	known, ok := knownShells[name]
 	switch {

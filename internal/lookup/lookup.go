@@ -151,7 +151,7 @@ func Program(command, dir string, env []string) (string, error) {
 	} else {
 		directories = filepath.SplitList(Getenv(env, "PATH"))
 	}
-	if runtime.GOOS == "windows" { // where PATH often has empty entries, and no shell takes one for a directory
+	if runtime.GOOS == "windows" { // where PATH often has empty entries, which no shell takes for a directory
 		directories = slices.DeleteFunc(directories, func(d string) bool { return d == "" })
 	}
 	for i, d := range directories {
@@ -160,8 +160,8 @@ func Program(command, dir string, env []string) (string, error) {
 	return search(directories, command, env)
 }
 
-// Interpreter finds the program of a host's shell: an absolute path as it is; a mere name in the absolute entries of the
-// environment's PATH, so that the directory of a command does not matter. It fails as Program does.
+// Interpreter finds the program of a host's shell: an absolute path as it is; a mere name in the absolute entries of
+// the environment's PATH, so that the directory of a command does not matter. It fails as Program does.
 func Interpreter(name string, env []string) (string, error) {
 	if NamesPath(name) {
 		return Executable(name, interpreterExtensions)

@@ -139,8 +139,8 @@ func cmdLine(args []string) string {
 	return line.String() + `"` + args[len(args)-1] + `"`
 }
 
-// interpreterExtensions is the environment for Executable to look for an interpreter with: a batch file would take few of
-// the lines.
+// interpreterExtensions is the environment for Executable to look for an interpreter with: a batch file would take few
+// of the lines.
 var interpreterExtensions = []string{"PATHEXT=.exe"}
 
 // interpreterDirs are the directories to look for an interpreter in, of those in PATH. cmd is the system's own. A

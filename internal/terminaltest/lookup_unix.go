@@ -20,6 +20,9 @@ func lookupTests() []test {
 		{"LookUp", TestLookUp},
 		{"ShellLines", TestShellLines},
 		{"NoShell", TestNoShell},
+		{"TheHostsShell", TestTheHostsShell},
+		{"ShellThatIsNotThere", TestShellThatIsNotThere},
+		{"LoginShell", TestLoginShell},
 		{"EnvironmentOfACommand", TestEnvironmentOfACommand},
 	}
 }
@@ -51,7 +54,8 @@ func TestLookUp(t *testing.T, p Place) {
 	} {
 		req := CommandRequest(look.command)
 		req.Cwd, req.Env = work, []acpterm.EnvVariable{{Name: "PATH", Value: look.path}}
-		c, err := p.proposed(t, acpterm.Options{Env: []string{"PATH=/nonexistent"}, ShellLines: acpterm.ShellNever}, req)
+		options := acpterm.Options{Env: []string{"PATH=/nonexistent"}, ShellLines: acpterm.ShellNever}
+		c, err := p.proposed(t, options, req)
 		if look.want == "" {
 			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", look)
 			continue

@@ -1,0 +1,106 @@
+//go:build linux || darwin || freebsd
+
+package terminaltest
+
+// Which interpreter runs shell lines.
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// interpreter puts a program into a directory that prints its name, and each of its arguments in brackets.
+func (p Place) interpreter(t *testing.T, path string) string {
+	t.Helper()
+	require.NoError(t, p.mkdirAll(filepath.Dir(path), 0o700))
+	script := "#!/bin/sh\nprintf '%s' \"${0##*/}\"\nprintf '[%s]' \"$@\"\nexit 7\n"
+	require.NoError(t, p.writeFile(path, []byte(script), 0o700))
+	return path
+}
+
+// The interpreter is the host's choice: it is looked up in the PATH that commands inherit, not in the agent's nor in
+// the directory that the agent chooses, and gets the line as one argument.
+func TestTheHostsShell(t *testing.T, p Place) {
+	dir := p.TempDir(t)
+	hosts := p.interpreter(t, dir+"/bin/pwsh")
+	p.program(t, dir+"/agent/pwsh")
+	p.program(t, dir+"/work/pwsh")
+	p.program(t, dir+"/work/bin/pwsh")
+	options := acpterm.Options{
+		Env:   []string{"PATH=.:bin::" + dir + "/bin", "PWD=/"},
+		Shell: acpterm.Shell{Program: "pwsh", Args: []string{"-NoProfile", "-Command"}},
+	}
+	const line = `Get-Item "a  b" | % { $_ } # 'x'`
+	req := CommandRequest(line)
+	req.Cwd = dir + "/work"
+	req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: dir + "/agent"}}
+	for _, program := range []string{"pwsh", hosts} {
+		options.Shell.Program = program
+		c, err := p.proposed(t, options, req)
+		require.NoError(t, err)
+		require.Equal(t, hosts, c.Path)
+		require.Equal(t, []string{program, "-NoProfile", "-Command", line}, c.Args)
+		require.Equal(t, line, c.ShellLine)
+		require.Equal(t, dir+"/work", c.Dir)
+		require.Contains(t, c.Env, "PATH="+dir+"/agent") // for what the line runs
+		require.Contains(t, c.Env, "PWD="+dir+"/work")
+	}
+
+	m := p.NewManager(t, &options)
+	req.Env = nil
+	term := Finish(t, m, req)
+	require.Equal(t, "pwsh[-NoProfile][-Command]["+line+"]", term.Output().Output)
+	require.EqualValues(t, 7, *term.Output().ExitStatus.ExitCode)
+
+	// A session's shell comes before the manager's, and the zero value is the system's.
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Shell: &acpterm.Shell{}}))
+	require.NoError(t, m.OpenSession("other", &acpterm.SessionOptions{
+		Shell: &acpterm.Shell{Program: hosts, Args: []string{"-x"}},
+	}))
+	require.Equal(t, "a b\n", Finish(t, m, CommandRequest("echo a b")).Output().Output)
+	term = Finish(t, m, InSession("other", CommandRequest("echo a b")))
+	require.Equal(t, "pwsh[-x][echo a b]", term.Output().Output)
+}
+
+// A shell that is not there is the host's mistake, whatever the agent's PATH has.
+func TestShellThatIsNotThere(t *testing.T, p Place) {
+	dir := p.TempDir(t)
+	p.program(t, dir+"/agent/pwsh")
+	require.NoError(t, p.mkdir(dir+"/bin", 0o700))
+	require.NoError(t, p.writeFile(dir+"/bin/plain", []byte("text"), 0o600))
+	for _, program := range []string{"pwsh", "plain", dir + "/bin/missing", dir + "/bin/plain", dir + "/bin"} {
+		options := acpterm.Options{
+			Env:   []string{"PATH=../agent:" + dir + "/bin"},
+			Shell: acpterm.Shell{Program: program, Args: []string{"-c"}},
+		}
+		req := CommandRequest("a line")
+		req.Cwd = dir + "/bin"
+		req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: dir + "/agent"}}
+		_, err := p.proposed(t, options, req)
+		require.ErrorIs(t, err, acpterm.ErrInternal, program)
+		require.NotErrorIs(t, err, acpterm.ErrDenied)
+		require.Equal(t, "Options.Shell", err.(*acpterm.Error).Field, program)
+		require.ErrorContains(t, err, program)
+
+		req = CommandRequest(p.Program, p.childArgs("exit", "0")[1:]...) // which needs no shell
+		_, err = p.proposed(t, options, req)
+		require.NoError(t, err)
+	}
+}
+
+// A login shell runs its start-up files, and ends with the exit code of the line.
+func TestLoginShell(t *testing.T, p Place) {
+	shell, err := acpterm.KnownShell("bash-login")
+	require.NoError(t, err)
+	home := p.TempDir(t)
+	require.NoError(t, p.writeFile(home+"/.bash_profile", []byte("FROM_PROFILE=yes\n"), 0o600))
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home}
+	m := p.NewManager(t, &acpterm.Options{Env: env, Shell: shell})
+	line := `shopt -q login_shell && [[ -n $BASH_VERSION ]] && echo "$FROM_PROFILE"; exit 5`
+	term := Finish(t, m, CommandRequest(line))
+	require.Equal(t, "yes\n", term.Output().Output)
+	require.EqualValues(t, 5, *term.Output().ExitStatus.ExitCode)
+}

@@ -93,14 +93,24 @@ func TestShellThatIsNotThere(t *testing.T, p Place) {
 
 // A login shell runs its start-up files, and ends with the exit code of the line.
 func TestLoginShell(t *testing.T, p Place) {
-	shell, err := acpterm.KnownShell("bash-login")
+	bash, err := acpterm.KnownShell("bash-login")
 	require.NoError(t, err)
+	shells := map[acpterm.SessionID]acpterm.Shell{"sh": {Program: "sh", Args: []string{"-lc"}}}
+	if _, err := p.real("/bin/bash"); err == nil { // containers may have none
+		shells["bash"] = bash
+	}
 	home := p.TempDir(t)
-	require.NoError(t, p.writeFile(home+"/.bash_profile", []byte("FROM_PROFILE=yes\n"), 0o600))
+	require.NoError(t, p.writeFile(home+"/.profile", []byte("FROM_PROFILE=yes\n"), 0o600))
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home}
-	m := p.NewManager(t, &acpterm.Options{Env: env, Shell: shell})
-	line := `shopt -q login_shell && [[ -n $BASH_VERSION ]] && echo "$FROM_PROFILE"; exit 5`
-	term := Finish(t, m, CommandRequest(line))
-	require.Equal(t, "yes\n", term.Output().Output)
-	require.EqualValues(t, 5, *term.Output().ExitStatus.ExitCode)
+	m := p.NewManager(t, &acpterm.Options{Env: env})
+	for name, shell := range shells {
+		require.NoError(t, m.OpenSession(name, &acpterm.SessionOptions{Shell: &shell}))
+		line := `test -n "${BASH_VERSION+set}" && shopt -q login_shell && echo bash; echo "$FROM_PROFILE"; exit 5`
+		term := Finish(t, m, InSession(name, CommandRequest(line)))
+		require.Contains(t, term.Output().Output, "yes\n", name)
+		if name == "bash" {
+			require.Equal(t, "bash\nyes\n", term.Output().Output)
+		}
+		require.EqualValues(t, 5, *term.Output().ExitStatus.ExitCode, name)
+	}
 }

@@ -99,6 +99,14 @@ func TestShellLinesOnWindows(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(system, "cmd.exe"), program)
 	require.Equal(t, `cmd.exe /d /s /c "echo "a b" && dir"`, line)
+	// A line that is not the last argument any more, or that another program gets, is quoted as usual.
+	for _, changed := range []acpterm.Command{
+		{Path: c.Path, Args: []string{"cmd.exe", "/c", "ver"}}, {Path: `C:\x.exe`, Args: c.Args},
+	} {
+		_, line, err := lookup.CommandLine(changed.Path, changed.Args, c.ShellLine)
+		require.NoError(t, err)
+		require.Empty(t, line)
+	}
 
 	for _, line := range []string{"echo a\necho b", "echo a\r", strings.Repeat("x", 8191)} {
 		_, err := proposed(t, options, commandRequest(line))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 
+	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -20,6 +21,9 @@ func setCommand(spec *proc.Spec, c Command) error {
 	spec.Path, spec.Args, spec.Env, spec.Dir = c.Path, c.Args, c.Env, c.Dir
 	return nil
 }
+
+// pipeSink takes what comes through the command's pipe.
+func (t *Terminal) pipeSink() capture.Sink { return t.ring }
 
 func isExecFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
 

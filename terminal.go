@@ -76,6 +76,7 @@ type Terminal struct {
 	limits     Limits
 
 	ring      *output.Buffer
+	decoder   *output.Decoder  // of the pipe into ring, on Windows
 	screen    *screen.Screen   // what the agent reads of a PTY; nil: there is none
 	screenMax int64            // bytes that the screen may keep
 	cgroup    string           // Options.Cgroup

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/wintest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
@@ -30,6 +32,12 @@ func init() {
 	// spawn-and-exit: as spawn, and exits.
 	children["spawn-and-exit"] = spawn
 	// quote TEXT...: writes each argument, quoted.
+	// write-quoted TEXT...: writes each argument, which is quoted as in Go, by itself.
+	children["write-quoted"] = func(args []string) {
+		for _, arg := range args {
+			os.Stdout.WriteString(must(strconv.Unquote(arg)))
+		}
+	}
 	children["quote"] = func(args []string) { fmt.Printf("%q", args) }
 	// write-to HANDLE: says whether it can, and sleeps.
 	children["write-to"] = func(args []string) {
@@ -264,6 +272,72 @@ func TestShellLinesRun(t *testing.T) {
 	}
 	out := run(t, m, commandRequest("exit /b 5"))
 	require.Equal(t, uint32(5), *out.ExitStatus.ExitCode)
+}
+
+// Output in the code page of the console is UTF-8 in every way of reading it, also the beginning of a character that
+// the command's end shows; UTF-8 stays what it is.
+func TestOutputInACodePage(t *testing.T) {
+	page := output.ConsoleCodePage()
+	require.NotNil(t, page)
+	e9 := page.Single[0xe9-0x80]
+	m := newManager(t, nil)
+	write := func(texts ...string) acpterm.CreateTerminalRequest {
+		for i, text := range texts {
+			texts[i] = strconv.QuoteToASCII(text)
+		}
+		return childRequest("write-quoted", texts...)
+	}
+	term := finish(t, m, write("caf\xe9 ", "é\n", "é✓\n", "\xe2", "\x9c\x93\n", "\xe9"))
+	want := "caf" + e9 + " " + page.Single[0xc3-0x80] + page.Single[0xa9-0x80] + "\né✓\n✓\n" + e9
+	require.Equal(t, want, term.Output().Output)
+	var raw string
+	for chunk := range term.Follow(t.Context(), 0) {
+		require.Equal(t, chunk.Text, chunk.Raw)
+		raw += chunk.Raw
+	}
+	require.Equal(t, want, raw)
+	require.EqualValues(t, len(want), term.OutputTotal())
+
+	// The limit is of what arrives.
+	req := write(strings.Repeat("\xe9", 10))
+	req.OutputByteLimit = new(uint64(3 * len(e9)))
+	out := finish(t, m, req).Output()
+	require.Equal(t, strings.Repeat(e9, 3), out.Output)
+	require.True(t, out.Truncated)
+}
+
+// Lines run by the shell that the host names. cmd.exe gets them as they are, others as one argument.
+func TestShellsOfTheHost(t *testing.T) {
+	cmd := must(acpterm.KnownShell("cmd"))
+	dir := t.TempDir()
+	fake := filepath.Join(dir, "pwsh.exe")
+	program, err := os.ReadFile(executable())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(fake, program, 0o700))
+	for _, name := range []string{"bash.exe", "wsl.exe"} {
+		require.NoError(t, os.Link(fake, filepath.Join(dir, name)))
+	}
+	env := append(os.Environ(), "PATH="+dir, `COMSPEC=C:\evil.exe`)
+	m := newManager(t, &acpterm.Options{Env: env, Shell: cmd, ShellLines: acpterm.ShellAlways})
+	req := commandRequest(`echo "a  b"& echo %NAME%^&`)
+	req.Env = []acpterm.EnvVariable{{Name: "NAME", Value: "c d"}, {Name: "COMSPEC", Value: fake}}
+	require.Equal(t, "\"a  b\"\r\nc d&\r\n", run(t, m, req).Output)
+	require.EqualValues(t, 5, *run(t, m, commandRequest("exit 5")).ExitStatus.ExitCode)
+	_, err = m.Create(t.Context(), commandRequest("echo a\necho b"), nil)
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+
+	for _, name := range []string{"pwsh", "bash", "wsl"} {
+		known := must(acpterm.KnownShell(name))
+		// As a child the test binary prints its arguments.
+		known.Args = append([]string{childMark, "quote"}, known.Args...)
+		session := acpterm.SessionID(name)
+		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{Shell: &known}))
+		const line = `Get-Item "a  b\" | % { "$_" } # 'é' \\`
+		want := append(slices.Clone(known.Args[2:]), line)
+		require.Equal(t, fmt.Sprintf("%q", want), run(t, m, inSession(session, commandRequest(line))).Output, name)
+	}
+	_, err = acpterm.NewManager(&acpterm.Options{Shell: acpterm.Shell{Program: "CMD.exe", Args: []string{"/c"}}})
+	requireOptionRefused(t, err, "new manager", "Options.Shell")
 }
 
 // Arguments reach a batch file, and a program that it hands them on to, as they were meant; those that cmd.exe

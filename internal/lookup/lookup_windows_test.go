@@ -1,11 +1,14 @@
 package lookup
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
 )
 
 func TestSystemRootIsAlwaysThere(t *testing.T) {
@@ -50,4 +53,61 @@ func TestBatchLine(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `C:\x.exe`, program)
 	require.Empty(t, line, "syscall makes it")
+}
+
+// The interpreter of the host's shell: cmd is the system's own, bash is not the launcher of WSL, and batch files and
+// relative entries of PATH do not count.
+func TestInterpreter(t *testing.T) {
+	system, err := windows.GetSystemDirectory()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for _, name := range []string{
+		`WindowsApps\bash.exe`, `WindowsApps\pwsh.exe`, `a\cmd.exe`, `a\fish.bat`, `a\fish.cmd`, `Git\cmd\git.exe`,
+		`Git\bin\bash.exe`, `Git\usr\bin\bash.exe`, `Deep\bin\bash.exe`, `Deep\mingw64\bin\git.exe`,
+		`None\git.exe`, `mine\bash.exe`,
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	env := func(entries ...string) []string {
+		for i, entry := range entries {
+			if entry != "." && !filepath.IsAbs(entry) {
+				entries[i] = filepath.Join(dir, entry)
+			}
+		}
+		return []string{"Path=" + strings.Join(entries, ";"), "PATHEXT=.BAT;.CMD", `COMSPEC=C:\evil.exe`}
+	}
+	apps := env("WindowsApps", system, strings.ToUpper(system)+`\`, "a", ".")
+	for _, c := range []struct {
+		name string
+		env  []string
+		want string // in dir, unless it is absolute; empty: not found
+	}{
+		{"cmd", apps, filepath.Join(system, "cmd.exe")}, {"CMD.EXE", nil, filepath.Join(system, "cmd.exe")},
+		{"pwsh", apps, `WindowsApps\pwsh.exe`}, {"bash", apps, ""}, {"BASH.exe", apps, ""}, {"fish", apps, ""},
+		{"bash", env("WindowsApps", system, "mine"), `mine\bash.exe`},
+		{filepath.Join(dir, `mine\bash`), nil, `mine\bash.exe`},
+	} {
+		got, err := Interpreter(c.name, c.env)
+		if c.want == "" {
+			require.ErrorIs(t, err, fs.ErrNotExist, c.name)
+			continue
+		}
+		require.NoError(t, err, c.name)
+		if !filepath.IsAbs(c.want) {
+			c.want = filepath.Join(dir, c.want)
+		}
+		require.True(t, strings.EqualFold(c.want, got), "%s: %s", c.name, got)
+	}
+	for entry, want := range map[string]string{
+		`Git\cmd`: `Git\bin\bash.exe`, `Git\bin`: "", `Deep\mingw64\bin`: `Deep\bin\bash.exe`, "None": "", "a": "",
+	} {
+		got, err := GitBash(env(entry))
+		if want == "" {
+			require.ErrorIs(t, err, fs.ErrNotExist, entry)
+			continue
+		}
+		require.NoError(t, err, entry)
+		require.Equal(t, filepath.Join(dir, want), got)
+	}
 }

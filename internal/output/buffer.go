@@ -1,7 +1,7 @@
 // Package output keeps the last bytes of a command's output, at absolute offsets: one writer fills a Buffer in place,
 // and any number of readers take copies of its end as valid UTF-8 in whole characters. It imports the standard library
-// alone. Its caller says when the command's own output is complete (CommandEnded) and when no process can write any
-// more (Close).
+// and, on Windows, x/sys. Its caller says when the command's own output is complete (CommandEnded) and when no process
+// can write any more (Close).
 package output
 
 import (

@@ -56,7 +56,8 @@ func isShell(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
 	return slices.Contains([]string{
 		"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "oksh", "yash", "fish", "csh", "tcsh",
-		"elvish", "nu", "xonsh", "busybox", "toybox", "cmd", "powershell", "pwsh", "command",
+		"elvish", "nu", "xonsh", "busybox", "toybox", "cmd", "command", "powershell", "powershell_ise", "pwsh",
+		"pwsh-preview", "pwsh-lts", "wsl", "git-bash",
 	}, name)
 }
 

@@ -58,7 +58,9 @@ func DangerousVariables() []string {
 
 		// Shells.
 		"PATHEXT", "COMSPEC", "ENV", "BASH*", "KSH_*", "ZDOTDIR", "ZSH*", "IFS", "PS?", "FCEDIT", "HIST*", "INPUTRC",
-		"GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT", "FZF_*",
+		"GLOBIGNORE", "EXECIGNORE", "POSIXLY_CORRECT", "FZF_*", "PROMPT*", "ARGV0", "STTY", "NULLCMD", "READNULLCMD",
+		"FISH_*", "__FISH*", "PSMODULE*", "PSEXECUTIONPOLICY*", "__PS*", "POWERSHELL_*", "WSLENV", "MSYS*", "CYGWIN*",
+		"CHERE_INVOKING",
 
 		// Tools.
 		"GIT_*", "GITHUB_*", "GH_*", "HG*", "SVN_*", "CVS*", "SSH_*", "SUDO_*", "GNUPG*", "GPG_*", "RSYNC_*",

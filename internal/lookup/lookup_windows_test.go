@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "github.com/acpterm/acpterm/internal/wintest" // without which Wine 8 cannot remove directories
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 )

@@ -26,6 +26,10 @@ type Options struct {
 	// LoginShells lets a line start login shells, such as `bash -lc`. Their start-up files may change PATH, and then
 	// other programs run than the rules have seen.
 	LoginShells bool
+	// OtherShells leaves lines for shells whose language is not read, by acpterm.Options.Shell (PowerShell, cmd.exe, zsh,
+	// fish, wsl), to the rules as a whole, with their ShellLine: policy.Rules.ShellLines, for one, is a verdict on them.
+	// Whatever the rules do not see in such a line they allow with it. Without it such lines are denied.
+	OtherShells bool
 }
 
 // NewPolicy returns a policy for all commands, which asks rules about each program that a command runs: those of a shell
@@ -80,8 +84,12 @@ func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.D
 			return decision
 		}
 		line = quote(append([]string{name}, proposal.Command.Args[1:]...))
-	} else if !isKnownShell(proposal.Command) {
-		return deny("the line is for a shell that is not known")
+	} else if args := proposal.Command.Args; len(args) < 2 || args[len(args)-1] != line {
+		return deny("the line is not the last argument of its shell")
+	} else if reason := unreadable(proposal); reason != "" {
+		return p.decideWhole(ctx, proposal, reason)
+	} else if reason := p.refusedOptions(proposal.Command); reason != "" {
+		return deny(reason)
 	}
 	if reason := refusedEnvironment(proposal); reason != "" {
 		return deny(reason)
@@ -94,12 +102,6 @@ func (p policy) Decide(ctx context.Context, proposal acpterm.Proposal) acpterm.D
 		commands[i].Moved = commands[i].Moved || proposal.DirUnknown
 	}
 	return p.decideAll(ctx, proposal, commands, decision)
-}
-
-// isKnownShell reports whether a POSIX shell runs the line. On Windows cmd.exe does.
-func isKnownShell(c acpterm.Command) bool {
-	return len(c.Args) > 0 && c.Args[0] == "sh" &&
-		slices.Contains([]string{"sh", "dash", "bash", "ash", "busybox"}, filepath.Base(c.Path))
 }
 
 // decideAll returns the strictest decision about the commands of a line.

@@ -133,6 +133,8 @@ var prefixes = map[string]prefix{
 	"hush": {hidden: otherShell}, "nu": {hidden: otherShell}, "elvish": {hidden: otherShell},
 	"xonsh": {hidden: otherShell}, "osh": {hidden: otherShell}, "ysh": {hidden: otherShell},
 	"pwsh": {hidden: otherShell}, "powershell": {hidden: otherShell}, "cmd": {hidden: otherShell},
+	"pwsh-preview": {hidden: otherShell}, "pwsh-lts": {hidden: otherShell}, "powershell_ise": {hidden: otherShell},
+	"git-bash": {hidden: otherShell}, "wsl": {hidden: notFollowed}, "conhost": {hidden: notFollowed},
 
 	"su": {hidden: notFollowed}, "runuser": {hidden: notFollowed}, "script": {hidden: notFollowed},
 	"watch": {hidden: notFollowed}, "parallel": {hidden: notFollowed}, "sem": {hidden: notFollowed},

@@ -112,6 +112,7 @@ func (d declarations) wrong(name string) string {
 		if found, _ := filepath.Glob(name); len(found) == 0 {
 			return "there is no file " + name
 		}
+	case telemetryName.MatchString(name): // TestDocumentTelemetry
 	case qualifiedName.MatchString(name) && d.names[owner] != nil:
 		if !d.names[owner][rest] {
 			return owner + " has no " + rest

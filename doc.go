@@ -28,7 +28,7 @@
 // # From Go
 //
 // The same commands without an agent. The context bounds the call, never the command. A command without arguments that
-// is no program's name and looks like a shell line is run by the shell ([ShellMode]).
+// is no program's name and looks like a shell line ([ShellMode]) is run by a [Shell].
 //
 //	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"test", "./..."}}
 //	t, err := m.Create(ctx, request, nil)

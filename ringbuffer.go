@@ -16,13 +16,13 @@ const followSize = 64 << 10
 
 // Chunk is a piece of output that a follower gets.
 type Chunk struct {
-	// Offset and End are where the piece begins and ends, in bytes as they are in Raw. Going on from End gets what comes
-	// next.
+	// Offset and End are where the piece begins and ends, in bytes as they are in Raw. Going on from End gets what
+	// comes next.
 	Offset, End int64
 	// Text is the piece as valid UTF-8 in whole characters; a byte that is part of none is U+FFFD.
 	Text string
-	// Raw is the piece byte for byte as the command wrote it, which need not be UTF-8. On Windows, lines that a pipe got in
-	// the console's code page are UTF-8 already.
+	// Raw is the piece byte for byte as the command wrote it, which need not be UTF-8; on Windows lines in the
+	// console's code page are UTF-8 already.
 	Raw string
 	// Missed is how many bytes before Offset were dropped before the follower read them.
 	Missed int64

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 7200
+	maxRootLines     = 7210
 	maxRootFiles     = 36
-	maxLibraryLines  = 16150 // the root and internal, without what only tests import
+	maxLibraryLines  = 16260 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

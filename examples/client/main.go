@@ -213,6 +213,7 @@ func managerOptions(opts options, guards guards, session *session, denials *deni
 	options := &acpterm.Options{
 		RequireSessions: true,
 		OutputByteLimit: opts.limit,
+		Shell:           opts.shell,
 		Timeout:         opts.timeout,
 		Policy:          guards.policy,
 		Sandbox:         guards.wrap,

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/policy"
 )
 
@@ -34,6 +35,7 @@ type options struct {
 	network   bool
 	view      string
 	colour    string // colourAuto, colourAlways or colourNever
+	shell     acpterm.Shell
 
 	runner  []string // the command line that gives a shell where commands run; nil: they run here
 	helpers string   // the directory of helpers for there; empty: one is found or built
@@ -140,6 +142,13 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
 			"for instance being a -root too; see no processes but their own; and have no network")
 	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
+	flags.Func("shell",
+		"what runs shell lines, looked up in PATH: a `name` such as bash, bash-login, zsh, fish or pwsh, on\n"+
+			"Windows also powershell, cmd, wsl or git-bash (default: /bin/sh, or cmd on Windows)",
+		func(name string) (err error) {
+			opts.shell, err = acpterm.KnownShell(name)
+			return err
+		})
 	flags.Func("runner",
 		"a `command` line that gives a POSIX shell somewhere else, where commands run then, such as 'ssh host',\n"+
 			"'docker exec -i NAME sh' or 'kubectl exec -i POD -- sh'; -cwd and -root are directories there, and\n"+

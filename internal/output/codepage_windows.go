@@ -18,9 +18,9 @@ var (
 
 const utf8CodePage = 65001
 
-// ConsoleCodePage returns the output code page of the console that commands share with this process; if it has none, the
-// system's OEM code page, which is that of the console that a command then gets. It returns nil for UTF-8, and for a code
-// page with characters of more than two bytes, which no console has.
+// ConsoleCodePage returns the output code page of the console that commands share with this process; if it has none,
+// the system's OEM code page, which is that of the console that a command then gets. It returns nil for UTF-8, and for
+// a code page with characters of more than two bytes, which no console has.
 func ConsoleCodePage() *CodePage {
 	if number, err := windows.GetConsoleOutputCP(); err == nil && number != 0 {
 		return newCodePage(number)

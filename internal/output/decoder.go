@@ -16,8 +16,8 @@ type CodePage struct {
 	Pair func(lead, trail byte) string
 }
 
-// Decoder is the writer of a Buffer for a pipe that gets UTF-8 or text in a code page: each line is UTF-8 up to the first
-// bytes that are not, and from there on in the code page. The Buffer then counts the bytes of the text.
+// Decoder is the writer of a Buffer for a pipe that gets UTF-8 or text in a code page: each line is UTF-8 up to the
+// first bytes that are not, and from there on in the code page. The Buffer counts the bytes of the text.
 //
 // What is withheld, until more comes or Flush, is at most the beginning of one character. Nothing depends on how the
 // bytes were cut into pieces. The methods are for one goroutine at a time.
@@ -31,8 +31,8 @@ type Decoder struct {
 	paged  bool   // the rest of the line is in the code page
 }
 
-// NewDecoder returns the only writer of a buffer. find is called once, by Commit or Flush, when bytes that are not UTF-8
-// come first; if it returns nil all bytes stay what they are.
+// NewDecoder returns the only writer of a buffer. find is called once, by Commit or Flush, when bytes come that are not
+// UTF-8; if it returns nil all bytes stay what they are.
 func NewDecoder(b *Buffer, find func() *CodePage) *Decoder {
 	return &Decoder{buffer: b, find: find}
 }

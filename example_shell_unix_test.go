@@ -1,0 +1,38 @@
+//go:build unix
+
+package acpterm_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/acpterm/acpterm"
+)
+
+// Shell lines run in the shell that the person has in the editor's settings.
+func ExampleKnownShell() {
+	shell, err := acpterm.KnownShell("sh") // or "bash-login", "zsh", "pwsh" ...
+	if err != nil {
+		fmt.Println(err) // it is none of those, or there is none on this system
+		return
+	}
+	m, err := acpterm.NewManager(&acpterm.Options{Shell: shell})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	request := acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo one && echo two"}
+	t, err := m.Create(context.Background(), request, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	status, err := t.Wait(context.Background())
+	fmt.Println(t.Command().Args, status, err)
+	fmt.Print(t.Output().Output)
+	// Output:
+	// [sh -c echo one && echo two] exit code 0 <nil>
+	// one
+	// two
+}

@@ -147,6 +147,7 @@ func TestUsage(t *testing.T) {
 		{"-no-such-flag"},
 		{"-limit", "-1"},
 		{"-color", "sometimes"},
+		{"-shell", "bourne"},
 		{"-cwd", filepath.Join(t.TempDir(), "missing"), "-prompt", "x"},
 		{"-prompt", ""}, // and nothing on standard input
 	} {
@@ -160,7 +161,7 @@ func TestHelp(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-h")
 	c.exit(0)
 	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network", "color",
-		"runner", "helpers"} {
+		"runner", "helpers", "shell"} {
 		require.Contains(t, c.stdout.String(), "\n  -"+flag)
 	}
 	for _, e := range exits {

@@ -3,6 +3,7 @@
 package lookup
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,4 +24,28 @@ func TestHostDir(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got, pwd)
 	}
+}
+
+// The interpreter of the host's shell is in no relative entry of PATH, whatever this process's directory has.
+func TestInterpreter(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin"), 0o700))
+	for _, name := range []string{"shell", "bin/shell", "bin/other"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o700))
+	}
+	t.Chdir(dir)
+	for _, path := range []string{"", ".", "bin", ":", "/nonexistent:bin:."} {
+		_, err := Interpreter("shell", []string{"PATH=" + path})
+		require.ErrorIs(t, err, fs.ErrNotExist, path)
+	}
+	_, err := Interpreter("shell", nil)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	got, err := Interpreter("shell", []string{"PATH=.:" + dir + "/bin:" + dir})
+	require.NoError(t, err)
+	require.Equal(t, dir+"/bin/shell", got)
+	got, err = Interpreter(dir+"/bin/other", nil)
+	require.NoError(t, err)
+	require.Equal(t, dir+"/bin/other", got)
+	_, err = GitBash([]string{"PATH=" + dir})
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

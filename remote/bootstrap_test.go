@@ -47,7 +47,9 @@ func helpers(program []byte) fstest.MapFS {
 	return fstest.MapFS{helperName + "-" + runtime.GOOS + "-" + runtime.GOARCH: {Data: program}}
 }
 
-// shells are the command lines of shells that are here, and how each runs "sh": itself, by a directory for PATH.
+// shells are the command lines of shells that are here, and how each runs "sh": itself, by a directory for PATH. Those
+// that are no POSIX shell are asked to become one, as sshd asks a login shell to run a command: fish, for one, reads all
+// of its input before it runs the first line.
 func shells(t testing.TB) map[string]Command {
 	found := make(map[string]Command)
 	for _, name := range []string{"dash", "bash", "zsh", "busybox", "ksh", "mksh", "fish", "tcsh", "csh"} {
@@ -64,7 +66,7 @@ func shells(t testing.TB) map[string]Command {
 		env := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 		args := []string{filepath.Join(dir, "sh")}
 		if sh != program {
-			args = []string{program}
+			args = []string{program, "-c", "exec sh"}
 		}
 		found[name] = Command{Args: args, Env: env}
 	}

@@ -82,7 +82,7 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 		ExtraFiles:  s.inherit.closingOthers(spec.Files),
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err := t.startLeader(cmd, spec.PTY); err != nil {
+	if err := t.startLeader(cmd, spec); err != nil {
 		return nil, err
 	}
 	if err := t.openQueue(); err != nil {
@@ -99,9 +99,9 @@ func (s *Supervisor) Start(ctx context.Context, spec Spec) (_ *Tree, err error) 
 }
 
 // startLeader starts the leader, on a PTY or with a pipe.
-func (t *Tree) startLeader(cmd *exec.Cmd, size *Size) (err error) {
-	if size != nil {
-		if t.pty, t.output, err = openPTY(*size); err != nil {
+func (t *Tree) startLeader(cmd *exec.Cmd, spec Spec) (err error) {
+	if spec.PTY != nil {
+		if t.pty, t.output, err = openPTY(*spec.PTY); err != nil {
 			return err
 		}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = t.pty.slave, t.pty.slave, t.pty.slave
@@ -113,6 +113,12 @@ func (t *Tree) startLeader(cmd *exec.Cmd, size *Size) (err error) {
 		}
 		defer w.Close()
 		t.output, cmd.Stdout, cmd.Stderr = output, w, w
+		if spec.Stdin != nil { // a nil file would not be a nil Reader
+			cmd.Stdin = spec.Stdin
+		}
+		if spec.Stderr != nil {
+			cmd.Stderr = spec.Stderr
+		}
 	}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -121,6 +127,9 @@ func (t *Tree) startLeader(cmd *exec.Cmd, size *Size) (err error) {
 	cmd.Process.Release() // Close reaps it
 	return nil
 }
+
+// KeepDetached is Spec.KeepDetached from here on. It must not be called during End.
+func (t *Tree) KeepDetached() { t.keeps = true }
 
 // StartCmd starts a command of the caller's, in a session of its own. The Tree has no output. The caller reaps the
 // leader: by cmd.Wait, after Close. It fails with ErrForeignGroup, or as cmd.Start does.

@@ -67,6 +67,9 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 		defer unix.Close(stdin)
 		defer unix.Close(stdout)
 	}
+	standard := []uintptr{uintptr(stdin), uintptr(stdout), uintptr(stdout)}
+	replace(&standard[0], spec.Stdin)
+	replace(&standard[2], spec.Stderr)
 	if t.cgroup, err = cgroup.Make(spec.Cgroup, spec.Mark.Value); err != nil {
 		return nil, err
 	}
@@ -75,7 +78,7 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 		return nil, err
 	}
 	attr := &syscall.ProcAttr{
-		Dir: spec.Dir, Env: spec.Env, Files: []uintptr{uintptr(stdin), uintptr(stdout), uintptr(stdout)},
+		Dir: spec.Dir, Env: spec.Env, Files: standard,
 		Sys: &syscall.SysProcAttr{
 			Setsid:    true,
 			Setctty:   t.pty != nil,    // Ctty is descriptor 0 of the command
@@ -94,13 +97,23 @@ func (s *Supervisor) start(ctx context.Context, st *starter, spec Spec) (_ *Tree
 	}
 	t.cgroup.Prepare(attr.Sys)
 	ofProcess, err = t.startLeader(ctx, spec, attr, ofProcess)
-	runtime.KeepAlive(spec.Files)
+	runtime.KeepAlive(spec)
 	if err != nil {
 		return nil, err
 	}
 	t.limits = append(ofTree, ofProcess...)
 	return t, nil
 }
+
+// replace puts a caller's file in the place of a standard one. Nil: none.
+func replace(standard *uintptr, file *os.File) {
+	if file != nil {
+		*standard = file.Fd()
+	}
+}
+
+// KeepDetached is Spec.KeepDetached from here on. It must not be called during End.
+func (t *Tree) KeepDetached() { t.keeps = true }
 
 // openStandard opens what the command gets as its standard input and output: the PTY, which stays the tree's, or the
 // end of file and a pipe, which the caller closes. os.Pipe would put the pipe's writing end into Go's poller too.

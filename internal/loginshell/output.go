@@ -1,0 +1,81 @@
+package loginshell
+
+// The sink of what a shell writes, which looks for an environment in it.
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/acpterm/acpterm/internal/latch"
+)
+
+// maxOutput is how many bytes a shell may write. An environment has a few megabytes at most, and takes some three and a
+// half bytes for each of its own.
+const maxOutput = 16 << 20
+
+var errTooMuch = errors.New("too much output")
+
+// output is a capture.Sink. What it has found may be read once done is set, or when the Reader has drained the pipe.
+type output struct {
+	dumper dumper
+	done   latch.Latch // nothing more is looked for
+
+	env []string // nil: none has come
+	err error    // why not, if that is known
+
+	read     int    // bytes
+	buf      []byte // from the first mark on, or the last bytes, which may be the beginning of one
+	begun    bool   // buf begins with the mark
+	searched int    // bytes of buf that have no end mark
+}
+
+// Reserve returns room.
+func (o *output) Reserve(n int) []byte {
+	o.buf = slices.Grow(o.buf, n)
+	return o.buf[len(o.buf) : len(o.buf)+n]
+}
+
+// Commit looks for an environment in what has been read. What comes after it is dropped.
+func (o *output) Commit(n int) {
+	if o.done.IsSet() {
+		return
+	}
+	o.buf = o.buf[:len(o.buf)+n]
+	o.read += n
+	for o.env == nil && o.find() {
+	}
+	if o.env == nil && o.read > maxOutput {
+		o.err = errTooMuch
+	}
+	if o.env != nil || o.err == errTooMuch {
+		o.buf = nil
+		o.done.Set()
+	}
+}
+
+// find looks for the next mark. It reports whether there may be another one.
+func (o *output) find() bool {
+	begin, end := []byte(o.dumper.begin), []byte(o.dumper.end)
+	if !o.begun {
+		i := bytes.Index(o.buf, begin)
+		if o.begun = i >= 0; !o.begun {
+			tail := o.buf[max(0, len(o.buf)-len(begin)+1):]
+			o.buf = append(o.buf[:0], tail...)
+			return false
+		}
+		o.buf, o.searched = o.buf[i:], len(begin)
+	}
+	i := bytes.Index(o.buf[o.searched:], end)
+	if i < 0 {
+		o.searched = max(len(begin), len(o.buf)-len(end)+1)
+		return false
+	}
+	frame := o.buf[:o.searched+i]
+	o.env, o.err = parse(frame[bytes.LastIndex(frame, begin)+len(begin):])
+	o.buf, o.begun = o.buf[o.searched+i+len(end):], false
+	return true
+}
+
+// Close does nothing.
+func (o *output) Close() {}

@@ -44,7 +44,7 @@ type LoginEnv struct {
 // The shell has a session of its own and no terminal, and ACPTERM_LOGIN_ENVIRONMENT=1 in its environment, for start-up
 // files that ask. What it prints is dropped. When its environment has come, what runs is sent SIGHUP, and SIGKILL a
 // second later. Only what has a session of its own and does not hold the shell's output is left, as ssh-agent is; if
-// the call fails, that ends too. 
+// the call fails, that ends too.
 //
 // The result is without PWD, OLDPWD, SHLVL and _, and has the TERM of LoginOptions.Env. On Windows, which has no login
 // shell, it is what the system gives the programs of a new logon, put over LoginOptions.Env.

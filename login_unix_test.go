@@ -1,0 +1,293 @@
+//go:build linux || darwin || freebsd
+
+package acpterm_test
+
+// The environment of a login shell that does what real ones do to those that read it: tests with shells that are
+// played. login_shells_test.go has real ones.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
+	"github.com/stretchr/testify/require"
+)
+
+// loginOptions are options with a home of the test's own. When the test ends, nothing of what they started may be left.
+func loginOptions(t testing.TB, shell string, env ...string) *acpterm.LoginOptions {
+	t.Helper()
+	mark := fmt.Sprintf("%s=%d-%d", markVariable, os.Getpid(), marks.Add(1))
+	before := openDescriptors()
+	t.Cleanup(func() {
+		require.Empty(t, markedProcesses(mark), "processes are left")
+		require.Empty(t, libraryGoroutines(), "goroutines are left")
+		require.Eventually(t, func() bool { return openDescriptors() <= before }, 5*time.Second, time.Millisecond,
+			"descriptors are left")
+	})
+	base := []string{
+		"HOME=" + t.TempDir(), "PATH=/usr/local/bin:/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "SECRET=hunter2", mark,
+	}
+	return &acpterm.LoginOptions{Shell: shell, Env: append(base, env...), Timeout: time.Minute}
+}
+
+// value is a variable's, if it is there.
+func value(env []string, name string) (string, bool) {
+	for _, variable := range env {
+		if value, ok := strings.CutPrefix(variable, name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func requireValue(t testing.TB, env []string, name, want string) {
+	t.Helper()
+	got, ok := value(env, name)
+	require.True(t, ok, "there is no %s", name)
+	require.Equal(t, want, got)
+}
+
+// requireLoginError checks an error, and that it has no secrets.
+func requireLoginError(t testing.TB, err error, failure acpterm.LoginFailure) *acpterm.LoginError {
+	t.Helper()
+	require.ErrorIs(t, err, failure)
+	failed, ok := errors.AsType[*acpterm.LoginError](err)
+	require.True(t, ok)
+	require.Equal(t, failure, failed.Failure)
+	require.NotContains(t, err.Error(), "hunter2")
+	require.NotContains(t, err.Error(), "noise")
+	return failed
+}
+
+// cancelWhen cancels when there is a file.
+func cancelWhen(file string, cancel func()) {
+	testchildren.AwaitFile(file)
+	cancel()
+}
+
+func TestLoginEnvironmentAmongNoise(t *testing.T) {
+	for _, bytes := range []string{"0", "1000", "4000000"} {
+		l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-noise", bytes)))
+		require.NoError(t, err)
+		requireValue(t, l.Env(), "SECRET", "hunter2")
+	}
+	_, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-floods")))
+	requireLoginError(t, err, acpterm.LoginTooMuchOutput)
+}
+
+func TestLoginEnvironmentHasEveryValueAsItIs(t *testing.T) {
+	o := loginOptions(t, playedShell(t, "login-variables"))
+	l, err := acpterm.LoginEnvironment(t.Context(), o)
+	require.NoError(t, err)
+	requireValue(t, l.Env(), "LOGIN_NEWLINES", "\na\nPATH=b\n")
+	requireValue(t, l.Env(), "LOGIN_EQUALS", "=a==b=")
+	requireValue(t, l.Env(), "LOGIN_BYTES", "\xff\xfe\x80\x01\x1b[2J\r")
+	requireValue(t, l.Env(), "LOGIN_EMPTY", "")
+	marks, _ := value(l.Env(), "LOGIN_MARKS")
+	require.Contains(t, marks, "\nacpterm-begin-")
+	require.Equal(t, o.Shell, l.Shell())
+
+	first := l.Env()
+	first[0] = "changed=yes"
+	require.NotContains(t, l.Env(), "changed=yes")
+}
+
+// The result is of the shell, but for what is about its process, and for what was put in to read it.
+func TestLoginEnvironmentLeavesOutTheShellsOwn(t *testing.T) {
+	own := []string{"TERM=dumb", "SHLVL=7", "PWD=/nowhere", "OLDPWD=/nowhere", "_=x", "ACPTERM_TERMINAL=term_outer"}
+	o := loginOptions(t, playedShell(t, "login-noise", "0"), own...)
+	l, err := acpterm.LoginEnvironment(t.Context(), o)
+	require.NoError(t, err)
+	want := slices.Concat(o.Env[:5], own[:1], own[5:])
+	got := l.Env()
+	slices.Sort(want)
+	slices.Sort(got)
+	require.Equal(t, want, got)
+}
+
+func TestLoginEnvironmentWhenMarksAreFaked(t *testing.T) {
+	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-marks")))
+	require.NoError(t, err)
+	requireValue(t, l.Env(), "SECRET", "hunter2")
+	_, there := value(l.Env(), "A")
+	require.False(t, there)
+}
+
+// Output that comes in between is no variable: the shell is asked twice, and then the call fails.
+func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
+	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "first")))
+	require.NoError(t, err)
+	requireValue(t, l.Env(), "SECRET", "hunter2")
+	_, err = acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "all")))
+	requireLoginError(t, err, acpterm.LoginMixedOutput)
+}
+
+// A shell that executes another one, and one that reads what is meant for that.
+func TestLoginEnvironmentOfAnotherShell(t *testing.T) {
+	for _, lines := range []string{"0", "1", "7"} {
+		l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-other", lines)))
+		require.NoError(t, err)
+		requireValue(t, l.Env(), "LOGIN_OTHER", "yes")
+	}
+	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-reads")))
+	require.NoError(t, err)
+	requireValue(t, l.Env(), "LOGIN_READ", "true")
+}
+
+func TestLoginShellThatEnds(t *testing.T) {
+	for want, shell := range map[string]string{
+		"exit code 3":    playedShell(t, "exit", "3"),
+		"exit code 0":    playedShell(t, "exit", "0"),
+		"signal SIGKILL": playedShell(t, "login-killed"),
+	} {
+		_, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, shell))
+		failed := requireLoginError(t, err, acpterm.LoginNoEnvironment)
+		require.Equal(t, want, failed.Status.String())
+		require.ErrorContains(t, err, want)
+		require.Equal(t, shell, failed.Shell)
+	}
+}
+
+// What holds the shell's output holds up nothing, and ends.
+func TestLoginShellWithABackgroundChild(t *testing.T) {
+	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "with")))
+	require.NoError(t, err)
+	requireValue(t, l.Env(), "SECRET", "hunter2")
+	_, err = acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "without")))
+	failed := requireLoginError(t, err, acpterm.LoginNoEnvironment)
+	require.Equal(t, "exit code 3", failed.Status.String())
+}
+
+// A shell that does not end, ignores signals, and has started what left its session: all of it ends.
+func TestLoginShellThatHangs(t *testing.T) {
+	hanging := func() (*acpterm.LoginOptions, string) {
+		children := []string{"ignores-sigterm", "setsid"}
+		if runtime.GOOS == "linux" { // elsewhere a daemon is not found
+			children = append(children, "daemon")
+		}
+		file := filepath.Join(t.TempDir(), "hangs")
+		return loginOptions(t, playedShell(t, "login-hangs", append([]string{file}, children...)...)), file
+	}
+
+	o, _ := hanging()
+	o.Timeout = time.Second
+	_, err := acpterm.LoginEnvironment(t.Context(), o)
+	requireLoginError(t, err, acpterm.LoginTimedOut)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, acpterm.ErrCancelled)
+
+	o, file := hanging()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	reason := errors.New("the window was closed")
+	go cancelWhen(file, func() { cancel(reason) })
+	_, err = acpterm.LoginEnvironment(ctx, o)
+	requireLoginError(t, err, acpterm.LoginCancelled)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.ErrorIs(t, err, reason)
+
+	_, err = acpterm.LoginEnvironment(ctx, o)
+	requireLoginError(t, err, acpterm.LoginCancelled)
+}
+
+// What detached itself outlives the call that succeeds, and nothing else does.
+func TestLoginEnvironmentLeavesDaemons(t *testing.T) {
+	dir := t.TempDir()
+	o := loginOptions(t, playedShell(t, "login-leaves", dir))
+	pid := func(name string) int { return number(string(must(os.ReadFile(filepath.Join(dir, name))))) }
+	runs := func(name string) bool { return startTime(pid(name)) != "" }
+	_, err := acpterm.LoginEnvironment(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { // before that of loginOptions
+		if runs("detached") {
+			require.NoError(t, syscall.Kill(pid("detached"), syscall.SIGKILL))
+		}
+		require.Eventually(t, func() bool { return !runs("detached") }, time.Minute, time.Millisecond)
+	})
+	require.True(t, runs("detached"))
+	require.False(t, runs("same"))
+	if runtime.GOOS == "linux" { // elsewhere it is not seen what has a pipe open
+		require.False(t, runs("holding"))
+	}
+}
+
+func TestLoginShellThatCannotBeRun(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	require.NoError(t, os.WriteFile(text, nil, 0o600))
+	noProgram := filepath.Join(dir, "garbage")
+	require.NoError(t, os.WriteFile(noProgram, []byte("\x7fELF"), 0o700))
+	for name, c := range map[string]struct {
+		shell, dir string
+		failure    acpterm.LoginFailure
+		also       error
+	}{
+		"none":         {shell: filepath.Join(dir, "none"), failure: acpterm.LoginShellNotFound, also: fs.ErrNotExist},
+		"a text":       {shell: text, failure: acpterm.LoginShellNotFound, also: fs.ErrPermission},
+		"a directory":  {shell: dir, failure: acpterm.LoginShellNotFound, also: syscall.EISDIR},
+		"relative":     {shell: "sh", failure: acpterm.LoginShellNotFound},
+		"garbage":      {shell: noProgram, failure: acpterm.LoginNotStarted, also: syscall.ENOEXEC},
+		"false":        {shell: "/bin/false", failure: acpterm.LoginShellUnsupported},
+		"nologin":      {shell: "/usr/sbin/nologin", failure: acpterm.LoginShellUnsupported},
+		"csh":          {shell: "/bin/csh", failure: acpterm.LoginShellUnsupported},
+		"nu":           {shell: "/usr/bin/nu", failure: acpterm.LoginShellUnsupported},
+		"no directory": {shell: "/bin/sh", dir: text + "/none", failure: acpterm.LoginNoDirectory, also: syscall.ENOTDIR},
+		"a file":       {shell: "/bin/sh", dir: text, failure: acpterm.LoginNoDirectory, also: syscall.ENOTDIR},
+		"no path":      {shell: "/bin/sh", dir: "relative", failure: acpterm.LoginNoDirectory},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := loginOptions(t, c.shell)
+			o.Dir = c.dir
+			_, err := acpterm.LoginEnvironment(t.Context(), o)
+			failed := requireLoginError(t, err, c.failure)
+			require.Equal(t, c.shell, failed.Shell)
+			if c.also != nil {
+				require.ErrorIs(t, err, c.also)
+			}
+			if c.dir != "" {
+				require.NotContains(t, err.Error(), c.dir)
+			}
+		})
+	}
+}
+
+// Without LoginOptions.Shell it is SHELL of the environment that is given, or of this process.
+func TestLoginShellOfTheEnvironment(t *testing.T) {
+	shell := playedShell(t, "login-noise", "0")
+	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, "", "SHELL="+shell))
+	require.NoError(t, err)
+	require.Equal(t, shell, l.Shell())
+
+	t.Setenv("SHELL", shell)
+	t.Setenv("SECRET", "of the process")
+	l, err = acpterm.LoginEnvironment(t.Context(), nil)
+	require.NoError(t, err)
+	require.Equal(t, shell, l.Shell())
+	requireValue(t, l.Env(), "SECRET", "of the process")
+
+	l, err = acpterm.LoginEnvironment(t.Context(), loginOptions(t, ""))
+	require.NoError(t, err)
+	require.True(t, filepath.IsAbs(l.Shell()), "the password file's, or /bin/sh")
+}
+
+func TestLoginEnvInAPlaceThatIsNone(t *testing.T) {
+	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, "/bin/sh"))
+	require.NoError(t, err)
+	_, err = l.In(t.Context(), filepath.Join(t.TempDir(), "none"))
+	requireLoginError(t, err, acpterm.LoginNoDirectory)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = l.In(ended, t.TempDir())
+	requireLoginError(t, err, acpterm.LoginCancelled)
+}

@@ -110,6 +110,10 @@ func run(opts options) error {
 		defer page.close()
 	}
 	session := newSession(screen)
+	if opts.loginEnv {
+		session.login = readLogin(ctx, screen)
+		defer session.login.close()
+	}
 	go obey(signals, session, leave)
 	far, err := connect(ctx, &opts, screen)
 	if err != nil {
@@ -132,6 +136,7 @@ func run(opts options) error {
 	session.ready = guards.begin
 
 	finish, err := talk(ctx, opts, session)
+	session.login.close() // it prints nothing any more
 	manager.Shutdown(ctx)
 	err = errors.Join(err, manager.Close()) // kills what still runs
 	far.close()

@@ -33,6 +33,7 @@ type options struct {
 	audit     string
 	sandbox   bool
 	network   bool
+	loginEnv  bool
 	view      string
 	colour    string // colourAuto, colourAlways or colourNever
 	shell     acpterm.Shell
@@ -149,6 +150,9 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 			opts.shell, err = acpterm.KnownShell(name)
 			return err
 		})
+	flags.BoolVar(&opts.loginEnv, "login-env", false,
+		"give commands the environment of your login shell, with the PATH that its start-up files make, and not\n"+
+			"this one; if it cannot be read, this one, and why is on standard error")
 	flags.Func("runner",
 		"a `command` line that gives a POSIX shell somewhere else, where commands run then, such as 'ssh host',\n"+
 			"'docker exec -i NAME sh' or 'kubectl exec -i POD -- sh'; -cwd and -root are directories there, and\n"+
@@ -181,6 +185,8 @@ func (opts *options) check(allowed *allowances) error {
 		return errors.New("-network: is for -sandbox; without that there is a network")
 	case opts.sandbox && opts.runner != nil:
 		return errors.New("-sandbox: is for commands here, and not for -runner: have that lead into one")
+	case opts.loginEnv && opts.runner != nil:
+		return errors.New("-login-env: is for commands here, and not for -runner")
 	case opts.helpers != "" && opts.runner == nil:
 		return errors.New("-helpers: is for -runner; without that commands run here")
 	}

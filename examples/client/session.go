@@ -29,6 +29,8 @@ type session struct {
 	roots     []string             // directories that commands may run in
 	toolCalls map[string]*toolCall // by id; for Handle alone, which gets one message at a time
 	ready     func()               // called when there is a session
+	login     *login               // the environment of commands
+	env       []string             // as it is known when the session is asked for
 	id        acpterm.SessionID    // set by received
 	notOpened error                // why there is no session; set by received
 
@@ -83,6 +85,7 @@ func (s *session) run(
 		return fmt.Errorf("the agent speaks version %d of the protocol, and this client %d",
 			agent.ProtocolVersion, protocolVersion)
 	}
+	s.env = s.login.await(ctx)
 	if err := call(ctx, conn, "session/new", map[string]any{
 		"cwd":        s.cwd,
 		"mcpServers": []any{},
@@ -138,7 +141,7 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		}
 	}
 	s.id = created.SessionID
-	s.notOpened = s.manager.OpenSession(s.id, &acpterm.SessionOptions{Dir: s.cwd, Roots: s.roots})
+	s.notOpened = s.manager.OpenSession(s.id, &acpterm.SessionOptions{Dir: s.cwd, Roots: s.roots, Env: s.env})
 }
 
 // close ends the session and its commands.

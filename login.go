@@ -122,12 +122,12 @@ const (
 	LoginMixedOutput = LoginFailure(loginshell.Garbled)
 	// LoginTooMuchOutput is a shell that wrote 16 MiB.
 	LoginTooMuchOutput = LoginFailure(loginshell.TooMuch)
-	// LoginTimedOut is a shell that took longer than LoginOptions.Timeout. errors.Is finds context.DeadlineExceeded too.
+	// LoginTimedOut is a shell that took longer than LoginOptions.Timeout. errors.Is finds context.DeadlineExceeded.
 	LoginTimedOut = LoginFailure(loginshell.TimedOut)
-	// LoginCancelled is a call whose context ended. errors.Is finds ErrCancelled and the context's cause too.
+	// LoginCancelled is a call whose context ended. errors.Is finds ErrCancelled and the context's cause.
 	LoginCancelled = LoginFailure(loginshell.Cancelled)
-	// LoginSurvivors is an environment that came from a shell that could not be ended. errors.Is finds ErrSurvivors too,
-	// as with every failure that has LoginError.PIDs.
+	// LoginSurvivors is an environment that came from a shell that could not be ended. errors.Is finds ErrSurvivors, as
+	// with every failure that has LoginError.PIDs.
 	LoginSurvivors = LoginFailure(loginshell.Survivors)
 )
 

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 7210
-	maxRootFiles     = 36
-	maxLibraryLines  = 16260 // the root and internal, without what only tests import
+	maxRootLines     = 7420
+	maxRootFiles     = 37
+	maxLibraryLines  = 17100 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

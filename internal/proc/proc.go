@@ -53,8 +53,8 @@ type Spec struct {
 	// Limits are what the command may use. A start fails with a *LimitError when one cannot be enforced.
 	Limits []Limit
 
-	// Stdin and Stderr are the command's standard input and error. Nil: the end of file, and the output's pipe. Not with
-	// a PTY, and not on Windows.
+	// Stdin and Stderr are the command's standard input and error. Nil: the end of file, and the output's pipe. Not
+	// with a PTY, and not on Windows.
 	Stdin, Stderr *os.File
 
 	// PTY is the size of a terminal that the command has as its standard input, output and error. Nil: none.

@@ -1,0 +1,59 @@
+//go:build unix
+
+package acpterm_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/acpterm/acpterm"
+)
+
+// An editor that a desktop has started reads the person's login shell when it starts, and opens sessions with what that
+// has in its environment.
+func ExampleLoginEnvironment() {
+	ctx := context.Background()
+	home, err := os.MkdirTemp("", "home") // in place of the person's
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(home)
+	os.WriteFile(filepath.Join(home, ".profile"), []byte("echo Welcome!\nexport GREETING=hello\n"), 0o600)
+	options := &acpterm.LoginOptions{Shell: "/bin/sh", Dir: home, Env: []string{"HOME=" + home}} // nil in an editor
+
+	// When the editor starts:
+	env := make(chan []string, 1)
+	go func() {
+		login, err := acpterm.LoginEnvironment(ctx, options)
+		if err != nil {
+			fmt.Println(err) // to the person
+			env <- nil       // which is the editor's own environment
+			return
+		}
+		env <- login.Env()
+	}()
+
+	// Before it asks an agent for a session:
+	m, err := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer m.Close()
+	if err := m.OpenSession("s1", &acpterm.SessionOptions{Dir: home, Env: <-env}); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo $GREETING"}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	terminal.Wait(ctx)
+	fmt.Print(terminal.Output().Output)
+	// Output: hello
+}

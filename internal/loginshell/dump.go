@@ -61,15 +61,15 @@ func (d dumper) argument(enters bool) string {
 	return strings.Join(slices.Repeat([]string{d.command("")}, attempts), "; ")
 }
 
-// input is the text as standard input, for a shell that the start-up files execute: in as many lines as they may read
-// when they ask questions. The space keeps a line out of histories, and is no "y".
+// input is the text as standard input, for a shell that the start-up files execute: in several lines, since they may
+// read some of it when they ask questions. The space keeps a line out of histories, and is no "y".
 func (d dumper) input(enters bool) string {
-	const lines = 8
-	line := d.command("")
+	const pipeSize = 4096 // that of a Linux user with very many pipes, and no other system's is smaller
+	line := " " + d.command("") + "\n"
 	if enters {
-		line = enter + d.command(hasEntered)
+		line = " " + enter + d.command(hasEntered) + "\n"
 	}
-	return strings.Repeat(" "+line+"\n", lines)
+	return strings.Repeat(line, pipeSize/len(line))
 }
 
 func (d dumper) command(check string) string {

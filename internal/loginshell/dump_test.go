@@ -114,6 +114,10 @@ func TestCommandHasNoMarks(t *testing.T) {
 		require.NotContains(t, text, strings.TrimSpace(d.begin))
 		require.NotContains(t, text, strings.TrimSpace(d.end))
 	}
+	for _, enters := range []bool{false, true} {
+		require.LessOrEqual(t, len(d.input(enters)), 4096)
+		require.GreaterOrEqual(t, strings.Count(d.input(enters), "\n"), 5)
+	}
 	require.Equal(t, 1, strings.Count(d.argument(true), "fish_prompt"), "hooks run once")
 	for line := range strings.Lines(d.input(false)) {
 		require.True(t, strings.HasPrefix(line, " "))

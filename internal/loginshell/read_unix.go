@@ -105,7 +105,7 @@ func start(ctx context.Context, processes *proc.Supervisor, spec Spec, d dumper)
 		return nil, err
 	}
 	defer stdin.Close()
-	_, err = io.WriteString(w, d.input(spec.Enter != "")) // a pipe holds more on every system
+	_, err = io.WriteString(w, d.input(spec.Enter != "")) // which the pipe has room for
 	if err = cmp.Or(err, w.Close()); err != nil {
 		return nil, err
 	}

@@ -81,14 +81,18 @@ func loginChildren() map[string]func(args []string) {
 			os.Setenv("LOGIN_READ", fmt.Sprint(len(read) > 0))
 			execShell("-c", text(args))
 		},
-		// login-mixes FIRST: writes noise into the environment, each time or only the first.
+		// login-mixes WHERE: writes noise into the environment: "each" time, the "first" time, or to standard "error".
 		"login-mixes": func(args []string) {
 			written, _ := exec.Command("/bin/sh", "-c", text(args)).Output()
-			most := -1
-			if args[0] == "first" {
-				most = 1
+			for i, piece := range bytes.SplitAfter(written, []byte("\n0000016")) {
+				switch {
+				case i > 0 && args[0] == "error":
+					io.WriteString(os.Stderr, "noise\n")
+				case i == 1 || i > 1 && args[0] == "each":
+					io.WriteString(os.Stdout, "noise\n")
+				}
+				os.Stdout.Write(piece)
 			}
-			os.Stdout.Write(bytes.Replace(written, []byte("\n0000016"), []byte("\nnoise\n0000016"), most))
 		},
 		// login-hangs FILE CHILD...: starts children, makes the file when each has said that it is ready, and ignores
 		// the signals that can be ignored.

@@ -229,9 +229,9 @@ var hooks = map[string]string{
 		PROMPT_COMMAND="_hook${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
 	`,
 	"bash with a list": `
-		_other() { export OTHER=1; }
+		_other() { :; }
 		_hook() { local before=$?; eval "$("$HOME/.tool" export bash)"; return $before; }
-		PROMPT_COMMAND=(_hook _other)
+		PROMPT_COMMAND=(_other _hook)
 	`,
 	"zsh": `
 		_hook() { eval "$("$HOME/.tool" export zsh)" }

@@ -126,10 +126,12 @@ func TestLoginEnvironmentWhenMarksAreFaked(t *testing.T) {
 
 // Output that comes in between is no variable: the shell is asked twice, and then the call fails.
 func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
-	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "first")))
-	require.NoError(t, err)
-	requireValue(t, l.Env(), "SECRET", "hunter2")
-	_, err = acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "all")))
+	for _, where := range []string{"first", "error"} {
+		l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", where)))
+		require.NoError(t, err)
+		requireValue(t, l.Env(), "SECRET", "hunter2")
+	}
+	_, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "each")))
 	requireLoginError(t, err, acpterm.LoginMixedOutput)
 }
 

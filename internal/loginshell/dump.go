@@ -84,17 +84,17 @@ var errGarbled = errors.New("not an environment")
 func parse(dump []byte) (env []string, err error) {
 	var environ []byte
 	const perLine = 16
-	last, over := false, false
+	over := false
 	for line := range bytes.Lines(dump) {
 		words := bytes.Fields(line)
 		if len(words) == 0 || over {
 			return nil, errGarbled
 		}
 		offset, err := strconv.Atoi(string(words[0]))
-		if err != nil || offset != len(environ) || len(words) > 1+perLine || last && len(words) > 1 {
+		if err != nil || offset != len(environ) || len(words) > 1+perLine {
 			return nil, errGarbled
 		}
-		over, last = len(words) == 1, len(words) < 1+perLine
+		over = len(words) == 1
 		for _, word := range words[1:] {
 			octet, err := hex.DecodeString(string(word))
 			if err != nil || len(octet) != 1 {

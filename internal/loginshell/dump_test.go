@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	}
 	text := written("LONG=0123456789abcdef0123456789abcdef")
 	for name, wrong := range map[string]string{
-		"nothing": "", "nothing of a shell": "0000000\n", "no end": text[:strings.LastIndex(text, "0")-6],
+		"nothing": "", "nothing of a shell": "0000000\n", "no end": text[:strings.LastIndex(text, "\n0")+1],
 		"a cut": text[:70] + text[72:], "no zero at the end": "0000000 41 3d\n0000002\n",
 		"a line more": text + "x\n", "an empty line": text + "\n", "a line twice": text[:strings.Index(text, "\n")+1] + text,
 		"a line in between": strings.Replace(text, "\n", "\n[1] 4711\n", 1), "no digits": strings.Replace(text, "4c", "4g", 1),

@@ -88,10 +88,10 @@ func (m *Manager) adopt(session SessionID, agent *agentTerminal, u updates.Updat
 	if err != nil {
 		return nil, err
 	}
-	limit, now := m.options.outputLimit(nil), time.Now()
+	limit, head, now := m.options.outputLimit(nil), m.options.headLimit(0), time.Now()
 	t := &Terminal{
 		id: TerminalID(u.Terminal), session: session, request: CreateTerminalRequest{SessionID: session},
-		created: now, limit: limit, ring: output.New(m.options.keep(limit)),
+		created: now, limit: limit, head: head, ring: output.New(m.options.keep(limit), head),
 		processes: &m.processes, lost: func() {}, events: &m.events, busy: &m.busy,
 		state: StateRunning, startedAt: now, agent: agent,
 	}

@@ -147,6 +147,8 @@ func TestQuotas(t *testing.T) {
 	small.OutputByteLimit = &limit
 	inOther := small
 	inOther.SessionID = "other"
+	withHead := small
+	withHead.AskForHead(1500)
 	for _, quota := range []struct {
 		name    acpterm.Quota
 		options acpterm.Options
@@ -161,6 +163,10 @@ func TestQuotas(t *testing.T) {
 			[]acpterm.CreateTerminalRequest{small, inOther, small}, small},
 		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1}, acpterm.HandlerOptions{}, 5000,
 			[]acpterm.CreateTerminalRequest{small, inOther, small, small, small}, small},
+		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1}, acpterm.HandlerOptions{}, 5000,
+			[]acpterm.CreateTerminalRequest{withHead, small, small}, small},
+		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1, HeadBytes: 1500},
+			acpterm.HandlerOptions{}, 5000, []acpterm.CreateTerminalRequest{small, withHead}, small},
 		{acpterm.QuotaCreateBytes, acpterm.Options{}, acpterm.HandlerOptions{MaxCreateBytes: 10_000}, 10_000,
 			nil, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Args: []string{strings.Repeat("x", 10_000)}}},
 	} {

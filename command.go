@@ -80,6 +80,9 @@ const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
 // resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable,
 // ErrCommandNotFound and, for what the host has set, ErrInternal; a Runner can add others.
 func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (located, error) {
+	if _, err := req.headBytes(); err != nil {
+		return located{}, err
+	}
 	if err := checkStrings(req); err != nil {
 		return located{}, err
 	}

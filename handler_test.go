@@ -68,6 +68,63 @@ func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
 	}
 }
 
+// What is kept of an output's beginning changes no byte of a poll's answer, unless the agent has asked for it.
+func TestWireOutputWithItsHead(t *testing.T) {
+	printed := strings.Repeat("<é>\x01\n", 1500)
+	limits := []uint64{0, 10, 100, 5000, 20_000} // shorter and longer than what is escaped once
+	polled := func(a *agent, limit uint64, ask int64) (acpterm.TerminalID, string) {
+		req := childRequest("print", printed)
+		req.OutputByteLimit = &limit
+		if ask > 0 {
+			req.AskForHead(ask)
+		}
+		id := a.createRequest(req)
+		a.mustCall(acpterm.MethodWaitForExit, of(id))
+		return id, string(a.mustCall(acpterm.MethodOutput, of(id)))
+	}
+	var want []string
+	t.Run("without", func(t *testing.T) {
+		a := connect(t, newManager(t, nil), nil)
+		for _, limit := range limits {
+			_, reply := polled(a, limit, 0)
+			want = append(want, reply)
+		}
+	})
+	m := newManager(t, &acpterm.Options{HeadBytes: 5000})
+	a := connect(t, m, nil)
+	for i, limit := range limits {
+		_, reply := polled(a, limit, 0)
+		require.Equal(t, want[i], reply)
+
+		id, reply := polled(a, limit, 4)
+		out := a.output(id)
+		term, err := m.Terminal("s", id)
+		require.NoError(t, err)
+		require.Equal(t, term.Output(), out)
+		start := int64(len(printed) - len(out.Output))
+		require.Equal(t, &acpterm.OutputHead{Text: "<é>", End: 4, OutputStart: start}, out.Head())
+		meta := fmt.Sprintf(`,"_meta":{"acpterm":{"head":"<é>","headEnd":4,"outputStart":%d}}}`, start)
+		require.Equal(t, strings.TrimSuffix(want[i], "}")+meta, reply, "nothing else is added")
+	}
+}
+
+// A head that a response has not, or has as something else, is none.
+func TestHeadOfResponses(t *testing.T) {
+	for _, meta := range []string{
+		`{}`, `{"acpterm":null}`, `{"acpterm":[]}`, `{"acpterm":{"headEnd":3}}`, `{"acpterm":{"head":7}}`,
+		`{"acpterm":{"head":"x","headEnd":"y"}}`, `{"acpterm":{"head":null,"headEnd":3,"outputStart":9}}`,
+	} {
+		var out acpterm.TerminalOutputResponse
+		require.NoError(t, json.Unmarshal([]byte(`{"output":"","truncated":false,"_meta":`+meta+`}`), &out))
+		require.Nil(t, out.Head(), meta)
+	}
+	req := acpterm.CreateTerminalRequest{Meta: acpterm.Meta{"x": json.RawMessage("1")}}
+	asking := req
+	asking.AskForHead(7)
+	require.Len(t, req.Meta, 1, "a copy of the request is another one")
+	require.Equal(t, acpterm.Meta{"x": json.RawMessage("1"), "acpterm": json.RawMessage(`{"headBytes":7}`)}, asking.Meta)
+}
+
 // A pending wait blocks neither outputs nor other terminals nor the kill that ends it.
 func TestWireKillEndsAPendingWait(t *testing.T) {
 	a := connect(t, newManager(t, nil), nil)

@@ -105,7 +105,7 @@ func (m *Manager) Stats() Stats {
 		if t.State() == StateRunning {
 			s.Running++
 		}
-		s.KeptBytes += min(t.ring.Written(), t.ring.Room())
+		s.KeptBytes += t.ring.Kept()
 	}
 	s.PendingEvents, _ = m.events.Waiting()
 	return s

@@ -160,6 +160,8 @@ func (m *Manager) run(
 ) (*Terminal, error) {
 	req, command, pty := allowed.proposal.Requested, allowed.proposal.Command, allowed.pty
 	limit := m.options.outputLimit(req.OutputByteLimit)
+	asked, _ := req.headBytes() // was checked
+	head := m.options.headLimit(asked)
 	timeout, err := s.timeout(command)
 	if err != nil {
 		return nil, err
@@ -171,10 +173,11 @@ func (m *Manager) run(
 		trace:      allowed.decision.Trace,
 		created:    time.Now(),
 		limit:      limit,
+		head:       head,
 		escalation: slices.Clone(orElse(own.Escalation, m.options.escalation(pty))),
 		timeout:    max(cmp.Or(own.Timeout, timeout), 0),
 		limits:     *cmp.Or(own.Limits, &s.options.Limits),
-		ring:       output.New(m.options.keep(limit)),
+		ring:       output.New(m.options.keep(limit), head),
 		cgroup:     m.options.Cgroup,
 		processes:  &m.processes,
 		lost:       func() { m.lost.Do(logLost) },
@@ -183,8 +186,9 @@ func (m *Manager) run(
 	}
 	if pty != nil {
 		t.size = pty.size()
-		t.screen = screen.New(t.size.Columns, t.size.Rows, limit)
-		t.screenMax = limit + int64(t.size.Columns)*int64(t.size.Rows)*screen.CellBytes
+		t.ring = output.New(m.options.keep(limit), 0)
+		t.screen = screen.New(t.size.Columns, t.size.Rows, limit, head)
+		t.screenMax = limit + head + int64(t.size.Columns)*int64(t.size.Rows)*screen.CellBytes
 	}
 	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err

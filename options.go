@@ -53,6 +53,10 @@ type Options struct {
 	// fails with ErrQuota. 0: 4 GiB, which is 256 terminals with the highest limit.
 	MaxOutputBytes int64
 
+	// HeadBytes is how many bytes of each output's beginning are kept, for Terminal.Head, besides what the limit keeps
+	// of its end. They count for MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. 0: none.
+	HeadBytes int64
+
 	// FollowBytes is how many bytes of output are kept for Terminal.Follow at the least, however little the
 	// request asks for, so that a person can see what an agent does not want to. 0: 64 KiB.
 	FollowBytes int64
@@ -188,6 +192,11 @@ func (o *Options) outputLimit(asked *uint64) int64 {
 	return min(limit, cmp.Or(o.MaxOutputByteLimit, 16<<20), maxKept)
 }
 
+// headLimit is how many bytes of its output's beginning a terminal keeps whose request asks for so many.
+func (o *Options) headLimit(asked int64) int64 {
+	return min(max(o.HeadBytes, asked), cmp.Or(o.MaxOutputByteLimit, 16<<20), maxKept)
+}
+
 // keep is how many bytes of output a terminal with this limit keeps.
 func (o *Options) keep(limit int64) int64 {
 	return max(limit, min(cmp.Or(o.FollowBytes, 64<<10), maxKept))
@@ -206,6 +215,7 @@ func (o *Options) validate() error {
 		{"OutputByteLimit", o.OutputByteLimit}, {"MaxOutputByteLimit", o.MaxOutputByteLimit},
 		{"MaxTerminals", int64(o.MaxTerminals)}, {"MaxSessionTerminals", int64(o.MaxSessionTerminals)},
 		{"MaxOutputBytes", o.MaxOutputBytes}, {"FollowBytes", o.FollowBytes},
+		{"HeadBytes", o.HeadBytes},
 	} {
 		if number.value < 0 {
 			return optionError("Options."+number.field, "must not be negative")

@@ -76,6 +76,33 @@ type CreateTerminalRequest struct {
 	Meta            Meta    `json:"_meta,omitempty"`
 }
 
+// AskForHead asks for the first bytes of the output, up to the client's own limit, beside the end that the protocol
+// promises: TerminalOutputResponse.Head has them. It is an extension of acpterm's, which other clients ignore. It
+// replaces "acpterm" in the request's Meta.
+func (r *CreateTerminalRequest) AskForHead(bytes int64) {
+	r.Meta = maps.Clone(r.Meta)
+	if r.Meta == nil {
+		r.Meta = make(Meta)
+	}
+	r.Meta["acpterm"] = fmt.Appendf(nil, `{"headBytes":%d}`, bytes)
+}
+
+// headBytes is how many of the first bytes of the output the request asks for. Its errors are *Error of kind
+// ErrInvalidParams.
+func (r *CreateTerminalRequest) headBytes() (bytes int64, err error) {
+	asked := r.Meta["acpterm"]
+	if asked == nil || string(asked) == "null" {
+		return 0, nil
+	}
+	var n uint64
+	o := new(wire.Object).Child("_meta.acpterm", asked)
+	o.Read("headBytes", &n, "an integer from 0 to 18446744073709551615")
+	if err := o.Err(); err != nil {
+		return 0, invalidParams(err)
+	}
+	return int64(min(n, maxKept)), nil
+}
+
 // clone returns a copy that shares nothing with r.
 func (r CreateTerminalRequest) clone() CreateTerminalRequest {
 	r.Args, r.Env, r.Meta = slices.Clone(r.Args), slices.Clone(r.Env), r.Meta.clone()
@@ -113,6 +140,30 @@ type TerminalOutputResponse struct {
 	// ExitStatus is nil while the command runs.
 	ExitStatus *TerminalExitStatus `json:"exitStatus,omitempty"`
 	Meta       Meta                `json:"_meta,omitempty"`
+}
+
+// OutputHead is the beginning of a command's output, in the _meta of a TerminalOutputResponse (an extension).
+type OutputHead struct {
+	// Text is valid UTF-8 in whole characters, and End is how many bytes of the output it is.
+	Text string `json:"head"`
+	End  int64  `json:"headEnd"`
+	// OutputStart is how many bytes of the output come before TerminalOutputResponse.Output: if it is more than End,
+	// those in between are missing.
+	OutputStart int64 `json:"outputStart"`
+}
+
+// Head returns the beginning of the output; nil if the response has none, because the request did not ask for it
+// (CreateTerminalRequest.AskForHead), or the client does not know the extension.
+func (r TerminalOutputResponse) Head() *OutputHead {
+	var head struct {
+		Text *string `json:"head"`
+		OutputHead
+	}
+	if json.Unmarshal(r.Meta["acpterm"], &head) != nil || head.Text == nil {
+		return nil
+	}
+	head.OutputHead.Text = *head.Text
+	return &head.OutputHead
 }
 
 // TerminalExitStatus is how a command ended, and answers terminal/wait_for_exit (schema types TerminalExitStatus

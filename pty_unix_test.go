@@ -153,11 +153,36 @@ func TestPTYResizeAfterTheExit(t *testing.T) {
 	}
 }
 
+// The beginning of a PTY's output is that of its plain text, also once it has scrolled off.
+func TestPTYHead(t *testing.T) {
+	m := newManager(t, &acpterm.Options{HeadBytes: 12})
+	req := shellRequest(`printf '\033[1mfirst\033[0m line\n'; seq 100; printf 'last\n'`)
+	req.OutputByteLimit = new(uint64(5))
+	req.AskForHead(8)
+	term := finish(t, m, req, onPTY())
+	head, end := term.Head()
+	require.Equal(t, "first line\n1", head)
+	require.EqualValues(t, 12, end)
+	out := term.Output()
+	require.Equal(t, "last\n", out.Output)
+	require.Equal(t, &acpterm.OutputHead{Text: "first li", End: 8, OutputStart: 11 + 9*2 + 90*3 + 4}, out.Head())
+}
+
 // The memory of a screen counts against the quota.
 func TestPTYCountsAgainstTheQuota(t *testing.T) {
 	m := newManager(t, &acpterm.Options{MaxOutputBytes: 3 << 20})
 	create(t, m, shellRequest("sleep 300"), onPTY())
-	require.Greater(t, m.Stats().ReservedBytes, int64(2<<20+80*24))
+	reserved := m.Stats().ReservedBytes
+	require.Greater(t, reserved, int64(2<<20+80*24))
+	withHead := shellRequest("sleep 300")
+	withHead.OutputByteLimit = new(uint64(0))
+	createWith := func(ask int64) int64 {
+		withHead.AskForHead(ask)
+		before := m.Stats().ReservedBytes
+		create(t, m, withHead, onPTY())
+		return m.Stats().ReservedBytes - before
+	}
+	require.EqualValues(t, 5000, createWith(5000)-createWith(0))
 	_, err := m.Create(t.Context(), shellRequest("sleep 300"),
 		&acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 1000, Rows: 1000}})
 	require.ErrorIs(t, err, acpterm.ErrQuota)

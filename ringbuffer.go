@@ -41,12 +41,41 @@ func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
 func (t *Terminal) Output() TerminalOutputResponse {
 	var out TerminalOutputResponse
 	out.ExitStatus = t.ExitStatus() // first: the output is whole then
-	out.Output, out.Truncated = t.text()
+	head := t.headAsked()
+	text, start := t.text()
+	out.Output, out.Truncated = text, start > 0
+	if head != nil {
+		out.Meta = Meta{"acpterm": head.AppendJSON(nil, start)}
+	}
 	return out
 }
 
-// text is what Output shows.
-func (t *Terminal) text() (text string, truncated bool) {
+// Head is the beginning of the output, of at most Options.HeadBytes or as many bytes as the agent has asked for: valid
+// UTF-8 in whole characters. end is how many bytes of the output that is, as in a Chunk. Of a terminal with a PTY it is
+// the beginning of the plain text that Output has the end of, and counts its bytes.
+func (t *Terminal) Head() (text string, end int64) { return t.first(t.head) }
+
+// headAsked is the beginning of the output as far as the agent has asked for it; nil: it has not.
+func (t *Terminal) headAsked() *wire.Head {
+	asked, _ := t.request.headBytes() // was checked
+	if asked == 0 {
+		return nil
+	}
+	text, end := t.first(min(asked, t.head))
+	return &wire.Head{Text: text, End: end}
+}
+
+// first returns at most limit bytes of the output's beginning.
+func (t *Terminal) first(limit int64) (text string, end int64) {
+	if t.screen != nil {
+		text = t.screen.Head(limit)
+		return text, int64(len(text))
+	}
+	return t.ring.Head(limit)
+}
+
+// text is what Output shows, and how many bytes of the output come before it.
+func (t *Terminal) text() (text string, start int64) {
 	if t.screen != nil {
 		return t.screen.Text()
 	}
@@ -105,7 +134,9 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 // terminalOutput is a terminal's output as polls read it.
 type terminalOutput struct{ t *Terminal }
 
-func (o terminalOutput) Text() (text string, truncated bool) { return o.t.text() }
+func (o terminalOutput) Text() (text string, start int64) { return o.t.text() }
+
+func (o terminalOutput) Head() *wire.Head { return o.t.headAsked() }
 
 // Total is 0 for the text of a PTY, which changes in place: it is then escaped for each poll anew.
 func (o terminalOutput) Total() int64 {

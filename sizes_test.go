@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 7420
+	maxRootLines     = 7500
 	maxRootFiles     = 37
-	maxLibraryLines  = 17100 // the root and internal, without what only tests import
+	maxLibraryLines  = 17300 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -71,6 +71,7 @@ type Terminal struct {
 	trace      *TraceContext // of the request; nil: none
 	created    time.Time
 	limit      int64 // bytes that Output shows
+	head       int64 // bytes that Head returns
 	escalation []EscalationStep
 	timeout    time.Duration // 0: none
 	limits     Limits

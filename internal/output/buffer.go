@@ -1,7 +1,7 @@
-// Package output keeps the last bytes of a command's output, at absolute offsets: one writer fills a Buffer in place,
-// and any number of readers take copies of its end as valid UTF-8 in whole characters. It imports the standard library
-// and, on Windows, x/sys. Its caller says when the command's own output is complete (CommandEnded) and when no process
-// can write any more (Close).
+// Package output keeps the last bytes of a command's output, at absolute offsets, and the first ones if asked to: one
+// writer fills a Buffer in place, and any number of readers take copies of either end as valid UTF-8 in whole
+// characters. It imports the standard library and, on Windows, x/sys. Its caller says when the command's own output is
+// complete (CommandEnded) and when no process can write any more (Close).
 package output
 
 import (
@@ -21,17 +21,19 @@ const (
 	MaxReserve = 64 << 10
 )
 
-// Buffer keeps the last keep bytes that were written, and counts all of them. It grows by
+// Buffer keeps the last keep bytes that were written and the first keepHead, and counts all of them. It grows by
 // doubling, from nothing, as output comes; a command without output costs no buffer.
 //
 // The writer's part (Reserve, Commit, Close: it is a capture.Sink) is for one goroutine; everything else may be called
 // concurrently with it. The writer fills what Reserve returned without holding the lock: those bytes lie
 // outside of what readers can see until Commit.
 type Buffer struct {
-	keep int64 // bytes that stay readable; never changes
+	keep     int64 // bytes that stay readable; never changes
+	keepHead int64 // the first bytes that stay readable; never changes
 
 	mu       sync.Mutex
 	buf      []byte        // byte at offset o is buf[o % len(buf)]
+	head     []byte        // the first bytes since the last Restart
 	end      int64         // offset after the last byte written: the total
 	base     int64         // offset that the output begins at, since the last Restart; 0 without one
 	finished int64         // end when the command ended; until more is written, an unfinished character there is shown
@@ -39,13 +41,26 @@ type Buffer struct {
 	wake     chan struct{} // closed at the next commit or close; nil while no reader waits
 }
 
-// New returns a buffer that can show the last limit bytes in whole characters.
-func New(limit int64) *Buffer {
-	return &Buffer{keep: limit + 2*contextBytes, finished: -1}
+// New returns a buffer that can show the last limit bytes and the first head bytes, in whole characters.
+func New(limit, head int64) *Buffer {
+	r := &Buffer{keep: limit + 2*contextBytes, finished: -1}
+	if head > 0 {
+		r.keepHead = head + contextBytes
+	}
+	return r
 }
 
 // Room is how many bytes the buffer can show.
-func (r *Buffer) Room() int64 { return r.keep - 2*contextBytes }
+func (r *Buffer) Room() int64 { return r.keep - 2*contextBytes + r.headRoom() }
+
+// Kept is how many bytes of the room are used.
+func (r *Buffer) Kept() int64 {
+	written := r.Written()
+	return min(written, r.keep-2*contextBytes) + min(written, r.headRoom())
+}
+
+// headRoom is how many bytes Head returns at the most.
+func (r *Buffer) headRoom() int64 { return max(0, r.keepHead-contextBytes) }
 
 // Reserve returns room for up to size bytes, at least one. It is where the next bytes go, in place;
 // Commit then says how many there were.
@@ -77,7 +92,11 @@ func (r *Buffer) growLocked(need int64) {
 func (r *Buffer) Commit(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.end += int64(n)
+	until := r.end + int64(n)
+	if room := r.keepHead - int64(len(r.head)); room > 0 {
+		r.head = r.appendLocked(r.head, r.end, min(until, r.end+room))
+	}
+	r.end = until
 	if n > 0 {
 		r.wakeLocked()
 	}
@@ -106,7 +125,7 @@ func (r *Buffer) Restart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end++
-	r.base = r.end
+	r.base, r.head = r.end, nil
 	r.wakeLocked()
 }
 
@@ -167,9 +186,25 @@ func (r *Buffer) appendLocked(to []byte, from, until int64) []byte {
 	return to
 }
 
-// Last returns the longest text in whole characters, of at most limit bytes, that the output so far ends
-// with, and whether that is less than all of it. limit is at most the one that the buffer was made for.
-func (r *Buffer) Last(limit int64) (text string, truncated bool) {
+// Head returns the longest text in whole characters, of at most limit bytes, that the output begins with since the last
+// Restart, and how many bytes of the output that is. limit is at most the one that the buffer was made for.
+func (r *Buffer) Head(limit int64) (text string, end int64) {
+	r.mu.Lock()
+	raw := string(r.head[:min(int64(len(r.head)), limit+contextBytes)])
+	all, final := int64(len(raw)) == r.end-r.base, r.finalLocked()
+	r.mu.Unlock()
+
+	if all && !final {
+		raw = raw[:len(raw)-unfinished(raw)]
+	}
+	text, size := firstText(raw, int(limit))
+	return text, int64(size)
+}
+
+// Last returns the longest text in whole characters, of at most limit bytes, that the output so far ends with, and how
+// many bytes of the output, since the last Restart, come before it. limit is at most the one that the buffer was made
+// for.
+func (r *Buffer) Last(limit int64) (text string, start int64) {
 	r.mu.Lock()
 	base := r.base
 	from := r.end - min(r.end-base, limit+2*contextBytes)
@@ -181,7 +216,7 @@ func (r *Buffer) Last(limit int64) (text string, truncated bool) {
 		raw = raw[:len(raw)-unfinished(raw)]
 	}
 	text, cut := lastText(raw, int(limit))
-	return text, from+int64(cut) > base
+	return text, from + int64(cut) - base
 }
 
 // Window is a part of the output, as it was written.

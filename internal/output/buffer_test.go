@@ -25,29 +25,55 @@ type model struct {
 	closed bool
 }
 
-// characters returns the text of each character so far: the last one is left out while it can still be
-// finished.
-func (m *model) characters() []string {
-	var all []string
+// character is one as text, and how many bytes were written for it.
+type character struct {
+	text string
+	raw  int
+}
+
+// characters returns each character so far: the last one is left out while it can still be finished.
+func (m *model) characters() []character {
+	var all []character
 	for rest := m.raw; len(rest) > 0; {
 		if !m.closed && !utf8.FullRune(rest) {
 			break
 		}
 		c, n := utf8.DecodeRune(rest)
-		all = append(all, string(c))
+		all = append(all, character{string(c), n})
 		rest = rest[n:]
 	}
 	return all
 }
 
-func (m *model) last(limit int) (string, bool) {
+func (m *model) last(limit int) (text string, start int64) {
 	all := m.characters()
 	from, size := len(all), 0
-	for from > 0 && size+len(all[from-1]) <= limit {
+	for from > 0 && size+len(all[from-1].text) <= limit {
 		from--
-		size += len(all[from])
+		size += len(all[from].text)
 	}
-	return strings.Join(all[from:], ""), from > 0
+	for _, c := range all[:from] {
+		start += int64(c.raw)
+	}
+	return joined(all[from:]), start
+}
+
+func (m *model) first(limit int) (text string, end int64) {
+	for _, c := range m.characters() {
+		if len(text)+len(c.text) > limit {
+			break
+		}
+		text, end = text+c.text, end+int64(c.raw)
+	}
+	return text, end
+}
+
+func joined(all []character) string {
+	var b strings.Builder
+	for _, c := range all {
+		b.WriteString(c.text)
+	}
+	return b.String()
 }
 
 // follow reads the buffer from the start as a follower does, as far as it has come.
@@ -74,16 +100,23 @@ type follower struct {
 
 // checkAgainstModel writes raw in pieces to a buffer and to the model and compares them after each piece
 // and after the end.
-func checkAgainstModel(t testing.TB, raw []byte, limit, piece, reserve int) {
-	r, m := New(int64(limit)), &model{}
+func checkAgainstModel(t testing.TB, raw []byte, limit, head, piece, reserve int) {
+	r, m := New(int64(limit), int64(head)), &model{}
 	f := &follower{size: 8 + piece}
 	compare := func() {
-		wantText, wantTruncated := m.last(limit)
+		wantText, wantStart := m.last(limit)
 		for range 2 { // polling changes nothing
-			text, truncated := r.Last(int64(limit))
+			text, start := r.Last(int64(limit))
 			require.Equal(t, wantText, text)
-			require.Equal(t, wantTruncated, truncated)
+			require.Equal(t, wantStart, start)
 		}
+		for _, asked := range []int{0, head / 2, head} {
+			wantText, wantEnd := m.first(asked)
+			text, end := r.Head(int64(asked))
+			require.Equal(t, wantText, text, "the first %d bytes of at most %d", asked, head)
+			require.Equal(t, wantEnd, end)
+		}
+		require.LessOrEqual(t, r.Kept(), r.Room())
 		f.follow(t, r)
 	}
 	compare()
@@ -101,7 +134,7 @@ func checkAgainstModel(t testing.TB, raw []byte, limit, piece, reserve int) {
 	require.True(t, r.Read(f.at, f.size).Over)
 	require.Equal(t, int64(len(m.raw)), f.raw+f.missed, "bytes shown and bytes missed are all there were")
 	if f.missed == 0 {
-		require.Equal(t, strings.Join(m.characters(), ""), f.text.String())
+		require.Equal(t, joined(m.characters()), f.text.String())
 	} else {
 		require.True(t, utf8.ValidString(f.text.String()))
 	}
@@ -117,38 +150,38 @@ func TestBufferKeepsWholeCharactersAtEveryLimit(t *testing.T) {
 		for limit := range 12 {
 			for piece := 1; piece <= 5; piece++ {
 				t.Run(fmt.Sprintf("%.12q/%d/%d", raw, limit, piece), func(t *testing.T) {
-					checkAgainstModel(t, []byte(raw), limit, piece, 3)
+					checkAgainstModel(t, []byte(raw), limit, 12-limit, piece, 3)
 				})
 			}
 		}
-		checkAgainstModel(t, []byte(raw), 100, 7, 64)
+		checkAgainstModel(t, []byte(raw), 100, 90, 7, 64)
 	}
 }
 
 func TestBufferCountsInvalidBytesAsTheyAreShown(t *testing.T) {
 	for limit, want := range map[int]int{10: 3, 100: 33, 2999: 999, 3000: 1000, 10_000: 1000} {
-		r := New(int64(limit))
+		r := New(int64(limit), 0)
 		r.write(bytes.Repeat([]byte{0xff}, 1000), 64)
-		text, truncated := r.Last(int64(limit))
+		text, start := r.Last(int64(limit))
 		require.Equal(t, strings.Repeat("\uFFFD", want), text, "limit %d", limit)
-		require.Equal(t, want < 1000, truncated, "limit %d", limit)
+		require.EqualValues(t, 1000-want, start, "limit %d", limit)
 	}
 }
 
 func TestBufferOfLimitZeroRetainsNothing(t *testing.T) {
-	r := New(0)
-	text, truncated := r.Last(0)
+	r := New(0, 0)
+	text, start := r.Last(0)
 	require.Equal(t, "", text)
-	require.False(t, truncated, "nothing was dropped yet")
+	require.Zero(t, start, "nothing was dropped yet")
 	r.write([]byte("x"), 1)
-	text, truncated = r.Last(0)
+	text, start = r.Last(0)
 	require.Equal(t, "", text)
-	require.True(t, truncated)
+	require.EqualValues(t, 1, start)
 }
 
 func TestBufferGrowsNoFurtherThanItsLimit(t *testing.T) {
-	const limit = 100_000
-	r := New(limit)
+	const limit, head = 100_000, 30_000
+	r := New(limit, head)
 	require.Empty(t, r.buf, "nothing is held before there is output")
 	r.write([]byte("small"), 512)
 	require.Len(t, r.buf, 512)
@@ -156,11 +189,14 @@ func TestBufferGrowsNoFurtherThanItsLimit(t *testing.T) {
 		r.write(bytes.Repeat([]byte("0123456789"), 10_000), MaxReserve)
 	}
 	require.LessOrEqual(t, len(r.buf), limit+2*contextBytes+MaxReserve)
+	require.LessOrEqual(t, cap(r.head), 2*head)
+	require.EqualValues(t, limit+head, r.Room())
+	require.EqualValues(t, limit+head, r.Kept())
 	require.Equal(t, int64(10_000_005), r.Total())
 }
 
 func TestBufferWakesWhoWaits(t *testing.T) {
-	r := New(10)
+	r := New(10, 0)
 	wait := r.Changed(Excerpt{})
 	require.NotNil(t, wait)
 	r.write([]byte("a"), 1)
@@ -174,7 +210,7 @@ func TestBufferWakesWhoWaits(t *testing.T) {
 
 // A character that a command left unfinished is shown to a follower that looked before the command's end was known.
 func TestBufferWakesForAnUnfinishedCharacter(t *testing.T) {
-	r := New(10)
+	r := New(10, 0)
 	r.write([]byte("a\xe2"), 2)
 	g := r.Read(1, 10)
 	require.Empty(t, g.Text)
@@ -187,7 +223,7 @@ func TestBufferWakesForAnUnfinishedCharacter(t *testing.T) {
 
 // A slow reader is told exactly what it missed, and what it gets are whole characters.
 func TestBufferTellsWhatWasMissed(t *testing.T) {
-	r := New(100)
+	r := New(100, 0)
 	r.write([]byte(strings.Repeat("✓", 1000)), 64)
 	g := r.Read(1, 4096)
 	require.Equal(t, strings.Repeat("✓", len(g.Text)/3), g.Text)
@@ -204,31 +240,38 @@ func TestBufferTellsWhatWasMissed(t *testing.T) {
 
 // FuzzBuffer holds the buffer against the model: any bytes, any pieces, any limit.
 func FuzzBuffer(f *testing.F) {
-	f.Add([]byte("aé✓😀\xff\xe2\x9c"), uint16(5), uint8(2), uint8(3))
-	f.Add([]byte("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"), uint16(6), uint8(1), uint8(1))
-	f.Add(bytes.Repeat([]byte("✓"), 300), uint16(100), uint8(200), uint8(50))
-	f.Fuzz(func(t *testing.T, raw []byte, limit uint16, piece, reserve uint8) {
+	f.Add([]byte("aé✓😀\xff\xe2\x9c"), uint16(5), uint16(6), uint8(2), uint8(3))
+	f.Add([]byte("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"), uint16(6), uint16(9), uint8(1), uint8(1))
+	f.Add(bytes.Repeat([]byte("✓"), 300), uint16(100), uint16(50), uint8(200), uint8(50))
+	f.Fuzz(func(t *testing.T, raw []byte, limit, head uint16, piece, reserve uint8) {
 		raw = raw[:min(len(raw), 600)] // the model's work grows with the square
-		checkAgainstModel(t, raw, int(limit%700), 1+int(piece), 1+int(reserve))
+		checkAgainstModel(t, raw, int(limit%700), int(head%700), 1+int(piece), 1+int(reserve))
 	})
 }
 
 // After a Restart only what is written from then on is shown, and a reader that goes on from an earlier offset finds out,
 // whatever it had read.
 func TestBufferThatRestarts(t *testing.T) {
-	r := New(8)
+	r := New(8, 5)
 	r.write([]byte("0123456789"), 4)
-	text, truncated := r.Last(8)
+	text, start := r.Last(8)
 	require.Equal(t, "23456789", text)
-	require.True(t, truncated)
+	require.EqualValues(t, 2, start)
+	text, end := r.Head(5)
+	require.Equal(t, "01234", text)
+	require.EqualValues(t, 5, end)
 
 	read := r.Read(r.Total(), 64)
 	changed := r.Changed(read)
 	r.Restart()
 	<-changed
-	text, truncated = r.Last(8)
+	text, start = r.Last(8)
 	require.Empty(t, text)
-	require.False(t, truncated)
+	require.Zero(t, start)
+	require.Zero(t, r.Kept())
+	text, end = r.Head(5)
+	require.Empty(t, text)
+	require.Zero(t, end)
 	for _, from := range []int64{0, 5, read.End} { // one that has read everything, too
 		e := r.Read(from, 64)
 		require.Equal(t, e.Base, e.End)
@@ -237,16 +280,20 @@ func TestBufferThatRestarts(t *testing.T) {
 	}
 
 	r.write([]byte("€uro"), 2)
-	text, truncated = r.Last(8)
+	text, start = r.Last(8)
 	require.Equal(t, "€uro", text)
-	require.False(t, truncated, "nothing of this was dropped")
+	require.Zero(t, start, "nothing of this was dropped")
 	require.Equal(t, "€uro", r.Read(0, 64).Text)
 	require.Equal(t, Window{Start: 11, End: 17, Head: []byte("€uro"), News: []byte("€uro"), Raw: []byte("€uro€uro")},
 		r.Window(nil, 8, 0, 64))
 	r.write([]byte("€uro"), 2)
-	text, truncated = r.Last(8)
+	text, start = r.Last(8)
 	require.Equal(t, "o€uro", text[len(text)-7:])
-	require.True(t, truncated)
+	require.EqualValues(t, 12-len(text), start)
+	text, end = r.Head(5)
+	require.Equal(t, "€ur", text)
+	require.EqualValues(t, 5, end)
+	require.EqualValues(t, 13, r.Kept(), "8 and 5")
 	r.write([]byte("€uro"), 2)
 	e := r.Read(read.End, 64)
 	require.Greater(t, e.Begin, e.Base, "its beginning was dropped")

@@ -84,3 +84,16 @@ func lastText(raw string, limit int) (text string, from int) {
 	}
 	return validText(raw[from:]), from
 }
+
+// firstText returns the longest valid text of at most limit bytes, in whole characters, that raw begins with, and how
+// many bytes of raw that is.
+func firstText(raw string, limit int) (text string, end int) {
+	for size := 0; end < len(raw); {
+		c, n := utf8.DecodeRuneInString(raw[end:])
+		if size += utf8.RuneLen(c); size > limit {
+			break
+		}
+		end += n
+	}
+	return validText(raw[:end]), end
+}

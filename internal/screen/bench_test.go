@@ -21,7 +21,7 @@ func BenchmarkWrite(b *testing.B) {
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			p := []byte(strings.Repeat(kind.line, 1+64<<10/len(kind.line)))
-			s := screen.New(80, 24, 1<<20)
+			s := screen.New(80, 24, 1<<20, 0)
 			b.SetBytes(int64(len(p)))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -47,7 +47,7 @@ func BenchmarkHostile(b *testing.B) {
 	} {
 		b.Run(kind.name, func(b *testing.B) {
 			p := []byte(strings.Repeat(kind.piece, 100))
-			s := screen.New(1000, 1000, 1<<20)
+			s := screen.New(1000, 1000, 1<<20, 0)
 			b.SetBytes(int64(len(p)))
 			for b.Loop() {
 				s.Write(p)
@@ -57,7 +57,7 @@ func BenchmarkHostile(b *testing.B) {
 }
 
 func BenchmarkText(b *testing.B) {
-	s := screen.New(80, 24, 1<<20)
+	s := screen.New(80, 24, 1<<20, 0)
 	s.Write([]byte(strings.Repeat("the quick brown fox jumps over the lazy dog\r\n", 50_000)))
 	for b.Loop() {
 		s.Text()

@@ -48,7 +48,7 @@ func hostileInput(n uint64, pieces int) []byte {
 
 // checkText holds what Text promises.
 func checkText(t testing.TB, s *screen.Screen, limit int) string {
-	text, truncated := s.Text()
+	text, start := s.Text()
 	require.True(t, utf8.ValidString(text), "%q", text)
 	require.LessOrEqual(t, len(text), limit)
 	for i, c := range text {
@@ -56,9 +56,9 @@ func checkText(t testing.TB, s *screen.Screen, limit int) string {
 			t.Fatalf("%q at %d of %q", c, i, text)
 		}
 	}
-	again, truncatedAgain := s.Text()
+	again, startAgain := s.Text()
 	require.Equal(t, text, again)
-	require.Equal(t, truncated, truncatedAgain)
+	require.Equal(t, start, startAgain)
 	return text
 }
 
@@ -66,8 +66,8 @@ func checkText(t testing.TB, s *screen.Screen, limit int) string {
 type change struct{ at, columns, rows int }
 
 // written returns a screen that got the bytes in chunks of at most size, and the changes.
-func written(raw []byte, changes []change, columns, rows, limit, size int) *screen.Screen {
-	s := screen.New(columns, rows, int64(limit))
+func written(raw []byte, changes []change, columns, rows, limit, head, size int) *screen.Screen {
+	s := screen.New(columns, rows, int64(limit), int64(head))
 	for at := 0; ; {
 		for len(changes) > 0 && changes[0].at <= at {
 			s.Resize(changes[0].columns, changes[0].rows)
@@ -92,15 +92,19 @@ func check(t testing.TB, raw []byte, columns, rows, limit, size int) {
 		changes = append(changes, change{at, 1 + int(raw[at])%40, 1 + int(raw[at-1])%12})
 	}
 	const all = 1 << 24
-	unlimited := written(raw, changes, columns, rows, all, len(raw)+1)
+	unlimited := written(raw, changes, columns, rows, all, 0, len(raw)+1)
 	whole := checkText(t, unlimited, all)
-	require.Equal(t, whole, checkText(t, written(raw, changes, columns, rows, all, size), all), "in chunks of %d", size)
+	require.Equal(t, whole, checkText(t, written(raw, changes, columns, rows, all, 0, size), all), "in chunks of %d", size)
 
-	limited := written(raw, changes, columns, rows, limit, size)
-	text, truncated := limited.Text()
+	head := limit * size % 300
+	limited := written(raw, changes, columns, rows, limit, head, size)
+	text, start := limited.Text()
 	checkText(t, limited, limit)
-	require.Equal(t, text != whole, truncated)
+	require.EqualValues(t, len(whole)-len(text), start)
 	require.Equal(t, lastOf(whole, limit), text)
+	for _, asked := range []int{-1, 0, head / 2, head, head + 1} {
+		require.Equal(t, firstOf(whole, max(0, min(asked, head))), limited.Head(int64(asked)), "%d of %d", asked, head)
+	}
 
 	unlimited.Finish()
 	checkText(t, unlimited, all)
@@ -113,6 +117,17 @@ func lastOf(text string, limit int) string {
 		from++
 	}
 	return text[from:]
+}
+
+// firstOf is the longest beginning of text in whole characters that has at most limit bytes.
+func firstOf(text string, limit int) string {
+	if limit >= len(text) {
+		return text
+	}
+	for !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
 }
 
 func FuzzScreen(f *testing.F) {

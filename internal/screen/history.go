@@ -1,6 +1,6 @@
 package screen
 
-// The text of rows, one after the other, and its last bytes kept.
+// The text of rows, one after the other, and its last and first bytes kept.
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 // joiner joins rows to text. Blanks and empty lines at the end are counted: whether they are part of the text depends
 // on what follows.
 type joiner struct {
-	limit  int64 // bytes of text that are asked for at most
+	room   int64 // bytes of text that are asked for at most, at both ends together
 	length int64 // bytes so far, without what is counted
 
 	newlines, blanks int64 // these come next, in this order, if more text does
@@ -20,8 +20,8 @@ type joiner struct {
 	wrapped          bool  // the last row went on in the next
 }
 
-// add appends the text of a row to what is there, with what was counted before it: as much of that as the limit has
-// room for.
+// add appends the text of a row to what is there, with what was counted before it. Of very many newlines or blanks
+// there is only room for some: so many that both ends of the text are as they should be.
 func (j *joiner) add(to []byte, l *line) []byte {
 	if j.begun && !(j.wrapped && l.continued) {
 		j.newlines, j.blanks = j.newlines+1, 0
@@ -30,9 +30,8 @@ func (j *joiner) add(to []byte, l *line) []byte {
 	content, written := l.extent()
 	if content > 0 {
 		j.length += j.newlines + j.blanks
-		blanks := min(j.blanks, j.limit)
-		to = appendTimes(to, '\n', min(j.newlines, j.limit-blanks))
-		to = appendTimes(to, ' ', blanks)
+		to = appendTimes(to, '\n', min(j.newlines, j.room))
+		to = appendTimes(to, ' ', min(j.blanks, j.room))
 		before := len(to)
 		to = l.appendText(to, content)
 		j.length += int64(len(to) - before)
@@ -56,12 +55,14 @@ const maxRow = 16 << 10
 // history is the text of the rows that scrolled off.
 type history struct {
 	joiner
-	kept *output.Buffer // the last bytes
-	row  []byte         // room for the text of one row
+	head  int64          // bytes that first can return
+	limit int64          // bytes that last returns at most
+	kept  *output.Buffer // the first bytes and the last
+	row   []byte         // room for the text of one row
 }
 
-func newHistory(limit int64) history {
-	return history{joiner: joiner{limit: limit}, kept: output.New(limit)}
+func newHistory(limit, head int64) history {
+	return history{joiner: joiner{room: head + limit}, head: head, limit: limit, kept: output.New(limit, head)}
 }
 
 // add appends rows.
@@ -79,11 +80,10 @@ func (h *history) add(lines []*line) {
 	}
 }
 
-// followedBy returns the text of the history and then of a screen's rows, down to the last with text or the cursor's;
-// and whether something of it was dropped for the limit.
-func (h *history) followedBy(lines []*line) (text string, truncated bool) {
+// before joins a screen's rows to the history, down to the last with text or the cursor's. It returns what they add to
+// its text, and how long all of it is.
+func (h *history) before(lines []*line) (rest []byte, length int64) {
 	all := h.joiner
-	var rest []byte
 	for _, l := range lines {
 		rest = all.add(rest, l)
 	}
@@ -91,16 +91,40 @@ func (h *history) followedBy(lines []*line) (text string, truncated bool) {
 		rest = append(rest, '\n')
 		all.length++
 	}
+	return rest, all.length
+}
+
+// last returns the end of the text of the history and then of a screen's rows, and how many bytes come before it.
+func (h *history) last(lines []*line) (text string, start int64) {
+	rest, length := h.before(lines)
 	if int64(len(rest)) > h.limit {
 		rest = rest[int64(len(rest))-h.limit:]
 		for len(rest) > 0 && !utf8.RuneStart(rest[0]) {
 			rest = rest[1:]
 		}
-		return string(rest), true
+		return string(rest), length - int64(len(rest))
 	}
 	if h.length > 0 {
 		text, _ = h.kept.Last(h.limit - int64(len(rest)))
 	}
 	text += string(rest)
-	return text, int64(len(text)) < all.length
+	return text, length - int64(len(text))
+}
+
+// first returns the beginning of the same text, of at most limit bytes.
+func (h *history) first(lines []*line, limit int64) string {
+	limit = clamp(limit, 0, h.head)
+	text, end := h.kept.Head(limit)
+	if end < h.length {
+		return text
+	}
+	rest, _ := h.before(lines)
+	room := int(limit - end)
+	if len(rest) > room {
+		for room > 0 && !utf8.RuneStart(rest[room]) {
+			room--
+		}
+		rest = rest[:room]
+	}
+	return text + string(rest)
 }

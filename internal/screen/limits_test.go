@@ -17,9 +17,9 @@ func TestLimit(t *testing.T) {
 	const whole = "aé✓😀\n日本語\n\nx\u0301y\n"
 	for _, rows := range []int{1, 2, 3, 10} { // in the history, on the screen, and on both
 		for limit := range len(whole) + 3 {
-			s := screen.New(20, rows, int64(limit))
+			s := screen.New(20, rows, int64(limit), 0)
 			s.Write([]byte(written))
-			text, truncated := s.Text()
+			text, truncated := cutText(s)
 			require.Equal(t, lastOf(whole, limit), text, "limit %d", limit)
 			require.Equal(t, limit < len(whole), truncated, "limit %d", limit)
 		}
@@ -27,61 +27,61 @@ func TestLimit(t *testing.T) {
 }
 
 func TestLimitZero(t *testing.T) {
-	s := screen.New(20, 2, 0)
+	s := screen.New(20, 2, 0, 0)
 	s.Write([]byte("\r\n\r\n\r\n \r\n"))
-	text, truncated := s.Text()
+	text, truncated := cutText(s)
 	require.Empty(t, text)
 	require.False(t, truncated, "nothing was dropped")
 	s.Write([]byte("x"))
-	text, truncated = s.Text()
+	text, truncated = cutText(s)
 	require.Empty(t, text)
 	require.True(t, truncated)
 }
 
 // What is blank counts once something follows.
 func TestLimitWithBlanks(t *testing.T) {
-	s := screen.New(20, 3, 10)
+	s := screen.New(20, 3, 10, 0)
 	s.Write([]byte("text" + strings.Repeat("\r\n", 1000)))
-	text, truncated := s.Text()
+	text, truncated := cutText(s)
 	require.Equal(t, "text\n", text)
 	require.False(t, truncated)
 	s.Write([]byte("x"))
-	text, truncated = s.Text()
+	text, truncated = cutText(s)
 	require.Equal(t, strings.Repeat("\n", 9)+"x", text)
 	require.True(t, truncated)
 	s.Write([]byte("\r\n\r\n\r\ny" + strings.Repeat(" ", 1000)))
-	text, _ = s.Text()
+	text, _ = cutText(s)
 	require.Equal(t, "\n\n\n\n\nx\n\n\ny", text)
 	s.Write([]byte("z"))
-	text, _ = s.Text()
+	text, _ = cutText(s)
 	require.Equal(t, strings.Repeat(" ", 9)+"z", text)
 }
 
 // The text of what is shown may be dropped for the limit, and be there again.
 func TestLimitInTheAlternateScreen(t *testing.T) {
-	s := screen.New(20, 3, 10)
+	s := screen.New(20, 3, 10, 0)
 	s.Write([]byte("main\x1b[?1049h\x1b[Hmore than the limit"))
-	text, truncated := s.Text()
+	text, truncated := cutText(s)
 	require.Equal(t, " the limit", text)
 	require.True(t, truncated)
 	s.Write([]byte("\x1b[?1049l"))
-	text, truncated = s.Text()
+	text, truncated = cutText(s)
 	require.Equal(t, "main", text)
 	require.False(t, truncated)
 }
 
 func TestSizesOutOfBounds(t *testing.T) {
 	for _, size := range [][2]int{{0, 0}, {-5, 1 << 40}, {1 << 40, -5}, {1, 1}, {1000, 1000}, {1001, 1001}} {
-		s := screen.New(size[0], size[1], -1)
+		s := screen.New(size[0], size[1], -1, 0)
 		s.Write([]byte("abc\r\ndef"))
-		text, truncated := s.Text()
+		text, truncated := cutText(s)
 		require.Empty(t, text)
 		require.True(t, truncated)
 
-		s = screen.New(8, 4, 1<<62)
+		s = screen.New(8, 4, 1<<62, 0)
 		s.Write([]byte("abc\r\ndef"))
 		s.Resize(size[0], size[1])
-		text, truncated = s.Text()
+		text, truncated = cutText(s)
 		require.Equal(t, "abc\ndef", text)
 		require.False(t, truncated)
 	}
@@ -116,23 +116,23 @@ func TestResize(t *testing.T) {
 		{"the same", "abc", 8, 4, "d", "abcd"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			s := screen.New(8, 4, 1<<20)
+			s := screen.New(8, 4, 1<<20, 0)
 			s.Write([]byte(test.written))
-			before, _ := s.Text()
+			before, _ := cutText(s)
 			s.Resize(test.columns, test.rows)
 			if !strings.Contains(test.what, "alternate") {
-				text, _ := s.Text()
+				text, _ := cutText(s)
 				require.Equal(t, before, text, "a size alone changes no text")
 			}
 			s.Write([]byte(test.after))
-			text, _ := s.Text()
+			text, _ := cutText(s)
 			require.Equal(t, test.text, text)
 		})
 	}
 }
 
 func TestConcurrentCalls(t *testing.T) {
-	s := screen.New(20, 5, 1000)
+	s := screen.New(20, 5, 1000, 0)
 	var all sync.WaitGroup
 	for _, call := range []func(i int){
 		func(i int) { s.Write(hostileInput(uint64(i), 20)) },

@@ -17,12 +17,13 @@ func (s *Screen) room() (cells, marks, text int) {
 		cells += cap(l.cells)
 		marks += cap(l.marks)
 	}
-	return cells, marks, cap(s.history.row) + reflect.ValueOf(s.history.kept).Elem().FieldByName("buf").Len()
+	kept := reflect.ValueOf(s.history.kept).Elem()
+	return cells, marks, cap(s.history.row) + kept.FieldByName("buf").Len() + kept.FieldByName("head").Cap()
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	const limit = 100_000
-	s := New(200, 50, limit)
+	const limit, head = 100_000, 30_000
+	s := New(200, 50, limit, head)
 	for _, piece := range []string{
 		"text\r\n", "\r\n", strings.Repeat("\r\n", 90_000) + "x",
 		strings.Repeat("x", 1000), "\x1b]0;" + strings.Repeat("t", 5000),
@@ -42,13 +43,13 @@ func TestMemoryIsBounded(t *testing.T) {
 		require.LessOrEqual(t, cells, 2*2*200*50, "%.20q", piece) // of two screens; a slice may have twice its length
 		require.LessOrEqual(t, marks, 2*2*200*50, "%.20q", piece)
 		require.LessOrEqual(t, cap(s.history.row), maxRow)
-		require.LessOrEqual(t, text, limit+6+200*maxMarks*8+64<<10, "%.20q", piece)
+		require.LessOrEqual(t, text, limit+2*head+6+200*maxMarks*8+64<<10, "%.20q", piece)
 	}
 }
 
 // What a screen of the largest size costs before there is text.
 func TestEmptyScreenHasNoCells(t *testing.T) {
-	s := New(maxSize, maxSize, 1<<40)
+	s := New(maxSize, maxSize, 1<<40, 1<<40)
 	cells, marks, text := s.room()
 	require.Zero(t, cells+marks+text)
 	s.Write([]byte("\x1b[1000;1000Hx\x1b[2J"))
@@ -92,7 +93,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("日本\u3099\r\x1b[C\x1b[@\x1b[P\x1b[X\x1b[?1049hx\x1b[?1049l"), uint8(7))
 	f.Add([]byte("e\u0301\x1b[9b\x1b[4h日\x1b[H日\x1b[4l\x1b[2;3r\x1b[L\x1b[M\x1bM\x1b[?7l日日日日日日"), uint8(3))
 	f.Fuzz(func(t *testing.T, raw []byte, columns uint8) {
-		s := New(2+int(columns)%40, 4, 100)
+		s := New(2+int(columns)%40, 4, 100, 0)
 		for len(raw) > 0 {
 			n := min(len(raw), 13)
 			s.Write(raw[:n])

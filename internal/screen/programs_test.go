@@ -80,11 +80,11 @@ func TestPrograms(t *testing.T) {
 		{"the clipboard", []string{"\x1b]52;c;", strings.Repeat("QUJD", 1000), "\ax"}, "x"},
 	} {
 		t.Run(test.what, func(t *testing.T) {
-			s := screen.New(40, 10, 1<<20)
+			s := screen.New(40, 10, 1<<20, 0)
 			for _, p := range test.written {
 				s.Write([]byte(p))
 			}
-			text, truncated := s.Text()
+			text, truncated := cutText(s)
 			require.Equal(t, test.text, text)
 			require.False(t, truncated)
 		})
@@ -178,17 +178,17 @@ func TestCharacters(t *testing.T) {
 }
 
 func TestUnfinishedCharacter(t *testing.T) {
-	s := screen.New(8, 4, 100)
+	s := screen.New(8, 4, 100, 0)
 	for _, step := range []struct{ written, text string }{
 		{"a\xe2", "a"}, {"\x9c", "a"}, {"\x93", "a✓"}, {"\xe2\x9c", "a✓"}, {"b", "a✓\ufffd\ufffdb"},
 		{"\xf0\x9f", "a✓\ufffd\ufffdb"},
 	} {
 		s.Write([]byte(step.written))
-		text, _ := s.Text()
+		text, _ := cutText(s)
 		require.Equal(t, step.text, text)
 	}
 	s.Finish()
 	s.Finish()
-	text, _ := s.Text()
+	text, _ := cutText(s)
 	require.Equal(t, "a✓\ufffd\ufffdb\ufffd\ufffd", text)
 }

@@ -51,10 +51,11 @@ type cursor struct {
 	set     int     // which of both is in use
 }
 
-// New returns an empty screen. columns and rows are moved into 1 to 1000. Text returns at most limit bytes.
-func New(columns, rows int, limit int64) *Screen {
+// New returns an empty screen. columns and rows are moved into 1 to 1000. Text returns at most limit bytes, and Head at
+// most head bytes.
+func New(columns, rows int, limit, head int64) *Screen {
 	s := &Screen{columns: clamp(columns, 1, maxSize), rows: clamp(rows, 1, maxSize)}
-	s.history = newHistory(clamp(limit, 0, math.MaxInt64/4))
+	s.history = newHistory(clamp(limit, 0, math.MaxInt64/4), clamp(head, 0, math.MaxInt64/4))
 	s.lines = newLines(s.rows)
 	s.softReset()
 	s.resetTabs()
@@ -127,9 +128,20 @@ func (s *Screen) resizeLines(lines []*line, rows, y int, main bool) ([]*line, in
 // stands in place of the main one.
 //
 // The text is valid UTF-8 without control characters except '\n', of at most the limit: the last characters, as many
-// as there is room for. truncated says whether there is more.
-func (s *Screen) Text() (text string, truncated bool) {
+// as there is room for. start is how many bytes come before them.
+func (s *Screen) Text() (text string, start int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.history.followedBy(s.lines[:max(used(s.lines), s.y+1)])
+	return s.history.last(s.shown())
 }
+
+// Head returns the first characters of the same text, of at most limit bytes and what New was asked for. They can
+// change as long as they stand on the screen.
+func (s *Screen) Head(limit int64) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.history.first(s.shown(), limit)
+}
+
+// shown are the rows down to the last with text or the cursor's.
+func (s *Screen) shown() []*line { return s.lines[:max(used(s.lines), s.y+1)] }

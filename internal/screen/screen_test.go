@@ -12,11 +12,17 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
+// cutText returns a screen's text, and whether something was cut off before it.
+func cutText(s *screen.Screen) (text string, truncated bool) {
+	text, start := s.Text()
+	return text, start > 0
+}
+
 // textOf returns the text of a small screen that everything was written to.
 func textOf(t testing.TB, columns, rows int, written string) string {
-	s := screen.New(columns, rows, 1<<20)
+	s := screen.New(columns, rows, 1<<20, 0)
 	s.Write([]byte(written))
-	text, truncated := s.Text()
+	text, truncated := cutText(s)
 	require.False(t, truncated)
 	return text
 }

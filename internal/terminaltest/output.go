@@ -21,6 +21,7 @@ func outputTests() []test {
 		{"BothOutputsShareOneOrder", TestBothOutputsShareOneOrder},
 		{"OutputLimits", TestOutputLimits},
 		{"DefaultLimitAndCeiling", TestDefaultLimitAndCeiling},
+		{"HeadOfTheOutput", TestHeadOfTheOutput},
 		{"CharacterSplitByAPause", TestCharacterSplitByAPause},
 		{"ThirtyTerminalsDoNotMix", TestThirtyTerminalsDoNotMix},
 		{"FollowIsLive", TestFollowIsLive},
@@ -73,6 +74,41 @@ func TestDefaultLimitAndCeiling(t *testing.T, p Place) {
 		out := RunToEnd(t, m, req)
 		require.Len(t, out.Output, want)
 		require.True(t, out.Truncated)
+	}
+}
+
+// The first bytes are kept beside the last: as many as the host wants for itself, and as many as the agent asks for.
+func TestHeadOfTheOutput(t *testing.T, p Place) {
+	const text = "aé✓😀 and the end"
+	for _, c := range []struct {
+		kept, asked int64
+		head        string // what Terminal.Head returns
+		shown       string // what the agent is shown
+	}{
+		{0, 0, "", ""}, {2, 0, "a", ""}, {3, 0, "aé", ""}, {5, 0, "aé", ""}, {6, 0, "aé✓", ""}, {100, 0, text, ""},
+		{0, 3, "aé", "aé"}, {6, 3, "aé✓", "aé"}, {3, 10, "aé✓😀", "aé✓😀"}, {0, 100, text, text},
+		{0, 1 << 62, text, text},
+	} {
+		m := p.NewManager(t, &acpterm.Options{HeadBytes: c.kept})
+		req := p.Child("print", text)
+		req.OutputByteLimit = new(uint64(7))
+		if c.asked > 0 {
+			req.AskForHead(c.asked)
+		}
+		term := Finish(t, m, req)
+		head, end := term.Head()
+		require.Equal(t, c.head, head, "%+v", c)
+		require.EqualValues(t, len(head), end)
+		out := term.Output()
+		require.Equal(t, "the end", out.Output)
+		if c.asked == 0 {
+			require.Nil(t, out.Meta)
+			require.Nil(t, out.Head())
+			continue
+		}
+		start := int64(len(text) - len(out.Output))
+		want := &acpterm.OutputHead{Text: c.shown, End: int64(len(c.shown)), OutputStart: start}
+		require.Equal(t, want, out.Head(), "%+v", c)
 	}
 }
 

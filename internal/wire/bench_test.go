@@ -45,7 +45,7 @@ func BenchmarkReply(b *testing.B) {
 	text := testOutput(1 << 20)
 	for name, news := range map[string][]byte{"new": text, "unchanged": nil} {
 		b.Run(name, func(b *testing.B) {
-			o := newBuffered(1 << 20)
+			o := newBuffered(1<<20, 0)
 			o.write(text)
 			var cache Cache
 			b.ReportAllocs()

@@ -28,8 +28,10 @@ const (
 type Output interface {
 	// Total returns how many bytes were written.
 	Total() int64
-	// Text returns what a poll shows: the last bytes as valid UTF-8, and whether bytes before them are left out.
-	Text() (text string, truncated bool)
+	// Text returns what a poll shows: the last bytes as valid UTF-8, and how many bytes come before them.
+	Text() (text string, start int64)
+	// Head returns the first bytes, if a poll shows them too; nil: it does not.
+	Head() *Head
 	// Window returns the bytes that Text shows, as they were written: the first size of them, and those from the offset
 	// known on. It appends to raw, which is empty.
 	Window(raw []byte, known int64, size int) Window
@@ -46,6 +48,20 @@ type Window struct {
 	Raw        []byte // holds Head and News; for the next call
 }
 
+// Head is the beginning of an output.
+type Head struct {
+	Text string // valid UTF-8
+	End  int64  // how many bytes of the output it is
+}
+
+// AppendJSON appends the head as polls show it, beside an output that begins at the offset start.
+func (h *Head) AppendJSON(to []byte, start int64) []byte {
+	to = appendEscaped(append(to, `{"head":"`...), []byte(h.Text))
+	to = strconv.AppendInt(append(to, `","headEnd":`...), h.End, 10)
+	to = strconv.AppendInt(append(to, `,"outputStart":`...), start, 10)
+	return append(to, '}')
+}
+
 // Cache answers the polls of one connection. The zero value is empty. Reply is for one goroutine at a time; Forget may
 // be called concurrently.
 type Cache struct {
@@ -60,11 +76,22 @@ func appendPollHead(to, id []byte) []byte {
 	return append(appendResponse(to, id), `"result":{"output":"`...)
 }
 
-// appendPollTail appends the part after the text.
-func appendPollTail(to []byte, truncated bool, exitStatus []byte) []byte {
-	to = strconv.AppendBool(append(to, `","truncated":`...), truncated)
-	if exitStatus != nil {
-		to = append(append(to, `,"exitStatus":`...), exitStatus...)
+// pollTail is what a poll's response has beside the text. It is read before the text is.
+type pollTail struct {
+	exitStatus []byte // nil: there is none
+	head       *Head  // nil: it is not shown
+}
+
+func tailOf(o Output) pollTail { return pollTail{o.ExitStatus(), o.Head()} }
+
+// append appends the part after a text that begins at the offset start.
+func (t pollTail) append(to []byte, start int64) []byte {
+	to = strconv.AppendBool(append(to, `","truncated":`...), start > 0)
+	if t.exitStatus != nil {
+		to = append(append(to, `,"exitStatus":`...), t.exitStatus...)
+	}
+	if t.head != nil {
+		to = append(t.head.AppendJSON(append(to, `,"_meta":{"acpterm":`...), start), '}')
 	}
 	return append(to, "}}\n"...)
 }
@@ -74,10 +101,10 @@ func ShortReply(o Output, id []byte) []byte {
 	if o.Total() > shortOutput {
 		return nil
 	}
-	status := o.ExitStatus() // before the text
-	text, truncated := o.Text()
-	line := make([]byte, 0, len(text)+len(text)/4+len(status)+128)
-	return appendPollTail(appendEscaped(appendPollHead(line, id), []byte(text)), truncated, status)
+	tail := tailOf(o)
+	text, start := o.Text()
+	line := make([]byte, 0, len(text)+len(text)/4+len(tail.exitStatus)+128)
+	return tail.append(appendEscaped(appendPollHead(line, id), []byte(text)), start)
 }
 
 // Reply writes the line that answers a poll, in pieces: the first are written before the last are escaped.
@@ -85,7 +112,7 @@ func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	if line := ShortReply(o, id); line != nil {
 		return write(line)
 	}
-	status := o.ExitStatus() // before the window
+	tail := tailOf(o)
 	e := c.take(o)
 	defer c.keep(e)
 	err := write(appendPollHead(nil, id))
@@ -98,7 +125,7 @@ func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	if cap(c.raw) > maxCachedRaw {
 		c.raw = nil
 	}
-	emit(appendPollTail(nil, e.truncated, status))
+	emit(tail.append(nil, e.start))
 	return err
 }
 
@@ -142,10 +169,10 @@ func (c *Cache) Forget(o Output) {
 type escapedOutput struct {
 	output Output
 
-	from, to  int64 // offsets of what is shown
-	blocks    []block
-	valid     bool // blocks have exactly these bytes; false: their replacements, as one block
-	truncated bool
+	from, to int64 // offsets of what is shown
+	blocks   []block
+	valid    bool  // blocks have exactly these bytes; false: their replacements, as one block
+	start    int64 // how many bytes come before the text of blocks
 }
 
 // block is a piece of an output, escaped.
@@ -171,7 +198,7 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	}
 	switch {
 	case changed && e.valid:
-		e.from, e.to, e.truncated = w.Start, w.End, w.Start > 0
+		e.from, e.to, e.start = w.Start, w.End, w.Start
 		e.drop(w)
 	case changed:
 		w = e.replaceInvalid(w)
@@ -192,7 +219,7 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 // replaceInvalid shows output that is not valid UTF-8. A replacement is longer than the byte, so that less is shown.
 func (e *escapedOutput) replaceInvalid(w Window) Window {
 	var text string
-	text, e.truncated = e.output.Text()
+	text, e.start = e.output.Text()
 	e.blocks = []block{{json: appendEscaped(nil, []byte(text))}}
 	e.from, e.to = w.Start, w.End
 	now := e.output.Window(w.Raw[:0], e.to, 0)

@@ -13,7 +13,7 @@ import (
 func TestCacheIsBounded(t *testing.T) {
 	var cache Cache
 	for range maxCachedOutputs + 2 {
-		o := newBuffered(5 << 20)
+		o := newBuffered(5<<20, 0)
 		o.write(bytes.Repeat([]byte("0123456789abcdef"), 320<<10))
 		cache.reply(t, o)
 		size := 0
@@ -31,7 +31,7 @@ func TestCacheIsBounded(t *testing.T) {
 
 // An output that moves on for long keeps no more than it shows, but for a part.
 func TestEscapedOutputDoesNotGrow(t *testing.T) {
-	o := newBuffered(100_000)
+	o := newBuffered(100_000, 0)
 	var cache Cache
 	for range 500 {
 		o.write(bytes.Repeat([]byte("0123456789\n"), 1000))
@@ -48,14 +48,14 @@ type counted struct {
 	read *int
 }
 
-func (o counted) Text() (string, bool) {
+func (o counted) Text() (string, int64) {
 	*o.read++
 	return o.buffered.Text()
 }
 
 // A poll that finds nothing new decodes nothing again.
 func TestInvalidOutputIsReadOnce(t *testing.T) {
-	o := counted{newBuffered(1 << 20), new(int)}
+	o := counted{newBuffered(1<<20, 0), new(int)}
 	o.write(append(bytes.Repeat([]byte("x"), shortOutput), 0xff))
 	var cache Cache
 	first := cache.reply(t, o)

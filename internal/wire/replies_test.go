@@ -19,12 +19,22 @@ import (
 type buffered struct {
 	*output.Buffer
 	limit int64
+	head  int64 // 0: polls do not show it
 }
 
-func newBuffered(limit int64) buffered { return buffered{output.New(limit), limit} }
+func newBuffered(limit, head int64) buffered { return buffered{output.New(limit, head), limit, head} }
 
-func (o buffered) Text() (string, bool) { return o.Last(o.limit) }
-func (o buffered) ExitStatus() []byte   { return []byte(`{"exitCode":0}`) }
+func (o buffered) Text() (string, int64) { return o.Last(o.limit) }
+
+func (o buffered) Head() *Head {
+	if o.head == 0 {
+		return nil
+	}
+	text, end := o.Buffer.Head(o.head)
+	return &Head{text, end}
+}
+
+func (o buffered) ExitStatus() []byte { return []byte(`{"exitCode":0}`) }
 
 func (o buffered) Window(raw []byte, known int64, size int) Window {
 	return Window(o.Buffer.Window(raw, o.limit, known, size))
@@ -55,10 +65,16 @@ func requireReply(t testing.TB, c *Cache, o buffered) {
 	require.Equal(t, len(line)-1, bytes.IndexByte(line, '\n'), "one line")
 	require.NotContains(t, string(line), "\u2028")
 	require.NotContains(t, string(line), "\u2029")
+	type head struct {
+		Head        string `json:"head"`
+		HeadEnd     int64  `json:"headEnd"`
+		OutputStart int64  `json:"outputStart"`
+	}
 	type result struct {
 		Output     string          `json:"output"`
 		Truncated  bool            `json:"truncated"`
 		ExitStatus json.RawMessage `json:"exitStatus"`
+		Meta       map[string]head `json:"_meta"`
 	}
 	type response struct {
 		JSONRPC string          `json:"jsonrpc"`
@@ -69,10 +85,14 @@ func requireReply(t testing.TB, c *Cache, o buffered) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	require.NoError(t, decoder.Decode(&got), "%.200s", line)
-	text, truncated := o.Text()
+	text, start := o.Text()
+	want := result{"", start > 0, o.ExitStatus(), nil}
+	if h := o.Head(); h != nil {
+		want.Meta = map[string]head{"acpterm": {h.Text, h.End, start}}
+	}
 	require.True(t, text == got.Result.Output, "%d bytes in place of %d", len(got.Result.Output), len(text))
 	got.Result.Output = ""
-	require.Equal(t, response{"2.0", []byte("7"), result{"", truncated, o.ExitStatus()}}, got)
+	require.Equal(t, response{"2.0", []byte("7"), want}, got)
 }
 
 func TestRepliesSayWhatOutputSays(t *testing.T) {
@@ -83,7 +103,7 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 	}
 	for _, limit := range []int64{0, 1, 3, 100, 5000, 20_000, 100_000} {
 		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with what is not
-			o := newBuffered(limit)
+			o := newBuffered(limit, limit*int64(random.IntN(3))) // twice the limit, once, or not asked for
 			var cache Cache
 			const rounds = 60
 			for round := range rounds {
@@ -112,11 +132,11 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 
 // FuzzReply: any bytes in any two pieces, polled after each.
 func FuzzReply(f *testing.F) {
-	f.Add([]byte("text"), []byte("\xe2\x80\xa8\"\\"), uint16(5))
-	f.Add([]byte(strings.Repeat("é\x1b[0m\n", 2000)), []byte("\xff\x00"), uint16(6000))
-	f.Add([]byte(strings.Repeat("x", 5000)+"\xe2"), []byte("\x9c\x93"), uint16(4999))
-	f.Fuzz(func(t *testing.T, first, second []byte, limit uint16) {
-		o := newBuffered(int64(limit))
+	f.Add([]byte("text"), []byte("\xe2\x80\xa8\"\\"), uint16(5), uint16(0))
+	f.Add([]byte(strings.Repeat("é\x1b[0m\n", 2000)), []byte("\xff\x00"), uint16(6000), uint16(150))
+	f.Add([]byte(strings.Repeat("x", 5000)+"\xe2"), []byte("\x9c\x93"), uint16(4999), uint16(7))
+	f.Fuzz(func(t *testing.T, first, second []byte, limit, head uint16) {
+		o := newBuffered(int64(limit), int64(head%200))
 		var cache Cache
 		for _, data := range [][]byte{bytes.Repeat(first, 1+5000/(1+len(first))), second, first, nil} {
 			if data == nil {

@@ -51,6 +51,33 @@ func TestOutputOverTheLine(t *testing.T) {
 	}
 }
 
+// The head of an output that the agent asked for is in the answer if it fits beside the output.
+func TestOutputWithItsHead(t *testing.T) {
+	for _, test := range []struct {
+		room        int
+		output      string
+		head        map[string]any
+		whyNotWhole string
+	}{
+		{100, "ab\x01é\n<", map[string]any{"head": "ab", "headEnd": 2.0, "outputStart": 0.0}, ""},
+		{30, "ab\x01é\n<", nil, "of 30 bytes, 13 are for the output"},
+	} {
+		c := converse(t, settings{terminals: &acpsdk.Options{MaxLineBytes: 4<<10 + test.room}})
+		req := request("print", test.output)
+		req.Meta = map[string]any{"acpterm": map[string]any{"headBytes": 2}}
+		id, _ := c.create(req)
+		c.wait(id)
+		out := c.output(id)
+		require.Equal(t, test.output, out.Output)
+		if test.head == nil {
+			require.Nil(t, out.Meta, test.whyNotWhole)
+		} else {
+			require.Equal(t, map[string]any{"acpterm": test.head}, out.Meta)
+		}
+		require.LessOrEqual(t, int(c.longestLine.Load()), 4<<10+test.room)
+	}
+}
+
 func TestShortenedOutput(t *testing.T) {
 	for _, test := range []struct {
 		limit       *int

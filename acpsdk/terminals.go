@@ -131,7 +131,8 @@ func (t *Terminals) create(
 }
 
 // TerminalOutput returns the output so far and, once the command has ended, its status. The output is shortened so that
-// the answer fits Options.MaxLineBytes.
+// the answer fits Options.MaxLineBytes; an answer that has to be is without the head that the agent may have asked for
+// (acpterm.OutputHead).
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {
@@ -139,7 +140,10 @@ func (t *Terminals) TerminalOutput(
 	if err != nil {
 		return acp.TerminalOutputResponse{}, err
 	}
-	text := suffixThatFits(out.Output, t.maxEncoded())
+	text := suffixThatFits(out.Output, t.maxEncoded()-len(out.Meta["acpterm"]))
+	if len(text) < len(out.Output) { // the head does not fit, and says where the whole output begins
+		text, out.Meta = suffixThatFits(out.Output, t.maxEncoded()), nil
+	}
 	answer := acp.TerminalOutputResponse{
 		Output: text, Truncated: out.Truncated || len(text) < len(out.Output), Meta: metaOf(out.Meta),
 	}

@@ -1,0 +1,40 @@
+//go:build unix
+
+package main
+
+// What it costs to keep the beginning of an output besides its end.
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+// BenchmarkHead has cat write a gigabyte, alternately to a terminal that keeps no head and to one that keeps 64 KiB. It
+// reports the median of the ratios of their rates.
+func BenchmarkHead(b *testing.B) {
+	const size = 1 << 30
+	file := filepath.Join(b.TempDir(), "zeros")
+	require.NoError(b, os.WriteFile(file, nil, 0o644))
+	require.NoError(b, os.Truncate(file, size)) // without a disk
+	without, with := newManager(b, nil), newManager(b, &acpterm.Options{HeadBytes: 64 << 10})
+	seconds := func(m *acpterm.Manager) float64 {
+		began := time.Now()
+		require.EqualValues(b, size, runOne(b, m, "cat", file).Written)
+		return time.Since(began).Seconds()
+	}
+	var rates, ratios []float64
+	for b.Loop() {
+		none := seconds(without)
+		rates = append(rates, size/none)
+		ratios = append(ratios, none/seconds(with))
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(rates)/1e6, "MB/s-without")
+	b.ReportMetric(median(ratios), "ratio")
+}

@@ -43,7 +43,8 @@ func Executable(path string, _ []string) (string, error) {
 		err = unix.Stat(path, &status)
 	}
 	switch {
-	case err == unix.ENOTDIR: // a file where PATH or the command has a directory
+	case err == unix.ENOTDIR, // a file where PATH or the command has a directory
+		err == unix.ENAMETOOLONG: // a shell line
 		return "", fs.ErrNotExist
 	case err != nil:
 		return "", err

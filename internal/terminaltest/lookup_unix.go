@@ -21,6 +21,7 @@ func lookupTests() []test {
 		{"ShellLines", TestShellLines},
 		{"NoShell", TestNoShell},
 		{"TheHostsShell", TestTheHostsShell},
+		{"LongShellLines", TestLongShellLines},
 		{"ShellThatIsNotThere", TestShellThatIsNotThere},
 		{"LoginShell", TestLoginShell},
 		{"EnvironmentOfACommand", TestEnvironmentOfACommand},

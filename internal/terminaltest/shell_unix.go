@@ -6,6 +6,7 @@ package terminaltest
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/acpterm/acpterm"
@@ -19,6 +20,17 @@ func (p Place) interpreter(t *testing.T, path string) string {
 	script := "#!/bin/sh\nprintf '%s' \"${0##*/}\"\nprintf '[%s]' \"$@\"\nexit 7\n"
 	require.NoError(t, p.writeFile(path, []byte(script), 0o700))
 	return path
+}
+
+// A line is one of the shell's, however long: also longer than the name of a file, or a path, can be.
+func TestLongShellLines(t *testing.T, p Place) {
+	m := p.NewManager(t, nil)
+	for _, size := range []int{200, 300, 5000, 70_000} {
+		text := strings.Repeat("x", size)
+		for _, line := range []string{"echo " + text, "/bin/echo " + text, "echo " + text + "; cd /"} {
+			require.Equal(t, text+"\n", RunToEnd(t, m, CommandRequest(line)).Output, "%.20s, %d", line, size)
+		}
+	}
 }
 
 // The interpreter is the host's choice: it is looked up in the PATH that commands inherit, not in the agent's nor in

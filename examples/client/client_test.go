@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,6 +24,15 @@ func TestPrompt(t *testing.T) {
 	require.Contains(t, out, "(completed) [1]\n")
 	require.Contains(t, out, "\nexit code 0\n")
 	require.Empty(t, c.stderr.String())
+}
+
+// The client keeps what the protocol promises of terminals, and what good clients do beyond it.
+func TestTerminals(t *testing.T) {
+	args := []string{"-timeout", "30s", "--", filepath.Join(binaries, "client"), "-prompt", "check", "--"}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "acp-terminal-check"), args...)
+	cmd.Dir = t.TempDir()
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 // Given no agent, the client starts itself as the example agent.

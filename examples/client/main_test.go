@@ -49,7 +49,8 @@ func runTests(m *testing.M) int {
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		args = append(args, "-race")
 	}
-	if out, err := exec.Command("go", append(args, ".", "../agent", "../../remote/cmd/acpterm-remote")...).CombinedOutput(); err != nil {
+	args = append(args, ".", "../agent", "../../remote/cmd/acpterm-remote", "../../cmd/acp-terminal-check")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v: %s", err, out))
 	}
 	return m.Run()

@@ -47,10 +47,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// build builds the programs and examples/agent, and returns their directory.
+// build builds the programs, examples/agent and acp-terminal-check, and returns their directory.
 func build(t *testing.T) string {
 	dir := t.TempDir() + string(filepath.Separator)
-	out, err := exec.Command("go", "build", "-o", dir, "./...", "github.com/acpterm/acpterm/examples/agent").CombinedOutput()
+	const module = "github.com/acpterm/acpterm/"
+	out, err := exec.Command("go", "build", "-o", dir, "./...", module+"examples/agent", module+"cmd/acp-terminal-check").
+		CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return dir
 }
@@ -66,6 +68,19 @@ func play(t *testing.T, client, prompt string, agent ...string) (printed string,
 		err = fmt.Errorf("%w: %s", err, stderr.String())
 	}
 	return string(out), err
+}
+
+// Each program keeps what the protocol promises of terminals, and what good clients do beyond it.
+func TestTerminals(t *testing.T) {
+	dir := build(t)
+	for _, program := range programs {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel() // most of the time the commands have until they are ended by force
+			out, err := exec.CommandContext(t.Context(), dir+"acp-terminal-check", "-timeout", "30s", "--", dir+program, "check").
+				CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
 }
 
 // The first line of each program says how to call it from the repository's root.

@@ -1,0 +1,235 @@
+package main
+
+// Starting the client, and following what its agent finds. A client whose connection ends in a check is started anew for
+// the checks that are left.
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+)
+
+const (
+	// startTime is how long a client may take from its start to the first check, and to end after the last one.
+	startTime = time.Minute
+	// pollTime is how often the results are looked at.
+	pollTime = 20 * time.Millisecond
+)
+
+// checker starts a client until all checks have a result.
+type checker struct {
+	settings
+	manager *acpterm.Manager // of the client's processes
+	dir     string           // of the files
+	report  *report
+}
+
+// check checks a client.
+func check(ctx context.Context, s settings) (r *report, err error) {
+	dir, err := os.MkdirTemp("", "acp-terminal-check")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	m, err := acpterm.NewManager(&acpterm.Options{Unattended: []string{}, ShellLines: acpterm.ShellNever})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	c := &checker{settings: s, manager: m, dir: dir, report: &report{}}
+	for left := s.selected; len(left) > 0; left = c.left() {
+		if err := c.start(ctx, left); err != nil {
+			return nil, err
+		}
+	}
+	return c.report, nil
+}
+
+// left are the checks that have no result.
+func (c *checker) left() (all []checks.Check) {
+	for _, each := range c.selected {
+		if !slices.ContainsFunc(c.report.Results, func(r result) bool { return r.ID == each.ID }) {
+			all = append(all, each)
+		}
+	}
+	return all
+}
+
+// start starts the client for these checks, and adds at least one result to the report, or fails.
+func (c *checker) start(ctx context.Context, all []checks.Check) error {
+	commands, err := os.MkdirTemp(c.dir, "commands")
+	if err != nil {
+		return err
+	}
+	p := plan{Timeout: c.timeout, Dir: commands}
+	for _, each := range all {
+		p.IDs = append(p.IDs, each.ID)
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(os.RemoveAll(filepath.Join(c.dir, resultsFile)),
+		os.WriteFile(filepath.Join(c.dir, planFile), text, 0o600))
+	if err != nil {
+		return err
+	}
+	line, err := c.commandLine()
+	if err != nil {
+		return err
+	}
+	client, err := c.manager.Create(ctx, acpterm.CreateTerminalRequest{
+		SessionID: "client", Command: line[0], Args: line[1:],
+	}, &acpterm.TerminalOptions{NoShell: true})
+	if err != nil {
+		return fmt.Errorf("the client did not start: %w", err)
+	}
+	found, err := c.follow(ctx, client)
+	if err == nil {
+		err = c.add(found, client, commands)
+	}
+	for _, id := range p.IDs { // commands that a client has left
+		err = errors.Join(err, checks.Stop(commands, id))
+	}
+	return errors.Join(err, c.manager.Release(context.WithoutCancel(ctx), "client", client.ID()))
+}
+
+// commandLine is the client's command line with the agent in it.
+func (c *checker) commandLine() ([]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	agent := []string{self, agentMark, c.dir}
+	var quoted []string
+	for _, word := range agent {
+		if strings.ContainsAny(word, " \t") {
+			word = strconv.Quote(word)
+		}
+		quoted = append(quoted, word)
+	}
+	line, given := slices.Clone(c.client), false
+	for i, word := range line {
+		given = given || strings.Contains(word, "{agent}")
+		line[i] = strings.ReplaceAll(word, "{agent}", strings.Join(quoted, " "))
+	}
+	if !given {
+		line = append(line, agent...)
+	}
+	return line, nil
+}
+
+// findings are what an agent has recorded.
+type findings struct {
+	client  *clientInfo
+	begun   string // the check that has no result; empty: there is none
+	results []checks.Result
+	done    bool
+	size    int // of the file
+}
+
+// read reads what there is so far; a line that is not whole yet is left for the next time.
+func (c *checker) read() (f findings) {
+	text, _ := os.ReadFile(filepath.Join(c.dir, resultsFile)) // there is none until the agent has started
+	f.size = len(text)
+	for line := range bytes.Lines(text) {
+		var r record
+		if json.Unmarshal(line, &r) != nil {
+			break
+		}
+		switch {
+		case r.Client != nil:
+			f.client = r.Client
+		case r.Begun != "":
+			f.begun = r.Begun
+		case r.Result != nil:
+			f.results, f.begun = append(f.results, *r.Result), ""
+		}
+		f.done = f.done || r.Done
+	}
+	return f
+}
+
+// follow reads the results until the client has ended, or does not go on.
+func (c *checker) follow(ctx context.Context, client *acpterm.Terminal) (f findings, err error) {
+	for progress, size := time.Now(), 0; ; {
+		select {
+		case <-ctx.Done():
+			return f, context.Cause(ctx)
+		case <-time.After(pollTime):
+		}
+		ended := client.State() == acpterm.StateEnded
+		f = c.read()
+		if f.size > size {
+			progress, size = time.Now(), f.size
+		}
+		if ended || time.Since(progress) > startTime+3*c.timeout {
+			return f, nil
+		}
+	}
+}
+
+// add adds what was found to the report, and what the client's end says of it. It fails if that is nothing. commands is
+// the directory of the commands' files.
+func (c *checker) add(f findings, client *acpterm.Terminal, commands string) error {
+	c.report.Client = cmp.Or(f.client, c.report.Client)
+	for _, r := range f.results {
+		if r.Outcome == checks.Later {
+			r = c.afterTheEnd(r, client, checks.CommandFile(commands, r.ID))
+		}
+		c.report.add(r)
+	}
+	if f.begun != "" {
+		c.report.add(checks.Result{
+			ID: f.begun, Outcome: checks.Fail, Expected: "the connection to stay",
+			Reason: "the client or its connection ended in this check; it printed: " + c.printed(client),
+		})
+	}
+	switch {
+	case f.begun != "" || len(f.results) > 0:
+		return nil
+	case f.client == nil:
+		return fmt.Errorf("the client did not start the agent, or did not send initialize; it printed: %s", c.printed(client))
+	case !f.client.Terminal:
+		return errors.New("the client does not say that it has terminals: clientCapabilities.terminal is not true")
+	}
+	return fmt.Errorf("the client sent no prompt; it printed: %s", c.printed(client))
+}
+
+// printed is the end of what the client printed.
+func (c *checker) printed(client *acpterm.Terminal) string {
+	const most = 2000
+	text := client.Output().Output
+	return strconv.Quote(strings.ToValidUTF8(text[max(0, len(text)-most):], ""))
+}
+
+// afterTheEnd decides a check whose command, which has locked a file, is to end with the connection.
+func (c *checker) afterTheEnd(r checks.Result, client *acpterm.Terminal, locked string) checks.Result {
+	if client.State() != acpterm.StateEnded {
+		r.Outcome, r.Reason = checks.NotApplicable, "the client did not end after its prompt"
+		return r
+	}
+	r.Outcome = checks.Pass
+	for start := time.Now(); child.Held(locked); {
+		if time.Since(start) > c.timeout {
+			r.Outcome, r.Expected = checks.Fail, "the command to end"
+			r.Reason = fmt.Sprintf("the command ran on for %v after the client's end", c.timeout)
+			return r
+		}
+		time.Sleep(pollTime)
+	}
+	return r
+}

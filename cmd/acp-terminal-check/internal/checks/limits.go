@@ -1,0 +1,147 @@
+package checks
+
+// outputByteLimit: how much output is kept, and which.
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/rpc"
+)
+
+const (
+	pageLimit = pageExecuting + ": outputByteLimit"
+	typeLimit = typeCreate + ".outputByteLimit"
+)
+
+// digits are a text in which each place is another.
+func digits(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		b.WriteString(strings.Repeat(string(rune('a'+i%26)), 1+i%7))
+	}
+	return b.String()[:n]
+}
+
+func limits() []Check {
+	return []Check{
+		{
+			ID: "limit.end", Title: "of longer output the end is kept, at most outputByteLimit bytes", Level: Protocol,
+			Source: pageLimit,
+			run: func(t *T) {
+				text, _ := t.limited(digits(1000), 100)
+				t.want(len(text) <= 100, "at most 100 bytes", "there are %d", len(text))
+				t.want(text != "" && strings.HasSuffix(digits(1000), text), "the end of the output", "it is %s", quoted(text))
+			},
+		}, {
+			ID: "limit.truncated", Title: "truncated is true when output was dropped", Level: Protocol, Source: typeOutput,
+			run: func(t *T) {
+				_, truncated := t.limited(digits(1000), 100)
+				t.want(truncated, "truncated true", "it is false")
+			},
+		}, {
+			ID: "limit.below", Title: "output below the limit is whole, and not truncated", Level: Protocol, Source: pageLimit,
+			run: func(t *T) { t.whole(digits(100), 1000) },
+		}, {
+			ID: "limit.exact", Title: "output as long as the limit is whole, and not truncated", Level: Protocol,
+			Source: pageLimit + ", once exceeded", run: func(t *T) { t.whole(digits(100), 100) },
+		}, {
+			ID: "limit.running", Title: "the limit holds while the command runs", Level: Protocol, Source: pageLimit,
+			run: limitRunning,
+		}, {
+			ID: "limit.character", Title: "the output is cut between characters", Level: Protocol,
+			Source: pageLimit + ", at a character boundary",
+			run:    limitCharacter,
+		}, {
+			ID: "limit.bytes", Title: "the limit counts bytes, not characters", Level: Protocol, Source: pageLimit,
+			run: func(t *T) {
+				text, _ := t.limited(strings.Repeat("é", 100), 100)
+				t.want(len(text) <= 100, "at most 100 bytes, which are 50 of é", "there are %d", len(text))
+			},
+		}, {
+			ID: "limit.filled", Title: "no more is dropped than has to be", Level: Beyond,
+			Source: "slightly less, the page says: less than one character",
+			run: func(t *T) {
+				text, _ := t.limited(strings.Repeat("😀", 100), 102)
+				t.want(len(text) == 100, "100 bytes, which are whole characters", "there are %d", len(text))
+			},
+		}, {
+			ID: "limit.zero", Title: "a limit of 0 keeps nothing, and says so", Level: Beyond,
+			Source: "the schema's minimum is 0: an agent that wants the exit status alone",
+			run: func(t *T) {
+				text, truncated := t.limited("x", 0)
+				t.want(text == "" && truncated, "no output, and truncated true", "the output is %s", quoted(text))
+			},
+		}, {
+			ID: "limit.large", Title: "a limit of 2^53-1 is accepted", Level: Beyond,
+			Source: "the schema has no maximum: an agent that wants all of it",
+			run:    func(t *T) { t.whole("x", 1<<53-1) },
+		}, {
+			ID: "limit.absent", Title: "without a limit, 16 KiB of output are whole", Level: Beyond,
+			Source: "agents that set no limit expect what a command usually writes",
+			run: func(t *T) {
+				text, truncated := t.print(t.command(child.Many("x", 16<<10)), full(16<<10))
+				t.want(len(text) == 16<<10 && !truncated, "16384 bytes, not truncated", "there are %d", len(text))
+			},
+		}, {
+			ID: "limit.flood", Title: "a command that writes 32 MiB ends, and its last bytes are there", Level: Beyond,
+			Source: "output beyond the limit must neither stop the command nor the client",
+			run: func(t *T) {
+				params := with(t.command(child.Many("x", 32<<20), child.Out("end")), "outputByteLimit", 1000)
+				text, _ := t.print(params, func(text string, _ bool) bool { return strings.HasSuffix(text, "end") })
+				t.want(len(text) <= 1000 && strings.HasSuffix(text, "end"), "at most 1000 bytes that end with end",
+					"the output is %s", quoted(text))
+			},
+		},
+	}
+}
+
+// full is for print: until there are so many bytes.
+func full(n int) func(string, bool) bool {
+	return func(text string, _ bool) bool { return len(text) == n }
+}
+
+// limited is the output of a command that writes a text whose last character is another than those before.
+func (t *T) limited(written string, limit int) (text string, truncated bool) {
+	_, size := utf8.DecodeLastRuneInString(written)
+	last := written[len(written)-size:]
+	return t.print(t.limitedCommand(written, limit), func(text string, truncated bool) bool {
+		return truncated && (text == "" || strings.HasSuffix(text, last))
+	})
+}
+
+func (t *T) limitedCommand(written string, limit int) rpc.Object {
+	return with(t.command(child.Out(written)), "outputByteLimit", limit)
+}
+
+// whole fails unless all that was written is in the output.
+func (t *T) whole(written string, limit int) {
+	text, truncated := t.print(t.limitedCommand(written, limit), full(len(written)))
+	t.equal(text, written)
+	t.want(!truncated, "truncated false", "it is true")
+}
+
+func limitRunning(t *T) {
+	id := t.create(with(t.command(child.Out(digits(1000)), t.lock("wrote"), t.stay()), "outputByteLimit", 100))
+	t.runs("wrote")
+	end := digits(1000)[990:]
+	t.until(func() bool {
+		text, _, _ := t.output(id)
+		t.want(len(text) <= 100, "at most 100 bytes", "there are %d", len(text))
+		return strings.HasSuffix(text, end)
+	}, "the end of the output", "it did not come")
+	t.still("wrote", "the command")
+}
+
+// limitCharacter has the limit fall on each byte of characters of two, three and four bytes.
+func limitCharacter(t *T) {
+	for _, character := range []string{"é", "€", "😀"} {
+		for off := range len(character) {
+			written := strings.Repeat(character, 40) + strings.Repeat("z", off)
+			text, _ := t.limited(written, 60)
+			t.want(len(text) <= 60 && !strings.ContainsRune(text, utf8.RuneError) && strings.HasSuffix(written, text),
+				"at most 60 bytes, whole characters of the end of the output", "it is %s", quoted(text))
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package checks
+
+// terminal/output: what is in it, and when.
+
+import (
+	"strings"
+
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+)
+
+const (
+	pageOutput = "Terminals, Getting Output"
+	typeOutput = "schema, TerminalOutputResponse"
+)
+
+func output() []Check {
+	return []Check{
+		{
+			ID: "output.shape", Title: "output has the members output and truncated", Level: Protocol, Source: typeOutput,
+			run: func(t *T) { t.output(t.create(t.command(child.Out("x")))) },
+		}, {
+			ID: "output.live", Title: "output shows what a running command has written", Level: Protocol, Source: pageOutput,
+			run: func(t *T) { t.shows(t.start(child.Out("so far")), "so far") },
+		}, {
+			ID: "output.running", Title: "there is no exitStatus while the command runs", Level: Protocol, Source: pageOutput,
+			run: func(t *T) {
+				_, _, exit := t.output(t.start())
+				t.still("command", "the command")
+				t.want(exit == nil, "no exitStatus", "there is one")
+			},
+		}, {
+			ID: "output.exit", Title: "after the command's end there is its exitStatus", Level: Protocol, Source: pageOutput,
+			run: func(t *T) {
+				id := t.create(t.command(child.Step("exit", 7)))
+				t.wait(id)
+				_, _, exit := t.output(id)
+				t.want(exit != nil, "an exitStatus", "there is none")
+				t.want(exit.is(7), "the exitStatus of exit code 7", "it is another one")
+			},
+		}, {
+			ID: "output.again", Title: "output shows the same each time", Level: Protocol,
+			Source: pageOutput + ": the output captured so far",
+			run: func(t *T) {
+				id := t.start(child.Out("once"))
+				t.shows(id, "once")
+				text, _, _ := t.output(id)
+				t.equal(text, "once")
+			},
+		}, {
+			ID: "output.none", Title: "a command that writes nothing has empty output, not truncated", Level: Protocol,
+			Source: typeOutput,
+			run: func(t *T) {
+				id := t.create(t.command())
+				t.wait(id)
+				text, truncated, _ := t.output(id)
+				t.equal(text, "")
+				t.want(!truncated, "truncated false", "it is true")
+			},
+		}, {
+			ID: "output.stderr", Title: "standard error is in the output", Level: Beyond,
+			Source: "a terminal shows both, and errors are what a model needs most",
+			run:    func(t *T) { t.prints(t.command(child.Err("problem")), "problem") },
+		}, {
+			ID: "output.order", Title: "standard output and standard error are in the order of their writes", Level: Beyond,
+			Source: "a terminal shows both in order; else an error stands beside the wrong line",
+			run:    outputOrder,
+		}, {
+			ID: "output.complete", Title: "when the wait returns, all that the command wrote is in the output", Level: Beyond,
+			Source: "agents read the output once, after the wait",
+			run: func(t *T) {
+				for range 5 {
+					id := t.create(with(t.command(child.Many("0123456789abcde\n", 2000)), "outputByteLimit", 1<<20))
+					t.wait(id)
+					text, _, _ := t.output(id)
+					t.want(len(text) == 32000, "32000 bytes", "there are %d", len(text))
+				}
+			},
+		},
+	}
+}
+
+// outputOrder is without pauses between the writes: with them, any client looks right.
+func outputOrder(t *T) {
+	var steps []string
+	var want strings.Builder
+	for range 20 {
+		steps = append(steps, child.Out("out\n"), child.Err("err\n"))
+		want.WriteString("out\nerr\n")
+	}
+	t.prints(t.command(steps...), want.String())
+}
+
+func text() []Check {
+	return []Check{
+		{
+			ID: "text.split", Title: "a character that is written in two parts is shown as one", Level: Beyond,
+			Source: "programs flush where a buffer ends, also inside characters",
+			run: func(t *T) {
+				id := t.create(t.command(child.Out("a\xe2"), t.lock("wrote"), t.await("more"), child.Out("\x82\xacb")))
+				t.runs("wrote")
+				t.until(func() bool { text, _, _ := t.output(id); return strings.HasPrefix(text, "a") },
+					"the output to begin", "it did not")
+				t.let("more")
+				t.wait(id)
+				t.until(func() bool { text, _, _ := t.output(id); return strings.HasSuffix(text, "b") },
+					"the output to end", "it did not")
+				text, _, _ := t.output(id)
+				t.equal(text, "a€b")
+			},
+		}, {
+			ID: "text.invalid", Title: "bytes that are no UTF-8 leave the rest of the output as it is", Level: Beyond,
+			Source: "commands print files that are no text",
+			run: func(t *T) {
+				whole := func(text string, _ bool) bool {
+					return strings.HasPrefix(text, "before") && strings.HasSuffix(text, "after")
+				}
+				text, _ := t.print(t.command(child.Out("before\xff\xfeafter")), whole)
+				t.want(whole(text, false), "what is before and after these bytes", "the output is %s", quoted(text))
+			},
+		}, {
+			ID: "text.control", Title: "quotes, backslashes and control characters are shown as they are", Level: Beyond,
+			Source: "an agent reads what the command wrote",
+			run:    func(t *T) { t.prints(t.command(child.Out("\"\\\t\x1b[1m\x01\x7f")), "\"\\\t\x1b[1m\x01\x7f") },
+		},
+	}
+}

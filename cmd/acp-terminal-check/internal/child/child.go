@@ -1,0 +1,210 @@
+// Package child has the commands that the checks have a client run: the kit's own program with a list of steps, so that
+// no shell and no other program is needed on any system.
+package child
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Mark, as the first argument, makes the program a child whose steps are the other arguments.
+const Mark = "-as-command"
+
+const (
+	poll = 2 * time.Millisecond
+	// longest is when a child ends whose client has not ended it and whose directory is still there.
+	longest = 5 * time.Minute
+)
+
+// Step is a step of a child: a verb of the table below and its argument.
+func Step(verb string, argument ...any) string {
+	return verb + "=" + fmt.Sprint(argument...)
+}
+
+// Out is a step that writes a text, or bytes that are no text, to standard output; Err to standard error. The argument is
+// the text in hexadecimal: a client that mistreats arguments with blanks and quotes is to fail in the check of those.
+func Out(text string) string { return Step("out", encoded(text)) }
+
+// Err is as Out.
+func Err(text string) string { return Step("err", encoded(text)) }
+
+// Many is a step that writes a text n times to standard output, in writes of 4 KiB and more.
+func Many(text string, n int) string { return Step("many", n, ":", encoded(text)) }
+
+func encoded(text string) string { return hex.EncodeToString([]byte(text)) }
+
+func decoded(text string) []byte {
+	raw, err := hex.DecodeString(text)
+	if err != nil {
+		os.Exit(95)
+	}
+	return raw
+}
+
+// Spawn is a step that starts a process with steps of its own, which inherits the output and is not waited for.
+func Spawn(steps ...string) string {
+	text, err := json.Marshal(steps)
+	if err != nil {
+		panic(err) // of strings there is none
+	}
+	return Step("spawn", encoded(string(text)))
+}
+
+// Main is the child with these steps; it does not return.
+func Main(steps []string) {
+	for i, step := range steps {
+		verb, argument, _ := strings.Cut(step, "=")
+		if verb == "args" { // args: writes the arguments that follow as JSON
+			writeJSON(steps[i+1:])
+			break
+		}
+		do, ok := verbs()[verb]
+		if !ok {
+			fmt.Fprintf(os.Stderr, "there is no step %q\n", verb)
+			os.Exit(99)
+		}
+		do(argument)
+	}
+	os.Exit(0)
+}
+
+// verbs are the steps. A file's argument is its path.
+func verbs() map[string]func(string) {
+	return map[string]func(string){
+		"out":   func(text string) { os.Stdout.Write(decoded(text)) },
+		"err":   func(text string) { os.Stderr.Write(decoded(text)) },
+		"many":  writeMany,
+		"exit":  func(code string) { os.Exit(number(code)) },
+		"spawn": spawn,
+		// lock: holds the lock of a file as long as the process lives.
+		"lock": func(path string) { hold(path) },
+		// await: waits for a file.
+		"await": func(path string) { await(path) },
+		// touch: makes a file.
+		"touch": func(path string) { os.WriteFile(path, nil, 0o600) },
+		// deaf: what asks the process to end has no effect.
+		"deaf": func(string) {
+			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt) // CTRL_BREAK, which would end a program that ignores it
+		},
+		// tidy: at the first SIGTERM, makes a file and ends.
+		"tidy": func(path string) {
+			terminate := make(chan os.Signal, 1)
+			signal.Notify(terminate, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+			go func() {
+				<-terminate
+				os.WriteFile(path, nil, 0o600)
+				os.Exit(0)
+			}()
+		},
+		// stdin: reads standard input to its end, and writes how many bytes it had.
+		"stdin": func(string) {
+			n, _ := io.Copy(io.Discard, os.Stdin)
+			fmt.Print(n)
+		},
+		// env: writes a variable as JSON, null if there is none.
+		"env": func(name string) {
+			if value, ok := os.LookupEnv(name); ok {
+				writeJSON(value)
+			} else {
+				writeJSON(nil)
+			}
+		},
+		// dir: writes the working directory as JSON.
+		"dir": func(string) {
+			dir, _ := os.Getwd()
+			writeJSON(dir)
+		},
+		// signal: ends by SIGTERM, where there are signals.
+		"signal": func(string) { endBySignal() },
+	}
+}
+
+func writeMany(argument string) {
+	count, argument, _ := strings.Cut(argument, ":")
+	text, n := decoded(argument), number(count)
+	block := bytes.Repeat(text, 4096/len(text)+1)
+	for left := n * len(text); left > 0; left -= len(block) {
+		if _, err := os.Stdout.Write(block[:min(left, len(block))]); err != nil {
+			os.Exit(1)
+		}
+	}
+}
+
+func spawn(argument string) {
+	var steps []string
+	self, err := os.Executable()
+	if err == nil {
+		err = json.Unmarshal(decoded(argument), &steps)
+	}
+	if err == nil {
+		_, err = os.StartProcess(self, append([]string{self, Mark}, steps...), &os.ProcAttr{
+			Files: []*os.File{nil, os.Stdout, os.Stderr},
+		})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(98)
+	}
+}
+
+// await returns when there is the file. The process ends if the file's directory is gone: then the kit is.
+func await(path string) {
+	for start := time.Now(); time.Since(start) < longest; time.Sleep(poll) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			break
+		}
+	}
+	os.Exit(97)
+}
+
+// hold takes the lock of a file, which the system gives back when the process has ended, however it does.
+func hold(path string) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	for ; err == nil; time.Sleep(poll) { // Held may have it for a moment
+		if tryLock(file) {
+			time.AfterFunc(longest, func() { // which also keeps the file from being collected, and closed
+				file.Close()
+				os.Exit(97)
+			})
+			return
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(96)
+}
+
+// Held reports whether a living child has the lock of a file.
+func Held(path string) bool {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return !tryLock(file)
+}
+
+func writeJSON(value any) {
+	json.NewEncoder(os.Stdout).Encode(value)
+}
+
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		os.Exit(94)
+	}
+	return n
+}

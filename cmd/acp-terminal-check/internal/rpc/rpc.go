@@ -1,0 +1,160 @@
+// Package rpc is the agent's end of a connection: JSON-RPC 2.0, a message a line. It shows answers as they came, and can
+// send what is no request. The kit shares no code of the wire with the library, so that no mistake is in both.
+package rpc
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Object is a JSON object.
+type Object = map[string]any
+
+// Error is an error of JSON-RPC.
+type Error struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+// Answer is a response as it came.
+type Answer struct {
+	Line   []byte // without the end of the line
+	Result json.RawMessage
+	Error  *Error
+}
+
+// Request is a request or a notification of the other end. A notification has no ID.
+type Request struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+}
+
+// Conn is a connection. Its methods may be called concurrently.
+type Conn struct {
+	handle func(Request)
+	closed chan struct{}
+
+	mu      sync.Mutex // guards all below, and is held over a write
+	w       io.Writer
+	next    int
+	pending map[string]chan Answer // by the id as it is on the wire
+	stray   *string                // the first line that was no message
+}
+
+// NewConn returns a connection; Read has to be called.
+func NewConn(w io.Writer, handle func(Request)) *Conn {
+	return &Conn{handle: handle, closed: make(chan struct{}), w: w, pending: make(map[string]chan Answer)}
+}
+
+// Closed is closed when the other end has closed the connection.
+func (c *Conn) Closed() <-chan struct{} { return c.closed }
+
+// Read reads messages until the end of r. Requests are handled one after the other; what is no message is left out.
+func (c *Conn) Read(r io.Reader) {
+	defer close(c.closed)
+	for in := bufio.NewReader(r); ; {
+		line, err := in.ReadBytes('\n')
+		var m struct {
+			ID, Params, Result json.RawMessage
+			Method, JSONRPC    string
+			Error              *Error
+		}
+		switch {
+		case len(bytes.TrimSpace(line)) == 0:
+		case json.Unmarshal(line, &m) != nil || m.JSONRPC != "2.0":
+			c.keepStray(string(line))
+		case m.Method != "":
+			c.handle(Request{m.ID, m.Method, m.Params})
+		default:
+			c.answer(string(m.ID), Answer{line, m.Result, m.Error})
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (c *Conn) keepStray(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stray == nil {
+		c.stray = &line
+	}
+}
+
+// Stray returns the first line that was no message, if there was one.
+func (c *Conn) Stray() (line string, there bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stray == nil {
+		return "", false
+	}
+	return *c.stray, true
+}
+
+func (c *Conn) answer(id string, a Answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if pending := c.pending[id]; pending != nil {
+		pending <- a
+		delete(c.pending, id)
+	}
+}
+
+// ID returns an id for a request.
+func (c *Conn) ID() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	return c.next
+}
+
+// Send sends a request with an id, a number or a string, and returns where its answer arrives.
+func (c *Conn) Send(id any, method string, params any) <-chan Answer {
+	key, err := json.Marshal(id)
+	if err != nil {
+		panic(err) // an id that cannot be
+	}
+	pending := make(chan Answer, 1)
+	c.mu.Lock()
+	c.pending[string(key)] = pending
+	c.mu.Unlock()
+	c.write(Object{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	return pending
+}
+
+// Notify sends a notification.
+func (c *Conn) Notify(method string, params any) {
+	c.write(Object{"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+// Reply answers a request; a notification gets no answer.
+func (c *Conn) Reply(r Request, result any, failed *Error) {
+	switch {
+	case r.ID == nil:
+	case failed != nil:
+		c.write(Object{"jsonrpc": "2.0", "id": r.ID, "error": failed})
+	default:
+		c.write(Object{"jsonrpc": "2.0", "id": r.ID, "result": result})
+	}
+}
+
+func (c *Conn) write(message Object) {
+	line, err := json.Marshal(message)
+	if err != nil {
+		panic(fmt.Errorf("a message of the kit's: %w", err))
+	}
+	c.WriteLine(string(line))
+}
+
+// WriteLine sends a line as it is. What fails is seen when reading ends.
+func (c *Conn) WriteLine(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	io.WriteString(c.w, line+"\n")
+}

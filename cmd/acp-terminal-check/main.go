@@ -1,0 +1,138 @@
+// Command acp-terminal-check says how well a client serves the terminal/* methods of the Agent Client Protocol:
+//
+//	acp-terminal-check [FLAG...] -- CLIENT [ARG...]
+//
+// It starts the client with itself as the agent, and as the agent has the client run commands, which are the same program
+// again: nothing else is needed, no shell and no network. It exits with 0 if the client passed, 1 if a check failed, 2
+// for a wrong command line, and 3 if the client could not be checked.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"time"
+
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+)
+
+// The exit statuses.
+const (
+	exitPassed = iota
+	exitFailed
+	exitUsage
+	exitUnchecked
+)
+
+const usage = `usage: acp-terminal-check [FLAG...] -- CLIENT [ARG...]
+
+Checks a client's terminal/* methods. CLIENT has to start the agent that follows its arguments, and send it a prompt, of
+any text. {agent} in an argument is replaced by the agent's command line; else its words are added after the last
+argument:
+
+  acp-terminal-check -- my-client --prompt check --
+  acp-terminal-check -- my-client --agent '{agent}' exec check
+
+The client must let the agent run commands without asking a person.
+
+`
+
+// settings are what the command line says.
+type settings struct {
+	selected []checks.Check
+	timeout  time.Duration
+	json     bool
+	verbose  bool
+	list     bool
+	client   []string
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is the program: the kit, the agent that the client starts, or a command of a check.
+func run(args []string, stdout, stderr io.Writer) int {
+	switch {
+	case len(args) > 0 && args[0] == child.Mark:
+		child.Main(args[1:])
+	case len(args) == 2 && args[0] == agentMark:
+		if err := serveAgent(args[1], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(stderr, "acp-terminal-check: the agent:", err)
+			return exitUnchecked
+		}
+		return exitPassed
+	}
+	s, err := readSettings(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitPassed
+	case err != nil:
+		fmt.Fprintln(stderr, "acp-terminal-check:", err)
+		return exitUsage
+	case s.list:
+		list(stdout, s.selected)
+		return exitPassed
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := check(ctx, s)
+	if err != nil {
+		fmt.Fprintln(stderr, "acp-terminal-check:", err)
+		return exitUnchecked
+	}
+	if s.json {
+		err = r.writeJSON(stdout)
+	} else {
+		err = r.writeText(stdout, s.verbose)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "acp-terminal-check:", err)
+		return exitUnchecked
+	}
+	return r.exitStatus()
+}
+
+func readSettings(args []string, stderr io.Writer) (settings, error) {
+	var s settings
+	flags := flag.NewFlagSet("acp-terminal-check", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.DurationVar(&s.timeout, "timeout", 10*time.Second, "how long a `check` may take")
+	flags.BoolVar(&s.json, "json", false, "print the report as JSON")
+	flags.BoolVar(&s.verbose, "v", false, "name the checks that passed, too")
+	flags.BoolVar(&s.list, "list", false, "list the checks, and check nothing")
+	level := flags.String("level", "all", "which checks: protocol, beyond or all")
+	pattern := flags.String("run", "", "only the checks whose id this `expression` matches")
+	if err := flags.Parse(args); err != nil {
+		return s, err
+	}
+	matches, err := regexp.Compile(*pattern)
+	if err != nil {
+		return s, fmt.Errorf("-run: %w", err)
+	}
+	for _, c := range checks.All() {
+		if matches.MatchString(c.ID) && (*level == "all" || string(c.Level) == *level) {
+			s.selected = append(s.selected, c)
+		}
+	}
+	s.client = flags.Args()
+	switch {
+	case *level != "all" && *level != string(checks.Protocol) && *level != string(checks.Beyond):
+		return s, fmt.Errorf("-level: there is no level %q", *level)
+	case len(s.selected) == 0:
+		return s, fmt.Errorf("-run: no check's id matches %q", *pattern)
+	case s.timeout <= 0:
+		return s, errors.New("-timeout must be more than 0")
+	case len(s.client) == 0 && !s.list:
+		return s, errors.New("no client is given (-h says how)")
+	}
+	return s, nil
+}

@@ -1,0 +1,116 @@
+package main
+
+// The report, for people and as JSON.
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
+)
+
+// report is what was found of a client.
+type report struct {
+	Client  *clientInfo `json:"client"`
+	Results []result    `json:"results"`
+}
+
+// result is a check's result with what the check is.
+type result struct {
+	checks.Result
+	Title  string       `json:"title"`
+	Level  checks.Level `json:"level"`
+	Source string       `json:"source"`
+}
+
+// add adds a result, in the order of the checks.
+func (r *report) add(found checks.Result) {
+	all := checks.All()
+	place := func(id string) int { return slices.IndexFunc(all, func(c checks.Check) bool { return c.ID == id }) }
+	c := all[place(found.ID)]
+	r.Results = append(r.Results, result{found, c.Title, c.Level, c.Source})
+	slices.SortFunc(r.Results, func(a, b result) int { return cmp.Compare(place(a.ID), place(b.ID)) })
+}
+
+// exitStatus is the program's.
+func (r *report) exitStatus() int {
+	status := exitPassed
+	for _, each := range r.Results {
+		switch each.Outcome {
+		case checks.Trouble:
+			return exitUnchecked
+		case checks.Fail:
+			status = exitFailed
+		}
+	}
+	return status
+}
+
+func (r *report) writeJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// writeText writes the report for people: what did not pass, and how many checks did; all of them if verbose.
+func (r *report) writeText(w io.Writer, verbose bool) error {
+	var b strings.Builder
+	if r.Client != nil && r.Client.Name != "" {
+		fmt.Fprintf(&b, "%s\n\n", strings.TrimSpace(r.Client.Name+" "+r.Client.Version))
+	}
+	for _, each := range r.Results {
+		switch {
+		case each.Outcome != checks.Pass:
+			each.write(&b)
+		case verbose:
+			fmt.Fprintf(&b, "pass  %s: %s\n", each.ID, each.Title)
+		}
+	}
+	for _, level := range []checks.Level{checks.Protocol, checks.Beyond} {
+		count := make(map[checks.Outcome]int)
+		for _, each := range r.Results {
+			if each.Level == level {
+				count[each.Outcome]++
+			}
+		}
+		fmt.Fprintf(&b, "%-9s %d passed, %d failed", level+":", count[checks.Pass], count[checks.Fail])
+		for _, outcome := range []checks.Outcome{checks.NotApplicable, checks.Trouble} {
+			if count[outcome] > 0 {
+				fmt.Fprintf(&b, ", %d %s", count[outcome], outcome)
+			}
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// write writes a result that is not a pass.
+func (r result) write(b *strings.Builder) {
+	fmt.Fprintf(b, "%-5s %s: %s\n", r.Outcome, r.ID, r.Title)
+	part := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(b, "      %-9s %s\n", name+":", text)
+		}
+	}
+	part(string(r.Level), r.Source)
+	part("expected", r.Expected)
+	part("found", r.Reason)
+	for _, e := range r.Exchanges {
+		part("sent", e.Sent)
+		part("came", e.Came)
+	}
+	b.WriteByte('\n')
+}
+
+// list writes what the checks are.
+func list(w io.Writer, all []checks.Check) {
+	for _, c := range all {
+		fmt.Fprintf(w, "%-9s %-24s %s (%s)\n", c.Level, c.ID, c.Title, c.Source)
+	}
+}

@@ -73,7 +73,7 @@ func TestStreamThatIsBehindAtTheEnd(t *testing.T) {
 	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"}, nil)
 	require.NoError(t, err)
 	<-terminal.Done()
-	o := &outputStream{terminal: terminal, at: 10, sent: time.Now()}
+	o := &outputStream{sse: &sse{sent: time.Now()}, terminal: terminal, at: 10}
 	require.Equal(t, position{10, 2 * maxLag}, o.from(terminal))
 	require.EqualValues(t, 2*maxLag-10, o.pending)
 	o.at++

@@ -30,8 +30,6 @@ const (
 	liveTail = 64 << 10
 	// writeTimeout bounds a write to a browser that does not read. The browser can reconnect.
 	writeTimeout = 30 * time.Second
-	// keepAliveInterval is the time without a message after which a comment is sent, to detect a dead connection.
-	keepAliveInterval = 15 * time.Second
 )
 
 // sse writes events to one browser.
@@ -39,6 +37,9 @@ type sse struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	err     error // of the first write that failed
+
+	heartbeat time.Duration // Options.Heartbeat
+	sent      time.Time     // time of the last message; zero: there was none
 }
 
 // openStream starts an answer of events; beyond MaxStreams it refuses the request and returns nil.
@@ -51,7 +52,8 @@ func (v *View) openStream(w http.ResponseWriter) (s *sse, closeStream func()) {
 		return nil, nil
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	s = &sse{w: w, control: http.NewResponseController(w)}
+	w.Header().Set("Acp-Heartbeat", strconv.FormatInt(v.options.Heartbeat.Milliseconds(), 10))
+	s = &sse{w: w, control: http.NewResponseController(w), heartbeat: v.options.Heartbeat}
 	s.write("retry: 1000\n\n")
 	s.flush()
 	return s, func() { <-v.streams }
@@ -70,6 +72,15 @@ func (s *sse) flush() {
 	if s.err == nil {
 		s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 		s.err = s.control.Flush()
+	}
+}
+
+// beat sends a comment if nothing was sent for a heartbeat.
+func (s *sse) beat() {
+	if time.Since(s.sent) >= s.heartbeat {
+		s.write(":\n\n")
+		s.flush()
+		s.sent = time.Now()
 	}
 }
 
@@ -104,20 +115,17 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 	seen := &reader{seen: make(map[string]bool)}
 	tick := time.NewTicker(refreshInterval)
 	defer tick.Stop()
-	var sent time.Time
 	for s.err == nil {
 		c := v.table.changes(seen)
 		switch {
-		case len(c.rows)+len(c.sizes)+len(c.gone) > 0 || sent.IsZero():
+		case len(c.rows)+len(c.sizes)+len(c.gone) > 0 || s.sent.IsZero():
 			s.write("event: table\ndata: %s\n\n", encode(tableMessage{
-				Now: time.Now().UnixMilli(), All: sent.IsZero(), Rows: c.rows, Sizes: c.sizes, Gone: c.gone,
+				Now: time.Now().UnixMilli(), All: s.sent.IsZero(), Rows: c.rows, Sizes: c.sizes, Gone: c.gone,
 			}))
 			s.flush()
-			sent = time.Now()
-		case time.Since(sent) > keepAliveInterval:
-			s.write(":\n\n")
-			s.flush()
-			sent = time.Now()
+			s.sent = time.Now()
+		default:
+			s.beat()
 		}
 		if !pause(ctx, outputInterval) { // limits the messages if many commands start
 			return
@@ -232,7 +240,6 @@ type outputStream struct {
 	finished  bool                 // the event "end" is sent
 	ended     bool                 // the command has ended
 	catchUp   int64                // output up to this offset is sent without pauses
-	sent      time.Time            // time of the last message
 }
 
 // run sends messages until the output has ended and the row is final.
@@ -285,11 +292,7 @@ func (o *outputStream) run(ctx context.Context) {
 			o.sendStatus()
 		case <-tick.C:
 			o.sendStatus()
-			if time.Since(o.sent) > keepAliveInterval {
-				o.write(":\n\n")
-				o.flush()
-				o.sent = time.Now()
-			}
+			o.beat()
 		case <-ctx.Done():
 			return
 		}

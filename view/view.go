@@ -64,6 +64,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/acpterm/acpterm"
 )
@@ -103,6 +104,11 @@ type Options struct {
 	// MaxPastBytes limits the bytes of output and requests that are kept for past commands; the oldest are removed,
 	// except the last one. 0: 64 MiB.
 	MaxPastBytes int64
+
+	// Heartbeat is the time without a message after which a stream sends an empty one. A page that has received nothing
+	// for three of them connects again: the connection is dead, although no end of it came. 0: 5 seconds. A proxy that
+	// ends idle connections sooner needs less.
+	Heartbeat time.Duration
 
 	// MaxStreams is the number of concurrent event streams: one for each page, and one for each terminal that is shown.
 	// Further ones are answered with 503, and the page retries. 0: 100.
@@ -145,8 +151,12 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	if !goodToken(v.options.Token) {
 		return nil, errors.New("view: Options.Token must have at least 16 letters, digits, '-' or '_'")
 	}
+	if v.options.Heartbeat < 0 {
+		return nil, errors.New("view: Options.Heartbeat must not be negative")
+	}
 	v.options.MaxPast = cmp.Or(v.options.MaxPast, 100)
 	v.options.MaxPastBytes = cmp.Or(v.options.MaxPastBytes, 64<<20)
+	v.options.Heartbeat = cmp.Or(v.options.Heartbeat, 5*time.Second)
 	v.streams = make(chan struct{}, cmp.Or(v.options.MaxStreams, 100))
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	v.table = newTable(v.options)

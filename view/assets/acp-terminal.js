@@ -22,6 +22,7 @@ const kinds = {
 }
 
 const noOutput = 'No output.'
+const maxMatches = 1000 // that a search counts
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
 const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then Tab, leaves.'
@@ -42,6 +43,7 @@ class AcpTerminal extends HTMLElement {
   #online = false // the connection is open
   #send = null // sends what is typed to the current src
   #typed = 0 // the number of the last row that could be typed into
+  #stopProblem = '' // why the last request to stop had no effect
   #paused = false // the person has turned typing off, so that Tab leaves
 
   get following() {
@@ -93,9 +95,16 @@ class AcpTerminal extends HTMLElement {
 
   // stop asks the command to end; a second call before its end kills it.
   async stop() {
+    if (!this.hasAttribute('src')) return
     const signal = this.#connection?.signal
-    const response = await fetch(`${this.getAttribute('src')}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
-    if (!response.ok) this.#say(`Not stopped: ${await response.text()}`, signal)
+    let problem = 'the connection is lost'
+    try {
+      const response = await fetch(`${this.getAttribute('src')}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
+      problem = response.ok ? '' : (await response.text()).trim()
+    } catch {} // there was no answer
+    if (signal?.aborted || !this.#parts) return
+    this.#stopProblem = problem
+    this.#showProblem()
   }
 
   // copy copies the selection, or else the text, to the clipboard.
@@ -129,7 +138,7 @@ class AcpTerminal extends HTMLElement {
 
     const resized = new ResizeObserver(() => this.#fit())
     resized.observe(p.screen)
-    on(stopped.signal, 'abort', () => resized.disconnect())
+    stopped.signal.addEventListener('abort', () => resized.disconnect())
     on(p.screen, 'mousedown', () => this.#pause(false))
     on(p.screen, 'focusin', () => this.#showTyping())
     on(p.screen, 'focusout', () => this.#pause(false))
@@ -166,7 +175,7 @@ class AcpTerminal extends HTMLElement {
       }
     })
     const clock = setInterval(() => this.#showNumbers(), 200)
-    on(stopped.signal, 'abort', () => clearInterval(clock))
+    stopped.signal.addEventListener('abort', () => clearInterval(clock))
   }
 
   // openScreen makes a new xterm.js for each src, since the old one may have queued output.
@@ -181,14 +190,14 @@ class AcpTerminal extends HTMLElement {
       scrollback: 10000, theme: themes(dark.matches), windowOptions: {},
     })
     makeInert(xterm, () => this.#kind)
-    xterm.loadAddon(this.#search = new SearchAddon())
+    xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
     xterm.attachCustomWheelEventHandler(() => xterm.buffer.active.type === 'normal') // else the pane scrolls
     listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
     xterm.onRender(() => { p.toEnd.hidden = this.following })
     this.#search.onDidChangeResults(({ resultIndex, resultCount }) => {
-      p.findCount.textContent = !p.findText.value ? '' : resultCount ? `${resultIndex + 1} of ${resultCount}` : 'none'
+      p.findCount.textContent = !p.findText.value ? '' : resultCount ? `${resultIndex + 1} of ${resultCount < maxMatches ? resultCount : `${maxMatches} or more`}` : 'none'
     })
     this.#fit()
     this.#showTyping()
@@ -210,6 +219,7 @@ class AcpTerminal extends HTMLElement {
     this.#xterm?.dispose()
     this.#xterm = this.#search = this.row = null
     this.missed = 0
+    this.#stopProblem = ''
     this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem, p.findCount]) part.textContent = ''
     p.command.title = ''
@@ -310,8 +320,8 @@ class AcpTerminal extends HTMLElement {
       },
       onConnection: state => {
         if (signal.aborted) return
-        this.#online = state === 'open'
-        this.#showTyping()
+        this.#setOnline(state === 'open')
+        if (state === 'gone' || state === 'forbidden') this.#setUnknown()
         this.#say({
           lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
           gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
@@ -322,6 +332,28 @@ class AcpTerminal extends HTMLElement {
     if (!signal.aborted && this.row && !this.row.bytes && !p.message.textContent && this.row.state !== 'denied') {
       p.message.textContent = noOutput
     }
+  }
+
+  // setOnline says whether the row is what it is now. Without a connection the clock stands still, and there is no Stop.
+  #setOnline(online) {
+    const p = this.#parts
+    this.#online = online
+    if (online) delete p.box.dataset.offline
+    else p.box.dataset.offline = ''
+    p.stop.disabled = !online
+    this.#showTyping()
+  }
+
+  // setUnknown removes what was said of a command of which nothing is known any more, unless it had ended.
+  #setUnknown() {
+    const p = this.#parts
+    p.stop.hidden = true
+    if (!this.row || this.row.ended) return
+    this.row = { ...this.row, state: 'unknown', ended: Date.now() + this.#clockOffset }
+    this.dataset.state = this.row.state
+    p.box.dataset.tone = tone(this.row)
+    p.state.textContent = outcome(this.row)
+    this.#showNumbers()
   }
 
   // write waits for xterm.js to show the output, so that the stream is read no faster.
@@ -371,17 +403,23 @@ class AcpTerminal extends HTMLElement {
     p.stop.hidden = !row.canStop
     p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
     p.stop.title = row.agent ? 'Ask the agent to end the command' : ''
-    const problem = row.stopError ? `Not stopped: ${row.stopError}` : ''
-    if (p.problem.textContent !== problem) p.problem.textContent = problem
+    this.#showProblem()
     if (focused && p.stop.hidden) p.copy.focus()
     this.#showNumbers()
     this.#showTyping()
     this.dispatchEvent(new CustomEvent('status', { detail: row }))
   }
 
+  #showProblem() {
+    const reason = this.row?.stopError || this.#stopProblem
+    const text = reason ? `Not stopped: ${reason}` : ''
+    if (this.#parts.problem.textContent !== text) this.#parts.problem.textContent = text
+  }
+
   #showNumbers() {
     const row = this.row
     if (!row) return
+    if (!row.ended && !this.#online) return // nobody knows whether it still runs
     const ended = row.ended || Date.now() + this.#clockOffset
     const numbers = [row.dir, row.session].filter(Boolean)
     if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)
@@ -429,7 +467,7 @@ function build(root) {
   p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
   p.owner = element('span', { class: 'owner' })
   p.note = element('p', { class: 'note', role: 'status' })
-  p.problem = element('p', { class: 'note problem', role: 'status' })
+  p.problem = element('p', { class: 'note problem', role: 'alert' })
   p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
   p.copy = button('Copy')
@@ -457,4 +495,5 @@ function build(root) {
   return p
 }
 
-customElements.define('acp-terminal', AcpTerminal)
+// A page may have loaded the element from another view already, which shows the terminals of this one as well.
+if (!customElements.get('acp-terminal')) customElements.define('acp-terminal', AcpTerminal)

@@ -1,7 +1,7 @@
 // The page: the list of commands by session, and the terminal whose key is the URL's fragment.
 import './acp-terminal.js'
 import { follow } from './stream.js'
-import { bytes, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
+import { clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
 
 const part = id => document.getElementById(id)
 const narrow = matchMedia('(max-width: 700px)')
@@ -9,6 +9,7 @@ const rows = new Map() // by key
 const items = new Map() // list items, by key
 const groups = new Map() // lists, by key of the session
 let clockOffset = 0
+let online = false
 let shown = null // the <acp-terminal>
 
 follow('events', {
@@ -23,6 +24,8 @@ follow('events', {
     count()
   },
   onConnection(state) {
+    online = state === 'open'
+    document.body.classList.toggle('offline', !online)
     part('connection').textContent = {
       lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
       forbidden: 'This address is not good any more.', gone: 'This address is not good any more.',
@@ -87,13 +90,14 @@ function keepOnly(keys) {
 }
 
 function showTimes() {
+  if (!online) return // nobody knows what still runs
   for (const row of rows.values()) if (!row.ended) showTime(row)
 }
 
 function showTime(row) {
   const ended = row.ended || Date.now() + clockOffset
   const ran = row.state !== 'denied' && row.state !== 'failed'
-  const text = ran ? ` · ${duration(ended - row.started)} · ${bytes(row.bytes)}` : row.status ? ` · ${row.status}` : ''
+  const text = ran ? ` · ${clock(row.started)} · ${duration(ended - row.started)}` : row.status ? ` · ${row.status}` : ''
   const numbers = items.get(row.key).numbers
   if (numbers.textContent !== text) numbers.textContent = text
 }

@@ -17,6 +17,11 @@ export function duration(ms) {
   return `${Math.floor(s / 3600)} h ${Math.floor(s / 60 % 60)} min`
 }
 
+// clock returns a time in milliseconds as hours and minutes.
+export function clock(ms) {
+  return new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
+}
+
 // outcome returns a row's state as text.
 export function outcome(row) {
   if (row.state === 'finished') return row.good ? 'done' : row.status || 'ended'
@@ -40,7 +45,7 @@ export function tone(row) {
   if (row.state === 'running' || row.state === 'starting') return 'running'
   if (row.state === 'stopping') return 'stopping'
   if (row.state === 'finished') return row.good ? 'good' : row.status ? 'bad' : 'ended'
-  if (row.state === 'released') return 'ended'
+  if (row.state === 'released' || row.state === 'unknown') return 'ended'
   if (row.state === 'failed' || row.state === 'connection lost') return 'bad'
   return row.state === 'denied' ? 'denied' : 'stopped'
 }

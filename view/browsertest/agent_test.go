@@ -144,7 +144,7 @@ func testAgentStop(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `visible(part('.stop'))`))
 	eval[bool](p, `el.stop().then(() => true)`)
-	p.until(`part('.note').textContent.includes('not cancellable')`)
+	p.until(`part('.problem').textContent.includes('not cancellable')`)
 	a.update("s", "t1", cancellable)
 	p.until(`visible(part('.stop'))`)
 	a.update("s", "t1", members{"capabilities": nil})

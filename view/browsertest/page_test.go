@@ -37,6 +37,8 @@ func TestInTheBrowser(t *testing.T) {
 		{"output is live, the status changes, and both stay", testLive},
 		{"colors and progress bars look as they should", testRendering},
 		{"a reload and a lost connection leave no gap and no repeat", testResuming},
+		{"a connection on which nothing comes any more is noticed", testFrozen},
+		{"after the program's restart nothing is said of the old terminal", testRestarted},
 		{"Stop ends the tree, and by force when pressed twice", testStop},
 		{"without leave there is no Stop", testReadOnly},
 		{"a page that is too slow sees what it missed", testSlow},
@@ -52,6 +54,10 @@ func TestInTheBrowser(t *testing.T) {
 		{"a narrow page shows the list or the terminal", testPhone},
 		{"the element works in another page", testOwnPage},
 		{"a denied command shows the reason", testDenied},
+		{"the styles of the page around do not reach into the element", testContained},
+		{"a removed element holds nothing, and one that is shown later fits", testElementsLife},
+		{"two views in one page", testTwoViews},
+		{"odd fragments, long reasons and low windows", testOdd},
 		{"the agent's terminals are in the same list, and marked", testBothKinds},
 		{"output that the agent replaced is gone", testReplaced},
 		{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop},
@@ -209,7 +215,7 @@ func testReadOnly(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `visible(part('.stop'))`))
 	eval[bool](p, `el.stop().then(() => true)`)
-	p.until(`part('.note').textContent.includes('for reading only')`)
+	p.until(`part('.problem').textContent === 'Not stopped: for reading only'`)
 	require.Equal(t, acpterm.StateRunning, terminal.State())
 }
 
@@ -455,7 +461,7 @@ func testNames(t *testing.T, b *browser) {
 		const name = node => node.getAttribute('aria-label') || node.textContent.trim()
 		const all = selector => [...document.querySelectorAll(selector), ...el.shadowRoot.querySelectorAll(selector)]
 		for (const node of all('button, a, input, textarea, nav, section, [role]'))
-			if (!name(node) && !node.matches('[role=status], [role=presentation], section, .command, [role=search]')) problems.push('no name: ' + node.outerHTML.slice(0, 99))
+			if (!name(node) && !node.matches('[role=status], [role=alert], [role=presentation], section, .command, [role=search]')) problems.push('no name: ' + node.outerHTML.slice(0, 99))
 		for (const node of all('[tabindex]'))
 			if (node.tabIndex > 0) problems.push('tabindex: ' + node.outerHTML.slice(0, 99))
 		for (const node of all('[aria-controls], [aria-labelledby]')) {

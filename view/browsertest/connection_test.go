@@ -1,0 +1,167 @@
+package browsertest
+
+// What a page shows when its connection is dead, lost, or the program is another one.
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+	"github.com/stretchr/testify/require"
+)
+
+// proxy forwards connections to a server. While it is frozen nothing passes, and no connection ends.
+type proxy struct {
+	listener net.Listener
+
+	mu     sync.Mutex
+	to     string
+	frozen bool
+	thaw   *sync.Cond
+	conns  []net.Conn
+}
+
+// newProxy returns a proxy on loopback, which ends with the test.
+func newProxy(t testing.TB, to string) *proxy {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := &proxy{listener: listener, to: to}
+	p.thaw = sync.NewCond(&p.mu)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { p.forward(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close()
+		p.freeze(false)
+		p.closeAll()
+		all.Wait()
+	})
+	return p
+}
+
+func (p *proxy) forward(conn net.Conn) {
+	p.mu.Lock()
+	to := p.to
+	p.mu.Unlock()
+	server, err := net.Dial("tcp", to)
+	if err != nil {
+		conn.Close()
+		return
+	}
+	p.mu.Lock()
+	p.conns = append(p.conns, conn, server)
+	p.mu.Unlock()
+	var both sync.WaitGroup
+	for from, to := range map[net.Conn]net.Conn{conn: server, server: conn} {
+		both.Go(func() {
+			io.Copy(passing{p, to}, from)
+			from.Close()
+			to.Close()
+		})
+	}
+	both.Wait()
+}
+
+// passing writes when the proxy is not frozen.
+type passing struct {
+	p *proxy
+	io.Writer
+}
+
+func (w passing) Write(b []byte) (int, error) {
+	w.p.mu.Lock()
+	for w.p.frozen {
+		w.p.thaw.Wait()
+	}
+	w.p.mu.Unlock()
+	return w.Writer.Write(b)
+}
+
+func (p *proxy) freeze(frozen bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = frozen
+	p.thaw.Broadcast()
+}
+
+func (p *proxy) closeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range p.conns {
+		conn.Close()
+	}
+	p.conns = nil
+}
+
+// A connection on which nothing comes any more is noticed without its end, and what came since is there after.
+func testFrozen(t *testing.T, b *browser) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), &view.Options{
+		Heartbeat: 500 * time.Millisecond, AllowStop: true,
+	})
+	through := newProxy(t, v.server.Listener.Addr().String())
+	terminal := v.create(t, "count")
+	p := b.open(t, v.view.URL(through.listener.Addr()))
+	texts <- "one\n"
+	p.until(`el.text === 'one\n' && part('.state').textContent === 'running'`)
+	through.freeze(true)
+	texts <- "two\n"
+	p.until(`part('.note').textContent.includes('lost') && document.getElementById('connection').textContent.includes('lost')`)
+	require.True(t, eval[bool](p, `part('.stop').disabled && 'offline' in part('.box').dataset`))
+	numbers := eval[string](p, `part('.numbers').innerText + document.querySelector('nav .meta').innerText`)
+	time.Sleep(1200 * time.Millisecond) // a clock that ran would show another time
+	require.Equal(t, numbers, eval[string](p, `part('.numbers').innerText + document.querySelector('nav .meta').innerText`))
+	through.closeAll() // the frozen ones; new ones pass
+	through.freeze(false)
+	texts <- "three\n"
+	p.until(`el.text === 'one\ntwo\nthree\n' && part('.note').textContent === '' && !part('.stop').disabled`)
+	p.until(fmt.Sprintf(`part('.numbers').innerText !== %q`, numbers))
+	close(texts)
+	<-terminal.Done()
+	p.until(`part('.state').textContent === 'done' && el.text === 'one\ntwo\nthree\n'`)
+}
+
+// A program that was restarted does not know the terminal: nothing is said of it any more but that.
+func testRestarted(t *testing.T, b *browser) {
+	first := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), &view.Options{
+		Token: "the-same-token-1", AllowStop: true,
+	})
+	through := newProxy(t, first.server.Listener.Addr().String())
+	terminal := first.create(t, "serve")
+	p := b.open(t, "http://"+through.listener.Addr().String()+first.view.TerminalPath(terminal.SessionID(), terminal.ID()))
+	p.until(`part('.state').textContent === 'running' && visible(part('.stop'))`)
+
+	v, err := view.New(made(t, nil), &view.Options{Token: "the-same-token-1"})
+	require.NoError(t, err)
+	server := httptest.NewServer(v)
+	t.Cleanup(func() {
+		v.Close()
+		server.CloseClientConnections()
+		server.Close()
+	})
+	through.mu.Lock()
+	through.to = server.Listener.Addr().String()
+	through.mu.Unlock()
+	through.closeAll()
+	p.until(`part('.note').textContent === 'This terminal is not kept any more.'`)
+	require.Equal(t, "unknown", eval[string](p, `part('.state').textContent`))
+	require.False(t, eval[bool](p, `visible(part('.stop'))`))
+	eval[bool](p, `el.stop().then(() => true)`)
+	p.until(`part('.problem').textContent.startsWith('Not stopped: ')`)
+	server.Close()
+	eval[bool](p, `el.stop().then(() => true)`)
+	p.until(`part('.problem').textContent === 'Not stopped: the connection is lost'`)
+}

@@ -1,0 +1,133 @@
+package browsertest
+
+// The element in pages of others, and in odd windows.
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/view"
+)
+
+// host serves a page that shows the terminals of the views, and returns its URL. head is what it begins with, as HTML.
+func host(t *testing.T, head string, views ...*viewer) string {
+	mux := http.NewServeMux()
+	for i, v := range views {
+		prefix := fmt.Sprintf("/%d", i)
+		mux.Handle(prefix+"/", http.StripPrefix(prefix, v.view))
+	}
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<!doctype html><title>mine</title><link rel="icon" href="data:,">%s`, head)
+		for i, v := range views {
+			fmt.Fprintf(w, `<script type="module" src="/%d%s"></script>`, i, v.view.ScriptPath())
+			for _, terminal := range v.Terminals() {
+				fmt.Fprintf(w, `<acp-terminal src="/%d%s"></acp-terminal>`, i,
+					v.view.TerminalPath(terminal.SessionID(), terminal.ID()))
+			}
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		for _, v := range views {
+			v.view.Close()
+		}
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+func testContained(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("hello\n", 0)}), nil)
+	v.create(t, "make")
+	look := func(style string) string {
+		p := b.open(t, host(t, "<style>"+style+"</style>", v))
+		p.until(`el.text === 'hello\n' && part('.state').textContent === 'done'`)
+		return eval[string](p, `JSON.stringify([...el.shadowRoot.querySelectorAll('.command, .state, .numbers, button, .xterm-rows')].map(
+			node => { const s = getComputedStyle(node); return [s.textTransform, s.textShadow, s.textIndent, s.letterSpacing,
+				s.fontStyle, s.textAlign, s.whiteSpace, s.wordSpacing, s.color, s.fontFamily, s.visibility] }))`)
+	}
+	const hostile = `* { text-transform: uppercase; text-shadow: 2px 2px red; text-indent: 3em; letter-spacing: 1em;
+		font-style: italic; text-align: right; white-space: nowrap; word-spacing: 1em; color: red; font-family: fantasy }`
+	require.Equal(t, look(""), look(hostile))
+}
+
+// An element that is removed has no timers, listeners or connections; one in a part of the page that is shown later fits
+// when it is.
+func testElementsLife(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
+	v.create(t, "serve")
+	p := b.open(t, host(t, `<script>
+		const timers = new Set(), set = setInterval, clear = clearInterval
+		window.setInterval = (...all) => { const id = set(...all); timers.add(id); return id }
+		window.clearInterval = id => { timers.delete(id); clear(id) }
+	</script>`, v))
+	p.until(`part('.state').textContent === 'running'`)
+	require.Positive(t, eval[int](p, "timers.size"))
+	eval[bool](p, `(window.removed = el, el.remove(), true)`)
+	p.until(`timers.size === 0`)
+	p.requireQuiet()
+
+	eval[bool](p, `(() => {
+		const box = document.createElement('div')
+		box.style.display = 'none'
+		box.append(removed)
+		document.body.append(box)
+		return true
+	})()`)
+	p.until(`part('.state').textContent === 'running'`)
+	eval[bool](p, `(el.parentElement.style.cssText = 'width: 1100px', true)`)
+	p.until(`part('.xterm-screen').offsetWidth > 900 && part('.xterm-screen').offsetWidth < 1100`)
+	p.requireQuiet()
+}
+
+func testTwoViews(t *testing.T, b *browser) {
+	print := func(text string) acptermtest.Commands {
+		return acptermtest.Commands{"make": acptermtest.Print(text, 0)}
+	}
+	first, second := serve(t, made(t, print("one\n")), nil), serve(t, made(t, print("two\n")), nil)
+	first.create(t, "make")
+	second.create(t, "make")
+	p := b.open(t, host(t, "", first, second))
+	p.until(`[...document.querySelectorAll('acp-terminal')].map(x => x.text).join() === 'one\n,two\n'`)
+	p.requireQuiet()
+}
+
+func testOdd(t *testing.T, b *browser) {
+	reason := strings.Repeat("a long reason ", 300)
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Runner: acptermtest.Commands{"make": acptermtest.Print("hello\n", 0), "rm": acptermtest.Block},
+		Policy: policyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+			if p.Command.Args[0] == "rm" {
+				return acpterm.Decision{Verdict: acpterm.VerdictDeny, Reason: reason}
+			}
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+		}),
+	})
+	v := serve(t, m, &view.Options{AllowStop: true})
+	v.create(t, "make")
+	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "rm"}, nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	for _, fragment := range []string{"#%E0%A4%A", "#%", "#no-such-key", "#a/../b"} {
+		p := b.open(t, v.url+fragment)
+		p.until(`document.querySelectorAll('nav li').length === 2`)
+		require.Less(t, eval[int](p, `Math.max(...[...document.querySelectorAll('nav li')].map(li => li.offsetHeight))`), 100)
+		eval[bool](p, `([...document.querySelectorAll('nav a')].find(a => a.textContent.startsWith('make')).click(), true)`)
+		p.until(`el.text === 'hello\n'`)
+		p.close()
+	}
+	p := b.open(t, v.url, look("light", 320, 256, 1))
+	p.until(`document.querySelectorAll('nav li').length === 2`)
+	eval[bool](p, `([...document.querySelectorAll('nav a')].find(a => a.textContent.startsWith('make')).click(), true)`)
+	p.until(`el.text === 'hello\n'`)
+	require.GreaterOrEqual(t, eval[int](p, `part('.screen').clientHeight`), 120)
+}

@@ -58,13 +58,15 @@ func failed(t *testing.T, text string) (ids []string) {
 }
 
 func TestClientWithoutFaults(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir()) // is removed with an error if something uses it still
+	dir := t.TempDir() // is removed with an error if something uses it still
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir) // on Windows
 	status, out, errors := runKit(t, "", "-v", "-timeout", "30s")
 	require.Equal(t, exitPassed, status, "%s\n%s", out, errors)
 	require.Contains(t, out, "test 7\n")
 	require.Contains(t, out, "pass  close.ends: ")
 	require.Equal(t, len(checks.All()), strings.Count(out, "\npass  ")+strings.Count(out, "\nnot applicable "))
-	left, err := os.ReadDir(os.TempDir())
+	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }

@@ -3,7 +3,11 @@ package view
 // The files of the page.
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"net/http"
 	"strings"
 )
@@ -20,26 +24,73 @@ var assetTypes = map[string]string{
 	"svg":  "image/svg+xml",
 }
 
-// serveAsset answers with a file that a page loads.
-func serveAsset(w http.ResponseWriter, r *http.Request) {
-	writeAsset(w, r, r.PathValue("file"))
+// asset is a file as it is sent.
+type asset struct {
+	kind          string
+	plain, zipped []byte
+	tag           string // an ETag: the hash of the file
+}
+
+// loadAsset reads a file; it is not ok if there is none.
+func loadAsset(file string) (a asset, ok bool) {
+	plain, err := assets.ReadFile("assets/" + file)
+	if err != nil {
+		return asset{}, false
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Write(plain) // into memory
+	z.Close()
+	sum := sha256.Sum256(plain)
+	a = asset{kind: assetTypes[file[strings.LastIndexByte(file, '.')+1:]], plain: plain, zipped: zipped.Bytes()}
+	if a.kind == "" {
+		a.kind = "text/plain; charset=utf-8"
+	}
+	a.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
+	return a, true
+}
+
+// asset returns a file, which is compressed at its first use.
+func (v *View) asset(file string) (asset, bool) {
+	if kept, ok := v.assets.Load(file); ok {
+		return kept.(asset), true
+	}
+	a, ok := loadAsset(file)
+	if ok {
+		v.assets.Store(file, a)
+	}
+	return a, ok
+}
+
+// serveAsset answers with a file that a page loads. A browser keeps it, and asks each time whether it is still the same.
+func (v *View) serveAsset(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "private, no-cache")
+	v.writeAsset(w, r, r.PathValue("file"))
 }
 
 // page answers with a page.
-func page(file string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { writeAsset(w, r, file) }
+func (v *View) page(file string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { v.writeAsset(w, r, file) }
 }
 
-func writeAsset(w http.ResponseWriter, r *http.Request, file string) {
-	content, err := assets.ReadFile("assets/" + file)
-	if err != nil {
+func (v *View) writeAsset(w http.ResponseWriter, r *http.Request, file string) {
+	a, ok := v.asset(file)
+	if !ok {
 		http.NotFound(w, r)
 		return
 	}
-	kind := assetTypes[file[strings.LastIndexByte(file, '.')+1:]]
-	if kind == "" {
-		kind = "text/plain; charset=utf-8"
+	h := w.Header()
+	h.Set("Content-Type", a.kind)
+	h.Set("ETag", a.tag)
+	h.Set("Vary", "Accept-Encoding")
+	if r.Header.Get("If-None-Match") == a.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
 	}
-	w.Header().Set("Content-Type", kind)
+	content := a.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		content = a.zipped
+	}
 	w.Write(content)
 }

@@ -27,7 +27,9 @@
 //	<acp-terminal src="/<token>/terminals/<key>"></acp-terminal>
 //
 // View.ScriptPath and View.TerminalPath return these paths. The element works with a strict content security policy: it
-// needs script-src, style-src and connect-src for its server, and nothing inline.
+// needs script-src, style-src and connect-src for its server, and nothing inline. The styles of the page do not reach into
+// it. Its colours are the system's, or those of its attribute theme, "dark" or "light". A page may have elements of two
+// views.
 //
 // Over HTTP/1.1 a browser opens at most six connections to a server. Each visible terminal that runs, or that the agent
 // owns and is not released, and each visible page with a list use one; hidden pages use none. HTTP/2, which browsers
@@ -37,7 +39,9 @@
 //
 // Browsers receive output as server-sent events with absolute offsets: while the command runs, at most 64 KiB twenty
 // times a second, and four times a second if the command is faster. A browser that reconnects continues at its offset.
-// One that is more than 1 MiB behind skips ahead and shows the number of missed bytes. A page never blocks a command.
+// One that is more than 1 MiB behind skips ahead and shows the number of missed bytes, and why. A page never blocks a
+// command. It has the last 10,000 lines; its link Text is all that is kept, as plain text. A page that has received
+// nothing for three Options.Heartbeat connects again.
 // Where the agent replaces the output of a terminal of its own, the page removes what it has and shows the new output.
 //
 // # Terminals with a PTY
@@ -128,6 +132,7 @@ type View struct {
 	cancel  context.CancelFunc
 	stop    func() // stops the observation of the manager
 	typed   inputs
+	assets  sync.Map // asset by file
 
 	mu     sync.Mutex
 	closed bool
@@ -208,9 +213,9 @@ func (v *View) URL(addr net.Addr) string {
 // routes returns the handlers of the paths below the token.
 func (v *View) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", page("index.html"))
-	mux.HandleFunc("GET /terminals/{key}", page("terminal.html"))
-	mux.HandleFunc("GET /assets/{file...}", serveAsset)
+	mux.HandleFunc("GET /{$}", v.page("index.html"))
+	mux.HandleFunc("GET /terminals/{key}", v.page("terminal.html"))
+	mux.HandleFunc("GET /assets/{file...}", v.serveAsset)
 	mux.HandleFunc("GET /events", v.serveEvents)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)

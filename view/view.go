@@ -218,6 +218,7 @@ func (v *View) routes() *http.ServeMux {
 	mux.HandleFunc("GET /assets/{file...}", v.serveAsset)
 	mux.HandleFunc("GET /events", v.serveEvents)
 	mux.HandleFunc("GET /terminals/{key}/output", v.serveOutput)
+	mux.HandleFunc("GET /terminals/{key}/text", v.serveText)
 	mux.HandleFunc("POST /terminals/{key}/stop", v.serveStop)
 	mux.HandleFunc("POST /terminals/{key}/input", v.serveInput)
 	return mux

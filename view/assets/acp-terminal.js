@@ -1,14 +1,15 @@
 // <acp-terminal src="/<token>/terminals/<key>">: one terminal.
 //
-// Attributes: src. Properties: row (the terminal's status, see row.go), text (the output in the scrollback, without
-// colours), missed (the number of skipped bytes), following. Methods: stop(), copy(), find(text). Events: "status", with
+// Attributes: src; theme, "dark" or "light" (without it, as the system is). Properties: row (the terminal's status, see row.go), text (the output in the scrollback, without
+// colours), missed (the number of skipped bytes), following. Methods: stop(), copy(), find(text), openFind(). Events: "status", with
 // the row as its detail, after each change of the row. The default height is 24rem. A person can type while the screen
 // has the focus and row.input is true.
 
 import { Terminal } from './xterm/xterm.mjs'
 import { SearchAddon } from './xterm/addon-search.mjs'
+import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
-import { bytes, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
+import { bytes, clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
 import { fit, fontSize } from './fit.js'
 import { isForCommand, isToggle, listen, sender } from './typing.js'
 import { makeInert } from './inert.js'
@@ -17,12 +18,13 @@ import { themes, searchColors } from './themes.js'
 
 // kinds are the options of xterm.js that differ between a command with a PTY and one without.
 const kinds = {
-  pipe: { convertEol: true, cursorInactiveStyle: 'none', lineHeight: 1.3 }, // output of a pipe has no carriage returns
+  pipe: { convertEol: true, cursorInactiveStyle: 'none', lineHeight: 1.15 }, // output of a pipe has no carriage returns
   pty: { convertEol: false, cursorInactiveStyle: 'outline', lineHeight: 1 },
 }
 
 const noOutput = 'No output.'
 const maxMatches = 1000 // that a search counts
+const scrollback = 10000 // lines; each takes some kilobytes of memory, shown or not
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
 const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then Tab, leaves.'
@@ -30,7 +32,7 @@ const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 class AcpTerminal extends HTMLElement {
-  static observedAttributes = ['src']
+  static observedAttributes = ['src', 'theme']
 
   row = null
   missed = 0
@@ -41,6 +43,7 @@ class AcpTerminal extends HTMLElement {
   #clockOffset = 0 // the server's clock minus the browser's
   #ready = null // a promise: the styles are loaded and xterm.js is open
   #online = false // the connection is open
+  #written = false // there was output
   #send = null // sends what is typed to the current src
   #typed = 0 // the number of the last row that could be typed into
   #stopProblem = '' // why the last request to stop had no effect
@@ -56,6 +59,10 @@ class AcpTerminal extends HTMLElement {
     return this.#online && !!this.row?.input && !this.#paused
   }
 
+  get #dark() {
+    return this.getAttribute('theme') === 'dark' || this.getAttribute('theme') !== 'light' && dark.matches
+  }
+
   get #kind() {
     return this.row?.pty ? 'pty' : 'pipe'
   }
@@ -67,7 +74,11 @@ class AcpTerminal extends HTMLElement {
     for (let i = 0; i < buffer.length; i++) {
       const line = buffer.getLine(i)
       const next = buffer.getLine(i + 1)
-      const text = line.translateToString(!next?.isWrapped)
+      let text = line.translateToString(!next?.isWrapped)
+      // A wide character that the last column had no room for is in the next row, and the column empty.
+      if (next?.isWrapped && next.getCell(0).getWidth() === 2 && !line.getCell(line.length - 1).getChars()) {
+        text = text.replace(/ $/, '')
+      }
       if (line.isWrapped && lines.length) lines[lines.length - 1] += text
       else lines.push(text)
     }
@@ -89,8 +100,15 @@ class AcpTerminal extends HTMLElement {
     this.shadowRoot.adoptedStyleSheets = []
   }
 
-  attributeChangedCallback() {
-    if (this.isConnected && this.#parts) this.#connect()
+  attributeChangedCallback(name) {
+    if (!this.isConnected || !this.#parts) return
+    if (name === 'theme') this.#showTheme()
+    else this.#connect()
+  }
+
+  // openFind opens the search.
+  openFind() {
+    if (this.#parts && !this.#parts.findButton.hidden) this.#toggleFind(true)
   }
 
   // stop asks the command to end; a second call before its end kills it.
@@ -122,7 +140,7 @@ class AcpTerminal extends HTMLElement {
   // find selects the next or the previous match of a text, and reports whether there is one.
   find(text, backwards = false, incremental = false) {
     if (!this.#search) return false
-    const options = { decorations: searchColors(dark.matches), incremental }
+    const options = { decorations: searchColors(this.#dark), incremental }
     return backwards ? this.#search.findPrevious(text, options) : this.#search.findNext(text, options)
   }
 
@@ -150,7 +168,7 @@ class AcpTerminal extends HTMLElement {
       this.#xterm?.scrollLines(lines)
       touched -= lines * 17
     })
-    on(dark, 'change', () => { if (this.#xterm) this.#xterm.options.theme = themes(dark.matches, this.row?.pty) })
+    on(dark, 'change', () => this.#showTheme())
     on(p.toEnd, 'click', () => { this.#xterm?.scrollToBottom(); this.#xterm?.focus() })
     on(p.stop, 'click', () => this.stop())
     on(p.copy, 'click', () => this.copy())
@@ -187,10 +205,12 @@ class AcpTerminal extends HTMLElement {
       cols: 80, rows: 24, disableStdin: true, // what a person types comes from listen
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
       linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, screenReaderMode: p.reader.getAttribute('aria-pressed') === 'true',
-      scrollback: 10000, theme: themes(dark.matches), windowOptions: {},
+      scrollback, theme: themes(this.#dark), windowOptions: {},
     })
     makeInert(xterm, () => this.#kind)
     xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
+    xterm.loadAddon(new Unicode11Addon()) // the widths of emoji
+    xterm.unicode.activeVersion = '11'
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
     xterm.attachCustomWheelEventHandler(() => xterm.buffer.active.type === 'normal') // else the pane scrolls
@@ -206,7 +226,7 @@ class AcpTerminal extends HTMLElement {
   // setKind makes the screen one of a command with a PTY, or without.
   #setKind() {
     const { pty } = this.row
-    Object.assign(this.#xterm.options, kinds[this.#kind], { fontSize: fontSize(), theme: themes(dark.matches, pty) })
+    Object.assign(this.#xterm.options, kinds[this.#kind], { fontSize: fontSize(), theme: themes(this.#dark, pty) })
     if (pty) this.#xterm.write('\x1b[?1047l') // which shows the cursor; else xterm.js does with the first focus
     this.#parts.screen.classList.toggle('pty', !!pty)
     this.#fit()
@@ -226,10 +246,16 @@ class AcpTerminal extends HTMLElement {
     p.stop.hidden = p.toEnd.hidden = true
     p.screen.classList.remove('unused', 'pty')
     p.typing.hidden = true
-    this.#online = this.#paused = false
+    this.#online = this.#paused = this.#written = false
+    p.cut.hidden = true
+    p.whole.hidden = true
     this.#typed = 0
     delete p.box.dataset.tone
     delete this.dataset.state
+  }
+
+  #showTheme() {
+    if (this.#xterm) this.#xterm.options.theme = themes(this.#dark, this.row?.pty)
   }
 
   #fit() {
@@ -309,6 +335,7 @@ class AcpTerminal extends HTMLElement {
     if (focused) this.#xterm.focus()
     if (!this.hasAttribute('src')) return
     const src = this.getAttribute('src')
+    this.#parts.whole.href = `${src}/text`
     this.#send = sender(`${src}/input`, { signal, onProblem: text => this.#say(text, signal) })
     await follow(`${src}/output`, {
       signal,
@@ -369,13 +396,19 @@ class AcpTerminal extends HTMLElement {
       this.missed += missed
       // The output before may end within an escape sequence or a colour, so both are reset.
       const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
-      const note = `${bol}\x1b[7m ${bytes(missed)} not shown: the output was faster than this page. \x1b[0m\r\n`
+      const reason = this.#written ? 'the output was faster than this page'
+        : missed > (this.row?.dropped ?? 0) + 3 ? 'this page begins near the end; Text has all that is kept'
+        : 'it is not kept'
+      const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
       text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY it would spoil what the command draws
     }
+    this.#written = true
+    const xterm = this.#xterm
     return new Promise(resolve => {
       signal.addEventListener('abort', resolve, { once: true })
-      this.#xterm.write(text, () => {
+      xterm.write(text, () => {
         signal.removeEventListener('abort', resolve)
+        if (!signal.aborted) this.#parts.cut.hidden = xterm.buffer.normal.length < scrollback + xterm.rows
         resolve()
       })
     })
@@ -398,7 +431,9 @@ class AcpTerminal extends HTMLElement {
     }
     p.message.textContent = row.state === 'denied' || row.state === 'failed' ? notRun(row) : ''
     if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream goes on until a release
-    p.screen.classList.toggle('unused', row.state === 'denied' || row.state === 'failed')
+    const unused = row.state === 'denied' || row.state === 'failed'
+    p.screen.classList.toggle('unused', unused)
+    p.whole.hidden = p.findButton.hidden = unused
     const focused = this.shadowRoot.activeElement === p.stop
     p.stop.hidden = !row.canStop
     p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
@@ -423,6 +458,7 @@ class AcpTerminal extends HTMLElement {
     const ended = row.ended || Date.now() + this.#clockOffset
     const numbers = [row.dir, row.session].filter(Boolean)
     if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)
+    numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
       numbers.push(duration(ended - row.started), bytes(row.bytes))
       if (row.pty && this.missed) numbers.push(`${bytes(this.missed)} not shown`)
@@ -471,6 +507,9 @@ function build(root) {
   p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
   p.copy = button('Copy')
+  p.whole = element('a', { class: 'whole', textContent: 'Text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
+  p.cut = element('p', { class: 'cut', hidden: true,
+    textContent: `Only the last ${scrollback.toLocaleString('en')} lines are here. Text has all that is kept.` })
   p.stop = button('Stop', { class: 'stop', hidden: true })
   p.findText = element('input', { type: 'search', 'aria-label': 'Find in the output', placeholder: 'Find', spellcheck: false, autocomplete: 'off' })
   p.findCount = element('span', { class: 'count', role: 'status' })
@@ -486,8 +525,8 @@ function build(root) {
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command),
-      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.copy, p.stop),
-      p.numbers, p.note, p.problem),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.copy, p.whole, p.stop),
+      p.numbers, p.cut, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.screen, p.message, p.toEnd),
     p.typing)

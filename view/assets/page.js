@@ -8,6 +8,7 @@ const narrow = matchMedia('(max-width: 700px)')
 const rows = new Map() // by key
 const items = new Map() // list items, by key
 const groups = new Map() // lists, by key of the session
+const shapes = { good: '✓', bad: '✗', denied: '⊘', stopped: '■', ended: '–' } // beside the colours
 let clockOffset = 0
 let online = false
 let shown = null // the <acp-terminal>
@@ -33,8 +34,24 @@ follow('events', {
   },
 })
 setInterval(showTimes, 500)
+addEventListener('keydown', onKey)
 addEventListener('hashchange', choose)
 narrow.addEventListener('change', choose)
+
+// onKey opens the search from anywhere on the page, and moves in the list.
+function onKey(event) {
+  if (event.defaultPrevented || event.altKey || event.shiftKey) return
+  if (event.key.toLowerCase() === 'f' && (event.ctrlKey || event.metaKey) && shown?.checkVisibility()) {
+    event.preventDefault()
+    shown.openFind()
+  }
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+  const links = [...part('list').querySelectorAll('a')]
+  const at = links.indexOf(document.activeElement)
+  if (!step || at < 0 || event.ctrlKey || event.metaKey) return
+  event.preventDefault()
+  links[at + step]?.focus()
+}
 
 // show adds or updates a row's list item; the newest of a session is first.
 function show(row) {
@@ -44,7 +61,7 @@ function show(row) {
   let item = items.get(row.key)
   if (!item) {
     const parts = {
-      dot: element('span', { class: 'dot' }), command: element('span', { class: 'command' }),
+      dot: element('span', { class: 'dot', 'aria-hidden': 'true' }), command: element('span', { class: 'command' }),
       outcome: element('b'), numbers: element('span'),
     }
     parts.link = element('a', { href: `#${row.key}` }, parts.dot, parts.command, ...ownerBadge(row),
@@ -54,6 +71,7 @@ function show(row) {
     group(row).prepend(parts.li)
   }
   item.link.dataset.tone = tone(row)
+  item.dot.textContent = shapes[tone(row)] ?? ''
   item.command.textContent = commandOf(row).split('\n', 1)[0]
   item.command.title = commandOf(row)
   item.outcome.textContent = outcome(row)
@@ -105,7 +123,8 @@ function showTime(row) {
 function count() {
   const running = [...rows.values()].filter(row => !row.ended).length
   part('counts').textContent = rows.size ? `${running} running, ${rows.size - running} past` : ''
-  document.title = running ? `(${running}) Terminals` : 'Terminals'
+  const last = [...rows.values()].filter(row => row.ended).sort((a, b) => a.ended - b.ended).at(-1)
+  document.title = running ? `(${running}) Terminals` : last ? `${outcome(last)}: ${commandOf(last).split('\n', 1)[0]}` : 'Terminals'
   document.body.classList.toggle('empty', rows.size === 0)
   part('nothing').hidden = rows.size > 0
 }

@@ -57,6 +57,10 @@ func TestInTheBrowser(t *testing.T) {
 		{"the styles of the page around do not reach into the element", testContained},
 		{"a removed element holds nothing, and one that is shown later fits", testElementsLife},
 		{"two views in one page", testTwoViews},
+		{"wide characters have the columns of a terminal", testWide},
+		{"what is found is counted honestly, and Control F works from anywhere", testFinding},
+		{"more lines than the page holds are said to be missing", testLongOutput},
+		{"a page can ask for dark or light", testTheme},
 		{"odd fragments, long reasons and low windows", testOdd},
 		{"the agent's terminals are in the same list, and marked", testBothKinds},
 		{"output that the agent replaced is gone", testReplaced},
@@ -314,7 +318,7 @@ func testInert(t *testing.T, b *browser) {
 		return { X: box.x + 10, Y: box.y + 8 }
 	})()`)
 	p.run(chromedp.MouseClickXY(at.X, at.Y))
-	require.False(t, eval[bool](p, `!!part('.enable-mouse-events, .xterm-cursor-pointer, a[href], .xterm-underline-5') || window.hurt !== undefined`))
+	require.False(t, eval[bool](p, `!!part('.enable-mouse-events, .xterm-cursor-pointer, a[href]:not(.whole), .xterm-underline-5') || window.hurt !== undefined`))
 	require.Equal(t, "", eval[string](p, `part('textarea').value`))
 	p.requireQuiet()
 }
@@ -385,11 +389,11 @@ func testKeyboard(t *testing.T, b *browser) {
 	p := b.open(t, v.url)
 	p.until(`el.text.endsWith('needle\n') && visible(part('.stop'))`)
 	var order []string
-	for range 7 {
+	for range 8 {
 		p.press(kb.Tab)
 		order = append(order, strings.SplitN(p.focused(), ",", 2)[0])
 	}
-	require.Equal(t, []string{"Skip to the terminal", "serverunning", "Screen reader", "Find", "Copy", "Stop", "Output"},
+	require.Equal(t, []string{"Skip to the terminal", "serverunning", "Screen reader", "Find", "Copy", "Text", "Stop", "Output"},
 		append([]string{order[0], strings.SplitN(order[1], " ", 2)[0]}, order[2:]...))
 	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body')).boxShadow`), "the focus is seen")
 	require.True(t, eval[bool](p, "el.following"))
@@ -414,6 +418,7 @@ func testKeyboard(t *testing.T, b *browser) {
 	p.press(kb.Escape)
 	p.until(`!visible(part('.find'))`)
 	require.Equal(t, "Find", p.focused())
+	p.press(kb.Tab)
 	p.press(kb.Tab)
 	p.press(kb.Tab)
 	require.Equal(t, "Stop", p.focused())

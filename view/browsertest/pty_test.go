@@ -465,7 +465,7 @@ func testHostilePTY(t *testing.T, b *browser) {
 		require.Equal(t, title, eval[string](p, "document.title"))
 		require.Equal(t, y.only(terminal), eval[string](p, "location.href"))
 		require.False(t, eval[bool](p, `window.hurt !== undefined ||
-			!!part('.enable-mouse-events, .xterm-cursor-pointer, a[href], .xterm-underline-5, img, canvas')`))
+			!!part('.enable-mouse-events, .xterm-cursor-pointer, a[href]:not(.whole), .xterm-underline-5, img, canvas')`))
 		untilRows(p, 24)
 		p.requireQuiet()
 		p.close()

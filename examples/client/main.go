@@ -84,8 +84,8 @@ func sayError(err error) {
 	}
 }
 
-// run gives the prompt to the agent. When it returns, all that was started has ended. It fails unless the turn
-// ended with end_turn.
+// run gives the prompt to the agent. When it returns, all that was started has ended, and so has the live page, which
+// stays until the person interrupts. It fails unless the turn ended with end_turn.
 func run(opts options) error {
 	// The end of ctx is when the person does not want to wait for anything any more.
 	ctx, leave := context.WithCancelCause(context.Background())
@@ -144,11 +144,15 @@ func run(opts options) error {
 	if err != nil && session.cancelled.Load() {
 		err = fmt.Errorf("%w: %w", errCancelled, err)
 	}
-	return await(ctx, err, func() error {
+	err = await(ctx, err, func() error {
 		err := errors.Join(finish(), guards.finish())
 		screen.finish()
 		return err
 	})
+	if !session.cancelled.Load() {
+		page.stay(ctx, os.Stderr)
+	}
+	return err
 }
 
 // await returns err, joined with that of finish, which may block: the output or the audit may not be read, or the disk

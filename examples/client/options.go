@@ -162,7 +162,8 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"a `directory` with files such as acpterm-remote-linux-amd64 for -runner (default: they are built with\n"+
 			"the go command when one is needed)")
 	flags.StringVar(&opts.view, "view", "",
-		"an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at")
+		"an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at,\n"+
+			"also after the turn, until an interrupt")
 	flags.Func("color", "`when` to show the colours of commands: auto, on a terminal and without NO_COLOR in the\n"+
 		"environment; always; or never (default: auto). Other sequences are never shown", func(when string) error {
 		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {

@@ -3,6 +3,7 @@ package main
 // The live page that -view serves.
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -12,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// livePage is the page, from before the agent starts until the client has ended. Nil: there is none.
+// livePage is the page, from before the agent starts until the client ends. Nil: there is none.
 type livePage struct {
 	listener net.Listener
 	view     *view.View
@@ -41,6 +42,16 @@ func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
 	go p.server.Serve(p.listener)
 	fmt.Fprintln(tell, "client: watch at", p.view.URL(p.listener.Addr()))
 	return nil
+}
+
+// stay leaves the page as it is until ctx ends, which it does when the person interrupts: a turn may be over before anyone
+// has opened the page.
+func (p *livePage) stay(ctx context.Context, tell io.Writer) {
+	if p == nil || ctx.Err() != nil {
+		return
+	}
+	fmt.Fprintln(tell, "client: the page stays; interrupt to end it")
+	<-ctx.Done()
 }
 
 // close ends the page, with what it still sends.

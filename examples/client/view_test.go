@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 // The live page: there while the client runs, for who has its address.
@@ -39,6 +41,10 @@ func TestView(t *testing.T) {
 	require.Contains(t, events.Text(), "steps", "the command that runs")
 
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	c.stderr.await(t, `client: the page stays; interrupt to end it\n`)
+	require.Equal(t, http.StatusOK, get(url).StatusCode)
+	require.Contains(t, c.stdout.String(), "\nexit code 0\n")
+	c.signal(os.Interrupt)
 	c.exit(0)
 	_, err = http.Get(url)
 	require.Error(t, err, "the page ends with the client")

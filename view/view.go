@@ -42,6 +42,9 @@
 // One that is more than 1 MiB behind skips ahead and shows the number of missed bytes, and why. A page never blocks a
 // command. It has the last 10,000 lines; its link Text is all that is kept, as plain text. A page that has received
 // nothing for three Options.Heartbeat connects again.
+//
+// Addresses in the output that begin with http:// or https:// can be clicked: the page shows the whole address and asks
+// before it opens another window. Links that escape sequences make have no effect.
 // Where the agent replaces the output of a terminal of its own, the page removes what it has and shows the new output.
 //
 // # Terminals with a PTY

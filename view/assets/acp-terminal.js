@@ -11,6 +11,7 @@ import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
 import { fit, fontSize } from './fit.js'
+import { linkOpener } from './links.js'
 import { isForCommand, isToggle, listen, sender } from './typing.js'
 import { makeInert } from './inert.js'
 import { openStyled } from './styles.js'
@@ -177,6 +178,10 @@ class AcpTerminal extends HTMLElement {
       p.reader.setAttribute('aria-pressed', pressed)
       if (this.#xterm) this.#xterm.options.screenReaderMode = pressed
     })
+    on(p.wrap, 'click', () => {
+      p.wrap.setAttribute('aria-pressed', p.wrap.getAttribute('aria-pressed') !== 'true')
+      this.#fit()
+    })
     on(p.findButton, 'click', () => this.#toggleFind(p.findBar.hidden))
     on(p.findText, 'input', () => this.find(p.findText.value, false, true))
     on(p.findText, 'keydown', event => {
@@ -211,6 +216,7 @@ class AcpTerminal extends HTMLElement {
     xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
     xterm.loadAddon(new Unicode11Addon()) // the widths of emoji
     xterm.unicode.activeVersion = '11'
+    linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
     xterm.attachCustomWheelEventHandler(() => xterm.buffer.active.type === 'normal') // else the pane scrolls
@@ -259,7 +265,7 @@ class AcpTerminal extends HTMLElement {
   }
 
   #fit() {
-    if (this.#xterm?.element) fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null)
+    if (this.#xterm?.element) fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null, this.#parts.wrap.getAttribute('aria-pressed') === 'true')
   }
 
   // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the focus.
@@ -434,6 +440,7 @@ class AcpTerminal extends HTMLElement {
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
     p.whole.hidden = p.findButton.hidden = unused
+    p.wrap.hidden = unused || !!row.pty
     const focused = this.shadowRoot.activeElement === p.stop
     p.stop.hidden = !row.canStop
     p.stop.textContent = !row.stopping ? 'Stop' : row.agent ? 'Ask again' : 'Force stop'
@@ -506,6 +513,7 @@ function build(root) {
   p.problem = element('p', { class: 'note problem', role: 'alert' })
   p.reader = button('Screen reader', { class: 'reader', 'aria-pressed': 'false', title: 'Make the output readable for screen readers' })
   p.findButton = button('Find', { 'aria-expanded': 'false', 'aria-controls': 'find' })
+  p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'false', title: 'Wrap long lines to the width of the window' })
   p.copy = button('Copy')
   p.whole = element('a', { class: 'whole', textContent: 'Text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
   p.cut = element('p', { class: 'cut', hidden: true,
@@ -525,7 +533,7 @@ function build(root) {
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
       element('div', { class: 'title' }, p.state, p.owner, p.command),
-      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.copy, p.whole, p.stop),
+      element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.wrap, p.copy, p.whole, p.stop),
       p.numbers, p.cut, p.note, p.problem),
     p.findBar,
     element('div', { class: 'body' }, p.screen, p.message, p.toEnd),

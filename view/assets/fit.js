@@ -10,14 +10,16 @@ const minFontSize = 9
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
 // fit fits an open terminal and its pane to each other. size has the columns and rows of a PTY, and is null without one.
-export function fit(xterm, pane, size) {
+// wrap has lines wrap in a pane that is narrower than a command expects.
+export function fit(xterm, pane, size, wrap) {
   if (!cell(xterm) || !pane.clientHeight) return
   const frame = pane.firstChild
   if (!size) {
     const { width, height } = cell(xterm)
     const columns = Math.floor((pane.clientWidth - scrollbarWidth) / width)
-    xterm.resize(Math.max(minColumns, columns), Math.max(2, Math.floor(pane.clientHeight / height)))
-    frame.style.width = columns < minColumns ? `${minColumns * width + scrollbarWidth}px` : ''
+    const least = wrap ? 2 : minColumns
+    xterm.resize(Math.max(least, columns), Math.max(2, Math.floor(pane.clientHeight / height)))
+    frame.style.width = columns < least ? `${least * width + scrollbarWidth}px` : ''
     return
   }
   xterm.resize(size.columns, size.rows)

@@ -17,7 +17,8 @@ follow('events', {
   signal: new AbortController().signal,
   onEvent({ data: { now, all, rows: changed, sizes, gone } }) {
     clockOffset = now - Date.now()
-    for (const row of changed) show(row)
+    const added = changed.filter(show)
+    if (!all && added.length && part('newest').checked) location.hash = added.at(-1).key
     for (const size of sizes ?? []) showTime(Object.assign(rows.get(size.key), size))
     for (const key of gone ?? []) forget(key)
     if (all) keepOnly(new Set(changed.map(row => row.key)))
@@ -35,6 +36,7 @@ follow('events', {
 })
 setInterval(showTimes, 500)
 addEventListener('keydown', onKey)
+part('filter').addEventListener('change', () => { part('list').dataset.filter = part('filter').value })
 addEventListener('hashchange', choose)
 narrow.addEventListener('change', choose)
 
@@ -53,9 +55,10 @@ function onKey(event) {
   links[at + step]?.focus()
 }
 
-// show adds or updates a row's list item; the newest of a session is first.
+// show adds or updates a row's list item, and reports whether it was added; the newest of a session is first.
 function show(row) {
-  const another = rows.has(row.key) && rows.get(row.key).number !== row.number // after a release
+  const known = rows.has(row.key)
+  const another = known && rows.get(row.key).number !== row.number // after a release
   if (another) forget(row.key)
   rows.set(row.key, row)
   let item = items.get(row.key)
@@ -77,13 +80,15 @@ function show(row) {
   item.outcome.textContent = outcome(row)
   showTime(row)
   if (another && shown?.dataset.key === row.key) open(row.key)
+  return !known
 }
 
 function group({ session, sessionKey }) {
   if (!groups.has(sessionKey)) {
     const id = `session-${sessionKey}`
     const list = element('ul', { 'aria-labelledby': id })
-    const section = element('section', {}, element('h2', { id, textContent: session || 'No session' }), list)
+    const name = element('summary', {}, element('h2', { id, textContent: session || 'No session' }))
+    const section = element('details', { open: true }, name, list)
     groups.set(sessionKey, list)
     part('list').prepend(section)
   }

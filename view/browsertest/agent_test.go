@@ -196,7 +196,7 @@ func testSameIDs(t *testing.T, b *browser) {
 			p.until(fmt.Sprintf(`el.text === %q && part('.command').textContent === %q
 				&& document.querySelector('nav a[aria-current] .command').textContent === %q`,
 				name(i)+"\n", name(i), name(i)))
-			chosen := eval[string](p, `document.querySelector('nav section:has(a[aria-current]) h2').textContent`)
+			chosen := eval[string](p, `document.querySelector('nav details:has(a[aria-current]) h2').textContent`)
 			require.Contains(t, chosen, string(x.session))
 		}
 	}

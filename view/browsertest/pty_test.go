@@ -213,7 +213,7 @@ func testLeaving(t *testing.T, b *browser) {
 	y.sh(t, "stty raw -echo; printf 'ready\r\n'; cat -vT")
 	p := b.open(t, y.url)
 	p.until(`el.text === 'ready\n' && part('.typing').textContent === 'Type here'`)
-	for i := 0; p.focused() != "Stop" && i < 10; i++ {
+	for i := 0; p.focused() != "Stop" && i < 20; i++ {
 		p.press(kb.Tab)
 	}
 	p.press(kb.Tab)

@@ -110,3 +110,84 @@ func testTheme(t *testing.T, b *browser) {
 	p.until(`getComputedStyle(part('.xterm-rows')).color === 'rgb(36, 41, 47)'`)
 	p.requireQuiet()
 }
+
+// An address in the output opens when it was clicked and the person has agreed to all of it; nothing else does.
+func testLinks(t *testing.T, b *browser) {
+	long := "https://shop.example/" + strings.Repeat("a/", 80) + "?q=1"
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(
+		"see http://127.0.0.1:1/x?y=z#w, or not\njavascript:alert(1) file:///etc/passwd\n日本 "+long+"\n"+
+			"\x1b]8;;https://evil.example\x07http://good.example\x1b]8;;\x07\n", 0)}), nil)
+	p := b.open(t, v.only(v.create(t, "make")), look("light", 1000, 600, 1))
+	p.until(`el.text.includes('good.example')`)
+	eval[bool](p, `(window.asked = [], window.opened = [], window.confirm = text => { asked.push(text.split('\n').at(-1)); return agree },
+		window.open = (...all) => { opened.push(all.join(' ')) }, window.agree = false, true)`)
+	click := func(column, row int) {
+		at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
+			const row = el.shadowRoot.querySelectorAll('.xterm-rows > div')[%d].getBoundingClientRect()
+			return { X: row.x + 7.8 * (%d + .5), Y: row.y + row.height / 2 }
+		})()`, row, column))
+		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X, at.Y), chromedp.MouseClickXY(at.X, at.Y))
+	}
+	for _, c := range []struct {
+		column, row int
+		want        string // empty: it is no link
+	}{
+		{8, 0, "http://127.0.0.1:1/x?y=z#w"}, {1, 0, ""}, {33, 0, ""}, {3, 1, ""}, {25, 1, ""}, {30, 2, long}, {20, 3, long},
+		{8, 4, "http://good.example"},
+	} {
+		eval[bool](p, `(asked.length = opened.length = 0, agree = false, true)`)
+		click(c.column, c.row)
+		if c.want == "" {
+			require.Empty(t, eval[[]string](p, `asked`), "%+v", c)
+			continue
+		}
+		p.until(fmt.Sprintf(`asked.join() === %q`, c.want))
+		require.Empty(t, eval[[]string](p, `opened`))
+		eval[bool](p, `(agree = true)`)
+		click(c.column, c.row)
+		p.until(fmt.Sprintf(`opened.join() === %q`, c.want+" _blank noopener,noreferrer"))
+	}
+	p.requireQuiet()
+}
+
+func testList(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{
+		"good": acptermtest.Print("", 0), "bad": acptermtest.Print("", 1), "serve": acptermtest.Block,
+	}), nil)
+	for _, command := range []string{"good", "bad", "serve"} {
+		terminal := v.create(t, command)
+		if command != "serve" {
+			<-terminal.Done()
+		}
+	}
+	p := b.open(t, v.url, look("light", 1000, 600, 1))
+	p.until(`document.querySelectorAll('nav li').length === 3`)
+	const shown = `[...document.querySelectorAll('nav li')].filter(visible).map(li => li.querySelector('.command').textContent).join()`
+	for filter, want := range map[string]string{"running": "serve", "failed": "bad", "denied": "", "": "serve,bad,good"} {
+		eval[bool](p, fmt.Sprintf(`(() => {
+			const filter = document.getElementById('filter')
+			filter.value = %q
+			return filter.dispatchEvent(new Event('change'))
+		})()`, filter))
+		p.until(fmt.Sprintf(`%s === %q`, shown, want))
+	}
+	eval[bool](p, `(document.querySelector('nav summary').click(), true)`)
+	p.until(shown + ` === ''`)
+	eval[bool](p, `(document.querySelector('nav summary').click(), document.getElementById('newest').click(), true)`)
+	terminal := v.create(t, "good")
+	p.until(fmt.Sprintf(`el.getAttribute('src').endsWith(%q) && location.hash === '#' + %[1]q`, v.key(terminal)))
+	p.requireQuiet()
+}
+
+func testWrap(t *testing.T, b *browser) {
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 79)+"\nend\n", 0)}), nil)
+	p := b.open(t, v.only(v.create(t, "make")), look("light", 390, 844, 1))
+	const lines = `part('.xterm-rows').innerText.trimEnd().split('\n').length`
+	p.until(`el.text.endsWith('end\n') && ` + lines + ` === 2`)
+	eval[bool](p, `(part('.wrap').click(), true)`)
+	p.until(lines + ` > 2 && part('.screen').scrollWidth <= part('.screen').clientWidth`)
+	require.Equal(t, strings.Repeat("x", 79)+"\nend\n", eval[string](p, "el.text"))
+	eval[bool](p, `(part('.wrap').click(), true)`)
+	p.until(lines + ` === 2`)
+	p.requireQuiet()
+}

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/acpterm/acpterm v0.1.0
+	github.com/coder/websocket v1.8.15
 	github.com/stretchr/testify v1.12.1
 )
 

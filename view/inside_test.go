@@ -40,7 +40,8 @@ func (w *deadWriter) FlushError() error { return nil }
 
 func TestWriteTimeout(t *testing.T) {
 	w := &deadWriter{ResponseWriter: httptest.NewRecorder()}
-	s := &sse{w: w, control: http.NewResponseController(w)}
+	s := new(stream)
+	s.overResponse(w)
 	s.write("data: %s\n\n", "x")
 	s.flush()
 	require.Error(t, s.err)
@@ -73,7 +74,7 @@ func TestStreamThatIsBehindAtTheEnd(t *testing.T) {
 	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"}, nil)
 	require.NoError(t, err)
 	<-terminal.Done()
-	o := &outputStream{sse: &sse{sent: time.Now()}, terminal: terminal, at: 10}
+	o := &outputStream{stream: &stream{sent: time.Now()}, terminal: terminal, at: 10}
 	require.Equal(t, position{10, 2 * maxLag}, o.from(terminal))
 	require.EqualValues(t, 2*maxLag-10, o.pending)
 	o.at++

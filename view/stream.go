@@ -1,13 +1,13 @@
 package view
 
-// Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html): the table's changes, and a
-// terminal's output from an offset on. A stream has its own goroutine; it blocks no command, table or other stream.
+// What streams send: the table's changes, and a terminal's output from an offset on. A stream has its own goroutine; it
+// blocks no command, table or other stream. transport.go has how it is sent.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -28,68 +28,7 @@ const (
 	maxLag = 1 << 20
 	// liveTail is the distance from the end to which it then skips while the command runs; otherwise it is maxLag.
 	liveTail = 64 << 10
-	// writeTimeout bounds a write to a browser that does not read. The browser can reconnect.
-	writeTimeout = 30 * time.Second
 )
-
-// sse writes events to one browser.
-type sse struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	err     error // of the first write that failed
-
-	heartbeat time.Duration // Options.Heartbeat
-	sent      time.Time     // time of the last message; zero: there was none
-}
-
-// openStream starts an answer of events; beyond MaxStreams it refuses the request and returns nil.
-func (v *View) openStream(w http.ResponseWriter) (s *sse, closeStream func()) {
-	select {
-	case v.streams <- struct{}{}:
-	default:
-		w.Header().Set("Retry-After", "2")
-		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
-		return nil, nil
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Acp-Heartbeat", strconv.FormatInt(v.options.Heartbeat.Milliseconds(), 10))
-	s = &sse{w: w, control: http.NewResponseController(w), heartbeat: v.options.Heartbeat}
-	s.write("retry: 1000\n\n")
-	s.flush()
-	return s, func() { <-v.streams }
-}
-
-// write writes to the response's buffer.
-func (s *sse) write(format string, args ...any) {
-	if s.err == nil {
-		s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-		_, s.err = fmt.Fprintf(s.w, format, args...)
-	}
-}
-
-// flush sends the buffer.
-func (s *sse) flush() {
-	if s.err == nil {
-		s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-		s.err = s.control.Flush()
-	}
-}
-
-// beat sends a comment if nothing was sent for a heartbeat.
-func (s *sse) beat() {
-	if time.Since(s.sent) >= s.heartbeat {
-		s.write(":\n\n")
-		s.flush()
-		s.sent = time.Now()
-	}
-}
-
-// streamContext ends with the request and with the view.
-func (v *View) streamContext(r *http.Request) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.Context())
-	stop := context.AfterFunc(v.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
-}
 
 // tableMessage is the data of an event "table".
 type tableMessage struct {
@@ -105,13 +44,12 @@ type tableMessage struct {
 
 // serveEvents sends the whole table, and then its changes.
 func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
-	s, closeStream := v.openStream(w)
+	s := v.openStream(w, r)
 	if s == nil {
 		return
 	}
-	defer closeStream()
-	ctx, cancel := v.streamContext(r)
-	defer cancel()
+	defer s.close()
+	ctx := s.ctx
 	seen := &reader{seen: make(map[string]bool)}
 	tick := time.NewTicker(refreshInterval)
 	defer tick.Stop()
@@ -185,14 +123,13 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	s, closeStream := v.openStream(w)
+	s := v.openStream(w, r)
 	if s == nil {
 		return
 	}
-	defer closeStream()
-	ctx, cancel := v.streamContext(r)
-	defer cancel()
-	o := &outputStream{sse: s, table: v.table, entry: e, number: v.table.numberOf(e), terminal: terminal, at: offset}
+	defer s.close()
+	ctx := s.ctx
+	o := &outputStream{stream: s, table: v.table, entry: e, number: v.table.numberOf(e), terminal: terminal, at: offset}
 	if number != 0 && number != o.number { // the page has output of the terminal that had the key before
 		o.at = 0
 		o.send(&acpterm.Chunk{Replaced: true})
@@ -203,7 +140,7 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 
 // offsetOf returns the offset that a request asks for, and the Number of the row that it is of, if that is said.
 func offsetOf(r *http.Request) (number, offset int64, err error) {
-	text := r.Header.Get("Last-Event-ID")
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")) // a WebSocket's request has no headers
 	if of, rest, found := strings.Cut(text, "-"); found && of != "" {
 		if number, err = strconv.ParseInt(of, 10, 64); err != nil {
 			return 0, 0, errors.New("the id must be a number and an offset")
@@ -225,7 +162,7 @@ func offsetOf(r *http.Request) (number, offset int64, err error) {
 
 // outputStream sends one terminal's output to one browser.
 type outputStream struct {
-	*sse
+	*stream
 	table    *table
 	entry    *entry            // guarded by the table's mutex
 	number   int64             // of the row

@@ -31,13 +31,13 @@
 // it. Its colours are the system's, or those of its attribute theme, "dark" or "light". A page may have elements of two
 // views.
 //
-// Over HTTP/1.1 a browser opens at most six connections to a server. Each visible terminal that runs, or that the agent
-// owns and is not released, and each visible page with a list use one; hidden pages use none. HTTP/2, which browsers
-// use over TLS, has no such limit.
+// Each visible terminal that runs, or that the agent owns and is not released, and each visible page with a list use one
+// WebSocket; hidden pages use none. Where a proxy passes no WebSockets, pages use requests in their place, of which a
+// browser opens six over HTTP/1.1 for all its windows.
 //
 // # Live output
 //
-// Browsers receive output as server-sent events with absolute offsets: while the command runs, at most 64 KiB twenty
+// Browsers receive output as events with absolute offsets: while the command runs, at most 64 KiB twenty
 // times a second, and four times a second if the command is faster. A browser that reconnects continues at its offset.
 // One that is more than 1 MiB behind skips ahead and shows the number of missed bytes, and why. A page never blocks a
 // command. It has the last 10,000 lines; its link Text is all that is kept, as plain text. A page that has received

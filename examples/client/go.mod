@@ -12,6 +12,8 @@ require (
 	golang.org/x/sys v0.49.0
 )
 
+require github.com/coder/websocket v1.8.15 // indirect
+
 require (
 	github.com/oklog/ulid/v2 v2.1.2 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect

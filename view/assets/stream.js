@@ -1,13 +1,13 @@
-// Server-sent events, read with fetch: unlike EventSource it has backpressure, so a slow page does not queue messages, and
-// the server skips output for it.
+// Streams of events: by WebSockets, of which a browser opens as many as there are pages, or else read with fetch, of which
+// it opens six to a server. Both have backpressure: a slow page does not queue messages, and the server skips output for
+// it.
 
 // missedHeartbeats is how many of the server's heartbeats may be missing before a connection counts as dead.
 const missedHeartbeats = 3
 
 // follow calls onEvent with each event and awaits it, until the event "end", a 403 or 404, or the signal. It reconnects
 // after the last id, also if nothing came any more: after a laptop's sleep, or through a proxy that froze. It has no
-// connection while the page is hidden, since a browser opens only six to a server. onConnection receives "open", "lost",
-// "busy", "gone" or "forbidden".
+// connection while the page is hidden. onConnection receives "open", "lost", "busy", "gone" or "forbidden".
 export async function follow(url, { onEvent, onConnection, signal }) {
   let lastID = ''
   let heartbeat = 5000 // milliseconds; the server says how many
@@ -18,26 +18,24 @@ export async function follow(url, { onEvent, onConnection, signal }) {
     document.addEventListener('visibilitychange', onHide)
     let problem = 'lost'
     const silence = watch(() => missedHeartbeats * heartbeat)
+    const stop = AbortSignal.any([signal, hidden.signal, silence.signal])
     try {
       silence.begin()
-      const response = await fetch(url, {
-        headers: lastID ? { 'Last-Event-ID': lastID } : {},
-        signal: AbortSignal.any([signal, hidden.signal, silence.signal]),
-      })
-      heartbeat = Number(response.headers.get('Acp-Heartbeat')) || heartbeat
-      if (!response.ok) {
-        problem = { 403: 'forbidden', 404: 'gone', 503: 'busy' }[response.status] ?? 'lost'
+      const { status, chunks } = await bySocket(url, lastID, stop) ?? await byFetch(url, lastID, stop)
+      if (status !== 200) {
+        problem = { 403: 'forbidden', 404: 'gone', 503: 'busy' }[status] ?? 'lost'
         if (problem === 'forbidden' || problem === 'gone') return onConnection(problem)
       } else {
         onConnection('open')
-        for await (const event of parse(response.body, silence)) {
+        for await (const event of parse(chunks, silence)) {
+          if (event.heartbeat) heartbeat = event.heartbeat
           if (event.type === 'end') return
-          await onEvent(event)
+          if (event.data) await onEvent(event)
           if (event.id) lastID = event.id
         }
       }
     } catch (error) {
-      if (!hidden.signal.aborted && !signal.aborted && error.name !== 'TypeError' && error.name !== 'AbortError') throw error
+      if (!stop.aborted && error.name !== 'TypeError' && error.name !== 'AbortError') throw error
     } finally {
       silence.end()
       document.removeEventListener('visibilitychange', onHide)
@@ -45,6 +43,54 @@ export async function follow(url, { onEvent, onConnection, signal }) {
     if (hidden.signal.aborted || signal.aborted) continue
     onConnection(problem)
     await new Promise(resolve => setTimeout(resolve, problem === 'busy' ? 2000 : 1000))
+  }
+}
+
+// byFetch returns the status of a request, and the pieces of text of its answer.
+async function byFetch(url, lastID, signal) {
+  const response = await fetch(url, { headers: lastID ? { 'Last-Event-ID': lastID } : {}, signal })
+  return { status: response.status, chunks: response.ok ? textOf(response.body) : null }
+}
+
+async function* textOf(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  for (let read; !(read = await reader.read()).done;) yield read.value
+}
+
+// bySocket is byFetch by a WebSocket, and null if it does not open; a browser does not say why.
+async function bySocket(url, lastID, signal) {
+  const address = new URL(url, location.href)
+  address.protocol = address.protocol.replace('http', 'ws')
+  if (lastID) address.searchParams.set('after', lastID)
+  const socket = new WebSocket(address)
+  const close = () => socket.close()
+  signal.addEventListener('abort', close, { once: true })
+  const opened = await new Promise(resolve => {
+    socket.onopen = () => resolve(true)
+    socket.onclose = () => resolve(false)
+  })
+  signal.throwIfAborted()
+  return opened ? { status: 200, chunks: messagesOf(socket, signal) } : null
+}
+
+// messagesOf yields the texts of a socket's messages. Each is answered when the next one is asked for, and the server
+// sends no other before.
+async function* messagesOf(socket, signal) {
+  const waiting = []
+  let wake = () => {}
+  socket.onmessage = ({ data }) => { waiting.push(data); wake() }
+  socket.onclose = () => { waiting.push(null); wake() }
+  signal.addEventListener('abort', () => { waiting.push(null); wake() }, { once: true })
+  try {
+    for (;;) {
+      if (!waiting.length) await new Promise(resolve => { wake = resolve })
+      const text = waiting.shift()
+      if (text === null) return signal.throwIfAborted()
+      yield text
+      if (socket.readyState === WebSocket.OPEN) socket.send('')
+    }
+  } finally {
+    socket.close()
   }
 }
 
@@ -81,25 +127,24 @@ function visible(signal) {
   })
 }
 
-// parse yields the events of a stream: { type, id, data }, with the data decoded. Only its reads count as silence, not
-// the time that an event takes.
-async function* parse(body, silence) {
-  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+// parse yields the events of a stream: { type, id, data, heartbeat }, with the data decoded. Only its reads count as
+// silence, not the time that an event takes.
+async function* parse(chunks, silence) {
   let text = ''
-  for (;;) {
-    silence.begin()
-    const { done, value } = await reader.read()
+  silence.begin()
+  for await (const chunk of chunks) {
     silence.pause()
-    if (done) return
-    text += value
+    text += chunk
     for (let end; (end = text.indexOf('\n\n')) >= 0; text = text.slice(end + 2)) {
-      const event = { type: 'message', id: '', data: null }
+      const event = { type: 'message', id: '', data: null, heartbeat: 0 }
       for (const line of text.slice(0, end).split('\n')) {
         if (line.startsWith('event: ')) event.type = line.slice(7)
         else if (line.startsWith('id: ')) event.id = line.slice(4)
         else if (line.startsWith('data: ')) event.data = JSON.parse(line.slice(6))
+        else if (line.startsWith('heartbeat: ')) event.heartbeat = Number(line.slice(11))
       }
-      if (event.data) yield event
+      yield event
     }
+    silence.begin()
   }
 }

@@ -108,11 +108,11 @@ func testReplaced(t *testing.T, b *browser) {
 	a.print("s", "t1", "after\n")
 	p.until(`el.text === 'after\n'`)
 	for i := range 3 { // a connection that is lost
-		v.server.CloseClientConnections()
+		v.open.drop()
 		a.update("s", "t1", snapshot(fmt.Sprintf("again %d\n", i)))
 		p.until(fmt.Sprintf(`el.text === 'again %d\n'`, i))
 	}
-	v.server.CloseClientConnections()
+	v.open.drop()
 	a.update("s", "t1", snapshot(""))
 	p.until(`el.text.trim() === ''`)
 	a.update("s", "t1", snapshot("the end\n"))

@@ -5,6 +5,7 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -201,6 +202,35 @@ type viewer struct {
 	view   *view.View
 	server *httptest.Server
 	url    string
+	open   *openConns
+}
+
+// openConns accepts connections and knows those that are open. A server forgets those that are WebSockets.
+type openConns struct {
+	net.Listener
+
+	mu  sync.Mutex
+	all []net.Conn
+}
+
+func (o *openConns) Accept() (net.Conn, error) {
+	conn, err := o.Listener.Accept()
+	if err == nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.all = append(o.all, conn)
+	}
+	return conn, err
+}
+
+// drop closes all connections.
+func (o *openConns) drop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, conn := range o.all {
+		conn.Close()
+	}
+	o.all = nil
 }
 
 func serve(
@@ -212,13 +242,15 @@ func serve(
 	for _, change := range configure {
 		change(server)
 	}
+	open := &openConns{Listener: server.Listener}
+	server.Listener = open
 	server.Start()
 	t.Cleanup(func() {
 		v.Close()
-		server.CloseClientConnections()
+		open.drop()
 		server.Close()
 	})
-	return &viewer{m, v, server, v.URL(server.Listener.Addr())}
+	return &viewer{m, v, server, v.URL(server.Listener.Addr()), open}
 }
 
 func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.Terminal {

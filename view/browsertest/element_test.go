@@ -102,6 +102,68 @@ func testTwoViews(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
+// A browser opens six connections to a server, for all windows together; WebSockets are not among them.
+func testMany(t *testing.T, b *browser) {
+	texts := make(map[string]chan string)
+	commands := make(acptermtest.Commands)
+	for i := range 10 {
+		name := fmt.Sprintf("make-%d", i)
+		texts[name] = make(chan string)
+		commands[name] = steps(texts[name])
+	}
+	v := serve(t, made(t, commands), nil)
+	for name := range commands {
+		v.create(t, name)
+	}
+	var pages []*page
+	for range 8 {
+		pages = append(pages, b.open(t, v.url))
+	}
+	all := b.open(t, host(t, "", v))
+	for name, to := range texts {
+		to <- name + "\n"
+	}
+	all.until(`[...document.querySelectorAll('acp-terminal')].every(x => x.text === x.row?.command + '\n') &&
+		document.querySelectorAll('acp-terminal').length === 10`)
+	for _, p := range pages {
+		p.until(`document.querySelectorAll('nav li').length === 10 && el.text === el.row?.command + '\n'`)
+	}
+	for _, to := range texts {
+		to <- "more\n"
+	}
+	for _, p := range pages {
+		p.until(`el.text === el.row?.command + '\nmore\n'`)
+		p.requireQuiet()
+	}
+	all.until(`[...document.querySelectorAll('acp-terminal')].every(x => x.text === x.row?.command + '\nmore\n')`)
+	all.requireQuiet()
+}
+
+// Some proxies pass no WebSockets.
+func testWithoutSockets(t *testing.T, b *browser) {
+	texts := make(chan string)
+	m := made(t, acptermtest.Commands{"make": steps(texts)})
+	v := serve(t, m, nil, func(server *httptest.Server) {
+		inner := server.Config.Handler
+		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Upgrade") != "" {
+				http.Error(w, "no", http.StatusBadGateway)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+	})
+	v.create(t, "make")
+	p := b.open(t, v.url)
+	texts <- "one\n"
+	p.until(`el.text === 'one\n'`)
+	v.open.drop()
+	texts <- "two\n"
+	p.until(`el.text === 'one\ntwo\n'`)
+	close(texts)
+	p.until(`part('.state').textContent === 'done'`)
+}
+
 func testOdd(t *testing.T, b *browser) {
 	reason := strings.Repeat("a long reason ", 300)
 	m := acptermtest.NewManager(t, &acpterm.Options{

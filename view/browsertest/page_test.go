@@ -57,6 +57,8 @@ func TestInTheBrowser(t *testing.T) {
 		{"the styles of the page around do not reach into the element", testContained},
 		{"a removed element holds nothing, and one that is shown later fits", testElementsLife},
 		{"two views in one page", testTwoViews},
+		{"ten terminals and eight windows are live at once", testMany},
+		{"without WebSockets the page uses requests", testWithoutSockets},
 		{"wide characters have the columns of a terminal", testWide},
 		{"what is found is counted honestly, and Control F works from anywhere", testFinding},
 		{"more lines than the page holds are said to be missing", testLongOutput},
@@ -155,7 +157,7 @@ func testResuming(t *testing.T, b *browser) {
 	print(20, 40)
 	shown()
 	for i := 40; i < 100; i += 20 {
-		v.server.CloseClientConnections()
+		v.open.drop()
 		print(i, i+20)
 		shown()
 	}
@@ -176,7 +178,7 @@ func testResuming(t *testing.T, b *browser) {
 	before := eval[string](p, "el.text")
 	print(100, 120)
 	require.Equal(t, before, eval[string](p, "el.text"))
-	v.server.CloseClientConnections() // those two
+	v.open.drop() // those two
 	setHidden(false)
 	shown()
 	require.Zero(t, eval[int](p, "el.missed"))

@@ -264,7 +264,7 @@ func testTypingOffline(t *testing.T, b *browser) {
 	p := b.open(t, y.only(terminal))
 	p.until(`el.text === 'ready\n'`)
 	p.focusScreen()
-	y.server.CloseClientConnections()
+	y.open.drop()
 	p.until(`part('.typing').textContent === 'Typing is off: the connection is lost.'`)
 	p.press("lost")
 	p.until(`part('.typing').textContent.startsWith('Typing.')`)

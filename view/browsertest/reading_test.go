@@ -22,6 +22,7 @@ func testWide(t *testing.T, b *browser) {
 	}), nil)
 	p := b.open(t, v.only(v.create(t, "emoji")), look("light", 1000, 600, 1))
 	p.until(`el.text === '😀|\n✅|\nab|\n🚀🎉|\nabcd|\n'`)
+	p.until(`part('.xterm-rows').innerText.includes('abcd|')`) // drawn
 	require.Equal(t, []int{2, 2, 2, 4, 4}, eval[[]int](p, `(() => {
 		const rows = [...el.shadowRoot.querySelectorAll('.xterm-rows > div')].slice(0, 5)
 		const cell = part('.xterm-screen').offsetWidth / 110 // about

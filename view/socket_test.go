@@ -1,0 +1,128 @@
+package view_test
+
+// Streams by WebSocket.
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/view"
+)
+
+// socket opens a stream by WebSocket.
+func (v *viewer) socket(path string, header http.Header) (*websocket.Conn, *http.Response, error) {
+	ctx, cancel := context.WithTimeout(v.t.Context(), timeout)
+	defer cancel()
+	conn, response, err := websocket.Dial(ctx, v.server.URL+v.view.Path()+path, &websocket.DialOptions{
+		HTTPClient: v.server.Client(), HTTPHeader: header,
+	})
+	if err == nil {
+		v.t.Cleanup(func() { conn.CloseNow() })
+	}
+	return conn, response, err
+}
+
+// next reads a message, and answers it.
+func next(t *testing.T, conn *websocket.Conn) (string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	_, text, err := conn.Read(ctx)
+	if err == nil {
+		err = conn.Write(ctx, websocket.MessageText, nil)
+	}
+	return string(text), err
+}
+
+// messages reads until one has a text, and returns all.
+func messages(t *testing.T, conn *websocket.Conn, until string) string {
+	var all strings.Builder
+	for !strings.Contains(all.String(), until) {
+		text, err := next(t, conn)
+		require.NoError(t, err, all.String())
+		all.WriteString(text)
+	}
+	return all.String()
+}
+
+func TestSocket(t *testing.T) {
+	v, terminal, texts := newSteps(t)
+	path := strings.TrimPrefix(v.view.TerminalPath("s", terminal.ID()), v.view.Path()) + "/output"
+	conn, _, err := v.socket(path, nil)
+	require.NoError(t, err)
+	require.Contains(t, messages(t, conn, "event: status"), "heartbeat: 5000\n")
+	texts <- "one\n"
+	first := messages(t, conn, `"text":"one\n"`)
+	texts <- "two\n"
+	messages(t, conn, `"text":"two\n"`)
+
+	// One that goes on after an event.
+	id := first[strings.Index(first, "id: ")+4:]
+	id = id[:strings.Index(id, "\n")]
+	again, _, err := v.socket(path+"?after="+id, nil)
+	require.NoError(t, err)
+	all := messages(t, again, `"text":"two\n"`)
+	require.NotContains(t, all, `"text":"one`)
+
+	close(texts)
+	messages(t, conn, "event: end")
+	_, err = next(t, conn)
+	require.Error(t, err, "the server closes it")
+	list, _, err := v.socket("events", nil)
+	require.NoError(t, err)
+	messages(t, list, "event: table")
+	require.NoError(t, v.view.Close())
+	for err == nil {
+		_, err = next(t, list)
+	}
+	_, err = next(t, again)
+	for err == nil {
+		_, err = next(t, again)
+	}
+}
+
+// A page that has not shown what it was sent gets no more, and then all at once.
+func TestSocketOfASlowPage(t *testing.T) {
+	v, terminal, texts := newSteps(t)
+	path := strings.TrimPrefix(v.view.TerminalPath("s", terminal.ID()), v.view.Path()) + "/output"
+	slow, _, err := v.socket(path, nil)
+	require.NoError(t, err)
+	_, hello, err := slow.Read(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, string(hello), "heartbeat: ")
+	fast, _, err := v.socket(path, nil)
+	require.NoError(t, err)
+	for _, text := range []string{"one", "two"} {
+		texts <- text + "\n"
+		messages(t, fast, `"text":"`+text+`\n"`)
+	}
+	require.NoError(t, slow.Write(t.Context(), websocket.MessageText, nil))
+	messages(t, slow, `"text":"one\ntwo\n"`)
+	close(texts)
+}
+
+func TestSocketsOfOthers(t *testing.T) {
+	v := newViewer(t, made(t, nil, acpterm.Options{}), view.Options{MaxStreams: 1})
+	for name, header := range map[string]http.Header{
+		"origin": {"Origin": {"https://evil.example"}}, "site": {"Sec-Fetch-Site": {"cross-site"}},
+	} {
+		_, response, err := v.socket("events", header)
+		require.Error(t, err, name)
+		require.Equal(t, http.StatusForbidden, response.StatusCode)
+	}
+	_, response, err := v.socket("terminals/none/output", nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusNotFound, response.StatusCode)
+
+	conn, _, err := v.socket("events", http.Header{"Origin": {v.server.URL}})
+	require.NoError(t, err)
+	messages(t, conn, "event: table")
+	_, response, err = v.socket("events", nil)
+	require.Error(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode, "the others were given back")
+}

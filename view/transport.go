@@ -1,0 +1,149 @@
+package view
+
+// How events reach a browser: as messages of a WebSocket, or as server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) in the answer to a request, where there is no WebSocket.
+// A browser opens six connections to a server for all its windows, and does not count WebSockets among them.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// writeTimeout bounds a write to a browser that does not read. The browser can reconnect.
+const writeTimeout = 30 * time.Second
+
+// stream sends events to one browser. Its methods are for one goroutine.
+type stream struct {
+	ctx   context.Context // ends with the connection and with the view
+	close func()
+	err   error // of the first event that could not be sent
+
+	send      func([]byte) error
+	buffer    bytes.Buffer
+	heartbeat time.Duration // Options.Heartbeat
+	sent      time.Time     // time of the last message; zero: there was none
+}
+
+// openStream opens a stream; beyond MaxStreams it refuses the request and returns nil.
+func (v *View) openStream(w http.ResponseWriter, r *http.Request) *stream {
+	select {
+	case v.streams <- struct{}{}:
+	default:
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+		return nil
+	}
+	ctx, cancel := v.streamContext(r)
+	s := &stream{ctx: ctx, heartbeat: v.options.Heartbeat}
+	end := func() {}
+	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		end = s.overSocket(w, r, cancel)
+	} else {
+		s.overResponse(w)
+	}
+	s.close = func() {
+		cancel()
+		end()
+		<-v.streams
+	}
+	if s.err != nil { // the request was answered
+		s.close()
+		return nil
+	}
+	s.write("retry: 1000\nheartbeat: %d\n\n", s.heartbeat.Milliseconds())
+	s.flush()
+	return s
+}
+
+// overResponse has the stream be the answer to a request.
+func (s *stream) overResponse(w http.ResponseWriter) {
+	control := http.NewResponseController(w)
+	w.Header().Set("Content-Type", "text/event-stream")
+	s.send = func(text []byte) error {
+		control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+}
+
+// errOrigin is a WebSocket that a page of another origin opens.
+var errOrigin = errors.New("not from another origin")
+
+// overSocket has the stream be a WebSocket. The page answers each message when it has shown it, and gets no second one
+// before: a browser would keep as many as come. end closes it.
+func (s *stream) overSocket(w http.ResponseWriter, r *http.Request, cancel func()) (end func()) {
+	if !sameOrigin(r) {
+		s.err = errOrigin
+		http.Error(w, errOrigin.Error(), http.StatusForbidden)
+		return func() {}
+	}
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, // sameOrigin knows more
+	})
+	if err != nil {
+		s.err = err
+		return func() {}
+	}
+	shown := make(chan struct{}, 1)
+	shown <- struct{}{}
+	go func() {
+		defer cancel()
+		for {
+			if _, _, err := conn.Read(s.ctx); err != nil {
+				return
+			}
+			select {
+			case shown <- struct{}{}:
+			default: // more answers than messages
+			}
+		}
+	}()
+	s.send = func(text []byte) error {
+		ctx, cancel := context.WithTimeout(s.ctx, writeTimeout)
+		defer cancel()
+		select {
+		case <-shown:
+			return conn.Write(ctx, websocket.MessageText, text)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return func() { conn.CloseNow() }
+}
+
+// write adds an event.
+func (s *stream) write(format string, args ...any) { fmt.Fprintf(&s.buffer, format, args...) }
+
+// flush sends what was added.
+func (s *stream) flush() {
+	if s.err == nil {
+		s.err = s.send(s.buffer.Bytes())
+	}
+	s.buffer.Reset()
+}
+
+// beat sends a comment if nothing was sent for a heartbeat.
+func (s *stream) beat() {
+	if time.Since(s.sent) >= s.heartbeat {
+		s.write(":\n\n")
+		s.flush()
+		s.sent = time.Now()
+	}
+}
+
+// streamContext ends with the request and with the view. The request's own context stays when a WebSocket has taken its
+// connection.
+func (v *View) streamContext(r *http.Request) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(v.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}

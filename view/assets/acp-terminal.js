@@ -461,7 +461,7 @@ class AcpTerminal extends HTMLElement {
   #showNumbers() {
     const row = this.row
     if (!row) return
-    if (!row.ended && !this.#online) return // nobody knows whether it still runs
+    if (!row.ended && !this.#online) return // it may have ended
     const ended = row.ended || Date.now() + this.#clockOffset
     const numbers = [row.dir, row.session].filter(Boolean)
     if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)

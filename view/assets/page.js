@@ -113,7 +113,7 @@ function keepOnly(keys) {
 }
 
 function showTimes() {
-  if (!online) return // nobody knows what still runs
+  if (!online) return // they may have ended
   for (const row of rows.values()) if (!row.ended) showTime(row)
 }
 

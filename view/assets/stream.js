@@ -74,7 +74,7 @@ async function bySocket(url, lastID, signal) {
 }
 
 // messagesOf yields the texts of a socket's messages. Each is answered when the next one is asked for, and the server
-// sends no other before.
+// sends no other before. The first has to be asked for in the task in which the socket opened, before a message can come.
 async function* messagesOf(socket, signal) {
   const waiting = []
   let wake = () => {}

@@ -63,6 +63,7 @@ func TestInTheBrowser(t *testing.T) {
 		{"what is found is counted honestly, and Control F works from anywhere", testFinding},
 		{"more lines than the page holds are said to be missing", testLongOutput},
 		{"a page can ask for dark or light", testTheme},
+		{"axe has no serious finding", testAxe},
 		{"an address opens after a look at all of it", testLinks},
 		{"the list is filtered, folded, and follows the newest command", testList},
 		{"long lines wrap on a phone", testWrap},

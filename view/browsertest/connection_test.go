@@ -134,6 +134,36 @@ func testFrozen(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'done' && el.text === 'one\ntwo\nthree\n'`)
 }
 
+// An hour in the background, or of sleep: nothing is doubled or missing after it, and the clock is the server's.
+func testHour(t *testing.T, b *browser) {
+	texts := make(chan string)
+	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), nil)
+	v.create(t, "count")
+	p := b.open(t, v.url)
+	texts <- "one\n"
+	p.until(`el.text === 'one\n'`)
+	setHidden := func(hidden bool) {
+		eval[bool](p, fmt.Sprintf(`(Object.defineProperty(document, 'hidden', { configurable: true, value: %t }),
+			document.dispatchEvent(new Event('visibilitychange')))`, hidden))
+	}
+	for i, how := range []string{"hidden", "asleep"} {
+		if how == "hidden" {
+			setHidden(true)
+		}
+		texts <- how + "\n"
+		eval[bool](p, fmt.Sprintf(`(window.clock ??= Date.now.bind(Date), Date.now = () => clock() + %d * 3600e3, true)`, i+1))
+		if how == "hidden" {
+			require.NotContains(t, eval[string](p, "el.text"), how)
+			setHidden(false)
+		}
+		p.until(fmt.Sprintf(`el.text.endsWith('%s\n') && !part('.note').textContent`, how))
+		p.until(`!part('.numbers').innerText.includes(' h ')`)
+	}
+	require.Equal(t, "one\nhidden\nasleep\n", eval[string](p, "el.text"))
+	close(texts)
+	p.until(`part('.state').textContent === 'done'`)
+}
+
 // A program that was restarted does not know the terminal: nothing is said of it any more but that.
 func testRestarted(t *testing.T, b *browser) {
 	first := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), &view.Options{

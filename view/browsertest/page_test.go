@@ -38,6 +38,7 @@ func TestInTheBrowser(t *testing.T) {
 		{"colors and progress bars look as they should", testRendering},
 		{"a reload and a lost connection leave no gap and no repeat", testResuming},
 		{"a connection on which nothing comes any more is noticed", testFrozen},
+		{"an hour in the background or of sleep leaves nothing out", testHour},
 		{"after the program's restart nothing is said of the old terminal", testRestarted},
 		{"Stop ends the tree, and by force when pressed twice", testStop},
 		{"without leave there is no Stop", testReadOnly},

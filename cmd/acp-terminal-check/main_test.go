@@ -102,7 +102,7 @@ func TestFaults(t *testing.T) {
 	var mu sync.Mutex
 	broken, kept := make(map[string]outcome), make(map[string]outcome)
 	var all sync.WaitGroup
-	atOnce := make(chan struct{}, 4) // most of the time they wait
+	atOnce := make(chan struct{}, 2) // much of the time they wait
 	for fault, ids := range faults {
 		if !child.Signals {
 			ids = slices.DeleteFunc(ids, func(id string) bool { return id == "kill.gentle" })
@@ -124,7 +124,7 @@ func TestFaults(t *testing.T) {
 				outcomes[fault] = outcome{status, out, errors}
 			})
 		}
-		start(broken, ids, "10s")
+		start(broken, ids, "3s")
 		start(kept, others, "1m")
 	}
 	all.Wait()

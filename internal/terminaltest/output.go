@@ -89,26 +89,28 @@ func TestHeadOfTheOutput(t *testing.T, p Place) {
 		{0, 3, "aé", "aé"}, {6, 3, "aé✓", "aé"}, {3, 10, "aé✓😀", "aé✓😀"}, {0, 100, text, text},
 		{0, 1 << 62, text, text},
 	} {
-		m := p.NewManager(t, &acpterm.Options{HeadBytes: c.kept})
-		req := p.Child("print", text)
-		req.OutputByteLimit = new(uint64(7))
-		if c.asked > 0 {
-			req.AskForHead(c.asked)
-		}
-		term := Finish(t, m, req)
-		head, end := term.Head()
-		require.Equal(t, c.head, head, "%+v", c)
-		require.EqualValues(t, len(head), end)
-		out := term.Output()
-		require.Equal(t, "the end", out.Output)
-		if c.asked == 0 {
-			require.Nil(t, out.Meta)
-			require.Nil(t, out.Head())
-			continue
-		}
-		start := int64(len(text) - len(out.Output))
-		want := &acpterm.OutputHead{Text: c.shown, End: int64(len(c.shown)), OutputStart: start}
-		require.Equal(t, want, out.Head(), "%+v", c)
+		t.Run(fmt.Sprintf("%d and %d", c.kept, c.asked), func(t *testing.T) { // each manager ends before the next
+			m := p.NewManager(t, &acpterm.Options{HeadBytes: c.kept})
+			req := p.Child("print", text)
+			req.OutputByteLimit = new(uint64(7))
+			if c.asked > 0 {
+				req.AskForHead(c.asked)
+			}
+			term := Finish(t, m, req)
+			head, end := term.Head()
+			require.Equal(t, c.head, head)
+			require.EqualValues(t, len(head), end)
+			out := term.Output()
+			require.Equal(t, "the end", out.Output)
+			if c.asked == 0 {
+				require.Nil(t, out.Meta)
+				require.Nil(t, out.Head())
+				return
+			}
+			start := int64(len(text) - len(out.Output))
+			want := &acpterm.OutputHead{Text: c.shown, End: int64(len(c.shown)), OutputStart: start}
+			require.Equal(t, want, out.Head())
+		})
 	}
 }
 

@@ -40,8 +40,11 @@
 // Browsers receive output as events with absolute offsets: while the command runs, at most 64 KiB twenty
 // times a second, and four times a second if the command is faster. A browser that reconnects continues at its offset.
 // One that is more than 1 MiB behind skips ahead and shows the number of missed bytes, and why. A page never blocks a
-// command. It has the last 10,000 lines; its link Text is all that is kept, as plain text. A page that has received
-// nothing for three Options.Heartbeat connects again.
+// command. A page that has received nothing for three Options.Heartbeat connects again.
+//
+// A page's memory does not grow with the output: its screen has the last 10,000 lines. Who scrolls or searches beyond
+// them, or copies without a selection, has the page read all that is kept, and sees it in parts of about that size. The
+// link Text is all that is kept, as the command wrote it, as plain text.
 //
 // Addresses in the output that begin with http:// or https:// can be clicked: the page shows the whole address and asks
 // before it opens another window. Links that escape sequences make have no effect.

@@ -1,9 +1,10 @@
 // <acp-terminal src="/<token>/terminals/<key>">: one terminal.
 //
-// Attributes: src; theme, "dark" or "light" (without it, as the system is). Properties: row (the terminal's status, see row.go), text (the output in the scrollback, without
-// colours), missed (the number of skipped bytes), following. Methods: stop(), copy(), find(text), openFind(). Events: "status", with
-// the row as its detail, after each change of the row. The default height is 24rem. A person can type while the screen
-// has the focus and row.input is true.
+// Attributes: src; theme, "dark" or "light" (without it, as the system is). Properties: row (the terminal's status, see
+// row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped bytes),
+// following. Methods: stop(), copy(), find(text), earlier(), later(), openFind(). Events: "status", with the row as its
+// detail, after each change of the row. The default height is 24rem. A person can type while the screen has the focus
+// and row.input is true.
 
 import { Terminal } from './xterm/xterm.mjs'
 import { SearchAddon } from './xterm/addon-search.mjs'
@@ -11,6 +12,8 @@ import { Unicode11Addon } from './xterm/addon-unicode11.mjs'
 import { follow } from './stream.js'
 import { bytes, clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
 import { fit, fontSize } from './fit.js'
+import { History } from './history.js'
+import { textOf, textOfAll } from './lines.js'
 import { linkOpener } from './links.js'
 import { isForCommand, isToggle, listen, sender } from './typing.js'
 import { makeInert } from './inert.js'
@@ -49,10 +52,21 @@ class AcpTerminal extends HTMLElement {
   #typed = 0 // the number of the last row that could be typed into
   #stopProblem = '' // why the last request to stop had no effect
   #paused = false // the person has turned typing off, so that Tab leaves
+  #gap = false // kept output was not written on the screen
+  #history = null // { all, size }: a promise of the History, when the output had that size; null: none was read
+  #results = { resultIndex: -1, resultCount: 0 } // of the search
+  #moving = false // the window is being changed
+  #shown = null // the Window of the History that is shown in place of the live output
 
   get following() {
     const buffer = this.#xterm?.buffer.active
-    return !buffer || buffer.viewportY >= buffer.baseY
+    return !buffer || !this.#shown && buffer.viewportY >= buffer.baseY
+  }
+
+  // partial says that there is kept output that is not on the screen.
+  get #partial() {
+    if (!this.#xterm || this.#kind === 'pty') return false
+    return !!this.#shown || this.#gap || this.#xterm.buffer.normal.length >= scrollback + this.#xterm.rows
   }
 
   // typing says that keys go to the command, if the screen has the focus.
@@ -69,21 +83,7 @@ class AcpTerminal extends HTMLElement {
   }
 
   get text() {
-    if (!this.#xterm) return ''
-    const buffer = this.#xterm.buffer.active
-    const lines = []
-    for (let i = 0; i < buffer.length; i++) {
-      const line = buffer.getLine(i)
-      const next = buffer.getLine(i + 1)
-      let text = line.translateToString(!next?.isWrapped)
-      // A wide character that the last column had no room for is in the next row, and the column empty.
-      if (next?.isWrapped && next.getCell(0).getWidth() === 2 && !line.getCell(line.length - 1).getChars()) {
-        text = text.replace(/ $/, '')
-      }
-      if (line.isWrapped && lines.length) lines[lines.length - 1] += text
-      else lines.push(text)
-    }
-    return lines.join('\n').replace(/\n+$/, '\n')
+    return this.#xterm ? textOfAll(this.#xterm) : ''
   }
 
   connectedCallback() {
@@ -126,23 +126,134 @@ class AcpTerminal extends HTMLElement {
     this.#showProblem()
   }
 
-  // copy copies the selection, or else the text, to the clipboard.
+  // copy copies the selection, or else all that is kept, to the clipboard.
   async copy() {
-    const signal = this.#connection?.signal
-    const text = this.#xterm?.getSelection() || this.text
+    const { signal } = this.#connection
     try {
-      await navigator.clipboard.writeText(text)
+      await copyText(this.#selected() || (this.#partial ? this.#read(signal).then(history => history.plain) : this.text))
       this.#say('Copied', signal)
-    } catch {
-      this.#say('The browser does not allow copying', signal)
+    } catch (error) {
+      this.#say(error.name === 'TypeError' ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
     }
   }
 
-  // find selects the next or the previous match of a text, and reports whether there is one.
-  find(text, backwards = false, incremental = false) {
+  // find selects the next or the previous match of a text in all that is kept, and resolves to whether there is one.
+  async find(text, backwards = false, incremental = false) {
     if (!this.#search) return false
+    const { signal } = this.#connection
+    let found = this.#findHere(text, backwards, incremental)
+    if (!text || !this.#partial || this.#moving) return found.any
+    const history = await this.#readOrSay(signal)
+    if (!history) return found.any
+    this.#showCount()
+    if (found.further || found.any && incremental) return true
+    if (!this.#shown) { // the screen has the end of the output
+      this.#select(found.before)
+      if (!await this.#show(history, Infinity)) return false
+      found = this.#findHere(text, backwards, incremental)
+      if (found.further) return true
+    }
+    const section = history.next(text, this.#shown, backwards || incremental)
+    if (section === undefined) return found.any
+    if (!await this.#show(history, section + 1)) return false
+    const mark = this.#shown.marks.get(backwards ? section + 1 : section)
+    this.#select(mark && { start: { x: 0, y: mark.line }, end: { x: 1, y: mark.line } })
+    return this.#findHere(text, backwards, !backwards).any
+  }
+
+  // findHere searches what the screen has. before is what was selected; further says that the match is not before that,
+  // in the direction.
+  #findHere(text, backwards, incremental) {
     const options = { decorations: searchColors(this.#dark), incremental }
-    return backwards ? this.#search.findPrevious(text, options) : this.#search.findNext(text, options)
+    const before = this.#xterm.getSelectionPosition()
+    const any = backwards ? this.#search.findPrevious(text, options) : this.#search.findNext(text, options)
+    const after = this.#xterm.getSelectionPosition()?.start
+    const order = any && before ? after.y - before.start.y || after.x - before.start.x : 0
+    return { any, before, further: any && (!before || (backwards ? order < 0 : order > 0)) }
+  }
+
+  // earlier shows the output before what the screen has.
+  async earlier() {
+    if (!this.#partial || this.#moving || this.#shown?.first === 0) return
+    const history = await this.#readOrSay(this.#connection.signal)
+    if (history) await this.#show(history, this.#placeOf(history, 0).section + 1, 0)
+  }
+
+  // later shows the output after what the screen has, and in the end the live output.
+  async later() {
+    if (!this.#shown || this.#moving) return
+    const { history, last } = this.#shown
+    if (history.isLast(last)) this.#connect()
+    else await this.#show(history, last + 2, this.#xterm.buffer.active.baseY)
+  }
+
+  #placeOf(history, row) {
+    return (this.#shown ?? history).placeOf(this.#xterm, row)
+  }
+
+  // read returns all that is kept.
+  #read(signal) {
+    if (this.#shown) return Promise.resolve(this.#shown.history)
+    const size = this.row?.bytes
+    if (this.#history?.size !== size) {
+      const xterm = this.#makeTerminal(this.#xterm.cols)
+      const all = History.read(`${this.getAttribute('src')}/text`, xterm, signal).finally(() => xterm.dispose())
+      this.#history = { size, all }
+      all.catch(() => { if (this.#history?.all === all) this.#history = null })
+    }
+    return this.#history.all
+  }
+
+  // readOrSay returns null if there is no answer, and says so.
+  async #readOrSay(signal) {
+    try {
+      const history = await this.#read(signal)
+      return signal.aborted ? null : history
+    } catch {
+      this.#say('The rest of the output cannot be read; the connection is lost.', signal)
+      return null
+    }
+  }
+
+  // show shows the window that ends with a section, with what was in a row on top. What was selected stays so. It reports
+  // whether it is shown.
+  async #show(history, last, top) {
+    const { signal } = this.#connection
+    const xterm = this.#xterm
+    const selection = xterm.getSelectionPosition()
+    const [topPlace, selected] = [top, selection?.start.y].map(row => row >= 0 ? this.#placeOf(history, row) : null)
+    this.#moving = true
+    xterm.options.scrollback = 2 * scrollback // so that all of a window has room
+    const shown = await history.show(xterm, last)
+    if (signal.aborted) return false
+    this.#moving = false
+    this.#shown = shown
+    if (topPlace) xterm.scrollToLine(shown.rowOf(xterm, topPlace) ?? 0)
+    if (selection) this.#select(selection, shown.rowOf(xterm, selected) - selection.start.y)
+    this.#showCut()
+    return true
+  }
+
+  // select selects what was selected, by some rows further down; nothing if it is not on the screen then.
+  #select(selection, by = 0) {
+    if (!(selection?.start.y + by >= 0)) return this.#xterm.clearSelection()
+    const { start, end } = selection
+    this.#xterm.select(start.x, start.y + by, (end.y - start.y) * this.#xterm.cols + end.x - start.x)
+  }
+
+  // showCut says what part of the output the screen has.
+  #showCut() {
+    const p = this.#parts
+    p.cut.hidden = !this.#partial
+    p.cutText.textContent = this.#shown ? 'This is an earlier part of the output.' : 'This is the end of the output.'
+    p.earlier.hidden = this.#shown?.first === 0
+    p.later.hidden = !this.#shown
+  }
+
+  // selected returns the selected text.
+  #selected() {
+    const selection = this.#xterm?.getSelectionPosition()
+    return selection ? textOf(this.#xterm, selection) : ''
   }
 
   async #open() {
@@ -166,11 +277,24 @@ class AcpTerminal extends HTMLElement {
     on(p.screen, 'touchstart', event => { touched = event.touches[0].clientY })
     on(p.screen, 'touchmove', event => {
       const lines = Math.trunc((touched - event.touches[0].clientY) / 17)
-      this.#xterm?.scrollLines(lines)
+      if (lines) this.#scroll(lines, () => this.#xterm?.scrollLines(lines))
       touched -= lines * 17
     })
     on(dark, 'change', () => this.#showTheme())
-    on(p.toEnd, 'click', () => { this.#xterm?.scrollToBottom(); this.#xterm?.focus() })
+    on(p.earlier, 'click', () => this.earlier())
+    on(p.later, 'click', () => this.later())
+    on(p.toEnd, 'click', () => {
+      if (this.#shown) this.#connect()
+      else this.#xterm?.scrollToBottom()
+      this.#xterm?.focus()
+    })
+    p.screen.addEventListener('copy', event => {
+      if (!this.#xterm?.hasSelection()) return
+      event.stopPropagation() // from xterm.js, whose text has no tabs
+      event.preventDefault()
+      event.clipboardData.setData('text/plain', this.#selected())
+      if (this.#typing) this.#xterm.clearSelection() // so that Control C interrupts again
+    }, { capture: true, signal: stopped.signal })
     on(p.stop, 'click', () => this.stop())
     on(p.copy, 'click', () => this.copy())
     on(p.reader, 'click', () => {
@@ -201,32 +325,56 @@ class AcpTerminal extends HTMLElement {
     stopped.signal.addEventListener('abort', () => clearInterval(clock))
   }
 
-  // openScreen makes a new xterm.js for each src, since the old one may have queued output.
-  #openScreen() {
-    const p = this.#parts
-    const xterm = this.#xterm = new Terminal({
+  #makeTerminal(cols) {
+    const xterm = new Terminal({
       allowProposedApi: true, // for the search's decorations
       ...kinds.pipe, // until the row is known
-      cols: 80, rows: 24, disableStdin: true, // what a person types comes from listen
+      cols, rows: 24, disableStdin: true, // what a person types comes from listen
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
-      linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5, screenReaderMode: p.reader.getAttribute('aria-pressed') === 'true',
+      linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5,
+      screenReaderMode: this.#parts.reader.getAttribute('aria-pressed') === 'true',
       scrollback, theme: themes(this.#dark), windowOptions: {},
     })
     makeInert(xterm, () => this.#kind)
-    xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
     xterm.loadAddon(new Unicode11Addon()) // the widths of emoji
     xterm.unicode.activeVersion = '11'
+    return xterm
+  }
+
+  // openScreen makes a new xterm.js for each src, since the old one may have queued output.
+  #openScreen() {
+    const p = this.#parts
+    const xterm = this.#xterm = this.#makeTerminal(80)
+    xterm.loadAddon(this.#search = new SearchAddon({ highlightLimit: maxMatches }))
     linkOpener(xterm, address => confirm(`Open this address, which a command has printed?\n\n${address}`))
     openStyled(xterm, p.screen, this.shadowRoot)
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
-    xterm.attachCustomWheelEventHandler(() => xterm.buffer.active.type === 'normal') // else the pane scrolls
+    xterm.attachCustomWheelEventHandler(event => {
+      this.#scroll(event.deltaY, () => {})
+      return xterm.buffer.active.type === 'normal' // else the pane scrolls
+    })
     listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
     xterm.onRender(() => { p.toEnd.hidden = this.following })
-    this.#search.onDidChangeResults(({ resultIndex, resultCount }) => {
-      p.findCount.textContent = !p.findText.value ? '' : resultCount ? `${resultIndex + 1} of ${resultCount < maxMatches ? resultCount : `${maxMatches} or more`}` : 'none'
+    this.#search.onDidChangeResults(results => {
+      this.#results = results
+      this.#showCount()
     })
     this.#fit()
     this.#showTyping()
+  }
+
+  // showCount says how many matches there are: on the screen, and in all that is kept where that is more.
+  async #showCount() {
+    const { findText, findCount } = this.#parts
+    const { resultIndex, resultCount } = this.#results
+    const some = count => count < maxMatches ? count.toLocaleString('en') : `${maxMatches} or more`
+    let text = !findText.value ? '' : resultCount ? `${resultIndex + 1} of ${some(resultCount)}` : 'none'
+    if (text && this.#partial) {
+      text += ' here'
+      const history = this.#history && await this.#history.all.catch(() => null)
+      if (history && this.#parts) text += `, ${history.count(findText.value).toLocaleString('en')} in all`
+    }
+    findCount.textContent = text
   }
 
   // setKind makes the screen one of a command with a PTY, or without.
@@ -243,7 +391,8 @@ class AcpTerminal extends HTMLElement {
     const p = this.#parts
     if (this.shadowRoot.activeElement === p.stop) p.copy.focus()
     this.#xterm?.dispose()
-    this.#xterm = this.#search = this.row = null
+    this.#xterm = this.#search = this.row = this.#history = this.#shown = null
+    this.#gap = this.#moving = false
     this.missed = 0
     this.#stopProblem = ''
     this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
@@ -279,16 +428,24 @@ class AcpTerminal extends HTMLElement {
     if (this.#typing) return isForCommand(event, this.#xterm.hasSelection())
     if (!down) return false
     const xterm = this.#xterm
-    const scroll = {
-      ArrowUp: () => xterm.scrollLines(-1), ArrowDown: () => xterm.scrollLines(1),
-      PageUp: () => xterm.scrollPages(-1), PageDown: () => xterm.scrollPages(1),
-      Home: () => xterm.scrollToTop(), End: () => xterm.scrollToBottom(),
-    }[event.key]
+    const [by, scroll] = {
+      ArrowUp: [-1, () => xterm.scrollLines(-1)], ArrowDown: [1, () => xterm.scrollLines(1)],
+      PageUp: [-1, () => xterm.scrollPages(-1)], PageDown: [1, () => xterm.scrollPages(1)],
+      Home: [-1, () => xterm.scrollToTop()], End: [1, () => xterm.scrollToBottom()],
+    }[event.key] ?? []
     if (scroll && !event.altKey && !event.ctrlKey && !event.metaKey) {
       event.preventDefault()
-      scroll()
+      this.#scroll(by, scroll)
     }
     return false
+  }
+
+  // scroll scrolls, or shows another part of the output where the screen has no more in the direction.
+  #scroll(by, scroll) {
+    const { viewportY, baseY } = this.#xterm.buffer.active
+    if (by < 0 && viewportY === 0) this.earlier()
+    else if (by > 0 && viewportY >= baseY) this.later()
+    scroll()
   }
 
   #pause(paused) {
@@ -391,6 +548,7 @@ class AcpTerminal extends HTMLElement {
 
   // write waits for xterm.js to show the output, so that the stream is read no faster.
   #write({ missed, text, replaced }, signal) {
+    if (this.#shown || this.#moving) return // the live output is read anew after the window
     if (replaced) {
       this.#xterm.reset() // nothing is queued: each write is awaited
       this.#search.clearDecorations()
@@ -402,9 +560,9 @@ class AcpTerminal extends HTMLElement {
       this.missed += missed
       // The output before may end within an escape sequence or a colour, so both are reset.
       const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
-      const reason = this.#written ? 'the output was faster than this page'
-        : missed > (this.row?.dropped ?? 0) + 3 ? 'this page begins near the end; Text has all that is kept'
-        : 'it is not kept'
+      const kept = this.#written || missed > (this.row?.dropped ?? 0) + 3
+      const reason = this.#written ? 'the output was faster than this page' : kept ? 'Earlier has what is kept' : 'it is not kept'
+      this.#gap ||= kept
       const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
       text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY it would spoil what the command draws
     }
@@ -414,7 +572,7 @@ class AcpTerminal extends HTMLElement {
       signal.addEventListener('abort', resolve, { once: true })
       xterm.write(text, () => {
         signal.removeEventListener('abort', resolve)
-        if (!signal.aborted) this.#parts.cut.hidden = xterm.buffer.normal.length < scrollback + xterm.rows
+        if (!signal.aborted) this.#showCut()
         resolve()
       })
     })
@@ -494,6 +652,13 @@ function stateText(row) {
   return text
 }
 
+// copyText puts a text, or the text of a promise, on the clipboard. Some browsers allow it only before the first await.
+function copyText(text) {
+  if (typeof text === 'string') return navigator.clipboard.writeText(text)
+  const blob = text.then(text => new Blob([text], { type: 'text/plain' }))
+  return navigator.clipboard.write([new ClipboardItem({ 'text/plain': blob })])
+}
+
 function notRun(row) {
   const start = row.state === 'denied' ? 'This command was denied and did not run.' : 'This command could not be started.'
   return [start, row.status, row.rule && `Rule: ${row.rule}`].filter(Boolean).join('\n')
@@ -516,8 +681,10 @@ function build(root) {
   p.wrap = button('Wrap', { class: 'wrap', 'aria-pressed': 'false', title: 'Wrap long lines to the width of the window' })
   p.copy = button('Copy')
   p.whole = element('a', { class: 'whole', textContent: 'Text', target: '_blank', rel: 'noopener', title: 'The whole output as plain text' })
-  p.cut = element('p', { class: 'cut', hidden: true,
-    textContent: `Only the last ${scrollback.toLocaleString('en')} lines are here. Text has all that is kept.` })
+  p.cutText = element('span')
+  p.earlier = button('Earlier', { class: 'earlier', title: 'Show the output before this' })
+  p.later = button('Later', { class: 'later', title: 'Show the output after this' })
+  p.cut = element('p', { class: 'cut', role: 'status', hidden: true }, p.cutText, p.earlier, p.later)
   p.stop = button('Stop', { class: 'stop', hidden: true })
   p.findText = element('input', { type: 'search', 'aria-label': 'Find in the output', placeholder: 'Find', spellcheck: false, autocomplete: 'off' })
   p.findCount = element('span', { class: 'count', role: 'status' })

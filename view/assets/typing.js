@@ -26,7 +26,6 @@ export function listen(xterm, { typing, onText }) {
     const text = printable(event.clipboardData?.getData('text/plain') ?? '')
     if (text) onText(xterm.modes.bracketedPasteMode ? `\x1b[200~${text}\x1b[201~` : text)
   })
-  xterm.element.addEventListener('copy', () => { if (typing()) xterm.clearSelection() }) // so that Control C interrupts again
 }
 
 // printable returns a pasted text without control characters, which could do what the person has not seen. A new line is

@@ -97,7 +97,7 @@ func testReplaced(t *testing.T, b *browser) {
 	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
 	terminal := a.print("s", "t1", "\x1b[31mone\ntwo\x1b[5")
 	p := b.open(t, v.url)
-	p.until(`el.text === 'one\ntwo\n'`)
+	p.until(`el.text === 'one\ntwo'`)
 	a.update("s", "t1", snapshot("plain\n"))
 	p.until(`el.text === 'plain\n'`)
 	require.NotEqual(t, "rgb(193, 33, 43)", p.style("plain", "color"), "nor its colour")

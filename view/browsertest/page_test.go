@@ -62,7 +62,6 @@ func TestInTheBrowser(t *testing.T) {
 		{"without WebSockets the page uses requests", testWithoutSockets},
 		{"wide characters have the columns of a terminal", testWide},
 		{"what is found is counted honestly, and Control F works from anywhere", testFinding},
-		{"more lines than the page holds are said to be missing", testLongOutput},
 		{"a page can ask for dark or light", testTheme},
 		{"axe has no serious finding", testAxe},
 		{"an address opens after a look at all of it", testLinks},
@@ -87,6 +86,11 @@ func TestInTheBrowser(t *testing.T) {
 		{"hostile output of a PTY only shows text, and sends nothing", testHostilePTY},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
+	}
+	for _, test := range inBoth {
+		t.Run(test.name, func(t *testing.T) {
+			test.run(t, func(t *testing.T, url string) tab { return b.open(t, url, look("light", 1000, 700, 1)) })
+		})
 	}
 }
 

@@ -73,28 +73,6 @@ func testFinding(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// More lines than the page holds are said to be missing, and the link has them all.
-func testLongOutput(t *testing.T, b *browser) {
-	var written strings.Builder
-	for i := range 30_000 {
-		fmt.Fprintf(&written, "line %d\n", i)
-	}
-	v := serve(t, made(t, acptermtest.Commands{
-		"count": acptermtest.Print(written.String(), 0), "short": acptermtest.Print("one\n", 0),
-	}), nil)
-	long, short := v.create(t, "count"), v.create(t, "short")
-	<-long.Done()
-	p := b.open(t, v.only(long))
-	p.until(`el.text.endsWith('line 29999\n') && visible(part('.cut'))`)
-	require.Contains(t, eval[string](p, `part('.cut').textContent`), "Only the last 10,000 lines are here.")
-	require.True(t, eval[bool](p, fmt.Sprintf(`fetch(part('.whole').href).then(r => r.text()).then(text => text === %q)`,
-		written.String())))
-	p.requireQuiet()
-	p.close()
-	p = b.open(t, v.only(short))
-	p.until(`el.text === 'one\n' && !visible(part('.cut'))`)
-}
-
 // A page can ask for dark or light, whatever the system has.
 func testTheme(t *testing.T, b *browser) {
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("hello\n", 0)}), nil)

@@ -1,0 +1,132 @@
+// The whole output that is kept, of which the screen has room for a part. It is read when a person scrolls or searches
+// beyond that part, or copies all. The screen then shows a window of it: some of its sections, one after the other.
+
+import { lastRow, textOfAll } from './lines.js'
+
+const sectionRows = 2500 // that the text of a section takes on the screen, at the most
+const windowSections = 4
+
+export class History {
+  #sections // { text: as the command wrote it, plain: as it is shown, lines: how many it ends }
+  #counted = { term: '', counts: [] }
+
+  constructor(sections) { this.#sections = sections }
+
+  // read reads the output from its address. The terminal is not shown; it makes plain text of it.
+  static async read(url, xterm, signal) {
+    const response = await fetch(url, { signal })
+    if (!response.ok) throw new TypeError(response.statusText)
+    const sections = []
+    for (const text of cut(await response.text(), xterm.cols)) {
+      xterm.reset()
+      await write(xterm, text)
+      signal.throwIfAborted()
+      const plain = textOfAll(xterm)
+      sections.push({ text, plain, lines: plain.split('\n').length - 1 })
+    }
+    return new History(sections)
+  }
+
+  // plain is the whole output as it is shown.
+  get plain() { return this.#sections.map(section => section.plain).join('') }
+
+  // show writes the window that ends with a section, or the first or the last one.
+  async show(xterm, last) {
+    const least = windowSections - 1
+    const w = new Window(this, Math.min(Math.max(last, least), this.#sections.length - 1))
+    xterm.reset()
+    for (let i = w.first; i <= w.last; i++) {
+      w.marks.set(i, xterm.registerMarker(0))
+      await write(xterm, this.#sections[i].text)
+    }
+    return w
+  }
+
+  isLast(section) { return section === this.#sections.length - 1 }
+
+  // placeOf returns the place of a row of a screen that has the end of the output.
+  placeOf(xterm, row) {
+    let after = 0
+    for (let y = lastRow(xterm); y > row; y--) if (!isWrapped(xterm, y)) after++
+    let section = this.#sections.length - 1
+    let line = this.#sections[section].lines - after
+    while (line < 0 && section > 0) line += this.#sections[--section].lines
+    return { section, line: Math.max(0, line), rows: 0 }
+  }
+
+  // count returns how often a text occurs.
+  count(term) { return this.#counts(term).reduce((sum, count) => sum + count, 0) }
+
+  // next returns the next section with a text outside of a window; it goes on at the other end. undefined: there is none.
+  next(term, { first, last }, backwards) {
+    const counts = this.#counts(term)
+    const before = [...counts.keys()].slice(0, first), after = [...counts.keys()].slice(last + 1)
+    const order = backwards ? [...before.reverse(), ...after.reverse()] : [...after, ...before]
+    return order.find(i => counts[i])
+  }
+
+  #counts(term) {
+    if (this.#counted.term !== term) {
+      const wanted = term.toLowerCase()
+      this.#counted = { term, counts: this.#sections.map(({ plain }) => plain.toLowerCase().split(wanted).length - 1) }
+    }
+    return this.#counted.counts
+  }
+}
+
+// Window is what the screen shows of a History: the sections from first to last. A place in it is a line of a section, and
+// a row of that line.
+class Window {
+  marks = new Map() // of the sections' first rows
+
+  constructor(history, last) {
+    this.history = history
+    this.last = last
+    this.first = Math.max(0, last - windowSections + 1)
+  }
+
+  placeOf(xterm, row) {
+    const [section, mark] = [...this.marks].findLast(([, mark]) => mark.line <= row) ?? [this.first, { line: 0 }]
+    let line = 0
+    let rows = 0
+    for (let y = mark.line + 1; y <= row; y++) {
+      if (isWrapped(xterm, y)) rows++
+      else [line, rows] = [line + 1, 0]
+    }
+    return { section, line, rows }
+  }
+
+  // rowOf returns a place's row; undefined: it is not in the window.
+  rowOf(xterm, { section, line, rows }) {
+    let y = this.marks.get(section)?.line
+    for (; line > 0 && y < xterm.buffer.active.length - 1; y++) if (!isWrapped(xterm, y + 1)) line--
+    return y + rows || y
+  }
+}
+
+function isWrapped(xterm, row) { return !!xterm.buffer.active.getLine(row)?.isWrapped }
+
+// cut yields the sections of an output: whole lines, but where one is longer than a section.
+function* cut(text, columns) {
+  const most = sectionRows * columns / 2 // characters of a line, each of which may take two columns
+  let begin = 0
+  let rows = 0
+  for (let at = 0; at < text.length;) {
+    let end = text.indexOf('\n', at) + 1 || text.length
+    if (end - at > most) {
+      end = at + Math.floor(most)
+      if (text.codePointAt(end - 1) > 0xffff) end++ // in the middle of a character
+    }
+    const more = 1 + Math.floor(2 * (end - at) / columns)
+    if (rows && rows + more > sectionRows) {
+      yield text.slice(begin, at)
+      begin = at
+      rows = 0
+    }
+    rows += more
+    at = end
+  }
+  yield text.slice(begin)
+}
+
+function write(xterm, text) { return new Promise(resolve => xterm.write(text, resolve)) }

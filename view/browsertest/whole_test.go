@@ -1,0 +1,147 @@
+package browsertest
+
+// All that is kept of a long output, of which the screen has a part.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+)
+
+// catchCopies has the clipboard's texts be in window.copied.
+const catchCopies = `(window.copied = null,
+	navigator.clipboard.writeText = async text => { copied = text },
+	navigator.clipboard.write = async ([item]) => { copied = await (await item.getType('text/plain')).text() }, true)`
+
+// top is the text of the first line that the screen shows.
+const top = `part('.xterm-rows').firstChild.textContent.trimEnd()`
+
+// selectedLine is the text of the line of which a part is selected, when it is drawn.
+const selectedLine = `(async () => {
+	for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame)
+	const { top } = part('.xterm-selection div').getBoundingClientRect()
+	return [...part('.xterm-rows').children].find(row => Math.abs(row.getBoundingClientRect().top - top) < 3).textContent
+})()`
+
+func testWhole(t *testing.T, open func(*testing.T, string) tab) {
+	var written strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&written, "\x1b[3%dmline\x1b[0m %d%s\n", i%8, i, strings.Repeat(" 日本\tx", i%4))
+	}
+	plain := written.String()
+	for i := range 8 {
+		plain = strings.ReplaceAll(plain, fmt.Sprintf("\x1b[3%dm", i), "")
+	}
+	plain = strings.ReplaceAll(plain, "\x1b[0m", "")
+	v := serve(t, made(t, acptermtest.Commands{"count": acptermtest.Print(written.String(), 0)}), nil)
+	limit := uint64(8 << 20)
+	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "count",
+		OutputByteLimit: &limit}, nil)
+	require.NoError(t, err)
+	<-terminal.Done()
+	p := open(t, v.only(terminal))
+	p.until(`el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n') && visible(part('.cut')) && visible(part('.earlier')) && !visible(part('.later'))`)
+	require.Equal(t, fmt.Sprintf("%q", written.String()), fmt.Sprintf("%q",
+		value[string](t, p, `fetch(part('.whole').href).then(r => r.text())`)))
+
+	// Copied whole.
+	value[bool](t, p, catchCopies)
+	value[bool](t, p, `el.copy().then(() => true)`)
+	require.True(t, value[string](t, p, `copied`) == plain, "the copy differs")
+
+	// Read: from the end to the beginning and back, by the keyboard, with no line left out.
+	press := func(key string) {
+		value[bool](t, p, fmt.Sprintf(`(part('textarea').focus(), part('textarea').dispatchEvent(
+			new KeyboardEvent('keydown', { key: %q, code: %[1]q, keyCode: %d, bubbles: true, composed: true })) || true)`, key,
+			map[string]int{"Home": 36, "ArrowUp": 38, "PageDown": 34, "End": 35}[key]))
+	}
+	lineOf := func(text string) (n int) {
+		fmt.Sscanf(text, "line %d", &n)
+		return n
+	}
+	first := 99_999
+	for steps := 0; first > 0; steps++ {
+		require.Less(t, steps, 100)
+		press("Home") // to the top of what the screen has
+		p.until(`part('.xterm-rows').firstChild.textContent.startsWith('line') && ` +
+			`el.text.startsWith(` + top + `.split(' ').slice(0, 2).join(' '))`)
+		at := lineOf(value[string](t, p, top))
+		require.Less(t, at, first)
+		first = at
+		text := value[string](t, p, `el.text`)
+		require.Contains(t, plain, strings.TrimSuffix(text, "\n"), "what the screen has is a part of the output")
+		if first == 0 {
+			break
+		}
+		press("ArrowUp") // beyond it
+		p.until(fmt.Sprintf(`Number(el.text.match(/^line (\d+)/)?.[1]) < %d && Math.abs(%s.match(/\d+/)[0] - %[1]d) <= 2`, first, top))
+	}
+	require.False(t, value[bool](t, p, `visible(part('.earlier'))`))
+	for steps := 0; !value[bool](t, p, `!visible(part('.later'))`); steps++ {
+		require.Less(t, steps, 100)
+		before := value[string](t, p, `el.text.slice(-40)`)
+		value[bool](t, p, `(part('.later').click(), true)`)
+		p.until(fmt.Sprintf(`el.text && el.text.slice(-40) !== %q || !visible(part('.later'))`, before))
+	}
+	p.until(`el.following && el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n')`)
+
+	// Found: each of a few matches that lie far apart, in both directions, and around the end.
+	value[bool](t, p, `(el.openFind(), part('.find input').value = '7777', true)`)
+	var all []int
+	for i := range 100_000 {
+		if strings.Contains(fmt.Sprint(i), "7777") {
+			all = append(all, i)
+		}
+	}
+	for _, backwards := range []bool{true, false} {
+		seen := make(map[string]int)
+		for range 2 * len(all) {
+			require.True(t, value[bool](t, p, fmt.Sprintf(`el.find('7777', %t)`, backwards)))
+			row := value[string](t, p, selectedLine)
+			seen[row]++
+		}
+		require.Len(t, seen, len(all), "%v", seen)
+		for row, times := range seen {
+			require.Equal(t, 2, times, row)
+		}
+	}
+	p.until(fmt.Sprintf(`part('.count').textContent.endsWith(' here, %d in all')`, len(all)))
+	require.False(t, value[bool](t, p, `el.find('no such text')`))
+	value[bool](t, p, `(part('.to-end').click(), true)`)
+	p.until(`el.following && el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n')`)
+	p.end()
+}
+
+func testCopies(t *testing.T, open func(*testing.T, string) tab) {
+	written := "a\tb\n\tif x {\n\t\treturn\t// y\n\t}\nwide 日本\t|\n      spaces  stay  \n" + strings.Repeat("long 日本 ", 60) + "\nend\n"
+	v := serve(t, made(t, acptermtest.Commands{"cat": acptermtest.Print(written, 0)}), nil)
+	p := open(t, v.only(v.create(t, "cat")))
+	p.until(`el.text.endsWith('end\n')`)
+	require.Equal(t, written, value[string](t, p, `el.text`))
+	value[bool](t, p, catchCopies)
+	value[bool](t, p, `el.copy().then(() => true)`)
+	require.Equal(t, written, value[string](t, p, `copied`))
+
+	// The same of a selection, by the mouse.
+	require.Equal(t, strings.TrimPrefix(strings.TrimSuffix(written, "nd\n"), "a\tb\n"), value[string](t, p, `(async () => {
+		const { left, top, width, height } = part('.xterm-screen').getBoundingClientRect()
+		const rows = [...part('.xterm-rows').children]
+		const end = rows.findLast(row => row.textContent.startsWith('end')).getBoundingClientRect()
+		const mouse = (target, type, clientX, clientY) => target.dispatchEvent(new MouseEvent(type, {
+			clientX, clientY, button: 0, buttons: 1, detail: 1, bubbles: true, composed: true, cancelable: true }))
+		mouse(part('.xterm-screen'), 'mousedown', left + 1, rows[1].getBoundingClientRect().top + 3)
+		mouse(document, 'mousemove', left + 9, end.top + 3)
+		mouse(document, 'mouseup', left + 9, end.top + 3)
+		let copied = ''
+		const event = new Event('copy', { bubbles: true, composed: true, cancelable: true })
+		event.clipboardData = { setData(_, text) { copied = text } }
+		part('textarea').dispatchEvent(event)
+		return copied
+	})()`))
+	p.end()
+}

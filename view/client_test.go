@@ -205,11 +205,11 @@ type piece struct {
 }
 
 type tableRow struct {
-	Key, SessionKey, Session, Command, Program, Dir, State, Status, Rule, Survivors string
-	StopError                                                                       string
-	Agent, Good, Shell, CanStop, Stopping, PTY, Input                               bool
-	Columns, Rows                                                                   int
-	Number, Bytes, Dropped, Started, Ended                                          int64
+	Key, SessionKey, Source, Session, Command, Program, Dir, State, Status, Rule, Survivors string
+	StopError                                                                               string
+	Agent, Good, Shell, CanStop, Stopping, PTY, Input                                       bool
+	Columns, Rows                                                                           int
+	Number, Bytes, Dropped, Started, Ended                                                  int64
 }
 
 // text reads output until enough returns true, or to the end, and adds up the missed bytes.

@@ -57,11 +57,11 @@ func TestSurvivorsAreShown(t *testing.T) {
 	require.NoError(t, err)
 	defer v.Close()
 	subject := acpterm.Subject{TerminalID: "term_1", SessionID: "s", Args: []string{"make"}}
-	v.table.observe(&acpterm.EndEvent{Subject: subject, Err: errors.New("not started")})
-	v.table.observe(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12, 34}})
-	v.table.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_removed"}, Survivors: []int{1}})
+	v.first.observe(&acpterm.EndEvent{Subject: subject, Err: errors.New("not started")})
+	v.first.observe(&acpterm.SurvivorsEvent{Subject: subject, Survivors: []int{12, 34}})
+	v.first.observe(&acpterm.SurvivorsEvent{Subject: acpterm.Subject{TerminalID: "term_removed"}, Survivors: []int{1}})
 	require.Len(t, v.table.order, 1, "a removed command is not added again")
-	e, _ := v.table.find(keyOf("s", "term_1"))
+	e, _ := v.table.find(keyOf(0, "s", "term_1"))
 	row, _, _, _ := v.table.rowOf(e)
 	require.Contains(t, string(encode(row)), `"survivors":"12, 34"`)
 }
@@ -94,10 +94,10 @@ func TestOutputBeforeTheStartEvent(t *testing.T) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		page := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
-		page.SetPathValue("key", keyOf(terminal.SessionID(), terminal.ID()))
+		page.SetPathValue("key", keyOf(0, terminal.SessionID(), terminal.ID()))
 		v.serveOutput(httptest.NewRecorder(), page)
 	})
-	both.Go(func() { v.table.observe(&acpterm.StartEvent{Subject: subject, Time: time.Now(), Terminal: terminal}) })
+	both.Go(func() { v.first.observe(&acpterm.StartEvent{Subject: subject, Time: time.Now(), Terminal: terminal}) })
 	both.Wait()
 }
 

@@ -25,7 +25,9 @@ type row struct {
 	Key        string `json:"key"`
 	SessionKey string `json:"sessionKey"`
 	// Number differs between two terminals that had the same key one after the other.
-	Number  int64  `json:"number"`
+	Number int64 `json:"number"`
+	// Source is the name of the manager, Session the name or else the id of the session.
+	Source  string `json:"source,omitempty"`
 	Session string `json:"session"`
 	// Agent says that the agent owns the terminal. Its Command, Dir and size may change.
 	Agent   bool   `json:"agent,omitempty"`
@@ -78,8 +80,8 @@ type sizeUpdate struct {
 // newRow returns the part of a row that does not change.
 func newRow(s acpterm.Subject) row {
 	return row{
-		SessionKey: digest(string(s.SessionID)), Session: printable(string(s.SessionID), maxText),
-		Agent: s.OfAgent, Dir: printable(s.Dir, maxText),
+		Session: printable(string(s.SessionID), maxText),
+		Agent:   s.OfAgent, Dir: printable(s.Dir, maxText),
 		Command: printableCommand(s), Program: printable(s.Path, maxText), Shell: s.ShellLine != "", PID: s.PID,
 	}
 }

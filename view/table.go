@@ -4,6 +4,8 @@ package view
 // place of queues, so any number of streams read it, each at its own speed.
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +20,8 @@ const maxStops = 2
 
 // entry is one command, guarded by the table's mutex.
 type entry struct {
-	fixed        row               // the members that do not change, but for what agents change of their own terminals
+	session      session
+	fixed        row               // the members that do not change, but for names and agents' own terminals
 	command      acpterm.Command   // that fixed is about, of a terminal that the agent owns
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
@@ -38,19 +41,26 @@ type entry struct {
 	described int64 // version of the last change of more than the size
 }
 
+// session is a session of a source.
+type session struct {
+	source *Source
+	id     acpterm.SessionID
+}
+
 // table has all commands that are shown. All methods may be called concurrently; none blocks.
 type table struct {
-	session      acpterm.SessionID // the only session, unless empty
+	only         acpterm.SessionID // the only session, unless empty
 	may          permissions
 	maxPast      int
 	maxPastBytes int64
 
 	mu        sync.Mutex
 	entries   map[string]*entry // by key
-	order     []*entry          // oldest first
-	added     int64             // number of added entries
-	version   int64             // of the newest row
-	removed   int64             // number of removed entries
+	names     map[session]string
+	order     []*entry // oldest first
+	added     int64    // number of added entries
+	version   int64    // of the newest row
+	removed   int64    // number of removed entries
 	refreshed time.Time
 	changed   chan struct{} // closed at the next change
 }
@@ -60,18 +70,18 @@ type permissions struct{ stop, input bool }
 
 func newTable(o Options) *table {
 	return &table{
-		session: o.Session, may: permissions{stop: o.AllowStop, input: o.Input},
+		only: o.Session, may: permissions{stop: o.AllowStop, input: o.Input},
 		maxPast: o.MaxPast, maxPastBytes: o.MaxPastBytes,
-		entries: make(map[string]*entry), changed: make(chan struct{}),
+		entries: make(map[string]*entry), names: make(map[session]string), changed: make(chan struct{}),
 	}
 }
 
-// observe is the manager's event hook.
-func (t *table) observe(event acpterm.Event) {
+// observe is the event hook of a source's manager.
+func (t *table) observe(from *Source, event acpterm.Event) {
 	switch e := event.(type) {
 	case *acpterm.DecisionEvent:
 		if e.Err != nil || e.Verdict == acpterm.VerdictDeny {
-			t.update(e.Subject, true, func(x *entry) {
+			t.update(from, e.Subject, true, func(x *entry) {
 				x.at, x.denied, x.past = e.Time, e.Verdict == acpterm.VerdictDeny, true
 				x.rule, x.reason = printable(e.Rule, maxText), printable(e.Reason, maxText)
 				if x.reason == "" && e.Err != nil {
@@ -80,9 +90,9 @@ func (t *table) observe(event acpterm.Event) {
 			})
 		}
 	case *acpterm.StartEvent:
-		t.start(e.Subject, e.Time, e.Terminal)
+		t.start(from, e.Subject, e.Time, e.Terminal)
 	case *acpterm.EndEvent:
-		t.update(e.Subject, e.Err != nil, func(x *entry) {
+		t.update(from, e.Subject, e.Err != nil, func(x *entry) {
 			x.past = x.terminal == nil || x.terminal.State() == acpterm.StateEnded
 			x.measure()
 			if e.Err != nil {
@@ -90,20 +100,20 @@ func (t *table) observe(event acpterm.Event) {
 			}
 		})
 	case *acpterm.SurvivorsEvent:
-		t.update(e.Subject, false, func(x *entry) { x.survivors = e.Survivors })
+		t.update(from, e.Subject, false, func(x *entry) { x.survivors = e.Survivors })
 	case *acpterm.ResizeEvent:
-		t.update(e.Subject, false, func(*entry) {}) // the row has the new size
+		t.update(from, e.Subject, false, func(*entry) {}) // the row has the new size
 	}
 }
 
-// addTerminal adds a terminal of the manager. Events add those that have not started yet.
-func (t *table) addTerminal(terminal *acpterm.Terminal) {
+// addTerminal adds a terminal of a source's manager. Events add those that have not started yet.
+func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	info := terminal.Info()
 	if info.State == acpterm.StateStarting || info.State == acpterm.StateFailed {
 		return
 	}
 	command := info.Command
-	t.start(acpterm.Subject{
+	t.start(from, acpterm.Subject{
 		TerminalID: info.ID, SessionID: info.SessionID, OfAgent: info.OfAgent,
 		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
 	}, info.Started, terminal)
@@ -111,14 +121,14 @@ func (t *table) addTerminal(terminal *acpterm.Terminal) {
 
 // start adds a terminal's entry. It takes the place of one whose terminal was released, and whose id the agent uses
 // again.
-func (t *table) start(s acpterm.Subject, at time.Time, terminal *acpterm.Terminal) {
+func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *acpterm.Terminal) {
 	t.mu.Lock()
-	if before := t.entries[keyOf(s.SessionID, s.TerminalID)]; before != nil && before.terminal != nil &&
+	if before := t.entries[keyOf(from.number, s.SessionID, s.TerminalID)]; before != nil && before.terminal != nil &&
 		before.terminal != terminal {
 		t.removeLocked(slices.Index(t.order, before))
 	}
 	t.mu.Unlock()
-	t.update(s, true, func(x *entry) {
+	t.update(from, s, true, func(x *entry) {
 		x.at, x.terminal = at, terminal
 		x.keep = max(terminal.Info().OutputByteLimit, 64<<10)
 		x.past = terminal.State() != acpterm.StateRunning
@@ -127,21 +137,26 @@ func (t *table) start(s acpterm.Subject, at time.Time, terminal *acpterm.Termina
 }
 
 // update changes a command's entry. If there is none, add says whether to add it: it may have been removed.
-func (t *table) update(s acpterm.Subject, add bool, change func(*entry)) {
-	if t.session != "" && s.SessionID != t.session {
+func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*entry)) {
+	if t.only != "" && s.SessionID != t.only {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	key := keyOf(s.SessionID, s.TerminalID)
+	if from.removed {
+		return
+	}
+	key := keyOf(from.number, s.SessionID, s.TerminalID)
 	e := t.entries[key]
 	if e == nil {
 		if !add {
 			return
 		}
 		t.added++
-		e = &entry{fixed: newRow(s), command: acpterm.Command{ShellLine: s.ShellLine, Dir: s.Dir}}
+		e = &entry{session: session{from, s.SessionID}, fixed: newRow(s), command: acpterm.Command{ShellLine: s.ShellLine, Dir: s.Dir}}
 		e.fixed.Key, e.fixed.Number = key, t.added
+		e.fixed.Source, e.fixed.SessionKey = from.name, sessionKeyOf(from.number, s.SessionID)
+		e.fixed.Session = cmp.Or(t.names[e.session], e.fixed.Session)
 		t.entries[key] = e
 		t.order = append(t.order, e)
 	}
@@ -265,6 +280,38 @@ func (t *table) endStop(e *entry, survivors []int, reason string) {
 	defer t.mu.Unlock()
 	e.stops--
 	e.survivors, e.stopError = survivors, reason
+	t.notifyLocked()
+}
+
+// nameSession has the commands of a session show its name, or its id if the name is empty.
+func (t *table) nameSession(from *Source, id acpterm.SessionID, name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	named := session{from, id}
+	if name == "" {
+		delete(t.names, named)
+	} else if !from.removed {
+		t.names[named] = name
+	}
+	for _, e := range t.order {
+		if e.session == named {
+			e.fixed.Session = cmp.Or(name, printable(string(id), maxText))
+		}
+	}
+	t.notifyLocked()
+}
+
+// removeSource removes all commands of a source, and the names of its sessions.
+func (t *table) removeSource(from *Source) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	from.removed = true
+	for i := len(t.order) - 1; i >= 0; i-- {
+		if t.order[i].session.source == from {
+			t.removeLocked(i)
+		}
+	}
+	maps.DeleteFunc(t.names, func(s session, _ string) bool { return s.source == from })
 	t.notifyLocked()
 }
 

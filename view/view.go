@@ -73,6 +73,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -129,23 +130,24 @@ type Options struct {
 //
 // All methods may be called concurrently.
 type View struct {
-	manager *acpterm.Manager
 	options Options
 	table   *table
 	mux     *http.ServeMux
 	streams chan struct{} // semaphore of MaxStreams
 	ctx     context.Context
 	cancel  context.CancelFunc
-	stop    func() // stops the observation of the manager
+	first   *Source
 	typed   inputs
 	assets  sync.Map // asset by file
 
-	mu     sync.Mutex
-	closed bool
-	busy   sync.WaitGroup // requests and kills; see begin
+	mu      sync.Mutex
+	closed  bool
+	sources []*Source
+	added   int            // number of sources ever
+	busy    sync.WaitGroup // requests and kills; see begin
 }
 
-// New returns a view of a manager: of its terminals now, and of later events. It is mounted at the root of a
+// New returns a view of a manager: of its terminals now, and of later events. View.Add adds others. It is mounted at the root of a
 // server, or below with http.StripPrefix. Close it before the server's Shutdown, which otherwise waits for the pages.
 //
 // View.Server makes a server for it that limits connections. Any other server needs limits of its own:
@@ -154,7 +156,7 @@ type View struct {
 //
 // It fails when the options cannot hold; the error names the field.
 func New(m *acpterm.Manager, options *Options) (*View, error) {
-	v := &View{manager: m}
+	v := new(View)
 	if options != nil {
 		v.options = *options
 	}
@@ -172,10 +174,7 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.ctx, v.cancel = context.WithCancel(context.Background())
 	v.table = newTable(v.options)
 	v.mux = v.routes()
-	v.stop = m.Observe(v.table.observe) // before Terminals, so that no terminal is missed
-	for _, terminal := range m.Terminals() {
-		v.table.addTerminal(terminal)
-	}
+	v.first = v.Add(m, "")
 	return v, nil
 }
 
@@ -188,9 +187,15 @@ func (v *View) Close() error {
 	v.closed = true
 	v.mu.Unlock()
 	v.cancel()
-	v.stop()
 	v.typed.close()
-	v.busy.Wait()
+	v.busy.Wait() // then no source is added any more
+	v.mu.Lock()
+	sources := v.sources
+	v.sources = nil
+	v.mu.Unlock()
+	for _, s := range sources {
+		s.stop()
+	}
 	v.table.clear()
 	return nil
 }
@@ -201,10 +206,10 @@ func (v *View) Path() string { return "/" + v.options.Token + "/" }
 // ScriptPath is the path of the module that defines the custom element <acp-terminal>.
 func (v *View) ScriptPath() string { return v.Path() + "assets/acp-terminal.js" }
 
-// TerminalPath is the attribute src of an <acp-terminal> that shows a session's terminal, relative to the root of the
-// handler. It is also the path of a page with that terminal alone.
+// TerminalPath is the attribute src of an <acp-terminal> that shows a session's terminal of the manager that the view was
+// made with, relative to the root of the handler. It is also the path of a page with that terminal alone.
 func (v *View) TerminalPath(session acpterm.SessionID, id acpterm.TerminalID) string {
-	return v.Path() + "terminals/" + keyOf(session, id)
+	return v.Path() + "terminals/" + keyOf(0, session, id)
 }
 
 // URL returns the page's URL on a listener without TLS. For a listener on all addresses it has the loopback address.
@@ -266,9 +271,14 @@ func (v *View) find(r *http.Request) (e *entry, terminal *acpterm.Terminal) {
 	if e, terminal = v.table.find(key); e != nil {
 		return e, terminal
 	}
-	for _, terminal := range v.manager.Terminals() {
-		if keyOf(terminal.SessionID(), terminal.ID()) == key {
-			v.table.addTerminal(terminal)
+	v.mu.Lock()
+	sources := slices.Clone(v.sources)
+	v.mu.Unlock()
+	for _, s := range sources {
+		for _, terminal := range s.manager.Terminals() {
+			if keyOf(s.number, terminal.SessionID(), terminal.ID()) == key {
+				v.table.addTerminal(s, terminal)
+			}
 		}
 	}
 	return v.table.find(key)

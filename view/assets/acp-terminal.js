@@ -129,8 +129,13 @@ class AcpTerminal extends HTMLElement {
   // copy copies the selection, or else all that is kept, to the clipboard.
   async copy() {
     const { signal } = this.#connection
+    await this.#copy(this.#selected() || (this.#partial ? this.#read(signal).then(history => history.plain) : this.text))
+  }
+
+  async #copy(text) {
+    const { signal } = this.#connection
     try {
-      await copyText(this.#selected() || (this.#partial ? this.#read(signal).then(history => history.plain) : this.text))
+      await copyText(text)
       this.#say('Copied', signal)
     } catch (error) {
       this.#say(error.name === 'TypeError' ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
@@ -266,7 +271,7 @@ class AcpTerminal extends HTMLElement {
     })))
     if (stopped.signal.aborted) return
 
-    const resized = new ResizeObserver(() => this.#fit())
+    const resized = new ResizeObserver(() => { this.#fit(); this.#showMore() })
     resized.observe(p.screen)
     stopped.signal.addEventListener('abort', () => resized.disconnect())
     on(p.screen, 'mousedown', () => this.#pause(false))
@@ -297,6 +302,8 @@ class AcpTerminal extends HTMLElement {
     }, { capture: true, signal: stopped.signal })
     on(p.stop, 'click', () => this.stop())
     on(p.copy, 'click', () => this.copy())
+    on(p.copyCommand, 'click', () => this.#copy(commandOf(this.row)))
+    on(p.more, 'click', () => this.#showMore(p.more.getAttribute('aria-expanded') !== 'true'))
     on(p.reader, 'click', () => {
       const pressed = p.reader.getAttribute('aria-pressed') !== 'true'
       p.reader.setAttribute('aria-pressed', pressed)
@@ -398,7 +405,7 @@ class AcpTerminal extends HTMLElement {
     this.shadowRoot.adoptedStyleSheets = [] // of xterm.js
     for (const part of [p.message, p.command, p.state, p.owner, p.numbers, p.note, p.problem, p.findCount]) part.textContent = ''
     p.command.title = ''
-    p.stop.hidden = p.toEnd.hidden = true
+    p.stop.hidden = p.toEnd.hidden = p.more.hidden = p.copyCommand.hidden = true
     p.screen.classList.remove('unused', 'pty')
     p.typing.hidden = true
     this.#online = this.#paused = this.#written = false
@@ -587,7 +594,11 @@ class AcpTerminal extends HTMLElement {
     if (before?.number !== row.number) this.#setKind()
     else if (before.columns !== row.columns || before.rows !== row.rows) this.#fit()
     p.box.dataset.tone = tone(row)
-    p.command.textContent = commandOf(row)
+    if (p.command.textContent !== commandOf(row)) {
+      p.command.textContent = commandOf(row)
+      this.#showMore(false)
+    }
+    p.copyCommand.hidden = !row.command
     if (before?.number !== row.number) p.owner.replaceChildren(...ownerBadge(row))
     p.command.title = [row.program, row.pid && `process ${row.pid}`].filter(Boolean).join(', ')
     if (!before || outcome(before) !== outcome(row) || before.status !== row.status || before.survivors !== row.survivors) {
@@ -610,6 +621,14 @@ class AcpTerminal extends HTMLElement {
     this.dispatchEvent(new CustomEvent('status', { detail: row }))
   }
 
+  // showMore shows a long command whole, or its first lines.
+  #showMore(whole = this.#parts.more.getAttribute('aria-expanded') === 'true') {
+    const { command, more } = this.#parts
+    more.setAttribute('aria-expanded', whole)
+    command.classList.toggle('whole-command', whole)
+    more.hidden = !whole && command.scrollHeight <= command.clientHeight
+  }
+
   #showProblem() {
     const reason = this.row?.stopError || this.#stopProblem
     const text = reason ? `Not stopped: ${reason}` : ''
@@ -621,7 +640,7 @@ class AcpTerminal extends HTMLElement {
     if (!row) return
     if (!row.ended && !this.#online) return // it may have ended
     const ended = row.ended || Date.now() + this.#clockOffset
-    const numbers = [row.dir, row.session].filter(Boolean)
+    const numbers = [row.dir, row.source, row.session].filter(Boolean)
     if (row.columns) numbers.push(`${row.columns} × ${row.rows}`)
     numbers.push(clock(row.started))
     if (row.state !== 'denied' && row.state !== 'failed') {
@@ -672,6 +691,8 @@ function build(root) {
   p.styles = [link('./xterm/xterm.css'), link('./acp-terminal.css')]
   p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
+  p.more = button('', { class: 'more', 'aria-label': 'The whole command', 'aria-expanded': 'false', hidden: true })
+  p.copyCommand = button('', { class: 'copy-command', 'aria-label': 'Copy the command', title: 'Copy the command' })
   p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
   p.owner = element('span', { class: 'owner' })
   p.note = element('p', { class: 'note', role: 'status' })
@@ -699,7 +720,7 @@ function build(root) {
   p.typing = element('p', { class: 'typing', role: 'status', hidden: true })
   p.box = element('section', { class: 'box', 'aria-label': 'Terminal' },
     element('header', {},
-      element('div', { class: 'title' }, p.state, p.owner, p.command),
+      element('div', { class: 'title' }, p.state, p.owner, p.command, p.more, p.copyCommand),
       element('div', { class: 'tools', role: 'toolbar', 'aria-label': 'Terminal' }, p.reader, p.findButton, p.wrap, p.copy, p.whole, p.stop),
       p.numbers, p.cut, p.note, p.problem),
     p.findBar,

@@ -4,7 +4,7 @@ import { follow } from './stream.js'
 import { clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
 
 const part = id => document.getElementById(id)
-const narrow = matchMedia('(max-width: 700px)')
+const narrow = matchMedia('(max-width: 760px)')
 const rows = new Map() // by key
 const items = new Map() // list items, by key
 const groups = new Map() // lists, by key of the session
@@ -15,6 +15,7 @@ let shown = null // the <acp-terminal>
 
 follow('events', {
   signal: new AbortController().signal,
+  background: true, // for the title and notifications
   onEvent({ data: { now, all, rows: changed, sizes, gone } }) {
     clockOffset = now - Date.now()
     const added = changed.filter(show)
@@ -38,6 +39,10 @@ setInterval(showTimes, 500)
 addEventListener('keydown', onKey)
 part('filter').addEventListener('change', () => { part('list').dataset.filter = part('filter').value })
 addEventListener('hashchange', choose)
+part('notifying').hidden = !('Notification' in window)
+part('notify').addEventListener('change', async () => {
+  if (part('notify').checked && await Notification.requestPermission() !== 'granted') part('notify').checked = false
+})
 narrow.addEventListener('change', choose)
 
 // onKey opens the search from anywhere on the page, and moves in the list.
@@ -58,6 +63,7 @@ function onKey(event) {
 // show adds or updates a row's list item, and reports whether it was added; the newest of a session is first.
 function show(row) {
   const known = rows.has(row.key)
+  if (known && row.ended && !rows.get(row.key).ended) notify(row)
   const another = known && rows.get(row.key).number !== row.number // after a release
   if (another) forget(row.key)
   rows.set(row.key, row)
@@ -73,6 +79,7 @@ function show(row) {
     items.set(row.key, item = parts)
     group(row).prepend(parts.li)
   }
+  group(row) // which may have another name
   item.link.dataset.tone = tone(row)
   item.dot.textContent = shapes[tone(row)] ?? ''
   item.command.textContent = commandOf(row).split('\n', 1)[0]
@@ -83,15 +90,29 @@ function show(row) {
   return !known
 }
 
-function group({ session, sessionKey }) {
+// notify tells of a command's end, if the person has asked for it and does not see the page.
+function notify(row) {
+  if (!part('notify').checked || document.hasFocus() && !document.hidden) return
+  const body = `${outcome(row)} · ${duration(row.ended - row.started)}`
+  const shown = new Notification(commandOf(row).split('\n', 1)[0], { body, tag: row.key })
+  shown.onclick = () => {
+    focus()
+    location.hash = row.key
+  }
+}
+
+// group returns the list of a row's session.
+function group({ source, session, sessionKey }) {
+  const id = `session-${sessionKey}`
   if (!groups.has(sessionKey)) {
-    const id = `session-${sessionKey}`
     const list = element('ul', { 'aria-labelledby': id })
-    const name = element('summary', {}, element('h2', { id, textContent: session || 'No session' }))
+    const name = element('summary', {}, element('h2', { id }))
     const section = element('details', { open: true }, name, list)
     groups.set(sessionKey, list)
     part('list').prepend(section)
   }
+  const title = [source, session || 'No session'].filter(Boolean).join(' · ')
+  if (part(id).textContent !== title) part(id).textContent = title
   return groups.get(sessionKey)
 }
 

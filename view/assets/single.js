@@ -1,8 +1,10 @@
 // The page of one terminal, whose URL is the src of its element.
 import './acp-terminal.js'
-import { commandOf } from './text.js'
+import { commandOf, outcome } from './text.js'
 
 const terminal = document.createElement('acp-terminal')
 terminal.setAttribute('src', location.pathname)
-terminal.addEventListener('status', event => { document.title = commandOf(event.detail) })
+terminal.addEventListener('status', ({ detail: row }) => {
+  document.title = row.ended ? `${outcome(row)}: ${commandOf(row)}` : commandOf(row)
+})
 document.querySelector('main').append(terminal)

@@ -7,21 +7,26 @@ const missedHeartbeats = 3
 
 // follow calls onEvent with each event and awaits it, until the event "end", a 403 or 404, or the signal. It reconnects
 // after the last id, also if nothing came any more: after a laptop's sleep, or through a proxy that froze. It has no
-// connection while the page is hidden. onConnection receives "open", "lost", "busy", "gone" or "forbidden".
-export async function follow(url, { onEvent, onConnection, signal }) {
+// connection while the page is hidden, but for a WebSocket of a stream in the background. onConnection receives "open",
+// "lost", "busy", "gone" or "forbidden".
+export async function follow(url, { onEvent, onConnection, signal, background = false }) {
   let lastID = ''
+  let stays = false // while the page is hidden
   let heartbeat = 5000 // milliseconds; the server says how many
   while (!signal.aborted) {
-    await visible(signal)
+    if (!stays) await visible(signal)
     const hidden = new AbortController()
-    const onHide = () => { if (document.hidden) hidden.abort() }
+    const onHide = () => { if (document.hidden && !stays) hidden.abort() }
     document.addEventListener('visibilitychange', onHide)
     let problem = 'lost'
     const silence = watch(() => missedHeartbeats * heartbeat)
     const stop = AbortSignal.any([signal, hidden.signal, silence.signal])
     try {
       silence.begin()
-      const { status, chunks } = await bySocket(url, lastID, stop) ?? await byFetch(url, lastID, stop)
+      const socket = await bySocket(url, lastID, stop)
+      stays = background && !!socket
+      if (!socket && document.hidden) continue
+      const { status, chunks } = socket ?? await byFetch(url, lastID, stop)
       if (status !== 200) {
         problem = { 403: 'forbidden', 404: 'gone', 503: 'busy' }[status] ?? 'lost'
         if (problem === 'forbidden' || problem === 'gone') return onConnection(problem)

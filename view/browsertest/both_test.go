@@ -22,6 +22,9 @@ var inBoth = []struct {
 }{
 	{"all that is kept can be read, found and copied", testWhole},
 	{"a copy has the tabs and the lines that the command wrote", testCopies},
+	{"a title and a notification tell of an end", testNotify},
+	{"a long command is cut, and is a click away", testLongCommand},
+	{"several managers and names of sessions", testSources},
 }
 
 // value returns the value of an expression.

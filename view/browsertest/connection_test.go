@@ -142,19 +142,15 @@ func testHour(t *testing.T, b *browser) {
 	p := b.open(t, v.url)
 	texts <- "one\n"
 	p.until(`el.text === 'one\n'`)
-	setHidden := func(hidden bool) {
-		eval[bool](p, fmt.Sprintf(`(Object.defineProperty(document, 'hidden', { configurable: true, value: %t }),
-			document.dispatchEvent(new Event('visibilitychange')))`, hidden))
-	}
 	for i, how := range []string{"hidden", "asleep"} {
 		if how == "hidden" {
-			setHidden(true)
+			setHidden(t, p, true)
 		}
 		texts <- how + "\n"
 		eval[bool](p, fmt.Sprintf(`(window.clock ??= Date.now.bind(Date), Date.now = () => clock() + %d * 3600e3, true)`, i+1))
 		if how == "hidden" {
 			require.NotContains(t, eval[string](p, "el.text"), how)
-			setHidden(false)
+			setHidden(t, p, false)
 		}
 		p.until(fmt.Sprintf(`el.text.endsWith('%s\n') && !part('.note').textContent`, how))
 		p.until(`!part('.numbers').innerText.includes(' h ')`)

@@ -167,25 +167,19 @@ func testResuming(t *testing.T, b *browser) {
 		print(i, i+20)
 		shown()
 	}
-	// A hidden page has no connection.
-	setHidden := func(hidden bool) {
-		eval[bool](p, fmt.Sprintf(`(Object.defineProperty(document, 'hidden', { configurable: true, value: %t }),
-			document.dispatchEvent(new Event('visibilitychange')))`, hidden))
-	}
-	setHidden(true)
-	for range 2 {
-		require.Eventually(t, func() bool {
-			response, err := http.Get(v.url + "events")
-			require.NoError(t, err)
-			t.Cleanup(func() { response.Body.Close() })
-			return response.StatusCode == http.StatusOK
-		}, timeout, 10*time.Millisecond, "the page receives both")
-	}
+	// A hidden page has no connection but that of the list.
+	setHidden(t, p, true)
+	require.Eventually(t, func() bool {
+		response, err := http.Get(v.url + "events")
+		require.NoError(t, err)
+		t.Cleanup(func() { response.Body.Close() })
+		return response.StatusCode == http.StatusOK
+	}, timeout, 10*time.Millisecond, "the page receives both")
 	before := eval[string](p, "el.text")
 	print(100, 120)
 	require.Equal(t, before, eval[string](p, "el.text"))
-	v.open.drop() // those two
-	setHidden(false)
+	v.open.drop()
+	setHidden(t, p, false)
 	shown()
 	require.Zero(t, eval[int](p, "el.missed"))
 	close(texts)
@@ -321,7 +315,7 @@ func testInert(t *testing.T, b *browser) {
 	terminal := v.create(t, "hurt")
 	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
 	p.until(`el.text === 'link red still here\n'`)
-	require.Equal(t, "hurt", eval[string](p, "document.title"), "the command")
+	require.Equal(t, "done: hurt", eval[string](p, "document.title"), "the command")
 	require.Equal(t, "rgb(255, 123, 114)", p.style("red", "color"))
 	p.click(".screen") // at its center
 	at := eval[struct{ X, Y float64 }](p, `(() => {
@@ -400,14 +394,14 @@ func testKeyboard(t *testing.T, b *browser) {
 	p := b.open(t, v.url)
 	p.until(`el.text.endsWith('needle\n') && visible(part('.stop'))`)
 	var order []string
-	for range 11 {
+	for range 13 {
 		p.press(kb.Tab)
 		order = append(order, strings.SplitN(p.focused(), ",", 2)[0])
 	}
-	order[4], _, _ = strings.Cut(order[4], " ")
+	order[5], _, _ = strings.Cut(order[5], " ")
 	require.Equal(t, []string{
-		"Skip to the terminal", "Show", "Follow the newest", "session-1", "serverunning",
-		"Screen reader", "Find", "Copy", "Text", "Stop", "Output",
+		"Skip to the terminal", "Show", "Follow the newest", "Notify of ends", "session-1", "serverunning",
+		"Copy the command", "Screen reader", "Find", "Copy", "Text", "Stop", "Output",
 	}, order)
 	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(part('.body')).boxShadow`), "the focus is seen")
 	require.True(t, eval[bool](p, "el.following"))

@@ -303,7 +303,7 @@ class AcpTerminal extends HTMLElement {
     on(p.stop, 'click', () => this.stop())
     on(p.copy, 'click', () => this.copy())
     on(p.copyCommand, 'click', () => this.#copy(commandOf(this.row)))
-    on(p.more, 'click', () => this.#showMore(p.more.getAttribute('aria-expanded') !== 'true'))
+    on(p.more, 'click', () => this.#showMore(!p.command.classList.contains('whole-command')))
     on(p.reader, 'click', () => {
       const pressed = p.reader.getAttribute('aria-pressed') !== 'true'
       p.reader.setAttribute('aria-pressed', pressed)
@@ -622,9 +622,9 @@ class AcpTerminal extends HTMLElement {
   }
 
   // showMore shows a long command whole, or its first lines.
-  #showMore(whole = this.#parts.more.getAttribute('aria-expanded') === 'true') {
+  #showMore(whole = this.#parts.command.classList.contains('whole-command')) {
     const { command, more } = this.#parts
-    more.setAttribute('aria-expanded', whole)
+    more.setAttribute('aria-label', whole ? 'Less of the command' : 'More of the command')
     command.classList.toggle('whole-command', whole)
     more.hidden = !whole && command.scrollHeight <= command.clientHeight
   }
@@ -691,7 +691,7 @@ function build(root) {
   p.styles = [link('./xterm/xterm.css'), link('./acp-terminal.css')]
   p.state = element('span', { class: 'state', role: 'status', 'aria-live': 'polite' })
   p.command = element('code', { class: 'command', role: 'heading', 'aria-level': '2' })
-  p.more = button('', { class: 'more', 'aria-label': 'The whole command', 'aria-expanded': 'false', hidden: true })
+  p.more = button('', { class: 'more', hidden: true })
   p.copyCommand = button('', { class: 'copy-command', 'aria-label': 'Copy the command', title: 'Copy the command' })
   p.numbers = element('ul', { class: 'numbers', 'aria-label': 'About this command' })
   p.owner = element('span', { class: 'owner' })

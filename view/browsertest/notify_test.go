@@ -60,7 +60,7 @@ func testLongCommand(t *testing.T, open func(*testing.T, string) tab) {
 	p.until(`visible(part('.more')) && part('.command').clientHeight < part('.command').scrollHeight`)
 	require.Less(t, value[int](t, p, `part('.command').clientHeight`), 70)
 	value[bool](t, p, `(part('.more').click(), true)`)
-	p.until(`part('.more').getAttribute('aria-expanded') === 'true' && part('.command').clientHeight === part('.command').scrollHeight`)
+	p.until(`part('.more').getAttribute('aria-label') === 'Less of the command' && part('.command').clientHeight === part('.command').scrollHeight`)
 	value[bool](t, p, `(part('.copy-command').click(), true)`)
 	p.until(`copied === part('.command').textContent && copied.length > 900`)
 	value[bool](t, p, `(part('.more').click(), true)`)

@@ -32,8 +32,14 @@
 // views.
 //
 // Each visible terminal that runs, or that the agent owns and is not released, and each visible page with a list use one
-// WebSocket; hidden pages use none. Where a proxy passes no WebSockets, pages use requests in their place, of which a
-// browser opens six over HTTP/1.1 for all its windows.
+// WebSocket; a hidden page uses one for its list, for the title and notifications, and none for terminals. Where a proxy
+// passes no WebSockets, visible pages use requests in their place, of which a browser opens six over HTTP/1.1 for all its
+// windows.
+//
+// # Several managers
+//
+// View.Add shows another manager's terminals in the same list, under a name: of a host with a manager for each agent.
+// View.NameSession and Source.NameSession have the list show a name in place of a session's id.
 //
 // # Live output
 //

@@ -19,14 +19,26 @@ export function textOf(xterm, { start, end }) {
 // rowText returns the text between two columns. A tab leaves the cells empty that it skips; so does a wide character the
 // last one of a row, if it has no room there. Behind a line's text all cells are empty.
 function rowText(line, from, to, cell) {
+  const text = line.translateToString(true, from, to)
+  if (!text.includes(' ')) return text
+  const isEmpty = x => !line.getCell(x, cell).getCode() && cell.getWidth() === 1
+  if (/^[ -~]*$/.test(text)) { // each character has a column of its own
+    return text.replace(/ +/g, (blanks, at) => runs(line, from + at, from + at + blanks.length, isEmpty, () => ' '))
+  }
+  while (isEmpty(to - 1)) to--
+  return runs(line, from, to, isEmpty, x => {
+    const chars = line.getCell(x, cell).getChars()
+    return cell.getWidth() ? chars : ''
+  })
+}
+
+// runs returns the text of cells: gaps where they are empty.
+function runs(line, from, to, isEmpty, textAt) {
   let text = ''
   for (let x = from; x < to;) {
     const begin = x
-    while (x < to && !line.getCell(x, cell).getCode() && cell.getWidth() === 1) x++
-    if (x === to) return text
-    if (x > begin) text += gap(begin, x, line.length)
-    text += line.getCell(x, cell).getChars()
-    x += Math.max(1, cell.getWidth())
+    while (x < to && isEmpty(x)) x++
+    text += x > begin ? gap(begin, x, line.length) : textAt(x++)
   }
   return text
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,10 +55,11 @@ func snapshot(text string) members { return members{"output": members{"data": []
 
 var cancellable = members{"capabilities": members{"cancel": members{}}}
 
-func testBothKinds(t *testing.T, b *browser) {
+func testBothKinds(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
 	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
-	p := b.open(t, v.url, look("light", 1000, 700, 1))
+	p := b.visit(t, v.url)
+	p.resize(1000, 700)
 	mine := v.create(t, "serve")
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `!!part('.badge') || !!document.querySelector('nav .badge')`))
@@ -92,15 +92,15 @@ func testBothKinds(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testReplaced(t *testing.T, b *browser) {
+func testReplaced(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), nil)
 	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
 	terminal := a.print("s", "t1", "\x1b[31mone\ntwo\x1b[5")
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`el.text === 'one\ntwo'`)
 	a.update("s", "t1", snapshot("plain\n"))
 	p.until(`el.text === 'plain\n'`)
-	require.NotEqual(t, "rgb(193, 33, 43)", p.style("plain", "color"), "nor its colour")
+	require.NotEqual(t, "rgb(193, 33, 43)", style(p, "plain", "color"), "nor its colour")
 	a.update("s", "t1", snapshot("plain\nmore\n"))
 	p.until(`el.text === 'plain\nmore\n'`)
 	a.update("s", "t1", members{"output": nil})
@@ -121,12 +121,12 @@ func testReplaced(t *testing.T, b *browser) {
 	p.until(`el.text === 'the end\n' && part('.state').textContent === 'done'`)
 	a.update("s", "t1", snapshot("a better end\n"))
 	p.until(`el.text === 'a better end\n'`)
-	p.run(chromedp.Reload())
+	p.reload()
 	p.until(`el.text === 'a better end\n'`)
 	require.Zero(t, eval[int](p, "el.missed"))
 }
 
-func testAgentStop(t *testing.T, b *browser) {
+func testAgentStop(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	answers := make(chan error)
 	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(
@@ -140,7 +140,7 @@ func testAgentStop(t *testing.T, b *browser) {
 		}
 	}})
 	terminal := a.update("s", "t1", members{"command": "npm test"})
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `visible(part('.stop'))`))
 	eval[bool](p, `el.stop().then(() => true)`)
@@ -165,7 +165,7 @@ func testAgentStop(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'killed, signal SIGTERM' && !visible(part('.stop'))`)
 }
 
-func testSameIDs(t *testing.T, b *browser) {
+func testSameIDs(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
 	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(
@@ -174,7 +174,7 @@ func testSameIDs(t *testing.T, b *browser) {
 		cancelled <- r
 		return nil
 	}})
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	type terminal struct {
 		session acpterm.SessionID
 		id      acpterm.TerminalID
@@ -205,10 +205,10 @@ func testSameIDs(t *testing.T, b *browser) {
 	p.click(".stop")
 	require.Equal(t, acpterm.TerminalRequest{SessionID: all[last].session, TerminalID: all[last].id}, <-cancelled)
 	for i, x := range all {
-		alone := b.open(t, v.only(must(v.Terminal(x.session, x.id))))
+		alone := b.visit(t, v.only(must(v.Terminal(x.session, x.id))))
 		alone.until(fmt.Sprintf(`el.text === %q && document.title === %q`, name(i)+"\n", name(i)))
 		alone.requireQuiet()
-		alone.close() // a browser opens six connections to a server
+		alone.end() // a browser opens six connections to a server
 	}
 	require.True(t, eval[bool](p, `(ids => ids.length === new Set(ids).size)(
 		[...document.querySelectorAll('[id]')].map(x => x.id))`))

@@ -11,15 +11,53 @@ import (
 
 // tab is a page in a browser.
 type tab interface {
+	test() testing.TB
 	until(expression string)       // waits for it to be true
-	json(expression string) string // its value
+	json(expression string) string // its value, which may be a promise's
+	click(selector string)         // clicks an element of the terminal
+	reload()
+	resize(width, height int64)
+	requireQuiet() // fails if the browser has reported a problem
 	end()
+}
+
+// visitor is a browser. visit opens a page of 1000 by 700 pixels in a window of its own.
+type visitor interface {
+	visit(t testing.TB, url string) tab
 }
 
 var inBoth = []struct {
 	name string
-	run  func(t *testing.T, open func(t *testing.T, url string) tab)
+	run  func(*testing.T, visitor)
 }{
+	{"output is live, the status changes, and both stay", testLive},
+	{"a reload and a lost connection leave no gap and no repeat", testResuming},
+	{"a connection on which nothing comes any more is noticed", testFrozen},
+	{"an hour in the background or of sleep leaves nothing out", testHour},
+	{"after the program's restart nothing is said of the old terminal", testRestarted},
+	{"Stop ends the tree, and by force when pressed twice", testStop},
+	{"without leave there is no Stop", testReadOnly},
+	{"a page that is too slow sees what it missed", testSlow},
+	{"50 MB of output leave the page usable", testFlood},
+	{"switching between two commands never mixes them", testSwitching},
+	{"output and commands are text", testText},
+	{"two pages at the same time", testTwoPages},
+	{"a narrow page shows the list or the terminal", testPhone},
+	{"the element works in another page", testOwnPage},
+	{"a denied command shows the reason", testDenied},
+	{"the styles of the page around do not reach into the element", testContained},
+	{"a removed element holds nothing, and one that is shown later fits", testElementsLife},
+	{"two views in one page", testTwoViews},
+	{"ten terminals and eight windows are live at once", testMany},
+	{"without WebSockets the page uses requests", testWithoutSockets},
+	{"wide characters have the columns of a terminal", testWide},
+	{"the list is filtered, folded, and follows the newest command", testList},
+	{"long lines wrap on a phone", testWrap},
+	{"odd fragments, long reasons and low windows", testOdd},
+	{"the agent's terminals are in the same list, and marked", testBothKinds},
+	{"output that the agent replaced is gone", testReplaced},
+	{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop},
+	{"terminals of the same id, and of odd ones, never mix", testSameIDs},
 	{"all that is kept can be read, found and copied", testWhole},
 	{"a copy has the tabs and the lines that the command wrote", testCopies},
 	{"a title and a notification tell of an end", testNotify},
@@ -27,16 +65,9 @@ var inBoth = []struct {
 	{"several managers and names of sessions", testSources},
 }
 
-// value returns the value of an expression.
-func value[T any](t *testing.T, p tab, expression string) (v T) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal([]byte(p.json(expression)), &v), expression)
+// eval returns the value of an expression on the page.
+func eval[T any](p tab, expression string) (v T) {
+	p.test().Helper()
+	require.NoError(p.test(), json.Unmarshal([]byte(p.json(expression)), &v), expression)
 	return v
 }
-
-func (p *page) json(expression string) string {
-	p.t.Helper()
-	return eval[string](p, `(async () => JSON.stringify(await (`+expression+`)) ?? 'null')()`)
-}
-
-func (p *page) end() { p.close() }

@@ -145,16 +145,27 @@ const library = `
 	const visible = node => !!node && node.checkVisibility({ visibilityProperty: true })
 `
 
-// eval returns the value of an expression on the page.
-func eval[T any](p *page, expression string) T {
+func (p *page) test() testing.TB { return p.t }
+
+func (p *page) json(expression string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T]("(() => {"+library+"return ("+expression+")})()",
-		chromedp.EvalAwaitPromise))
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[string]("(async () => {"+library+
+		"return JSON.stringify(await ("+expression+")) ?? 'null'})()", chromedp.EvalAwaitPromise))
 	require.NoError(p.t, err, expression)
 	return value
 }
+
+func (b *browser) visit(t testing.TB, url string) tab {
+	return b.open(t, url, look("light", 1000, 700, 1))
+}
+
+func (p *page) reload() { p.run(chromedp.Reload()) }
+
+func (p *page) resize(width, height int64) { p.run(look("light", width, height, 1)) }
+
+func (p *page) end() { p.close() }
 
 // until waits for an expression on the page to be true.
 func (p *page) until(expression string) {

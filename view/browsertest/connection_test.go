@@ -107,14 +107,14 @@ func (p *proxy) closeAll() {
 }
 
 // A connection on which nothing comes any more is noticed without its end, and what came since is there after.
-func testFrozen(t *testing.T, b *browser) {
+func testFrozen(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), &view.Options{
 		Heartbeat: 500 * time.Millisecond, AllowStop: true,
 	})
 	through := newProxy(t, v.server.Listener.Addr().String())
 	terminal := v.create(t, "count")
-	p := b.open(t, v.view.URL(through.listener.Addr()))
+	p := b.visit(t, v.view.URL(through.listener.Addr()))
 	texts <- "one\n"
 	p.until(`el.text === 'one\n' && part('.state').textContent === 'running'`)
 	through.freeze(true)
@@ -135,22 +135,22 @@ func testFrozen(t *testing.T, b *browser) {
 }
 
 // An hour in the background, or of sleep: nothing is doubled or missing after it, and the clock is the server's.
-func testHour(t *testing.T, b *browser) {
+func testHour(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), nil)
 	v.create(t, "count")
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	texts <- "one\n"
 	p.until(`el.text === 'one\n'`)
 	for i, how := range []string{"hidden", "asleep"} {
 		if how == "hidden" {
-			setHidden(t, p, true)
+			setHidden(p, true)
 		}
 		texts <- how + "\n"
 		eval[bool](p, fmt.Sprintf(`(window.clock ??= Date.now.bind(Date), Date.now = () => clock() + %d * 3600e3, true)`, i+1))
 		if how == "hidden" {
 			require.NotContains(t, eval[string](p, "el.text"), how)
-			setHidden(t, p, false)
+			setHidden(p, false)
 		}
 		p.until(fmt.Sprintf(`el.text.endsWith('%s\n') && !part('.note').textContent`, how))
 		p.until(`!part('.numbers').innerText.includes(' h ')`)
@@ -161,13 +161,13 @@ func testHour(t *testing.T, b *browser) {
 }
 
 // A program that was restarted does not know the terminal: nothing is said of it any more but that.
-func testRestarted(t *testing.T, b *browser) {
+func testRestarted(t *testing.T, b visitor) {
 	first := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), &view.Options{
 		Token: "the-same-token-1", AllowStop: true,
 	})
 	through := newProxy(t, first.server.Listener.Addr().String())
 	terminal := first.create(t, "serve")
-	p := b.open(t, "http://"+through.listener.Addr().String()+first.view.TerminalPath(terminal.SessionID(), terminal.ID()))
+	p := b.visit(t, "http://"+through.listener.Addr().String()+first.view.TerminalPath(terminal.SessionID(), terminal.ID()))
 	p.until(`part('.state').textContent === 'running' && visible(part('.stop'))`)
 
 	v, err := view.New(made(t, nil), &view.Options{Token: "the-same-token-1"})

@@ -46,11 +46,11 @@ func host(t *testing.T, head string, views ...*viewer) string {
 	return server.URL
 }
 
-func testContained(t *testing.T, b *browser) {
+func testContained(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("hello\n", 0)}), nil)
 	v.create(t, "make")
 	look := func(style string) string {
-		p := b.open(t, host(t, "<style>"+style+"</style>", v))
+		p := b.visit(t, host(t, "<style>"+style+"</style>", v))
 		p.until(`el.text === 'hello\n' && part('.state').textContent === 'done'`)
 		return eval[string](p, `JSON.stringify([...el.shadowRoot.querySelectorAll('.command, .state, .numbers, button, .xterm-rows')].map(
 			node => { const s = getComputedStyle(node); return [s.textTransform, s.textShadow, s.textIndent, s.letterSpacing,
@@ -63,10 +63,10 @@ func testContained(t *testing.T, b *browser) {
 
 // An element that is removed has no timers, listeners or connections; one in a part of the page that is shown later fits
 // when it is.
-func testElementsLife(t *testing.T, b *browser) {
+func testElementsLife(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
 	v.create(t, "serve")
-	p := b.open(t, host(t, `<script>
+	p := b.visit(t, host(t, `<script>
 		const timers = new Set(), set = setInterval, clear = clearInterval
 		window.setInterval = (...all) => { const id = set(...all); timers.add(id); return id }
 		window.clearInterval = id => { timers.delete(id); clear(id) }
@@ -90,20 +90,20 @@ func testElementsLife(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testTwoViews(t *testing.T, b *browser) {
+func testTwoViews(t *testing.T, b visitor) {
 	print := func(text string) acptermtest.Commands {
 		return acptermtest.Commands{"make": acptermtest.Print(text, 0)}
 	}
 	first, second := serve(t, made(t, print("one\n")), nil), serve(t, made(t, print("two\n")), nil)
 	first.create(t, "make")
 	second.create(t, "make")
-	p := b.open(t, host(t, "", first, second))
+	p := b.visit(t, host(t, "", first, second))
 	p.until(`[...document.querySelectorAll('acp-terminal')].map(x => x.text).join() === 'one\n,two\n'`)
 	p.requireQuiet()
 }
 
 // A browser opens six connections to a server, for all windows together; WebSockets are not among them.
-func testMany(t *testing.T, b *browser) {
+func testMany(t *testing.T, b visitor) {
 	texts := make(map[string]chan string)
 	commands := make(acptermtest.Commands)
 	for i := range 10 {
@@ -115,11 +115,11 @@ func testMany(t *testing.T, b *browser) {
 	for name := range commands {
 		v.create(t, name)
 	}
-	var pages []*page
+	var pages []tab
 	for range 8 {
-		pages = append(pages, b.open(t, v.url))
+		pages = append(pages, b.visit(t, v.url))
 	}
-	all := b.open(t, host(t, "", v))
+	all := b.visit(t, host(t, "", v))
 	for name, to := range texts {
 		to <- name + "\n"
 	}
@@ -140,7 +140,7 @@ func testMany(t *testing.T, b *browser) {
 }
 
 // Some proxies pass no WebSockets.
-func testWithoutSockets(t *testing.T, b *browser) {
+func testWithoutSockets(t *testing.T, b visitor) {
 	texts := make(chan string)
 	m := made(t, acptermtest.Commands{"make": steps(texts)})
 	v := serve(t, m, nil, func(server *httptest.Server) {
@@ -154,7 +154,7 @@ func testWithoutSockets(t *testing.T, b *browser) {
 		})
 	})
 	v.create(t, "make")
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	texts <- "one\n"
 	p.until(`el.text === 'one\n'`)
 	v.open.drop()
@@ -164,7 +164,7 @@ func testWithoutSockets(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'done'`)
 }
 
-func testOdd(t *testing.T, b *browser) {
+func testOdd(t *testing.T, b visitor) {
 	reason := strings.Repeat("a long reason ", 300)
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{"make": acptermtest.Print("hello\n", 0), "rm": acptermtest.Block},
@@ -180,14 +180,15 @@ func testOdd(t *testing.T, b *browser) {
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "rm"}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	for _, fragment := range []string{"#%E0%A4%A", "#%", "#no-such-key", "#a/../b"} {
-		p := b.open(t, v.url+fragment)
+		p := b.visit(t, v.url+fragment)
 		p.until(`document.querySelectorAll('nav li').length === 2`)
 		require.Less(t, eval[int](p, `Math.max(...[...document.querySelectorAll('nav li')].map(li => li.offsetHeight))`), 100)
 		eval[bool](p, `([...document.querySelectorAll('nav a')].find(a => a.textContent.includes('make')).click(), true)`)
 		p.until(`el.text === 'hello\n'`)
-		p.close()
+		p.end()
 	}
-	p := b.open(t, v.url, look("light", 320, 256, 1))
+	p := b.visit(t, v.url)
+	p.resize(320, 256)
 	p.until(`document.querySelectorAll('nav li').length === 2`)
 	eval[bool](p, `([...document.querySelectorAll('nav a')].find(a => a.textContent.includes('make')).click(), true)`)
 	p.until(`el.text === 'hello\n'`)

@@ -12,64 +12,64 @@ import (
 )
 
 // setHidden has the page be behind another one, or in front.
-func setHidden(t *testing.T, p tab, hidden bool) {
+func setHidden(p tab, hidden bool) {
 	state := map[bool]string{true: "true", false: "false"}[hidden]
-	value[bool](t, p, `(Object.defineProperty(document, 'hidden', { configurable: true, value: `+state+` }),
+	eval[bool](p, `(Object.defineProperty(document, 'hidden', { configurable: true, value: `+state+` }),
 		document.hasFocus = () => !document.hidden, document.dispatchEvent(new Event('visibilitychange')))`)
 }
 
-func testNotify(t *testing.T, open func(*testing.T, string) tab) {
+func testNotify(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts), "test": acptermtest.Block}), nil)
 	v.create(t, "make")
-	p := open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`document.title === '(1) Terminals'`)
-	value[bool](t, p, `(window.told = [], window.Notification = class {
+	eval[bool](p, `(window.told = [], window.Notification = class {
 		constructor(title, { body }) { told.push(title + ': ' + body.split(' · ')[0]) }
 		static async requestPermission() { return window.answer }
 	}, window.answer = 'denied', document.getElementById('notify').click(), true)`)
 	p.until(`!document.getElementById('notify').checked`)
-	value[bool](t, p, `(window.answer = 'granted', document.getElementById('notify').click(), true)`)
+	eval[bool](p, `(window.answer = 'granted', document.getElementById('notify').click(), true)`)
 	p.until(`document.getElementById('notify').checked`)
-	setHidden(t, p, true)
+	setHidden(p, true)
 	other := v.create(t, "test")
 	p.until(`document.title === '(2) Terminals'`)
 	close(texts)
 	p.until(`document.title === '(1) Terminals' && told.join() === 'make: done'`)
-	setHidden(t, p, false)
+	setHidden(p, false)
 	require.NoError(t, other.Kill(t.Context()))
 	p.until(`document.title === 'killed: test'`)
-	require.Equal(t, []string{"make: done"}, value[[]string](t, p, `told`), "the person sees the page")
+	require.Equal(t, []string{"make: done"}, eval[[]string](p, `told`), "the person sees the page")
 	p.end()
 }
 
 // A long command is cut, with all of it a click away, and is copied by itself.
-func testLongCommand(t *testing.T, open func(*testing.T, string) tab) {
+func testLongCommand(t *testing.T, b visitor) {
 	long := ""
 	for range 40 {
 		long += "one and another argument "
 	}
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("", 0)}), nil)
 	short, cut := v.create(t, "make", "all"), v.create(t, "make", long)
-	p := open(t, v.only(short))
+	p := b.visit(t, v.only(short))
 	p.until(`part('.command').textContent === 'make all' && !visible(part('.more'))`)
-	value[bool](t, p, catchCopies)
-	value[bool](t, p, `(part('.copy-command').click(), true)`)
+	eval[bool](p, catchCopies)
+	eval[bool](p, `(part('.copy-command').click(), true)`)
 	p.until(`copied === 'make all'`)
-	value[bool](t, p, `(el.setAttribute('src', '`+v.view.TerminalPath(cut.SessionID(), cut.ID())+`'), true)`)
+	eval[bool](p, `(el.setAttribute('src', '`+v.view.TerminalPath(cut.SessionID(), cut.ID())+`'), true)`)
 	p.until(`visible(part('.more')) && part('.command').clientHeight < part('.command').scrollHeight`)
-	require.Less(t, value[int](t, p, `part('.command').clientHeight`), 70)
-	value[bool](t, p, `(part('.more').click(), true)`)
+	require.Less(t, eval[int](p, `part('.command').clientHeight`), 70)
+	eval[bool](p, `(part('.more').click(), true)`)
 	p.until(`part('.more').getAttribute('aria-label') === 'Less of the command' && part('.command').clientHeight === part('.command').scrollHeight`)
-	value[bool](t, p, `(part('.copy-command').click(), true)`)
+	eval[bool](p, `(part('.copy-command').click(), true)`)
 	p.until(`copied === part('.command').textContent && copied.length > 900`)
-	value[bool](t, p, `(part('.more').click(), true)`)
+	eval[bool](p, `(part('.more').click(), true)`)
 	p.until(`part('.command').clientHeight < 70`)
 	p.end()
 }
 
 // Several managers and names of sessions, as headings of the list.
-func testSources(t *testing.T, open func(*testing.T, string) tab) {
+func testSources(t *testing.T, b visitor) {
 	commands := acptermtest.Commands{"make": acptermtest.Print("made\n", 0)}
 	v := serve(t, made(t, commands), nil)
 	other := made(t, commands)
@@ -78,13 +78,13 @@ func testSources(t *testing.T, open func(*testing.T, string) tab) {
 	terminal, err := other.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "make"}, nil)
 	require.NoError(t, err)
 	<-terminal.Done()
-	p := open(t, v.url)
+	p := b.visit(t, v.url)
 	const headings = `[...document.querySelectorAll('nav h2')].map(h => h.textContent).sort().join()`
 	p.until(headings + ` === 'helper · session-1,session-1'`)
 	source.NameSession("session-1", "Tests")
 	v.view.NameSession("session-1", "Checkout")
 	p.until(headings + ` === 'Checkout,helper · Tests'`)
-	value[bool](t, p, `([...document.querySelectorAll('nav details')].find(d => d.textContent.includes('helper')).querySelector('a').click(), true)`)
+	eval[bool](p, `([...document.querySelectorAll('nav details')].find(d => d.textContent.includes('helper')).querySelector('a').click(), true)`)
 	p.until(`el.text === 'made\n' && part('.numbers').innerText.includes('helper') && part('.numbers').innerText.includes('Tests')`)
 	source.Remove()
 	p.until(headings + ` === 'Checkout'`)

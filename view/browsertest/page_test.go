@@ -34,44 +34,16 @@ func TestInTheBrowser(t *testing.T) {
 		name string
 		run  func(*testing.T, *browser)
 	}{
-		{"output is live, the status changes, and both stay", testLive},
 		{"colors and progress bars look as they should", testRendering},
-		{"a reload and a lost connection leave no gap and no repeat", testResuming},
-		{"a connection on which nothing comes any more is noticed", testFrozen},
-		{"an hour in the background or of sleep leaves nothing out", testHour},
-		{"after the program's restart nothing is said of the old terminal", testRestarted},
-		{"Stop ends the tree, and by force when pressed twice", testStop},
-		{"without leave there is no Stop", testReadOnly},
-		{"a page that is too slow sees what it missed", testSlow},
-		{"50 MB of output leave the page usable", testFlood},
-		{"switching between two commands never mixes them", testSwitching},
-		{"output and commands are text", testText},
 		{"escape sequences have no effect", testInert},
 		{"requests without the token, or for another host or origin, are refused", testRefusals},
-		{"two pages at the same time", testTwoPages},
 		{"the keyboard reaches everything", testKeyboard},
 		{"scrolling up stops following", testFollowing},
 		{"everything has a name and a role", testNames},
-		{"a narrow page shows the list or the terminal", testPhone},
-		{"the element works in another page", testOwnPage},
-		{"a denied command shows the reason", testDenied},
-		{"the styles of the page around do not reach into the element", testContained},
-		{"a removed element holds nothing, and one that is shown later fits", testElementsLife},
-		{"two views in one page", testTwoViews},
-		{"ten terminals and eight windows are live at once", testMany},
-		{"without WebSockets the page uses requests", testWithoutSockets},
-		{"wide characters have the columns of a terminal", testWide},
 		{"what is found is counted honestly, and Control F works from anywhere", testFinding},
 		{"a page can ask for dark or light", testTheme},
 		{"axe has no serious finding", testAxe},
 		{"an address opens after a look at all of it", testLinks},
-		{"the list is filtered, folded, and follows the newest command", testList},
-		{"long lines wrap on a phone", testWrap},
-		{"odd fragments, long reasons and low windows", testOdd},
-		{"the agent's terminals are in the same list, and marked", testBothKinds},
-		{"output that the agent replaced is gone", testReplaced},
-		{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop},
-		{"terminals of the same id, and of odd ones, never mix", testSameIDs},
 		{"what a person types reaches the command, and nothing else does", testTyping},
 		{"what was typed arrives in order, one request at a time", testTypingInOrder},
 		{"pasted text is text, in brackets where the command asks for it", testPasting},
@@ -89,15 +61,15 @@ func TestInTheBrowser(t *testing.T) {
 	}
 	for _, test := range inBoth {
 		t.Run(test.name, func(t *testing.T) {
-			test.run(t, func(t *testing.T, url string) tab { return b.open(t, url, look("light", 1000, 700, 1)) })
+			test.run(t, b)
 		})
 	}
 }
 
-func testLive(t *testing.T, b *browser) {
+func testLive(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), nil)
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`document.getElementById('nothing').checkVisibility()`)
 	terminal := v.create(t, "make")
 	p.until(`el.row.state === 'running' && part('.state').textContent === 'running'`)
@@ -111,7 +83,7 @@ func testLive(t *testing.T, b *browser) {
 	p.until(`part('.state').textContent === 'done'`)
 	p.until(`document.querySelector('nav b').textContent === 'done'`)
 	require.NoError(t, v.Release(t.Context(), "session-1", terminal.ID()))
-	p.run(chromedp.Reload())
+	p.reload()
 	p.until(`el.text === 'one\ntwo\n' && part('.state').textContent === 'done'`)
 	numbers := eval[string](p, `part('.numbers').innerText`)
 	require.Contains(t, numbers, "/home/me/shop")
@@ -121,7 +93,7 @@ func testLive(t *testing.T, b *browser) {
 }
 
 // style waits for a text on the screen and returns one of its style properties.
-func (p *page) style(text, property string) string {
+func style(p tab, text, property string) string {
 	span := fmt.Sprintf(`[...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(span => span.textContent.includes(%q))`, text)
 	p.until(span)
 	return eval[string](p, fmt.Sprintf(`getComputedStyle(%s)[%q]`, span, property))
@@ -134,20 +106,20 @@ func testRendering(t *testing.T, b *browser) {
 	terminal := v.create(t, "build")
 	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
 	p.until(`el.text === 'red exact bold plain\n100% done\nspinning  \n'`)
-	require.Equal(t, "rgb(255, 123, 114)", p.style("red", "color"), "the theme's red")
-	require.NotEqual(t, p.style("plain", "color"), p.style("exact", "color"), "a style attribute, in spite of the policy")
-	require.Equal(t, "700", p.style("bold", "fontWeight"))
+	require.Equal(t, "rgb(255, 123, 114)", style(p, "red", "color"), "the theme's red")
+	require.NotEqual(t, style(p, "plain", "color"), style(p, "exact", "color"), "a style attribute, in spite of the policy")
+	require.Equal(t, "700", style(p, "bold", "fontWeight"))
 	p.run(look("light", 1000, 600, 1))
 	p.until(`getComputedStyle([...el.shadowRoot.querySelectorAll('.xterm-rows span')].find(
 		span => span.textContent.includes('red'))).color === 'rgb(193, 33, 43)'`)
 	p.requireQuiet()
 }
 
-func testResuming(t *testing.T, b *browser) {
+func testResuming(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), &view.Options{MaxStreams: 2})
 	terminal := v.create(t, "count")
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	var want strings.Builder
 	print := func(from, to int) {
 		for i := from; i < to; i++ {
@@ -159,7 +131,7 @@ func testResuming(t *testing.T, b *browser) {
 	shown := func() { p.until("el.text === " + strconv.Quote(want.String())) }
 	print(0, 20)
 	shown()
-	p.run(chromedp.Reload())
+	p.reload()
 	print(20, 40)
 	shown()
 	for i := 40; i < 100; i += 20 {
@@ -168,7 +140,7 @@ func testResuming(t *testing.T, b *browser) {
 		shown()
 	}
 	// A hidden page has no connection but that of the list.
-	setHidden(t, p, true)
+	setHidden(p, true)
 	require.Eventually(t, func() bool {
 		response, err := http.Get(v.url + "events")
 		require.NoError(t, err)
@@ -179,7 +151,7 @@ func testResuming(t *testing.T, b *browser) {
 	print(100, 120)
 	require.Equal(t, before, eval[string](p, "el.text"))
 	v.open.drop()
-	setHidden(t, p, false)
+	setHidden(p, false)
 	shown()
 	require.Zero(t, eval[int](p, "el.missed"))
 	close(texts)
@@ -188,7 +160,7 @@ func testResuming(t *testing.T, b *browser) {
 	shown()
 }
 
-func testStop(t *testing.T, b *browser) {
+func testStop(t *testing.T, b visitor) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
 		Wait: 15 * time.Second}}})
 	v := serve(t, m, &view.Options{AllowStop: true})
@@ -197,7 +169,7 @@ func testStop(t *testing.T, b *browser) {
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: self,
 		Args: []string{"child", "family"}}, nil)
 	require.NoError(t, err)
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`/ready \d+/.test(el.text) && visible(part('.stop'))`)
 	child, err := strconv.Atoi(regexp.MustCompile(`ready (\d+)`).FindStringSubmatch(eval[string](p, "el.text"))[1])
 	require.NoError(t, err)
@@ -217,10 +189,10 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-func testReadOnly(t *testing.T, b *browser) {
+func testReadOnly(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
 	terminal := v.create(t, "serve")
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`part('.state').textContent === 'running'`)
 	require.False(t, eval[bool](p, `visible(part('.stop'))`))
 	eval[bool](p, `el.stop().then(() => true)`)
@@ -248,32 +220,32 @@ func flood(start <-chan struct{}, bytes int) acptermtest.Script {
 	}
 }
 
-func testSlow(t *testing.T, b *browser) {
+func testSlow(t *testing.T, b visitor) {
 	start := make(chan struct{})
 	v := serve(t, made(t, acptermtest.Commands{"flood": flood(start, 20e6)}), nil)
 	limit := uint64(64 << 10)
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "flood",
 		OutputByteLimit: &limit}, nil)
 	require.NoError(t, err)
-	p := b.open(t, v.only(terminal))
+	p := b.visit(t, v.only(terminal))
 	p.until(`el.text === 'begin\n'`)
 	close(start)
 	<-terminal.Done()
 	p.until(`el.text.endsWith('the end\n')`)
 	require.Positive(t, eval[int](p, "el.missed"))
 	require.Contains(t, eval[string](p, "el.text"), " not shown: the output was faster than this page.")
-	p.run(chromedp.Reload())
+	p.reload()
 	p.until(`el.text.endsWith('the end\n')`)
 	require.InDelta(t, terminal.OutputTotal()-64<<10, eval[int64](p, "el.missed"), 10, "all but what is kept")
 	require.Regexp(t, `^\s*\d+\.\d MB not shown`, eval[string](p, "el.text"))
 	p.requireQuiet()
 }
 
-func testFlood(t *testing.T, b *browser) {
+func testFlood(t *testing.T, b visitor) {
 	start := make(chan struct{})
 	v := serve(t, made(t, acptermtest.Commands{"flood": flood(start, 50e6)}), nil)
 	terminal := v.create(t, "flood")
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`el.text === 'begin\n'`)
 	close(start)
 	p.click("button[aria-controls=find]")
@@ -286,14 +258,14 @@ func testFlood(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testText(t *testing.T, b *browser) {
+func testText(t *testing.T, b visitor) {
 	script := `<script>window.hurt = 1</script><img src=x onerror="window.hurt = 1">`
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner: acptermtest.Commands{"sh": acptermtest.Print(script+"\n", 0)}, ShellLines: acpterm.ShellAlways})
 	v := serve(t, m, nil)
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: acpterm.SessionID(script), Command: script}, nil)
 	require.NoError(t, err)
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until("el.text === " + strconv.Quote(script+"\n"))
 	require.Equal(t, script, eval[string](p, `part('.command').textContent`))
 	require.Equal(t, script, eval[string](p, `document.querySelector('nav .command').textContent`))
@@ -316,7 +288,7 @@ func testInert(t *testing.T, b *browser) {
 	p := b.open(t, v.only(terminal), look("dark", 1000, 600, 1))
 	p.until(`el.text === 'link red still here\n'`)
 	require.Equal(t, "done: hurt", eval[string](p, "document.title"), "the command")
-	require.Equal(t, "rgb(255, 123, 114)", p.style("red", "color"))
+	require.Equal(t, "rgb(255, 123, 114)", style(p, "red", "color"))
 	p.click(".screen") // at its center
 	at := eval[struct{ X, Y float64 }](p, `(() => {
 		const box = part('.xterm-screen').getBoundingClientRect()
@@ -367,18 +339,18 @@ func testRefusals(t *testing.T, b *browser) {
 	p.close()
 }
 
-func testTwoPages(t *testing.T, b *browser) {
+func testTwoPages(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"make": steps(texts)}), &view.Options{AllowStop: true})
 	v.create(t, "make")
-	one, other := b.open(t, v.url), b.open(t, v.url)
+	one, other := b.visit(t, v.url), b.visit(t, v.url)
 	for _, text := range []string{"one\n", "two\n", "three\n"} {
 		texts <- text
 		one.until("el.text.endsWith(" + strconv.Quote(text) + ")")
 		other.until("el.text.endsWith(" + strconv.Quote(text) + ")")
 	}
 	one.click(".stop")
-	for _, p := range []*page{one, other} {
+	for _, p := range []tab{one, other} {
 		p.until(`part('.state').textContent.startsWith('killed')`)
 		require.Equal(t, "one\ntwo\nthree\n", eval[string](p, "el.text"))
 		p.requireQuiet()
@@ -516,11 +488,12 @@ func testNames(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testPhone(t *testing.T, b *browser) {
+func testPhone(t *testing.T, b visitor) {
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 79)+"\nend\n", 0)})
 	v := serve(t, m, &view.Options{AllowStop: true})
 	v.create(t, "make")
-	p := b.open(t, v.url, look("light", 390, 844, 1))
+	p := b.visit(t, v.url)
+	p.resize(390, 844)
 	p.until(`visible(document.querySelector('nav a'))`)
 	require.False(t, eval[bool](p, "visible(document.querySelector('main'))"))
 	eval[bool](p, "(document.querySelector('nav a').click(), true)")
@@ -535,7 +508,7 @@ func testPhone(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testOwnPage(t *testing.T, b *browser) {
+func testOwnPage(t *testing.T, b visitor) {
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("\x1b[38;2;1;2;3mhello\x1b[0m\n", 0),
 		"serve": acptermtest.Block})
 	v := must(view.New(m, &view.Options{AllowStop: true}))
@@ -559,7 +532,7 @@ func testOwnPage(t *testing.T, b *browser) {
 	w := &viewer{Manager: m}
 	w.create(t, "make").Wait(t.Context())
 	serving := w.create(t, "serve")
-	p := b.open(t, server.URL)
+	p := b.visit(t, server.URL)
 	p.until(`el.text === 'hello\n' && part('.state').textContent === 'done'`)
 	const other = `document.querySelectorAll('acp-terminal')[1]`
 	p.until(other + `.shadowRoot.querySelector('.state').textContent === 'running'`)
@@ -574,14 +547,14 @@ func testOwnPage(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testDenied(t *testing.T, b *browser) {
+func testDenied(t *testing.T, b visitor) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"rm": acptermtest.Block},
 		Policy: policyFunc(denyRemovals)})
 	v := serve(t, m, nil)
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "rm", Args: []string{"-rf",
 		"/"}}, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`part('.state').textContent === 'denied' && part('.message').textContent.includes('Files are removed by people only.')`)
 	require.Contains(t, eval[string](p, `part('.message').textContent`), "no-removals")
 	p.requireQuiet()

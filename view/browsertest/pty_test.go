@@ -397,8 +397,8 @@ func testTop(t *testing.T, b *browser) {
 	}
 	require.Equal(t, strings.TrimRight(plain[6], " "), rows[6], "the header of the columns")
 	require.Regexp(t, `^ *\d+ \S+ `, rows[7])
-	require.Equal(t, "rgb(214, 221, 230)", p.style("PID", "backgroundColor"), "the header is inverse")
-	require.Equal(t, "rgb(15, 20, 27)", p.style("PID", "color"))
+	require.Equal(t, "rgb(214, 221, 230)", style(p, "PID", "backgroundColor"), "the header is inverse")
+	require.Equal(t, "rgb(15, 20, 27)", style(p, "PID", "color"))
 	before := rows[0]
 	p.until(fmt.Sprintf(`!el.text.startsWith(%q)`, before)) // once a second
 	untilRows(p, 24)                                        // it draws over what was there
@@ -441,7 +441,7 @@ func testHostilePTY(t *testing.T, b *browser) {
 		}
 		p.until(`el.text.endsWith('still here')`)
 		require.Equal(t, "link more red still here", eval[string](p, `el.text`), name)
-		require.Equal(t, "rgb(255, 123, 114)", p.style("red", "color"))
+		require.Equal(t, "rgb(255, 123, 114)", style(p, "red", "color"))
 		at := eval[struct{ X, Y float64 }](p, `(() => {
 			const box = part('.xterm-screen').getBoundingClientRect()
 			return { X: box.x + 10, Y: box.y + 8 }

@@ -15,12 +15,13 @@ import (
 )
 
 // Columns after wide characters are where a terminal has them, and a line that wraps has no blank in it.
-func testWide(t *testing.T, b *browser) {
+func testWide(t *testing.T, b visitor) {
 	wide := "x" + strings.Repeat("日本", 100) + "\n"
 	v := serve(t, made(t, acptermtest.Commands{
 		"emoji": acptermtest.Print("😀|\n✅|\nab|\n🚀🎉|\nabcd|\n", 0), "wide": acptermtest.Print(wide, 0),
 	}), nil)
-	p := b.open(t, v.only(v.create(t, "emoji")), look("light", 1000, 600, 1))
+	p := b.visit(t, v.only(v.create(t, "emoji")))
+	p.resize(1000, 600)
 	p.until(`el.text === '😀|\n✅|\nab|\n🚀🎉|\nabcd|\n'`)
 	p.until(`part('.xterm-rows').innerText.includes('abcd|')`) // drawn
 	require.Equal(t, []int{2, 2, 2, 4, 4}, eval[[]int](p, `(() => {
@@ -37,9 +38,10 @@ func testWide(t *testing.T, b *browser) {
 		})
 	})()`))
 	p.requireQuiet()
-	p.close()
+	p.end()
 
-	p = b.open(t, v.only(v.create(t, "wide")), look("light", 900, 600, 1))
+	p = b.visit(t, v.only(v.create(t, "wide")))
+	p.resize(900, 600)
 	p.until(fmt.Sprintf(`el.text === %q`, wide))
 	p.requireQuiet()
 }
@@ -129,7 +131,7 @@ func testLinks(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testList(t *testing.T, b *browser) {
+func testList(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{
 		"good": acptermtest.Print("", 0), "bad": acptermtest.Print("", 1), "serve": acptermtest.Block,
 	}), nil)
@@ -139,7 +141,8 @@ func testList(t *testing.T, b *browser) {
 			<-terminal.Done()
 		}
 	}
-	p := b.open(t, v.url, look("light", 1000, 600, 1))
+	p := b.visit(t, v.url)
+	p.resize(1000, 600)
 	p.until(`document.querySelectorAll('nav li').length === 3`)
 	const shown = `[...document.querySelectorAll('nav li')].filter(visible).map(li => li.querySelector('.command').textContent).join()`
 	for filter, want := range map[string]string{"running": "serve", "failed": "bad", "denied": "", "": "serve,bad,good"} {
@@ -158,9 +161,10 @@ func testList(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-func testWrap(t *testing.T, b *browser) {
+func testWrap(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(strings.Repeat("x", 79)+"\nend\n", 0)}), nil)
-	p := b.open(t, v.only(v.create(t, "make")), look("light", 390, 844, 1))
+	p := b.visit(t, v.only(v.create(t, "make")))
+	p.resize(390, 844)
 	const lines = `part('.xterm-rows').innerText.trimEnd().split('\n').length`
 	p.until(`el.text.endsWith('end\n') && ` + lines + ` === 2`)
 	eval[bool](p, `(part('.wrap').click(), true)`)

@@ -11,7 +11,6 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,10 +41,10 @@ const watchShown = `async function watchShown(own, other) {
 	return ''
 }`
 
-func testSwitching(t *testing.T, b *browser) {
+func testSwitching(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"Q": repeat("Q"), "Z": repeat("Z")}), &view.Options{AllowStop: true})
 	terminals := map[string]*acpterm.Terminal{"Q": v.create(t, "Q"), "Z": v.create(t, "Z")}
-	p := b.open(t, v.url)
+	p := b.visit(t, v.url)
 	p.until(`document.querySelectorAll('nav a').length === 2 && /[QZ]/.test(el.text)`)
 
 	mixed := []string{}
@@ -67,11 +66,7 @@ func testSwitching(t *testing.T, b *browser) {
 			}
 		}},
 		{"click", 24, func(_ int, own, _ *acpterm.Terminal) {
-			at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
-				const box = document.querySelector('nav a[href="#%s"]').getBoundingClientRect()
-				return { X: box.x + box.width / 2, Y: box.y + box.height / 2 }
-			})()`, v.key(own)))
-			p.run(chromedp.MouseClickXY(at.X, at.Y))
+			eval[bool](p, fmt.Sprintf(`(document.querySelector('nav a[href="#%s"]').click(), true)`, v.key(own)))
 			p.until(fmt.Sprintf("el.getAttribute('src').endsWith(%q)", v.key(own)))
 		}},
 	} {

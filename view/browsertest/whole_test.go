@@ -28,7 +28,7 @@ const selectedLine = `(async () => {
 	return [...part('.xterm-rows').children].find(row => Math.abs(row.getBoundingClientRect().top - top) < 3).textContent
 })()`
 
-func testWhole(t *testing.T, open func(*testing.T, string) tab) {
+func testWhole(t *testing.T, b visitor) {
 	var written strings.Builder
 	for i := range 100_000 {
 		fmt.Fprintf(&written, "\x1b[3%dmline\x1b[0m %d%s\n", i%8, i, strings.Repeat(" 日本\tx", i%4))
@@ -44,19 +44,19 @@ func testWhole(t *testing.T, open func(*testing.T, string) tab) {
 		OutputByteLimit: &limit}, nil)
 	require.NoError(t, err)
 	<-terminal.Done()
-	p := open(t, v.only(terminal))
+	p := b.visit(t, v.only(terminal))
 	p.until(`el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n') && visible(part('.cut')) && visible(part('.earlier')) && !visible(part('.later'))`)
 	require.Equal(t, fmt.Sprintf("%q", written.String()), fmt.Sprintf("%q",
-		value[string](t, p, `fetch(part('.whole').href).then(r => r.text())`)))
+		eval[string](p, `fetch(part('.whole').href).then(r => r.text())`)))
 
 	// Copied whole.
-	value[bool](t, p, catchCopies)
-	value[bool](t, p, `el.copy().then(() => true)`)
-	require.True(t, value[string](t, p, `copied`) == plain, "the copy differs")
+	eval[bool](p, catchCopies)
+	eval[bool](p, `el.copy().then(() => true)`)
+	require.True(t, eval[string](p, `copied`) == plain, "the copy differs")
 
 	// Read: from the end to the beginning and back, by the keyboard, with no line left out.
 	press := func(key string) {
-		value[bool](t, p, fmt.Sprintf(`(part('textarea').focus(), part('textarea').dispatchEvent(
+		eval[bool](p, fmt.Sprintf(`(part('textarea').focus(), part('textarea').dispatchEvent(
 			new KeyboardEvent('keydown', { key: %q, code: %[1]q, keyCode: %d, bubbles: true, composed: true })) || true)`, key,
 			map[string]int{"Home": 36, "ArrowUp": 38, "PageDown": 34, "End": 35}[key]))
 	}
@@ -70,10 +70,10 @@ func testWhole(t *testing.T, open func(*testing.T, string) tab) {
 		press("Home") // to the top of what the screen has
 		p.until(`part('.xterm-rows').firstChild.textContent.startsWith('line') && ` +
 			`el.text.startsWith(` + top + `.split(' ').slice(0, 2).join(' '))`)
-		at := lineOf(value[string](t, p, top))
+		at := lineOf(eval[string](p, top))
 		require.Less(t, at, first)
 		first = at
-		text := value[string](t, p, `el.text`)
+		text := eval[string](p, `el.text`)
 		require.Contains(t, plain, strings.TrimSuffix(text, "\n"), "what the screen has is a part of the output")
 		if first == 0 {
 			break
@@ -81,17 +81,17 @@ func testWhole(t *testing.T, open func(*testing.T, string) tab) {
 		press("ArrowUp") // beyond it
 		p.until(fmt.Sprintf(`Number(el.text.match(/^line (\d+)/)?.[1]) < %d && Math.abs(%s.match(/\d+/)[0] - %[1]d) <= 2`, first, top))
 	}
-	require.False(t, value[bool](t, p, `visible(part('.earlier'))`))
-	for steps := 0; !value[bool](t, p, `!visible(part('.later'))`); steps++ {
+	require.False(t, eval[bool](p, `visible(part('.earlier'))`))
+	for steps := 0; !eval[bool](p, `!visible(part('.later'))`); steps++ {
 		require.Less(t, steps, 100)
-		before := value[string](t, p, `el.text.slice(-40)`)
-		value[bool](t, p, `(part('.later').click(), true)`)
+		before := eval[string](p, `el.text.slice(-40)`)
+		eval[bool](p, `(part('.later').click(), true)`)
 		p.until(fmt.Sprintf(`el.text && el.text.slice(-40) !== %q || !visible(part('.later'))`, before))
 	}
 	p.until(`el.following && el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n')`)
 
 	// Found: each of a few matches that lie far apart, in both directions, and around the end.
-	value[bool](t, p, `(el.openFind(), part('.find input').value = '7777', true)`)
+	eval[bool](p, `(el.openFind(), part('.find input').value = '7777', true)`)
 	var all []int
 	for i := range 100_000 {
 		if strings.Contains(fmt.Sprint(i), "7777") {
@@ -101,8 +101,8 @@ func testWhole(t *testing.T, open func(*testing.T, string) tab) {
 	for _, backwards := range []bool{true, false} {
 		seen := make(map[string]int)
 		for range 2 * len(all) {
-			require.True(t, value[bool](t, p, fmt.Sprintf(`el.find('7777', %t)`, backwards)))
-			row := value[string](t, p, selectedLine)
+			require.True(t, eval[bool](p, fmt.Sprintf(`el.find('7777', %t)`, backwards)))
+			row := eval[string](p, selectedLine)
 			seen[row]++
 		}
 		require.Len(t, seen, len(all), "%v", seen)
@@ -111,24 +111,24 @@ func testWhole(t *testing.T, open func(*testing.T, string) tab) {
 		}
 	}
 	p.until(fmt.Sprintf(`part('.count').textContent.endsWith(' here, %d in all')`, len(all)))
-	require.False(t, value[bool](t, p, `el.find('no such text')`))
-	value[bool](t, p, `(part('.to-end').click(), true)`)
+	require.False(t, eval[bool](p, `el.find('no such text')`))
+	eval[bool](p, `(part('.to-end').click(), true)`)
 	p.until(`el.following && el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n')`)
 	p.end()
 }
 
-func testCopies(t *testing.T, open func(*testing.T, string) tab) {
+func testCopies(t *testing.T, b visitor) {
 	written := "a\tb\n\tif x {\n\t\treturn\t// y\n\t}\nwide 日本\t|\n      spaces  stay  \n" + strings.Repeat("long 日本 ", 60) + "\nend\n"
 	v := serve(t, made(t, acptermtest.Commands{"cat": acptermtest.Print(written, 0)}), nil)
-	p := open(t, v.only(v.create(t, "cat")))
+	p := b.visit(t, v.only(v.create(t, "cat")))
 	p.until(`el.text.endsWith('end\n')`)
-	require.Equal(t, written, value[string](t, p, `el.text`))
-	value[bool](t, p, catchCopies)
-	value[bool](t, p, `el.copy().then(() => true)`)
-	require.Equal(t, written, value[string](t, p, `copied`))
+	require.Equal(t, written, eval[string](p, `el.text`))
+	eval[bool](p, catchCopies)
+	eval[bool](p, `el.copy().then(() => true)`)
+	require.Equal(t, written, eval[string](p, `copied`))
 
 	// The same of a selection, by the mouse.
-	require.Equal(t, strings.TrimPrefix(strings.TrimSuffix(written, "nd\n"), "a\tb\n"), value[string](t, p, `(async () => {
+	require.Equal(t, strings.TrimPrefix(strings.TrimSuffix(written, "nd\n"), "a\tb\n"), eval[string](p, `(async () => {
 		const { left, top, width, height } = part('.xterm-screen').getBoundingClientRect()
 		const rows = [...part('.xterm-rows').children]
 		const end = rows.findLast(row => row.textContent.startsWith('end')).getBoundingClientRect()

@@ -38,3 +38,27 @@ func ExampleNew() {
 	fmt.Println(page.Status)
 	// Output: 200 OK
 }
+
+// Show the terminals of two agents, each with a manager of its own, in one page.
+func ExampleView_Add() {
+	first, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer first.Close()
+	second, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer second.Close()
+	v, err := view.New(first, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer v.Close()
+	helper := v.Add(second, "helper")
+	helper.NameSession("session-1", "Write the tests") // as the agent calls it
+	fmt.Println(v.TerminalPath("session-1", "term-1") == helper.TerminalPath("session-1", "term-1"))
+	helper.Remove() // when that agent has ended
+	// Output: false
+}

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -143,10 +142,7 @@ func (w window) resize(width, height int64) {
 	}, nil)
 }
 
-func (w window) click(selector string) {
-	w.f.t.Helper()
-	eval[bool](w, fmt.Sprintf(`(part(%q).click(), true)`, selector))
-}
+func (w window) click(selector string) { clickByScript(w, selector) }
 
 // requireQuiet does nothing: Firefox reports what is none of the page's.
 func (w window) requireQuiet() {}
@@ -169,20 +165,11 @@ func (w window) json(expression string) string {
 	return evaluated.Result.Value
 }
 
-// until waits for an expression to be true.
-func (w window) until(expression string) {
-	w.f.t.Helper()
-	for deadline := time.Now().Add(timeout); w.json("!!("+expression+")") != "true"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.f.t.Fatalf("the page has not come to %s\nthe text is %.600s\nthe state is %s", expression, w.json("el.text"),
-				w.json("el.row"))
-		}
-	}
-}
+func (w window) until(expression string) { awaitTrue(w, expression) }
 
 func TestInFirefox(t *testing.T) {
 	f := startFirefox(t)
-	for _, test := range inBoth {
+	for _, test := range inEach {
 		t.Run(test.name, func(t *testing.T) {
 			f.t = t
 			test.run(t, f)

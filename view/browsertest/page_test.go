@@ -59,7 +59,7 @@ func TestInTheBrowser(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
 	}
-	for _, test := range inBoth {
+	for _, test := range inEach {
 		t.Run(test.name, func(t *testing.T) {
 			test.run(t, b)
 		})

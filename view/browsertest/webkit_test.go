@@ -137,19 +137,9 @@ func (p webkitWindow) json(expression string) (value string) {
 	return value
 }
 
-func (p webkitWindow) until(expression string) {
-	p.w.t.Helper()
-	for deadline := time.Now().Add(timeout); p.json("!!("+expression+")") != "true"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			p.w.t.Fatalf("the page has not come to %s\nthe text is %.600s\nthe state is %s", expression, p.json("el.text"), p.json("el.row"))
-		}
-	}
-}
+func (p webkitWindow) until(expression string) { awaitTrue(p, expression) }
 
-func (p webkitWindow) click(selector string) {
-	p.w.t.Helper()
-	eval[bool](p, fmt.Sprintf(`(part(%q).click(), true)`, selector))
-}
+func (p webkitWindow) click(selector string) { clickByScript(p, selector) }
 
 func (p webkitWindow) reload() { p.call("/refresh", struct{}{}, nil) }
 
@@ -170,7 +160,7 @@ func (p webkitWindow) end() {
 
 func TestInWebKit(t *testing.T) {
 	w := startWebKit(t)
-	for _, test := range inBoth {
+	for _, test := range inEach {
 		t.Run(test.name, func(t *testing.T) { test.run(t, w) })
 	}
 	w.t = t

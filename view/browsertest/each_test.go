@@ -1,10 +1,12 @@
 package browsertest
 
-// Tests that run in both Chromium and Firefox.
+// Tests that run in each browser: Chromium, Firefox, and WebKit.
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +28,7 @@ type visitor interface {
 	visit(t testing.TB, url string) tab
 }
 
-var inBoth = []struct {
+var inEach = []struct {
 	name string
 	run  func(*testing.T, visitor)
 }{
@@ -70,4 +72,21 @@ func eval[T any](p tab, expression string) (v T) {
 	p.test().Helper()
 	require.NoError(p.test(), json.Unmarshal([]byte(p.json(expression)), &v), expression)
 	return v
+}
+
+// awaitTrue waits for an expression to be true.
+func awaitTrue(p tab, expression string) {
+	p.test().Helper()
+	for deadline := time.Now().Add(timeout); p.json("!!("+expression+")") != "true"; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.test().Fatalf("the page has not come to %s\nthe text is %.600s\nthe state is %s", expression, p.json("el.text"),
+				p.json("el.row"))
+		}
+	}
+}
+
+// clickByScript clicks an element of the terminal, wherever the mouse is.
+func clickByScript(p tab, selector string) {
+	p.test().Helper()
+	eval[bool](p, fmt.Sprintf(`(part(%q).click(), true)`, selector))
 }

@@ -108,3 +108,19 @@ func must[T any](value T, err error) T {
 	}
 	return value
 }
+
+// A request that looked for a terminal while its source was removed does not add it again.
+func TestRemovedSourceAddsNothing(t *testing.T) {
+	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("", 0)}})
+	other := must(acpterm.NewManager(nil))
+	defer other.Close()
+	v := must(New(other, nil))
+	defer v.Close()
+	terminal, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make"}, nil)
+	require.NoError(t, err)
+	source := v.Add(m, "agent")
+	require.Len(t, v.table.order, 1)
+	source.Remove()
+	v.table.addTerminal(source, terminal)
+	require.Empty(t, v.table.order)
+}

@@ -193,7 +193,7 @@ class AcpTerminal extends HTMLElement {
   }
 
   #placeOf(history, row) {
-    return (this.#shown ?? history).placeOf(this.#xterm, row)
+    return this.#shown ? this.#shown.placeOf(row) : history.placeOf(this.#xterm, row)
   }
 
   // read returns all that is kept.

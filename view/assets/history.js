@@ -74,8 +74,8 @@ export class History {
   }
 }
 
-// Window is what the screen shows of a History: the sections from first to last. A place in it is a line of a section, and
-// a row of that line.
+// Window is what the screen shows of a History: the sections from first to last. A place in it is a number of lines of a
+// section, and of rows behind them.
 class Window {
   marks = new Map() // of the sections' first rows
 
@@ -85,15 +85,9 @@ class Window {
     this.first = Math.max(0, last - windowSections + 1)
   }
 
-  placeOf(xterm, row) {
+  placeOf(row) {
     const [section, mark] = [...this.marks].findLast(([, mark]) => mark.line <= row) ?? [this.first, { line: 0 }]
-    let line = 0
-    let rows = 0
-    for (let y = mark.line + 1; y <= row; y++) {
-      if (isWrapped(xterm, y)) rows++
-      else [line, rows] = [line + 1, 0]
-    }
-    return { section, line, rows }
+    return { section, line: 0, rows: row - mark.line }
   }
 
   // rowOf returns a place's row; undefined: it is not in the window.

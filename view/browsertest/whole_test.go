@@ -29,8 +29,12 @@ const selectedLine = `(async () => {
 })()`
 
 func testWhole(t *testing.T, b visitor) {
+	lines := 30_000 // a part of 100,000, since the drivers of the other browsers are slow
+	if _, is := b.(*browser); is {
+		lines = 100_000
+	}
 	var written strings.Builder
-	for i := range 100_000 {
+	for i := range lines {
 		fmt.Fprintf(&written, "\x1b[3%dmline\x1b[0m %d%s\n", i%8, i, strings.Repeat(" 日本\tx", i%4))
 	}
 	plain := written.String()
@@ -45,7 +49,7 @@ func testWhole(t *testing.T, b visitor) {
 	require.NoError(t, err)
 	<-terminal.Done()
 	p := b.visit(t, v.only(terminal))
-	p.until(`el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n') && visible(part('.cut')) && visible(part('.earlier')) && !visible(part('.later'))`)
+	p.until(`el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n') && visible(part('.cut')) && visible(part('.earlier')) && !visible(part('.later'))`)
 	require.Equal(t, fmt.Sprintf("%q", written.String()), fmt.Sprintf("%q",
 		eval[string](p, `fetch(part('.whole').href).then(r => r.text())`)))
 
@@ -64,7 +68,7 @@ func testWhole(t *testing.T, b visitor) {
 		fmt.Sscanf(text, "line %d", &n)
 		return n
 	}
-	first := 99_999
+	first := lines - 1
 	for steps := 0; first > 0; steps++ {
 		require.Less(t, steps, 100)
 		press("Home") // to the top of what the screen has
@@ -89,12 +93,12 @@ func testWhole(t *testing.T, b visitor) {
 		p.until(fmt.Sprintf(`!visible(part('.later')) || Number(el.text.match(/(\d+)[^\d]*$/)[1]) > %d &&
 			Math.abs(%[2]s.match(/\d+/)[0] - (%[1]d - part('.xterm-rows').children.length)) <= 3`, last, top))
 	}
-	p.until(`el.following && el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n')`)
+	p.until(`el.following && el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n')`)
 
 	// Found: each of a few matches that lie far apart, in both directions, and around the end.
 	eval[bool](p, `(el.openFind(), part('.find input').value = '7777', true)`)
 	var all []int
-	for i := range 100_000 {
+	for i := range lines {
 		if strings.Contains(fmt.Sprint(i), "7777") {
 			all = append(all, i)
 		}
@@ -114,7 +118,7 @@ func testWhole(t *testing.T, b visitor) {
 	p.until(fmt.Sprintf(`part('.count').textContent.endsWith(' here, %d in all')`, len(all)))
 	require.False(t, eval[bool](p, `el.find('no such text')`))
 	eval[bool](p, `(part('.to-end').click(), true)`)
-	p.until(`el.following && el.text.endsWith(' 99999 日本\tx 日本\tx 日本\tx\n')`)
+	p.until(`el.following && el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n')`)
 	p.end()
 }
 

@@ -66,7 +66,7 @@ class AcpTerminal extends HTMLElement {
   // partial says that there is kept output that is not on the screen.
   get #partial() {
     if (!this.#xterm || this.#kind === 'pty') return false
-    return !!this.#shown || this.#gap || this.#xterm.buffer.normal.length >= scrollback + this.#xterm.rows
+    return !!this.#shown || this.#gap || this.#full
   }
 
   // typing says that keys go to the command, if the screen has the focus.
@@ -246,12 +246,19 @@ class AcpTerminal extends HTMLElement {
     this.#xterm.select(start.x, start.y + by, (end.y - start.y) * this.#xterm.cols + end.x - start.x)
   }
 
+  // full says that the screen and its scrollback have no more room.
+  get #full() {
+    return this.#xterm.buffer.normal.length >= scrollback + this.#xterm.rows
+  }
+
   // showCut says what part of the output the screen has.
   #showCut() {
     const p = this.#parts
-    p.cut.hidden = !this.#partial
-    p.cutText.textContent = this.#shown ? 'This is an earlier part of the output.' : 'This is the end of the output.'
-    p.earlier.hidden = this.#shown?.first === 0
+    const pty = this.#kind === 'pty'
+    p.cut.hidden = pty ? !this.#full : !this.#partial
+    p.cutText.textContent = pty ? `Only the last ${scrollback.toLocaleString('en')} lines are here. Text has what is kept.`
+      : this.#shown ? 'This is an earlier part of the output.' : 'This is the end of the output.'
+    p.earlier.hidden = pty || this.#shown?.first === 0
     p.later.hidden = !this.#shown
   }
 

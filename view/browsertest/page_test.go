@@ -53,6 +53,7 @@ func TestInTheBrowser(t *testing.T) {
 		{"a PTY has its size on the page, and a resize changes it", testSize},
 		{"the alternate screen comes and goes", testAlternateScreen},
 		{"top shows as in a terminal", testTop},
+		{"the lines of a PTY that the page has no room for are said to be missing", testLongPTY},
 		{"what a page missed of a PTY is not written on its screen", testMissedOfPTY},
 		{"the element takes keys in another page", testTypingInOwnPage},
 		{"hostile output of a PTY only shows text, and sends nothing", testHostilePTY},

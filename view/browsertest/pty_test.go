@@ -376,6 +376,16 @@ func testMissedOfPTY(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
+// Of a PTY the page has lines, and says that it has no more of them.
+func testLongPTY(t *testing.T, b *browser) {
+	y := serveTyping(t, nil)
+	p := b.open(t, y.only(y.sh(t, "seq 12000; sleep 600")))
+	p.until(`el.text.endsWith('12000\n') && visible(part('.cut'))`)
+	require.Contains(t, eval[string](p, `part('.cut').innerText`), "Only the last 10,000 lines are here.")
+	require.False(t, eval[bool](p, `visible(part('.earlier')) || visible(part('.later'))`))
+	p.requireQuiet()
+}
+
 func testTop(t *testing.T, b *browser) {
 	if _, err := exec.LookPath("top"); err != nil && os.Getenv("ACPTERM_REQUIRE_CHROMIUM") == "" {
 		t.Skip("there is no top in PATH")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -122,6 +123,23 @@ func testWhole(t *testing.T, b visitor) {
 	p.end()
 }
 
+// selectAndCopy selects from the second line to the first character of the line "end", and copies that.
+const selectAndCopy = `(async () => {
+	const { left, top } = part('.xterm-screen').getBoundingClientRect()
+	const rows = [...part('.xterm-rows').children]
+	const end = rows.findLast(row => row.textContent.startsWith('end')).getBoundingClientRect()
+	const mouse = (target, type, clientX, clientY) => target.dispatchEvent(new MouseEvent(type, {
+		clientX, clientY, button: 0, buttons: 1, detail: 1, bubbles: true, composed: true, cancelable: true }))
+	mouse(part('.xterm-screen'), 'mousedown', left + 1, rows[1].getBoundingClientRect().top + 3)
+	mouse(document, 'mousemove', left + 9, end.top + 3)
+	mouse(document, 'mouseup', left + 9, end.top + 3)
+	let copied = ''
+	const event = new Event('copy', { bubbles: true, composed: true, cancelable: true })
+	event.clipboardData = { setData(_, text) { copied = text } }
+	part('textarea').dispatchEvent(event)
+	return copied
+})()`
+
 func testCopies(t *testing.T, b visitor) {
 	written := "a\tb\n\tif x {\n\t\treturn\t// y\n\t}\nwide 日本\t|\n      spaces  stay  \n" + strings.Repeat("long 日本 ", 60) + "\nend\n"
 	v := serve(t, made(t, acptermtest.Commands{"cat": acptermtest.Print(written, 0)}), nil)
@@ -132,21 +150,10 @@ func testCopies(t *testing.T, b visitor) {
 	eval[bool](p, `el.copy().then(() => true)`)
 	require.Equal(t, written, eval[string](p, `copied`))
 
-	// The same of a selection, by the mouse.
-	require.Equal(t, strings.TrimPrefix(strings.TrimSuffix(written, "nd\n"), "a\tb\n"), eval[string](p, `(async () => {
-		const { left, top, width, height } = part('.xterm-screen').getBoundingClientRect()
-		const rows = [...part('.xterm-rows').children]
-		const end = rows.findLast(row => row.textContent.startsWith('end')).getBoundingClientRect()
-		const mouse = (target, type, clientX, clientY) => target.dispatchEvent(new MouseEvent(type, {
-			clientX, clientY, button: 0, buttons: 1, detail: 1, bubbles: true, composed: true, cancelable: true }))
-		mouse(part('.xterm-screen'), 'mousedown', left + 1, rows[1].getBoundingClientRect().top + 3)
-		mouse(document, 'mousemove', left + 9, end.top + 3)
-		mouse(document, 'mouseup', left + 9, end.top + 3)
-		let copied = ''
-		const event = new Event('copy', { bubbles: true, composed: true, cancelable: true })
-		event.clipboardData = { setData(_, text) { copied = text } }
-		part('textarea').dispatchEvent(event)
-		return copied
-	})()`))
+	// The same of a selection, by the mouse, when the page is drawn at its size.
+	p.until(`[...part('.xterm-rows').children].some(row => row.textContent.startsWith('end'))`)
+	want := strings.TrimPrefix(strings.TrimSuffix(written, "nd\n"), "a\tb\n")
+	require.Eventually(t, func() bool { return eval[string](p, selectAndCopy) != "" }, timeout, 20*time.Millisecond)
+	require.Equal(t, want, eval[string](p, selectAndCopy))
 	p.end()
 }

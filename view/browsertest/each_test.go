@@ -65,6 +65,7 @@ var inEach = []struct {
 	{"a title and a notification tell of an end", testNotify},
 	{"a long command is cut, and is a click away", testLongCommand},
 	{"several managers and names of sessions", testSources},
+	{"Control F, arrow keys and the theme, of the page", testKeys},
 }
 
 // eval returns the value of an expression on the page.

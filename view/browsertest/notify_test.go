@@ -3,6 +3,8 @@ package browsertest
 // What tells a person of a command's end who looks at something else.
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,5 +90,40 @@ func testSources(t *testing.T, b visitor) {
 	p.until(`el.text === 'made\n' && part('.numbers').innerText.includes('helper') && part('.numbers').innerText.includes('Tests')`)
 	source.Remove()
 	p.until(headings + ` === 'Checkout'`)
+	p.end()
+}
+
+// Control F and the arrow keys, of the page; and how many matches there are.
+func testKeys(t *testing.T, b visitor) {
+	v := serve(t, made(t, acptermtest.Commands{
+		"few": acptermtest.Print(strings.Repeat("a needle\n", 3), 0), "many": acptermtest.Print(strings.Repeat("a needle\n", 3000), 0),
+	}), nil)
+	p := b.visit(t, v.url)
+	press := func(key string, control bool) {
+		eval[bool](p, fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent('keydown',
+			{ key: %q, ctrlKey: %t, bubbles: true, composed: true, cancelable: true })) || true`, key, control))
+	}
+	for command, want := range map[string]string{"few": "1 of 3", "many": "of 1000 or more"} {
+		terminal := v.create(t, command)
+		<-terminal.Done()
+		p.until(fmt.Sprintf(`!!document.querySelector('nav a[href="#%s"]')`, v.key(terminal)))
+		eval[bool](p, fmt.Sprintf(`(document.querySelector('nav a[href="#%s"]').click(), document.querySelector('nav a').focus(), true)`,
+			v.key(terminal)))
+		p.until(fmt.Sprintf(`el.getAttribute('src').endsWith(%q) && el.text.includes('needle') && el.row?.ended > 0`, v.key(terminal)))
+		press("f", true)
+		p.until(`visible(part('.find')) && el.shadowRoot.activeElement === part('.find input')`)
+		eval[bool](p, `(part('.find input').value = 'needle', part('.find input').dispatchEvent(new Event('input')))`)
+		p.until(fmt.Sprintf(`part('.count').textContent.includes(%q)`, want))
+	}
+	eval[bool](p, `(document.querySelector('nav a').focus(), true)`)
+	for _, step := range []struct {
+		key string
+		to  int
+	}{{"ArrowDown", 1}, {"ArrowUp", 0}} {
+		press(step.key, false)
+		require.True(t, eval[bool](p, fmt.Sprintf(`document.activeElement === document.querySelectorAll('nav a')[%d]`, step.to)))
+	}
+	eval[bool](p, `(el.setAttribute('theme', 'dark'), true)`)
+	p.until(`getComputedStyle(part('.box')).backgroundColor === 'rgb(15, 20, 27)'`)
 	p.end()
 }

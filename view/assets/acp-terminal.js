@@ -138,7 +138,8 @@ class AcpTerminal extends HTMLElement {
       await copyText(text)
       this.#say('Copied', signal)
     } catch (error) {
-      this.#say(error.name === 'TypeError' ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
+      const lost = error.name === 'TypeError' // of the fetch
+      this.#say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
     }
   }
 
@@ -221,8 +222,9 @@ class AcpTerminal extends HTMLElement {
   }
 
   // show shows the window that ends with a section, with what was in a row on top. What was selected stays so. It reports
-  // whether it is shown.
+  // whether it is shown: not while another window is being shown, since the mouse wheel asks for many at once.
   async #show(history, last, top) {
+    if (this.#moving) return false
     const { signal } = this.#connection
     const xterm = this.#xterm
     const selection = xterm.getSelectionPosition()
@@ -575,7 +577,8 @@ class AcpTerminal extends HTMLElement {
       // The output before may end within an escape sequence or a colour, so both are reset.
       const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
       const kept = this.#written || missed > (this.row?.dropped ?? 0) + 3
-      const reason = this.#written ? 'the output was faster than this page' : kept ? 'Earlier has what is kept' : 'it is not kept'
+      const reason = this.#written ? 'the output was faster than this page'
+        : kept ? 'Earlier has what is kept' : 'it is not kept'
       this.#gap ||= kept
       const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
       text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY it would spoil what the command draws

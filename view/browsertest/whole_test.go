@@ -22,11 +22,16 @@ const catchCopies = `(window.copied = null,
 // top is the text of the first line that the screen shows.
 const top = `part('.xterm-rows').firstChild.textContent.trimEnd()`
 
-// selectedLine is the text of the line of which a part is selected, when it is drawn.
+// selectedLine is the text of the line of which "7777" is selected, when it is drawn; empty if that does not come.
 const selectedLine = `(async () => {
-	for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame)
-	const { top } = part('.xterm-selection div').getBoundingClientRect()
-	return [...part('.xterm-rows').children].find(row => Math.abs(row.getBoundingClientRect().top - top) < 3).textContent
+	for (let frame = 0; frame < 300; frame++) {
+		await new Promise(requestAnimationFrame)
+		const top = part('.xterm-selection div')?.getBoundingClientRect().top
+		const rows = [...part('.xterm-rows').children]
+		const text = rows.find(row => Math.abs(row.getBoundingClientRect().top - top) < 3)?.textContent ?? ''
+		if (frame >= 3 && text.includes('7777')) return text
+	}
+	return ''
 })()`
 
 func testWhole(t *testing.T, b visitor) {
@@ -58,6 +63,12 @@ func testWhole(t *testing.T, b visitor) {
 	eval[bool](p, catchCopies)
 	eval[bool](p, `el.copy().then(() => true)`)
 	require.True(t, eval[string](p, `copied`) == plain, "the copy differs")
+
+	// Asked for several times at once, as by the mouse wheel, a part is shown once.
+	eval[bool](p, `Promise.all([1, 2, 3].map(() => el.earlier())).then(() => true)`)
+	require.Contains(t, plain, strings.TrimSuffix(eval[string](p, `el.text`), "\n"))
+	eval[bool](p, `(part('.to-end').click(), true)`)
+	p.until(`el.following && visible(part('.earlier')) && el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n')`)
 
 	// Read: from the end to the beginning and back, by the keyboard, with no line left out.
 	press := func(key string) {

@@ -28,8 +28,8 @@ const (
 // call it. With Dispatch call it yourself, for one notification after the other, in their order.
 //
 // A terminal that was released begins anew only with an update that says what runs. What cannot be used of an update
-// changes nothing, and fails: with ErrInvalidParams, also for a terminal that the client owns; with ErrQuota; with
-// ErrSessionNotFound where Options.RequireSessions asks for an open session.
+// changes nothing, and fails: with ErrInvalidParams, also for a terminal that the client owns or has released; with
+// ErrQuota; with ErrSessionNotFound where Options.RequireSessions asks for an open session.
 func (h *Handler) SessionUpdate(params json.RawMessage) (terminals []TerminalID, err error) {
 	if !h.options.AgentTerminals || h.manager == nil {
 		return nil, nil
@@ -80,10 +80,10 @@ func (h *Handler) update(session SessionID, u updates.Update) (*Terminal, error)
 	switch {
 	case u.Known && (err != nil || t.agent == nil):
 		return nil, nil
+	case err == nil && t.agent == nil, err != nil && h.manager.ids.Issued(string(session), u.Terminal):
+		return nil, invalidField("terminalId", "is a terminal of the client's")
 	case err != nil:
 		return h.adopt(session, u)
-	case t.agent == nil:
-		return nil, invalidField("terminalId", "is a terminal of the client's")
 	case u.V1 && !t.concerns(u):
 		return nil, nil
 	}

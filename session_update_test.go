@@ -323,6 +323,59 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	require.Len(t, m.Terminals(), 2)
 }
 
+// An agent cannot take over the id of a command that the client ran: not while it is being decided on, not while it runs,
+// and not after its release, by any kind of update. Ids of that form which this client did not make are the agent's: an
+// agent that has a Manager of its own sends such.
+func TestUpdatesWithIDsOfTheClient(t *testing.T) {
+	hook, events := record()
+	var h *acpterm.Handler
+	var early error // of an update while the command is not running yet
+	m := newManager(t, &acpterm.Options{Events: hook, Record: func(_ context.Context, e acpterm.Event) error {
+		if d, ok := e.(*acpterm.DecisionEvent); ok {
+			_, early = h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":{
+				"sessionUpdate":"terminal_update","terminalId":"` + string(d.TerminalID) + `","command":"true"}}`))
+		}
+		return nil
+	}})
+	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+	mine := create(t, m, childRequest("exit", "3"))
+	require.ErrorIs(t, early, acpterm.ErrInvalidParams)
+	require.NoError(t, waitFor(t, mine))
+	require.NoError(t, m.Release(t.Context(), "s", mine.ID()))
+	id := string(mine.ID())
+	for _, update := range []string{
+		`{"sessionUpdate":"terminal_update","terminalId":"` + id + `","command":"true","exitStatus":{"exitCode":0}}`,
+		`{"sessionUpdate":"terminal_output_chunk","terminalId":"` + id + `","data":"YQ=="}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"` + id + `","title":"x","_meta":{"terminal_info":{"terminal_id":"` + id + `"}}}`,
+		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output":{"terminal_id":"` + id + `","data":"x"}}}`,
+		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output_delta":{"terminal_id":"` + id + `","data":"x"}}}`,
+		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_exit":{"terminal_id":"` + id + `","exit_code":0}}}`,
+	} {
+		ids, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		require.Empty(t, ids, update)
+		refused, ok := errors.AsType[*acpterm.Error](err)
+		require.True(t, ok, "%v: %s", err, update)
+		require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
+		require.Equal(t, "terminalId", refused.Field)
+		require.Empty(t, m.Terminals(), update)
+	}
+	sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"`+id+`","status":"failed"}`))
+	require.Empty(t, m.Terminals())
+
+	other := create(t, newManager(t, nil), childRequest("exit", "0"))
+	sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"`+string(other.ID())+`","exitStatus":{}}`))
+	require.Len(t, m.Terminals(), 1)
+	require.NoError(t, m.Close())
+	ends := 0
+	for len(events) > 0 {
+		if end, ok := (<-events).(*acpterm.EndEvent); ok && end.TerminalID == mine.ID() {
+			require.False(t, end.OfAgent)
+			ends++
+		}
+	}
+	require.Equal(t, 1, ends)
+}
+
 // A thousand ids stay within the quotas: what has ended makes room, the oldest first, and nothing that runs does.
 func TestOwnedTerminalsInQuotas(t *testing.T) {
 	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10})

@@ -119,11 +119,11 @@ func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	}, info.Started, terminal)
 }
 
-// start adds a terminal's entry. It takes the place of one whose terminal was released, and whose id the agent uses
-// again.
+// start adds a terminal's entry. It replaces that of a terminal of the agent which was released, and whose id the agent
+// uses again.
 func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *acpterm.Terminal) {
 	t.mu.Lock()
-	if before := t.entries[keyOf(from.number, s.SessionID, s.TerminalID)]; before != nil && before.terminal != nil &&
+	if before := t.entries[keyOf(from.number, s.SessionID, s.TerminalID)]; before != nil && before.fixed.Agent &&
 		before.terminal != terminal {
 		t.removeLocked(slices.Index(t.order, before))
 	}
@@ -136,7 +136,8 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 	})
 }
 
-// update changes a command's entry. If there is none, add says whether to add it: it may have been removed.
+// update changes a command's entry. If there is none, add says whether to add it: it may have been removed. The entry of
+// a command that the client ran or denied stays as it is, whatever the agent says of a terminal with the same id.
 func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*entry)) {
 	if t.only != "" && s.SessionID != t.only {
 		return
@@ -148,6 +149,9 @@ func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*e
 	}
 	key := keyOf(from.number, s.SessionID, s.TerminalID)
 	e := t.entries[key]
+	if e != nil && s.OfAgent && !e.fixed.Agent {
+		return
+	}
 	if e == nil {
 		if !add {
 			return

@@ -136,8 +136,8 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 	})
 }
 
-// update changes a command's entry. If there is none, add says whether to add it: it may have been removed. The entry of
-// a command that the client ran or denied stays as it is, whatever the agent says of a terminal with the same id.
+// update changes a command's entry. If the table has no entry, add says whether to add it: it may have been removed. An
+// event about a terminal of the agent does not change the entry of a command that the client ran or denied.
 func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*entry)) {
 	if t.only != "" && s.SessionID != t.only {
 		return

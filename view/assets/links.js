@@ -1,18 +1,21 @@
 // Links in output: the addresses that begin with http:// or https://, as text. Escape sequences for links have no effect,
 // since they can show one address and lead to another.
 
-const address = /https?:\/\/[^\s"'<>`{}|\\^\x00-\x20\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g
+// address ends at a character that hides, or that changes the order of others: the page would not show the address that
+// opens. Unicode names them: controls, formats, private and unassigned ones (C), those that a font need not show
+// (Default_Ignorable_Code_Point), and all spaces; U+2800 is an empty Braille pattern.
+const address = /https?:\/\/[^\s"'<>`{}|\\^\p{C}\p{Default_Ignorable_Code_Point}\u2800]+/gu
 
 // linkOpener has a terminal open such an address in a new window, when it was clicked and ask(address) is true.
 export function linkOpener(xterm, ask) {
   xterm.registerLinkProvider({
     provideLinks(y, callback) {
-      const { text, first } = lineAt(xterm, y - 1)
+      const { text, places } = lineAt(xterm, y - 1)
       const links = [...text.matchAll(address)].map(match => {
         const found = match[0].replace(/[.,:;!?)\]]+$/, '') // the sentence's, most likely
         return {
           text: found,
-          range: { start: place(xterm, first, match.index), end: place(xterm, first, match.index + found.length - 1) },
+          range: { start: places[match.index], end: places[match.index + found.length - 1] },
           activate: (_, text) => { if (ask(text)) open(text, '_blank', 'noopener,noreferrer') },
         }
       })
@@ -21,22 +24,23 @@ export function linkOpener(xterm, ask) {
   })
 }
 
-// lineAt returns the text of a whole line, of which the row y is a part, with a character for each column; and its first
-// row.
+// lineAt returns the text of a whole line, of which the row y is a part, and for each of its code units where it stands,
+// counted from 1. A cell may have several: xterm.js puts characters without a width into the cell before them.
 function lineAt(xterm, y) {
   const buffer = xterm.buffer.active
   let first = y
   while (first > 0 && y - first < 50 && buffer.getLine(first)?.isWrapped) first--
   let text = ''
+  const places = []
   for (let row = first; row === first || row - first < 100 && buffer.getLine(row)?.isWrapped; row++) {
     const line = buffer.getLine(row)
     if (!line) break
-    for (let x = 0; x < xterm.cols; x++) text += line.getCell(x)?.getChars()[0] || ' '
+    for (let x = 0; x < xterm.cols; x++) {
+      const cell = line.getCell(x)
+      if (cell.getWidth() === 0) continue // the second half of a wide character
+      text += cell.getChars() || ' '
+      while (places.length < text.length) places.push({ x: x + 1, y: row + 1 })
+    }
   }
-  return { text, first }
-}
-
-// place is where the character with an index in the text of a line stands, counted from 1.
-function place(xterm, first, index) {
-  return { x: index % xterm.cols + 1, y: first + Math.floor(index / xterm.cols) + 1 }
+  return { text, places }
 }

@@ -44,6 +44,7 @@ func TestInTheBrowser(t *testing.T) {
 		{"a page can ask for dark or light", testTheme},
 		{"axe has no serious finding", testAxe},
 		{"an address opens after a look at all of it", testLinks},
+		{"an address ends at a character that hides or reorders others", testLinksEndAtHiddenCharacters},
 		{"what a person types reaches the command, and nothing else does", testTyping},
 		{"what was typed arrives in order, one request at a time", testTypingInOrder},
 		{"pasted text is text, in brackets where the command asks for it", testPasting},

@@ -131,6 +131,45 @@ func testLinks(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
+// A character that is not seen, or that changes the order of others, ends a link: the page would show another address than
+// the one that opens. xterm.js itself drops controls and U+FEFF.
+func testLinksEndAtHiddenCharacters(t *testing.T, b *browser) {
+	hidden := []rune{
+		0xa0, 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x1680, 0x17b4, 0x180e, 0x2000, 0x200b, 0x200c, 0x200d, 0x200e,
+		0x200f, 0x2028, 0x2029, 0x202a, 0x202e, 0x202f, 0x205f, 0x2060, 0x2064, 0x2066, 0x2069, 0x206a, 0x206f, 0x2800,
+		0x3000, 0x3164, 0xe000, 0xfe0f, 0xffa0, 0xfff9, 0x110bd, 0x1d173, 0xe0001, 0xe0041, 0xe0100,
+	}
+	var output strings.Builder
+	for _, r := range hidden {
+		fmt.Fprintf(&output, "http://good.example/a%cb\n", r)
+	}
+	output.WriteString("http://good.example/a\u0301b\u00e9/\u65e5\U0001f600z end\n") // what is seen does not
+	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(output.String(), 0)}), nil)
+	p := b.open(t, v.only(v.create(t, "make")), look("light", 1000, 1200, 1))
+	p.until(`el.text.includes('end')`)
+	eval[bool](p, `(window.asked = [], window.confirm = text => { asked.push(text.split('\n').at(-1)); return false }, true)`)
+	for row := range len(hidden) + 1 {
+		want := "http://good.example/a"
+		name := "the last"
+		if row < len(hidden) {
+			name = fmt.Sprintf("U+%04X", hidden[row])
+		} else {
+			want = "http://good.example/a\u0301b\u00e9/\u65e5\U0001f600z"
+		}
+		eval[bool](p, `(asked.length = 0, true)`)
+		at := eval[struct{ X, Y float64 }](p, fmt.Sprintf(`(() => {
+			const row = el.shadowRoot.querySelectorAll('.xterm-rows > div')[%d].getBoundingClientRect()
+			return { X: row.x + 7.8 * 8.5, Y: row.y + row.height / 2 }
+		})()`, row))
+		p.run(chromedp.MouseEvent(chromedp.MouseMoved, at.X, at.Y), chromedp.MouseClickXY(at.X, at.Y))
+		p.until(`asked.length > 0`)
+		if got := eval[string](p, `asked.join()`); got != want {
+			t.Errorf("%s: the link is %+q, not %+q", name, got, want)
+		}
+	}
+	p.requireQuiet()
+}
+
 func testList(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{
 		"good": acptermtest.Print("", 0), "bad": acptermtest.Print("", 1), "serve": acptermtest.Block,

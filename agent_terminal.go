@@ -181,8 +181,8 @@ func (t *Terminal) applyOutput(u updates.Update) {
 	deltas := t.agent.deltas
 	t.mu.Unlock()
 	t.agent.write(t.ring, u, deltas)
-	if u.Exit.Present {
-		t.agentExited(u.Exit.Value)
+	if u.Exit.Value != nil { // a null clears nothing: an end is final
+		t.agentExited(*u.Exit.Value)
 	}
 }
 
@@ -288,24 +288,20 @@ func (a *agentTerminal) write(ring *output.Buffer, u updates.Update, deltas bool
 	}
 }
 
-// agentExited says how the command ended; a second call says it better. An end is final: nil means that how it ended is
-// not known.
-func (t *Terminal) agentExited(exit *updates.Exit) {
+// agentExited ends the command. The first status with a code or a signal is final, also for later calls.
+func (t *Terminal) agentExited(exit updates.Exit) {
 	t.mu.Lock()
-	ended := t.state == StateEnded
-	if exit != nil || ended {
-		t.agent.exit = *cmp.Or(exit, &updates.Exit{})
-		if signal := t.agent.exit.Signal; signal != nil {
-			t.agent.exit.Signal = new(cutText(*signal))
+	if t.agent.exit == (updates.Exit{}) {
+		if exit.Signal != nil {
+			exit.Signal = new(cutText(*exit.Signal))
+		}
+		t.agent.exit = exit
+		if t.state == StateEnded {
+			t.status = t.agent.exitStatus(t.endedBy)
 		}
 	}
-	if ended {
-		t.status = t.agent.exitStatus(t.endedBy)
-	}
 	t.mu.Unlock()
-	if exit != nil && !ended {
-		t.agent.tree.SetExit(proc.Exit{}, nil)
-	}
+	t.agent.tree.SetExit(proc.Exit{}, nil) // only the first call counts
 }
 
 // exitStatus is how the command ended, as far as the agent said. An exit code that is no uint32, such as a negative one

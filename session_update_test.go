@@ -180,18 +180,68 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 	sendUpdates(t, h, v2(`,"exitStatus":{}`))
 	<-term.Done()
 	require.Equal(t, "not known", term.ExitStatus().String())
-	for members, want := range map[string]string{
-		`,"exitStatus":{"exitCode":3,"signal":null}`: "exit code 3", `,"exitStatus":{"signal":"SIGKILL"}`: "signal SIGKILL",
-		`,"exitStatus":{"exitCode":-1}`: "exit code 4294967295", `,"exitStatus":null`: "not known",
-		`,"exitStatus":{"exitCode":3.0}`: "exit code 3", `,"exitStatus":{"exitCode":1e2}`: "exit code 100",
-		`,"exitStatus":{"exitCode":1.5}`: "not known", `,"exitStatus":{"exitCode":1e300}`: "not known",
-	} {
-		sendUpdates(t, h, v2(members), v2(""))
-		require.Equal(t, want, term.ExitStatus().String(), members)
-	}
-	sendUpdates(t, h, v2(`,"exitStatus":{"exitCode":-1073741510}`))
-	require.JSONEq(t, `{"endedBy":"finished","exitCode":-1073741510}`, string(term.ExitStatus().Meta["acpterm"]))
 	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
+}
+
+// What an agent says of an end, in each form.
+func TestExitStatuses(t *testing.T) {
+	for members, want := range map[string]string{
+		`{"exitCode":3,"signal":null}`: "exit code 3", `{"signal":"SIGKILL"}`: "signal SIGKILL",
+		`{"exitCode":-1}`: "exit code 4294967295", `{}`: "not known", `{"exitCode":3.0}`: "exit code 3",
+		`{"exitCode":1e2}`: "exit code 100", `{"exitCode":1.5}`: "not known", `{"exitCode":1e300}`: "not known",
+	} {
+		h, m := owned(t, nil)
+		sendUpdates(t, h, v2(`,"exitStatus":`+members), v2(""))
+		require.Equal(t, want, m.Terminals()[0].ExitStatus().String(), members)
+	}
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"exitStatus":{"exitCode":-1073741510}`))
+	require.JSONEq(t, `{"endedBy":"finished","exitCode":-1073741510}`,
+		string(m.Terminals()[0].ExitStatus().Meta["acpterm"]))
+}
+
+// An end is final, and so is how a command ended once it is known: what waited for it, the record and the terminal say
+// the same for good. An end that is not known may become known, once.
+func TestAnEndIsFinal(t *testing.T) {
+	const v1Exit = `{"sessionUpdate":"tool_call_update","_meta":{"terminal_exit":{"terminal_id":"t1","exit_code":%s,"signal":%s}}}`
+	for name, c := range map[string]struct {
+		updates []json.RawMessage
+		want    string
+	}{
+		"another code":     {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":0}`), v2(`,"exitStatus":{"exitCode":1}`)}, "exit code 0"},
+		"a signal":         {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":1}`), v2(`,"exitStatus":{"signal":"SIGKILL"}`)}, "exit code 1"},
+		"after a signal":   {[]json.RawMessage{v2(`,"exitStatus":{"signal":"SIGTERM"}`), v2(`,"exitStatus":{"exitCode":0}`)}, "signal SIGTERM"},
+		"nothing known":    {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":7}`), v2(`,"exitStatus":{}`)}, "exit code 7"},
+		"cleared":          {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":7}`), v2(`,"exitStatus":null`)}, "exit code 7"},
+		"cleared, another": {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":7}`), v2(`,"exitStatus":null`), v2(`,"exitStatus":{"exitCode":8}`)}, "exit code 7"},
+		"known later": {[]json.RawMessage{v2(`,"exitStatus":{}`), v2(`,"exitStatus":null`), v2(`,"exitStatus":{"exitCode":3}`),
+			v2(`,"exitStatus":{"exitCode":4}`)}, "exit code 3"},
+		"never known": {[]json.RawMessage{v2(`,"exitStatus":{}`), v2(`,"exitStatus":null`)}, "not known"},
+		"v1": {[]json.RawMessage{json.RawMessage(fmt.Sprintf(v1Exit, "0", "null")), json.RawMessage(fmt.Sprintf(v1Exit, "1", "null"))},
+			"exit code 0"},
+		"v1, known later": {[]json.RawMessage{json.RawMessage(fmt.Sprintf(v1Exit, "null", "null")),
+			json.RawMessage(fmt.Sprintf(v1Exit, "null", `"SIGINT"`))}, "signal SIGINT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hook, events := record()
+			h, m := owned(t, &acpterm.Options{Events: hook})
+			sendUpdates(t, h, c.updates[0])
+			term := m.Terminals()[0]
+			first, err := term.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, first, *ended(t, events).Status)
+			sendUpdates(t, h, c.updates[1:]...)
+			require.Equal(t, c.want, term.ExitStatus().String())
+			later, err := term.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.want, later.String())
+			if first.String() != "not known" {
+				require.Equal(t, first, later)
+			}
+			require.NoError(t, m.Close())
+			require.IsType(t, &acpterm.ReleaseEvent{}, <-events, "one end")
+		})
+	}
 }
 
 // A member whose name differs in case is another one, which is ignored.

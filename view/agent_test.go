@@ -127,25 +127,41 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 	}
 }
 
-// How a command ended may be unknown, and be said later.
+// How a command ended may be unknown, and be said later. Once it is known it stays.
 func TestEndOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
-	terminal := a.update("s", "t1", cancellable)
-	for _, path := range []string{"events", output(terminal)} {
-		s := v.open(path, "")
-		a.update("s", "t1", members{"exitStatus": members{}})
-		row := s.row(func(r tableRow) bool { return r.State == "finished" })
+	var terminal *acpterm.Terminal
+	for _, c := range []struct {
+		id     acpterm.TerminalID
+		path   func() string
+		code   int
+		status string
+	}{
+		{"list-3", func() string { return "events" }, 3, "exit code 3"},
+		{"list-0", func() string { return "events" }, 0, "exit code 0"},
+		{"page-3", func() string { return output(terminal) }, 3, "exit code 3"},
+		{"page-0", func() string { return output(terminal) }, 0, "exit code 0"},
+	} {
+		terminal = a.update("s", c.id, cancellable)
+		key := keyOf(terminal)
+		s := v.open(c.path(), "")
+		a.update("s", c.id, members{"exitStatus": members{}})
+		row := s.row(func(r tableRow) bool { return r.Key == key && r.State == "finished" })
 		require.Empty(t, row.Status)
 		require.False(t, row.Good)
 		require.False(t, row.CanStop)
-		a.update("s", "t1", members{"exitStatus": members{"exitCode": 3}})
-		require.False(t, s.row(func(r tableRow) bool { return r.Status == "exit code 3" }).Good)
-		a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
-		require.Equal(t, "exit code 0", s.row(func(r tableRow) bool { return r.Good }).Status)
-		a.update("s", "t1", members{"exitStatus": nil})
-		s.row(func(r tableRow) bool { return r.Status == "" && !r.Good })
+		a.update("s", c.id, members{"exitStatus": members{"exitCode": c.code}})
+		row = s.row(func(r tableRow) bool { return r.Key == key && r.Status != "" })
+		require.Equal(t, c.status, row.Status)
+		require.Equal(t, c.code == 0, row.Good)
+		for _, other := range []any{members{"exitCode": 9}, members{}, nil} {
+			a.update("s", c.id, members{"exitStatus": other})
+		}
+		a.update("s", c.id, members{"command": "make"})
+		row = s.row(func(r tableRow) bool { return r.Key == key && r.Command == "make" })
+		require.Equal(t, c.status, row.Status)
 		s.close()
 	}
 	require.Equal(t, http.StatusAccepted, v.stop(keyOf(terminal)), "an ended command")

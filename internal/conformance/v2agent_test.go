@@ -35,6 +35,7 @@ type v2Agent struct {
 	manager *acpterm.Manager
 	conn    *jsonrpc2.Conn
 	steps   chan step
+	ends    map[acpterm.TerminalID]heldExit // the first of each terminal that were known
 
 	mu             sync.Mutex
 	created        []*acpterm.Terminal
@@ -48,7 +49,10 @@ type v2Agent struct {
 // end of the test.
 func startV2Agent(t *testing.T, args ...string) *v2Agent {
 	t.Helper()
-	a := &v2Agent{t: t, steps: make(chan step, 4096), cancels: make(chan message, 16), answers: make(chan message, 16)}
+	a := &v2Agent{
+		t: t, steps: make(chan step, 4096), ends: make(map[acpterm.TerminalID]heldExit),
+		cancels: make(chan message, 16), answers: make(chan message, 16),
+	}
 	cmd := typeScript(t, "v2agent.mjs", args...)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
@@ -186,6 +190,11 @@ func (a *v2Agent) step() (s step) {
 	}
 	require.Len(a.t, s.infos, len(s.Meta.Want), s.Meta.Step)
 	for id, want := range s.Meta.Want {
+		if end, ended := a.ends[id]; ended { // the SDK has the last, and acpterm the first that is known
+			want.ExitStatus = &end
+		} else if end := want.ExitStatus; end != nil && *end != (heldExit{}) {
+			a.ends[id] = *end
+		}
 		requireHeld(a.t, want, s.infos[id], s.outputs[id], s.Meta.Step+": "+string(s.Update))
 	}
 	return s

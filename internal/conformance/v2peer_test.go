@@ -18,13 +18,16 @@ import (
 type held struct {
 	Command, Cwd *string
 	Output       []byte // base64
-	ExitStatus   *struct {
-		ExitCode *int64
-		Signal   *string
-	}
-	Size        *struct{ Cols, Rows int }
-	Cancellable bool
-	Meta        map[string]json.RawMessage
+	ExitStatus   *heldExit
+	Size         *struct{ Cols, Rows int }
+	Cancellable  bool
+	Meta         map[string]json.RawMessage
+}
+
+// heldExit is how a command ended, as far as it is known.
+type heldExit struct {
+	ExitCode *int64
+	Signal   *string
 }
 
 // requireHeld holds what acpterm has of a terminal against what a client has to hold.

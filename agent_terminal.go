@@ -32,6 +32,7 @@ type agentTerminal struct {
 	tree   *agentTree
 	output *output.Writer
 	cancel func(context.Context) error // asks the agent to end the command
+	canAsk func() bool                 // reports whether cancel can reach the agent now
 	forget func()                      // is called when a release begins, with the manager's lock held
 
 	applying sync.Mutex // over one update, so that they change the output one after the other

@@ -145,6 +145,7 @@ func TestFilterTakesUpdates(t *testing.T) {
 	f.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`, v2(`,"capabilities":{"cancel":{}}`))
 	<-f.restLines
 	require.ErrorContains(t, term.Kill(t.Context()), "no connection")
+	require.False(t, term.Info().Cancellable)
 }
 
 // A line that is not JSON fails the Write after what came before it, and takes nothing else with it; a blank line is

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -58,15 +59,15 @@ type Handler struct {
 	polls    requests.Serial // terminal/output requests, which are answered in their order
 	released releasedTerminals
 
-	connected sync.Once      // closeAfter was called
-	closing   latch.Latch    // Close was called
-	creates   sync.WaitGroup // creates under way; none is added once closed is set
+	connected sync.Once                     // closeAfter was called
+	conn      atomic.Pointer[jsonrpc2.Conn] // the first that Handle or Connect was given, until it ends
+	closing   latch.Latch                   // Close was called
+	creates   sync.WaitGroup                // creates under way; none is added once closed is set
 
 	mu          sync.Mutex
 	closed      bool
 	createBytes int                // reserved by creates without an answer
 	terminals   map[*Terminal]bool // created through this handler and not gone
-	conn        *jsonrpc2.Conn     // the first that Handle or Connect was given
 }
 
 // NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied. Without a
@@ -158,12 +159,11 @@ func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.Co
 // closeAfter closes the handler when its connection has ended.
 func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 	h.connected.Do(func() {
-		h.mu.Lock()
-		h.conn = conn
-		h.mu.Unlock()
+		h.conn.Store(conn)
 		go func() {
 			select {
 			case <-conn.DisconnectNotify():
+				h.conn.Store(nil)
 				h.Close()
 			case <-h.closing.Done():
 			}

@@ -21,7 +21,8 @@ type TerminalInfo struct {
 	// EndedBy says what ended the command; empty while it runs.
 	EndedBy EndedBy
 	// OfAgent says that the agent owns the terminal. Of such a terminal only is known: Cancellable, that Kill can ask
-	// the agent to end the command; Meta, the metadata that the agent has given it.
+	// the agent to end the command now (the agent offers it, and there is a way to send it: see
+	// HandlerOptions.CancelTerminal); Meta, the metadata that the agent has given it.
 	OfAgent     bool
 	Cancellable bool
 	Meta        Meta
@@ -50,7 +51,8 @@ func (t *Terminal) Info() TerminalInfo {
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.endedBy, t.startedAt, t.endedAt
 	info.ExitStatus = t.exitStatusLocked()
 	if a := t.agent; a != nil {
-		info.OfAgent, info.Cancellable, info.Meta = true, a.cancellable && info.State == StateRunning, a.meta.clone()
+		info.OfAgent, info.Meta = true, a.meta.clone()
+		info.Cancellable = a.cancellable && info.State == StateRunning && a.canAsk()
 		if a.size != nil {
 			info.Size = new(*a.size)
 		}

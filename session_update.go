@@ -116,6 +116,7 @@ func (h *Handler) adoptTracked(session SessionID, u updates.Update) (*Terminal, 
 	}
 	t, err := h.manager.adopt(session, &agentTerminal{
 		cancel: func(ctx context.Context) error { return h.cancelTerminal(ctx, key.session, key.id) },
+		canAsk: func() bool { return h.options.CancelTerminal != nil || h.conn.Load() != nil },
 		forget: func() { h.released.add(key) },
 	}, u)
 	if err != nil {
@@ -205,9 +206,7 @@ func sizeOfText(text *string) int {
 func (h *Handler) cancelTerminal(ctx context.Context, session SessionID, id TerminalID) error {
 	session = SessionID(strings.TrimPrefix(string(session), string(h.options.SessionPrefix)))
 	request := TerminalRequest{SessionID: session, TerminalID: id}
-	h.mu.Lock()
-	conn := h.conn
-	h.mu.Unlock()
+	conn := h.conn.Load()
 	switch {
 	case h.options.CancelTerminal != nil:
 		var err error

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
@@ -105,10 +106,12 @@ func waitFor(t testing.TB, term *acpterm.Terminal) error {
 	return err
 }
 
-// owned is a handler for terminals that the agent owns, and its manager.
+// owned is a handler for terminals that the agent owns, and its manager. The agent can be asked to cancel, and refuses.
 func owned(t testing.TB, options *acpterm.Options) (*acpterm.Handler, *acpterm.Manager) {
 	m := newManager(t, options)
-	return acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{})), m
+	return acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{
+		CancelTerminal: func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") },
+	})), m
 }
 
 // How a command ended is not forgotten when its tool call fails later.
@@ -672,6 +675,59 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 		kinds = append(kinds, fmt.Sprintf("%T", <-events))
 	}
 	require.Equal(t, []string{"*acpterm.StartEvent", "*acpterm.EndEvent", "*acpterm.ReleaseEvent"}, kinds)
+}
+
+// Info says that a terminal can be cancelled while the agent offers it and something can ask the agent, and only then.
+func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
+	deciding, decided := make(chan struct{}), make(chan struct{})
+	m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		close(deciding)
+		<-decided
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+	})})
+	client, agentEnd := pipePair(t)
+	h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}}`))
+	term := m.Terminals()[0]
+	require.False(t, term.Info().Cancellable, "without a connection")
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
+
+	conn := h.Connect(t.Context(), acpterm.NewStream(client, quietly()))
+	require.True(t, term.Info().Cancellable)
+	sendUpdates(t, h, v2(`,"capabilities":null`))
+	require.False(t, term.Info().Cancellable, "the agent does not offer it any more")
+	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}}`))
+	require.True(t, term.Info().Cancellable)
+
+	// The connection ends, and a policy that does not return holds up the release of its terminals.
+	request, err := json.Marshal(childRequest("exit", "0"))
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(agentEnd, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":%s}`+"\n", request)
+	require.NoError(t, err)
+	<-deciding
+	require.NoError(t, agentEnd.Close())
+	<-conn.DisconnectNotify()
+	require.Eventually(t, func() bool { return !term.Info().Cancellable }, time.Minute, time.Millisecond)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
+	close(decided)
+	require.NoError(t, h.Close())
+
+	asked := 0
+	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{
+		CancelTerminal: func(context.Context, acpterm.TerminalRequest) error {
+			asked++
+			sendUpdates(t, h, v2(`,"exitStatus":{"signal":"SIGTERM"}`))
+			return nil
+		},
+	}))
+	sendUpdates(t, h, v2(`,"command":"make","capabilities":{"cancel":{}}`))
+	term = m.Terminals()[0]
+	require.True(t, term.Info().Cancellable)
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, 1, asked)
+	require.False(t, term.Info().Cancellable, "it has ended")
+	require.NoError(t, h.Close())
 }
 
 // A release forgets such a terminal without waiting for the agent, and how it ended is then not known.

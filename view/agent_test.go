@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -28,6 +30,9 @@ type agent struct {
 
 func newAgent(t testing.TB, m *acpterm.Manager, options acpterm.HandlerOptions) *agent {
 	options.AgentTerminals = true
+	if options.CancelTerminal == nil {
+		options.CancelTerminal = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
+	}
 	return &agent{t, acpterm.NewHandler(m, &options), m}
 }
 
@@ -337,4 +342,42 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	require.Equal(t, "killed", row.State)
 	require.Equal(t, "signal SIGTERM", row.Status)
 	require.Empty(t, row.StopError)
+}
+
+// The stop button is there exactly while something can ask the agent: not before the agent is connected, nor after.
+func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
+	deciding, decided := make(chan struct{}), make(chan struct{})
+	m := made(t, acptermtest.Commands{"make": acptermtest.Print("", 0)}, acpterm.Options{
+		Policy: policy(func(acpterm.Proposal) acpterm.Decision {
+			close(deciding)
+			<-decided
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+		}),
+	})
+	v := newViewer(t, m, view.Options{AllowStop: true})
+	a := &agent{t, acpterm.NewHandler(m, &acpterm.HandlerOptions{AgentTerminals: true}), m}
+	terminal := a.update("s", "t1", cancellable)
+	s, list := v.open(output(terminal), ""), v.open("events", "")
+	for _, s := range []*stream{s, list} {
+		require.False(t, s.row(func(r tableRow) bool { return r.Agent }).CanStop)
+	}
+	require.Equal(t, http.StatusConflict, v.stop(keyOf(terminal)))
+
+	ours, theirs := net.Pipe()
+	conn := a.Connect(t.Context(), acpterm.NewStream(ours, nil))
+	for _, s := range []*stream{s, list} {
+		s.row(func(r tableRow) bool { return r.Agent && r.CanStop })
+	}
+	// The connection ends, and a policy that does not return holds up the release of its terminals.
+	_, err := io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":{"sessionId":"s","command":"make"}}`+"\n")
+	require.NoError(t, err)
+	<-deciding
+	require.NoError(t, theirs.Close())
+	<-conn.DisconnectNotify()
+	for _, s := range []*stream{s, list} {
+		require.Equal(t, "running", s.row(func(r tableRow) bool { return r.Agent && !r.CanStop }).State)
+	}
+	require.Equal(t, http.StatusConflict, v.stop(keyOf(terminal)))
+	close(decided)
+	require.NoError(t, a.Close())
 }

@@ -21,7 +21,7 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if info := terminal.Info(); info.OfAgent && !info.Cancellable && info.State == acpterm.StateRunning {
-		http.Error(w, acpterm.ErrNotCancellable.Error()+": the agent does not offer it", http.StatusConflict)
+		http.Error(w, acpterm.ErrNotCancellable.Error()+": the agent cannot be asked", http.StatusConflict)
 		return
 	}
 	v.stopEntry(e, terminal)

@@ -4,6 +4,7 @@ package conformance
 // SDK's client has read them, but for what ownReading lists.
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -95,7 +96,9 @@ func ownReading(unchanged held) map[string]func(held) held {
 func TestOddUpdates(t *testing.T) {
 	requireTypeScript(t, "v2client.mjs")
 	m := must(acpterm.NewManager(nil))
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{AgentTerminals: true})
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{
+		AgentTerminals: true, CancelTerminal: func(context.Context, acpterm.TerminalRequest) error { return nil },
+	})
 	defer func() {
 		require.NoError(t, h.Close())
 		require.NoError(t, m.Close())

@@ -31,6 +31,9 @@ type agent struct {
 
 func newAgent(t testing.TB, m *acpterm.Manager, options acpterm.HandlerOptions) *agent {
 	options.AgentTerminals = true
+	if options.CancelTerminal == nil {
+		options.CancelTerminal = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
+	}
 	return &agent{t, acpterm.NewHandler(m, &options), m}
 }
 

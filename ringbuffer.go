@@ -100,14 +100,20 @@ func (t *Terminal) room() int64 {
 
 // Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is where to go
 // on. It ends when there can be no more output: the last process that has the output open has closed it, which may be
-// long after the command's end, or the terminal is released. To stop sooner, end ctx or leave the loop.
+// long after the command's end, or the terminal is released. If the agent owns the terminal, Follow ends with all
+// output so far when the agent says that the command has ended. To stop sooner, end ctx or leave the loop.
 //
 // A follower never slows the command. A Chunk says how many bytes a slow follower missed; the last one may say that
 // without text.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)
+		var agentEnded <-chan struct{} // nil: it is not the agent's, and its end is that of its output
+		if t.agent != nil {
+			agentEnded = t.ended.Done()
+		}
 		for ctx.Err() == nil {
+			over := agentEnded != nil && t.ended.IsSet() // before the read, which then has all
 			e := t.ring.Read(at, followSize)
 			if e.End > at {
 				c := Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - max(at, e.Base)}
@@ -118,12 +124,13 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 				at = e.End
 				continue
 			}
-			if e.Over {
+			if e.Over || over {
 				return
 			}
 			if changed := t.ring.Changed(e); changed != nil {
 				select {
 				case <-changed:
+				case <-agentEnded:
 				case <-ctx.Done():
 				}
 			}

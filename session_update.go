@@ -181,8 +181,8 @@ func checkUpdate(session SessionID, u updates.Update) error {
 	}{
 		{"sessionId", len(session), maxAgentID},
 		{"terminalId", len(u.Terminal), maxAgentID},
-		{"command", sizeOfText(u.Command.Value), maxAgentText},
-		{"cwd", sizeOfText(u.Dir.Value), maxAgentText},
+		{"command", len(*cmp.Or(u.Command.Value, new(""))), maxAgentText},
+		{"cwd", len(*cmp.Or(u.Dir.Value, new(""))), maxAgentText},
 		{"_meta", meta, maxAgentText},
 	} {
 		if part.size > part.most {
@@ -193,13 +193,6 @@ func checkUpdate(session SessionID, u updates.Update) error {
 		return invalidField("sessionId", "must not be empty")
 	}
 	return nil
-}
-
-func sizeOfText(text *string) int {
-	if text == nil {
-		return 0
-	}
-	return len(*text)
 }
 
 // cancelTerminal asks the agent to end a terminal's command.

@@ -317,6 +317,68 @@ func TestSnapshotsReplaceOutput(t *testing.T) {
 	require.Empty(t, term.Output().Output)
 }
 
+// A follower gets all that came before the end, and ends with it, as with a command of the client's; without a release,
+// and by each kind of update. What comes later is kept, for those that read then.
+func TestFollowEndsWithTheAgentsCommand(t *testing.T) {
+	call := func(members string) json.RawMessage {
+		return json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"t1",` + members + `}`)
+	}
+	const v1Output = `"terminal_output":{"terminal_id":"t1","data":"one\ntwo\n"}`
+	for name, end := range map[string][]json.RawMessage{
+		"an exit status":            {v2Chunk([]byte("two\n")), v2(`,"exitStatus":{"exitCode":0}`)},
+		"that is not known":         {v2Chunk([]byte("two\n")), v2(`,"exitStatus":{}`)},
+		"with output":               {v2(`,"output":{"data":"b25lCnR3bwo="},"exitStatus":{"exitCode":0}`)},
+		"v1's terminal_exit":        {call(`"_meta":{` + v1Output + `,"terminal_exit":{"terminal_id":"t1","exit_code":0}}`)},
+		"v1's tool call is over":    {call(`"_meta":{` + v1Output + `}`), call(`"status":"completed"`)},
+		"v1's tool call has failed": {call(`"status":"failed","_meta":{` + v1Output + `}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, m := owned(t, nil)
+			first := v2Chunk([]byte("one\n"))
+			if strings.HasPrefix(name, "v1") {
+				first = call(`"_meta":{"terminal_output_delta":{"terminal_id":"t1","data":"one\n"}}`)
+			}
+			sendUpdates(t, h, first)
+			term := m.Terminals()[0]
+			follow := func(offset int64) (text string, at int64) {
+				for c := range term.Follow(t.Context(), offset) {
+					require.False(t, c.Replaced)
+					text, at = text+c.Text, c.End
+				}
+				return text, at
+			}
+			live, begun := make(chan string), make(chan bool)
+			go func() {
+				text := ""
+				for c := range term.Follow(t.Context(), 0) {
+					if text == "" {
+						close(begun)
+					}
+					text += c.Text
+				}
+				live <- text
+			}()
+			<-begun
+			sendUpdates(t, h, end...)
+			select {
+			case text := <-live:
+				require.Equal(t, "one\ntwo\n", text)
+			case <-time.After(time.Minute):
+				require.Fail(t, "Follow goes on after the end")
+			}
+			text, at := follow(0)
+			require.Equal(t, "one\ntwo\n", text)
+			if strings.HasPrefix(name, "v1") {
+				return
+			}
+			sendUpdates(t, h, v2Chunk([]byte("late\n")))
+			text, _ = follow(at)
+			require.Equal(t, "late\n", text)
+			require.Equal(t, "one\ntwo\nlate\n", term.Output().Output)
+		})
+	}
+}
+
 // In v2 a tool call is not the terminal of the same id, whatever its _meta has.
 func TestToolCallsOfV2AreNoTerminals(t *testing.T) {
 	h, m := owned(t, nil)

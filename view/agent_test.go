@@ -219,6 +219,28 @@ func TestReplacedOutput(t *testing.T) {
 	require.True(t, over)
 }
 
+// A page that shows an ended terminal of the agent shows what comes later, too, until the release.
+func TestOutputAfterTheEnd(t *testing.T) {
+	m := made(t, nil, acpterm.Options{})
+	v := newViewer(t, m, view.Options{})
+	a := newAgent(t, m, acpterm.HandlerOptions{})
+	terminal := a.print("s", "t1", "started\n")
+	s := v.open(output(terminal), "")
+	s.pieces(texts("started\n"))
+	a.update("s", "t1", members{"exitStatus": members{}})
+	require.Equal(t, "finished", s.row(func(r tableRow) bool { return r.Ended != 0 }).State)
+	a.print("s", "t1", "late\n")
+	require.False(t, s.pieces(texts("late\n"))[0].Replaced)
+	a.update("s", "t1", snapshot("other\n"))
+	require.True(t, s.pieces(texts("other\n"))[0].Replaced)
+	a.update("s", "t1", members{"exitStatus": members{"exitCode": 3}})
+	s.row(func(r tableRow) bool { return r.Status == "exit code 3" })
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	text, _, ended := s.text(nil)
+	require.Empty(t, text)
+	require.True(t, ended)
+}
+
 // A page that skips output because it is slow learns that what it has is void.
 func TestSkippedReplacement(t *testing.T) {
 	const mib = 1 << 20

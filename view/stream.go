@@ -265,10 +265,28 @@ func (p position) next(ctx context.Context, t *acpterm.Terminal) *acpterm.Chunk 
 	return chunk
 }
 
-// nextChunk waits for output after an offset; nil when it has ended.
+// nextChunk waits for output after an offset, and returns nil when the output has ended. An agent may send more output of
+// its own terminal after the command's end, until the release: nextChunk looks for it from time to time.
 func nextChunk(ctx context.Context, t *acpterm.Terminal, from int64) *acpterm.Chunk {
-	for chunk := range t.Follow(ctx, from) {
-		return &chunk
+	for over := false; !over; {
+		select {
+		case <-t.Released():
+			over = true
+		default:
+			over = !t.OfAgent()
+		}
+		for chunk := range t.Follow(ctx, from) {
+			return &chunk
+		}
+		if over {
+			break
+		}
+		select {
+		case <-time.After(refreshInterval):
+		case <-t.Released():
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package view
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -43,16 +44,14 @@ func (v *View) admit(r *http.Request) (path, refusal string) {
 
 // admitChange returns the reason to refuse a request that changes something, or "". permitted is what the option for
 // this change says.
-func admitChange(r *http.Request, permitted bool) (refusal string) {
+func (v *View) admitChange(r *http.Request, permitted bool) (refusal string) {
 	switch {
 	case !permitted:
 		return "for reading only"
 	case r.Header.Get(changeHeader) == "":
 		return "not without the header " + changeHeader
-	case !sameOrigin(r):
-		return "not from another origin"
 	}
-	return ""
+	return v.admitOrigin(r)
 }
 
 // sameSecret compares in constant time; the hashes hide the secret's length.
@@ -61,18 +60,49 @@ func sameSecret(given, secret string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// sameOrigin reports whether a request is from the view's own origin, or from a program that is not a browser and sends
-// no such headers.
-func sameOrigin(r *http.Request) bool {
+// admitOrigin returns the reason to refuse a request of another origin's page, or "". Only browsers send these headers.
+func (v *View) admitOrigin(r *http.Request) (refusal string) {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		return false
+		return "not from another origin"
 	}
-	origins := r.Header.Values("Origin")
-	if len(origins) == 0 {
-		return true
+	given := r.Header.Values("Origin")
+	if len(given) == 0 {
+		return ""
 	}
-	origin, err := url.Parse(origins[0])
-	return err == nil && len(origins) == 1 && strings.EqualFold(origin.Host, r.Host)
+	origin, ok := parseOrigin(given[0])
+	if !ok || len(given) > 1 {
+		return "not from another origin"
+	}
+	scheme, _, _ := strings.Cut(origin, "://")
+	own, _ := parseOrigin(scheme + "://" + r.Host)
+	if origin == own || slices.Contains(v.origins, origin) {
+		return ""
+	}
+	return fmt.Sprintf("not from another origin: the page is of %s, and the Host header is %s. A proxy has to pass on the "+
+		"browser's Host header; or name the page's origin in view.Options.Origins",
+		printable(origin, maxOrigin), printable(r.Host, maxOrigin))
+}
+
+// maxOrigin is how many bytes of an origin a refusal has.
+const maxOrigin = 200
+
+// parseOrigin returns an origin as it is compared: in lower case, without the scheme's own port. It is not ok if the text
+// is something else.
+func parseOrigin(text string) (origin string, ok bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, text) {
+		return "", false
+	}
+	host := strings.ToLower(u.Host)
+	switch u.Scheme {
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	default:
+		return "", false
+	}
+	return u.Scheme + "://" + host, true
 }
 
 // local reports whether a request's remote address is on this machine. That of a Unix socket has no host.

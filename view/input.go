@@ -22,7 +22,7 @@ const (
 
 // serveInput queues what a person has typed, and does not wait until the command reads it.
 func (v *View) serveInput(w http.ResponseWriter, r *http.Request) {
-	if refusal := admitChange(r, v.options.Input); refusal != "" {
+	if refusal := v.admitChange(r, v.options.Input); refusal != "" {
 		http.Error(w, refusal, http.StatusForbidden)
 		return
 	}

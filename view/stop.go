@@ -11,7 +11,7 @@ import (
 
 // serveStop starts a stop, and does not wait for it.
 func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
-	if refusal := admitChange(r, v.options.AllowStop); refusal != "" {
+	if refusal := v.admitChange(r, v.options.AllowStop); refusal != "" {
 		http.Error(w, refusal, http.StatusForbidden)
 		return
 	}

@@ -44,7 +44,7 @@ func (v *View) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	s := &stream{ctx: ctx, heartbeat: v.options.Heartbeat}
 	end := func() {}
 	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		end = s.overSocket(w, r, cancel)
+		end = v.overSocket(s, w, r, cancel)
 	} else {
 		s.overResponse(w)
 	}
@@ -62,10 +62,16 @@ func (v *View) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	return s
 }
 
-// overResponse has the stream be the answer to a request.
+// overResponse makes the stream the answer to a request. It answers with an error if the answer cannot be flushed.
 func (s *stream) overResponse(w http.ResponseWriter) {
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // or nginx would hold events back
+	control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if s.err = control.Flush(); errors.Is(s.err, http.ErrNotSupported) { // then nothing is written yet
+		http.Error(w, "nothing can be sent live: middleware around the view hides http.Flusher, and has no Unwrap",
+			http.StatusNotImplemented)
+	}
 	s.send = func(text []byte) error {
 		control.SetWriteDeadline(time.Now().Add(writeTimeout))
 		if _, err := w.Write(text); err != nil {
@@ -75,19 +81,16 @@ func (s *stream) overResponse(w http.ResponseWriter) {
 	}
 }
 
-// errOrigin is a WebSocket that a page of another origin opens.
-var errOrigin = errors.New("not from another origin")
-
 // overSocket has the stream be a WebSocket. The page answers each message when it has shown it, and gets no second one
 // before: a browser would keep as many as come. end closes it.
-func (s *stream) overSocket(w http.ResponseWriter, r *http.Request, cancel func()) (end func()) {
-	if !sameOrigin(r) {
-		s.err = errOrigin
-		http.Error(w, errOrigin.Error(), http.StatusForbidden)
+func (v *View) overSocket(s *stream, w http.ResponseWriter, r *http.Request, cancel func()) (end func()) {
+	if refusal := v.admitOrigin(r); refusal != "" {
+		s.err = errors.New(refusal)
+		http.Error(w, refusal, http.StatusForbidden)
 		return func() {}
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // sameOrigin knows more
+		InsecureSkipVerify: true, // admitOrigin knows more
 	})
 	if err != nil {
 		s.err = err

@@ -19,6 +19,24 @@
 //
 // The connection is not encrypted. For other machines serve the view with TLS, or forward a port.
 //
+// # Behind a proxy
+//
+// A proxy on this machine makes all requests come from this machine, so the proxy decides who may use the view. Name the
+// host that browsers use in Options.Hosts, and have the proxy pass on the browser's Host header. Many proxies put their
+// own there, nginx by default: the page then only reads, because the Host header does not name the page's origin, and
+// says so when a user stops a command or types. Configure nginx so; the last three lines let WebSockets pass:
+//
+//	proxy_pass http://127.0.0.1:8080;
+//	proxy_set_header Host $http_host; # $host has no port
+//	proxy_http_version 1.1;
+//	proxy_set_header Upgrade $http_upgrade;
+//	proxy_set_header Connection "upgrade";
+//
+// If the proxy cannot pass on the Host header, name the pages' origins in Options.Origins.
+//
+// Middleware around the view must let an http.ResponseController flush: by http.Flusher, or by a method Unwrap. Without
+// that streams are answered with 501, and the page says so.
+//
 // # In your own page
 //
 // A custom element shows one terminal. Any page from the same server can use it:
@@ -111,6 +129,11 @@ type Options struct {
 	// names and the IP address of the connection are always valid.
 	Hosts []string
 
+	// Origins are additional origins of the view's pages, such as "https://view.example" or "http://localhost:8081". Pages
+	// of these origins may stop commands and type. They are for a proxy that does not pass on the browser's Host header.
+	// The default is none: pages have the origin that the Host header names.
+	Origins []string
+
 	// FrameAncestors are the origins, such as "https://editor.example", whose pages may show the view in a frame. Nil:
 	// none.
 	FrameAncestors []string
@@ -137,6 +160,7 @@ type Options struct {
 // All methods may be called concurrently.
 type View struct {
 	options Options
+	origins []string // Options.Origins, as parseOrigin returns them
 	table   *table
 	mux     *http.ServeMux
 	streams chan struct{} // semaphore of MaxStreams
@@ -169,6 +193,13 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 	v.options.Token = cmp.Or(v.options.Token, rand.Text())
 	if !goodToken(v.options.Token) {
 		return nil, errors.New("view: Options.Token must have at least 16 letters, digits, '-' or '_'")
+	}
+	for _, text := range v.options.Origins {
+		origin, ok := parseOrigin(text)
+		if !ok {
+			return nil, errors.New(`view: Options.Origins must have origins, such as "https://view.example", without a path`)
+		}
+		v.origins = append(v.origins, origin)
 	}
 	if v.options.Heartbeat < 0 {
 		return nil, errors.New("view: Options.Heartbeat must not be negative")

@@ -524,13 +524,14 @@ class AcpTerminal extends HTMLElement {
         const { now, row, size } = event.data
         this.#showStatus(now, row ?? { ...this.row, ...size })
       },
-      onConnection: state => {
+      onConnection: (state, reason) => {
         if (signal.aborted) return
         this.#setOnline(state === 'open')
-        if (state === 'gone' || state === 'forbidden') this.#setUnknown()
+        if (state === 'gone' || state === 'forbidden' || state === 'impossible') this.#setUnknown()
         this.#say({
           lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
           gone: 'This terminal is not kept any more.', forbidden: 'This address is not good any more.',
+          impossible: `The terminal cannot be shown: ${reason}`,
         }[state] ?? '', signal)
       },
     })

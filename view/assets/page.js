@@ -26,12 +26,13 @@ follow('events', {
     choose()
     count()
   },
-  onConnection(state) {
+  onConnection(state, reason) {
     online = state === 'open'
     document.body.classList.toggle('offline', !online)
     part('connection').textContent = {
       lost: 'The connection is lost; trying again.', busy: 'Too many pages are open; waiting.',
       forbidden: 'This address is not good any more.', gone: 'This address is not good any more.',
+      impossible: `The list cannot be shown: ${reason}`,
     }[state] ?? ''
   },
 })

@@ -5,10 +5,13 @@
 // missedHeartbeats is how many of the server's heartbeats may be missing before a connection counts as dead.
 const missedHeartbeats = 3
 
-// follow calls onEvent with each event and awaits it, until the event "end", a 403 or 404, or the signal. It reconnects
+// final are the problems that another try does not solve.
+const final = new Set(['forbidden', 'gone', 'impossible'])
+
+// follow calls onEvent with each event and awaits it, until the event "end", a 403, 404 or 501, or the signal. It reconnects
 // after the last id, also if nothing came any more: after a laptop's sleep, or through a proxy that froze. It has no
 // connection while the page is hidden, but for a WebSocket of a stream in the background. onConnection receives "open",
-// "lost", "busy", "gone" or "forbidden".
+// "lost", "busy", "gone", "forbidden", or "impossible" and why.
 export async function follow(url, { onEvent, onConnection, signal, background = false }) {
   let lastID = ''
   let stays = false // while the page is hidden
@@ -26,10 +29,10 @@ export async function follow(url, { onEvent, onConnection, signal, background = 
       const socket = await bySocket(url, lastID, stop)
       stays = background && !!socket
       if (!socket && document.hidden) continue
-      const { status, chunks } = socket ?? await byFetch(url, lastID, stop)
+      const { status, chunks, reason } = socket ?? await byFetch(url, lastID, stop)
       if (status !== 200) {
-        problem = { 403: 'forbidden', 404: 'gone', 503: 'busy' }[status] ?? 'lost'
-        if (problem === 'forbidden' || problem === 'gone') return onConnection(problem)
+        problem = { 403: 'forbidden', 404: 'gone', 501: 'impossible', 503: 'busy' }[status] ?? 'lost'
+        if (final.has(problem)) return onConnection(problem, reason)
       } else {
         onConnection('open')
         for await (const event of parse(chunks, silence)) {
@@ -51,10 +54,11 @@ export async function follow(url, { onEvent, onConnection, signal, background = 
   }
 }
 
-// byFetch returns the status of a request, and the pieces of text of its answer.
+// byFetch returns the status of a request, and the pieces of text of its answer, or the reason why there are none.
 async function byFetch(url, lastID, signal) {
   const response = await fetch(url, { headers: lastID ? { 'Last-Event-ID': lastID } : {}, signal })
-  return { status: response.status, chunks: response.ok ? textOf(response.body) : null }
+  const { status, ok } = response
+  return ok ? { status, chunks: textOf(response.body) } : { status, reason: (await response.text()).trim().slice(0, 300) }
 }
 
 async function* textOf(body) {

@@ -52,6 +52,8 @@ var inEach = []struct {
 	{"two views in one page", testTwoViews},
 	{"ten terminals and eight windows are live at once", testMany},
 	{"without WebSockets the page uses requests", testWithoutSockets},
+	{"middleware that lets nothing be sent live is named", testMiddleware},
+	{"behind a proxy that rewrites the Host header a stop is refused with the reason, or works", testRewrittenHost},
 	{"wide characters have the columns of a terminal", testWide},
 	{"the list is filtered, folded, and follows the newest command", testList},
 	{"long lines wrap on a phone", testWrap},

@@ -27,9 +27,11 @@ const (
 
 // plan is what an agent has to do.
 type plan struct {
-	IDs     []string      // of the checks
-	Timeout time.Duration // of each
-	Dir     string        // for the files of commands
+	IDs     []string                  // of the checks
+	Unmet   map[string]checks.Outcome // of checks that did not pass in a connection before
+	Timeout time.Duration             // of each
+	Until   time.Time                 // for all of them
+	Dir     string                    // for the files of commands
 }
 
 // record is a line of the results. One of its fields is set.
@@ -116,7 +118,7 @@ func (a *agent) handle(r rpc.Request) {
 			return
 		}
 		place := checks.Place{
-			Conn: a.conn, Session: sessionID, Cwd: a.cwd, Dir: a.plan.Dir, Timeout: a.plan.Timeout,
+			Conn: a.conn, Session: sessionID, Cwd: a.cwd, Dir: a.plan.Dir, Timeout: a.plan.Timeout, Until: a.plan.Until,
 		}
 		a.turn.Go(func() {
 			a.check(place)
@@ -134,6 +136,7 @@ const sessionID = "acp-terminal-check"
 func (a *agent) check(place checks.Place) {
 	self, err := os.Executable()
 	place.Program = self
+	runner := checks.NewRunner(place, a.plan.Unmet)
 	for _, c := range checks.All() {
 		select {
 		case <-a.conn.Closed():
@@ -148,7 +151,7 @@ func (a *agent) check(place checks.Place) {
 		if err != nil {
 			result.Reason = err.Error()
 		} else {
-			result = place.Run(c)
+			result = runner.Run(c)
 		}
 		a.record(record{Result: &result})
 	}

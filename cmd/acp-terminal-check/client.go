@@ -25,6 +25,8 @@ import (
 const (
 	// startTime is how long a client may take from its start to the first check, and to end after the last one.
 	startTime = time.Minute
+	// graceTime is how long the agent has after the time for all checks, to end the last one.
+	graceTime = 5 * time.Second
 	// pollTime is how often the results are looked at.
 	pollTime = 20 * time.Millisecond
 )
@@ -34,6 +36,7 @@ type checker struct {
 	settings
 	manager *acpterm.Manager // of the client's processes
 	dir     string           // of the files
+	until   time.Time        // the time for all checks
 	report  *report
 }
 
@@ -49,11 +52,14 @@ func check(ctx context.Context, s settings) (r *report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	c := &checker{settings: s, manager: m, dir: dir, report: &report{}}
-	for left := s.selected; len(left) > 0; left = c.left() {
+	c := &checker{settings: s, manager: m, dir: dir, until: time.Now().Add(s.total), report: &report{}}
+	for left := s.selected; len(left) > 0 && time.Now().Before(c.until); left = c.left() {
 		if err := c.start(ctx, left); err != nil {
 			return nil, err
 		}
+	}
+	for _, each := range c.left() {
+		c.report.add(checks.OutOfTime(each.ID))
 	}
 	return c.report, nil
 }
@@ -74,9 +80,14 @@ func (c *checker) start(ctx context.Context, all []checks.Check) error {
 	if err != nil {
 		return err
 	}
-	p := plan{Timeout: c.timeout, Dir: commands}
+	p := plan{Timeout: c.timeout, Until: c.until, Dir: commands, Unmet: make(map[string]checks.Outcome)}
 	for _, each := range all {
 		p.IDs = append(p.IDs, each.ID)
+	}
+	for _, r := range c.report.Results {
+		if r.Outcome != checks.Pass && r.Outcome != checks.NotApplicable {
+			p.Unmet[r.ID] = r.Outcome
+		}
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -176,7 +187,7 @@ func (c *checker) follow(ctx context.Context, client *acpterm.Terminal) (f findi
 		if f.size > size {
 			progress, size = time.Now(), f.size
 		}
-		if ended || time.Since(progress) > startTime+3*c.timeout {
+		if ended || time.Since(progress) > startTime+3*c.timeout || time.Now().After(c.until.Add(graceTime)) {
 			return f, nil
 		}
 	}
@@ -192,10 +203,19 @@ func (c *checker) add(f findings, client *acpterm.Terminal, commands string) err
 		}
 		c.report.add(r)
 	}
-	if f.begun != "" {
+	switch {
+	case f.begun == "":
+	case client.State() == acpterm.StateEnded:
 		c.report.add(checks.Result{
 			ID: f.begun, Outcome: checks.Fail, Expected: "the connection to stay",
 			Reason: "the client or its connection ended in this check; it printed: " + c.printed(client),
+		})
+	case time.Now().After(c.until): // the client reads nothing: the agent is stuck in a write
+		c.report.add(checks.OutOfTime(f.begun))
+	default:
+		c.report.add(checks.Result{
+			ID: f.begun, Outcome: checks.Fail, Expected: "the client to go on",
+			Reason: "the client did not go on in this check; it printed: " + c.printed(client),
 		})
 	}
 	switch {

@@ -1,9 +1,11 @@
 package main
 
-// The clients of the tests: one that keeps every promise, and the same with one fault each. A client is the test binary
-// itself, with clientMark and the fault as its first arguments, and the agent as the others.
+// The clients of the tests: one that keeps every promise, on the library, and mutants of it, which each break one. A
+// client is the test binary itself, with clientMark and the mutant's name as its first arguments, and the agent as the
+// others.
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,188 +13,324 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
 )
 
 const clientMark = "-as-client"
 
 type object = map[string]any
 
-// faulty is a client's handler with a fault, or none.
-type faulty struct {
+// client is a client that gives the agent one prompt.
+type client struct {
 	*acpterm.Handler
+	mutant  mutant
 	manager *acpterm.Manager
-	agent   io.Writer // for what is no message
-	fault   string
+	agent   io.ReadWriteCloser
+	turn    chan answer // what the agent answers
 
-	mu       sync.Mutex
-	limits   map[acpterm.TerminalID]uint64 // that the agent asked for
-	released map[acpterm.TerminalID]bool   // but were not
+	mu        sync.Mutex // guards all below, and is held over a write
+	cancels   map[string]context.CancelFunc
+	commands  map[string]request       // the creates by their terminal's id
+	terminals map[string]*terminalFact // by id
 }
 
-// runClient is a client that gives the agent one prompt.
-func runClient(fault string, line []string) error {
+// terminalFact is what mutants remember of a terminal.
+type terminalFact struct {
+	waits, waited, kills, releases, outputs int // requests, and answered waits
+
+	shown bool // in a tool call
+	read  int  // bytes of its output
+}
+
+// request is a request of the agent's. A mutant may change its params.
+type request struct {
+	id     json.RawMessage
+	method string
+	params any // an object, but for mistakes of the agent's
+}
+
+// answer is a response: a result, as an object, or an error. none is set when nothing is to be sent.
+type answer struct {
+	result object
+	err    *jsonrpc2.Error
+	none   bool
+}
+
+// object returns the params; they are empty if the agent sent something else.
+func (r *request) object() object {
+	o, _ := r.params.(object)
+	return o
+}
+
+func (r *request) text(name string) string {
+	text, _ := r.object()[name].(string)
+	return text
+}
+
+// args are the arguments of a create.
+func (r *request) args() (args []string) {
+	list, _ := r.object()["args"].([]any)
+	for _, each := range list {
+		text, _ := each.(string)
+		args = append(args, text)
+	}
+	return args
+}
+
+// runClient is the client with this mutation, "" for none.
+func runClient(name string, line []string) error {
+	mutation, ok := mutants()[name]
+	if !ok && name != "" {
+		return fmt.Errorf("there is no mutant %q", name)
+	}
 	ctx := context.Background()
-	m, err1 := acpterm.NewManager(&acpterm.Options{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Second}},
-	})
+	options := acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Second}}}
+	if mutation.options != nil {
+		mutation.options(&options)
+	}
+	m, err1 := acpterm.NewManager(&options)
 	agent, err2 := acpterm.StartAgent(ctx, exec.Command(line[0], line[1:]...), nil)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
-	s := acpterm.NewStream(agent, nil)
-	h := acpterm.NewHandler(m, nil)
-	f := &faulty{
-		Handler: h, manager: m, agent: agent, fault: fault,
-		limits: make(map[acpterm.TerminalID]uint64), released: make(map[acpterm.TerminalID]bool),
+	c := &client{
+		Handler: acpterm.NewHandler(m, nil), mutant: mutation, manager: m, agent: agent, turn: make(chan answer, 1),
+		cancels: make(map[string]context.CancelFunc), commands: make(map[string]request),
+		terminals: make(map[string]*terminalFact),
 	}
-	conn := jsonrpc2.NewConn(ctx, s, f)
+	go c.read(ctx)
+	err := c.prompt()
+	return errors.Join(err, c.Close(), agent.Close(), m.Close())
+}
+
+// prompt is the client's turn.
+func (c *client) prompt() error {
 	dir, err := os.Getwd()
-	var answer struct{ SessionID string }
-	call := func(method string, params object) {
-		if err == nil {
-			err = conn.Call(ctx, method, params, &answer)
-		}
+	if err != nil {
+		return err
 	}
-	capabilities := any(h.Capabilities())
-	if fault == "says nothing of terminals" {
+	capabilities := any(c.Capabilities())
+	if c.mutant.silent {
 		capabilities = object{}
 	}
 	info := object{"name": "test", "version": "7"}
-	call("initialize", object{"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info})
-	call("session/new", object{"cwd": dir, "mcpServers": []any{}})
-	if fault != "sends no prompt" {
-		call("session/prompt", object{
-			"sessionId": answer.SessionID, "prompt": []object{{"type": "text", "text": "check"}},
-		})
+	c.call("initialize", object{"protocolVersion": 1, "clientCapabilities": capabilities, "clientInfo": info})
+	session := c.call("session/new", object{"cwd": dir, "mcpServers": []any{}})
+	if c.mutant.promptless {
+		return nil
 	}
-	return errors.Join(err, h.Close(), agent.Close(), m.Close())
-}
-
-// Handle serves the requests that the fault concerns, and leaves the others to the library.
-func (f *faulty) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	var p struct {
-		SessionID  acpterm.SessionID
-		TerminalID acpterm.TerminalID
-	}
-	if req.Params != nil {
-		json.Unmarshal(*req.Params, &p)
-	}
-	t := f.terminal(p.TerminalID)
-	if t != nil && t.SessionID() != p.SessionID && f.fault != "asks for no session" {
-		t = nil
-	}
-	reply := func(result any) { conn.Reply(ctx, req.ID, result) }
-	switch on := f.fault + " " + req.Method; {
-	case on == "dies terminal/kill":
-		os.Exit(3)
-	case on == "cuts characters terminal/create", on == "ignores the limit terminal/create",
-		on == "uses a shell terminal/create":
-		f.create(ctx, conn, req)
-	case on == "cuts characters terminal/output" && t != nil:
-		reply(f.cutOutput(t))
-	case on == "waits for the output terminal/wait_for_exit" && t != nil:
-		go func() {
-			for range t.Follow(ctx, 0) {
-			}
-			f.Handler.Handle(ctx, conn, req)
-		}()
-	case on == "waits in order terminal/wait_for_exit" && t != nil:
-		t.Wait(ctx)
-		f.Handler.Handle(ctx, conn, req)
-	case on == "kills one process terminal/kill" && t != nil:
-		if process, err := os.FindProcess(t.Info().PID); err == nil && t.State() == acpterm.StateRunning {
-			process.Kill()
-		}
-		reply(object{})
-	case on == "logs to the agent terminal/create":
-		fmt.Fprintln(f.agent, "client: a terminal is created")
-		f.Handler.Handle(ctx, conn, req)
-	case on == "only forgets terminal/release" && t != nil:
-		f.mu.Lock()
-		f.released[p.TerminalID] = true
-		f.mu.Unlock()
-		reply(object{})
-	case f.isReleased(p.TerminalID):
-		conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: -32002, Message: "released"})
-	case f.fault == "asks for no session" && t != nil:
-		params, _ := json.Marshal(object{"sessionId": t.SessionID(), "terminalId": p.TerminalID})
-		f.Handler.Handle(ctx, conn, &jsonrpc2.Request{ID: req.ID, Method: req.Method, Params: (*json.RawMessage)(&params)})
-	case f.fault == "answers for any id" && t == nil && slices.Contains(withTerminal, req.Method):
-		reply(object{"output": "", "truncated": false})
-	default:
-		f.Handler.Handle(ctx, conn, req)
-	}
-}
-
-// withTerminal are the methods that a released terminal does not have.
-var withTerminal = []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill}
-
-// terminal returns the terminal of any session; nil: there is none.
-func (f *faulty) terminal(id acpterm.TerminalID) *acpterm.Terminal {
-	for _, t := range f.manager.Terminals() {
-		if t.ID() == id {
-			return t
-		}
+	a := c.call("session/prompt", object{
+		"sessionId": session.result["sessionId"], "prompt": []object{{"type": "text", "text": "check"}},
+	})
+	if a.none {
+		return errors.New("the agent ended the connection")
 	}
 	return nil
 }
 
-func (f *faulty) isReleased(id acpterm.TerminalID) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.released[id]
+// call sends a request to the agent and waits for its answer.
+func (c *client) call(method string, params object) answer {
+	c.write(object{"jsonrpc": "2.0", "id": "client/" + method, "method": method, "params": params})
+	return <-c.turn
 }
 
-// create creates a terminal whose limit is not what was asked for, or a shell line.
-func (f *faulty) create(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	var create acpterm.CreateTerminalRequest
-	if err := json.Unmarshal(*req.Params, &create); err != nil {
-		f.Handler.Handle(ctx, conn, req)
-		return
-	}
-	asked := create.OutputByteLimit
-	if f.fault == "uses a shell" {
-		words := append([]string{create.Command}, create.Args...)
-		if child.Signals { // the shell is to be replaced, so that the fault is in the arguments alone
-			words = append([]string{"exec"}, words...)
-		}
-		create.Command, create.Args = strings.Join(words, " "), nil
-	} else {
-		create.OutputByteLimit = nil
-	}
-	params, _ := json.Marshal(create)
-	result, err := f.Dispatch(ctx, req.Method, params)
+func (c *client) write(message object) {
+	line, err := json.Marshal(message)
 	if err != nil {
-		conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
-		return
+		panic(err)
 	}
-	f.mu.Lock()
-	if created, ok := result.(acpterm.CreateTerminalResponse); ok && asked != nil {
-		f.limits[created.TerminalID] = *asked
-	}
-	f.mu.Unlock()
-	conn.Reply(ctx, req.ID, result)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.agent.Write(append(line, '\n'))
 }
 
-// cutOutput is the output cut at a byte, wherever that is.
-func (f *faulty) cutOutput(t *acpterm.Terminal) acpterm.TerminalOutputResponse {
-	out := t.Output()
-	f.mu.Lock()
-	limit, limited := f.limits[t.ID()]
-	f.mu.Unlock()
-	if size := uint64(len(out.Output)); limited && size > limit {
-		out.Output, out.Truncated = strings.ToValidUTF8(out.Output[size-limit:], string(utf8.RuneError)), true
+// read reads what the agent sends until the connection ends, and serves requests.
+func (c *client) read(ctx context.Context) {
+	for in := bufio.NewReader(c.agent); ; {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			c.turn <- answer{none: true}
+			return
+		}
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params any
+			Result object
+		}
+		switch err := json.Unmarshal(line, &m); {
+		case err != nil:
+			c.trip("line")
+		case m.Method == "":
+			c.turn <- answer{result: m.Result}
+		case m.ID == nil:
+			c.notified(m.Method, request{params: m.Params})
+		default:
+			c.begin(ctx, request{m.ID, m.Method, m.Params})
+		}
 	}
-	return out
+}
+
+// trip ends the client that stumbles over this.
+func (c *client) trip(what string) {
+	if c.mutant.trips == what {
+		os.Exit(3)
+	}
+}
+
+// notified takes a notification.
+func (c *client) notified(method string, r request) {
+	switch method {
+	case "$/cancel_request":
+		id, err := json.Marshal(r.object()["requestId"])
+		if err != nil {
+			panic(err)
+		}
+		c.mu.Lock()
+		cancel := c.cancels[string(id)]
+		c.mu.Unlock()
+		switch {
+		case cancel == nil:
+			c.trip("cancel")
+		case c.mutant.cancel != nil:
+			c.mutant.cancel(c, cancel, string(id))
+		default:
+			cancel()
+		}
+	case "session/update":
+		update, _ := r.object()["update"].(object)
+		content, _ := update["content"].([]any)
+		for _, each := range content {
+			if shown, _ := each.(object); shown["type"] == "terminal" {
+				id, _ := shown["terminalId"].(string)
+				f := c.fact(id)
+				c.mu.Lock()
+				f.shown = true
+				c.mu.Unlock()
+			}
+		}
+	default:
+		c.trip("notification")
+	}
+}
+
+// begin serves a request, while others are read.
+func (c *client) begin(ctx context.Context, r request) {
+	ctx, cancel := context.WithCancel(ctx)
+	c.mu.Lock()
+	c.cancels[string(r.id)] = cancel
+	c.mu.Unlock()
+	do := c.count(&r)
+	serve := func() {
+		defer cancel()
+		a := do(ctx)
+		c.mu.Lock()
+		delete(c.cancels, string(r.id))
+		c.mu.Unlock()
+		c.reply(r.id, a)
+	}
+	if c.mutant.inOrder {
+		serve()
+		return
+	}
+	go serve()
+}
+
+// count notes what mutants have to know, in the order of the requests, and returns how to serve this one.
+func (c *client) count(r *request) func(context.Context) answer {
+	f, t := c.fact(r.text("terminalId")), c.terminal(r.text("terminalId"))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := *f
+	switch r.method {
+	case acpterm.MethodOutput:
+		f.outputs++
+	case acpterm.MethodWaitForExit:
+		f.waits++
+	case acpterm.MethodKill:
+		f.kills++
+	case acpterm.MethodRelease:
+		f.releases++
+	}
+	return func(ctx context.Context) answer {
+		next := func() answer { return c.serve(ctx, r) }
+		a := answer{}
+		if c.mutant.serve == nil {
+			a = next()
+		} else {
+			a = c.mutant.serve(&call{ctx, c, r, t, before}, next)
+		}
+		switch {
+		case r.method == acpterm.MethodWaitForExit:
+			c.mu.Lock()
+			f.waited++
+			c.mu.Unlock()
+		case r.method == acpterm.MethodCreate && a.err == nil:
+			id, _ := a.result["terminalId"].(string)
+			c.mu.Lock()
+			c.commands[id] = *r
+			c.mu.Unlock()
+		}
+		return a
+	}
+}
+
+// fact returns what is known of a terminal.
+func (c *client) fact(id string) *terminalFact {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.terminals[id] == nil {
+		c.terminals[id] = new(terminalFact)
+	}
+	return c.terminals[id]
+}
+
+// serve has the library serve a request.
+func (c *client) serve(ctx context.Context, r *request) answer {
+	params, err := json.Marshal(r.params)
+	if err != nil {
+		panic(err)
+	}
+	result, err := c.Dispatch(ctx, r.method, params)
+	if err != nil {
+		return answer{err: acpterm.ResponseError(err)}
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		panic(err)
+	}
+	var a answer
+	if err := json.Unmarshal(text, &a.result); err != nil {
+		panic(err)
+	}
+	return a
+}
+
+func (c *client) reply(id json.RawMessage, a answer) {
+	if c.mutant.id != nil {
+		id = c.mutant.id(id)
+	}
+	switch {
+	case a.none:
+	case a.err != nil:
+		c.write(object{"jsonrpc": "2.0", "id": id, "error": a.err})
+	default:
+		c.write(object{"jsonrpc": "2.0", "id": id, "result": a.result})
+	}
+}
+
+// terminal returns the terminal of any session; nil: there is none.
+func (c *client) terminal(id string) *acpterm.Terminal {
+	for _, t := range c.manager.Terminals() {
+		if string(t.ID()) == id {
+			return t
+		}
+	}
+	return nil
 }

@@ -47,6 +47,7 @@ The client must let the agent run commands without asking a person.
 type settings struct {
 	selected []checks.Check
 	timeout  time.Duration
+	total    time.Duration
 	json     bool
 	verbose  bool
 	list     bool
@@ -106,11 +107,12 @@ func readSettings(args []string, stderr io.Writer) (settings, error) {
 		flags.PrintDefaults()
 	}
 	flags.DurationVar(&s.timeout, "timeout", 10*time.Second, "how long a `check` may take")
+	flags.DurationVar(&s.total, "total", 2*time.Minute, "how long `all` checks may take; those left are not tried")
 	flags.BoolVar(&s.json, "json", false, "print the report as JSON")
 	flags.BoolVar(&s.verbose, "v", false, "name the checks that passed, too")
 	flags.BoolVar(&s.list, "list", false, "list the checks, and check nothing")
 	level := flags.String("level", "all", "which checks: protocol, beyond or all")
-	pattern := flags.String("run", "", "only the checks whose id this `expression` matches")
+	pattern := flags.String("run", "", "only the checks whose id this `expression` matches, and those that they need")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -118,11 +120,9 @@ func readSettings(args []string, stderr io.Writer) (settings, error) {
 	if err != nil {
 		return s, fmt.Errorf("-run: %w", err)
 	}
-	for _, c := range checks.All() {
-		if matches.MatchString(c.ID) && (*level == "all" || string(c.Level) == *level) {
-			s.selected = append(s.selected, c)
-		}
-	}
+	s.selected = checks.WithNeeds(func(c checks.Check) bool {
+		return matches.MatchString(c.ID) && (*level == "all" || string(c.Level) == *level)
+	})
 	s.client = flags.Args()
 	switch {
 	case *level != "all" && *level != string(checks.Protocol) && *level != string(checks.Beyond):
@@ -131,6 +131,8 @@ func readSettings(args []string, stderr io.Writer) (settings, error) {
 		return s, fmt.Errorf("-run: no check's id matches %q", *pattern)
 	case s.timeout <= 0:
 		return s, errors.New("-timeout must be more than 0")
+	case s.total <= 0:
+		return s, errors.New("-total must be more than 0")
 	case len(s.client) == 0 && !s.list:
 		return s, errors.New("no client is given (-h says how)")
 	}

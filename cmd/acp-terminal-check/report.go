@@ -38,14 +38,19 @@ func (r *report) add(found checks.Result) {
 
 // exitStatus is the program's.
 func (r *report) exitStatus() int {
-	status := exitPassed
+	status, untried := exitPassed, false
 	for _, each := range r.Results {
 		switch each.Outcome {
 		case checks.Trouble:
 			return exitUnchecked
 		case checks.Fail:
 			status = exitFailed
+		case checks.NotTried:
+			untried = true
 		}
+	}
+	if untried && status == exitPassed {
+		return exitUnchecked
 	}
 	return status
 }
@@ -65,12 +70,14 @@ func (r *report) writeText(w io.Writer, verbose bool) error {
 	}
 	for _, each := range r.Results {
 		switch {
+		case each.Outcome == checks.NotTried:
 		case each.Outcome != checks.Pass:
 			each.write(&b)
 		case verbose:
 			fmt.Fprintf(&b, "pass  %s: %s\n", each.ID, each.Title)
 		}
 	}
+	r.writeNotTried(&b)
 	for _, level := range []checks.Level{checks.Protocol, checks.Beyond} {
 		count := make(map[checks.Outcome]int)
 		for _, each := range r.Results {
@@ -79,7 +86,7 @@ func (r *report) writeText(w io.Writer, verbose bool) error {
 			}
 		}
 		fmt.Fprintf(&b, "%-9s %d passed, %d failed", level+":", count[checks.Pass], count[checks.Fail])
-		for _, outcome := range []checks.Outcome{checks.NotApplicable, checks.Trouble} {
+		for _, outcome := range []checks.Outcome{checks.NotApplicable, checks.NotTried, checks.Trouble} {
 			if count[outcome] > 0 {
 				fmt.Fprintf(&b, ", %d %s", count[outcome], outcome)
 			}
@@ -88,6 +95,19 @@ func (r *report) writeText(w io.Writer, verbose bool) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeNotTried writes which checks were not tried, and why, a line each.
+func (r *report) writeNotTried(b *strings.Builder) {
+	before := b.Len()
+	for _, each := range r.Results {
+		if each.Outcome == checks.NotTried {
+			fmt.Fprintf(b, "%s  %s: %s\n", each.Outcome, each.ID, each.Reason)
+		}
+	}
+	if b.Len() > before {
+		b.WriteByte('\n')
+	}
 }
 
 // write writes a result that is not a pass.
@@ -101,6 +121,9 @@ func (r result) write(b *strings.Builder) {
 	part(string(r.Level), r.Source)
 	part("expected", r.Expected)
 	part("found", r.Reason)
+	for _, line := range r.Commands {
+		part("command", line)
+	}
 	for _, e := range r.Exchanges {
 		part("sent", e.Sent)
 		part("came", e.Came)

@@ -26,15 +26,58 @@ type Check struct {
 	// Source is the page and its section, or the type of the schema; for Beyond the reason in plain words.
 	Source string
 
+	// needs are the ids, separated by blanks, of checks to pass before this one: it would accuse the client of the same
+	// fault again. Their needs count as well.
+	needs   string
 	signals bool // only where commands can end by a signal
 	stays   bool // its command is to run until the client's end
 	run     func(*T)
 }
 
-// All are the checks in the order that they run in. Those that may end the connection are the last.
-func All() []Check {
-	return slices.Concat(create(), directories(), environment(), output(), text(), limits(), wait(), kill(), release(),
-		sessions(), robustness(), ends())
+// first is the check that all others need.
+const first = "create.id"
+
+// Needs are the ids of the checks to pass before this one is tried.
+func (c Check) Needs() []string {
+	if c.ID == first {
+		return nil
+	}
+	return append([]string{first}, strings.Fields(c.needs)...)
+}
+
+// All are the checks in their order: each after the checks that it needs, and the last are those that may end the
+// connection.
+func All() (all []Check) {
+	left := slices.Concat(create(), directories(), environment(), output(), text(), limits(), wait(), kill(), release(),
+		sessions(), ids(), cancels(), robustness(), ends())
+	placed := make(map[string]bool)
+	for len(left) > 0 {
+		next := slices.IndexFunc(left, func(c Check) bool {
+			return !slices.ContainsFunc(c.Needs(), func(id string) bool { return !placed[id] })
+		})
+		if next < 0 {
+			panic("checks need each other, or one that there is not: " + left[0].ID)
+		}
+		placed[left[next].ID] = true
+		all = append(all, left[next])
+		left = slices.Delete(left, next, next+1)
+	}
+	return all
+}
+
+// WithNeeds adds to a selection of all checks those that it needs.
+func WithNeeds(selected func(Check) bool) (some []Check) {
+	needed := make(map[string]bool)
+	for _, c := range slices.Backward(All()) {
+		if selected(c) || needed[c.ID] {
+			some = append(some, c)
+			for _, id := range c.Needs() {
+				needed[id] = true
+			}
+		}
+	}
+	slices.Reverse(some)
+	return some
 }
 
 // Outcome is how a check went.
@@ -44,20 +87,25 @@ const (
 	Pass          Outcome = "pass"
 	Fail          Outcome = "fail"
 	NotApplicable Outcome = "not applicable"
+	// NotTried is a check without a result: it needs another one, or the time was over.
+	NotTried Outcome = "not tried"
 	// Later is a check that is decided when the client has ended: by whether the lock of CommandFile is still held.
 	Later Outcome = "later"
 	// Trouble is a failure of the kit's own, which says nothing about the client.
 	Trouble Outcome = "error"
 )
 
-// Result is what came of a check. For those that did not pass, Reason says why, Expected what should have come, and
-// Exchanges have the last messages.
+// Result says how a check went. For one without a pass, Reason says why, Expected names the right answer, Commands are
+// the client's commands as lines for a shell, and Exchanges have the last messages.
 type Result struct {
 	ID        string     `json:"id"`
 	Outcome   Outcome    `json:"outcome"`
 	Reason    string     `json:"reason,omitempty"`
 	Expected  string     `json:"expected,omitempty"`
+	Commands  []string   `json:"commands,omitempty"`
 	Exchanges []Exchange `json:"exchanges,omitempty"`
+
+	timedOut bool // something did not come in time
 }
 
 // Exchange is a message to the client and what came back.

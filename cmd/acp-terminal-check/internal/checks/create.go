@@ -37,21 +37,24 @@ func create() []Check {
 			},
 		}, {
 			ID: "create.args", Title: "the command gets its arguments as they are", Level: Protocol, Source: typeCreate + ".args",
-			run: createArgs,
+			needs: "wait.pending output.shape",
+			run:   createArgs,
 		}, {
 			ID: "create.args.absent", Title: "a command without args runs", Level: Protocol, Source: typeCreate + ".args",
+			needs: "wait.code",
 			run: func(t *T) { // the kit itself, called wrongly
 				s := t.wait(t.create(without(t.command(), "args")))
 				t.want(s.is(2), "exit code 2, of the program without arguments", "it ended otherwise")
 			},
 		}, {
 			ID: "create.null", Title: "null stands for no cwd and no outputByteLimit", Level: Protocol,
-			Source: typeCreate + ": both may be null",
+			Source: typeCreate + ": both may be null", needs: "wait.pending output.shape",
 			run: func(t *T) {
 				t.prints(with(with(t.command(child.Out("x")), "cwd", nil), "outputByteLimit", nil), "x")
 			},
 		}, {
 			ID: "create.meta", Title: "_meta is accepted", Level: Protocol, Source: typeCreate + "._meta",
+			needs: "wait.pending output.shape",
 			run: func(t *T) {
 				meta := rpc.Object{"example.org/check": rpc.Object{"n": 1}}
 				t.prints(with(t.command(child.Out("x")), "_meta", meta), "x")
@@ -68,15 +71,17 @@ func create() []Check {
 			run:    func(t *T) { t.noTerminal(without(t.command(), "sessionId"), "there is no sessionId") },
 		}, {
 			ID: "create.command.unknown", Title: "a program that is not there is an error, or an exit", Level: Beyond,
-			Source: "a model has to learn that its command did not run",
-			run:    createUnknown,
+			Source: "a model has to learn that its command did not run", needs: "wait.code",
+			run: createUnknown,
 		}, {
 			ID: "create.stdin", Title: "the command's standard input is at its end", Level: Beyond,
 			Source: "nothing can be sent to a command, which else waits without end",
+			needs:  "wait.pending output.shape",
 			run:    func(t *T) { t.prints(t.command(child.Step("stdin")), "0") },
 		}, {
 			ID: "create.many", Title: "twenty terminals at once have each their own output", Level: Beyond,
 			Source: "agents run commands side by side",
+			needs:  "create.id.unique create.immediate wait.code output.shape",
 			run:    createMany,
 		},
 	}
@@ -92,9 +97,9 @@ func createArgs(t *T) {
 }
 
 func createUnknown(t *T) {
-	p := t.send("terminal/create", rpc.Object{
-		"sessionId": t.Session, "command": t.path("no-such-program"), "args": []string{"x"},
-	})
+	params := rpc.Object{"sessionId": t.Session, "command": t.path("no-such-program"), "args": []string{"x"}}
+	t.notes(params)
+	p := t.send("terminal/create", params)
 	if t.answer(p).Error != nil {
 		return
 	}

@@ -15,8 +15,8 @@ const (
 	typeLimit = typeCreate + ".outputByteLimit"
 )
 
-// digits are a text in which each place is another.
-func digits(n int) string {
+// letters returns a text whose parts differ.
+func letters(n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
 		b.WriteString(strings.Repeat(string(rune('a'+i%26)), 1+i%7))
@@ -25,68 +25,82 @@ func digits(n int) string {
 }
 
 func limits() []Check {
+	long := letters(1000)
 	return []Check{
 		{
 			ID: "limit.end", Title: "of longer output the end is kept, at most outputByteLimit bytes", Level: Protocol,
-			Source: pageLimit,
+			Source: pageLimit, needs: "wait.pending output.shape",
 			run: func(t *T) {
-				text, _ := t.limited(digits(1000), 100)
+				text, _ := t.limited(long, 100)
 				t.want(len(text) <= 100, "at most 100 bytes", "there are %d", len(text))
-				t.want(text != "" && strings.HasSuffix(digits(1000), text), "the end of the output", "it is %s", quoted(text))
+				t.want(text != "" && strings.HasSuffix(long, text), "the end of the output", "it is %s", quoted(text))
 			},
 		}, {
 			ID: "limit.truncated", Title: "truncated is true when output was dropped", Level: Protocol, Source: typeOutput,
+			needs: "limit.end",
 			run: func(t *T) {
-				_, truncated := t.limited(digits(1000), 100)
+				_, truncated := t.limited(long, 100)
 				t.want(truncated, "truncated true", "it is false")
 			},
 		}, {
 			ID: "limit.below", Title: "output below the limit is whole, and not truncated", Level: Protocol, Source: pageLimit,
-			run: func(t *T) { t.whole(digits(100), 1000) },
+			needs: "wait.pending output.shape",
+			run:   func(t *T) { t.whole(letters(100), 1000) },
 		}, {
 			ID: "limit.exact", Title: "output as long as the limit is whole, and not truncated", Level: Protocol,
-			Source: pageLimit + ", once exceeded", run: func(t *T) { t.whole(digits(100), 100) },
+			Source: pageLimit + ", once exceeded", needs: "limit.below", run: func(t *T) { t.whole(letters(100), 100) },
 		}, {
 			ID: "limit.running", Title: "the limit holds while the command runs", Level: Protocol, Source: pageLimit,
-			run: limitRunning,
+			needs: "limit.end output.live",
+			run:   limitRunning,
 		}, {
 			ID: "limit.character", Title: "the output is cut between characters", Level: Protocol,
-			Source: pageLimit + ", at a character boundary",
-			run:    limitCharacter,
+			Source: pageLimit + ", at a character boundary", needs: "create.id.unique limit.bytes",
+			run: limitCharacter,
 		}, {
 			ID: "limit.bytes", Title: "the limit counts bytes, not characters", Level: Protocol, Source: pageLimit,
+			needs: "limit.truncated",
 			run: func(t *T) {
 				text, _ := t.limited(strings.Repeat("é", 100), 100)
 				t.want(len(text) <= 100, "at most 100 bytes, which are 50 of é", "there are %d", len(text))
 			},
 		}, {
 			ID: "limit.filled", Title: "no more is dropped than has to be", Level: Beyond,
-			Source: "slightly less, the page says: less than one character",
+			Source: "slightly less, the page says: less than one character", needs: "limit.character",
 			run: func(t *T) {
 				text, _ := t.limited(strings.Repeat("😀", 100), 102)
 				t.want(len(text) == 100, "100 bytes, which are whole characters", "there are %d", len(text))
 			},
 		}, {
+			ID: "limit.invalid", Title: "the limit holds for what is shown for bytes that are no UTF-8", Level: Beyond,
+			Source: "such a byte is shown as a character of three; the limit is for what an agent gets",
+			needs:  "limit.character",
+			run: func(t *T) {
+				params := with(t.command(child.Many("\xff", 100), child.Out("end")), "outputByteLimit", 100)
+				text, _ := t.print(params, func(text string, _ bool) bool { return strings.HasSuffix(text, "end") })
+				t.want(len(text) <= 100, "at most 100 bytes, or 32 of U+FFFD and \"end\"", "there are %d", len(text))
+			},
+		}, {
 			ID: "limit.zero", Title: "a limit of 0 keeps nothing, and says so", Level: Beyond,
-			Source: "the schema's minimum is 0: an agent that wants the exit status alone",
+			Source: "the schema's minimum is 0: an agent that wants the exit status alone", needs: "limit.truncated",
 			run: func(t *T) {
 				text, truncated := t.limited("x", 0)
 				t.want(text == "" && truncated, "no output, and truncated true", "the output is %s", quoted(text))
 			},
 		}, {
 			ID: "limit.large", Title: "a limit of 2^53-1 is accepted", Level: Beyond,
-			Source: "the schema has no maximum: an agent that wants all of it",
-			run:    func(t *T) { t.whole("x", 1<<53-1) },
+			Source: "the schema has no maximum: an agent that wants all of it", needs: "limit.below",
+			run: func(t *T) { t.whole("x", 1<<53-1) },
 		}, {
 			ID: "limit.absent", Title: "without a limit, 16 KiB of output are whole", Level: Beyond,
-			Source: "agents that set no limit expect what a command usually writes",
+			Source: "agents that set no limit expect what a command usually writes", needs: "wait.pending output.shape",
 			run: func(t *T) {
 				text, truncated := t.print(t.command(child.Many("x", 16<<10)), full(16<<10))
 				t.want(len(text) == 16<<10 && !truncated, "16384 bytes, not truncated", "there are %d", len(text))
 			},
 		}, {
 			ID: "limit.flood", Title: "a command that writes 32 MiB ends, and its last bytes are there", Level: Beyond,
-			Source: "output beyond the limit must neither stop the command nor the client",
+			Source: "output beyond the limit must neither stop the command nor the client", needs: "limit.end",
 			run: func(t *T) {
 				params := with(t.command(child.Many("x", 32<<20), child.Out("end")), "outputByteLimit", 1000)
 				text, _ := t.print(params, func(text string, _ bool) bool { return strings.HasSuffix(text, "end") })
@@ -112,7 +126,22 @@ func (t *T) limited(written string, limit int) (text string, truncated bool) {
 }
 
 func (t *T) limitedCommand(written string, limit int) rpc.Object {
-	return with(t.command(child.Out(written)), "outputByteLimit", limit)
+	return with(t.command(steps(written)...), "outputByteLimit", limit)
+}
+
+// steps write a text. They are short if it is one character again and again.
+func steps(written string) []string {
+	_, size := utf8.DecodeRuneInString(written)
+	character := written[:size]
+	rest := strings.TrimLeft(written, character)
+	n := (len(written) - len(rest)) / size
+	switch {
+	case n < 10:
+		return []string{child.Out(written)}
+	case rest == "":
+		return []string{child.Many(character, n)}
+	}
+	return []string{child.Many(character, n), child.Out(rest)}
 }
 
 // whole fails unless all that was written is in the output.
@@ -123,9 +152,10 @@ func (t *T) whole(written string, limit int) {
 }
 
 func limitRunning(t *T) {
-	id := t.create(with(t.command(child.Out(digits(1000)), t.lock("wrote"), t.stay()), "outputByteLimit", 100))
+	long := letters(1000)
+	id := t.create(with(t.command(child.Out(long), t.lock("wrote"), t.stay()), "outputByteLimit", 100))
 	t.runs("wrote")
-	end := digits(1000)[990:]
+	end := long[len(long)-10:]
 	t.until(func() bool {
 		text, _, _ := t.output(id)
 		t.want(len(text) <= 100, "at most 100 bytes", "there are %d", len(text))

@@ -4,6 +4,7 @@ package checks
 
 import (
 	"strings"
+	"time"
 
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
 )
@@ -20,9 +21,11 @@ func output() []Check {
 			run: func(t *T) { t.output(t.create(t.command(child.Out("x")))) },
 		}, {
 			ID: "output.live", Title: "output shows what a running command has written", Level: Protocol, Source: pageOutput,
-			run: func(t *T) { t.shows(t.start(child.Out("so far")), "so far") },
+			needs: "create.immediate output.shape",
+			run:   func(t *T) { t.shows(t.start(child.Out("so far")), "so far") },
 		}, {
 			ID: "output.running", Title: "there is no exitStatus while the command runs", Level: Protocol, Source: pageOutput,
+			needs: "create.immediate output.shape",
 			run: func(t *T) {
 				_, _, exit := t.output(t.start())
 				t.still("command", "the command")
@@ -30,6 +33,7 @@ func output() []Check {
 			},
 		}, {
 			ID: "output.exit", Title: "after the command's end there is its exitStatus", Level: Protocol, Source: pageOutput,
+			needs: "wait.pending output.shape",
 			run: func(t *T) {
 				id := t.create(t.command(child.Step("exit", 7)))
 				t.wait(id)
@@ -39,7 +43,7 @@ func output() []Check {
 			},
 		}, {
 			ID: "output.again", Title: "output shows the same each time", Level: Protocol,
-			Source: pageOutput + ": the output captured so far",
+			Source: pageOutput + ": the output captured so far", needs: "output.live",
 			run: func(t *T) {
 				id := t.start(child.Out("once"))
 				t.shows(id, "once")
@@ -48,7 +52,7 @@ func output() []Check {
 			},
 		}, {
 			ID: "output.none", Title: "a command that writes nothing has empty output, not truncated", Level: Protocol,
-			Source: typeOutput,
+			Source: typeOutput, needs: "wait.pending output.shape",
 			run: func(t *T) {
 				id := t.create(t.command())
 				t.wait(id)
@@ -58,15 +62,16 @@ func output() []Check {
 			},
 		}, {
 			ID: "output.stderr", Title: "standard error is in the output", Level: Beyond,
-			Source: "a terminal shows both, and errors are what a model needs most",
-			run:    func(t *T) { t.prints(t.command(child.Err("problem")), "problem") },
+			Source: "a terminal shows both, and errors are what a model needs most", needs: "wait.pending output.shape",
+			run: func(t *T) { t.prints(t.command(child.Err("problem")), "problem") },
 		}, {
 			ID: "output.order", Title: "standard output and standard error are in the order of their writes", Level: Beyond,
 			Source: "a terminal shows both in order; else an error stands beside the wrong line",
+			needs:  "output.stderr",
 			run:    outputOrder,
 		}, {
 			ID: "output.complete", Title: "when the wait returns, all that the command wrote is in the output", Level: Beyond,
-			Source: "agents read the output once, after the wait",
+			Source: "agents read the output once, after the wait", needs: "create.id.unique wait.pending output.shape",
 			run: func(t *T) {
 				for range 5 {
 					id := t.create(with(t.command(child.Many("0123456789abcde\n", 2000)), "outputByteLimit", 1<<20))
@@ -94,7 +99,7 @@ func text() []Check {
 	return []Check{
 		{
 			ID: "text.split", Title: "a character that is written in two parts is shown as one", Level: Beyond,
-			Source: "programs flush where a buffer ends, also inside characters",
+			Source: "programs flush where a buffer ends, also inside characters", needs: "wait.pending output.again",
 			run: func(t *T) {
 				id := t.create(t.command(child.Out("a\xe2"), t.lock("wrote"), t.await("more"), child.Out("\x82\xacb")))
 				t.runs("wrote")
@@ -108,8 +113,12 @@ func text() []Check {
 				t.equal(text, "a€b")
 			},
 		}, {
+			ID: "text.unfinished", Title: "a character that is not whole yet is not shown as another one", Level: Beyond,
+			Source: "what an agent has read must not become something else", needs: "text.split",
+			run: textUnfinished,
+		}, {
 			ID: "text.invalid", Title: "bytes that are no UTF-8 leave the rest of the output as it is", Level: Beyond,
-			Source: "commands print files that are no text",
+			Source: "commands print files that are no text", needs: "wait.pending output.shape",
 			run: func(t *T) {
 				whole := func(text string, _ bool) bool {
 					return strings.HasPrefix(text, "before") && strings.HasSuffix(text, "after")
@@ -119,8 +128,32 @@ func text() []Check {
 			},
 		}, {
 			ID: "text.control", Title: "quotes, backslashes and control characters are shown as they are", Level: Beyond,
-			Source: "an agent reads what the command wrote",
-			run:    func(t *T) { t.prints(t.command(child.Out("\"\\\t\x1b[1m\x01\x7f")), "\"\\\t\x1b[1m\x01\x7f") },
+			Source: "an agent reads what the command wrote", needs: "wait.pending output.shape",
+			run: textControl,
 		},
 	}
+}
+
+// textUnfinished runs a command that writes a character without its last byte, and stays.
+func textUnfinished(t *T) {
+	id := t.start(child.Out("a\xe2\x82"))
+	shown := func() string { text, _, _ := t.output(id); return text }
+	t.until(func() bool { return strings.HasPrefix(shown(), "a") }, "the output to begin", "it did not")
+	t.throughout(func() bool { return shown() == "a" }, "the output "+quoted("a")+" while the command runs",
+		"there is something for the bytes that are no character yet")
+}
+
+// textControl also accepts the line ends of a PTY: it puts a carriage return before each line feed.
+func textControl(t *T) {
+	const want = "\"\\\t\x1b[1m\x01\x7f\x00a\r\nb\rc\nd"
+	id := t.create(t.command(child.Out(want)))
+	t.wait(id)
+	text, onPTY := "", strings.ReplaceAll(want, "\n", "\r\n")
+	for ended := time.Now(); text != want && text != onPTY; time.Sleep(5 * time.Millisecond) {
+		text, _, _ = t.rawOutput(id)
+		if time.Since(ended) > settle {
+			break
+		}
+	}
+	t.want(text == want || text == onPTY, "the output "+quoted(want), "the output is %s", quoted(text))
 }

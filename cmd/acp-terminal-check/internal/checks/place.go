@@ -14,6 +14,7 @@ func directories() []Check {
 	return []Check{
 		{
 			ID: "create.cwd", Title: "the command runs in cwd", Level: Protocol, Source: typeCreate + ".cwd",
+			needs: "wait.pending output.shape",
 			run: func(t *T) {
 				dir, err := os.MkdirTemp(t.Cwd, ".acp-terminal-check") // a client may allow none outside
 				t.trouble(err)
@@ -26,11 +27,11 @@ func directories() []Check {
 			run:    func(t *T) { t.noTerminal(with(t.command(), "cwd", "."), "cwd is relative") },
 		}, {
 			ID: "create.cwd.absent", Title: "without cwd the command runs in the session's directory", Level: Protocol,
-			Source: "Session Setup, Working Directory",
-			run:    func(t *T) { t.runsIn(t.command(child.Step("dir")), t.Cwd) },
+			Source: "Session Setup, Working Directory", needs: "wait.pending output.shape",
+			run: func(t *T) { t.runsIn(t.command(child.Step("dir")), t.Cwd) },
 		}, {
 			ID: "create.cwd.missing", Title: "a cwd that is not there is an error, or an exit", Level: Beyond,
-			Source: "a command in another directory than was asked for may do harm",
+			Source: "a command in another directory than was asked for may do harm", needs: "wait.pending",
 			run: func(t *T) {
 				p := with(t.command(child.Step("touch", t.path("ran"))), "cwd", filepath.Join(t.Cwd, ".acp-terminal-check-missing"))
 				if a := t.answer(t.send("terminal/create", p)); a.Error == nil {
@@ -76,18 +77,19 @@ func environment() []Check {
 	return []Check{
 		{
 			ID: "create.env", Title: "the command has the variables of env", Level: Protocol, Source: typeCreate + ".env",
-			run: has("value", set(variable, "value")),
+			needs: "wait.pending output.shape",
+			run:   has("value", set(variable, "value")),
 		}, {
 			ID: "create.env.text", Title: "a variable's value is as it was sent", Level: Protocol,
-			Source: "schema, EnvVariable",
-			run:    has(`a=b "c" $PATH é`, set(variable, `a=b "c" $PATH é`)),
+			Source: "schema, EnvVariable", needs: "create.env",
+			run: has(`a=b "c" $PATH é`, set(variable, `a=b "c" $PATH é`)),
 		}, {
 			ID: "create.env.last", Title: "the last of two variables of a name counts", Level: Beyond,
-			Source: "so it is for every program that starts others",
-			run:    has("second", set(variable, "first"), set(variable, "second")),
+			Source: "so it is for every program that starts others", needs: "create.env",
+			run: has("second", set(variable, "first"), set(variable, "second")),
 		}, {
 			ID: "create.env.kept", Title: "the client's PATH stays besides the variables of env", Level: Beyond,
-			Source: "a command without PATH finds no programs",
+			Source: "a command without PATH finds no programs", needs: "create.env",
 			run: func(t *T) {
 				got := env(t, "PATH", set(variable, "x"))
 				t.want(got != nil && *got != "", "PATH to be set", "it is not set")

@@ -1,6 +1,6 @@
 package checks
 
-// Ids that are not known, cancelled requests, and messages that are none.
+// Unknown terminals, and messages that a client has to put up with.
 
 import (
 	"slices"
@@ -13,16 +13,13 @@ const (
 	codeMethodNotFound = -32601
 	codeInvalidParams  = -32602
 	codeNotFound       = -32002
-	codeCancelled      = -32800
-
-	pageCancel = "Cancellation"
 )
 
 func sessions() []Check {
 	return []Check{
 		{
 			ID: "unknown.id", Title: "an id that is not known is an error of output, wait_for_exit and kill", Level: Protocol,
-			Source: "schema: the ID of the terminal",
+			Source: "schema: the ID of the terminal", needs: "wait.pending output.shape kill.ends",
 			run: func(t *T) {
 				for _, method := range []string{"output", "wait_for_exit", "kill"} {
 					t.refused(t.send("terminal/"+method, t.of("no-such-terminal")), "there is no such terminal")
@@ -30,7 +27,7 @@ func sessions() []Check {
 			},
 		}, {
 			ID: "unknown.code", Title: "the error for such an id has a code that says so", Level: Beyond,
-			Source: "schema, ErrorCode: -32002 is for what is not found, -32602 for parameters",
+			Source: "schema, ErrorCode: -32002 is for what is not found, -32602 for parameters", needs: "unknown.id",
 			run: func(t *T) {
 				e := t.refused(t.send("terminal/output", t.of("no-such-terminal")), "there is no such terminal")
 				t.want(slices.Contains([]int{codeNotFound, codeInvalidParams}, e.Code), "code -32002 or -32602",
@@ -39,13 +36,14 @@ func sessions() []Check {
 		}, {
 			ID: "session.other", Title: "a terminal cannot be read or killed by another session", Level: Beyond,
 			Source: "a client may run agents that must not see each other's output",
+			needs:  "unknown.id create.immediate output.shape",
 			run: func(t *T) {
 				id := t.start(child.Out("secret"))
 				other := with(t.of(id), "sessionId", "no-such-session")
 				t.refused(t.send("terminal/output", other), "it is not this session's terminal")
 				t.refused(t.send("terminal/kill", other), "it is not this session's terminal")
 				t.output(id)
-				t.still("command", "the command")
+				t.stays("command", "the command")
 			},
 		},
 	}
@@ -54,12 +52,6 @@ func sessions() []Check {
 func robustness() []Check {
 	return []Check{
 		{
-			ID: "rpc.id", Title: "an answer has the id of its request, also if that is a string", Level: Protocol,
-			Source: "JSON-RPC 2.0, Response object",
-			run: func(t *T) {
-				t.result(t.sendAs("check/é", "terminal/output", t.of(t.create(t.command()))), nil)
-			},
-		}, {
 			ID: "rpc.method", Title: "a method that is not known is error -32601", Level: Protocol,
 			Source: "JSON-RPC 2.0, Error object",
 			run: func(t *T) {
@@ -71,32 +63,6 @@ func robustness() []Check {
 			Source: "Extensibility, Custom Notifications",
 			run: func(t *T) {
 				t.Conn.Notify("_acp_terminal_check/nothing", rpc.Object{})
-				t.create(t.command())
-			},
-		}, {
-			ID: "cancel.wait", Title: "a cancelled wait ends with -32800 or a status, and the command runs on", Level: Protocol,
-			Source: pageCancel + ": an answer, if the client supports it at all",
-			run: func(t *T) {
-				id := t.start()
-				wait := t.cancelledWait(id)
-				t.output(id)
-				t.still("command", "the command")
-				t.let("stop")
-				t.cancelledOr(wait)
-			},
-		}, {
-			ID: "cancel.answered", Title: "a cancelled wait is answered at once", Level: Beyond,
-			Source: "a cancelled turn need not wait for the command",
-			run: func(t *T) {
-				id := t.start()
-				t.cancelledOr(t.cancelledWait(id))
-				t.still("command", "the command")
-			},
-		}, {
-			ID: "cancel.unknown", Title: "a cancel of a request that is not known is left out", Level: Beyond,
-			Source: "the answer and the cancel may cross",
-			run: func(t *T) {
-				t.Conn.Notify("$/cancel_request", rpc.Object{"requestId": 1 << 30})
 				t.create(t.command())
 			},
 		}, {
@@ -129,20 +95,7 @@ func robustness() []Check {
 func ends() []Check {
 	return []Check{{
 		ID: "close.ends", Title: "when the connection has ended, so have its commands", Level: Beyond, stays: true,
-		Source: "no agent is there that could end them",
-		run:    func(t *T) { t.start() },
+		Source: "no agent is there that could end them", needs: "create.immediate",
+		run: func(t *T) { t.start() },
 	}}
-}
-
-// cancelledWait is a pending wait that a cancel was sent for.
-func (t *T) cancelledWait(id string) *pending {
-	wait := t.send("terminal/wait_for_exit", t.of(id))
-	t.Conn.Notify("$/cancel_request", rpc.Object{"requestId": wait.id})
-	return wait
-}
-
-func (t *T) cancelledOr(wait *pending) {
-	if a := t.answer(wait); a.Error != nil {
-		t.want(a.Error.Code == codeCancelled, "a status, or error -32800", "the error is %d", a.Error.Code)
-	}
 }

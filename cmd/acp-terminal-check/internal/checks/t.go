@@ -3,6 +3,7 @@ package checks
 // T: what a check has to work with. Each method of T that fails ends the check.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,7 +23,18 @@ type Place struct {
 	Program string        // that is a child with child.Mark
 	Dir     string        // a directory for files of the commands
 	Timeout time.Duration // for each check
+	Until   time.Time     // for all of them; zero: no end
 }
+
+// after is like time.After with the time-out of a check, or with the shorter time left for all.
+func (p Place) after() <-chan time.Time {
+	if p.Until.IsZero() {
+		return time.After(p.Timeout)
+	}
+	return time.After(min(p.Timeout, time.Until(p.Until)))
+}
+
+func (p Place) over() bool { return !p.Until.IsZero() && !time.Now().Before(p.Until) }
 
 // T is a run of a check.
 type T struct {
@@ -30,6 +42,7 @@ type T struct {
 	name      string
 	deadline  <-chan time.Time
 	terminals []string
+	commands  []string // of its terminals, as lines for a shell
 	sent      []*pending
 }
 
@@ -39,54 +52,19 @@ type pending struct {
 	text   string
 	answer <-chan rpc.Answer
 	came   *rpc.Answer
+	wrong  <-chan rpc.Answer // with another id; nil: it is left out
 }
 
 // stopped is the panic that ends a check.
 type stopped struct{ Result }
 
-// Run runs a check, and then releases its terminals and has its commands end.
-func (p Place) Run(c Check) (result Result) {
-	t := &T{Place: p, name: c.ID, deadline: time.After(p.Timeout)}
-	result = Result{ID: c.ID, Outcome: Pass}
-	if c.signals && !child.Signals {
-		return Result{ID: c.ID, Outcome: NotApplicable, Reason: "commands do not end by signals on this system"}
-	}
-	defer func() {
-		switch end := recover().(type) {
-		case nil:
-		case stopped:
-			result = end.Result
-			result.ID = c.ID
-		default:
-			panic(end)
-		}
-		if result.Outcome != Later {
-			t.clean()
-		}
-	}()
-	c.run(t)
-	if c.stays {
-		result.Outcome = Later
-	}
-	return result
-}
-
-// clean waits for the answers to the releases, so that the end of a command does not disturb the next check.
-func (t *T) clean() {
-	Stop(t.Dir, t.name)
-	deadline := time.After(t.Timeout)
-	for _, id := range t.terminals {
-		select {
-		case <-t.Conn.Send(t.Conn.ID(), "terminal/release", t.of(id)):
-		case <-t.Conn.Closed():
-		case <-deadline:
-		}
-	}
-}
-
 // end ends the check.
 func (t *T) end(outcome Outcome, reason, expected string) {
-	r := Result{Outcome: outcome, Reason: reason, Expected: expected}
+	panic(stopped{t.found(outcome, reason, expected)})
+}
+
+func (t *T) found(outcome Outcome, reason, expected string) Result {
+	r := Result{ID: t.name, Outcome: outcome, Reason: reason, Expected: expected, Commands: t.commands}
 	for _, p := range t.sent[max(0, len(t.sent)-3):] {
 		e := Exchange{Sent: shortened(p.text), Came: "no answer"}
 		if p.came != nil {
@@ -94,12 +72,22 @@ func (t *T) end(outcome Outcome, reason, expected string) {
 		}
 		r.Exchanges = append(r.Exchanges, e)
 	}
-	panic(stopped{r})
+	return r
 }
 
 // fail ends the check: the client did not do what is expected.
 func (t *T) fail(expected, reason string, args ...any) {
 	t.end(Fail, fmt.Sprintf(reason, args...), expected)
+}
+
+// late ends the check: the deadline has passed.
+func (t *T) late(expected, reason string) {
+	if t.over() {
+		t.end(NotTried, timeOver, "")
+	}
+	r := t.found(Fail, fmt.Sprintf("%s within %v", reason, t.Timeout), expected)
+	r.timedOut = true
+	panic(stopped{r})
 }
 
 // want fails unless something holds.
@@ -117,12 +105,14 @@ func (t *T) trouble(err error) {
 }
 
 // send sends a request to the client.
-func (t *T) send(method string, params any) *pending { return t.sendAs(t.Conn.ID(), method, params) }
+func (t *T) send(method string, params any) *pending { return t.sendWith(t.Conn.ID(), method, params) }
 
-func (t *T) sendAs(id any, method string, params any) *pending {
-	text, err := json.Marshal(params)
-	t.trouble(err)
-	p := &pending{id: id, text: method + " " + string(text)}
+func (t *T) sendWith(id any, method string, params any) *pending {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	t.trouble(e.Encode(params))
+	p := &pending{id: id, text: method + " " + strings.TrimSpace(text.String())}
 	t.sent = append(t.sent, p)
 	p.answer = t.Conn.Send(id, method, params)
 	return p
@@ -148,8 +138,11 @@ func (t *T) answer(p *pending) rpc.Answer {
 			p.came = &a
 		case <-t.Conn.Closed():
 			t.fail("an answer", "the connection ended before the answer")
+		case a := <-p.wrong:
+			t.fail("an answer with the id "+fmt.Sprint(p.id), "there is one with another id: %s",
+				shortened(strings.TrimSpace(string(a.Line))))
 		case <-t.deadline:
-			t.fail("an answer", "there was no answer within %v", t.Timeout)
+			t.late("an answer", "there was no answer")
 		}
 	}
 	return *p.came
@@ -191,7 +184,7 @@ func (t *T) until(holds func() bool, expected, reason string) {
 	for !holds() {
 		select {
 		case <-t.deadline:
-			t.fail(expected, "%s within %v", reason, t.Timeout)
+			t.late(expected, reason)
 		case <-t.Conn.Closed():
 			t.fail(expected, "the connection ended")
 		case <-time.After(2 * time.Millisecond):
@@ -207,6 +200,21 @@ func (t *T) runs(name string) {
 // ends waits until that command has ended.
 func (t *T) ends(name, what string) {
 	t.until(func() bool { return !child.Held(t.path(name)) }, what+" to end", what+" did not end")
+}
+
+// quiet is how long a check watches for something that must not happen.
+const quiet = 300 * time.Millisecond
+
+// throughout fails unless something holds for a while.
+func (t *T) throughout(holds func() bool, expected, reason string) {
+	for start := time.Now(); time.Since(start) < quiet; time.Sleep(5 * time.Millisecond) {
+		t.want(holds(), expected, "%s", reason)
+	}
+}
+
+// stays fails if that command ends soon.
+func (t *T) stays(name, what string) {
+	t.throughout(func() bool { return child.Held(t.path(name)) }, what+" to run on", what+" has ended")
 }
 
 // still fails if that command has ended.

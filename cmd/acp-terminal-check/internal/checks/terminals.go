@@ -31,6 +31,7 @@ func without(params rpc.Object, name string) rpc.Object {
 // create creates a terminal, which is released after the check.
 func (t *T) create(params rpc.Object) (id string) {
 	var created struct{ TerminalID *string }
+	t.notes(params)
 	t.result(t.send("terminal/create", params), &created)
 	t.want(created.TerminalID != nil && *created.TerminalID != "", "a terminalId that is a string and not empty",
 		"there is no terminalId")
@@ -38,8 +39,19 @@ func (t *T) create(params rpc.Object) (id string) {
 	return *created.TerminalID
 }
 
+// notes keeps a command for the report. Of many, the first ones say enough.
+func (t *T) notes(params rpc.Object) {
+	const most = 3
+	program, ok := params["command"].(string)
+	args, _ := params["args"].([]string)
+	if ok && len(t.commands) < most {
+		t.commands = append(t.commands, shortened(child.Line(program, args)))
+	}
+}
+
 // noTerminal is for a create that has to be refused; a terminal that comes nevertheless is released.
 func (t *T) noTerminal(params rpc.Object, expected string) *rpc.Error {
+	t.notes(params)
 	p := t.send("terminal/create", params)
 	var created struct{ TerminalID string }
 	if a := t.answer(p); json.Unmarshal(a.Result, &created) == nil && created.TerminalID != "" {
@@ -81,13 +93,18 @@ type shown struct {
 	ExitStatus *status
 }
 
+// output returns the output, with "\n" for the "\r\n" of a client that runs commands on a PTY.
 func (t *T) output(id string) (text string, truncated bool, exit *status) {
+	text, truncated, exit = t.rawOutput(id)
+	return strings.ReplaceAll(text, "\r\n", "\n"), truncated, exit
+}
+
+func (t *T) rawOutput(id string) (text string, truncated bool, exit *status) {
 	var o shown
 	t.result(t.send("terminal/output", t.of(id)), &o)
 	t.want(o.Output != nil, "a string output", "the result has no output")
 	t.want(o.Truncated != nil, "a boolean truncated", "the result has no truncated")
-	// A client may run commands on a PTY, which ends lines by two characters.
-	return strings.ReplaceAll(*o.Output, "\r\n", "\n"), *o.Truncated, o.ExitStatus
+	return *o.Output, *o.Truncated, o.ExitStatus
 }
 
 func (t *T) wait(id string) (s status) {

@@ -27,10 +27,11 @@ func wait() []Check {
 			run: code(0),
 		}, {
 			ID: "wait.code", Title: "a command that fails has its exitCode and no signal", Level: Protocol, Source: pageWait,
-			run: code(77),
+			needs: "wait.pending",
+			run:   code(77),
 		}, {
 			ID: "wait.signal", Title: "a command that a signal ended has the signal and no exitCode", Level: Protocol,
-			Source: typeWait + ": the signal that terminated the process", signals: true,
+			Source: typeWait + ": the signal that terminated the process", signals: true, needs: "wait.pending",
 			run: func(t *T) {
 				s := t.bySignal()
 				t.want(s.Signal != nil && *s.Signal != "", "a signal", "there is none")
@@ -38,7 +39,7 @@ func wait() []Check {
 			},
 		}, {
 			ID: "wait.signal.name", Title: "the signal has its name, such as SIGTERM", Level: Beyond,
-			Source: "numbers differ from system to system", signals: true,
+			Source: "numbers differ from system to system", signals: true, needs: "wait.signal",
 			run: func(t *T) {
 				s := t.bySignal()
 				if s.Signal == nil {
@@ -49,14 +50,12 @@ func wait() []Check {
 			},
 		}, {
 			ID: "wait.pending", Title: "wait answers when the command has ended, and not before", Level: Protocol,
-			Source: pageWait,
+			Source: pageWait, needs: "wait.exit create.immediate",
 			run: func(t *T) {
 				id := t.start()
 				wait := t.send("terminal/wait_for_exit", t.of(id))
-				t.output(id)
-				t.output(id)
+				t.throughout(func() bool { return !wait.answered() }, "no answer while the command runs", "there is one")
 				t.still("command", "the command")
-				t.want(!wait.answered(), "no answer while the command runs", "there is one")
 				t.let("stop")
 				var s status
 				t.result(wait, &s)
@@ -64,7 +63,7 @@ func wait() []Check {
 			},
 		}, {
 			ID: "wait.concurrent", Title: "while a wait is pending, other requests are answered", Level: Protocol,
-			Source: "Terminals, Building a Timeout",
+			Source: "Terminals, Building a Timeout", needs: "create.id.unique wait.pending output.shape",
 			run: func(t *T) {
 				id := t.start()
 				wait := t.send("terminal/wait_for_exit", t.of(id))
@@ -74,7 +73,7 @@ func wait() []Check {
 			},
 		}, {
 			ID: "wait.again", Title: "a second wait has the same answer", Level: Protocol,
-			Source: "Terminals, Killing Commands: wait_for_exit after the end",
+			Source: "Terminals, Killing Commands: wait_for_exit after the end", needs: "wait.code",
 			run: func(t *T) {
 				id := t.create(t.command(child.Step("exit", 5)))
 				first, second := t.wait(id), t.wait(id)
@@ -82,7 +81,7 @@ func wait() []Check {
 			},
 		}, {
 			ID: "wait.many", Title: "several waits of a terminal are all answered", Level: Beyond,
-			Source: "an agent may wait for a command in two places",
+			Source: "an agent may wait for a command in two places", needs: "wait.pending",
 			run: func(t *T) {
 				id := t.start()
 				waits := []*pending{}
@@ -97,6 +96,7 @@ func wait() []Check {
 		}, {
 			ID: "wait.background", Title: "wait answers when the command has ended, though a process it left holds its output",
 			Level: Beyond, Source: "else a command that starts a server in the background never ends",
+			needs: "wait.pending",
 			run: func(t *T) {
 				id := t.background()
 				t.wait(id)
@@ -110,7 +110,7 @@ func (t *T) bySignal() status { return t.wait(t.create(t.command(child.Step("sig
 
 // background creates a terminal with a command that leaves a process behind and ends.
 func (t *T) background() (id string) {
-	id = t.create(t.command(child.Spawn(t.lock("child"), t.stay()), t.await("go")))
+	id = t.create(t.command(append(child.Spawn(t.lock("child"), t.stay()), t.await("go"))...))
 	t.runs("child")
 	t.let("go")
 	return id

@@ -4,13 +4,13 @@ package child
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,13 +26,15 @@ const (
 	longest = 5 * time.Minute
 )
 
-// Step is a step of a child: a verb of the table below and its argument.
+// Step is a step of a child: a verb of the table below and its argument, if it has one.
 func Step(verb string, argument ...any) string {
+	if len(argument) == 0 {
+		return verb
+	}
 	return verb + "=" + fmt.Sprint(argument...)
 }
 
-// Out is a step that writes a text, or bytes that are no text, to standard output; Err to standard error. The argument is
-// the text in hexadecimal: a client that mistreats arguments with blanks and quotes is to fail in the check of those.
+// Out is a step that writes bytes to standard output; Err writes them to standard error.
 func Out(text string) string { return Step("out", encoded(text)) }
 
 // Err is as Out.
@@ -41,32 +43,29 @@ func Err(text string) string { return Step("err", encoded(text)) }
 // Many is a step that writes a text n times to standard output, in writes of 4 KiB and more.
 func Many(text string, n int) string { return Step("many", n, ":", encoded(text)) }
 
-func encoded(text string) string { return hex.EncodeToString([]byte(text)) }
-
-func decoded(text string) []byte {
-	raw, err := hex.DecodeString(text)
-	if err != nil {
-		os.Exit(95)
-	}
-	return raw
+// Spawn returns steps that start a process with steps of its own. It inherits the output, and no one waits for it.
+func Spawn(steps ...string) []string {
+	return slices.Concat([]string{"spawn", spawnBegin}, steps, []string{spawnEnd})
 }
 
-// Spawn is a step that starts a process with steps of its own, which inherits the output and is not waited for.
-func Spawn(steps ...string) string {
-	text, err := json.Marshal(steps)
-	if err != nil {
-		panic(err) // of strings there is none
-	}
-	return Step("spawn", encoded(string(text)))
-}
+const spawnBegin, spawnEnd = "{", "}"
 
 // Main is the child with these steps; it does not return.
 func Main(steps []string) {
-	for i, step := range steps {
-		verb, argument, _ := strings.Cut(step, "=")
+	for i := 0; i < len(steps); i++ {
+		verb, argument, _ := strings.Cut(steps[i], "=")
 		if verb == "args" { // args: writes the arguments that follow as JSON
 			writeJSON(steps[i+1:])
 			break
+		}
+		if verb == "spawn" { // spawn: its steps follow in braces
+			length := slices.Index(steps[i:], spawnEnd)
+			if length < 2 {
+				os.Exit(95)
+			}
+			spawn(steps[i+2 : i+length])
+			i += length
+			continue
 		}
 		do, ok := verbs()[verb]
 		if !ok {
@@ -81,15 +80,17 @@ func Main(steps []string) {
 // verbs are the steps. A file's argument is its path.
 func verbs() map[string]func(string) {
 	return map[string]func(string){
-		"out":   func(text string) { os.Stdout.Write(decoded(text)) },
-		"err":   func(text string) { os.Stderr.Write(decoded(text)) },
-		"many":  writeMany,
-		"exit":  func(code string) { os.Exit(number(code)) },
-		"spawn": spawn,
+		"out":  func(text string) { os.Stdout.Write(decoded(text)) },
+		"err":  func(text string) { os.Stderr.Write(decoded(text)) },
+		"many": writeMany,
+		"exit": func(code string) { os.Exit(number(code)) },
 		// lock: holds the lock of a file as long as the process lives.
 		"lock": func(path string) { hold(path) },
 		// await: waits for a file.
 		"await": func(path string) { await(path) },
+		// stay: waits for the end of the process; pause: waits a second. Line shows them instead of await.
+		"stay":  func(string) { time.Sleep(longest) },
+		"pause": func(string) { time.Sleep(time.Second) },
 		// touch: makes a file.
 		"touch": func(path string) { os.WriteFile(path, nil, 0o600) },
 		// deaf: what asks the process to end has no effect.
@@ -141,12 +142,8 @@ func writeMany(argument string) {
 	}
 }
 
-func spawn(argument string) {
-	var steps []string
+func spawn(steps []string) {
 	self, err := os.Executable()
-	if err == nil {
-		err = json.Unmarshal(decoded(argument), &steps)
-	}
 	if err == nil {
 		_, err = os.StartProcess(self, append([]string{self, Mark}, steps...), &os.ProcAttr{
 			Files: []*os.File{nil, os.Stdout, os.Stderr},

@@ -36,8 +36,9 @@ type Request struct {
 
 // Conn is a connection. Its methods may be called concurrently.
 type Conn struct {
-	handle func(Request)
-	closed chan struct{}
+	handle    func(Request)
+	closed    chan struct{}
+	unmatched chan Answer
 
 	mu      sync.Mutex // guards all below, and is held over a write
 	w       io.Writer
@@ -48,11 +49,17 @@ type Conn struct {
 
 // NewConn returns a connection; Read has to be called.
 func NewConn(w io.Writer, handle func(Request)) *Conn {
-	return &Conn{handle: handle, closed: make(chan struct{}), w: w, pending: make(map[string]chan Answer)}
+	return &Conn{
+		handle: handle, closed: make(chan struct{}), unmatched: make(chan Answer, 1),
+		w: w, pending: make(map[string]chan Answer),
+	}
 }
 
 // Closed is closed when the other end has closed the connection.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
+
+// Unmatched receives an answer whose id belongs to another request or none. It keeps the first until someone receives it.
+func (c *Conn) Unmatched() <-chan Answer { return c.unmatched }
 
 // Read reads messages until the end of r. Requests are handled one after the other; what is no message is left out.
 func (c *Conn) Read(r io.Reader) {
@@ -103,6 +110,11 @@ func (c *Conn) answer(id string, a Answer) {
 	if pending := c.pending[id]; pending != nil {
 		pending <- a
 		delete(c.pending, id)
+		return
+	}
+	select {
+	case c.unmatched <- a:
+	default:
 	}
 }
 

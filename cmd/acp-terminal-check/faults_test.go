@@ -1,0 +1,128 @@
+package main
+
+// The kit against mutants of a good client.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+)
+
+// some are the mutants that run for each change. .ci/long has all run.
+var some = []string{
+	"has a shell read the arguments", "knows one directory", "shows output once", "shows output at the end",
+	"decodes what there is", "counts the bytes that were written", "serves in order", "waits for the output's end",
+	"kills one process", "only forgets", "asks for no session", "kills for a cancel", "has ids without a sign",
+	"answers no wait",
+}
+
+// Each mutant fails the checks of the promise that it breaks, and no others: those are passed, or not tried because they
+// need that one.
+func TestMutants(t *testing.T) {
+	kit := buildKit(t)
+	for name, m := range mutants() {
+		if m.breaks == "" || m.signals && !child.Signals || !longTests() && !slices.Contains(some, name) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := checkMutant(t, kit, name, m, "5s")
+			if err != nil { // a busy machine may need more
+				t.Logf("once more with more time: %v", err)
+				err = checkMutant(t, kit, name, m, "1m")
+			}
+			require.NoError(t, err)
+		})
+	}
+}
+
+// longTests reports whether all mutants run.
+func longTests() bool { return os.Getenv("ACPTERM_TEST_LONG") != "" }
+
+// checkMutant runs the kit in an empty directory, and fails also if something is left there.
+func checkMutant(t *testing.T, kit []string, name string, m mutant, timeout string) error {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	args := slices.Concat(kit, []string{"-json", "-timeout", timeout, "-total", "10m", "--", self, clientMark, name})
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "TMP="+dir)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if cmd.ProcessState.ExitCode() != exitFailed {
+		return fmt.Errorf("%w: %s%s", err, out, stderr.String())
+	}
+	r := readReport(t, string(out))
+	want := strings.Fields(m.breaks)
+	if got := r.ids(checks.Fail); !slices.Equal(got, want) {
+		err = fmt.Errorf("%q failed, not %q", got, want)
+		for _, each := range r.Results {
+			if each.Outcome == checks.Fail && !slices.Contains(want, each.ID) {
+				err = fmt.Errorf("%w\n%s: %s\n%v", err, each.ID, each.Reason, each.Exchanges)
+			}
+		}
+		return err
+	}
+	for _, each := range r.Results {
+		if each.Outcome == checks.Trouble ||
+			each.Outcome == checks.NotTried && !strings.HasSuffix(each.Reason, ", which this check needs") {
+			return fmt.Errorf("%s: %s: %s", each.ID, each.Outcome, each.Reason)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if len(left) > 0 {
+		err = fmt.Errorf("%v is left", left)
+	}
+	return err
+}
+
+// buildKit returns the kit as a command line: built without the race detector, with which each of the thousands of
+// commands would take several times as long. Where there is no go command, it is the test binary.
+func buildKit(t *testing.T) []string {
+	if _, err := exec.LookPath("go"); err != nil {
+		self, err := os.Executable()
+		require.NoError(t, err)
+		return []string{self, kitMark}
+	}
+	kit := filepath.Join(t.TempDir(), "acp-terminal-check.exe")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", kit, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return []string{kit}
+}
+
+// Each check is broken by a mutant, and no mutant by a check that there is not.
+func TestEachCheckHasAMutant(t *testing.T) {
+	broken := make(map[string]bool)
+	count := 0
+	for name, m := range mutants() {
+		if m.breaks != "" {
+			count++
+		}
+		require.LessOrEqual(t, len(strings.Fields(m.breaks)), 2, name)
+		for id := range strings.FieldsSeq(m.breaks) {
+			broken[id] = true
+		}
+	}
+	require.GreaterOrEqual(t, count, 40)
+	for _, c := range checks.All() {
+		require.True(t, broken[c.ID], c.ID)
+		delete(broken, c.ID)
+	}
+	require.Empty(t, broken)
+	for _, name := range some {
+		require.Contains(t, mutants(), name)
+	}
+}

@@ -1,0 +1,111 @@
+package checks
+
+// Requests: their ids, and cancelled ones.
+
+import (
+	"math"
+
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/rpc"
+)
+
+const (
+	codeCancelled = -32800
+
+	pageCancel = "Cancellation"
+	typeID     = "schema, RequestId"
+)
+
+func ids() []Check {
+	have := func(ids ...any) func(*T) {
+		return func(t *T) {
+			terminal := t.create(t.command())
+			for _, id := range ids {
+				t.result(t.sendAs(id, "terminal/output", t.of(terminal)), nil)
+			}
+		}
+	}
+	return []Check{
+		{
+			ID: "rpc.id", Title: "an answer has the id of its request, also if that is a string", Level: Protocol,
+			Source: "JSON-RPC 2.0, Response object", needs: "output.shape", run: have("check/é", "7", ""),
+		}, {
+			ID: "rpc.id.large", Title: "ids up to 2^53 come back as they are", Level: Protocol,
+			Source: typeID + ": an integer of 64 bits", needs: "output.shape",
+			run: have(math.MaxInt32+1, math.MaxUint32+1, 1<<53-1, 1<<53),
+		}, {
+			ID: "rpc.id.int64", Title: "ids up to 2^63-1 come back as they are", Level: Beyond,
+			Source: typeID + ": an integer of 64 bits, which some languages round", needs: "rpc.id.large",
+			run: have(1<<53+1, math.MaxInt64),
+		}, {
+			ID: "rpc.id.negative", Title: "negative ids come back as they are", Level: Protocol,
+			Source: typeID + ": an integer of 64 bits", needs: "output.shape", run: have(-1, math.MinInt32),
+		},
+	}
+}
+
+// sendAs sends a request with an id of the check's.
+func (t *T) sendAs(id any, method string, params any) *pending {
+	select {
+	case <-t.Conn.Unmatched(): // of a check before
+	default:
+	}
+	p := t.sendWith(id, method, params)
+	p.wrong = t.Conn.Unmatched()
+	return p
+}
+
+func cancels() []Check {
+	return []Check{
+		{
+			ID: "cancel.wait", Title: "a cancelled wait ends with -32800 or a status, and the command runs on", Level: Protocol,
+			Source: pageCancel + ": an answer, if the client supports it at all", needs: "wait.concurrent output.shape",
+			run: func(t *T) {
+				id := t.create(t.command(t.lock("command"), t.stay(), child.Step("touch", t.path("whole"))))
+				t.runs("command")
+				wait := t.cancelledWait(id)
+				t.output(id) // so that the client has read the cancel
+				t.throughout(func() bool {
+					t.cancelledOr(wait, false)
+					return child.Held(t.path("command"))
+				}, "the command to run on", "the command has ended")
+				t.let("stop")
+				t.cancelledOr(wait, true)
+				t.ends("command", "the command")
+				t.want(t.made("whole"), "the command to run to its end", "it was ended before")
+			},
+		}, {
+			ID: "cancel.answered", Title: "a cancelled wait is answered at once", Level: Beyond,
+			Source: "a cancelled turn need not wait for the command", needs: "cancel.wait",
+			run: func(t *T) {
+				id := t.start()
+				t.cancelledOr(t.cancelledWait(id), true)
+				t.stays("command", "the command")
+			},
+		}, {
+			ID: "cancel.unknown", Title: "a cancel of a request that is not known is left out", Level: Beyond,
+			Source: "the answer and the cancel may cross",
+			run: func(t *T) {
+				t.Conn.Notify("$/cancel_request", rpc.Object{"requestId": 1 << 30})
+				t.create(t.command())
+			},
+		},
+	}
+}
+
+// cancelledWait is a pending wait that a cancel was sent for.
+func (t *T) cancelledWait(id string) *pending {
+	wait := t.send("terminal/wait_for_exit", t.of(id))
+	t.Conn.Notify("$/cancel_request", rpc.Object{"requestId": wait.id})
+	return wait
+}
+
+// cancelledOr fails if a cancelled wait was answered with another error. It waits for the answer if that must come.
+func (t *T) cancelledOr(wait *pending, must bool) {
+	if !must && !wait.answered() {
+		return
+	}
+	if a := t.answer(wait); a.Error != nil {
+		t.want(a.Error.Code == codeCancelled, "a status, or error -32800", "the error is %d", a.Error.Code)
+	}
+}

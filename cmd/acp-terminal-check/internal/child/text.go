@@ -1,0 +1,76 @@
+package child
+
+// The steps as text: bytes in an argument, and a whole command as a line for a shell.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// encoded returns a text as an argument: letters, digits and some signs stay, every other byte becomes "_" and two
+// digits in hexadecimal. So a client that mistreats arguments with blanks and quotes fails in the check of those alone.
+func encoded(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-./:,+", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
+}
+
+func decoded(text string) []byte {
+	parts := strings.Split(text, "_")
+	raw := []byte(parts[0])
+	for _, part := range parts[1:] {
+		if len(part) < 2 {
+			os.Exit(95)
+		}
+		c, err := strconv.ParseUint(part[:2], 16, 8)
+		if err != nil {
+			os.Exit(95)
+		}
+		raw = append(append(raw, byte(c)), part[2:]...)
+	}
+	return raw
+}
+
+// Written returns the text of an Out or Err step; ok is false for every other step.
+func Written(step string) (text string, ok bool) {
+	verb, argument, _ := strings.Cut(step, "=")
+	if verb != "out" && verb != "err" {
+		return "", false
+	}
+	return string(decoded(argument)), true
+}
+
+// Line returns a command of the client's as a line for a shell: without the locks, and with stay and pause instead of
+// files that the kit makes.
+func Line(program string, args []string) string {
+	words := []string{shellWord(program)}
+	for _, arg := range args {
+		switch verb, file, _ := strings.Cut(arg, "="); {
+		case verb == "lock":
+		case verb == "await" && filepath.Ext(file) == ".stop":
+			words = append(words, "stay")
+		case verb == "await":
+			words = append(words, "pause")
+		default:
+			words = append(words, shellWord(arg))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes a word where the shell would read it as something else.
+func shellWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n\"'\\$`*?[]();&|<>~#!%") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -75,7 +75,7 @@ func TestClientWithoutFaults(t *testing.T) {
 	dir := t.TempDir() // is removed with an error if something uses it still
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("TMP", dir) // on Windows
-	status, out, errors := runKit(t, "", "-v", "-timeout", "30s")
+	status, out, errors := runKit(t, "", "-v", "-timeout", "30s", "-total", "10m")
 	require.Equal(t, exitPassed, status, "%s\n%s", out, errors)
 	require.Contains(t, out, "test 7\n")
 	require.Contains(t, out, "pass  close.ends: ")

@@ -28,7 +28,7 @@ func TestPrompt(t *testing.T) {
 
 // The client keeps what the protocol promises of terminals, and what good clients do beyond it.
 func TestTerminals(t *testing.T) {
-	args := []string{"-timeout", "30s", "--", filepath.Join(binaries, "client"), "-prompt", "check", "--"}
+	args := []string{"-timeout", "30s", "-total", "10m", "--", filepath.Join(binaries, "client"), "-prompt", "check", "--"}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "acp-terminal-check"), args...)
 	cmd.Dir = t.TempDir()
 	out, err := cmd.CombinedOutput()

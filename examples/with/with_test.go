@@ -76,8 +76,8 @@ func TestTerminals(t *testing.T) {
 	for _, program := range programs {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel() // most of the time the commands have until they are ended by force
-			out, err := exec.CommandContext(t.Context(), dir+"acp-terminal-check", "-timeout", "30s", "--", dir+program, "check").
-				CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), dir+"acp-terminal-check", "-timeout", "30s", "-total", "10m",
+				"--", dir+program, "check").CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		})
 	}

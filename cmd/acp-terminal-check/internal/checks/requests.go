@@ -28,7 +28,7 @@ func ids() []Check {
 	return []Check{
 		{
 			ID: "rpc.id", Title: "an answer has the id of its request, also if that is a string", Level: Protocol,
-			Source: "JSON-RPC 2.0, Response object", needs: "output.shape", run: have("check/é", "7", ""),
+			Source: "JSON-RPC 2.0, Response object", needs: "output.shape", run: have("check/é", "7"),
 		}, {
 			ID: "rpc.id.large", Title: "ids up to 2^53 come back as they are", Level: Protocol,
 			Source: typeID + ": an integer of 64 bits", needs: "output.shape",

@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	atOnce := 4 * runtime.GOMAXPROCS(0) // the clients wait much of the time
+	if runtime.GOOS == "windows" {
+		atOnce = runtime.GOMAXPROCS(0)
+	}
 	if err := flag.Set("test.parallel", strconv.Itoa(atOnce)); err != nil {
 		panic(err)
 	}
@@ -46,6 +49,14 @@ func TestMain(m *testing.M) {
 
 // kitMark, as the first argument, makes the test binary the kit.
 const kitMark = "-as-kit"
+
+// brief is the time-out of checks, of which some are to end by it. Under Wine, a process may start for seconds.
+func brief() string {
+	if runtime.GOOS == "windows" {
+		return "20s"
+	}
+	return "5s"
+}
 
 // runKit runs the kit for a client with this fault.
 func runKit(t *testing.T, fault string, flags ...string) (status int, stdout, stderr string) {
@@ -99,7 +110,7 @@ func TestClientThatDies(t *testing.T) {
 // A client that hangs costs a few time-outs, not one for each check.
 func TestClientThatHangs(t *testing.T) {
 	t.Parallel()
-	status, out, errors := runKit(t, "answers no more", "-json", "-timeout", "2s", "-total", "10m")
+	status, out, errors := runKit(t, "answers no more", "-json", "-timeout", brief(), "-total", "10m")
 	require.Equal(t, exitFailed, status, errors)
 	r := readReport(t, out)
 	row, stopped := 0, 0
@@ -123,7 +134,11 @@ func TestClientThatHangs(t *testing.T) {
 // The run ends in its time, whatever the client does, and says what was not tried.
 func TestTotal(t *testing.T) {
 	t.Parallel()
-	status, out, errors := runKit(t, "answers no more", "-timeout", "10m", "-total", "3s")
+	total := "20s"
+	if runtime.GOOS == "windows" {
+		total = "1m"
+	}
+	status, out, errors := runKit(t, "answers no more", "-timeout", "10m", "-total", total)
 	require.Equal(t, exitUnchecked, status, errors)
 	require.Contains(t, out, "not tried  close.ends: the time for all checks is over\n")
 	require.Contains(t, out, " not tried\n")
@@ -157,7 +172,7 @@ func TestCommandsOfReport(t *testing.T) {
 	require.NoError(t, err, line[1])
 	require.Equal(t, strings.Repeat("out\nerr\n", 20), string(printed))
 
-	status, out, _ = runKit(t, "kills one process", "-timeout", "5s", "-run", "kill.tree")
+	status, out, _ = runKit(t, "kills one process", "-timeout", brief(), "-run", "kill.tree")
 	require.Equal(t, exitFailed, status)
 	require.Regexp(t, `(?m)^      command:  \S+ -as-command spawn \{ deaf stay \} stay$`, out)
 }

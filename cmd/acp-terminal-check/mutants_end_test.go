@@ -32,13 +32,13 @@ func waitMutants() map[string]mutant {
 			}
 			return code, signal
 		})},
-		"has a code for signals": {breaks: "wait.signal", signals: true, serve: status(func(code, signal any) (any, any) {
+		"has a code for signals": {breaks: "wait.signal", unix: true, serve: status(func(code, signal any) (any, any) {
 			if signal != nil {
 				return 143, nil
 			}
 			return code, signal
 		})},
-		"numbers signals": {breaks: "wait.signal.name", signals: true, serve: status(func(code, signal any) (any, any) {
+		"numbers signals": {breaks: "wait.signal.name", unix: true, serve: status(func(code, signal any) (any, any) {
 			if signal != nil {
 				return code, "15"
 			}
@@ -111,12 +111,12 @@ func killMutants() map[string]mutant {
 		"leaves waits after a kill": {breaks: "kill.pending", serve: unanswered("wait_for_exit", func(c *call) bool {
 			return !killed(c) && c.endedBy(acpterm.EndedByKill)
 		})},
-		"asks alone": {breaks: "kill.deaf", signals: true, serve: kills(func(c *call) { killOne(c, syscall.SIGTERM) })},
+		"asks alone": {breaks: "kill.deaf", unix: true, serve: kills(func(c *call) { killOne(c, syscall.SIGTERM) })},
 		"kills no ended command": {breaks: "kill.ended", serve: refuses("kill", func(c *call) bool {
 			return !c.running()
 		})},
 		"kills once": {breaks: "kill.twice", serve: refuses("kill", killed)},
-		"kills at once": {breaks: "kill.gentle", signals: true, options: func(o *acpterm.Options) {
+		"kills at once": {breaks: "kill.gentle", unix: true, options: func(o *acpterm.Options) {
 			o.Escalation = []acpterm.EscalationStep{}
 		}},
 		"kills one process": {breaks: "kill.tree", serve: func(c *call, next func() answer) answer {

@@ -15,8 +15,8 @@ import (
 
 // mutant is what a client does otherwise than the good one. The zero value is the good client.
 type mutant struct {
-	breaks  string // the ids of the checks that fail, separated by blanks; empty: it is for a test of its own
-	signals bool   // only where commands can end by a signal
+	breaks string // the ids of the checks that fail, separated by blanks; empty: it is for a test of its own
+	unix   bool   // not on Windows: there are no signals, and text has a code page
 
 	serve   func(c *call, next func() answer) answer // next has the library serve the request
 	cancel  func(c *client, cancel context.CancelFunc, id string)

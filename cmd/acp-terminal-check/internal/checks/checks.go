@@ -115,8 +115,9 @@ type Exchange struct {
 }
 
 // shortened is a text for people, with what is in its middle left out if it is long.
-func shortened(text string) string {
-	const most = 600
+func shortened(text string) string { return shortenedTo(600, text) }
+
+func shortenedTo(most int, text string) string {
 	if len(text) <= most {
 		return text
 	}

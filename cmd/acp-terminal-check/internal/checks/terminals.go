@@ -45,7 +45,7 @@ func (t *T) notes(params rpc.Object) {
 	program, ok := params["command"].(string)
 	args, _ := params["args"].([]string)
 	if ok && len(t.commands) < most {
-		t.commands = append(t.commands, shortened(child.Line(program, args)))
+		t.commands = append(t.commands, shortenedTo(2000, child.Line(program, args)))
 	}
 }
 

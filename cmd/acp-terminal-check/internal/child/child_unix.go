@@ -2,10 +2,11 @@
 
 package child
 
-// Locks of files and signals on Unix.
+// Locks of files, signals and lines for a shell on Unix.
 
 import (
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,4 +23,12 @@ func tryLock(file *os.File) bool {
 func endBySignal() {
 	syscall.Kill(os.Getpid(), syscall.SIGTERM)
 	time.Sleep(longest) // until it arrives
+}
+
+// shellWord quotes a word where the shell would read it as something else.
+func shellWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n\"'\\$`*?[]();&|<>~#!%") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -4,6 +4,7 @@ package child
 
 import (
 	"os"
+	"strings"
 
 	"golang.org/x/sys/windows"
 )
@@ -17,3 +18,11 @@ func tryLock(file *os.File) bool {
 }
 
 func endBySignal() {}
+
+// shellWord quotes a word with blanks. No step has quotes.
+func shellWord(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t") {
+		return word
+	}
+	return `"` + word + `"`
+}

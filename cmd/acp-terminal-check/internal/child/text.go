@@ -66,11 +66,3 @@ func Line(program string, args []string) string {
 	}
 	return strings.Join(words, " ")
 }
-
-// shellWord quotes a word where the shell would read it as something else.
-func shellWord(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n\"'\\$`*?[]();&|<>~#!%") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

@@ -27,6 +27,7 @@ type runnerStub struct {
 	start func(context.Context, acpterm.StartRequest) (acpterm.Process, error) // nil: the stub itself, without output
 	wait  func() (acpterm.TerminalExitStatus, error)                           // nil: exit code 0
 	gone  chan struct{}                                                        // nil: closed
+	err   error                                                                // of what is left of the tree
 }
 
 func (s runnerStub) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{}, nil }
@@ -64,7 +65,7 @@ func (s runnerStub) Signal(syscall.Signal) {
 
 func (s runnerStub) PID() int { return 7 }
 
-func (s runnerStub) Err() error { return nil }
+func (s runnerStub) Err() error { return s.err }
 
 func (s runnerStub) Limits() []acpterm.EnforcedLimit { return nil }
 
@@ -106,6 +107,7 @@ var createX = json.RawMessage(`{"sessionId":"s","command":"x"}`)
 func TestRunnersStatuses(t *testing.T) {
 	failed := errors.New("the container is gone")
 	connectionLost := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: "the cable is cut"}
+	closed := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Err: fmt.Errorf("write |1: %w", os.ErrClosed)}
 	for _, c := range []struct {
 		name   string
 		status acpterm.TerminalExitStatus
@@ -116,6 +118,7 @@ func TestRunnersStatuses(t *testing.T) {
 		{"signal", acpterm.TerminalExitStatus{Signal: new("SIGHUP")}, nil, nil},
 		{"neither", acpterm.TerminalExitStatus{}, nil, acpterm.ErrExitLost},
 		{"connection lost", acpterm.TerminalExitStatus{}, connectionLost, acpterm.ErrConnectionLost},
+		{"connection closed", acpterm.TerminalExitStatus{}, closed, acpterm.ErrConnectionLost},
 		{"end not seen", acpterm.TerminalExitStatus{}, failed, failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,12 +127,51 @@ func TestRunnersStatuses(t *testing.T) {
 			term := create(t, m, commandRequest("x"))
 			status, err := term.Wait(t.Context())
 			require.ErrorIs(t, err, c.want)
+			lost := errors.Is(c.want, acpterm.ErrConnectionLost)
+			require.Equal(t, lost, term.EndedBy() == acpterm.EndedByLostConnection)
 			if c.want == nil {
 				require.Equal(t, c.status.ExitCode, status.ExitCode)
 				require.Equal(t, c.status.Signal, status.Signal)
 			}
 			require.Nil(t, term.Info().Limits)
 			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		})
+	}
+}
+
+// A connection that is lost while a command is being ended is the end of that command, also when the Runner closes Gone
+// a moment before its Wait returns.
+func TestConnectionLostDuringAnEnd(t *testing.T) {
+	lost := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Err: os.ErrClosed}
+	for name, end := range map[string]func(*acpterm.Manager, *acpterm.Terminal) error{
+		"Kill": func(_ *acpterm.Manager, term *acpterm.Terminal) error { return term.Kill(context.Background()) },
+		"Release": func(m *acpterm.Manager, term *acpterm.Terminal) error {
+			return m.Release(context.Background(), "s", term.ID())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stub := runnerStub{gone: make(chan struct{}), err: lost}
+				stub.wait = func() (acpterm.TerminalExitStatus, error) {
+					<-stub.gone
+					time.Sleep(time.Second)
+					return acpterm.TerminalExitStatus{}, lost
+				}
+				process := stub
+				stub.start = func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { return process, nil }
+				m := must(acpterm.NewManager(&acpterm.Options{Runner: stub}))
+				term, err := m.Create(t.Context(), commandRequest("x"), nil)
+				require.NoError(t, err)
+				ended := make(chan error, 1)
+				go func() { ended <- end(m, term) }()
+				synctest.Wait()
+				close(stub.gone)
+				require.ErrorIs(t, <-ended, acpterm.ErrConnectionLost)
+				_, err = term.Wait(t.Context())
+				require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+				require.Equal(t, acpterm.EndedByLostConnection, term.EndedBy())
+				m.Close()
+			})
 		})
 	}
 }

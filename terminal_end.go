@@ -207,6 +207,7 @@ func (t *Terminal) endTree(e *ending) error {
 	if !t.tree.Gone() {
 		survivors := t.escalate(e)
 		if err := t.lostTree(); err != nil {
+			<-t.ended.Done() // with the reason, before a release closes the tree
 			return err
 		}
 		if len(survivors) > 0 {
@@ -338,14 +339,13 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 // endNotSeen is the error of waits for a command whose end could not be seen.
 func (t *Terminal) endNotSeen(err error) error {
 	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
-	told, ok := errors.AsType[*Error](err)
-	switch {
+	switch told, ok := errors.AsType[*Error](err); {
+	case ok && (told.Kind == ErrExitLost || told.Kind == ErrConnectionLost): // may wrap os.ErrClosed
+		e.Kind, e.Reason, e.Err = told.Kind, told.Reason, told.Err
 	case errors.Is(err, proc.ErrReaped):
 		e.Kind = ErrExitLost
 	case errors.Is(err, os.ErrClosed):
 		e.Err = errUnseen
-	case ok && (told.Kind == ErrExitLost || told.Kind == ErrConnectionLost):
-		e.Kind, e.Reason, e.Err = told.Kind, told.Reason, told.Err
 	}
 	return &e
 }

@@ -246,6 +246,9 @@ func (p *commandProcess) readPipe(b []byte) (int, error) {
 // Write writes to the process's standard input.
 func (p *commandProcess) Write(b []byte) (int, error) {
 	n, err := p.stdin.Write(b)
+	if errors.Is(err, os.ErrClosed) { // by run, since the process has ended or is to
+		err = io.ErrClosedPipe
+	}
 	if err != nil {
 		err = p.failure(err)
 	}

@@ -73,6 +73,8 @@ func TestCommandClose(t *testing.T) {
 	require.NoError(t, p.Close())
 	require.Error(t, <-read)
 	require.Error(t, <-written)
+	_, err := p.Write([]byte{'x'})
+	require.ErrorIs(t, err, io.ErrClosedPipe)
 	require.True(t, p.exited.IsSet())
 	// It may be a zombie until its parent, which is none of the test's, has taken note.
 	require.Eventually(t, func() bool {

@@ -215,6 +215,127 @@ func TestConnectionLost(t *testing.T) {
 	require.Equal(t, uint32(7), *status.ExitCode)
 }
 
+// The same under load: while commands write, and others are created, killed and released. Each call and each event then
+// says that the connection is lost, and nothing else.
+func TestConnectionLostUnderLoad(t *testing.T) {
+	rounds, commands := 20, 30
+	if testing.Short() {
+		rounds = 5
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	far := newFarEnd(self)
+	far.Env = append(far.Env, childVariable+"=relay")
+	m, _ := newFarManager(t, far, far)
+	for round := range rounds {
+		var running []*acpterm.Terminal
+		for i := range commands {
+			line := "echo ready; exec sleep 600"
+			if i%10 == 0 {
+				line = "echo ready; exec yes"
+			}
+			running = append(running, create(t, m, line))
+		}
+		for _, terminal := range running {
+			for range terminal.Follow(testContext(t), 0) {
+				break
+			}
+		}
+		connection := far.last.Load()
+		load := beginLoad(t, m)
+		waits := make(chan error, len(running))
+		for i, terminal := range running {
+			wait := func() error {
+				_, err := terminal.Wait(testContext(t))
+				return err
+			}
+			go func() {
+				if i%3 == 0 { // its release begins with the loss, or a moment before
+					<-load.begun
+					<-connection.exited.Done()
+					m.Release(testContext(t), "s", terminal.ID())
+				}
+				waits <- wait()
+			}()
+		}
+		<-load.begun
+		require.NoError(t, connection.cmd.Process.Kill())
+		for range running {
+			require.ErrorIs(t, <-waits, acpterm.ErrConnectionLost, "round %d", round)
+		}
+		for _, terminal := range running {
+			require.Equal(t, acpterm.EndedByLostConnection, terminal.EndedBy(), "round %d", round)
+		}
+		load.end(t)
+		for _, terminal := range running {
+			m.Release(testContext(t), "s", terminal.ID())
+		}
+	}
+}
+
+// load are goroutines that create, kill and release until a connection is lost, or until end is called.
+type load struct {
+	begun   chan struct{} // closed when each has created a terminal
+	over    atomic.Bool
+	running sync.WaitGroup
+	errs    chan error // what is not the loss of the connection
+}
+
+func beginLoad(t *testing.T, m *acpterm.Manager) *load {
+	const lanes = 8
+	l := &load{begun: make(chan struct{}), errs: make(chan error, 3*lanes)}
+	var first sync.WaitGroup
+	first.Add(lanes)
+	for range lanes {
+		l.running.Go(func() {
+			began := sync.OnceFunc(first.Done)
+			defer began()
+			for lost := false; !lost && !l.over.Load(); {
+				lost = l.use(t.Context(), m)
+				began()
+			}
+		})
+	}
+	go func() {
+		first.Wait()
+		close(l.begun)
+	}()
+	return l
+}
+
+// use has one terminal created, killed and released, and reports whether the connection was lost.
+func (l *load) use(ctx context.Context, m *acpterm.Manager) (lost bool) {
+	check := func(err error) {
+		lost = lost || err != nil
+		if err != nil && !errors.Is(err, acpterm.ErrConnectionLost) {
+			l.errs <- err
+		}
+	}
+	terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{
+		SessionID: "s", Command: "sh", Args: []string{"-c", "exec sleep 600"},
+	}, nil)
+	if check(err); err != nil {
+		return lost
+	}
+	check(terminal.Kill(ctx))
+	_, err = terminal.Wait(ctx)
+	if check(err); err != nil && terminal.EndedBy() != acpterm.EndedByLostConnection {
+		l.errs <- fmt.Errorf("ended by %s", terminal.EndedBy())
+	}
+	m.Release(ctx, "s", terminal.ID()) // whose error is the kill's
+	return lost
+}
+
+func (l *load) end(t *testing.T) {
+	t.Helper()
+	l.over.Store(true)
+	l.running.Wait()
+	close(l.errs)
+	for err := range l.errs {
+		require.NoError(t, err)
+	}
+}
+
 // A start that is cancelled leaves nothing, whenever it is.
 func TestCancelledStarts(t *testing.T) {
 	far := newFarEnd("sh")

@@ -33,23 +33,51 @@ sum() {
 sum /dev/null;
 
 # Where it is, or can be. Unless the embedder has named it, another user could put something else in its place: HOME may
-# be another's, and the temporary directory is open to all. So the directory has to be this user's and no link, and the
-# one above it this user's, too, except for the temporary one.
+# be another user's, and the temporary directory is open to all.
 umask 077;
 text "@DIR@"; first=$t; second=;
 if [ -z "$first" ]; then
-	second=${TMPDIR:-/tmp}/acpterm-$(id -u); first=$second;
+	me=$(id -u); second=${TMPDIR:-/tmp}/acpterm-$me; first=$second;
 	if [ "$XDG_CACHE_HOME" ]; then first=$XDG_CACHE_HOME/acpterm; elif [ -O "$HOME" ]; then first=$HOME/.cache/acpterm; fi;
 fi;
+
+# So a file or a directory has to be safe: this user's, no link, and not one that a group or others can write to. Each
+# directory above it has to be this user's or root's, and one in which no other user can replace it: others cannot write
+# to it, or it has the sticky bit.
+look() { ls -ldn "$1" 2>/dev/null | { read -r mode links owner rest; printf "%s %s" "$mode" "$owner"; }; };
+safe() {
+	[ -z "$second" ] || case $(look "$1") in
+		l*|?????w*|????????w*) return 1 ;;
+		*" $me") ;;
+		*) return 1 ;;
+	esac;
+};
+above() {
+	p=$1;
+	while [ "$p" ]; do
+		p=${p%/*};
+		case $(look "${p:-/}") in
+			?????????[tT]*" 0"|?????????[tT]*" $me") ;;
+			?????w*|????????w*) return 1 ;;
+			*" 0"|*" $me") ;;
+			*) return 1 ;;
+		esac;
+	done;
+};
+
+# ours makes the directory d the real one, so that a link above it that is replaced later does not count, and sets new
+# and file. It fails if the helper cannot be there.
 ours() {
 	if [ "$second" ]; then
-		mkdir -p "$1" 2>/dev/null; if [ -h "$1" ]; then return 1; fi;
-		[ -d "$1" ] && [ -O "$1" ] && { [ "$1" = "$second" ] || [ -O "${1%/*}" ]; };
+		mkdir -p "$d" 2>/dev/null; if [ -h "$d" ]; then return 1; fi;
+		d=$(cd -P "$d" 2>/dev/null && pwd -P && echo x) || return 1;
+		d=${d%?x}; safe "$d" && above "$d" || return 1;
 	fi;
+	new=$d/$hash/new.@SECOND@; file=$d/$hash/acpterm-remote;
+	mkdir -p "$d/$hash" 2>/dev/null && safe "$d/$hash";
 };
 for d in "$first" "$second"; do
-	file=$d/$hash/acpterm-remote;
-	if [ "$d" ] && [ -f "$file" ] && [ -x "$file" ] && ours "$d"; then
+	if [ "$d" ] && [ -f "$d/$hash/acpterm-remote" ] && ours && [ -x "$file" ] && safe "$file"; then
 		sum "$file"; if [ "$sum" = "$hash" ]; then say run; exec "$file"; fi;
 	fi;
 done;
@@ -57,8 +85,7 @@ done;
 # It is copied to a file of its own and gets its name once it is whole. A directory whose files cannot be executed is
 # as good as none.
 for d in "$first" "$second"; do
-	new=$d/$hash/new.@SECOND@; file=$d/$hash/acpterm-remote;
-	if [ "$d" ] && ours "$d" && mkdir -p "$d/$hash" 2>/dev/null && ( true >"$new" ) 2>/dev/null; then
+	if [ "$d" ] && ours && ( true >"$new" ) 2>/dev/null; then
 		trap "rm -f \"\$new\"" EXIT; trap "exit 1" HUP INT TERM PIPE;
 		if chmod 700 "$new" && [ -x "$new" ]; then
 			find "$d/$hash" -name "new.*" -mtime +1 -exec rm -f "{}" ";" ;
@@ -73,4 +100,4 @@ for d in "$first" "$second"; do
 		rm -f "$new";
 	fi;
 done;
-fail "no program can be put into $first${second:+ or $second}";
+fail "no program can be put into $first${second:+ or $second, where no other user could replace it}";

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -246,11 +247,9 @@ func TestBootstrapAnothersDirectory(t *testing.T) {
 					Progress: func(p Progress) { copied = copied || p.Step == StepCopying },
 				}).Connect(testContext(t))
 				switch anothers {
-				case "tmp/" + own:
+				case "tmp", "tmp/" + own: // who owns a directory can replace what is in it, also with a sticky bit
 					require.ErrorContains(t, err, "no program can be put into")
 					return
-				case "tmp": // it is open to other users as a rule
-					require.NoError(t, err)
 				default:
 					require.NoError(t, err)
 					require.True(t, copied, "the one in the other user's directory runs")
@@ -262,6 +261,86 @@ func TestBootstrapAnothersDirectory(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Nor is a program run that other users can write to, or replace by another: they may write to it, to its directory, or
+// to one above that. This holds in each shell, and with the tools of BusyBox alone.
+func TestBootstrapWritableByOthers(t *testing.T) {
+	program := scriptHelper(t, frame.Version, "")
+	hash := hashOf(program)
+	own := fmt.Sprintf("acpterm-%d", os.Getuid())
+	for name, shell := range withBusyBoxAlone(t, shells(t)) {
+		for _, c := range []struct {
+			path   string
+			mode   fs.FileMode
+			usable bool
+		}{
+			{"home/.cache/acpterm", 0o755, true},
+			{"home/.cache/acpterm", 0o777, false},
+			{"home/.cache/acpterm", 0o770, false},
+			{"home/.cache/acpterm", 0o702, false},
+			{"home/.cache/acpterm", fs.ModeSticky | 0o777, false},
+			{"home/.cache", 0o770, false},
+			{"home/.cache", fs.ModeSticky | 0o777, true},
+			{"home", 0o777, false},
+			{".", 0o777, false},
+			{".", fs.ModeSticky | 0o777, true},
+			{filepath.Join("home/.cache/acpterm", hash), 0o777, false},
+			{filepath.Join("home/.cache/acpterm", hash, "acpterm-remote"), 0o720, false},
+			{filepath.Join("home/.cache/acpterm", hash, "acpterm-remote"), 0o755, true},
+			{filepath.Join("tmp", own), 0o777, false},
+			{filepath.Join("tmp", own, hash), 0o770, false},
+			{"tmp", 0o770, false},
+			{"tmp", fs.ModeSticky | 0o777, true},
+		} {
+			t.Run(fmt.Sprint(name, "/", strings.ReplaceAll(c.path, hash, "hash"), " ", c.mode), func(t *testing.T) {
+				dir := t.TempDir()
+				require.NoError(t, os.Chmod(dir, 0o755))
+				home, tmp := filepath.Join(dir, "home/.cache/acpterm", hash), filepath.Join(dir, "tmp", own, hash)
+				shell.Env = append(slices.Clone(shell.Env), "XDG_CACHE_HOME=", "HOME="+filepath.Join(dir, "home"),
+					"TMPDIR="+filepath.Join(dir, "tmp"))
+				installed := home
+				if strings.HasPrefix(c.path, "tmp") {
+					shell.Env = append(shell.Env, "HOME=/dev/null")
+					installed = tmp
+				}
+				for _, d := range []string{home, tmp} {
+					require.NoError(t, os.MkdirAll(d, 0o700))
+				}
+				file := filepath.Join(installed, "acpterm-remote")
+				require.NoError(t, os.WriteFile(file, program, 0o700))
+				require.NoError(t, os.Chmod(filepath.Join(dir, c.path), c.mode))
+				copied := false
+				err := newRunner(t, Options{Transport: shell, Helpers: helpers(program), Progress: func(p Progress) {
+					copied = copied || p.Step == StepCopying
+				}}).Connect(testContext(t))
+				switch {
+				case !c.usable && (installed == tmp || c.path == "."):
+					require.ErrorContains(t, err, "no program can be put into")
+				case filepath.Base(c.path) == "acpterm-remote" && !c.usable: // its directory is as good as before
+					require.NoError(t, err)
+					require.True(t, copied, "the one that others can write to runs")
+					info, err := os.Stat(file)
+					require.NoError(t, err)
+					require.Equal(t, fs.FileMode(0o700), info.Mode())
+				default:
+					require.NoError(t, err)
+					require.Equal(t, !c.usable, copied)
+					require.Equal(t, !c.usable || installed == tmp, len(filesIn(t, filepath.Join(dir, "tmp"))) == 1)
+				}
+			})
+		}
+	}
+}
+
+// withBusyBoxAlone adds BusyBox, if it is there, without the tools of the system.
+func withBusyBoxAlone(t testing.TB, shells map[string]Command) map[string]Command {
+	if program, err := exec.LookPath("busybox"); err == nil {
+		dir := t.TempDir()
+		require.NoError(t, exec.Command(program, "--install", "-s", dir).Run())
+		shells["BusyBox alone"] = Command{Args: []string{filepath.Join(dir, "sh")}, Env: []string{"PATH=" + dir}}
+	}
+	return shells
 }
 
 // A connection that is lost while the helper is copied leaves nothing that a later one would run.

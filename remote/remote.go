@@ -38,9 +38,10 @@ type Options struct {
 	// Not with Path.
 	Helpers fs.FS
 
-	// Dir is the directory that a helper is copied to, an absolute path; its owner is not checked. Empty: acpterm in
-	// the user's cache directory ($XDG_CACHE_HOME or ~/.cache), or, where no program can be put there or another user
-	// could replace it, one in $TMPDIR or /tmp that is the user's. Only with Helpers.
+	// Dir is the directory that a helper is copied to, an absolute path; neither its owner nor its mode is checked.
+	// The default is acpterm in the user's cache directory ($XDG_CACHE_HOME or ~/.cache), or, where no program can be
+	// put there or another user could replace it, the user's own directory in $TMPDIR or /tmp. Other users could
+	// replace it if they can write to the directory, or to one above it without the sticky bit. Only with Helpers.
 	Dir string
 
 	// ConnectTimeout is how long a connection may take until the helper runs. While the helper is copied, it is how

@@ -37,14 +37,14 @@ func machines() map[string][]string {
 	return map[string][]string{"amd64": {"x86_64", "amd64"}, "arm64": {"aarch64", "arm64"}}
 }
 
-// goName is Go's name for what uname says, or that itself if there is none.
+// goName is Go's name for the answer of uname. An unknown answer is returned as it is, made visible.
 func goName(names map[string][]string, uname string) string {
 	for name, unames := range names {
 		if slices.Contains(unames, uname) {
 			return name
 		}
 	}
-	return uname
+	return visible(uname)
 }
 
 // bootstrap has a shell at the far end become the helper.
@@ -91,7 +91,7 @@ func (b *bootstrap) run() error {
 // farError is the error that the far end has said.
 func farError(said string) error {
 	if text, ok := strings.CutPrefix(said, "error "); ok {
-		return fmt.Errorf("the far end cannot run the helper: %s", printable(text))
+		return fmt.Errorf("the far end cannot run the helper: %s", visible(text))
 	}
 	return fmt.Errorf("the far end said %q in place of running the helper", said)
 }
@@ -177,19 +177,19 @@ type NoHelperError struct {
 	// System and Arch are what one has to be built for, as Go names them, or as the far end does where Go has no name.
 	System, Arch string
 
-	uname  string
-	inPath bool // it was looked for there
+	uname  string // visible, as the others
+	inPath bool   // it was looked for there
 }
 
 // Error says what to do about it.
 func (e *NoHelperError) Error() string {
 	if e.inPath {
 		return fmt.Sprintf("there is no program %s in PATH at the far end: "+
-			"install the one for %s there, or set Options.Helpers", helperName, printable(e.uname))
+			"install the one for %s there, or set Options.Helpers", helperName, e.uname)
 	}
 	return fmt.Sprintf("there is no helper for %s: build %s-%s-%s (see Build) into Options.Helpers, "+
 		"or install %[2]s at the far end and set Options.Path",
-		printable(e.uname), helperName, printable(e.System), printable(e.Arch))
+		e.uname, helperName, e.System, e.Arch)
 }
 
 // copy sends the helper to a far end and returns what that says then.
@@ -200,7 +200,7 @@ func (b *bootstrap) copy(uname, machine string) (said string, err error) {
 	program, hash, err := b.helper(p.System, p.Arch)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", &NoHelperError{
-			System: p.System, Arch: p.Arch, uname: uname + " " + machine, inPath: b.options.Helpers == nil,
+			System: p.System, Arch: p.Arch, uname: visible(uname + " " + machine), inPath: b.options.Helpers == nil,
 		}
 	} else if err != nil {
 		return "", err
@@ -252,13 +252,3 @@ func (b *bootstrap) answer(limit int) (string, error) {
 
 // tail is the end of what the far end has said.
 func tail(said []byte) []byte { return bytes.TrimSpace(said[max(0, len(said)-1024):]) }
-
-// printable is a text of the far end's for an error.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text[:min(len(text), 4<<10)], "\uFFFD"))
-}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -121,7 +120,7 @@ func (c *connection) lose(err error) {
 		c.mu.Unlock()
 		return
 	}
-	lost := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Err: err}
+	lost := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Err: visibleError{err}}
 	c.cause = lost
 	calls, processes := c.calls, c.processes
 	c.calls, c.processes = nil, nil
@@ -368,14 +367,10 @@ func (c *connection) takeReply(r *frame.Reply) error {
 	return nil
 }
 
-// maxErrorText is how many bytes of each text of an error of the far end's are kept.
-const maxErrorText = 4 << 10
-
 // errorOf is an error of the far end's.
 func errorOf(e *frame.Error) *acpterm.Error {
-	cut := func(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "\uFFFD") }
 	converted := &acpterm.Error{
-		Kind: acpterm.Kind(e.Kind), Field: cut(e.Field), Reason: cut(e.Reason), Rule: cut(e.Rule),
+		Kind: acpterm.Kind(e.Kind), Field: visible(e.Field), Reason: visible(e.Reason), Rule: visible(e.Rule),
 	}
 	switch converted.Kind {
 	case acpterm.ErrInvalidParams, acpterm.ErrNotExecutable, acpterm.ErrCommandNotFound, acpterm.ErrDenied,
@@ -384,7 +379,7 @@ func errorOf(e *frame.Error) *acpterm.Error {
 		converted.Kind = acpterm.ErrInternal
 	}
 	if e.Cause != "" {
-		converted.Err = errors.New(cut(e.Cause))
+		converted.Err = errors.New(visible(e.Cause))
 	}
 	return converted
 }

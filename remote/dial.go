@@ -140,6 +140,7 @@ func versionError(version int, options Options) error {
 
 // checkHello makes a Hello what a Base has to be, or fails.
 func checkHello(hello *frame.Hello) error {
+	hello.System, hello.Arch = visible(hello.System), visible(hello.Arch)
 	if hello.System != "windows" && path.IsAbs(string(hello.Dir)) {
 		hello.Dir = frame.Bytes(path.Clean(string(hello.Dir))) // $HOME is as it was set
 	}

@@ -188,7 +188,7 @@ func TestLyingHello(t *testing.T) {
 			f.Output(1, 0, make([]byte, frame.Header+1))
 		}, "did not start"},
 		"another answer":     {func(f *far) { f.write(f.marker() + "stop\n") }, `said "stop"`},
-		"an error":           {func(f *far) { f.write(f.marker() + "error a\x1b b\n") }, "cannot run the helper: a  b"},
+		"an error":           {func(f *far) { f.write(f.marker() + "error a\x1b b\n") }, `cannot run the helper: a\x1b b`},
 		"no end of the line": {func(f *far) { f.write(f.marker() + "run"); f.conn.Close() }, "ends in its middle"},
 		"no end":             {func(f *far) { f.marker(); io.Copy(f.conn, zeros{}) }, "more than 65536 bytes"},
 		"no end of the line ever": {func(f *far) {

@@ -208,7 +208,7 @@ func (p *process) exitsWith(e *frame.Exit) error {
 	switch {
 	case e.Unknown != "":
 		p.setExit(acpterm.TerminalExitStatus{}, &acpterm.Error{
-			Kind: acpterm.ErrExitLost, Err: errors.New(printable(e.Unknown)),
+			Kind: acpterm.ErrExitLost, Err: errors.New(visible(e.Unknown)),
 		})
 	case e.Signal != "":
 		p.setExit(acpterm.TerminalExitStatus{Signal: &e.Signal}, nil)

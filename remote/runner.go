@@ -131,6 +131,7 @@ func (r *Runner) run(l, before *link) {
 		defer opened.Close() // which may take time that no call waits for
 	}
 	if err != nil {
+		err = visibleError{err}
 		l.err = noConnection(err)
 		r.options.Progress(Progress{Step: StepLost, Err: err})
 		l.made.Set()
@@ -306,7 +307,7 @@ func enforcedLimits(asked, held []frame.Limit) (limits []acpterm.EnforcedLimit, 
 		}
 		delete(missing, limit.Name)
 		limits = append(limits, acpterm.EnforcedLimit{
-			Name: limit.Name, Value: int64(limit.Value), By: limit.By, Tree: limit.Tree,
+			Name: limit.Name, Value: int64(limit.Value), By: visible(limit.By), Tree: limit.Tree,
 		})
 	}
 	for name := range missing {

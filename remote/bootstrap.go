@@ -226,9 +226,16 @@ func (b *bootstrap) copy(uname, machine string) (said string, err error) {
 	return said, err
 }
 
-// answer reads up to the next marker, past at most limit bytes, and returns what the marker's line says.
+// errPTY is the error for a connection through a terminal, which changes bytes.
+var errPTY = errors.New("there is a terminal (PTY) in between, which changes bytes: " +
+	"the command line must not ask for one (ssh -t, docker exec -t)")
+
+// answer reads up to the next marker, past at most limit bytes, and returns the rest of the marker's line. A terminal is
+// seen by its echo of the script, where the parts of the marker stand apart, or by the carriage return before the end of
+// the line.
 func (b *bootstrap) answer(limit int) (string, error) {
 	marker := []byte("\n" + b.first + b.second + " ")
+	echo := fmt.Appendf(nil, `"%s" "%s"`, b.first, b.second)
 	said := make([]byte, 0, 4<<10)
 	for len(said) < limit {
 		c, err := b.in.ReadByte()
@@ -238,14 +245,21 @@ func (b *bootstrap) answer(limit int) (string, error) {
 			}
 			return "", fmt.Errorf("the far end gave no shell, it said %q: %w", tail(said), err)
 		}
-		if said = append(said, c); c != ' ' || !bytes.HasSuffix(said, marker) {
+		said = append(said, c)
+		if c == '"' && bytes.HasSuffix(said, echo) {
+			return "", fmt.Errorf("the script comes back instead of being run: there is no shell, or %w", errPTY)
+		}
+		if c != ' ' || !bytes.HasSuffix(said, marker) {
 			continue
 		}
 		line, err := b.in.ReadSlice('\n')
 		if err != nil {
 			return "", fmt.Errorf("the far end's answer ends in its middle: %w", err)
 		}
-		return strings.TrimRight(string(line), "\r\n"), nil
+		if bytes.HasSuffix(line, []byte("\r\n")) {
+			return "", errPTY
+		}
+		return strings.TrimSuffix(string(line), "\n"), nil
 	}
 	return "", fmt.Errorf("the far end gave no shell, it said more than %d bytes, in the end %q", limit, tail(said))
 }

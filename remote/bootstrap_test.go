@@ -473,7 +473,7 @@ func TestNoShell(t *testing.T) {
 		"says something":         {[]string{"echo", "hi there"}, []string{"gave no shell", "hi there", "exit code 0"}},
 		"fails":                  {[]string{"false"}, []string{"gave no shell", "exit code 1"}},
 		"fails with an error":    {sh("echo no entry >&2; exit 255"), []string{"exit code 255", "no entry"}},
-		"echoes":                 {[]string{"cat"}, []string{"ConnectTimeout"}},
+		"echoes":                 {[]string{"cat"}, []string{"comes back", "no shell", "(PTY)"}},
 		"says nothing":           {sh("echo waiting >&2; exec cat >/dev/null"), []string{"ConnectTimeout", "waiting"}},
 		"makes noise":            {[]string{"yes", "noise"}, []string{"more than 65536 bytes", "noise"}},
 		"does not exist":         {[]string{"/nonexistent/program"}, []string{"/nonexistent/program"}},

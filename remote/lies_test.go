@@ -187,6 +187,7 @@ func TestLyingHello(t *testing.T) {
 			f.write(f.marker() + "run\n")
 			f.Output(1, 0, make([]byte, frame.Header+1))
 		}, "did not start"},
+		"carriage returns":   {func(f *far) { f.write(f.marker() + "run\r\n") }, "terminal (PTY)"},
 		"another answer":     {func(f *far) { f.write(f.marker() + "stop\n") }, `said "stop"`},
 		"an error":           {func(f *far) { f.write(f.marker() + "error a\x1b b\n") }, `cannot run the helper: a\x1b b`},
 		"no end of the line": {func(f *far) { f.write(f.marker() + "run"); f.conn.Close() }, "ends in its middle"},
@@ -198,8 +199,7 @@ func TestLyingHello(t *testing.T) {
 		"an echo": {func(f *far) {
 			line, _ := f.in.ReadString('\n')
 			f.write(line)
-			f.conn.Close()
-		}, "gave no shell"},
+		}, "terminal (PTY)"},
 		"need without Helpers": {func(f *far) { f.write(f.marker() + "need Plan9 68020\n") }, "for Plan9 68020"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -120,6 +121,34 @@ func TestServersAreLost(t *testing.T) {
 			status, err := f.create(t, m, "exit 7").Wait(t.Context())
 			require.NoError(t, err)
 			require.EqualValues(t, 7, *status.ExitCode)
+		})
+	}
+}
+
+// A PTY in between, at either end of the connection, is found before anything is sent that it would change.
+func TestPTYInBetween(t *testing.T) {
+	f := bySSH(t)
+	require.Equal(t, "ssh", f.line[0])
+	overSSH := append([]string{"ssh", "-tt"}, f.line[1:]...)
+	lines := map[string][]string{
+		"ssh -tt":                   overSSH,
+		"ssh -tt, without an echo":  append(overSSH[:len(overSSH)-1:len(overSSH)-1], "sh", "-c", `"stty -echo; exec sh"`),
+		"ssh -tt, to a login shell": overSSH[:len(overSSH)-3],
+	}
+	if _, err := exec.LookPath("script"); err == nil {
+		quoted := "'" + strings.Join(f.line, "' '") + "'"
+		lines["ssh in a PTY"] = []string{"script", "-qec", quoted, "/dev/null"}
+		lines["ssh in a PTY without an echo"] = []string{"script", "-qec", "stty -echo; " + quoted, "/dev/null"}
+	}
+	for name, line := range lines {
+		t.Run(name, func(t *testing.T) {
+			runner := f.runner(t, remote.Command{Args: line})
+			err := runner.Connect(t.Context())
+			if err == nil {
+				_, err = runner.RealDir(t.Context(), "/")
+			}
+			require.ErrorIs(t, err, acpterm.ErrConnectionLost)
+			require.ErrorContains(t, err, "terminal (PTY)")
 		})
 	}
 }

@@ -108,7 +108,7 @@ func greet(s *stream, options Options, alive func()) (*connection, error) {
 		said, _ := in.Peek(min(in.Buffered(), 1<<10))
 		return nil, fmt.Errorf("the helper did not start, the far end said %q", said)
 	}
-	frames := frame.NewReader(in)
+	frames := frame.NewReader(in, frame.MaxHello)
 	var answer frame.Answer
 	if output, err := frames.Read(&answer); err != nil {
 		return nil, fmt.Errorf("the helper's first message: %w", err)
@@ -122,6 +122,7 @@ func greet(s *stream, options Options, alive func()) (*connection, error) {
 	if err := checkHello(hello); err != nil {
 		return nil, err
 	}
+	frames.Limit(frame.MaxAnswer)
 	return newConnection(s, frames, hello), nil
 }
 
@@ -145,14 +146,14 @@ func checkHello(hello *frame.Hello) error {
 		hello.Dir = frame.Bytes(path.Clean(string(hello.Dir))) // $HOME is as it was set
 	}
 	if !absolute(hello.System, string(hello.Dir)) {
-		return fmt.Errorf("the helper's directory %q is not an absolute path", hello.Dir)
+		return fmt.Errorf("the helper's directory %.100q is not an absolute path", hello.Dir)
 	}
 	names := make(map[string]bool, len(hello.Env))
-	var env []frame.Bytes
+	var env frame.Environ
 	for _, variable := range hello.Env {
 		name, _, ok := strings.Cut(string(variable), "=")
 		if names[name] || strings.ContainsRune(string(variable), 0) {
-			return fmt.Errorf("the helper's environment has a variable that is malformed or double, %q", name)
+			return fmt.Errorf("the helper's environment has a variable that is malformed or double, %.100q", name)
 		}
 		if ok && name != "" { // there may be such in any environment, and they are no variables
 			names[name] = true

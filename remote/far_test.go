@@ -31,7 +31,7 @@ func farTransport(t testing.TB) (Transport, <-chan *far) {
 	return openFunc(func(context.Context) (io.ReadWriteCloser, error) {
 		near, conn := net.Pipe()
 		in := bufio.NewReader(conn)
-		f := &far{t: t, conn: conn, in: in, Reader: frame.NewReader(in), Writer: frame.NewWriter(conn)}
+		f := &far{t: t, conn: conn, in: in, Reader: frame.NewReader(in, frame.MaxRequest), Writer: frame.NewWriter(conn)}
 		t.Cleanup(func() { conn.Close() })
 		fars <- f
 		return near, nil

@@ -179,6 +179,10 @@ func TestLyingHello(t *testing.T) {
 		"a relative directory": {with(func(h *frame.Hello) { h.Dir = frame.Bytes("a") }), "not an absolute path"},
 		"a variable twice":     {env("A=1", "B=1", "A=2"), "malformed or double"},
 		"a variable with NUL":  {env("A=\x00"), "malformed or double"},
+		"no environment": {func(f *far) {
+			text := `{"hello":{"version":1,"system":"linux","dir":"Lw==","env":{"A":"Qg=="}}}`
+			f.write(f.marker() + "run\n" + "m\x00\x00\x00" + string(rune(len(text))) + text)
+		}, "not a list"},
 		"no hello": {func(f *far) {
 			f.write(f.marker() + "run\n")
 			f.answer(frame.Answer{Gone: &frame.Process{}})
@@ -232,7 +236,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte("m\x00\x00\x00\x04null"))
 	f.Fuzz(func(t *testing.T, said []byte) {
 		shell := &script{said: bytes.NewReader(said)}
-		c := newConnection(newStream(shell), frame.NewReader(shell), hello())
+		c := newConnection(newStream(shell), frame.NewReader(shell, frame.MaxAnswer), hello())
 		var text lines
 		call := newCall(nil)
 		p := &process{connection: c, output: &text}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/stretchr/testify/require"
 )
 
@@ -334,6 +335,32 @@ func (l *load) end(t *testing.T) {
 	for err := range l.errs {
 		require.NoError(t, err)
 	}
+}
+
+// A name or a directory that no system has, however long, is an error of its call and not the end of the connection.
+func TestLongTexts(t *testing.T) {
+	far := newFarEnd("sh")
+	_, r := newFarManager(t, far, far)
+	require.NoError(t, r.Connect(testContext(t)))
+	connection := r.link.connection
+	long := strings.Repeat("\xff", 1<<20)
+	for _, name := range []string{long, "/" + long, "./" + long, strings.Repeat("a/", 1<<19)} {
+		_, err := r.LookPath(testContext(t), acpterm.Command{Args: []string{name}, Dir: "/", Env: []string{"PATH=/bin"}})
+		require.Error(t, err)
+		require.NotErrorIs(t, err, acpterm.ErrConnectionLost)
+		_, err = r.LookPath(testContext(t), acpterm.Command{Args: []string{"sh"}, Dir: "/" + name})
+		require.Error(t, err)
+		_, err = r.RealDir(testContext(t), "/"+name)
+		require.Error(t, err)
+		start := startRequest(new(lines))
+		start.Command = acpterm.Command{
+			Args: []string{"x"}, Path: "/" + name, Dir: "/", Env: []string{lookup.TerminalVariable + "=term_1"},
+		}
+		_, err = r.Start(testContext(t), start)
+		require.Error(t, err)
+	}
+	require.NoError(t, r.Connect(testContext(t)))
+	require.Same(t, connection, r.link.connection)
 }
 
 // A start that is cancelled leaves nothing, whenever it is.

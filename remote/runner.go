@@ -186,7 +186,7 @@ func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	request := &frame.Request{RealDir: &frame.RealDir{Dir: frame.Bytes(dir)}}
 	reply, err := c.ask(ctx, request, func(r *frame.Reply) error {
 		if !absolute(c.hello.System, string(r.Dir)) {
-			return fmt.Errorf("the directory %q, which is not absolute", r.Dir)
+			return fmt.Errorf("the directory %.100q, which is not absolute", r.Dir)
 		}
 		return nil
 	})
@@ -209,9 +209,9 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 		case f == nil:
 			return errors.New("nothing that was found")
 		case !absolute(c.hello.System, string(f.Path)) || !absolute(c.hello.System, string(f.Dir)):
-			return fmt.Errorf("the program %q in the directory %q, which are not both absolute", f.Path, f.Dir)
+			return fmt.Errorf("the program %.100q in the directory %.100q, which are not both absolute", f.Path, f.Dir)
 		case strings.ContainsAny(string(f.Name), "/\x00"):
-			return fmt.Errorf("the program's name %q", f.Name)
+			return fmt.Errorf("the program's name %.100q", f.Name)
 		case len(f.Pin) > maxPin || !utf8.ValidString(f.Pin):
 			return fmt.Errorf("a pin of %d bytes", len(f.Pin))
 		}

@@ -74,7 +74,7 @@ func TestEnds(t *testing.T) {
 			cmd.Stderr = &stderr
 			require.NoError(t, cmd.Start())
 			mark := fmt.Sprintf("main-test-%d-%d", os.Getpid(), cmd.Process.Pid)
-			frames := frame.NewReader(bufio.NewReader(out))
+			frames := frame.NewReader(bufio.NewReader(out), frame.MaxHello)
 			var hello, started frame.Answer
 			_, err = frames.Read(&hello)
 			require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -28,9 +29,13 @@ const (
 	outputSize = 16 // what comes before the bytes of output
 )
 
-// MaxSize is how many bytes a frame carries at the most: a message has all the arguments and variables of a command,
-// of which no system takes more.
-const MaxSize = 16 << 20
+// How many bytes a message has at the most. A request has all the arguments and variables of a command, and no system
+// accepts more; a Hello has the variables of one process; an Answer after it has paths and texts.
+const (
+	MaxRequest = 16 << 20
+	MaxHello   = 4 << 20
+	MaxAnswer  = 128 << 10
+)
 
 // MaxOutput is how many bytes of output a frame has at the most.
 const MaxOutput = 64 << 10
@@ -45,26 +50,34 @@ type Output struct {
 // Reader reads frames. It is used by one goroutine at a time.
 type Reader struct {
 	in     io.Reader
+	most   int
 	buffer []byte
 }
 
-// NewReader returns a Reader. It reads in large pieces only if in does, such as a bufio.Reader.
-func NewReader(in io.Reader) *Reader { return &Reader{in: in} }
+// NewReader returns a Reader of messages of at most so many bytes. It reads in large pieces only if in does, such as a
+// bufio.Reader.
+func NewReader(in io.Reader, most int) *Reader { return &Reader{in: in, most: most} }
+
+// Limit changes how many bytes a message has at the most.
+func (r *Reader) Limit(most int) { r.most = most }
 
 // Read reads the next frame: a message into message, which is a pointer, or output, which is returned. It fails with
-// io.EOF at the end of the input between two frames, and with another error for a frame that is malformed.
+// io.EOF at the end of the input between two frames, and with another error for a malformed or longer frame.
 func (r *Reader) Read(message any) (*Output, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r.in, header[:]); err != nil {
 		return nil, err
 	}
 	kind, size := header[0], binary.BigEndian.Uint32(header[1:])
-	most := uint32(MaxSize)
+	most := uint32(r.most)
 	if kind == KindOutput {
 		most = outputSize + MaxOutput
 	}
-	if kind != KindMessage && kind != KindOutput || size > most {
-		return nil, fmt.Errorf("malformed frame: kind %#x, %d bytes", kind, size)
+	if kind != KindMessage && kind != KindOutput {
+		return nil, fmt.Errorf("malformed frame: kind %#x", kind)
+	}
+	if size > most {
+		return nil, fmt.Errorf("malformed frame: %d bytes, more than %d", size, most)
 	}
 	body, err := r.body(int(size))
 	if err != nil {
@@ -85,17 +98,18 @@ func (r *Reader) Read(message any) (*Output, error) {
 	}, nil
 }
 
-// body reads what a frame carries, into a buffer that grows with what has arrived and not with what a header says.
+// body reads the contents of a frame into a buffer, which grows to twice as much as has arrived, and not to the size
+// in the header. A large buffer is not kept for the next frame.
 func (r *Reader) body(size int) ([]byte, error) {
-	const step = 1 << 20
+	const first, kept = 64 << 10, 1 << 20
 	r.buffer = r.buffer[:0]
+	if cap(r.buffer) > kept {
+		r.buffer = nil
+	}
 	for len(r.buffer) < size {
 		at := len(r.buffer)
-		n := min(size-at, step)
-		if cap(r.buffer)-at < n {
-			r.buffer = append(make([]byte, 0, at+n), r.buffer...)
-		}
-		r.buffer = r.buffer[:at+n]
+		n := min(size-at, max(at, first))
+		r.buffer = slices.Grow(r.buffer, n)[:at+n]
 		if _, err := io.ReadFull(r.in, r.buffer[at:]); err != nil {
 			if err == io.EOF {
 				err = io.ErrUnexpectedEOF
@@ -115,19 +129,36 @@ type Writer struct {
 // NewWriter returns a Writer.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
-// Message writes a message, which is a struct of this package.
+// Message writes a Request or an Answer. It fails for one longer than the other end reads.
 func (w *Writer) Message(message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	if len(body) > MaxSize {
-		return fmt.Errorf("a message of %d bytes is longer than the %d that a frame carries", len(body), MaxSize)
+	if most := maxOf(message); len(body) > most {
+		return fmt.Errorf("a message of %d bytes is longer than the %d that a frame carries", len(body), most)
 	}
 	text := make([]byte, headerSize, headerSize+len(body))
 	text[0] = KindMessage
 	binary.BigEndian.PutUint32(text[1:], uint32(len(body)))
 	return w.write(append(text, body...))
+}
+
+// maxOf is how many bytes a message may have.
+func maxOf(message any) int {
+	var answer Answer
+	switch m := message.(type) {
+	case Answer:
+		answer = m
+	case *Answer:
+		answer = *m
+	default:
+		return MaxRequest
+	}
+	if answer.Hello != nil {
+		return MaxHello
+	}
+	return MaxAnswer
 }
 
 // Header is the room that a frame of output needs in front of its bytes.

@@ -3,6 +3,12 @@ package frame
 // The messages. Texts that need not be UTF-8, such as paths, arguments and variables, are bytes, which JSON carries as
 // base64.
 
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
 // Bytes is a text that need not be UTF-8.
 type Bytes []byte
 
@@ -98,7 +104,37 @@ type Hello struct {
 	System  string  `json:"system"`  // as Go names it: "linux"
 	Arch    string  `json:"arch"`    // "amd64"
 	Dir     Bytes   `json:"dir"`     // the home directory, or the working directory if there is none
-	Env     []Bytes `json:"env"`     // the environment, each name once
+	Env     Environ `json:"env"`     // the environment, each name once
+}
+
+// Environ are the variables of a Hello.
+type Environ []Bytes
+
+// maxEnviron is how many variables a Hello has at the most: an empty one takes ten times the room of its JSON.
+const maxEnviron = 64 << 10
+
+// UnmarshalJSON fails for too many variables before it has room for them.
+func (e *Environ) UnmarshalJSON(text []byte) error {
+	list := json.NewDecoder(bytes.NewReader(text))
+	switch start, err := list.Token(); {
+	case err != nil:
+		return err
+	case start == nil: // null
+		return nil
+	case start != json.Delim('['):
+		return fmt.Errorf("the environment is %.100q and not a list", start)
+	}
+	for list.More() {
+		if len(*e) == maxEnviron {
+			return fmt.Errorf("the environment has more than %d variables", maxEnviron)
+		}
+		var variable Bytes
+		if err := list.Decode(&variable); err != nil {
+			return err
+		}
+		*e = append(*e, variable)
+	}
+	return nil
 }
 
 // Reply answers the request with the same ID: with Error, or with what was asked for.

@@ -139,7 +139,7 @@ func (g gated) Read(p []byte) (int, error) {
 }
 
 func (c *client) read() {
-	frames := frame.NewReader(gated{c})
+	frames := frame.NewReader(gated{c}, frame.MaxHello)
 	for {
 		var a frame.Answer
 		output, err := frames.Read(&a)

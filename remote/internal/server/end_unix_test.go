@@ -170,7 +170,7 @@ func FuzzRequests(f *testing.F) {
 		go func() { // until the end or the last answer
 			defer close(read)
 			defer theirs.Close()
-			frames := frame.NewReader(ours)
+			frames := frame.NewReader(ours, frame.MaxHello)
 			for last := false; !last && malformed == nil; {
 				var a frame.Answer
 				_, malformed = frames.Read(&a)
@@ -190,7 +190,7 @@ func FuzzRequests(f *testing.F) {
 
 // isWhole reports whether these are frames and nothing else.
 func isWhole(requests []byte) bool {
-	frames := frame.NewReader(bytes.NewReader(requests))
+	frames := frame.NewReader(bytes.NewReader(requests), frame.MaxRequest)
 	for {
 		var r frame.Request
 		if _, err := frames.Read(&r); err != nil {

@@ -4,6 +4,7 @@ package server
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 
 	"github.com/acpterm/acpterm/internal/lookup"
@@ -32,13 +33,23 @@ func (f *failure) Error() string { return f.kind + ": " + f.field + ": " + f.rea
 func errorFrame(err error) *frame.Error {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
-		return &frame.Error{Kind: internal, Cause: err.Error()}
+		return &frame.Error{Kind: internal, Cause: cut(err.Error())}
 	}
-	e := &frame.Error{Kind: f.kind, Field: f.field, Reason: f.reason, Rule: f.rule}
+	e := &frame.Error{Kind: f.kind, Field: cut(f.field), Reason: cut(f.reason), Rule: f.rule}
 	if f.err != nil {
-		e.Cause = f.err.Error()
+		e.Cause = cut(f.err.Error())
 	}
 	return e
+}
+
+// cut returns the beginning of a text of any length, such as one with the name of a command, so that an answer with a
+// few of them is never longer than frame.MaxAnswer, even if JSON escapes each byte.
+func cut(text string) string {
+	const most = 4 << 10
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // invalidField is the error for a field of a request that cannot be used.

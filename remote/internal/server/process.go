@@ -128,7 +128,7 @@ func (p *process) reportExit() {
 	case errors.Is(p.exitErr, os.ErrClosed): // the tree was closed first
 		return
 	case p.exitErr != nil:
-		e.Unknown = p.exitErr.Error()
+		e.Unknown = cut(p.exitErr.Error())
 	}
 	p.server.sender.message(frame.Answer{Exit: &e})
 }

@@ -103,7 +103,7 @@ func (s *server) close() error {
 
 // read takes requests until the input ends, or something is wrong with it.
 func (s *server) read(in io.Reader) error {
-	frames := frame.NewReader(bufio.NewReader(in))
+	frames := frame.NewReader(bufio.NewReader(in), frame.MaxRequest)
 	for {
 		var r frame.Request
 		output, err := frames.Read(&r)

@@ -39,8 +39,8 @@ type Transport struct {
 	Env []string
 
 	// Host is the daemon, such as "unix:///var/run/docker.sock" or "tcp://host:2376". Empty: that of the variable
-	// DOCKER_HOST, or else this system's usual one. DOCKER_CERT_PATH, DOCKER_TLS_VERIFY and DOCKER_API_VERSION hold for
-	// either.
+	// DOCKER_HOST, or else this system's usual one. DOCKER_API_VERSION holds for either, and DOCKER_CERT_PATH and
+	// DOCKER_TLS_VERIFY for one with tcp. Proxies are not used.
 	Host string
 }
 
@@ -64,11 +64,7 @@ func (t *Transport) open(ctx context.Context, name string) (*connection, error) 
 	if t.Container == "" {
 		return nil, errors.New("Transport.Container is empty")
 	}
-	host := client.WithHostFromEnv()
-	if t.Host != "" {
-		host = client.WithHost(t.Host)
-	}
-	api, err := client.New(client.WithTLSClientConfigFromEnv(), host, client.WithAPIVersionFromEnv())
+	api, err := newClient(t.Host)
 	if err != nil {
 		return nil, err
 	}
@@ -85,10 +81,12 @@ func (t *Transport) open(ctx context.Context, name string) (*connection, error) 
 		_ = api.Close()
 		return nil, err
 	}
-	attached, err := api.ExecAttach(ctx, exec.ID, client.ExecAttachOptions{})
+	var stream *bounded
+	attached, err := api.ExecAttach(context.WithValue(ctx, streamKey{}, &stream), exec.ID, client.ExecAttachOptions{})
 	if err != nil {
 		_ = api.Close()
 		return nil, err
 	}
+	stream.isStream.Store(true)
 	return newConnection(name, api, exec.ID, attached.HijackedResponse), nil
 }

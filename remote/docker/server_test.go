@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/stretchr/testify/require"
@@ -34,18 +35,24 @@ type server struct {
 	stop func() // ends it, commands too
 }
 
-// startServer starts one, which ends with the test.
+// startServer starts one on a Unix socket, which ends with the test.
 func startServer(t *testing.T) *server {
 	t.Helper()
-	if runtime.GOOS == "windows" {
-		t.Skip("there is no sh on Windows")
-	}
 	dir, err := os.MkdirTemp("", "docker-") // t.TempDir may be too long for a socket
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	listener, err := net.Listen("unix", filepath.Join(dir, "s"))
 	require.NoError(t, err)
-	s := &server{url: "unix://" + filepath.Join(dir, "s")}
+	return serve(t, listener, "unix://"+filepath.Join(dir, "s"))
+}
+
+// serve starts one on a listener.
+func serve(t *testing.T, listener net.Listener, url string) *server {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no sh on Windows")
+	}
+	s := &server{url: url}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/_ping", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Api-Version", "1.44")
@@ -147,7 +154,11 @@ func (s *server) run(created container.ExecCreateRequest, stdin io.Reader, conn 
 		_ = pipe.Close()
 	}()
 	_ = cmd.Wait()
-	_ = conn.(*net.UnixConn).CloseRead()
+	if half, ok := conn.(*net.UnixConn); ok {
+		_ = half.CloseRead()
+	} else {
+		_ = conn.SetReadDeadline(time.Unix(1, 0))
+	}
 	<-copied
 	if code := cmd.ProcessState.ExitCode(); code >= 0 {
 		return code

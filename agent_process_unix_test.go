@@ -14,8 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -89,6 +91,18 @@ func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// An agent that goes on after the end of its input cleans up on SIGTERM, by programs that are not signalled.
+func TestAgentsCleanUpIsLeftAlone(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "lock")
+	cmd := exec.Command("/bin/sh", "-c", terminaltest.CleanUp(lock, "TERM"))
+	a := startAgent(t, cmd, &acpterm.AgentOptions{Grace: time.Second})
+	_, err := a.Read(make([]byte, 100))
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	require.Equal(t, "exit code 7", awaitAgent(t, a))
+	require.NoFileExists(t, lock)
 }
 
 // What an agent writes last is read in its order, also when it is read slowly and in small pieces.

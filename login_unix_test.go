@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 )
@@ -201,6 +202,22 @@ func TestLoginShellThatHangs(t *testing.T) {
 
 	_, err = acpterm.LoginEnvironment(ctx, o)
 	requireLoginError(t, err, acpterm.LoginCancelled)
+}
+
+// A start-up file runs a program that has a lock, as pyenv does. When that takes too long, it can remove the lock.
+func TestLoginShellThatCleansUp(t *testing.T) {
+	o := loginOptions(t, "/bin/sh")
+	home, _ := value(o.Env, "HOME")
+	lock := filepath.Join(home, "lock")
+	tool := terminaltest.CleanUp(lock, "HUP")
+	require.NoError(t, os.WriteFile(filepath.Join(home, "tool"), []byte(tool), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".profile"), []byte(`sh "$HOME/tool"`), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go cancelWhen(lock, cancel)
+	_, err := acpterm.LoginEnvironment(ctx, o)
+	requireLoginError(t, err, acpterm.LoginCancelled)
+	require.NoFileExists(t, lock)
 }
 
 // What detached itself outlives the call that succeeds, and nothing else does.

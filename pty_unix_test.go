@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -130,6 +131,19 @@ func TestPTYKillEndsAShellAndItsJobs(t *testing.T) {
 		require.NotNil(t, term.ExitStatus())
 		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 	}
+}
+
+// What cleans up on the hang-up can do that.
+func TestPTYCleanUpIsLeftAlone(t *testing.T) {
+	m := newManager(t, &acpterm.Options{
+		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGHUP, Wait: time.Hour}},
+	})
+	lock := filepath.Join(t.TempDir(), "lock")
+	term := create(t, m, shellRequest(terminaltest.CleanUp(lock, "HUP")), onPTY())
+	awaitOutput(t, term, "ready")
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, "exit code 7", term.ExitStatus().String())
+	require.NoFileExists(t, lock)
 }
 
 // What ignores the hang-up is asked by SIGTERM.

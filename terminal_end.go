@@ -15,7 +15,8 @@ import (
 )
 
 // EscalationStep is one step of how a command is ended: a signal for its whole tree, which is always sent, and how long
-// the tree may take to be gone before the next step.
+// the tree may take to be gone before the next step. Programs that a command starts after the signal, to clean up, are
+// left to the next step.
 type EscalationStep struct {
 	Signal syscall.Signal
 	// Wait is the time until the next step. 0: 5 seconds, and 10 seconds for SIGKILL, after which what still runs

@@ -69,14 +69,17 @@ func endTrees(ctx context.Context, trees []*tree) {
 	}
 }
 
-// sendAll sends a signal to all of some trees, and to processes that join them, until they are gone, some time is over
-// or ctx ends. It returns the trees that are left.
+// sendAll sends a signal to all of some trees, until they are gone, some time is over or ctx ends. It returns the trees
+// that are left. Only SIGKILL goes to processes that begin after the first signal: others may be a member's clean-up.
 func sendAll(ctx context.Context, left []*ending, sig syscall.Signal, atMost time.Duration) []*ending {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
+	var counters procfs.Counters
+	defer counters.Close()
+	since := counters.Now()
 	for pause := stepPause; ; pause = min(2*pause, maxPause) {
 		for _, e := range left {
-			e.send(sig)
+			e.send(sig, since)
 		}
 		if len(left) == 0 || ctx.Err() != nil {
 			return left
@@ -89,15 +92,15 @@ func sendAll(ctx context.Context, left []*ending, sig syscall.Signal, atMost tim
 	}
 }
 
-// send sends a signal to those members that were not sent it.
-func (e *ending) send(sig syscall.Signal) {
+// send sends a signal, once each, to the members that began before or with a process. SIGKILL goes to all of them.
+func (e *ending) send(sig syscall.Signal, last procfs.ID) {
 	if sig == syscall.SIGKILL {
 		e.cgroup.Kill()
 	}
 	for _, p := range e.running {
 		m := e.members[p.ID]
 		switch {
-		case m == nil: // it could not be held
+		case m == nil, sig != syscall.SIGKILL && p.ID.After(last): // the former could not be held
 		case m.sent != sig:
 			m.Signal(sig)
 			m.sent = sig

@@ -290,6 +290,19 @@ func TestRecoverAsksFirst(t *testing.T) {
 	require.ElementsMatch(t, names, fileNames(t, files), "each did what it does on SIGTERM")
 }
 
+// What a process starts once it has SIGTERM, to clean up, is left to do that.
+func TestRecoverLeavesCleanUpAlone(t *testing.T) {
+	dir, files := t.TempDir(), t.TempDir()
+	line := `setsid sh -c 'trap "for i in 1 2 3; do sleep 0.03 || exit; done; >` + files + `/$$; exit" TERM
+		exec 2>/dev/null; sh -c "echo $$ ready; exec sleep 300 >/dev/null" & wait' & wait`
+	h := startHost(t, dir, "", line)
+	h.kill(t)
+	_, err := journal.Recover(t.Context(), dir)
+	require.NoError(t, err)
+	requireGone(t, h.tree)
+	require.Len(t, fileNames(t, files), 1)
+}
+
 // A host that is a zombie is not taken for alive, and neither is its command, which is one until it is reaped.
 func TestRecoverFromAZombie(t *testing.T) {
 	dir := t.TempDir()

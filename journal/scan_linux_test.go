@@ -216,8 +216,8 @@ func TestWhatAScanHasNotFoundEndsWithItsCgroup(t *testing.T) {
 	e := newEnding(procfs.ID{})
 	e.cgroup, err = cgroup.Open(parent + "/tree")
 	require.NoError(t, err)
-	e.send(syscall.SIGTERM)
-	e.send(syscall.SIGKILL)
+	e.send(syscall.SIGTERM, procfs.ID{})
+	e.send(syscall.SIGKILL, procfs.ID{})
 	n, err := 0, error(unix.EINTR)
 	for err == unix.EINTR {
 		n, err = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 10_000)

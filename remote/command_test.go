@@ -7,12 +7,14 @@ import (
 	"context"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -81,6 +83,18 @@ func TestCommandClose(t *testing.T) {
 		state, _ := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(left)).Output()
 		return len(bytes.Trim(state, "Z \n")) == 0
 	}, time.Minute, 10*time.Millisecond)
+}
+
+// A process that goes on after the end of its input cleans up on SIGTERM, by programs that are not signalled.
+func TestCommandCleansUp(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "lock")
+	p := openCommand(t, terminaltest.CleanUp(lock, "TERM"))
+	_, err := p.Read(make([]byte, 100))
+	require.NoError(t, err)
+	p.abort()
+	require.NoError(t, p.Close())
+	require.EqualValues(t, 7, p.cmd.ProcessState.ExitCode())
+	require.NoFileExists(t, lock)
 }
 
 // Errors have the end of what was written to standard error, and no more.

@@ -171,16 +171,13 @@ func ended(ctx context.Context) *Error {
 
 // end ends what runs as a terminal does that is closed, and then by force. It returns what runs all the same.
 func end(tree *proc.Tree) (left []int) {
-	for _, step := range []struct {
-		signal syscall.Signal
-		wait   time.Duration
-	}{{syscall.SIGHUP, hangUpWait}, {syscall.SIGKILL, killWait}} {
-		ctx, cancel := context.WithTimeout(context.Background(), step.wait)
-		left = tree.End(ctx, step.signal)
-		cancel()
-		if len(left) == 0 {
-			return nil
-		}
+	step := func(sig syscall.Signal, wait time.Duration) []int {
+		ctx, cancel := context.WithTimeout(context.Background(), wait)
+		defer cancel()
+		return tree.End(ctx, sig)
+	}
+	if left = step(syscall.SIGHUP, hangUpWait); len(left) > 0 {
+		left = step(syscall.SIGKILL, killWait)
 	}
 	return left
 }

@@ -11,13 +11,16 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// End sends a signal to the whole tree, and to processes that join it later, and returns when none of it runs any more,
-// or when ctx ends: then with the numbers of those that still run. The signal is sent at least once, also when ctx has
-// ended before.
+// End sends a signal to the whole tree, and returns when none of it runs any more, or when ctx ends: then with the
+// numbers of those that still run. The signal is sent at least once, also when ctx has ended before.
 //
 // The members are looked for before the first signal: what shows that a process is one may be gone after it.
+//
+// A step signals the members that exist when it begins, also those that a later scan finds. A member starts its
+// clean-up after the signal, so only SIGKILL goes to later processes. A member outside the group gets its signal some
+// microseconds after the first one. End takes a process that it starts in between for clean-up.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
-	e := ending{sig: sig, withGroup: make(map[procfs.ID]bool), alone: make(map[procfs.ID]bool)}
+	e := ending{sig: sig, alone: make(map[procfs.ID]bool)}
 	nonMembers := make(map[procfs.ID]bool)
 	empty := 0         // scans in a row that found nothing
 	var busy time.Time // do not pause before this time
@@ -29,7 +32,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		if empty > 0 && (s.complete || empty > 1) && t.hasExited() {
 			return nil
 		}
-		if e.groupSent && (ctx.Err() != nil || s.err != nil && t.hasExited()) {
+		if e.begun && (ctx.Err() != nil || s.err != nil && t.hasExited()) {
 			s.close()
 			left = s.pids()
 			if !t.hasExited() && t.Unreaped() && !slices.Contains(left, t.pid) { // it runs where no scan sees it
@@ -65,31 +68,32 @@ func (t *Tree) Gone() bool {
 
 // ending is one End.
 type ending struct {
-	sig       syscall.Signal
-	groupSent bool
-	withGroup map[procfs.ID]bool // in the group before it was signalled; one that is outside later may have missed it
-	alone     map[procfs.ID]bool // sent the signal one by one
+	sig   syscall.Signal
+	begun bool
+	since procfs.ID          // the newest right before the first signal
+	alone map[procfs.ID]bool // sent the signal: true by itself, false with the group, which it may have left before
 }
 
-// signal sends the signal to those members that were not sent it. SIGKILL does no harm twice.
+// signal sends the signal to the members that existed before it, once each. SIGKILL does no harm twice.
 func (e *ending) signal(t *Tree, s *scan) {
-	toGroup := !e.groupSent
-	if toGroup {
+	first := !e.begun
+	if first {
+		e.begun, e.since = true, t.sup.counters.Now()
 		t.signalGroup(e.sig)
-		e.groupSent = true
 	}
 	if e.sig == syscall.SIGKILL {
 		t.cgroup.Kill()
 	}
 	for _, m := range s.members {
 		inGroup := m.Group == t.pid
+		alone, sent := e.alone[m.ID]
 		switch {
-		case toGroup && inGroup:
-			e.withGroup[m.ID] = true
-		case e.sig == syscall.SIGKILL, !e.alone[m.ID] && !(inGroup && e.withGroup[m.ID]):
+		case first && inGroup:
+			e.alone[m.ID] = false
+		case e.sig == syscall.SIGKILL, !inGroup && !alone && (first || sent || !m.ID.After(e.since)):
 			m.handle.Signal(e.sig)
 			e.alone[m.ID] = true
-		case m.Stopped: // after it was sent the signal
+		case sent && m.Stopped: // after it was sent the signal
 			m.handle.Signal(syscall.SIGCONT)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -221,8 +222,8 @@ func reap(pid int) {
 	}
 }
 
-// End sends a signal to the whole tree, and to processes that join it later, and returns when none of it runs any more,
-// or when ctx ends: then with the numbers of those that still run.
+// End sends a signal to the members that exist when it begins, and SIGKILL to later ones too (see end_linux.go). It
+// returns when none of the tree runs any more, or when ctx ends: then with the numbers of those that still run.
 //
 // Neither the process table nor a signal to the group is atomic: XNU lists the numbers first, visits them after, and
 // passes over a process that is just being forked (proc_iterate, pgrp_iterate: SIDL, P_REF_NEW). Its parent is in the
@@ -230,7 +231,8 @@ func reap(pid int) {
 // scan finds nothing, SIGKILL is sent to the group, which reaches that child, and another scan finds nothing.
 func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	signalled := make(map[procfs.ID]bool)
-	sealed := false // the last scan found nothing, and then SIGKILL was sent to the group
+	var since procfs.ID // right before the first signal
+	sealed := false     // the last scan found nothing, and then SIGKILL was sent to the group
 	pause := stepPause
 	for first := true; ; first = false {
 		members, err := t.members()
@@ -250,6 +252,7 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		sealed = false
 		switch {
 		case first:
+			since.Started = uint64(time.Now().UnixMicro())
 			t.signalGroup(sig)
 			sealed = empty && sig == unix.SIGKILL
 		case empty:
@@ -259,6 +262,8 @@ func (t *Tree) End(ctx context.Context, sig syscall.Signal) (left []int) {
 		for _, p := range members {
 			switch {
 			case first && p.Group == t.pid || signalled[p.ID]:
+			case !first && sig != unix.SIGKILL && p.ID.After(since):
+				continue // clean-up perhaps
 			case p.Group == t.pid && sig == unix.SIGKILL:
 				t.signalGroup(sig) // twice does no harm, and a group's number cannot be another's
 			case !t.signalMember(p, sig):

@@ -273,6 +273,60 @@ func TestEndFindsTheTree(t *testing.T) {
 	}
 }
 
+// cleansUp is a line of sh that says "ready", and cleans up by a few programs on SIGTERM, if none of them is disturbed.
+const cleansUp = `trap "for i in 1 2 3; do sleep 0.03 || exit 1; done; echo cleaned; exit 7" TERM
+	sh -c "echo ready; exec sleep 300" & wait`
+
+// The programs that a member starts once it has the signal do not get it, whichever group and session it is in.
+func TestCleanUpIsLeftAlone(t *testing.T) {
+	for name, text := range map[string]string{
+		"the leader":               `exec sh -c "$CLEANS_UP"`,
+		"a job of its own":         `exec bash -c 'set -m; sh -c "$CLEANS_UP" & wait'`,
+		"a session of its own":     `setsid sh -c "$CLEANS_UP" & wait`,
+		"a session without parent": `setsid sh -c "$CLEANS_UP" &`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSupervisor(t)
+			spec := line(text)
+			spec.Env = append(spec.Env, "CLEANS_UP="+cleansUp)
+			tree := start(t, s, spec)
+			require.Equal(t, "ready", tree.word())
+			require.Empty(t, tree.End(t.Context(), unix.SIGTERM))
+			require.Equal(t, "cleaned", tree.word())
+			tree.end()
+		})
+	}
+}
+
+// A member that had begun before the first signal and is found after it gets the signal, and gets it once.
+func TestMembersThatAreFoundLate(t *testing.T) {
+	const text = `exec 2>/dev/null; trap "echo signalled" TERM; echo $$; while :; do sleep 0.01; done`
+	s := newSupervisor(t)
+	tree := start(t, s, line("setsid sh -c '"+text+"' & wait"))
+	pid := tree.number()
+	require.NoError(t, tree.Output().SetReadDeadline(time.Now().Add(time.Minute)))
+	e := ending{sig: unix.SIGTERM, alone: make(map[procfs.ID]bool)}
+	for round := range 3 {
+		s := tree.scan(make(map[procfs.ID]bool))
+		seen := s.members
+		if round == 0 {
+			s.members = slices.DeleteFunc(slices.Clone(seen), func(m *member) bool { return m.PID == pid })
+			require.Less(t, len(s.members), len(seen))
+		}
+		e.signal(tree.Tree, s)
+		s.members = seen
+		s.close()
+		if round == 1 {
+			require.Equal(t, "signalled", tree.word())
+		}
+	}
+	tree.End(t.Context(), unix.SIGKILL)
+	rest, err := io.ReadAll(tree.output)
+	require.NoError(t, err)
+	require.Empty(t, string(rest))
+	tree.end()
+}
+
 // What a starter forked is told from orphans, in a host that gets those: only the former can be a command that is being
 // started, so an orphan that executes a program at that time is not left.
 func TestOrphansAreNotTakenForStarts(t *testing.T) {

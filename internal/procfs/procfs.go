@@ -11,6 +11,11 @@ type ID struct {
 	Started uint64 // on Linux clock ticks after the machine's start, elsewhere microseconds since 1970
 }
 
+// After reports whether a process began after another one. In one tick the numbers tell, which are given out in order.
+func (id ID) After(other ID) bool {
+	return id.Started > other.Started || id.Started == other.Started && id.PID > other.PID
+}
+
 // Process is one line of the process table, as it was when it was read.
 type Process struct {
 	ID

@@ -336,6 +336,15 @@ func (c *Counters) LastPID() (int, error) {
 	return strconv.Atoi(string(text[bytes.LastIndexByte(text, ' ')+1:]))
 }
 
+// Now is the newest ID of this moment. The ID of a process that begins later is After it.
+func (c *Counters) Now() (newest ID) {
+	var sinceBoot unix.Timespec
+	unix.ClockGettime(unix.CLOCK_BOOTTIME, &sinceBoot)
+	newest.Started = uint64(sinceBoot.Nano() / 1e7) // /proc shows a hundred ticks a second (USER_HZ)
+	newest.PID, _ = c.LastPID()
+	return newest
+}
+
 // Close closes the file.
 func (c *Counters) Close() {
 	c.once.Do(func() { c.err = os.ErrClosed })

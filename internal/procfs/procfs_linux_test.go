@@ -60,6 +60,28 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
+// Now tells processes that began before from later ones, within a tick too.
+func TestNow(t *testing.T) {
+	var c Counters
+	defer c.Close()
+	begin := func() ID {
+		command := exec.Command("sleep", "300")
+		require.NoError(t, command.Start())
+		defer command.Wait()
+		defer command.Process.Kill()
+		p, err := Read(command.Process.Pid)
+		require.NoError(t, err)
+		return p.ID
+	}
+	for range 20 {
+		before := begin()
+		now := c.Now()
+		after := begin()
+		require.False(t, before.After(now), "%v, %v", before, now)
+		require.True(t, after.After(now), "%v, %v", after, now)
+	}
+}
+
 // A thread may give itself any name. The main thread's is the process's.
 func TestAProcessWithAnOddName(t *testing.T) {
 	name := append([]byte(") Z 0 0 0 ("), 0)

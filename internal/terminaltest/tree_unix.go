@@ -6,6 +6,8 @@ package terminaltest
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -23,6 +25,8 @@ func treeTests() []test {
 		{"NastyChildrenAreGone", TestNastyChildrenAreGone},
 		{"AStoppedCommandHearsTheSignal", TestAStoppedCommandHearsTheSignal},
 		{"AChildStartedOnSIGTERMIsEndedToo", TestAChildStartedOnSIGTERMIsEndedToo},
+		{"CleanUpIsLeftAlone", TestCleanUpIsLeftAlone},
+		{"ASecondKillEndsCleanUp", TestASecondKillEndsCleanUp},
 		{"BurstThenExitLosesNothing", TestBurstThenExitLosesNothing},
 		{"CreateKillReleaseRaces", TestCreateKillReleaseRaces},
 		{"AddRootFollowsLinks", TestAddRootFollowsLinks},
@@ -110,6 +114,81 @@ func TestAChildStartedOnSIGTERMIsEndedToo(t *testing.T, p Place) {
 	require.NoError(t, term.Kill(t.Context()))
 	p.RequireGone(t, p.Said(t, term))
 	require.True(t, term.Output().ExitStatus.Success(), "the command itself ended in its own way")
+}
+
+// CleanUp is a line of sh that makes a lock and says "ready". On one of some signals ("TERM HUP") it runs a few
+// programs, as git, npm and apt do, removes the lock, and exits with 7. Its child says "ready" after execve: before, it
+// has the trap of this shell, and loses the signal.
+func CleanUp(lock, signals string) string {
+	return fmt.Sprintf(`trap 'for i in 1 2 3; do sleep 0.03 || exit 1; done; rm "%[1]s" && exit 7' %[2]s; : >"%[1]s"
+		sh -c 'echo ready; exec sleep 300' & wait; exit 1`, lock, signals)
+}
+
+// endings are the ways to end a command gracefully.
+var endings = map[string]func(*testing.T, *acpterm.Manager, *acpterm.Terminal, *acpterm.Handler) error{
+	"kill": func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal, _ *acpterm.Handler) error {
+		return term.Kill(t.Context())
+	},
+	"release": func(t *testing.T, m *acpterm.Manager, term *acpterm.Terminal, _ *acpterm.Handler) error {
+		return m.Release(t.Context(), "s", term.ID())
+	},
+	"end of the session": func(t *testing.T, m *acpterm.Manager, _ *acpterm.Terminal, _ *acpterm.Handler) error {
+		return m.CloseSession(t.Context(), "s")
+	},
+	"end of the connection": func(_ *testing.T, _ *acpterm.Manager, _ *acpterm.Terminal, h *acpterm.Handler) error {
+		return h.Close()
+	},
+	"shutdown": func(t *testing.T, m *acpterm.Manager, _ *acpterm.Terminal, _ *acpterm.Handler) error {
+		return m.Shutdown(t.Context())
+	},
+	"timeout": func(t *testing.T, _ *acpterm.Manager, term *acpterm.Terminal, _ *acpterm.Handler) error {
+		_, err := term.Wait(t.Context())
+		return err
+	},
+}
+
+// The programs that a command starts after the signal, to clean up, do not get it.
+func TestCleanUpIsLeftAlone(t *testing.T, p Place) {
+	p.needsAsking(t)
+	for how, end := range endings {
+		t.Run(how, func(t *testing.T) {
+			m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
+			options := new(acpterm.SessionOptions)
+			if how == "timeout" {
+				options.Timeout = 2 * time.Second // the command is ready by then
+			}
+			require.NoError(t, m.OpenSession("s", options))
+			h := acpterm.NewHandler(m, nil)
+			lock := filepath.Join(p.TempDir(t), "lock")
+			params, err := json.Marshal(ShellRequest(CleanUp(lock, "TERM")))
+			require.NoError(t, err)
+			created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, params)
+			require.NoError(t, err)
+			term, err := m.Terminal("s", created.(acpterm.CreateTerminalResponse).TerminalID)
+			require.NoError(t, err)
+			AwaitOutput(t, term, "ready")
+			require.NoError(t, end(t, m, term, h))
+			require.Equal(t, "exit code 7", term.ExitStatus().String())
+			require.NoFileExists(t, p.path(lock))
+		})
+	}
+}
+
+// Clean-up that takes longer than the grace, here an hour, ends by force, as all else does.
+func TestASecondKillEndsCleanUp(t *testing.T, p Place) {
+	p.needsAsking(t)
+	m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
+	const line = `trap 'sleep 300 & echo $! cleans; wait' TERM; sh -c 'echo ready; exec sleep 300' & wait`
+	term := CreateReady(t, m, ShellRequest(line))
+	killed := make(chan error, 1)
+	go func() { killed <- term.Kill(t.Context()) }()
+	AwaitOutput(t, term, "cleans")
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.NoError(t, term.Kill(t.Context()))
+	require.NoError(t, <-killed)
+	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
+	said := strings.Fields(term.Output().Output)
+	require.Empty(t, p.startTime(children.Number(said[1])), "the program of the clean-up is still there")
 }
 
 // Law 2: 500 commands write 64 KiB and exit at once, while a child of theirs holds the pipe. No byte is lost.

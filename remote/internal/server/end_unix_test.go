@@ -9,10 +9,12 @@ import (
 	"errors"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/acpterm/acpterm/remote/internal/server"
 	"github.com/stretchr/testify/require"
@@ -78,6 +80,18 @@ func TestContextEnds(t *testing.T) {
 	c.cancel()
 	require.ErrorIs(t, c.returned(), context.Canceled)
 	require.Empty(t, marked(c.mark))
+}
+
+// What cleans up when the connection ends can do that.
+func TestCleanUpIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	c := serve(t)
+	lock := filepath.Join(t.TempDir(), "lock")
+	_, p := c.start(c.shell(terminaltest.CleanUp(lock, "TERM")))
+	c.awaitOutput(p, "ready")
+	require.NoError(t, c.in.Close())
+	require.NoError(t, c.returned())
+	require.NoFileExists(t, lock)
 }
 
 // What is malformed ends the connection, and with it what runs.

@@ -27,6 +27,7 @@ func treeTests() []test {
 		{"AChildStartedOnSIGTERMIsEndedToo", TestAChildStartedOnSIGTERMIsEndedToo},
 		{"CleanUpIsLeftAlone", TestCleanUpIsLeftAlone},
 		{"ASecondKillEndsCleanUp", TestASecondKillEndsCleanUp},
+		{"AShellThatWaitsDiesOfTheSignal", TestAShellThatWaitsDiesOfTheSignal},
 		{"BurstThenExitLosesNothing", TestBurstThenExitLosesNothing},
 		{"CreateKillReleaseRaces", TestCreateKillReleaseRaces},
 		{"AddRootFollowsLinks", TestAddRootFollowsLinks},
@@ -189,6 +190,19 @@ func TestASecondKillEndsCleanUp(t *testing.T, p Place) {
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
 	said := strings.Fields(term.Output().Output)
 	require.Empty(t, p.startTime(children.Number(said[1])), "the program of the clean-up is still there")
+}
+
+// A shell that waits for its children has the signal before it hears of their ends, so it does not go on after wait.
+func TestAShellThatWaitsDiesOfTheSignal(t *testing.T, p Place) {
+	p.needsAsking(t)
+	m := p.NewManager(t, nil)
+	for _, line := range []string{"sleep 300 & echo ready; wait", `(trap "" HUP; exec sleep 300) & echo ready; wait`} {
+		for range 10 {
+			term := CreateReady(t, m, ShellRequest(line))
+			require.NoError(t, term.Kill(t.Context()))
+			require.Equal(t, "signal SIGTERM", term.ExitStatus().String())
+		}
+	}
 }
 
 // Law 2: 500 commands write 64 KiB and exit at once, while a child of theirs holds the pipe. No byte is lost.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -304,7 +305,7 @@ func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 	})
 	p := connectPeer(t, newManager(t, &acpterm.Options{Policy: deny}), &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
 	line := request(`1`, acpterm.MethodCreate, sized(6000))
-	for range 1000 {
+	for range longtest.Times(100, 1000) {
 		p.write(line)
 		require.EqualValues(t, -32602, p.read().Error.Code)
 	}
@@ -396,7 +397,7 @@ func TestCancelledPollsKeepTheirPlace(t *testing.T) {
 func TestAPlaceIsFreeBeforeTheAnswer(t *testing.T) {
 	m := newManager(t, nil)
 	p := connectPeer(t, m, &acpterm.HandlerOptions{MaxPending: 1})
-	for i := range 100 {
+	for i := range longtest.Times(20, 100) {
 		created := p.ask(fmt.Sprint(i), acpterm.MethodCreate, childRequest("print", "x"))
 		require.Nil(t, created.Error)
 		var answer acpterm.CreateTerminalResponse

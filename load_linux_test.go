@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,6 +69,14 @@ func alsoOnOneProcessor(t *testing.T) {
 		out, err := again.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	})
+}
+
+// inLongAlsoOnOneProcessor is alsoOnOneProcessor in .ci/long.
+func inLongAlsoOnOneProcessor(t *testing.T) {
+	t.Helper()
+	if longtest.Is() {
+		alsoOnOneProcessor(t)
+	}
 }
 
 // topOf is the name of the test function that a subtest is of.

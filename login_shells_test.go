@@ -165,6 +165,7 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 func TestRealLoginShellsThatFail(t *testing.T) {
 	for _, shell := range append(posix, "fish") {
 		t.Run(shell, func(t *testing.T) {
+			t.Parallel()         // each waits for several seconds
 			if shell != "fish" { // which goes on
 				_, err := acpterm.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: "exit 3"}))
 				failed := requireLoginError(t, err, acpterm.LoginNoEnvironment)

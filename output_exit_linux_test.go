@@ -20,6 +20,7 @@ import (
 	"unsafe"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -97,16 +98,8 @@ func (b burst) check(t testing.TB, how, output string) {
 // sign is a file that the i-th command makes when it is ready.
 func (b burst) sign(i int) string { return fmt.Sprint(b.path, ".", i) }
 
-// runsOf is how many commands a test runs: n in .ci/long, and less else, since the soak runs thousands.
-func runsOf(n int) int {
-	switch {
-	case testing.Short():
-		return n / 5
-	case os.Getenv(longVariable) == "":
-		return n / 2
-	}
-	return n
-}
+// runsOf is how many commands a test runs: n in .ci/long, and a fifth of it elsewhere. The soak runs thousands.
+func runsOf(n int) int { return longtest.Times(n/5, n) }
 
 // inParallel calls a function for each number below n, eight at a time.
 func inParallel(n int, f func(i int)) {
@@ -185,7 +178,7 @@ func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 
 // An answer to terminal/output that has an exitStatus has all of the output.
 func TestWireOutputWithAnExitStatusIsWhole(t *testing.T) {
-	alsoOnOneProcessor(t)
+	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	a := connect(t, newManager(t, nil), nil)
 	for _, b := range bursts(t, runsOf(20), 200<<10) {
@@ -200,7 +193,7 @@ func TestWireOutputWithAnExitStatusIsWhole(t *testing.T) {
 
 // What a command wrote before it is killed is there when Kill returns.
 func TestOutputAfterKillIsWhole(t *testing.T) {
-	alsoOnOneProcessor(t)
+	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	request := func(i int, b burst) acpterm.CreateTerminalRequest {
 		return shellRequest(fmt.Sprintf("cat %s && : >%s && exec sleep 300", b.path, b.sign(i)))
@@ -217,7 +210,7 @@ func TestOutputAfterKillIsWhole(t *testing.T) {
 
 // What a background process writes on SIGTERM is in the output when the kill or the release has returned.
 func TestLastWordsOfABackgroundProcess(t *testing.T) {
-	alsoOnOneProcessor(t)
+	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Minute}}})
 	request := func(i int, b burst) acpterm.CreateTerminalRequest {
@@ -250,7 +243,7 @@ func TestAnUnfinishedCharacterOfAnEndedCommand(t *testing.T) {
 
 // A pipe may hold more than the library expects.
 func TestACommandThatWidensItsPipe(t *testing.T) {
-	alsoOnOneProcessor(t)
+	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	request := func(_ int, b burst) acpterm.CreateTerminalRequest { return childRequest("widened", b.path) }
 	m, files := newManager(t, nil), bursts(t, 10, 600<<10)
@@ -264,7 +257,7 @@ func TestACommandThatWidensItsPipe(t *testing.T) {
 
 // Whoever sees by one way of asking that the command has ended, sees it by every other.
 func TestStateAndStatusArePublishedAtOnce(t *testing.T) {
-	alsoOnOneProcessor(t)
+	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	m := newManager(t, nil)
 	for range runsOf(100) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 )
@@ -25,10 +26,7 @@ func onPTY() *acpterm.TerminalOptions { return &acpterm.TerminalOptions{PTY: new
 
 // All that a command wrote is there when a wait returns, though another process has the terminal open.
 func TestPTYDrainIsExact(t *testing.T) {
-	runs := 300
-	if testing.Short() {
-		runs = 20
-	}
+	runs := longtest.Times(10, 300)
 	for _, size := range []int{10, 3000, 60_000, 500_000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			m := newManager(t, nil)
@@ -289,10 +287,7 @@ func TestPTYOptionsAreChecked(t *testing.T) {
 
 // Many terminals leave nothing: newManager looks for descriptors, goroutines and processes.
 func TestManyPTYs(t *testing.T) {
-	total := 1000
-	if testing.Short() {
-		total = 100
-	}
+	total := longtest.Times(100, 1000)
 	m := newManager(t, nil)
 	var group sync.WaitGroup
 	for worker := range 10 {

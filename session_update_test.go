@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -598,11 +599,7 @@ func TestOwnedTerminalsKeepLittle(t *testing.T) {
 // Updates of one terminal on two connections, and a manager that closes, beside each other: each terminal has one
 // StartEvent, then an EndEvent, then a ReleaseEvent, all before Close returns.
 func TestOwnedTerminalsOnTwoConnections(t *testing.T) {
-	rounds := 200
-	if testing.Short() {
-		rounds = 30
-	}
-	for range rounds {
+	for range longtest.Times(30, 200) {
 		var mu sync.Mutex
 		var events []string
 		m, err := acpterm.NewManager(&acpterm.Options{Events: func(e acpterm.Event) {

@@ -18,6 +18,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -132,10 +133,7 @@ func TestReportOfWhatOutlivesItsCommand(t *testing.T) {
 // A client has exactly the bytes that were written, but for those that were dropped before it read them: whatever the
 // pieces, also of invalid UTF-8, however it reads, replays and connects again.
 func TestClientHasWhatWasWritten(t *testing.T) {
-	drops, seeds := 0, uint64(80)
-	if testing.Short() {
-		seeds = 30
-	}
+	drops, seeds := 0, uint64(longtest.Times(30, 80))
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))

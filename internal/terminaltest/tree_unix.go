@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 )
@@ -247,11 +248,7 @@ func RaceKills(t *testing.T, m *acpterm.Manager, races int) {
 
 // newManager looks for what is left.
 func TestCreateKillReleaseRaces(t *testing.T, p Place) {
-	races := 1000
-	if testing.Short() {
-		races = 100
-	}
-	RaceKills(t, p.NewManager(t, nil), races)
+	RaceKills(t, p.NewManager(t, nil), longtest.Times(100, 1000))
 }
 
 // A root is the directory that a link led to when it was added.

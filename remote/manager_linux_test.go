@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/stretchr/testify/require"
 )
@@ -143,10 +144,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 
 // Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
 func TestOutputBeforeExit(t *testing.T) {
-	runs := 300
-	if testing.Short() {
-		runs = 20
-	}
+	runs := longtest.Times(12, 300)
 	far := newFarEnd("sh")
 	m, _ := newFarManager(t, far, openFunc(func(ctx context.Context) (io.ReadWriteCloser, error) {
 		shell, err := far.Open(ctx)
@@ -173,16 +171,12 @@ func TestOutputBeforeExit(t *testing.T) {
 
 // When the connection is lost while commands run, each says so, nothing is left at the far end, and the next one works.
 func TestConnectionLost(t *testing.T) {
-	rounds := 100
-	if testing.Short() {
-		rounds = 10
-	}
 	self, err := os.Executable()
 	require.NoError(t, err)
 	far := newFarEnd(self)
 	far.Env = append(far.Env, childVariable+"=relay")
 	m, r := newFarManager(t, far, far)
-	for round := range rounds {
+	for round := range longtest.Times(5, 100) {
 		var terminals []*acpterm.Terminal
 		for _, line := range []string{
 			"echo ready; exec sleep 600", "setsid sleep 600 & echo ready; wait", "echo ready; setsid sleep 600",
@@ -369,8 +363,9 @@ func TestCancelledStarts(t *testing.T) {
 	m, r := newFarManager(t, far, far)
 	require.NoError(t, r.Connect(testContext(t)))
 	none := len(far.processes())
-	for i := range 100 {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+	tries := longtest.Times(30, 100)
+	for i := range tries {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Millisecond/time.Duration(tries))
 		terminal, err := m.Create(ctx, acpterm.CreateTerminalRequest{
 			SessionID: "s", Command: "sh", Args: []string{"-c", "setsid sleep 600 & sleep 600"},
 		}, nil)

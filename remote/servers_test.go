@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
 	"github.com/acpterm/acpterm/remote"
 )
@@ -27,14 +28,6 @@ import (
 // servers are the far ends that are reached by a server.
 func servers() map[string]func(*testing.T) *far {
 	return map[string]func(*testing.T) *far{"ssh": bySSH, "another user": bySSHAsAnother, "container": inContainer}
-}
-
-// times is how often something is tried at each of them; a tenth of that in short tests.
-func times(n int) int {
-	if testing.Short() {
-		return n / 10
-	}
-	return n
 }
 
 // slowTransport is a Transport whose connections are read slowly.
@@ -70,7 +63,7 @@ func TestServersLoseNoOutput(t *testing.T) {
 			const lanes = 3
 			for range lanes {
 				running.Go(func() {
-					for range times(100) / lanes {
+					for range longtest.Times(2, 33) {
 						term := f.create(t, m, "cat "+file+"; exit 3")
 						status, err := term.Wait(t.Context())
 						if output := term.Output().Output; err != nil || output != want || *status.ExitCode != 3 {
@@ -94,7 +87,7 @@ func TestServersAreLost(t *testing.T) {
 			number := filepath.Join(t.TempDir(), "number")
 			line := append([]string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, number}, f.line...)
 			m := f.manager(t, remote.Command{Args: line})
-			for range times(35) {
+			for range longtest.Times(3, 35) {
 				lost := []*acpterm.Terminal{
 					f.create(t, m, "echo ready; exec sleep 600"), f.create(t, m, "setsid sleep 600 & echo ready; wait"),
 				}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
 )
@@ -39,13 +40,9 @@ func TestGoneWithoutASignal(t *testing.T) {
 // Against a slow reader no byte is lost, and the exit comes after all of them.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
-	runs := 20
-	if testing.Short() {
-		runs = 3
-	}
 	const size = 8 << 20
 	c := serve(t)
-	for range runs {
+	for range longtest.Times(3, 20) {
 		number, p := c.start(c.shell("head -c 8388608 /dev/zero | tr '\\0' x; sleep 300 & exit 3"))
 		require.EqualValues(t, 3, c.awaitExit(p).Code)
 		require.Equal(t, size, c.now(p).exitAt)

@@ -25,8 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timeout bounds waits for a page.
-const timeout = 20 * time.Second
+// timeout bounds waits for a page. Only a test that fails takes so long.
+const timeout = time.Minute
 
 // findChromium returns Chromium's path. Without it the test is skipped, or fails if the environment requires it.
 func findChromium(t testing.TB) string {
@@ -56,16 +56,24 @@ func startBrowser(t testing.TB) *browser {
 		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"), chromedp.WSURLReadTimeout(time.Minute))
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	require.NoError(t, chromedp.Do(ctx), "start Chromium")
 	t.Cleanup(func() {
-		require.NoError(t, chromedp.Cancel(ctx), "end Chromium")
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Errorf("end Chromium: %v", err)
+		}
 		cancel()
-		endAllocator()
-		require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, timeout, 10*time.Millisecond,
-			"processes of the browser are left")
-		require.NoError(t, os.RemoveAll(dir))
+		endAllocator() // which kills a Chromium that has not ended
+		requireNoBrowser(t, profile, dir)
 	})
+	require.NoError(t, chromedp.Do(ctx), "start Chromium")
 	return &browser{ctx}
+}
+
+// requireNoBrowser waits for the processes of a browser to be gone, and removes its files.
+func requireNoBrowser(t testing.TB, profile, dir string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, timeout, 10*time.Millisecond,
+		"processes of the browser are left")
+	require.NoError(t, os.RemoveAll(dir))
 }
 
 // processesWith returns the command lines that contain a text; none without /proc.
@@ -220,8 +228,9 @@ type viewer struct {
 type openConns struct {
 	net.Listener
 
-	mu  sync.Mutex
-	all []net.Conn
+	mu      sync.Mutex
+	all     []net.Conn
+	refuses bool // closes new connections at once
 }
 
 func (o *openConns) Accept() (net.Conn, error) {
@@ -229,9 +238,20 @@ func (o *openConns) Accept() (net.Conn, error) {
 	if err == nil {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.all = append(o.all, conn)
+		if o.refuses {
+			conn.Close()
+		} else {
+			o.all = append(o.all, conn)
+		}
 	}
 	return conn, err
+}
+
+// refuse says whether new connections are closed at once.
+func (o *openConns) refuse(refuses bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.refuses = refuses
 }
 
 // drop closes all connections.

@@ -1,13 +1,15 @@
 package browsertest
 
-// Tests that run in each browser: Chromium, Firefox, and WebKit.
+// Tests that run in each browser: Chromium, Firefox, and WebKit. The other browsers run a few of them, and in .ci/long all.
 
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -68,6 +70,28 @@ var inEach = []struct {
 	{"a long command is cut, and is a click away", testLongCommand},
 	{"several managers and names of sessions", testSources},
 	{"Control F, arrow keys and the theme, of the page", testKeys},
+}
+
+// inOthers are the tests that a browser other than Chromium runs outside .ci/long: of connections, text, keys,
+// selections, and an end.
+var inOthers = []string{
+	"a reload and a lost connection leave no gap and no repeat",
+	"Stop ends the tree, and by force when pressed twice",
+	"output and commands are text",
+	"a copy has the tabs and the lines that the command wrote",
+	"Control F, arrow keys and the theme, of the page",
+}
+
+// runInOther runs tests in a browser other than Chromium.
+func runInOther(t *testing.T, b visitor) {
+	run := 0
+	for _, test := range inEach {
+		if longtest.Is() || slices.Contains(inOthers, test.name) {
+			run++
+			t.Run(test.name, func(t *testing.T) { test.run(t, b) })
+		}
+	}
+	require.GreaterOrEqual(t, run, len(inOthers))
 }
 
 // eval returns the value of an expression on the page.

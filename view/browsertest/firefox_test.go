@@ -6,13 +6,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
@@ -47,19 +47,18 @@ func startFirefox(t *testing.T) *firefox {
 	cmd.Env = append(os.Environ(), "HOME="+dir, "TMPDIR="+dir, "XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir, "MOZ_CRASHREPORTER_DISABLE=1")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	wait, err := startWithTest(cmd)
+	require.NoError(t, err)
 	f := &firefox{t: t}
 	t.Cleanup(func() {
-		if f.conn != nil {
-			f.call("browser.close", struct{}{}, nil)
-			f.conn.CloseNow()
-		} else {
-			cmd.Process.Kill()
+		if f.conn == nil || f.try("browser.close", struct{}{}, nil) != nil {
+			cmd.Process.Kill() // its other processes end when they have lost it
 		}
-		cmd.Wait()
-		require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, timeout, 10*time.Millisecond,
-			"processes of the browser are left")
-		require.NoError(t, os.RemoveAll(dir))
+		wait()
+		if f.conn != nil {
+			f.conn.CloseNow()
+		}
+		requireNoBrowser(t, profile, dir)
 	})
 	address := ""
 	for lines := bufio.NewScanner(stderr); address == "" && lines.Scan(); {
@@ -80,30 +79,40 @@ func startFirefox(t *testing.T) *firefox {
 // call sends a command and waits for its result.
 func (f *firefox) call(method string, params, into any) {
 	f.t.Helper()
+	require.NoError(f.t, f.try(method, params, into), method)
+}
+
+// try is call with an error. After one the connection may be closed.
+func (f *firefox) try(method string, params, into any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	f.id++
 	text, err := json.Marshal(map[string]any{"id": f.id, "method": method, "params": params})
-	require.NoError(f.t, err)
-	require.NoError(f.t, f.conn.Write(ctx, websocket.MessageText, text))
-	for {
-		_, answer, err := f.conn.Read(ctx)
-		require.NoError(f.t, err, method)
+	if err == nil {
+		err = f.conn.Write(ctx, websocket.MessageText, text)
+	}
+	for err == nil {
+		var answer []byte
+		if _, answer, err = f.conn.Read(ctx); err != nil {
+			break
+		}
 		var a struct {
 			ID             int
 			Error, Message string
 			Result         json.RawMessage
 		}
-		require.NoError(f.t, json.Unmarshal(answer, &a))
-		if a.ID != f.id {
+		if err = json.Unmarshal(answer, &a); err != nil || a.ID != f.id {
 			continue // an event
 		}
-		require.Empty(f.t, a.Error, "%s: %s", method, a.Message)
-		if into != nil {
-			require.NoError(f.t, json.Unmarshal(a.Result, into))
+		if a.Error != "" {
+			return fmt.Errorf("%s: %s", a.Error, a.Message)
 		}
-		return
+		if into == nil {
+			return nil
+		}
+		return json.Unmarshal(a.Result, into)
 	}
+	return err
 }
 
 // window is a window of Firefox.
@@ -168,12 +177,5 @@ func (w window) json(expression string) string {
 func (w window) until(expression string) { awaitTrue(w, expression) }
 
 func TestInFirefox(t *testing.T) {
-	f := startFirefox(t)
-	for _, test := range inEach {
-		t.Run(test.name, func(t *testing.T) {
-			f.t = t
-			test.run(t, f)
-		})
-	}
-	f.t = t
+	runInOther(t, startFirefox(t))
 }

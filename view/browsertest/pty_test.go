@@ -264,9 +264,11 @@ func testTypingOffline(t *testing.T, b *browser) {
 	p := b.open(t, y.only(terminal))
 	p.until(`el.text === 'ready\n'`)
 	p.focusScreen()
+	y.open.refuse(true) // until the keys are pressed
 	y.open.drop()
 	p.until(`part('.typing').textContent === 'Typing is off: the connection is lost.'`)
 	p.press("lost")
+	y.open.refuse(false)
 	p.until(`part('.typing').textContent.startsWith('Typing.')`)
 	p.press("found\r")
 	p.until(`el.text === 'ready\n<found>\n'`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
@@ -47,13 +48,13 @@ func testSwitching(t *testing.T, b visitor) {
 	p := b.visit(t, v.url)
 	p.until(`document.querySelectorAll('nav a').length === 2 && /[QZ]/.test(el.text)`)
 
-	mixed := []string{}
+	mixed, times := []string{}, longtest.Times(8, 24)
 	for _, how := range []struct {
 		name  string
 		times int
 		to    func(i int, own, other *acpterm.Terminal)
 	}{
-		{"attribute", 24, func(i int, own, other *acpterm.Terminal) {
+		{"attribute", times, func(i int, own, other *acpterm.Terminal) {
 			set := func(to *acpterm.Terminal) string {
 				return fmt.Sprintf("el.setAttribute('src', %q)", v.view.TerminalPath(to.SessionID(), to.ID()))
 			}
@@ -65,7 +66,7 @@ func testSwitching(t *testing.T, b visitor) {
 				mixed = append(mixed, fmt.Sprintf("right after the switch the page has %.40q", left))
 			}
 		}},
-		{"click", 24, func(_ int, own, _ *acpterm.Terminal) {
+		{"click", times, func(_ int, own, _ *acpterm.Terminal) {
 			eval[bool](p, fmt.Sprintf(`(document.querySelector('nav a[href="#%s"]').click(), true)`, v.key(own)))
 			p.until(fmt.Sprintf("el.getAttribute('src').endsWith(%q)", v.key(own)))
 		}},

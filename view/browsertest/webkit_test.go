@@ -41,9 +41,10 @@ func startWebKit(t *testing.T) *webkit {
 	require.NoError(t, err)
 	display := exec.Command(xvfb, "-displayfd", "3", "-nolisten", "tcp", "-screen", "0", "1400x1000x24")
 	display.ExtraFiles = []*os.File{give}
-	require.NoError(t, display.Start())
+	waitForDisplay, err := startWithTest(display)
+	require.NoError(t, err)
 	give.Close()
-	t.Cleanup(func() { display.Process.Signal(os.Interrupt); display.Wait() })
+	t.Cleanup(func() { display.Process.Signal(os.Interrupt); waitForDisplay() })
 	name, err := bufio.NewReader(number).ReadString('\n')
 	require.NoError(t, err, "Xvfb does not say its display")
 	number.Close()
@@ -55,11 +56,12 @@ func startWebKit(t *testing.T) *webkit {
 	cmd := exec.Command(driver, fmt.Sprintf("--port=%d", address.Port))
 	cmd.Env = append(os.Environ(), "DISPLAY=:"+strings.TrimSpace(name), "HOME="+dir, "XDG_CACHE_HOME="+dir, "XDG_CONFIG_HOME="+dir,
 		"XDG_DATA_HOME="+dir, "TMPDIR="+dir, "GDK_BACKEND=x11", "WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS=1", "NO_AT_BRIDGE=1")
-	require.NoError(t, cmd.Start())
+	wait, err := startWithTest(cmd)
+	require.NoError(t, err)
 	w := &webkit{t: t, session: "http://" + address.String() + "/session"}
 	t.Cleanup(func() {
 		cmd.Process.Kill()
-		cmd.Wait()
+		wait()
 		require.Eventually(t, func() bool { return len(processesIn(dir)) == 0 }, timeout, 10*time.Millisecond,
 			"processes of the browser are left")
 	})
@@ -159,11 +161,7 @@ func (p webkitWindow) end() {
 }
 
 func TestInWebKit(t *testing.T) {
-	w := startWebKit(t)
-	for _, test := range inEach {
-		t.Run(test.name, func(t *testing.T) { test.run(t, w) })
-	}
-	w.t = t
+	runInOther(t, startWebKit(t))
 }
 
 // processesIn returns the processes whose environment has a directory; none without /proc.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/longtest"
 )
 
 // catchCopies has the clipboard's texts be in window.copied.
@@ -35,9 +36,9 @@ const selectedLine = `(async () => {
 })()`
 
 func testWhole(t *testing.T, b visitor) {
-	lines := 30_000 // a part of 100,000, since the drivers of the other browsers are slow
+	lines := 30_000 // three times what the screen has room for
 	if _, is := b.(*browser); is {
-		lines = 100_000
+		lines = longtest.Times(lines, 100_000) // the drivers of the other browsers are slow
 	}
 	var written strings.Builder
 	for i := range lines {

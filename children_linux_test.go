@@ -20,5 +20,6 @@ func systemChildren() map[string]func(args []string) {
 	all["host-that-reaps-agents"] = hostThatReapsAgents
 	all["host-of-trees"] = hostOfTrees
 	all["tree-host"] = treeHost
+	all["headless"] = headless
 	return all
 }

@@ -13,12 +13,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/procfs"
+	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/journal"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -141,6 +144,55 @@ func TestTreesWherePidfdOpenIsRefused(t *testing.T) {
 	said, err := host.CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	require.Empty(t, string(said))
+}
+
+// headless is the child whose main thread exits while another runs on.
+func headless([]string) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() { // the main goroutine has left the main thread
+		panic(syscall.Exec("/proc/self/exe", os.Args, nil))
+	}
+	testchildren.Ready()
+	os.Stdout.Close()
+	go time.Sleep(testchildren.SoLong)
+	unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
+}
+
+// A process that begins a program or exits has no environment at that moment, as one without variables has none when
+// its main thread has exited. In a session of others such a process is no part of a tree: an end does not wait for it,
+// and does not report it.
+func TestStrangersWithoutAnEnvironmentAreNoSurvivors(t *testing.T) {
+	m := newManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL}}})
+	older := startStranger(t)
+	term := createReady(t, m, childRequest("sleep"))
+	younger := startStranger(t)
+	require.NoError(t, term.Kill(t.Context()))
+	for _, pid := range []int{older, younger} {
+		p, err := procfs.Read(pid)
+		require.NoError(t, err)
+		require.True(t, p.MainExited)
+	}
+}
+
+// startStranger starts a process without an environment, in the session of a shell, and returns its number.
+func startStranger(t *testing.T) (pid int) {
+	line := append([]string{"-c", `/usr/bin/env -i "$0" "$@" & wait`}, childArgs("headless")...)
+	shell := exec.Command("/bin/sh", line...)
+	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := shell.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, shell.Start())
+	t.Cleanup(func() {
+		unix.Kill(-shell.Process.Pid, unix.SIGKILL)
+		shell.Wait()
+	})
+	_, err = fmt.Fscan(stdout, &pid)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		p, err := procfs.Read(pid)
+		return err == nil && p.MainExited
+	}, time.Minute, time.Millisecond)
+	return pid
 }
 
 // A stopped process receives SIGTERM at once: the grace is not waited for.

@@ -134,11 +134,16 @@ func (e *ending) find(table []candidate) {
 		}
 	}
 	e.running, e.undecided = nil, nil
+	othersLead := func(session int) bool { // its leader is no member, so none of its processes is one
+		return members[session] == nil && slices.ContainsFunc(table, func(c candidate) bool {
+			return c.PID == session && !c.unknown
+		})
+	}
 	for _, c := range table {
 		switch m := members[c.PID]; {
 		case m != nil && e.hold(m.Process, members):
 			e.running = append(e.running, c.Process)
-		case m != nil || c.unknown && c.Started >= e.leader.Started:
+		case m != nil || c.unknown && c.Started >= e.leader.Started && !othersLead(c.Session):
 			e.undecided = append(e.undecided, c.PID)
 		}
 	}

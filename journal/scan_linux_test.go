@@ -121,6 +121,7 @@ func TestWhatMayBeAMemberIsUndecided(t *testing.T) {
 	require.NoError(t, err)
 	command := exec.Command(self, mainExitsMark)
 	command.Env = []string{}
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a session that a member may have begun
 	p := startProcess(t, command)
 	require.Eventually(t, func() bool {
 		p, err := procfs.Read(p.PID)
@@ -181,6 +182,32 @@ func TestATreeIsGoneWhenTwoScansInARowAreEmpty(t *testing.T) {
 	e := newEnding(procfs.ID{PID: 4_190_000, Started: self.Started})
 	require.Empty(t, sendAll(t.Context(), []*ending{e}, syscall.SIGTERM, time.Minute))
 	require.Equal(t, 2, e.empty)
+}
+
+// A process is no member, whatever its environment, in a session whose leader is there and no member.
+func TestWhatIsInASessionOfOthersIsNotUndecided(t *testing.T) {
+	e := newEnding(procfs.ID{PID: 4_190_000, Started: 1})
+	leader := procfs.Process{ID: procfs.ID{PID: 4_190_001, Started: 2}, Session: 4_190_001}
+	other := procfs.Process{ID: procfs.ID{PID: 4_190_002, Started: 3}, Session: 4_190_001}
+	e.find([]candidate{{Process: leader}, {Process: other, unknown: true}})
+	require.Empty(t, e.undecided)
+	for name, table := range map[string][]candidate{
+		"its leader has ended":     {{Process: other, unknown: true}},
+		"its leader is in execve":  {{Process: leader, unknown: true}, {Process: other, unknown: true}},
+		"its leader is a member":   {{Process: leader, marks: []string{string(e.TerminalID)}}, {Process: other, unknown: true}},
+		"it is not in any session": {{Process: leader}, {Process: procfs.Process{ID: other.ID}, unknown: true}},
+	} {
+		e.find(table)
+		require.Contains(t, append(e.undecided, pidsOfRunning(e)...), other.PID, name)
+	}
+	e.close()
+}
+
+func pidsOfRunning(e *ending) (pids []int) {
+	for _, p := range e.running {
+		pids = append(pids, p.PID)
+	}
+	return pids
 }
 
 // Nor is it gone when a member has ended after the table was read: it may have started a process that the table lacks.

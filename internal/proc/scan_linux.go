@@ -221,8 +221,8 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		if !s.nonMembers[p.ID] && handle.Owner() == s.user {
 			is = t.isMember(p, handle)
 			s.nonMembers[p.ID] = is == no
-			if is == unknown && p.Parent == os.Getpid() && t.sup.forked(p.PID) {
-				is = no // a command that is being started
+			if is == unknown && (p.Parent == os.Getpid() && t.sup.forked(p.PID) || s.othersLead(handle, p.Session)) {
+				is = no // it is a command that is being started, or was forked by a process that is no member
 			}
 		}
 		switch is {
@@ -238,6 +238,14 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 		}
 	}
 	handle.Close()
+}
+
+// othersLead reports whether the session that a process is in has a leader that is no member.
+func (s *scanner) othersLead(handle procfs.Handle, session int) bool {
+	leader, err := procfs.Read(session)
+	now, nowErr := handle.Process() // while it is in the session, no other process has the leader's number
+	return err == nil && nowErr == nil && now.Session == session &&
+		(s.nonMembers[leader.ID] || leader.Started < s.tree.leader.Started)
 }
 
 // addEscaped makes a process outside of the session a member for good.

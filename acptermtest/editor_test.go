@@ -22,6 +22,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/policy"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -296,7 +297,6 @@ func TestTranscriptOfATurn(t *testing.T) {
 
 // A transcript is the same in each run, whichever of two requests is answered first.
 func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
-	const runs = 200
 	runMake := func(o agent.RunOptions) func(*acptermtest.Turn) error {
 		return func(turn *acptermtest.Turn) error {
 			_, err := turn.Terminals.Run(turn.Context(), turn.Command("make"), o)
@@ -345,7 +345,7 @@ func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
 					require.Equal(t, first, transcript.String())
 				}
 			}
-			for range runs {
+			for range longtest.Times(20, 200) {
 				if c.bubble {
 					synctest.Test(t, play)
 				} else {
@@ -358,7 +358,7 @@ func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
 
 // A test without processes is fast enough to run often and find rare races.
 func TestStopButtonOften(t *testing.T) {
-	for range 1000 {
+	for range longtest.Times(100, 1000) {
 		TestStopButton(t)
 	}
 }

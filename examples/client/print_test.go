@@ -57,6 +57,11 @@ func TestDirectionIsEscaped(t *testing.T) {
 
 // What is looked at by its first byte is found to be the same as by its character.
 func TestEveryCharacterIsHarmless(t *testing.T) {
+	check := func(r rune, want, got string) {
+		if got != want { // require takes long for a million characters
+			require.Equal(t, want, got, "%U", r)
+		}
+	}
 	for r := range unicode.MaxRune + 1 {
 		if !utf8.ValidRune(r) {
 			continue
@@ -67,15 +72,15 @@ func TestEveryCharacterIsHarmless(t *testing.T) {
 		if steers || turns {
 			want = "a" + display.Visible(string(r), 0) + "日"
 		}
-		require.Equal(t, want, harmless(text, escapeControls), "%U", r)
+		check(r, want, harmless(text, escapeControls))
 		if steers {
 			want = "a日"
 		}
-		require.Equal(t, want, harmless(text, dropControls), "%U", r)
+		check(r, want, harmless(text, dropControls))
 		if r == 0x1b {
 			want = text
 		}
-		require.Equal(t, want, harmless(text, keepColours), "%U", r)
+		check(r, want, harmless(text, keepColours))
 	}
 }
 

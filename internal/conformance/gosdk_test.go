@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -371,7 +372,7 @@ func TestGoSDKPollsAMegabyte(t *testing.T) {
 		truncated bool
 		polls     int // few where they can be: under the race detector the SDK takes a third of a second for each
 	}{
-		"whole":     {want: whole, polls: 3},
+		"whole":     {want: whole, polls: longtest.Times(1, 3)},
 		"truncated": {limit: &limit, want: end, truncated: true, polls: 1},
 	}
 	for name, test := range cases {

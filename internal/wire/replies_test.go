@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm/internal/output"
@@ -105,7 +106,7 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with what is not
 			o := newBuffered(limit, limit*int64(random.IntN(3))) // twice the limit, once, or not asked for
 			var cache Cache
-			const rounds = 60
+			rounds := longtest.Times(20, 60)
 			for round := range rounds {
 				var news bytes.Buffer
 				for range random.IntN(400) {

@@ -386,13 +386,25 @@ func TestCancelledStarts(t *testing.T) {
 }
 
 // realHelpers are Options.Helpers with the helper for this system.
-func realHelpers(t testing.TB) fs.FS {
+func realHelpers(t testing.TB) fs.FS { return os.DirFS(BuiltForTests(t)) }
+
+// BuiltForTests returns the directory of the helper for this system and of the program "testchild", which are built once.
+func BuiltForTests(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "acpterm-remote-test-"); built.err == nil {
-			built.err = Build(context.Background(), "", built.dir, runtime.GOOS, runtime.GOARCH)
+		if built.dir, built.err = os.MkdirTemp("", "acpterm-remote-test-"); built.err != nil {
+			return
+		}
+		if built.err = Build(context.Background(), "", built.dir, runtime.GOOS, runtime.GOARCH); built.err != nil {
+			return
+		}
+		child := exec.Command("go", "build", "-o", built.dir,
+			"github.com/acpterm/acpterm/internal/terminaltest/children/testchild")
+		child.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := child.CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("%w: %s", err, out)
 		}
 	})
 	require.NoError(t, built.err)
-	return os.DirFS(built.dir)
+	return built.dir
 }

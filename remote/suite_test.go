@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,11 +61,9 @@ func newFar(t *testing.T, line []string, root string, uid int) *far {
 // run runs the tests there, by one Runner. Nothing is left after each, and not even the helper after them.
 func (f *far) run(t *testing.T) {
 	f.place.Program = filepath.Join(f.place.TempDir(t), "testchild")
-	child := exec.Command("go", "build", "-o", filepath.Join(f.place.Root, f.place.Program),
-		"github.com/acpterm/acpterm/internal/terminaltest/children/testchild")
-	child.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := child.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	child, err := os.ReadFile(filepath.Join(remote.BuiltForTests(t), "testchild"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join("/", f.place.Root, f.place.Program), child, 0o755))
 	env := os.Environ()
 	t.Setenv(terminaltest.SecretVariable, "secret")
 	runner := f.runner(t, remote.Command{Args: f.line, Env: env})
@@ -88,10 +85,8 @@ func (f *far) run(t *testing.T) {
 
 // runner returns a Runner that is closed when the test ends; the test fails if a process of it is left then.
 func (f *far) runner(t *testing.T, transport remote.Transport) *remote.Runner {
-	built := t.TempDir()
-	require.NoError(t, remote.Build(t.Context(), "", built, runtime.GOOS, runtime.GOARCH))
 	runner, err := remote.NewRunner(remote.Options{
-		Transport: transport, Helpers: os.DirFS(built), Dir: f.place.TempDir(t),
+		Transport: transport, Helpers: os.DirFS(remote.BuiltForTests(t)), Dir: f.place.TempDir(t),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -126,9 +121,14 @@ func (f *far) process(pid int) (state, started string) {
 }
 
 func TestSuiteByPipes(t *testing.T)            { byPipes(t).run(t) }
-func TestSuiteBySSHAsRoot(t *testing.T)        { bySSH(t).run(t) }
 func TestSuiteBySSHAsAnotherUser(t *testing.T) { bySSHAsAnother(t).run(t) }
 func TestSuiteInAContainer(t *testing.T)       { inContainer(t).run(t) }
+
+func TestSuiteBySSHAsRoot(t *testing.T) {
+	f := bySSH(t)
+	f.place.Resembles = os.Getuid() == 0 // root is the user by pipes, and ssh is the way to the other user
+	f.run(t)
+}
 
 func byPipes(t *testing.T) *far { return newFar(t, nil, "", os.Getuid()) }
 

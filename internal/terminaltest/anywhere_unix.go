@@ -75,7 +75,7 @@ func TestOutputLimitZero(t *testing.T, p Place) {
 }
 
 func TestKillEndsASessionOfItsOwn(t *testing.T, p Place) {
-	m := p.NewManager(t, nil)
+	m := p.NewManager(t, &acpterm.Options{Escalation: quickly}) // a member ignores SIGTERM
 	term := Create(t, m, p.Child("setsid"))
 	tree := p.Said(t, term)
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 )
@@ -61,6 +62,9 @@ type Place struct {
 	NeedsEndsInTheMiddle func(testing.TB)
 	// Local is for the system that the test itself runs on, without a Runner.
 	Local bool
+	// Resembles is for a place that differs from others only in ways of which each is tested in one of those: outside
+	// .ci/long only the tests of output and exits run there.
+	Resembles bool
 }
 
 // test is a test by the name that it is run under.
@@ -69,11 +73,15 @@ type test struct {
 	run  func(*testing.T, Place)
 }
 
-// Run runs every test in a place.
+// Run runs every test in a place, or those that it needs.
 func Run(t *testing.T, p Place) {
-	for _, group := range [][]test{
+	groups := [][]test{
 		outputTests(), exitTests(), managerTests(), policyTests(), errorTests(), limitTests(), systemTests(),
-	} {
+	}
+	if p.Resembles && !longtest.Is() {
+		groups = groups[:2]
+	}
+	for _, group := range groups {
 		for _, test := range group {
 			t.Run(test.name, func(t *testing.T) { test.run(t, p) })
 		}

@@ -134,7 +134,7 @@ func (e *ending) find(table []candidate) {
 		}
 	}
 	e.running, e.undecided = nil, nil
-	othersLead := func(session int) bool { // its leader is no member, so none of its processes is one
+	othersLead := func(session int) bool { // then none of its processes belongs to the tree
 		return members[session] == nil && slices.ContainsFunc(table, func(c candidate) bool {
 			return c.PID == session && !c.unknown
 		})

@@ -222,7 +222,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 			is = t.isMember(p, handle)
 			s.nonMembers[p.ID] = is == no
 			if is == unknown && (p.Parent == os.Getpid() && t.sup.forked(p.PID) || s.othersLead(handle, p.Session)) {
-				is = no // it is a command that is being started, or was forked by a process that is no member
+				is = no // a command in its start, or a child of an unrelated process
 			}
 		}
 		switch is {
@@ -240,7 +240,7 @@ func (s *scanner) classify(p procfs.Process, handle procfs.Handle) {
 	handle.Close()
 }
 
-// othersLead reports whether the session that a process is in has a leader that is no member.
+// othersLead reports whether a process that does not belong to the tree leads this session of the handle's process.
 func (s *scanner) othersLead(handle procfs.Handle, session int) bool {
 	leader, err := procfs.Read(session)
 	now, nowErr := handle.Process() // while it is in the session, no other process has the leader's number

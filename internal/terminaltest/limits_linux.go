@@ -37,7 +37,7 @@ func TestCPUTimeLimit(t *testing.T, p Place) {
 	require.Equal(t, []acpterm.EnforcedLimit{rlimit("CPUTime", 1)}, term.Info().Limits, "rounded up")
 
 	if !p.Local && !longtest.Is() {
-		return // it takes seconds of the processor in each place
+		return // seconds of a processor, in each place
 	}
 	deaf := runLimited(t, m, ShellRequest("trap '' XCPU; while :; do :; done"), acpterm.Limits{CPUTime: time.Second})
 	require.Equal(t, "SIGKILL", *deaf.Output().ExitStatus.Signal)

@@ -62,8 +62,8 @@ type Place struct {
 	NeedsEndsInTheMiddle func(testing.TB)
 	// Local is for the system that the test itself runs on, without a Runner.
 	Local bool
-	// Resembles is for a place that differs from others only in ways of which each is tested in one of those: outside
-	// .ci/long only the tests of output and exits run there.
+	// Resembles is for a place whose user and connection other places also have: outside .ci/long only the tests of
+	// output and exits run there.
 	Resembles bool
 }
 

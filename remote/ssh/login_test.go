@@ -22,11 +22,12 @@ import (
 	"github.com/acpterm/acpterm/remote/ssh"
 )
 
-// keygen makes a key, with a passphrase if there is one, and returns its file.
+// keygen makes a key, with a passphrase if there is one, and returns its file. To read it is quick: the passphrase is
+// hashed once.
 func keygen(t *testing.T, kind, passphrase string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "id_"+kind)
-	out, err := exec.Command("ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-f", file).CombinedOutput()
+	out, err := exec.Command("ssh-keygen", "-q", "-t", kind, "-a", "1", "-N", passphrase, "-f", file).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return file
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,17 +45,34 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
-	os.Exit(m.Run())
+	code := m.Run()
+	os.RemoveAll(built.dir)
+	os.Exit(code)
 }
 
-// build builds the programs, examples/agent and acp-terminal-check, and returns their directory.
+// built has the programs, once a test has asked for them.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// build builds the programs, examples/agent and acp-terminal-check, once, and returns their directory.
 func build(t *testing.T) string {
-	dir := t.TempDir() + string(filepath.Separator)
-	const module = "github.com/acpterm/acpterm/"
-	out, err := exec.Command("go", "build", "-o", dir, "./...", module+"examples/agent", module+"cmd/acp-terminal-check").
-		CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return dir
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "acpterm-with-test-"); built.err != nil {
+			return
+		}
+		const module = "github.com/acpterm/acpterm/"
+		out, err := exec.Command("go", "build", "-o", built.dir+string(filepath.Separator), "./...",
+			module+"examples/agent", module+"cmd/acp-terminal-check").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	require.NoError(t, built.err)
+	return built.dir + string(filepath.Separator)
 }
 
 // play runs a client with an agent, and returns what it printed.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -58,7 +59,7 @@ func TestWhatATerminalReturnsIsACopy(t *testing.T) {
 // A snapshot with the state ended has the exit status, the time of the end and the size of the whole output.
 func TestTerminalInfoIsConsistent(t *testing.T) {
 	m := newManager(t, nil)
-	for range 50 {
+	for range longtest.Times(10, 50) {
 		term := create(t, m, childRequest("print", "all of it"))
 		for {
 			info := term.Info()

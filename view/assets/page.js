@@ -91,11 +91,18 @@ function show(row) {
   return !known
 }
 
+// nameOf returns a row's command on one line, for a title or a notification, which show no badge. Of a command that the
+// agent has run itself, the page knows only what the agent said.
+function nameOf(row) {
+  const command = commandOf(row).split('\n', 1)[0]
+  return row.agent ? `run by the agent itself: ${command}` : command
+}
+
 // notify tells of a command's end, if the person has asked for it and does not see the page.
 function notify(row) {
   if (!part('notify').checked || document.hasFocus() && !document.hidden) return
   const body = `${outcome(row)} · ${duration(row.ended - row.started)}`
-  const shown = new Notification(commandOf(row).split('\n', 1)[0], { body, tag: row.key })
+  const shown = new Notification(nameOf(row), { body, tag: row.key })
   shown.onclick = () => {
     focus()
     location.hash = row.key
@@ -151,7 +158,7 @@ function count() {
   const running = [...rows.values()].filter(row => !row.ended).length
   part('counts').textContent = rows.size ? `${running} running, ${rows.size - running} past` : ''
   const last = [...rows.values()].filter(row => row.ended).sort((a, b) => a.ended - b.ended).at(-1)
-  document.title = running ? `(${running}) Terminals` : last ? `${outcome(last)}: ${commandOf(last).split('\n', 1)[0]}` : 'Terminals'
+  document.title = running ? `(${running}) Terminals` : last ? `${outcome(last)}: ${nameOf(last)}` : 'Terminals'
   document.body.classList.toggle('empty', rows.size === 0)
   part('nothing').hidden = rows.size > 0
 }

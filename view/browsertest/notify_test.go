@@ -42,6 +42,16 @@ func testNotify(t *testing.T, b visitor) {
 	require.NoError(t, other.Kill(t.Context()))
 	p.until(`document.title === 'killed: test'`)
 	require.Equal(t, []string{"make: done"}, eval[[]string](p, `told`), "the person sees the page")
+
+	// A command that the agent says it has run itself, and how it ended, is not mistaken for one that was seen to end.
+	setHidden(p, true)
+	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	a.update("s", "t1", members{"command": "make\nall"})
+	p.until(`document.title === '(1) Terminals'`)
+	a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})
+	p.until(`told.length === 2`)
+	require.Equal(t, "run by the agent itself: make: done", eval[string](p, `told[1]`))
+	p.until(`document.title === 'done: run by the agent itself: make'`)
 	p.end()
 }
 

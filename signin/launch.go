@@ -3,14 +3,19 @@ package signin
 // From an agent's exec.Cmd and a method to the request, the environment and the directory of the program.
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/policy"
 )
 
 // launch is a program to run.
@@ -21,15 +26,19 @@ type launch struct {
 }
 
 // newLaunch makes the launch of a method. The program is the agent's, unless the method names one and that is allowed.
-func newLaunch(agent *exec.Cmd, method Method, allowLegacy bool) (*launch, error) {
+func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
+	refused := method.RefusedVariables(o)
 	switch {
 	case agent == nil || agent.Path == "" && agent.Err == nil:
 		return nil, invalidField("agent", "names no program")
 	case agent.Process != nil:
 		return nil, invalidField("agent", "was started before: give an exec.Cmd as it was before StartAgent")
-	case len(method.LegacyCommand) > 0 && !allowLegacy:
+	case len(method.LegacyCommand) > 0 && !o.AllowLegacyCommand:
 		return nil, &acpterm.Error{Kind: acpterm.ErrDenied, Field: "method", Reason: "the agent names a program of " +
 			"its own for it (_meta.terminal-auth), which Options.AllowLegacyCommand does not allow"}
+	case len(refused) > 0:
+		return nil, &acpterm.Error{Kind: acpterm.ErrDenied, Field: "method", Reason: "the agent sets variables that " +
+			"Options.AllowVariables does not allow, or not with these values: " + quoteAll(refused)}
 	}
 	dir, err := filepath.Abs(agent.Dir)
 	if err != nil {
@@ -51,6 +60,33 @@ func newLaunch(agent *exec.Cmd, method Method, allowLegacy bool) (*launch, error
 	}
 	l.request = acpterm.CreateTerminalRequest{Command: program, Args: args, Cwd: dir, Env: slices.Clone(method.Env)}
 	return l, nil
+}
+
+// RefusedVariables returns the names of the variables for which Run fails: those that neither policy.SafeVariables nor
+// options.AllowVariables lists with their values. options may be nil.
+func (m Method) RefusedVariables(options *Options) (names []string) {
+	allowed := policy.AllowVariables(append(policy.SafeVariables(), cmp.Or(options, &Options{}).AllowVariables...)...)
+	for _, v := range m.Env {
+		var p acpterm.Proposal
+		p.Requested.Env = []acpterm.EnvVariable{v}
+		if allowed.Decide(context.Background(), p).Verdict != acpterm.VerdictAllow {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// quoteAll lists names that an agent chose, as many as an error should have.
+func quoteAll(names []string) string {
+	const most = 20
+	var quoted []string
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, fmt.Sprintf("%.80q", name))
+	}
+	if more := len(names) - most; more > 0 {
+		quoted = append(quoted, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // programError is the error for a program that was looked up.

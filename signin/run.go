@@ -33,6 +33,12 @@ type Options struct {
 	// terminal by Terminal.Resize. Run waits for it. Nil: nothing is called.
 	Started func(*acpterm.Terminal)
 
+	// AllowVariables are the variables that a method may set, in the form of policy.AllowVariables, as well as those of
+	// policy.SafeVariables. Run fails for a method that sets another, and nothing runs: in LD_PRELOAD, for example, an
+	// agent names a library for the first program of the embedder's command line, which may be what confines the agent.
+	// "*" allows all.
+	AllowVariables []string
+
 	// AllowLegacyCommand lets a method with a LegacyCommand run, which is whatever program the agent names. False: Run
 	// fails for one, and nothing runs.
 	AllowLegacyCommand bool
@@ -81,10 +87,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // returned, nothing of it is left but what its error reports.
 //
 // It fails with an *Error, whose Err is an *acpterm.Error of kind ErrInvalidParams for an agent, a method or a session
-// that cannot be used, ErrDenied by a policy of the manager or for a LegacyCommand, ErrCommandNotFound,
-// ErrNotExecutable, ErrCancelled when ctx ended first, ErrSurvivors, or another that Manager.Create returns, as with
-// errors.ErrUnsupported where no command can have a PTY; or what a Read or Write of term failed with. No error has the
-// value of a variable, or what was typed.
+// that cannot be used, ErrDenied by a policy of the manager, for a LegacyCommand or for RefusedVariables, which it
+// names, ErrCommandNotFound, ErrNotExecutable, ErrCancelled when ctx ended first, ErrSurvivors, or another that
+// Manager.Create returns, as with errors.ErrUnsupported where no command can have a PTY; or what a Read or Write of
+// term failed with. No error has the value of a variable, or what was typed.
 //
 // Run may be called concurrently, each time with another term.
 func Run(ctx context.Context, agent *exec.Cmd, method Method, term io.ReadWriter, options *Options) error {
@@ -102,7 +108,7 @@ func run(
 	if term == nil && o.Manager == nil {
 		return nil, invalidField("term", "may be nil only with Options.Manager")
 	}
-	l, err := newLaunch(agent, method, o.AllowLegacyCommand)
+	l, err := newLaunch(agent, method, o)
 	if err != nil {
 		return nil, err
 	}

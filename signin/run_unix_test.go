@@ -145,7 +145,9 @@ func TestRunSignsIn(t *testing.T) {
 			guard(t, mark)
 			someone := knowing(t)
 			before := fmt.Sprint(cmd)
-			err := signin.Run(soon(t), cmd, shape.method, someone, &signin.Options{AllowLegacyCommand: true})
+			err := signin.Run(soon(t), cmd, shape.method, someone, &signin.Options{
+				AllowLegacyCommand: true, AllowVariables: []string{"REGION"}, // which is not a safe one
+			})
 			require.NoError(t, err, "%s", someone)
 			seen := someone.String()
 			require.Contains(t, seen, fmt.Sprintf("args=%s dir=%s region=new kept=of-the-agent term=xterm-256color columns=\"\"",
@@ -192,6 +194,56 @@ func TestRunRefusesALegacyCommand(t *testing.T) {
 	require.ErrorContains(t, err, "AllowLegacyCommand")
 	require.Nil(t, statusOf(t, err))
 	require.NoFileExists(t, ran)
+}
+
+// An agent that is confined by the program that starts it cannot give that program a library to load: without leave, a
+// method sets variables that are safe, and nothing runs with others, with a manager of the embedder's or without.
+func TestRunRefusesVariables(t *testing.T) {
+	cmd, ran, mark := agentCommand(t)
+	guard(t, mark)
+	set := func(more ...acpterm.EnvVariable) signin.Method {
+		return signin.Method{ID: "m", Args: []string{"none"}, Env: append(more,
+			acpterm.EnvVariable{Name: "LANG", Value: "C"}, acpterm.EnvVariable{Name: "PAGER", Value: "/secret/pager"},
+			acpterm.EnvVariable{Name: "REGION", Value: "new"})}
+	}
+	preload := set(acpterm.EnvVariable{Name: "LD_PRELOAD", Value: "/secret/library.so"})
+	for name, c := range map[string]struct {
+		method signin.Method
+		allow  []string
+		want   []string
+	}{
+		"by default":     {preload, nil, []string{"LD_PRELOAD", "PAGER", "REGION"}},
+		"all but one":    {preload, []string{"PAGER", "REGION=n*"}, []string{"LD_PRELOAD"}},
+		"another value":  {set(), []string{"PAGER=more", "REGION=new"}, []string{"PAGER"}},
+		"legacy command": {shapes(t)["legacy"].method, nil, []string{"REGION"}},
+	} {
+		options := signin.Options{AllowVariables: c.allow, AllowLegacyCommand: true}
+		require.Equal(t, c.want, c.method.RefusedVariables(&options), name)
+		for _, options.Manager = range []*acpterm.Manager{nil, acptermtest.NewManager(t, nil)} {
+			err := signin.Run(soon(t), cmd, c.method, newPerson(t, nil), &options)
+			require.ErrorIs(t, err, acpterm.ErrDenied, name)
+			require.Nil(t, statusOf(t, err), name)
+			require.NoFileExists(t, ran, name)
+			require.ErrorContains(t, err, `"`+strings.Join(c.want, `", "`)+`"`, name)
+			require.NotContains(t, err.Error(), "secret", "a value is in no error")
+		}
+	}
+	require.Equal(t, []string{"PAGER", "REGION"}, set().RefusedVariables(nil))
+	require.Empty(t, preload.RefusedVariables(&signin.Options{AllowVariables: []string{"*"}}))
+
+	someone := newPerson(t, nil)
+	options := &signin.Options{AllowVariables: []string{"PAGER=/secret/*", "REGION"}}
+	require.NoError(t, signin.Run(soon(t), cmd, set(), someone, options))
+	require.Contains(t, someone.String(), "region=new")
+
+	many := signin.Method{ID: "m"}
+	for i := range 1000 {
+		many.Env = append(many.Env, acpterm.EnvVariable{Name: fmt.Sprint(strings.Repeat("X", 1000), i)})
+	}
+	err := signin.Run(soon(t), cmd, many, newPerson(t, nil), nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	require.Less(t, len(err.Error()), 3000)
+	require.ErrorContains(t, err, "and 980 more")
 }
 
 // A policy of the manager is asked, with all that will run; what it denies does not run.

@@ -4,12 +4,10 @@ package main
 // the terminal nor look like something else; and an answer counts for the question that was on the screen, or for none.
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
@@ -17,37 +15,14 @@ import (
 
 // asker asks one question after another. ask may be called concurrently.
 type asker struct {
-	in     io.Reader
-	out    io.Writer
+	*keyboard
 	screen *screen       // holds its peace while there is a question
 	turn   chan struct{} // has something in it while there is a question
-	gone   chan struct{} // closed when nobody can answer any more
-
-	mu     sync.Mutex
-	wanted chan<- string // gets the next line; nil while none is wanted
-	stale  bool          // the next line may be meant for a question that was withdrawn
 }
 
-// newAsker returns an asker of the person who reads out and types in. It asks nothing before begin.
+// newAsker returns an asker of the user who reads out and types in.
 func newAsker(in io.Reader, out io.Writer, screen *screen) *asker {
-	return &asker{in: in, out: out, screen: screen, turn: make(chan struct{}, 1), gone: make(chan struct{})}
-}
-
-// begin begins to read. Before that the terminal is for signing in.
-func (a *asker) begin() { go a.read(a.in) }
-
-// read hands each line to the question that waits for one, and drops it if none does: it cannot be the answer to a
-// question that is asked later.
-func (a *asker) read(in io.Reader) {
-	defer close(a.gone)
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		a.mu.Lock()
-		if a.wanted != nil {
-			a.wanted <- strings.TrimSpace(lines.Text())
-		}
-		a.wanted, a.stale = nil, false
-		a.mu.Unlock()
-	}
+	return &asker{keyboard: newKeyboard(in, out), screen: screen, turn: make(chan struct{}, 1)}
 }
 
 const choices = "y once, s for this session, a always, n no, N never: "
@@ -75,11 +50,8 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	}
 	a.screen.hold()
 	defer a.screen.resume()
-	a.mu.Lock()
-	stale := a.stale
-	a.mu.Unlock()
-	if stale { // what has been typed by now, or is being typed, is not for this question
-		if _, ok := a.prompt(ctx, "? There is another question. Enter shows it: "); !ok {
+	if a.stale() { // the line that is being typed is not for this question
+		if _, ok := a.await(ctx, "? There is another question. Enter shows it: "); !ok {
 			return nobody
 		}
 	}
@@ -89,7 +61,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 		choices = "f full text, " + choices
 	}
 	for {
-		line, ok := a.prompt(ctx, text+"? Run "+display.Quote(q.Command.Path, mostShown/6)+"? "+choices)
+		line, ok := a.await(ctx, text+"? Run "+display.Quote(q.Command.Path, mostShown/6)+"? "+choices)
 		if !ok {
 			return nobody
 		}
@@ -103,24 +75,13 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	}
 }
 
-// prompt writes something and waits for a line.
-func (a *asker) prompt(ctx context.Context, text string) (line string, ok bool) {
-	lines := make(chan string, 1)
-	a.mu.Lock()
-	io.WriteString(a.out, text) // who cannot be asked does not answer
-	a.wanted = lines
-	a.mu.Unlock()
-	select {
-	case line := <-lines:
-		return line, true
-	case <-ctx.Done():
-	case <-a.gone:
+// await is prompt, and says on the screen when the question is withdrawn.
+func (a *asker) await(ctx context.Context, text string) (line string, ok bool) {
+	line, err := a.prompt(ctx, text)
+	if err != nil {
+		a.show("\n? It need not be answered any more.\n")
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.wanted, a.stale = nil, true
-	io.WriteString(a.out, "\n? It need not be answered any more.\n")
-	return "", false
+	return line, err == nil
 }
 
 // finish returns when no question is on the screen, and lets none be put again. The contexts of all must have ended.

@@ -28,10 +28,8 @@ func newDesk(t *testing.T) *desk {
 	in, keys := io.Pipe()
 	d := &desk{t: t, screen: screen, keys: keys, rest: &strings.Builder{}}
 	d.asker = newAsker(in, out, newScreen(d.rest, d.rest, false, func(err error) { t.Error(err) }))
-	d.asker.begin()
 	t.Cleanup(func() {
 		keys.Close()
-		<-d.asker.gone
 		out.Close()
 		<-screen.ended
 		screen.pipe.Close()
@@ -154,7 +152,7 @@ func TestWithdrawnQuestion(t *testing.T) {
 	withdraw()
 	<-third
 	d.typeLine("a") // one line, whose end can be seen below; of a second the next question might be the first to hear
-	require.Eventually(t, func() bool { d.asker.mu.Lock(); defer d.asker.mu.Unlock(); return !d.asker.stale }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !d.asker.stale() }, 10*time.Second, time.Millisecond)
 	fourth := d.ask(t.Context(), about("/bin/fourth"))
 	d.screen.await(t, `Run "/bin/fourth".*: $`)
 	require.Equal(t, 1, strings.Count(d.screen.String(), "Enter shows it"))
@@ -174,16 +172,16 @@ func TestTerminalGoesAway(t *testing.T) {
 // What an agent says meanwhile might pass for the question, so it comes later.
 func TestNothingIsPrintedDuringAQuestion(t *testing.T) {
 	d := newDesk(t)
-	d.asker.screen.print("", "before")
+	d.asker.screen.print("> ", "before")
 	answer := d.ask(t.Context(), about("/bin/x"))
 	d.screen.await(t, `Run "/bin/x".*: $`)
-	d.asker.screen.print("", `? Run "/bin/true"? `)
+	d.asker.screen.print("> ", `? Run "/bin/true"? `)
 	d.asker.screen.print("[1] | ", strings.Repeat("x", mostHeld))
 	d.asker.screen.print("* ", "tool\n")
 	d.asker.screen.printError("error")
-	require.Equal(t, "before\n", d.rest.String())
+	require.Equal(t, "> before\n", d.rest.String())
 	d.typeLine("n")
 	<-answer
-	require.Equal(t, "before\n"+`? Run "/bin/true"? `+
+	require.Equal(t, "> before\n"+`> ? Run "/bin/true"? `+
 		"\n* tool\nagent: error\n\n! 1048583 bytes more came while you were asked\n", d.rest.String())
 }

@@ -17,12 +17,12 @@ func TestPrompt(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-prompt", line("print", "hello"))
 	c.exit(0)
 	out := c.stdout.String()
-	require.Contains(t, out, ": allowed (Run it)\n")
+	require.Contains(t, out, `: allowed ("Run it")`+"\n")
 	require.Contains(t, out, "(in_progress) [1]\n")
 	require.Contains(t, out, "[1] | hello\n")
 	require.Contains(t, out, "[1] = exit code 0\n")
 	require.Contains(t, out, "(completed) [1]\n")
-	require.Contains(t, out, "\nexit code 0\n")
+	require.Contains(t, out, "\n> exit code 0\n")
 	require.Empty(t, c.stderr.String())
 }
 
@@ -48,13 +48,13 @@ func TestFailingCommand(t *testing.T) {
 	c.exit(0) // the turn went well
 	require.Contains(t, c.stdout.String(), "[1] = exit code 3\n")
 	require.Contains(t, c.stdout.String(), "(failed) [1]\n")
-	require.Contains(t, c.stdout.String(), "\nexit code 3\n")
+	require.Contains(t, c.stdout.String(), "\n> exit code 3\n")
 }
 
 func TestUnknownCommand(t *testing.T) {
 	c := startClient(t, exampleAgent(), "-prompt", "acpterm-no-such-program")
 	c.exit(0)
-	require.Contains(t, c.stdout.String(), "* acpterm-no-such-program (failed)\n")
+	require.Contains(t, c.stdout.String(), `* "acpterm-no-such-program" (failed)`+"\n")
 	require.Contains(t, c.stdout.String(), "command not found\n")
 }
 
@@ -110,7 +110,7 @@ func TestShownAfterRelease(t *testing.T) {
 	c := startClient(t, part("agent-that-shows-late"), "-prompt", "x")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | shown late\n")
-	require.Contains(t, c.stdout.String(), "* Late (completed) [1]\n")
+	require.Contains(t, c.stdout.String(), `* "Late" (completed) [1]`+"\n")
 }
 
 func TestRequestsAndRefusal(t *testing.T) {
@@ -121,9 +121,9 @@ func TestRequestsAndRefusal(t *testing.T) {
 		"fs/read_text_file: -32601\n",
 		"fs/write_text_file: -32601\n",
 		"no/such_method: -32601\n",
-		"* Do it: allowed (allow_always)\n" + `{"outcome":{"outcome":"selected","optionId":"id of allow_always"}}` + "\n",
-		`{"outcome":{"outcome":"cancelled"}}` + "\n",
-		"[2Jno escape\n",
+		`* "Do it": allowed ("allow_always")` + "\n" + `> {"outcome":{"outcome":"selected","optionId":"id of allow_always"}}` + "\n",
+		`> {"outcome":{"outcome":"cancelled"}}` + "\n",
+		"> [2Jno escape\n",
 	} {
 		require.Contains(t, out, want)
 	}
@@ -196,13 +196,13 @@ func TestAgentsWordsSteerNothing(t *testing.T) {
 	c := startClient(t, part("agent-that-disguises"), "-prompt", "x")
 	c.exit(1)
 	out := c.stdout.String()
-	require.Contains(t, out, `* Do \u202eit\u3164 (un\u2066done\x1b[2J)`+"\n")
-	require.Contains(t, out, `* Do \u202eit\u3164: allowed (allow\u2066)`+"\n")
-	require.Contains(t, out, `said \u202eso`+"\n")
+	require.Contains(t, out, `* "Do \u202eit\u3164" ("un\u2066done\x1b[2J")`+"\n")
+	require.Contains(t, out, `* "Do \u202eit\u3164": allowed ("allow\u2066")`+"\n")
+	require.Contains(t, out, `> said \u202eso`+"\n")
 	require.Contains(t, out, `[1] $ `)
 	require.Contains(t, out, `\u202ewritten`)
 	require.NotContains(t, out, "\u202e")
-	require.Contains(t, c.stderr.String(), `a\x1b[2J\u202eb`+"\n")
+	require.Contains(t, c.stderr.String(), `client: session/prompt: the agent says "a\x1b[2J\u202eb" (code 0)`+"\n")
 	require.NotContains(t, c.stderr.String(), "\x1b")
 }
 

@@ -5,6 +5,7 @@ package main
 // The Unixes: the person is at the terminal that controls the process, wherever standard input comes from.
 
 import (
+	"errors"
 	"io"
 	"os"
 )
@@ -16,3 +17,13 @@ func openConsole() (io.Reader, io.Writer, error) {
 
 // enableColours reports whether a terminal shows colours.
 func enableColours(*os.File) bool { return true }
+
+// control calls a function with a file's descriptor.
+func control(file *os.File, do func(fd uintptr) error) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	failed := raw.Control(func(fd uintptr) { err = do(fd) })
+	return errors.Join(failed, err)
+}

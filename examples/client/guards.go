@@ -49,13 +49,6 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 	return g, nil
 }
 
-// begin is for when the person has signed in, if that was necessary, and the terminal is for questions.
-func (g guards) begin() {
-	if g.asker != nil {
-		g.asker.begin()
-	}
-}
-
 // finish is for when the manager is shut down: nothing is asked or put on record any more. It fails if the record is
 // not complete.
 func (g guards) finish() error {

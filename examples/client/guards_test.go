@@ -243,7 +243,6 @@ func TestGuardsThatCannotBeHad(t *testing.T) {
 		{2, []string{"-root", filepath.Join(dir, "missing")}, "is not a directory"},
 		{2, []string{"-timeout", "-1s"}, "must not be negative"},
 		{2, []string{"-network"}, "-network"},
-		{2, []string{"-variable", "MINE"}, "-variable: is for -allow and -ask"},
 		{2, []string{"-allow", "go", "-variable", "=1"}, "the name is empty"},
 		{2, []string{"-allow", "go ... x"}, `"..." must be the last`},
 		{1, []string{"-audit", filepath.Join(dir, "missing", "file")}, "-audit: acpterm: open audit: the audit file cannot be used: "},

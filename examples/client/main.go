@@ -74,14 +74,17 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// sayError prints an error, which may be an agent's words.
+// sayError prints an error, in which an agent's words are in quotes.
 func sayError(err error) {
 	if err == nil {
 		return
 	}
+	var lines []byte
 	for text := range strings.Lines(err.Error()) {
-		fmt.Fprintln(os.Stderr, "client:", display.Visible(strings.TrimSuffix(text, "\n"), 0))
+		text = display.Visible(strings.TrimSuffix(text, "\n"), 0) + "\n"
+		lines, _ = appendLines(lines, "client: ", text, 0, width(os.Stderr))
 	}
+	os.Stderr.Write(lines)
 }
 
 // run gives the prompt to the agent. When it returns, all that was started has ended, and so has the live page, which
@@ -97,6 +100,7 @@ func run(opts options) error {
 
 	colours := wantColours(opts.colour, os.Stdout)
 	screen := newScreen(os.Stdout, os.Stderr, colours, func(err error) { leave(fmt.Errorf("cannot print: %w", err)) })
+	defer screen.end()
 	slog.SetDefault(slog.New(slog.NewTextHandler(clientLog{screen}, nil)))
 	guards, err := newGuards(opts, screen)
 	if err != nil {
@@ -133,7 +137,6 @@ func run(opts options) error {
 	if err := page.serve(manager, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
 	}
-	session.ready = guards.begin
 
 	finish, err := talk(ctx, opts, session)
 	session.login.close() // it prints nothing any more
@@ -179,7 +182,7 @@ func talk(ctx context.Context, opts options, session *session) (finish func() er
 		if !ok {
 			break
 		}
-		if err = signIn(ctx, opts.agent, required, session.screen); err != nil {
+		if err = signIn(ctx, opts, required, session.screen); err != nil {
 			break
 		}
 		// As the protocol has it, the agent starts again, and so does the conversation.
@@ -264,7 +267,7 @@ func obey(signals <-chan os.Signal, session *session, leave context.CancelCauseF
 	for first := true; ; first = false {
 		sig := <-signals
 		if first && sig != syscall.SIGHUP && session.cancel() {
-			go fmt.Fprintln(os.Stderr, "client: cancelling; interrupt again to leave at once") // which may block
+			go session.screen.tell("cancelling; interrupt again to leave at once") // which may block
 			continue
 		}
 		leave(fmt.Errorf("%w: %v", errLeft, sig))

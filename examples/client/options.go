@@ -125,7 +125,8 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"denied, or asked about with -ask", allowed.add)
 	flags.Func("variable",
 		"a variable that the agent may set besides those that are safe; may be repeated. A `name`, in\n"+
-			"which * stands for any text, or NAME=VALUE. For -allow and -ask", func(text string) error {
+			"which * stands for any text, or NAME=VALUE. For -allow and -ask, without which commands may set\n"+
+			"any, and for signing in", func(text string) error {
 			if text == "" || strings.HasPrefix(text, "=") {
 				return errors.New("the name is empty")
 			}
@@ -180,8 +181,6 @@ func (opts *options) check(allowed *allowances) error {
 	switch {
 	case opts.timeout < 0:
 		return errors.New("-timeout: must not be negative")
-	case opts.variables != nil && !opts.ask && allowed.file == nil && allowed.given == nil:
-		return errors.New("-variable: is for -allow and -ask; without those any may be set")
 	case opts.network && !opts.sandbox:
 		return errors.New("-network: is for -sandbox; without that there is a network")
 	case opts.sandbox && opts.runner != nil:

@@ -38,6 +38,7 @@ var parts = map[string]func(args []string){
 	"agent-that-asks-cancelled":   func([]string) { play(askWhenCancelled) },
 	"agent-that-looks":            func(args []string) { play(lookAtOutput(args)) },
 	"agent-that-tries":            func(args []string) { play(try(args)) },
+	"agent-that-waits":            func(args []string) { play(wait(args[0], try(args[1:]))) },
 	"agent-that-cannot-wait":      createBeforePrompt,
 	"agent-that-changes-its-mind": func(args []string) { play(withdraw(args)) },
 	"agent-that-counts-from-zero": countFromZero,
@@ -282,6 +283,14 @@ func try(requests []string) script {
 			a.call(acpterm.MethodRelease, ref, nil)
 		}
 		return "end_turn"
+	}
+}
+
+// wait begins a turn when a file is there.
+func wait(file string, turn script) script {
+	return func(a *scripted) string {
+		awaitFile(file)
+		return turn(a)
 	}
 }
 

@@ -1,15 +1,30 @@
 package main
 
-// What the person sees: the agent's text as it is, "* " and a tool call, "! " and why a command was denied, "[1] $ "
-// and the first terminal's command, "[1] | " and its output, "[1] ! " and how much of that was missed, "[1] = " and how
-// it ended, all with "[agent 1]" if it is a command that the agent runs itself; and "agent: " and what the agent writes
-// to standard error.
+// The lines that the user sees. Each begins with its kind, so that no text of an agent or a command looks like a line of
+// another kind. On a terminal, a line that is too long has several rows, which begin with the kind and "| ".
+//
+//	>          the agent's message
+//	*          a tool call, or what was allowed of it; the agent's words are in quotes
+//	!          why a command was denied
+//	[1] $      the first terminal's command
+//	[1] |      its output
+//	[1] !      how much of that was missed
+//	[1] =      how it ended
+//	[agent 1]  the same of a command that the agent runs itself, as far as the agent says
+//	agent:     what the agent writes to standard error
+//	client:    what the client says, on standard error
+//	?          a question, on the terminal
 
 import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/term"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
@@ -28,7 +43,8 @@ type screen struct {
 
 	mu        sync.Mutex
 	terminals int                           // how many there were
-	names     map[acpterm.TerminalID]string // of all of them, the released ones too
+	names     map[acpterm.TerminalID]string // of the newest, the released ones too
+	named     []acpterm.TerminalID          // those of names, the oldest first
 
 	printing sync.Mutex // not mu: a write may wait for its reader
 	buffer   []byte     // what is being printed
@@ -36,6 +52,8 @@ type screen struct {
 	held     []piece
 	size     int // of what is held, in bytes
 	unheld   int // bytes that were too many to hold
+
+	over atomic.Bool // nothing is printed any more
 }
 
 // column is standard output or standard error.
@@ -46,9 +64,9 @@ type column struct {
 
 // cursor is where the last line that was printed ends. At one terminal two columns have the same.
 type cursor struct {
-	at         io.Writer // where it was printed; nil: nowhere yet
-	prefix     string    // whose it is
-	unfinished bool
+	at     io.Writer // where it was printed; nil: nowhere yet
+	prefix string    // whose it is
+	end    int       // its column: 0 is the beginning of a line
 }
 
 // piece is text for a writer.
@@ -71,6 +89,11 @@ func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen 
 // print prints a piece of text, every line of it after the prefix, which also says whose it is. A piece goes on
 // where the one before it ended, unless something else was printed in between.
 func (s *screen) print(prefix, text string) { s.printTo(s.out, prefix, harmless(text, dropControls)) }
+
+// tell prints a line of the client's own on standard error.
+func (s *screen) tell(line string) {
+	s.printTo(s.errors, "client: ", harmless(line, escapeControls)+"\n")
+}
 
 // printError prints a line that the agent has written to standard error.
 func (s *screen) printError(line string) {
@@ -98,17 +121,17 @@ func (s *screen) printTo(c *column, prefix, text string) {
 	}
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	if c.unfinished && c.at != c.to {
+	if c.end > 0 && c.at != c.to {
 		s.endLine(c)
 	}
-	to := s.buffer[:0]
-	if c.unfinished && c.prefix != prefix {
-		to = append(to, '\n')
-		c.unfinished = false
+	to, end := s.buffer[:0], c.end
+	if end > 0 && c.prefix != prefix {
+		to, end = append(to, '\n'), 0
 	}
-	to = appendLines(to, prefix, text, c.unfinished)
-	c.at, c.prefix, c.unfinished = c.to, prefix, to[len(to)-1] != '\n'
-	s.write(c.to, to)
+	to, end = appendLines(to, prefix, text, end, width(c.to))
+	if s.write(c.to, to) {
+		c.at, c.prefix, c.end = c.to, prefix, end
+	}
 	if cap(to) <= mostHeld { // one long text does not keep its memory
 		s.buffer = to
 	}
@@ -116,9 +139,8 @@ func (s *screen) printTo(c *column, prefix, text string) {
 
 // endLine ends a line that is unfinished.
 func (s *screen) endLine(c *column) {
-	if c.unfinished {
-		s.write(c.at, []byte{'\n'})
-		c.unfinished = false
+	if c.end > 0 && s.write(c.at, []byte{'\n'}) {
+		c.end = 0
 	}
 }
 
@@ -126,26 +148,39 @@ func (s *screen) endLine(c *column) {
 // from could not withdraw the question either.
 const mostHeld = 1 << 20
 
-func (s *screen) write(to io.Writer, text []byte) {
+// pieceSize is about how many bytes a piece has, without its text.
+const pieceSize = 64
+
+// write prints or holds a text, and reports whether it does: what follows must not go on where a text that was dropped
+// would have ended.
+func (s *screen) write(to io.Writer, text []byte) (written bool) {
 	switch {
+	case s.over.Load():
+		return false
 	case !s.holding:
 		if _, err := to.Write(text); err != nil && to == s.out.to {
 			s.failed(err)
 		}
 	case s.size+len(text) > mostHeld:
 		s.unheld += len(text)
+		return false
 	default:
-		s.held = append(s.held, piece{to, bytes.Clone(text)})
+		if last := len(s.held) - 1; last >= 0 && s.held[last].to == to {
+			s.held[last].text = append(s.held[last].text, text...)
+		} else {
+			s.held = append(s.held, piece{to, bytes.Clone(text)})
+			s.size += pieceSize
+		}
 		s.size += len(text)
 	}
+	return true
 }
 
 // hold keeps back what is printed, so that nothing an agent writes can pass for the question that the person is asked.
 func (s *screen) hold() {
 	s.printing.Lock()
 	defer s.printing.Unlock()
-	s.endLine(s.out)
-	s.endLine(s.errors)
+	s.endLines()
 	s.holding = true
 }
 
@@ -160,11 +195,11 @@ func (s *screen) resume() {
 	s.held, s.size = nil, 0
 	if s.unheld > 0 {
 		s.write(s.out.to, fmt.Appendf(nil, "\n! %d bytes more came while you were asked\n", s.unheld))
-		s.unheld, s.out.unfinished = 0, false
+		s.unheld, s.out.end = 0, 0
 	}
 }
 
-// name is what a terminal's lines begin with. It stays known: some agents show a terminal in a tool call
+// name is what a terminal's lines begin with. It stays known for a while: some agents show a terminal in a tool call
 // when they have released it.
 func (s *screen) name(id acpterm.TerminalID) string {
 	s.mu.Lock()
@@ -180,6 +215,40 @@ func (s *screen) finish() {
 	s.following.Wait()
 	s.printing.Lock()
 	defer s.printing.Unlock()
+	s.endLines()
+}
+
+func (s *screen) endLines() {
 	s.endLine(s.out)
 	s.endLine(s.errors)
+}
+
+// end is for when nothing is printed any more but why the client fails. It ends the last line, unless the writer blocks.
+func (s *screen) end() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.printing.Lock()
+		defer s.printing.Unlock()
+		s.endLines()
+		s.over.Store(true)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(200 * time.Millisecond): // a terminal that blocks shows the reason no better
+	}
+	s.over.Store(true)
+}
+
+// width is how many columns a writer has; 0 if it is no terminal.
+func width(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return columns
 }

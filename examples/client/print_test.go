@@ -20,24 +20,24 @@ func TestLinesDoNotMix(t *testing.T) {
 	var out strings.Builder
 	s := newScreen(&out, &out, false, func(err error) { require.NoError(t, err) })
 	for _, piece := range [][2]string{
-		{"", "The agent"}, {"", " says\nthis, and "},
+		{"> ", "The agent"}, {"> ", " says\nthis, and "},
 		{"[1] | ", "one"}, {"[1] | ", " line\ntwo lines\nand"},
 		{"[2] | ", "other\n"},
 		{"[1] | ", " more\r\n"},
 		{"[1] | ", ""},
-		{"", "that"},
+		{"> ", "that"},
 	} {
 		s.print(piece[0], piece[1])
 	}
 	s.finish()
-	require.Equal(t, `The agent says
-this, and 
+	require.Equal(t, `> The agent says
+> this, and 
 [1] | one line
 [1] | two lines
 [1] | and
 [2] | other
 [1] |  more
-that
+> that
 `, out.String())
 }
 
@@ -88,19 +88,19 @@ func TestEveryCharacterIsHarmless(t *testing.T) {
 func TestStandardErrorHasItsOwnLines(t *testing.T) {
 	var out, errs strings.Builder
 	s := newScreen(&out, &errs, false, func(err error) { require.NoError(t, err) })
-	s.print("", "The agent ")
+	s.print("> ", "The agent ")
 	s.printError("one\x1b[2J")
-	s.print("", "speaks")
+	s.print("> ", "speaks")
 	s.printError("two")
 	s.finish()
-	require.Equal(t, "The agent speaks\n", out.String())
+	require.Equal(t, "> The agent speaks\n", out.String())
 	require.Equal(t, `agent: one\x1b[2J`+"\nagent: two\n", errs.String())
 }
 
 func TestFailureToPrintIsTold(t *testing.T) {
 	var told error
 	s := newScreen(brokenWriter{}, io.Discard, false, func(err error) { told = err })
-	s.print("", "x")
+	s.print("> ", "x")
 	require.ErrorIs(t, told, os.ErrClosed)
 }
 

@@ -89,9 +89,9 @@ func TestRunner(t *testing.T) {
 		flags := append(test.flags, "-runner", farShell(home, binaries), "-prompt", test.prompt)
 		c := startClient(t, exampleAgent(), flags...)
 		c.exit(0)
-		require.Equal(t, fmt.Sprintf("* %[1]s (pending)\n* %[1]s: allowed (Run it)\n[1] $ %[2]s\n"+
-			"* %[1]s (in_progress) [1]\n[1] | %[3]s\n[1] = exit code 0\n* %[1]s (completed) [1]\nexit code 0\n",
-			shorten(test.prompt), test.prompt, test.want), inOrder(c.stdout.String()))
+		require.Equal(t, fmt.Sprintf("* %[1]s (pending)\n* %[1]s: allowed (\"Run it\")\n[1] $ %[2]s\n"+
+			"* %[1]s (in_progress) [1]\n[1] | %[3]s\n[1] = exit code 0\n* %[1]s (completed) [1]\n> exit code 0\n",
+			quoteStart(test.prompt), test.prompt, test.want), inOrder(c.stdout.String()))
 		require.Equal(t, connected(), c.stderr.String())
 	}
 	c := startClient(t, exampleAgent(), "-runner", farShell(home, binaries), "-prompt", "exit 4")

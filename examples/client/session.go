@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -25,14 +24,13 @@ const protocolVersion = 1
 type session struct {
 	screen    *screen
 	manager   *acpterm.Manager
-	cwd       string               // where commands run, as roots are
-	roots     []string             // directories that commands may run in
-	toolCalls map[string]*toolCall // by id; for Handle alone, which gets one message at a time
-	ready     func()               // called when there is a session
-	login     *login               // the environment of commands
-	env       []string             // as it is known when the session is asked for
-	id        acpterm.SessionID    // set by received
-	notOpened error                // why there is no session; set by received
+	cwd       string            // where commands run, as roots are
+	roots     []string          // directories that commands may run in
+	toolCalls toolCalls         // for Handle alone, which gets one message at a time
+	login     *login            // the environment of commands
+	env       []string          // as it is known when the session is asked for
+	id        acpterm.SessionID // set by received
+	notOpened error             // why there is no session; set by received
 
 	prompting atomic.Bool // there is a turn
 	cancelled atomic.Bool
@@ -40,12 +38,6 @@ type session struct {
 	endTurn   func()
 	sent      chan struct{}       // closed when the agent has been sent the prompt
 	tell      func(method string) // sends a notification about the session; set before sent is closed
-}
-
-// toolCall is what the agent has told of a tool call so far.
-type toolCall struct {
-	title, status string
-	terminals     []acpterm.TerminalID
 }
 
 // clientCapabilities are what is advertised: terminals, and no files.
@@ -58,7 +50,7 @@ type clientCapabilities struct {
 }
 
 func newSession(screen *screen) *session {
-	s := &session{screen: screen, toolCalls: make(map[string]*toolCall), sent: make(chan struct{})}
+	s := &session{screen: screen, sent: make(chan struct{})}
 	s.turn, s.endTurn = context.WithCancel(context.Background())
 	return s
 }
@@ -98,7 +90,6 @@ func (s *session) run(
 	if s.notOpened != nil {
 		return fmt.Errorf("session/new: %w", s.notOpened)
 	}
-	s.ready()
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	s.tell = func(method string) { conn.Notify(ctx, method, map[string]any{"sessionId": s.id}) }
 
@@ -182,8 +173,21 @@ func callError(ctx context.Context, method string, err error) error {
 	case unwritten || errors.Is(err, jsonrpc2.ErrClosed):
 		return errAgentGone
 	}
+	if answer, ok := errors.AsType[*jsonrpc2.Error](err); ok {
+		err = &agentError{answer}
+	}
 	return fmt.Errorf("%s: %w", method, err)
 }
+
+// agentError is an error that the agent has answered with, in its words.
+type agentError struct{ answer *jsonrpc2.Error }
+
+// Error has the words in quotes: nothing in them looks like what the client says.
+func (e *agentError) Error() string {
+	return fmt.Sprintf("the agent says %s (code %d)", display.Quote(e.answer.Message, mostShown), e.answer.Code)
+}
+
+func (e *agentError) Unwrap() error { return e.answer }
 
 // cancel asks the agent to end the turn, and reports whether there is one. It does not wait for anything.
 func (s *session) cancel() bool {
@@ -224,15 +228,6 @@ func (s *session) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 	}
 }
 
-// toolCallUpdate has the fields of the schema types ToolCall and ToolCallUpdate that are shown. What is absent
-// or null has not changed.
-type toolCallUpdate struct {
-	ToolCallID string          `json:"toolCallId"`
-	Title      string          `json:"title"`
-	Status     string          `json:"status"`
-	Content    json.RawMessage `json:"content"`
-}
-
 func (s *session) update(params json.RawMessage) error {
 	var notification struct {
 		Update struct {
@@ -251,57 +246,11 @@ func (s *session) update(params json.RawMessage) error {
 		if err := json.Unmarshal(update.Content, &block); err != nil {
 			return invalidParams(err)
 		}
-		s.screen.print("", block.Text)
+		s.screen.print("> ", block.Text)
 	case "tool_call", "tool_call_update":
 		s.showToolCall(update.toolCallUpdate)
 	}
 	return nil
-}
-
-// showToolCall puts an update together with what is known, and prints what is new. Content that cannot be read
-// counts as none, as the schema says.
-func (s *session) showToolCall(update toolCallUpdate) *toolCall {
-	known := s.toolCalls[update.ToolCallID]
-	if known == nil {
-		known = &toolCall{}
-		s.toolCalls[update.ToolCallID] = known
-	}
-	before := s.describe(known)
-	if update.Title != "" {
-		known.title = update.Title
-	}
-	if update.Status != "" {
-		known.status = update.Status
-	}
-	var content []json.RawMessage // text is not shown: what a command prints is shown by its terminal
-	if json.Unmarshal(update.Content, &content) == nil && content != nil {
-		known.terminals = acpterm.ToolCallTerminals(update.Content)
-	}
-	if now := s.describe(known); now != before {
-		s.screen.print("* ", now+"\n")
-	}
-	return known
-}
-
-func (s *session) describe(t *toolCall) string {
-	text := shorten(t.title)
-	if t.status != "" {
-		text += " (" + shorten(t.status) + ")"
-	}
-	for _, id := range t.terminals {
-		text += " " + s.screen.name(id)
-	}
-	return text
-}
-
-// shorten makes a title one that fits on a line, and visible; agents put whole scripts there.
-func shorten(title string) string {
-	const most = 72
-	text := []rune(strings.Join(strings.Fields(title), " "))
-	if len(text) > most {
-		return display.Visible(string(text[:most]), 0) + "..."
-	}
-	return display.Visible(string(text), 0)
 }
 
 // requestPermission allows what the agent asks for, unless the turn is being cancelled.
@@ -322,10 +271,10 @@ func (s *session) requestPermission(params json.RawMessage) (any, error) {
 		OptionID string `json:"optionId,omitempty"`
 	}
 	answer := outcome{Outcome: "cancelled"}
-	known := s.showToolCall(request.ToolCall) // some agents tell of a tool call only here
+	title := s.showToolCall(request.ToolCall) // some agents tell of a tool call only here
 	for _, option := range request.Options {
 		if (option.Kind == "allow_once" || option.Kind == "allow_always") && !s.cancelled.Load() {
-			s.screen.print("* ", shorten(known.title)+": allowed ("+shorten(option.Name)+")\n")
+			s.screen.print("* ", title+": allowed ("+quoteStart(option.Name)+")\n")
 			answer = outcome{"selected", option.ID}
 			break
 		}

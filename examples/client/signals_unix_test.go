@@ -104,7 +104,7 @@ func TestNothingOutlivesTheClient(t *testing.T) {
 	t.Parallel() // it waits for an agent that takes its time
 	c := startClient(t, part("agent-that-stays"), "-prompt", "x")
 	c.exit(0)
-	requireGone(t, c.stdout.await(t, `^agent (\d+)\n`))
+	requireGone(t, c.stdout.await(t, `^> agent (\d+)\n`))
 	requireGone(t, c.stdout.await(t, `\| command (\d+)\n`))
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
@@ -46,10 +47,12 @@ func hasTerminal() bool {
 
 // signIn has the person sign in to an agent. Nothing else is printed until it returns. The agent's program runs by
 // itself, with none of what the flags say of commands: it is the person's to run, not the agent's.
-func signIn(ctx context.Context, agent []string, required *signInRequired, screen *screen) error {
+func signIn(ctx context.Context, opts options, required *signInRequired, screen *screen) error {
 	methods := slices.DeleteFunc(slices.Clone(required.methods), func(m signin.Method) bool {
 		return m.LegacyCommand != nil // may be any program
 	})
+	allowed := signin.Options{AllowVariables: opts.variables}
+	refused := refusals(methods, &allowed)
 	tty, err := openTerminal()
 	switch {
 	case err != nil:
@@ -59,19 +62,26 @@ func signIn(ctx context.Context, agent []string, required *signInRequired, scree
 	case len(methods) == 0:
 		tty.Close()
 		return fmt.Errorf("%w. It offers no way that this client knows: sign in with the agent's own program", required)
+	case len(refused) == len(methods):
+		tty.Close()
+		return fmt.Errorf("%w. Each way that it offers is refused: %s", required, strings.Join(refused, "; "))
 	}
 	defer tty.Close()
-	keys, err := cancelreader.NewReader(tty)
+	reader, err := cancelreader.NewReader(tty)
 	if err != nil {
 		return fmt.Errorf("%w: %w", required, err)
 	}
-	defer keys.Close()
-	defer context.AfterFunc(ctx, func() { keys.Cancel() })()
+	defer reader.Close()
+	keys := &keys{CancelReader: reader}
+	defer keys.stop()
+	defer context.AfterFunc(ctx, func() { reader.Cancel() })()
 	screen.hold()
 	defer screen.resume()
-	method, err := chooseMethod(keys, tty, agent, methods)
+	asking := &keyboard{in: keys, out: tty, discard: func() error { return discardInput(tty) }}
+	method, err := chooseMethod(ctx, asking, opts.agent, methods, &allowed)
 	if err == nil {
-		err = runMethod(ctx, agent, method, keys, tty)
+		err = runMethod(ctx, opts.agent, method, keys, tty, allowed)
+		asking.show("\n? The agent's program is over.\n") // its last line is not the client's first
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -84,27 +94,47 @@ func signIn(ctx context.Context, agent []string, required *signInRequired, scree
 
 // runMethod runs the agent's program on the person's terminal.
 func runMethod(
-	ctx context.Context, agent []string, method signin.Method, keys cancelreader.CancelReader, tty *os.File,
+	ctx context.Context, agent []string, method signin.Method, keys *keys, tty *os.File,
+	options signin.Options,
 ) error {
 	restore, err := term.MakeRaw(int(tty.Fd()))
 	if err != nil {
 		return err
 	}
 	defer term.Restore(int(tty.Fd()), restore) // also when something panics
-	defer keys.Cancel()                        // the Read that is pending
+	defer keys.stop()                          // the Read that is pending
 	columns, rows := size(tty)
-	return signin.Run(ctx, exec.Command(agent[0], agent[1:]...), method, terminal{keys, tty}, &signin.Options{
-		PTY: acpterm.PTYOptions{Columns: columns, Rows: rows, Term: os.Getenv("TERM")},
-		Started: func(t *acpterm.Terminal) {
-			resize := func() { t.Resize(size(tty)) }
-			stop := onResize(resize)
-			go func() {
-				<-t.Done()
-				stop()
-			}()
-			resize() // it may have changed before
-		},
-	})
+	options.PTY = acpterm.PTYOptions{Columns: columns, Rows: rows, Term: os.Getenv("TERM")}
+	options.Started = func(t *acpterm.Terminal) {
+		resize := func() { t.Resize(size(tty)) }
+		stop := onResize(resize)
+		go func() {
+			<-t.Done()
+			stop()
+		}()
+		resize() // it may have changed before
+	}
+	return signin.Run(ctx, exec.Command(agent[0], agent[1:]...), method, terminal{keys, tty}, &options)
+}
+
+// keys are what the user types.
+type keys struct {
+	cancelreader.CancelReader
+	reading sync.Mutex
+}
+
+func (k *keys) Read(p []byte) (int, error) {
+	k.reading.Lock()
+	defer k.reading.Unlock()
+	return k.CancelReader.Read(p)
+}
+
+// stop ends a Read that is pending, and lets none begin: the file is not closed under one.
+func (k *keys) stop() {
+	if k.Cancel() {
+		k.reading.Lock()
+		defer k.reading.Unlock()
+	}
 }
 
 // terminal reads from the person and writes to the person.
@@ -122,50 +152,87 @@ func size(tty *os.File) (columns, rows int) {
 	return min(max(columns, 1), 1000), min(max(rows, 1), 1000)
 }
 
-// chooseMethod asks by which method the person wants to sign in. What the agent has written is made visible.
+// chooseMethod asks by which method the user wants to sign in. An answer counts when all of what would run was shown.
 func chooseMethod(
-	in io.Reader, out io.Writer, agent []string, methods []signin.Method,
+	ctx context.Context, asking *keyboard, agent []string, methods []signin.Method, allowed *signin.Options,
 ) (method signin.Method, err error) {
-	fmt.Fprintln(out, "? The agent wants you to sign in first. It offers")
-	for i, m := range methods {
-		name := shorten(m.Name + ": " + m.Description)
-		run := acpterm.Command{Args: slices.Concat(agent, m.Args)}.String()
-		fmt.Fprintf(out, "?   %d  %s\n?      runs %s\n", i+1, name, display.Quote(run, mostShown/6))
-	}
-	question := "? Sign in? y yes, n no: "
-	if len(methods) > 1 {
-		question = fmt.Sprintf("? Sign in? 1 to %d, n no: ", len(methods))
-	}
+	text, choices, omitted := describeMethods(agent, methods, allowed, mostShown)
 	for {
-		io.WriteString(out, question)
-		line, err := readLine(in)
+		question := "? Sign in? y yes, n no: "
+		switch {
+		case omitted:
+			question = "? Sign in? f full text, n no: "
+		case len(choices) > 1:
+			question = fmt.Sprintf("? Sign in? 1 to %d, n no: ", len(choices))
+		}
+		line, err := asking.prompt(ctx, text+question)
+		text = ""
 		number, numberErr := strconv.Atoi(line)
+		if len(choices) == 1 && (line == "y" || line == "yes") {
+			number, numberErr = 1, nil
+		}
 		switch {
 		case err != nil:
 			return method, err
 		case line == "n" || line == "no":
 			return method, errors.New("you did not want to")
-		case len(methods) == 1 && (line == "y" || line == "yes"):
-			return methods[0], nil
-		case numberErr == nil && number >= 1 && number <= len(methods):
-			return methods[number-1], nil
+		case omitted && (line == "f" || line == "full"):
+			text, choices, omitted = describeMethods(agent, methods, allowed, 0)
+		case !omitted && numberErr == nil && number >= 1 && number <= len(choices):
+			return choices[number-1], nil
 		}
 	}
 }
 
-// readLine reads a line of a terminal, which gives one at a time.
-func readLine(in io.Reader) (string, error) {
-	var line strings.Builder
-	for buffer := make([]byte, 1<<10); ; {
-		n, err := in.Read(buffer)
-		line.Write(buffer[:n])
-		switch {
-		case strings.HasSuffix(line.String(), "\n"):
-			return strings.TrimSpace(line.String()), nil
-		case err != nil:
-			return "", err
-		case line.Len() > len(buffer):
-			return "", errors.New("the line is too long")
+// describeMethods lists the methods, with all that they run, and returns those that can be chosen. What the agent has
+// written is in quotes. A value of more than most bytes is cut, which omitted reports; 0 is no limit.
+func describeMethods(agent []string, methods []signin.Method, allowed *signin.Options, most int) (
+	text string, choices []signin.Method, omitted bool,
+) {
+	var b strings.Builder
+	b.WriteString("? The agent wants you to sign in first. It offers\n")
+	line := func(what, text string) {
+		shown := display.Visible(text, most)
+		omitted = omitted || shown != text
+		fmt.Fprintf(&b, "?      %-10s %s\n", what, shown)
+	}
+	for _, m := range methods {
+		number := "-"
+		refused := refusals([]signin.Method{m}, allowed)
+		if refused == nil {
+			choices = append(choices, m)
+			number = strconv.Itoa(len(choices))
+		}
+		fmt.Fprintf(&b, "?   %s  %s: %s\n", number, quoteStart(m.Name), quoteStart(m.Description))
+		line("runs", quoteAll(slices.Concat(agent, m.Args)))
+		if len(m.Env) > 0 {
+			var set []string
+			for _, v := range m.Env {
+				set = append(set, display.Quote(v.Name, 0)+"="+display.Quote(v.Value, 0))
+			}
+			line("variables", strings.Join(set, " "))
+		}
+		if refused != nil {
+			line("refused", refused[0])
 		}
 	}
+	return b.String(), choices, omitted
+}
+
+// refusals says, of each method that is refused, why.
+func refusals(methods []signin.Method, allowed *signin.Options) (why []string) {
+	for _, m := range methods {
+		if names := m.RefusedVariables(allowed); names != nil {
+			why = append(why, display.Visible("it sets what no -variable allows: "+quoteAll(names), mostShown))
+		}
+	}
+	return why
+}
+
+func quoteAll(texts []string) string {
+	var quoted []string
+	for _, text := range texts {
+		quoted = append(quoted, display.Quote(text, 0))
+	}
+	return strings.Join(quoted, " ")
 }

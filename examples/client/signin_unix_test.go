@@ -37,7 +37,7 @@ func takeSeat(t *testing.T, agent []string, flags ...string) *seat {
 	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: command[0], Args: command[1:],
 		Env: []acpterm.EnvVariable{{Name: "TERM", Value: "xterm"}},
-	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 90, Rows: 30, Attended: true}})
+	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 200, Rows: 30, Attended: true}})
 	require.NoError(t, err)
 	d := &seat{Terminal: term, t: t}
 	t.Cleanup(func() {
@@ -103,13 +103,14 @@ func guarded(t *testing.T) (agent []string, tokens string) {
 func TestSignIn(t *testing.T) {
 	agent, tokens := guarded(t)
 	d := takeSeat(t, agent, "-ask", "-prompt", line("print", "hello"))
-	d.await("? Sign in? y yes, n no: ", "perhaps\ny\n")
+	d.await("? Sign in? y yes, n no: ", "perhaps\n")
+	d.await("? Sign in? y yes, n no: ", "y\n")
 	d.await("Password: ", "sesame\n")
 	d.await("N never: ", "y\n") // the terminal is for questions now, with lines and echo
 	d.exit(exitTurnEnded)
 	require.FileExists(t, tokens)
 	text := d.text()
-	require.Contains(t, text, "1  Password: Asks for the password of the example: sesame\r\n")
+	require.Contains(t, text, `1  "Password": "Asks for the password of the example: sesame"`+"\r\n")
 	require.Contains(t, text, "--sign-in")
 	require.Contains(t, text, "You are signed in.\r\n")
 	require.Contains(t, text, "[1] | hello\r\n")
@@ -125,7 +126,7 @@ func TestSignInIsRefused(t *testing.T) {
 	d := takeSeat(t, agent, "-prompt", "x")
 	d.await("? Sign in? ", "n\n")
 	d.exit(exitNotSignedIn)
-	require.Contains(t, d.text(), "Authentication required: you did not want to\r\n")
+	require.Contains(t, d.text(), `"Authentication required" (code -32000): you did not want to`+"\r\n")
 	require.NoFileExists(t, tokens)
 }
 
@@ -140,7 +141,7 @@ func TestSignInFails(t *testing.T) {
 	command := shell(agent)
 	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: command[0], Args: command[1:],
-	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Attended: true}})
+	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 200, Attended: true}})
 	require.NoError(t, err)
 	d := &seat{Terminal: term, t: t}
 	d.await("? Sign in? ", "y\n")
@@ -180,7 +181,7 @@ func TestSignInIsInterruptedByAKey(t *testing.T) {
 func TestSignInFollowsTheSize(t *testing.T) {
 	d := takeSeat(t, part("agent-that-wants-sign-in"), "-prompt", "x")
 	d.await("? Sign in? ", "1\n")
-	d.await("30 90\r\n", "")
+	d.await("30 200\r\n", "")
 	require.NoError(t, d.Resize(70, 20))
 	d.await("20 70\r\n", "")
 	d.await("? Sign in? ", "1\n")
@@ -198,11 +199,19 @@ func wantSignIn(args []string) {
 			panic(err)
 		}
 	}
+	serveOffer([]any{map[string]any{
+		"id": "size", "name": "Size", "type": "terminal", "args": []string{"--sign-in"},
+	}}, "")
+}
+
+// serveOffer is an agent that only ever wants a sign-in, and says so when a file is there, if one is named.
+func serveOffer(methods any, goOn string) {
 	handle := func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 		if req.Method == "initialize" {
-			return map[string]any{"protocolVersion": 1, "authMethods": []any{map[string]any{
-				"id": "size", "name": "Size", "type": "terminal", "args": []string{"--sign-in"},
-			}}}, nil
+			return map[string]any{"protocolVersion": 1, "authMethods": methods}, nil
+		}
+		if goOn != "" {
+			awaitFile(goOn)
 		}
 		return nil, &jsonrpc2.Error{Code: signin.CodeRequired, Message: "Authentication required"}
 	}

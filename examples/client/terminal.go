@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/display"
@@ -12,6 +13,9 @@ import (
 
 // mostShown is how many bytes of a command are shown unless the person asks for all of it.
 const mostShown = 1200
+
+// mostNames is of how many terminals the names are known.
+const mostNames = 1000
 
 // shownTerminal is a terminal that is being printed.
 type shownTerminal struct {
@@ -41,7 +45,14 @@ func (s *screen) addName(t *acpterm.Terminal) string {
 	if t.OfAgent() {
 		name = fmt.Sprintf("[agent %d]", s.terminals)
 	}
+	if _, again := s.names[t.ID()]; !again {
+		s.named = append(s.named, t.ID())
+	}
 	s.names[t.ID()] = name
+	if len(s.named) > mostNames {
+		delete(s.names, s.named[0])
+		s.named = slices.Delete(s.named, 0, 1)
+	}
 	return name
 }
 

@@ -2,7 +2,7 @@ package main
 
 // Text of agents and commands as lines that cannot steer the person's terminal. All output of commands goes through
 // this, so text that needs no change, which is most, is not looked at character by character: harmless returns it as it
-// is after a look at its bytes, and appendLines copies whole lines.
+// is after a look at its bytes, and appendLines copies whole lines unless they go to a terminal.
 
 import (
 	"strings"
@@ -63,19 +63,70 @@ func plainPrefix(text string, c controls) int {
 	return len(text)
 }
 
-// appendLines appends text with the prefix before each line; before the first only if no line was begun.
-func appendLines(to []byte, prefix, text string, begun bool) []byte {
-	for text != "" {
-		if !begun {
-			to = append(to, prefix...)
+// minRow is how much of a text a row has at least, on a terminal that is too narrow for the prefix.
+const minRow = 4
+
+// appendLines appends text with the prefix before each line; before the first only if column is 0, where a line begins.
+// On a terminal of a width that is not 0, a longer line becomes several rows: the terminal would begin a row with text
+// from the middle of the line. It returns the column where the text ends.
+func appendLines(to []byte, prefix, text string, column, width int) (appended []byte, end int) {
+	for line := range strings.Lines(text) {
+		if column == 0 {
+			to, column = append(to, prefix...), len(prefix)
 		}
-		begun = false
-		n := strings.IndexByte(text, '\n') + 1
-		if n == 0 {
-			n = len(text)
-		}
-		to = append(to, text[:n]...)
-		text = text[n:]
+		to, column = appendRows(to, prefix, line, column, width)
 	}
-	return to
+	return to, column
+}
+
+// goesOn follows the prefix in all rows of a line but the first.
+const goesOn = "| "
+
+// appendRows appends a line that goes on at a column, as rows. Each row but the first begins with the prefix and goesOn,
+// without the colours of the line.
+func appendRows(to []byte, prefix, line string, column, width int) (rows []byte, end int) {
+	if width == 0 {
+		to, column = append(to, line...), column+len(line)
+	} else {
+		width = max(width, len(prefix)+len(goesOn)+minRow)
+		colours := ""
+		for size := 0; line != ""; line = line[size:] {
+			if size = strings.IndexByte(line, 'm') + 1; line[0] == '\x1b' && size > 0 {
+				colours = line[:size]
+				to = append(to, colours...)
+				continue
+			}
+			var r rune
+			r, size = utf8.DecodeRuneInString(line)
+			if column+columns(r, column) > width {
+				if colours != "" {
+					to = append(to, noColours...)
+				}
+				to = append(append(append(append(to, '\n'), prefix...), goesOn...), colours...)
+				column = len(prefix) + len(goesOn)
+			}
+			to, column = append(to, line[:size]...), column+columns(r, column)
+		}
+	}
+	if to[len(to)-1] == '\n' {
+		column = 0
+	}
+	return to, column
+}
+
+// noColours ends the colours that a display.ANSIStripper has left.
+const noColours = "\x1b[m"
+
+// columns is how many columns of a terminal a character takes at most, at a column. Terminals differ, and so do their
+// fonts: one that is counted twice makes a row shorter.
+func columns(r rune, at int) int {
+	switch {
+	case r == '\n':
+		return 0
+	case r == '\t':
+		return 8 - at%8
+	case r < 0x1100, r >= 0x2000 && r < 0x2300, r >= 0x2500 && r < 0x25a0: // alphabets; dashes, arrows, boxes
+		return 1
+	}
+	return 2
 }

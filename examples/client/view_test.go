@@ -43,7 +43,7 @@ func TestView(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	c.stderr.await(t, `client: the page stays; interrupt to end it\n`)
 	require.Equal(t, http.StatusOK, get(url).StatusCode)
-	require.Contains(t, c.stdout.String(), "\nexit code 0\n")
+	require.Contains(t, c.stdout.String(), "\n> exit code 0\n")
 	c.signal(os.Interrupt)
 	c.exit(0)
 	_, err = http.Get(url)

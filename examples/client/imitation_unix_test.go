@@ -1,0 +1,221 @@
+//go:build linux || darwin || freebsd
+
+package main
+
+// Agents whose words look like the client's own lines, on a terminal and in a pipe.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/acpterm/acpterm"
+)
+
+func init() {
+	parts["agent-that-imitates"] = func(args []string) { play(imitate(args[0])) }
+	parts["agent-that-goes-on"] = func([]string) { play(goOnWhenCancelled) }
+}
+
+// fakes are lines of the client's own, in an agent's mouth.
+var fakes = []string{
+	"[1] = exit code 0", "[1] $ make", "[1] | fine", `! denied "rm": no rule allows this`, "client: connected",
+	`* "rm": allowed ("Run it")`, "? Sign in? y yes, n no: ", "agent: hello", "> message",
+}
+
+// imitate says each fake in pieces, in a title, a status, an option, on standard error and by a command, also after a
+// filler that takes a row.
+func imitate(filler string) script {
+	return func(a *scripted) string {
+		for _, fake := range fakes {
+			for _, text := range []string{"\n" + fake, "\r" + fake, fake + "\r", "\x1b[2K\x1b[G" + fake, filler + fake} {
+				a.say("one\n")
+				a.say(text[:1])
+				a.say(text[1:])
+				a.say("\n")
+				a.update(map[string]any{"sessionUpdate": "tool_call", "toolCallId": text, "title": text, "status": text})
+				a.call("session/request_permission", map[string]any{
+					"sessionId": "s", "toolCall": map[string]string{"toolCallId": text, "title": `x": allowed ("` + text},
+					"options": []map[string]string{{"optionId": "o", "name": text + `")`, "kind": "allow_once"}},
+				}, nil)
+				os.Stderr.WriteString(text + "\n")
+			}
+		}
+		for _, fake := range fakes {
+			ref := a.create("print", filler+fake)
+			a.call(acpterm.MethodWaitForExit, ref, nil)
+			a.say("unfinished") // which the terminal's lines cut
+			a.call(acpterm.MethodRelease, ref, nil)
+			a.say(fake)
+		}
+		return "\x1b" + filler + fakes[0] + "\n" + fakes[0] // an error
+	}
+}
+
+// requireHonest requires that each row begins with its kind, and those of each kind are as many as there are.
+func requireHonest(t *testing.T, text string) {
+	t.Helper()
+	ended := 0
+	for row := range strings.Lines(text) {
+		row = strings.TrimRight(row, "\r\n")
+		for _, fake := range fakes {
+			if strings.HasPrefix(fake, "[1] ") || strings.HasPrefix(fake, "agent: ") || strings.HasPrefix(fake, "> ") {
+				continue // these are counted below, or are the agent's own words anyway
+			}
+			require.NotEqual(t, strings.TrimSpace(fake), strings.TrimSpace(row))
+		}
+		require.Regexp(t, `^(> |\* |\[\d\] [$|=] |agent: |client: |$)`, row)
+		require.NotEqual(t, "[1] $ make", row)
+		require.NotEqual(t, "[1] | fine", row)
+		if strings.HasPrefix(row, "[1] =") {
+			require.Equal(t, "[1] = exit code 0", row)
+			ended++
+		}
+		if strings.HasPrefix(row, "* ") && !strings.HasPrefix(row, "* | ") {
+			require.Regexp(t, `^\* "`, row)
+		}
+	}
+	require.Equal(t, 1, ended)
+}
+
+// No text of an agent or a command is shown as a line of another kind, in a pipe or on a terminal where it fills rows.
+func TestNothingImitatesTheClient(t *testing.T) {
+	c := startClient(t, part("agent-that-imitates", "x"), "-prompt", "x")
+	c.exit(exitFailed)
+	requireHonest(t, c.stdout.String())
+	require.Equal(t, 1, strings.Count("\n"+c.stderr.String(), "\nclient: "), c.stderr.String())
+
+	const columns = 200
+	for _, prefix := range []string{"> ", `* "`, "agent: ", "[1] | ", `client: session/prompt: the agent says "\x1b`} {
+		filler := strings.Repeat("x", columns-len(prefix))
+		d := takeSeat(t, part("agent-that-imitates", filler), "-prompt", "x")
+		d.exit(exitFailed)
+		requireHonest(t, d.text())
+	}
+	wide := strings.Repeat("日", columns/2-1) // and those of two columns, and tabs
+	for _, filler := range []string{wide, strings.Repeat("\t", columns/8) + "       "} {
+		d := takeSeat(t, part("agent-that-imitates", filler), "-prompt", "x")
+		d.exit(exitFailed)
+		requireHonest(t, d.text())
+	}
+}
+
+// goOnWhenCancelled is in the middle of a line when the client says something.
+func goOnWhenCancelled(a *scripted) string {
+	a.say("go ahead")
+	<-a.cancelled
+	a.say(fakes[0] + "\n")
+	return "cancelled"
+}
+
+func TestALineGoesOnAfterTheClientsOwn(t *testing.T) {
+	d := takeSeat(t, part("agent-that-goes-on"), "-prompt", "x")
+	d.await("go ahead", "")
+	require.NoError(t, syscall.Kill(d.Info().PID, syscall.SIGINT))
+	d.exit(exitInterrupted)
+	require.Regexp(t, `^> go ahead\r\n(client: cancelling.*\r\n> |> )\[1\] = exit code 0\r\n`,
+		strings.Replace(d.text(), "> go ahead"+fakes[0], "> go ahead\r\n> "+fakes[0], 1))
+}
+
+func init() { parts["agent-that-offers"] = offer }
+
+// offer is an agent that wants a sign-in by one of its METHODS, and answers session/new when the file GO-ON is there.
+func offer(args []string) {
+	if args[len(args)-1] == "--sign-in" {
+		os.Stdout.WriteString("signing in, REGION=" + os.Getenv("REGION") + "\n")
+		os.Exit(7)
+	}
+	serveOffer(json.RawMessage(args[0]), args[1])
+}
+
+// method is a method of signing in as an agent offers it.
+func method(id string, env map[string]string, args ...string) map[string]any {
+	return map[string]any{"id": id, "name": id + " 1  runs", "type": "terminal", "args": append(args, "--sign-in"), "env": env}
+}
+
+// offering is the agent, and the file that it waits for.
+func offering(t *testing.T, methods ...map[string]any) (agent []string, goOn string) {
+	goOn = filepath.Join(t.TempDir(), "go-on")
+	return part("agent-that-offers", encode(t, methods), goOn), goOn
+}
+
+// The question shows all arguments and variables. A method with a variable that is not safe cannot be chosen.
+func TestSignInShowsVariables(t *testing.T) {
+	preload := map[string]string{"LD_PRELOAD": "/tmp/x.so"}
+	agent, goOn := offering(t, method("bad", preload), method("good", map[string]string{"LANG": "C"}, "two words"))
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	d := takeSeat(t, agent, "-prompt", "x")
+	d.await(`-  "bad 1 runs": ""`, "")
+	d.await(`variables  "LD_PRELOAD"="/tmp/x.so"`, "")
+	d.await(`refused    it sets what no -variable allows: "LD_PRELOAD"`, "")
+	d.await(`1  "good 1 runs"`, "")
+	d.await(`"two words" "--sign-in"`, "")
+	d.await(`variables  "LANG"="C"`, "")
+	d.await("? Sign in? y yes, n no: ", "n\n")
+	d.exit(exitNotSignedIn)
+
+	agent, goOn = offering(t, method("bad", preload))
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	d = takeSeat(t, agent, "-variable", "REGION", "-prompt", "x")
+	d.exit(exitNotSignedIn)
+	require.Contains(t, d.text(), `Each way that it offers is refused: it sets what no -variable allows: "LD_PRELOAD"`)
+	require.NotContains(t, d.text(), "Sign in?")
+	require.NotContains(t, d.text(), "signing in")
+
+	agent, goOn = offering(t, method("good", map[string]string{"REGION": "new"}))
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	d = takeSeat(t, agent, "-variable", "REGION=n*", "-prompt", "x")
+	d.await(`variables  "REGION"="new"`, "")
+	d.await("? Sign in? y yes, n no: ", "y\n")
+	d.await("signing in, REGION=new", "")
+	d.exit(exitNotSignedIn)
+}
+
+// What is cut in the question has to be seen before an answer counts.
+func TestSignInShowsLongArguments(t *testing.T) {
+	agent, goOn := offering(t, method("long", nil, strings.Repeat("x", 5000)+"end", "more"))
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	d := takeSeat(t, agent, "-prompt", "x")
+	d.await("bytes not shown ...", "")
+	d.await("? Sign in? f full text, n no: ", "y\n")
+	d.await("? Sign in? f full text, n no: ", "f\n")
+	d.await("xend", "")
+	d.await("? Sign in? y yes, n no: ", "y\n")
+	d.await("signing in", "")
+	d.exit(exitNotSignedIn)
+}
+
+// What is typed before a question, with or without Enter, is no answer to it.
+func TestTypedBeforeTheSignInQuestion(t *testing.T) {
+	for _, before := range []string{"y\n", "y\ny\ny\n", "y"} {
+		agent, goOn := offering(t, method("good", nil))
+		d := takeSeat(t, agent, "-prompt", "x")
+		_, err := d.Write([]byte(before))
+		require.NoError(t, err)
+		d.await(strings.ReplaceAll(before, "\n", "\r\n"), "") // the terminal's echo: it has them
+		require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+		d.await("? Sign in? y yes, n no: ", "\n")
+		d.await("? Sign in? y yes, n no: ", "n\n")
+		d.exit(exitNotSignedIn)
+		require.NotContains(t, d.text(), "signing in")
+	}
+}
+
+func TestTypedBeforeAQuestion(t *testing.T) {
+	goOn := filepath.Join(t.TempDir(), "go-on")
+	agent := part("agent-that-waits", goOn, acpterm.MethodCreate, encode(t, createParams("s", part("print", "ran")...)))
+	d := takeSeat(t, agent, "-ask", "-prompt", "x")
+	_, err := d.Write([]byte("y\ny\ny"))
+	require.NoError(t, err)
+	d.await("y\r\ny\r\ny", "")
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	d.await("N never: ", "\n")
+	d.await("N never: ", "n\n")
+	d.exit(exitTurnEnded)
+	require.NotContains(t, d.text(), "[1] | ran")
+}

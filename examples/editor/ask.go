@@ -4,6 +4,7 @@ package main
 // before it creates the terminal.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -75,7 +76,10 @@ func (c *Conversation) requestPermission(ctx context.Context, params json.RawMes
 	}
 	told := c.updateToolCall(ToolCall{ID: r.ToolCallID, Title: r.Title, Kind: r.Kind, RawInput: r.RawInput})
 	c.editor.ui.ShowToolCall(told) // some agents tell of a tool call only here
-	r.Title, r.Kind, r.RawInput, r.Dir = told.Title, told.Kind, told.RawInput, c.dir
+	r.Title, r.Kind, r.Dir = cmp.Or(r.Title, told.Title), cmp.Or(r.Kind, told.Kind), c.dir
+	if r.RawInput == nil { // without it, the command is asked about when it is to run
+		r.RawInput = told.RawInput
+	}
 	ctx, done := c.untilTurnEnds(ctx)
 	defer done()
 	return c.editor.bridge.Answer(ctx, r, c.editor.choose), nil

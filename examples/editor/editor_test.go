@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -326,6 +327,51 @@ func TestUpdatesAreShownInOrder(t *testing.T) {
 	require.Equal(t, ToolCall{ID: "c1", Title: "Test", Status: "pending"}, <-f.calls)
 	terminals := []acpterm.TerminalID{"t1"}
 	require.Equal(t, ToolCall{ID: "c1", Title: "Test", Status: "in_progress", Terminals: terminals}, <-f.calls)
+}
+
+// Of tool calls, however many and long, the editor keeps what it may show of the newest.
+func TestLargeToolCallsAreNotKept(t *testing.T) {
+	f := newFixture(t, policy.Rules{})
+	var talk transcript
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	large := strings.Repeat("x", 1<<20)
+	send := func(update map[string]any) {
+		update["sessionUpdate"] = "tool_call"
+		f.update("s1", update)
+		call := <-f.calls
+		talk.add(entry{call: &call})
+	}
+	for i := range 20 {
+		terminal := map[string]any{"type": "terminal", "terminalId": fmt.Sprint(large, i)}
+		send(map[string]any{
+			"toolCallId": fmt.Sprint("title ", i), "title": fmt.Sprint(i, " ", large), "status": large, "kind": large,
+			"content": []any{terminal, terminal}, "rawInput": map[string]string{"command": large},
+		})
+		send(map[string]any{"toolCallId": fmt.Sprint(i, large), "title": large})
+	}
+	for i := range 2 * maxToolCalls {
+		send(map[string]any{"toolCallId": fmt.Sprint("short ", i), "title": "short", "status": "in_progress"})
+	}
+	large = ""
+	require.Less(t, heap()-before, int64(4<<20))
+	require.LessOrEqual(t, len(f.talk.toolCalls), maxToolCalls)
+	runtime.KeepAlive(talk)
+}
+
+// A tool call that goes on keeps its title while others end.
+func TestEndedToolCallsAreForgottenFirst(t *testing.T) {
+	f := newFixture(t, policy.Rules{})
+	f.talk.updateToolCall(ToolCall{ID: "long", Title: "Goes on", Status: "in_progress"})
+	for i := range 2 * maxToolCalls {
+		f.talk.updateToolCall(ToolCall{ID: fmt.Sprint(i), Title: "Short", Status: "completed"})
+	}
+	require.Equal(t, "Goes on", f.talk.updateToolCall(ToolCall{ID: "long", Status: "completed"}).Title)
 }
 
 // What the agent runs itself has a pane, and only the agent can stop it.

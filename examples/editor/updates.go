@@ -3,17 +3,28 @@ package main
 // What an agent sends besides terminal/*: session/update, and session/request_permission, which ask.go answers.
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
 )
 
-// maxToolCalls is how many tool calls a conversation keeps. An agent that makes more loses what it has said of them.
-const maxToolCalls = 1000
+// What a conversation keeps of tool calls. An agent that makes more loses what it has said of them, first of those that
+// have ended.
+const (
+	maxToolCalls     = 1000
+	maxTitleBytes    = 4 << 10
+	maxNameBytes     = 256      // of an ID, a kind or a status
+	maxRawInputBytes = 16 << 10 // a longer one is not kept at all
+	maxCallTerminals = 16
+)
 
 // ToolCall is what an agent has told of a tool call so far. All texts are the agent's.
 type ToolCall struct {
@@ -83,25 +94,46 @@ func (c *Conversation) update(params json.RawMessage) {
 	}
 }
 
+// ended reports whether the agent has said that it is over.
+func (t *ToolCall) ended() bool { return t.Status == "completed" || t.Status == "failed" }
+
+// beginning is the beginning of a text, in most bytes, which keeps no more of the text's memory.
+func beginning(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:most]), "")
+}
+
 // updateToolCall puts an update together with what is known, and returns that. Fields without a value have not changed.
+// Of fields of any size the beginning is known.
 func (c *Conversation) updateToolCall(u ToolCall) ToolCall {
+	u.ID = beginning(u.ID, maxNameBytes)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.toolCalls[u.ID]
 	if known == nil {
+		if len(c.toolCalls) >= maxToolCalls {
+			maps.DeleteFunc(c.toolCalls, func(_ string, t *ToolCall) bool { return t.ended() })
+		}
 		if len(c.toolCalls) >= maxToolCalls {
 			clear(c.toolCalls)
 		}
 		known = &ToolCall{ID: u.ID}
 		c.toolCalls[u.ID] = known
 	}
-	known.Title, known.Kind = cmp.Or(u.Title, known.Title), cmp.Or(u.Kind, known.Kind)
-	known.Status = cmp.Or(u.Status, known.Status)
+	known.Title = cmp.Or(beginning(u.Title, maxTitleBytes), known.Title)
+	known.Kind = cmp.Or(beginning(u.Kind, maxNameBytes), known.Kind)
+	known.Status = cmp.Or(beginning(u.Status, maxNameBytes), known.Status)
 	if u.RawInput != nil {
-		known.RawInput = u.RawInput
+		known.RawInput = bytes.Clone(u.RawInput)
+	}
+	if len(known.RawInput) > maxRawInputBytes || known.ended() {
+		known.RawInput = nil
 	}
 	if u.Terminals != nil {
-		known.Terminals = u.Terminals
+		known.Terminals = slices.DeleteFunc(u.Terminals, func(id acpterm.TerminalID) bool { return len(id) > maxNameBytes })
+		known.Terminals = slices.Clone(known.Terminals[:min(len(known.Terminals), maxCallTerminals)])
 	}
 	return *known
 }

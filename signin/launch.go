@@ -62,8 +62,8 @@ func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
 	return l, nil
 }
 
-// RefusedVariables returns the names of the variables for which Run fails: those that neither policy.SafeVariables nor
-// options.AllowVariables lists with their values. options may be nil.
+// RefusedVariables returns the names of the variables that neither policy.SafeVariables nor options.AllowVariables
+// lists with their values. Run fails for a method with such variables. options may be nil.
 func (m Method) RefusedVariables(options *Options) (names []string) {
 	allowed := policy.AllowVariables(append(policy.SafeVariables(), cmp.Or(options, &Options{}).AllowVariables...)...)
 	for _, v := range m.Env {

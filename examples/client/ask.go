@@ -50,7 +50,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	}
 	a.screen.hold()
 	defer a.screen.resume()
-	if a.stale() { // the line that is being typed is not for this question
+	if a.stale() { // the user may be typing an answer to the last one
 		if _, ok := a.await(ctx, "? There is another question. Enter shows it: "); !ok {
 			return nobody
 		}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardInput drops what has been typed on a terminal and not been read, also of a line without its end.
+// discardInput drops unread input of a terminal, and the line that the user has begun.
 func discardInput(tty *os.File) error {
 	return control(tty, func(fd uintptr) error { return unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) })
 }

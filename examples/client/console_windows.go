@@ -28,7 +28,7 @@ func enableColours(out *os.File) bool {
 	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// discardInput drops what has been typed on a console and not been read.
+// discardInput drops unread input of a console.
 func discardInput(in *os.File) error {
 	return windows.FlushConsoleInputBuffer(windows.Handle(in.Fd()))
 }

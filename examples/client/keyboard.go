@@ -1,6 +1,6 @@
 package main
 
-// Lines that the user types, as answers to what is on the screen.
+// Lines that the user types as answers.
 
 import (
 	"context"
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// keyboard asks for one line at a time. An answer counts for the text that was on the screen when it was typed, or for
-// none: input from before is dropped. Its methods must not be called concurrently.
+// keyboard asks for one line at a time. It drops input from before the text of a prompt, so that the line answers that
+// text. Its methods must not be called concurrently.
 type keyboard struct {
 	in      io.Reader
 	out     io.Writer
-	discard func() error // drops input that has arrived and is not read
-	pending chan typed   // gets the line that is being read; nil: no Read is under way
+	discard func() error // drops unread input
+	pending chan typed   // gets the line of a pending Read; nil without one
 	gone    error        // why no line can be read any more
 }
 
-// typed is a line without its end, or why there is none.
+// typed is a line without its end, or an error.
 type typed struct {
 	line string
 	err  error
@@ -35,8 +35,8 @@ func newKeyboard(in io.Reader, out io.Writer) *keyboard {
 	return k
 }
 
-// prompt writes a text and returns the line that is typed after it, without the blanks around it. When ctx ends first,
-// the Read of the line goes on.
+// prompt writes a text and returns the next line that the user types, without the blanks around it. When ctx ends
+// first, the Read of the line goes on.
 func (k *keyboard) prompt(ctx context.Context, text string) (string, error) {
 	if k.gone == nil {
 		k.gone = k.discard()
@@ -58,7 +58,7 @@ func (k *keyboard) prompt(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// stale reports whether the line that is being read may be meant for an earlier text, whose prompt was cut short.
+// stale reports whether a Read goes on after the end of its prompt: its line may be an answer to that.
 func (k *keyboard) stale() bool {
 	select {
 	case t := <-k.pending: // the user has ended that line
@@ -77,7 +77,7 @@ func (k *keyboard) show(text string) {
 	k.out.Write(rows) // a user who cannot be asked does not answer
 }
 
-// readLine reads a line of a terminal, which gives one at a time. A line that is too long is no answer.
+// readLine reads a line of a terminal, which gives one at a time. It returns an empty line for a very long one.
 func readLine(in io.Reader) typed {
 	var line strings.Builder
 	for buffer := make([]byte, 1<<10); ; {

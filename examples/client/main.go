@@ -74,7 +74,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// sayError prints an error, in which an agent's words are in quotes.
+// sayError prints an error. An agent's words in it are in quotes.
 func sayError(err error) {
 	if err == nil {
 		return

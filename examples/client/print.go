@@ -1,18 +1,18 @@
 package main
 
 // The lines that the user sees. Each begins with its kind, so that no text of an agent or a command looks like a line of
-// another kind. On a terminal, a line that is too long has several rows, which begin with the kind and "| ".
+// another kind. On a terminal, a long line has several rows, which begin with the kind and "| ".
 //
 //	>          the agent's message
-//	*          a tool call, or what was allowed of it; the agent's words are in quotes
+//	*          a tool call, or a permission; the agent's words are in quotes
 //	!          why a command was denied
 //	[1] $      the first terminal's command
 //	[1] |      its output
-//	[1] !      how much of that was missed
+//	[1] !      the size of missed output
 //	[1] =      how it ended
-//	[agent 1]  the same of a command that the agent runs itself, as far as the agent says
-//	agent:     what the agent writes to standard error
-//	client:    what the client says, on standard error
+//	[agent 1]  the same of a command that the agent runs itself, in the agent's account
+//	agent:     the agent's standard error
+//	client:    the client itself, on standard error
 //	?          a question, on the terminal
 
 import (
@@ -151,8 +151,8 @@ const mostHeld = 1 << 20
 // pieceSize is about how many bytes a piece has, without its text.
 const pieceSize = 64
 
-// write prints or holds a text, and reports whether it does: what follows must not go on where a text that was dropped
-// would have ended.
+// write prints or holds a text, or drops it and returns false: the next text must not continue the line of a dropped
+// one.
 func (s *screen) write(to io.Writer, text []byte) (written bool) {
 	switch {
 	case s.over.Load():
@@ -199,7 +199,7 @@ func (s *screen) resume() {
 	}
 }
 
-// name is what a terminal's lines begin with. It stays known for a while: some agents show a terminal in a tool call
+// name returns the beginning of a terminal's lines. It stays known for a while: some agents show a terminal in a tool call
 // when they have released it.
 func (s *screen) name(id acpterm.TerminalID) string {
 	s.mu.Lock()
@@ -240,7 +240,7 @@ func (s *screen) end() {
 	s.over.Store(true)
 }
 
-// width is how many columns a writer has; 0 if it is no terminal.
+// width returns the number of columns of a terminal, and 0 for another writer.
 func width(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {

@@ -182,7 +182,7 @@ func callError(ctx context.Context, method string, err error) error {
 // agentError is an error that the agent has answered with, in its words.
 type agentError struct{ answer *jsonrpc2.Error }
 
-// Error has the words in quotes: nothing in them looks like what the client says.
+// Error has the words in quotes, so that they do not look like the client's.
 func (e *agentError) Error() string {
 	return fmt.Sprintf("the agent says %s (code %d)", display.Quote(e.answer.Message, mostShown), e.answer.Code)
 }

@@ -102,7 +102,7 @@ func runMethod(
 		return err
 	}
 	defer term.Restore(int(tty.Fd()), restore) // also when something panics
-	defer keys.stop()                          // the Read that is pending
+	defer keys.stop()                          // a pending Read
 	columns, rows := size(tty)
 	options.PTY = acpterm.PTYOptions{Columns: columns, Rows: rows, Term: os.Getenv("TERM")}
 	options.Started = func(t *acpterm.Terminal) {
@@ -117,7 +117,7 @@ func runMethod(
 	return signin.Run(ctx, exec.Command(agent[0], agent[1:]...), method, terminal{keys, tty}, &options)
 }
 
-// keys are what the user types.
+// keys reads the user's input.
 type keys struct {
 	cancelreader.CancelReader
 	reading sync.Mutex
@@ -129,7 +129,7 @@ func (k *keys) Read(p []byte) (int, error) {
 	return k.CancelReader.Read(p)
 }
 
-// stop ends a Read that is pending, and lets none begin: the file is not closed under one.
+// stop ends a pending Read and prevents others, before the file is closed.
 func (k *keys) stop() {
 	if k.Cancel() {
 		k.reading.Lock()
@@ -152,7 +152,7 @@ func size(tty *os.File) (columns, rows int) {
 	return min(max(columns, 1), 1000), min(max(rows, 1), 1000)
 }
 
-// chooseMethod asks by which method the user wants to sign in. An answer counts when all of what would run was shown.
+// chooseMethod asks for one of the methods. An answer counts only after all arguments and variables were shown.
 func chooseMethod(
 	ctx context.Context, asking *keyboard, agent []string, methods []signin.Method, allowed *signin.Options,
 ) (method signin.Method, err error) {
@@ -184,8 +184,8 @@ func chooseMethod(
 	}
 }
 
-// describeMethods lists the methods, with all that they run, and returns those that can be chosen. What the agent has
-// written is in quotes. A value of more than most bytes is cut, which omitted reports; 0 is no limit.
+// describeMethods lists the methods with their command lines and variables, and returns the allowed ones. The agent's
+// words are in quotes. It cuts a value of more than most bytes and then returns omitted; 0 means no limit.
 func describeMethods(agent []string, methods []signin.Method, allowed *signin.Options, most int) (
 	text string, choices []signin.Method, omitted bool,
 ) {
@@ -219,7 +219,7 @@ func describeMethods(agent []string, methods []signin.Method, allowed *signin.Op
 	return b.String(), choices, omitted
 }
 
-// refusals says, of each method that is refused, why.
+// refusals returns a reason for each method with refused variables.
 func refusals(methods []signin.Method, allowed *signin.Options) (why []string) {
 	for _, m := range methods {
 		if names := m.RefusedVariables(allowed); names != nil {

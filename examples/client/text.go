@@ -63,12 +63,12 @@ func plainPrefix(text string, c controls) int {
 	return len(text)
 }
 
-// minRow is how much of a text a row has at least, on a terminal that is too narrow for the prefix.
+// minRow is the least width of a text after the prefix, on a terminal with fewer columns.
 const minRow = 4
 
 // appendLines appends text with the prefix before each line; before the first only if column is 0, where a line begins.
-// On a terminal of a width that is not 0, a longer line becomes several rows: the terminal would begin a row with text
-// from the middle of the line. It returns the column where the text ends.
+// With a width, a longer line becomes several rows: the terminal would begin a row with text from the middle of the
+// line. It returns the column where the text ends.
 func appendLines(to []byte, prefix, text string, column, width int) (appended []byte, end int) {
 	for line := range strings.Lines(text) {
 		if column == 0 {
@@ -117,8 +117,8 @@ func appendRows(to []byte, prefix, line string, column, width int) (rows []byte,
 // noColours ends the colours that a display.ANSIStripper has left.
 const noColours = "\x1b[m"
 
-// columns is how many columns of a terminal a character takes at most, at a column. Terminals differ, and so do their
-// fonts: one that is counted twice makes a row shorter.
+// columns returns the most columns that a terminal uses for a character at a column. Terminals and fonts differ; too
+// large a number only makes a row shorter.
 func columns(r rune, at int) int {
 	switch {
 	case r == '\n':

@@ -1,6 +1,7 @@
 package main
 
-// Tool calls, as the agent tells of them. Their texts may be of any size: what is kept is what is shown.
+// Tool calls, as the agent tells of them. Their texts may be of any size; the client keeps
+// the shown part.
 
 import (
 	"encoding/json"
@@ -19,7 +20,7 @@ const (
 	mostStart       = 72  // characters of a title
 )
 
-// toolCall is what the agent has told of a tool call so far.
+// toolCall is the known part of a tool call.
 type toolCall struct {
 	id            string
 	title, status string // as they are shown
@@ -50,8 +51,8 @@ func (all *toolCalls) get(id string) *toolCall {
 	return call
 }
 
-// toolCallUpdate has the fields of the schema types ToolCall and ToolCallUpdate that are shown. What is absent
-// or null has not changed.
+// toolCallUpdate has the fields of the schema types ToolCall and ToolCallUpdate for the screen. An absent or null field
+// has not changed.
 type toolCallUpdate struct {
 	ToolCallID string          `json:"toolCallId"`
 	Title      string          `json:"title"`
@@ -59,7 +60,7 @@ type toolCallUpdate struct {
 	Content    json.RawMessage `json:"content"`
 }
 
-// showToolCall puts an update together with what is known, prints what is new, and returns the title. Content that
+// showToolCall adds an update to a tool call, prints the new description, and returns the title. Content that
 // cannot be read counts as none, as the schema says.
 func (s *session) showToolCall(update toolCallUpdate) (title string) {
 	known := s.toolCalls.get(update.ToolCallID)
@@ -70,7 +71,7 @@ func (s *session) showToolCall(update toolCallUpdate) (title string) {
 	if update.Status != "" {
 		known.setStatus(update.Status)
 	}
-	var content []json.RawMessage // text is not shown: what a command prints is shown by its terminal
+	var content []json.RawMessage // its text is left out: a terminal shows the output
 	if json.Unmarshal(update.Content, &content) == nil && content != nil {
 		known.terminals = slices.DeleteFunc(acpterm.ToolCallTerminals(update.Content), func(id acpterm.TerminalID) bool {
 			return len(id) > mostTerminalID
@@ -107,7 +108,7 @@ func (s *session) describe(t *toolCall) string {
 
 // quoteStart quotes as much of a text as fits on a line; agents put whole scripts into titles.
 func quoteStart(text string) string {
-	const room = 4 << 10 // bytes of which that much is taken, though many are blanks
+	const room = 4 << 10 // bytes; many may be blanks
 	cut := len(text) > room
 	if cut {
 		text = strings.ToValidUTF8(text[:room], "")

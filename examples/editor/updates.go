@@ -16,8 +16,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// What a conversation keeps of tool calls. An agent that makes more loses what it has said of them, first of those that
-// have ended.
+// Limits of the tool calls of a conversation. When an agent makes more, the ended ones are forgotten, or else all.
 const (
 	maxToolCalls     = 1000
 	maxTitleBytes    = 4 << 10
@@ -106,7 +105,7 @@ func beginning(text string, most int) string {
 }
 
 // updateToolCall puts an update together with what is known, and returns that. Fields without a value have not changed.
-// Of fields of any size the beginning is known.
+// It keeps the beginning of a long field.
 func (c *Conversation) updateToolCall(u ToolCall) ToolCall {
 	u.ID = beginning(u.ID, maxNameBytes)
 	c.mu.Lock()

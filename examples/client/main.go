@@ -12,6 +12,9 @@
 // the agent starts. When it is lost, the far end ends what ran there, and the agent is told that nothing more is known
 // of it; its next command opens a new connection.
 //
+// Each line begins with its kind, such as "> " for the agent's messages and "[1] | " for a command's output: print.go
+// lists them. No text of an agent or a command looks like a line of another kind.
+//
 // What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and
 // not while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
 // command was denied is shown after "! ".

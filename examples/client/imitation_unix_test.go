@@ -57,12 +57,33 @@ func imitate(filler string) script {
 	}
 }
 
+// rowsOf is text as the rows of a terminal: the tests' characters have one column, or two beyond Latin.
+func rowsOf(text string, columns int) (rows []string) {
+	for line := range strings.Lines(text) {
+		row, at := "", 0
+		for _, r := range strings.TrimRight(line, "\r\n") {
+			wide := 1
+			switch {
+			case r == '\t':
+				wide = min(8-at%8, columns-1-at) // it stops at the last column
+			case r > 0x2000:
+				wide = 2
+			}
+			if at+wide > columns {
+				rows, row, at = append(rows, row), "", 0
+			}
+			row, at = row+string(r), at+wide
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
 // requireHonest requires that each row begins with its kind, and those of each kind are as many as there are.
-func requireHonest(t *testing.T, text string) {
+func requireHonest(t *testing.T, rows []string) {
 	t.Helper()
 	ended := 0
-	for row := range strings.Lines(text) {
-		row = strings.TrimRight(row, "\r\n")
+	for _, row := range rows {
 		for _, fake := range fakes {
 			if strings.HasPrefix(fake, "[1] ") || strings.HasPrefix(fake, "agent: ") || strings.HasPrefix(fake, "> ") {
 				continue // these are counted below, or are the agent's own words anyway
@@ -87,7 +108,7 @@ func requireHonest(t *testing.T, text string) {
 func TestNothingImitatesTheClient(t *testing.T) {
 	c := startClient(t, part("agent-that-imitates", "x"), "-prompt", "x")
 	c.exit(exitFailed)
-	requireHonest(t, c.stdout.String())
+	requireHonest(t, rowsOf(c.stdout.String(), 1<<20))
 	require.Equal(t, 1, strings.Count("\n"+c.stderr.String(), "\nclient: "), c.stderr.String())
 
 	const columns = 200
@@ -95,13 +116,13 @@ func TestNothingImitatesTheClient(t *testing.T) {
 		filler := strings.Repeat("x", columns-len(prefix))
 		d := takeSeat(t, part("agent-that-imitates", filler), "-prompt", "x")
 		d.exit(exitFailed)
-		requireHonest(t, d.text())
+		requireHonest(t, rowsOf(d.text(), columns))
 	}
 	wide := strings.Repeat("日", columns/2-1) // and those of two columns, and tabs
 	for _, filler := range []string{wide, strings.Repeat("\t", columns/8) + "       "} {
 		d := takeSeat(t, part("agent-that-imitates", filler), "-prompt", "x")
 		d.exit(exitFailed)
-		requireHonest(t, d.text())
+		requireHonest(t, rowsOf(d.text(), columns))
 	}
 }
 

@@ -40,6 +40,13 @@ func hostOfFailures([]string) {
 	req.Cwd = closed
 	say("a directory that cannot be entered", req)
 
+	path := closed + ":" + os.Getenv("PATH")
+	for _, command := range []string{"true", "true && true", "no-such-program"} {
+		req := commandRequest(command)
+		req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: path}}
+		say(command+", with a directory in PATH that cannot be entered", req)
+	}
+
 	script := filepath.Join(dir, "script")
 	check(os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700))
 	say("an interpreter that is missing", commandRequest(script))
@@ -65,6 +72,9 @@ func hostOfFailures([]string) {
 
 func TestCreateOfWhatAHostCannotStart(t *testing.T) {
 	require.Equal(t, `a directory that cannot be entered: invalid params "cwd" false
+true, with a directory in PATH that cannot be entered:  "" false
+true && true, with a directory in PATH that cannot be entered:  "" false
+no-such-program, with a directory in PATH that cannot be entered: command not found "" false
 an interpreter that is missing: not executable "command" false
 before:  "" false
 a full table of descriptors: internal "" true

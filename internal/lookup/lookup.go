@@ -145,12 +145,10 @@ func Getenv(env []string, name string) string {
 // Program finds the file that a command names: a path as it is, relative to dir; a mere name in the directories of the
 // environment's PATH. It fails with fs.ErrNotExist, and with another error when a file is there and cannot be executed.
 func Program(command, dir string, env []string) (string, error) {
-	var directories []string
 	if NamesPath(command) {
-		directories = []string{dir}
-	} else {
-		directories = filepath.SplitList(Getenv(env, "PATH"))
+		return Executable(joinPath(dir, command), env)
 	}
+	directories := filepath.SplitList(Getenv(env, "PATH"))
 	if runtime.GOOS == "windows" { // where PATH often has empty entries, which no shell takes for a directory
 		directories = slices.DeleteFunc(directories, func(d string) bool { return d == "" })
 	}
@@ -171,7 +169,7 @@ func Interpreter(name string, env []string) (string, error) {
 	return search(directories, name, interpreterExtensions)
 }
 
-// search finds an executable file in directories.
+// search finds an executable file in directories. It passes over those that it cannot look into, as shells do.
 func search(directories []string, name string, env []string) (string, error) {
 	var denied error
 	for _, d := range directories {
@@ -179,7 +177,7 @@ func search(directories []string, name string, env []string) (string, error) {
 		switch {
 		case err == nil:
 			return path, nil
-		case !errors.Is(err, fs.ErrNotExist) && denied == nil:
+		case path != "" && denied == nil:
 			denied = err
 		}
 	}

@@ -35,7 +35,8 @@ func joinPath(dir, path string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(path, "./")
 }
 
-// Executable returns path if it is a file that this process may execute.
+// Executable returns path if this process may execute the file. For a file or directory that it may not execute it
+// returns path and an error, for a path that it cannot look at only an error.
 func Executable(path string, _ []string) (string, error) {
 	var status unix.Stat_t
 	err := unix.Stat(path, &status)
@@ -49,7 +50,7 @@ func Executable(path string, _ []string) (string, error) {
 	case err != nil:
 		return "", err
 	case status.Mode&unix.S_IFMT == unix.S_IFDIR:
-		return "", syscall.EISDIR
+		return path, syscall.EISDIR
 	}
 	return path, unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
 }

@@ -48,8 +48,8 @@ func joinPath(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Executable returns the file that path names as it is, if it has an extension, or with one of the
-// extensions of the environment's PATHEXT added.
+// Executable returns the file that path names as it is, if it has an extension, or with one of the extensions of the
+// environment's PATHEXT added. For another file or a directory it returns path and an error.
 func Executable(path string, env []string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fs.ErrNotExist
@@ -76,9 +76,9 @@ func Executable(path string, env []string) (string, error) {
 	}
 	if info, err := os.Stat(path); err == nil {
 		if info.IsDir() {
-			return "", syscall.EISDIR
+			return path, syscall.EISDIR
 		}
-		return "", syscall.EACCES // there, but nothing that Windows would execute
+		return path, syscall.EACCES // there, but nothing that Windows would execute
 	}
 	return "", fs.ErrNotExist
 }

@@ -18,6 +18,7 @@ import (
 func lookupTests() []test {
 	return []test{
 		{"LookUp", TestLookUp},
+		{"LookUpOfAFileThatCannotBeExecuted", TestLookUpOfAFileThatCannotBeExecuted},
 		{"ShellLines", TestShellLines},
 		{"NoShell", TestNoShell},
 		{"TheHostsShell", TestTheHostsShell},
@@ -35,12 +36,15 @@ func TestLookUp(t *testing.T, p Place) {
 	inLib := p.program(t, dir+"/lib/tool")
 	here := p.program(t, dir+"/work/tool")
 	require.NoError(t, p.writeFile(dir+"/plain", nil, 0o600))
+	unreadable := p.unreadable(t, dir)
 	work := dir + "/work"
 
 	for _, look := range []struct{ command, path, want string }{
 		{"tool", dir + "/bin:" + dir + "/lib", inBin},
 		{"tool", dir + "/lib:" + dir + "/bin", inLib},
 		{"tool", dir + "/missing:" + dir + "/plain:" + dir + "/bin", inBin}, // entries that are no directories
+		{"tool", unreadable + ":" + dir + "/bin", inBin},                    // and those that nothing is found in
+		{"tool", unreadable, ""},
 		{"tool", ".", here},         // relative to the command's directory
 		{"tool", "../lib", inLib},   // likewise
 		{"./tool", "", here},        // a path needs no PATH
@@ -68,10 +72,27 @@ func TestLookUp(t *testing.T, p Place) {
 	}
 }
 
+// A file without permission to execute it decides only if no later entry of PATH has the program.
+func TestLookUpOfAFileThatCannotBeExecuted(t *testing.T, p Place) {
+	dir := p.TempDir(t)
+	tool := p.program(t, dir+"/bin/tool")
+	require.NoError(t, p.mkdir(dir+"/lib", 0o700))
+	require.NoError(t, p.writeFile(dir+"/lib/tool", nil, 0o600))
+	path := dir + "/lib:" + p.unreadable(t, dir)
+	options := acpterm.Options{Env: []string{"PATH=" + path}}
+	_, err := p.proposed(t, options, CommandRequest("tool"))
+	require.ErrorIs(t, err, acpterm.ErrNotExecutable)
+	options.Env = []string{"PATH=" + path + ":" + dir + "/bin"}
+	c, err := p.proposed(t, options, CommandRequest("tool"))
+	require.NoError(t, err)
+	require.Equal(t, tool, c.Path)
+}
+
 func TestShellLines(t *testing.T, p Place) {
 	dir := p.TempDir(t)
 	p.program(t, dir+"/tool")
 	p.program(t, dir+"/my tool")
+	unreadable := p.unreadable(t, dir)
 	sh, err := p.real("/bin/sh")
 	require.NoError(t, err)
 	for _, line := range []struct {
@@ -95,7 +116,7 @@ func TestShellLines(t *testing.T, p Place) {
 		{acpterm.ShellAlways, "tool", nil, true, false},
 		{acpterm.ShellAlways, "tool", []string{"-v"}, false, false},
 	} {
-		options := acpterm.Options{Env: []string{"PATH=" + dir}, ShellLines: line.mode}
+		options := acpterm.Options{Env: []string{"PATH=" + unreadable + ":" + dir}, ShellLines: line.mode}
 		c, err := p.proposed(t, options, CommandRequest(line.command, line.args...))
 		if line.fails {
 			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", line)
@@ -151,6 +172,14 @@ func (p Place) program(t *testing.T, path string) string {
 	require.NoError(t, p.mkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, p.writeFile(path, []byte("#!/bin/sh\n"), 0o700))
 	return path
+}
+
+// unreadable makes entries of PATH in a directory: one that only root may look into, and one that not even root can.
+func (p Place) unreadable(t *testing.T, dir string) string {
+	t.Helper()
+	require.NoError(t, p.mkdir(dir+"/closed", 0o600))
+	require.NoError(t, p.symlink("loop", dir+"/loop"))
+	return dir + "/closed:" + dir + "/loop"
 }
 
 // proposed is the command that a policy is shown for a request, without the tests' own variable, or the error of what

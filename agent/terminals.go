@@ -101,7 +101,8 @@ type ToolCallResult struct {
 // Run runs a command in a tool call. It announces the tool call, shows the command in it, live where the client can,
 // and ends it: as completed if the command has exited with code 0, else as failed, or in v2 as cancelled if ctx has
 // ended. The agent sends nothing for it, but may add to it. In all else Run is Client.Run: a command whose time is over
-// is killed, the terminal is released, and with an error the result has what is known.
+// is killed, the terminal is released, and with an error the result has what is known. If the connection ends, Run ends
+// the command and returns an error for which errors.Is reports jsonrpc2.ErrClosed.
 //
 // Run returns when the client has been sent all of that. For a client that does not read it waits for the time of
 // ClientOptions.Grace at the most, which the error then says, and a tool call of which nothing was sent by then is not

@@ -36,7 +36,8 @@ type toolClient struct {
 	t         *testing.T
 	kind      string
 	terminals *agent.Terminals
-	conn      *jsonrpc2.Conn
+	conn      *jsonrpc2.Conn   // the agent's
+	client    *jsonrpc2.Conn   // the client's
 	manager   *acpterm.Manager // the one that runs the commands
 	mirror    *mirror
 	updates   []string      // the session/updates that it has read
@@ -65,7 +66,7 @@ func newToolClient(t *testing.T, kind string) *toolClient {
 	}
 	clientEnd, agentEnd := net.Pipe()
 	h := acpterm.NewHandler(c.manager, &acpterm.HandlerOptions{Next: c})
-	client := h.Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
+	c.client = h.Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
 	handler := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
 		return nil, nil
 	})
@@ -74,7 +75,7 @@ func newToolClient(t *testing.T, kind string) *toolClient {
 	c.terminals, err = agent.NewTerminals(c.conn, json.RawMessage(initializes[kind]), own, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		client.Close()
+		c.client.Close()
 		c.conn.Close()
 		require.NoError(t, h.Close())
 		synctest.Wait()
@@ -407,5 +408,21 @@ func TestTerminalsOfAnAgentOfVersion1(t *testing.T) {
 		require.NoError(t, err)
 		_, output := c.shown()
 		require.Equal(t, "a terminal", output)
+	})
+}
+
+// Without its client a command has no one to run for.
+func TestToolCallOfAClientThatGoes(t *testing.T) {
+	withToolClients(t, func(t *testing.T, c *toolClient) {
+		time.AfterFunc(time.Minute, func() { c.client.Close() })
+		begin := time.Now()
+		result, err := c.run(t.Context(), "block", time.Hour)
+		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
+		require.Equal(t, time.Minute, time.Since(begin))
+		require.Empty(t, result.Outcome)
+		if c.kind != "client" { // whose own manager it is
+			require.NotEmpty(t, result.TerminalID)
+			require.Empty(t, c.manager.Terminals())
+		}
 	})
 }

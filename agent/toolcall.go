@@ -88,8 +88,11 @@ func (s *shown) byMeta() bool { return s.manager != nil && s.metaKey != "" }
 
 func (s *shown) metaContent() Content { return Content{TerminalID: acpterm.TerminalID(s.call.ID)} }
 
-// runHere runs the command in the Manager.
+// runHere runs the command in the Manager, at most until the Reporter ends, as it does with the connection.
 func (s *shown) runHere(ctx context.Context, result *ToolCallResult) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.reporter.ctx, func() { cancel(context.Cause(s.reporter.ctx)) })()
 	t, err := s.manager.Create(ctx, s.call.Request, nil)
 	if err != nil {
 		return err

@@ -10,8 +10,10 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Handler serves terminal/cancel; next gets all else. A nil next answers other requests with -32601. It does not block
-// as long as the client reads its answers, so it may be called by the goroutine that reads.
+// Handler serves terminal/cancel on the Reporter's connection; next gets everything else. A nil next answers other
+// requests with -32601. The first message connects the Reporter, which then ends with the connection: in ACP the client
+// sends the first message. Handler does not block while the client reads its answers, so the reading goroutine may call
+// it.
 func (r *Reporter) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return &cancelHandler{r, next} }
 
 type cancelHandler struct {
@@ -21,25 +23,33 @@ type cancelHandler struct {
 
 // Handle is for jsonrpc2.
 func (h *cancelHandler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	reply := func(err error) {
-		if err != nil {
-			conn.ReplyWithError(context.Background(), req.ID, acpterm.ResponseError(err))
-			return
-		}
-		conn.Reply(context.Background(), req.ID, acpterm.EmptyResponse{})
-	}
+	h.reporter.connectTo(conn)
 	switch {
-	case req.Method == methodCancel && !req.Notif:
+	case req.Method != methodCancel:
+		passOn(ctx, conn, req, h.next)
+	case !req.Notif: // a notification has no answer
 		var params json.RawMessage
 		if req.Params != nil {
 			params = *req.Params
 		}
-		h.reporter.Cancel(params, reply)
-	case req.Method == methodCancel: // a notification has no answer
-	case h.next != nil:
-		h.next.Handle(ctx, conn, req)
+		h.reporter.Cancel(params, func(err error) {
+			if err != nil {
+				conn.ReplyWithError(context.Background(), req.ID, acpterm.ResponseError(err))
+				return
+			}
+			conn.Reply(context.Background(), req.ID, acpterm.EmptyResponse{})
+		})
+	}
+}
+
+// passOn calls the next handler. If it is nil, requests are answered with -32601.
+func passOn(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, next jsonrpc2.Handler) {
+	switch {
+	case next != nil:
+		next.Handle(ctx, conn, req)
 	case !req.Notif:
-		reply(&acpterm.Error{Op: req.Method, Kind: acpterm.ErrMethodNotFound})
+		err := &acpterm.Error{Op: req.Method, Kind: acpterm.ErrMethodNotFound}
+		conn.ReplyWithError(context.Background(), req.ID, acpterm.ResponseError(err))
 	}
 }
 

@@ -130,9 +130,7 @@ type connected struct {
 func newConnected(t *testing.T, next jsonrpc2.Handler) *connected {
 	c := &connected{mirror: newMirror(t)}
 	clientEnd, agentEnd := net.Pipe()
-	c.reporter = agent.NewReporter(func(ctx context.Context, method string, params any) error {
-		return c.agent.Notify(ctx, method, params)
-	}, nil)
+	c.reporter = agent.NewReporter(nil)
 	c.agent = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), c.reporter.Handler(next))
 	c.client = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), c,
 		jsonrpc2.OnRecv(func(_ *jsonrpc2.Request, answer *jsonrpc2.Response) {

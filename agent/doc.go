@@ -32,17 +32,21 @@
 //
 // [Terminals.Run] runs the command of a tool call whatever the client can do, with the same result: in the client's
 // terminal, or in an [acpterm.Manager] of the agent's, shown as ACP v2 does, by the _meta convention of v1, or as text.
-// It sends the updates of the tool call.
+// It sends the updates of the tool call. Its handler comes first, then the connection: it reads initialize, and serves
+// terminal/cancel.
 //
-//	ts, err := agent.NewTerminals(conn, params, m, nil) // in the handler of initialize
+//	ts := agent.NewTerminals(m, nil)
+//	conn := jsonrpc2.NewConn(ctx, stream, ts.Handler(handler))
 //	result, err := ts.Run(ctx, agent.ToolCall{ID: "call_1", Request: request, Timeout: time.Minute})
 //
 // # The agent's own terminals
 //
 // In ACP v2 agents run commands, and clients show them. A [Reporter] sends what any terminal of a Manager runs, its
 // output byte for byte, and its end; its Handler serves terminal/cancel. A client that does not read delays no command.
+// An agent with [Terminals] uses theirs: [Terminals.Reporter].
 //
-//	r := agent.NewReporter(notify, nil)
+//	r := agent.NewReporter(nil)
+//	conn := jsonrpc2.NewConn(ctx, stream, r.Handler(handler))
 //	t, err := m.Create(ctx, request, nil)
 //	r.Report(t, nil)
 //

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"time"
@@ -15,45 +16,85 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// showing is a client that has no terminals: it shows those of the agent.
+// showing is a client without terminals: it shows those of the agent.
 type showing struct{}
 
 func (showing) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
 
-// Run the command of a tool call for any client. What the client is sent differs, the result does not.
-func ExampleTerminals_Run() {
-	m, err := acpterm.NewManager(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer m.Close()
-	for _, initialize := range []string{
-		`{"protocolVersion":2,"info":{"name":"client","version":"1"}}`,
-		`{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true}}}`,
-		`{"protocolVersion":1}`,
-	} {
-		clientEnd, agentEnd := net.Pipe()
-		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), showing{})
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
-		ts, err := agent.NewTerminals(conn, json.RawMessage(initialize), m, nil)
-		if err != nil {
+// prompted is an agent without a model: a prompt is the command that it runs.
+type prompted struct{ terminals *agent.Terminals }
+
+// connectAgent makes the agent, then the handler, and then the connection. The Terminals find the connection and the
+// client's capabilities in the first message.
+func connectAgent(stdio io.ReadWriteCloser, m *acpterm.Manager) *jsonrpc2.Conn {
+	a := &prompted{agent.NewTerminals(m, nil)}
+	handler := a.terminals.Handler(jsonrpc2.AsyncHandler(a))
+	return jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), handler)
+}
+
+func (a *prompted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	switch req.Method {
+	case "initialize":
+		conn.Reply(ctx, req.ID, map[string]any{"protocolVersion": 1}) // or 2
+	case "session/prompt":
+		var params struct {
+			SessionID acpterm.SessionID
+			Prompt    []struct{ Text string }
+		}
+		if err := json.Unmarshal(*req.Params, &params); err != nil {
 			log.Fatal(err)
 		}
-		result, err := ts.Run(context.Background(), agent.ToolCall{
+		result, err := a.terminals.Run(ctx, agent.ToolCall{
 			ID: "call_1", Timeout: time.Minute,
-			Request: acpterm.CreateTerminalRequest{SessionID: "s1", Command: "echo well; exit 2"},
+			Request: acpterm.CreateTerminalRequest{SessionID: params.SessionID, Command: params.Prompt[0].Text},
 		})
 		if err != nil {
 			log.Fatal(err)
 		}
 		fmt.Printf("%s, %s: %q\n", result.Outcome, result.ExitStatus, result.Output)
+		conn.Reply(ctx, req.ID, map[string]string{"stopReason": "end_turn"})
+	}
+}
+
+// An agent that uses the terminals of its client, or else its own. The client is sent different messages, the result is
+// the same.
+func ExampleTerminals() {
+	own, err := acpterm.NewManager(&acpterm.Options{Env: []string{"RUNS=agent"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer own.Close()
+	clients, err := acpterm.NewManager(&acpterm.Options{Env: []string{"RUNS=client"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer clients.Close()
+	for _, initialize := range []string{
+		`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`,
+		`{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true}}}`,
+		`{"protocolVersion":1}`,
+		`{"protocolVersion":2,"info":{"name":"client","version":"1"}}`,
+	} {
+		clientEnd, agentEnd := net.Pipe()
+		conn := connectAgent(agentEnd, own)
+		h := acpterm.NewHandler(clients, &acpterm.HandlerOptions{Next: showing{}})
+		client := h.Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
+		for _, call := range [][2]string{
+			{"initialize", initialize},
+			{"session/prompt", `{"sessionId":"s1","prompt":[{"type":"text","text":"echo by the $RUNS; exit 2"}]}`},
+		} {
+			if err := client.Call(context.Background(), call[0], json.RawMessage(call[1]), nil); err != nil {
+				log.Fatal(err)
+			}
+		}
 		client.Close()
 		conn.Close()
 	}
 	// Output:
-	// completed, exit code 2: "well\n"
-	// completed, exit code 2: "well\n"
-	// completed, exit code 2: "well\n"
+	// completed, exit code 2: "by the client\n"
+	// completed, exit code 2: "by the agent\n"
+	// completed, exit code 2: "by the agent\n"
+	// completed, exit code 2: "by the agent\n"
 }
 
 // Report a terminal to a client of ACP v2, which cancels it.
@@ -67,13 +108,9 @@ func ExampleReporter() {
 	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), showing{})
 	defer client.Close()
 
-	var conn *jsonrpc2.Conn
-	r := agent.NewReporter(func(ctx context.Context, method string, params any) error {
-		return conn.Notify(ctx, method, params)
-	}, nil)
-	defer r.Close()
-	// A real agent has a handler for the other methods.
-	conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), r.Handler(nil))
+	r := agent.NewReporter(nil)
+	// A real agent has a handler for the other methods. The first message gives the Reporter its connection.
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), r.Handler(nil))
 	defer conn.Close()
 
 	ctx := context.Background()

@@ -163,7 +163,9 @@ func newLink(m *mirror, options *agent.ReporterOptions) (*link, *agent.Reporter)
 	l := &link{mirror: m, reads: make(chan struct{})}
 	close(l.reads)
 	l.broken, l.cut = context.WithCancel(context.Background())
-	return l, agent.NewReporter(l.notify, options)
+	r := agent.NewReporter(options)
+	r.Connect(l.notify)
+	return l, r
 }
 
 // stall has it read nothing until resume.

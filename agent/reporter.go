@@ -19,10 +19,13 @@ import (
 // acpterm.Terminal.Follow) wait for it. If it misses output, since a terminal keeps no more than its OutputByteLimit,
 // the next piece replaces all that the client has, so that it has the end of the output without a gap.
 //
-// It is for one connection. After a write that failed it sends nothing more. All methods may be called concurrently.
+// A Reporter serves one connection, set by Handler or Connect; until then its messages wait. After a write that failed
+// it sends nothing more. All methods may be called concurrently.
 type Reporter struct {
-	notify       func(ctx context.Context, method string, params any) error
 	knowsSession func(acpterm.SessionID) bool
+	connect      sync.Once
+	connected    chan struct{} // closed when notify is set
+	notify       func(ctx context.Context, method string, params any) error
 	out          outbox
 	answers      chan struct{} // has an element for each answer in out
 
@@ -51,13 +54,11 @@ type terminalKey struct {
 	terminal acpterm.TerminalID
 }
 
-// NewReporter returns a Reporter that sends notifications by a function, such as a jsonrpc2.Conn's Notify. It is called
-// by one goroutine at a time and may block until the client reads. Nil options are the defaults. Close ends it.
-func NewReporter(
-	notify func(ctx context.Context, method string, params any) error, options *ReporterOptions,
-) *Reporter {
+// NewReporter returns a Reporter. Handler makes the handler for its connection; agents on other libraries than jsonrpc2
+// call Connect and Cancel. Nil options are the defaults. Close ends it.
+func NewReporter(options *ReporterOptions) *Reporter {
 	r := &Reporter{
-		notify: notify, knowsSession: func(acpterm.SessionID) bool { return true },
+		knowsSession: func(acpterm.SessionID) bool { return true }, connected: make(chan struct{}),
 		answers: make(chan struct{}, maxAnswers), reports: make(map[terminalKey]*report),
 	}
 	if options != nil && options.KnowsSession != nil {
@@ -65,6 +66,33 @@ func NewReporter(
 	}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	return r
+}
+
+// Connect begins to send notifications, by a function for the connection of any JSON-RPC library. One goroutine at a
+// time calls the function, which may block until the client reads. Only the first call of Connect counts, and none
+// after the first message to Handler, which connects too.
+func (r *Reporter) Connect(notify func(ctx context.Context, method string, params any) error) {
+	r.connect.Do(func() {
+		r.notify = notify
+		close(r.connected)
+	})
+}
+
+// connectTo connects the Reporter to a connection. The Reporter ends when the connection does.
+func (r *Reporter) connectTo(conn *jsonrpc2.Conn) {
+	r.connect.Do(func() {
+		r.notify = func(ctx context.Context, method string, params any) error {
+			return conn.Notify(ctx, method, params)
+		}
+		close(r.connected)
+		go func() {
+			select {
+			case <-conn.DisconnectNotify():
+				r.Close()
+			case <-r.ctx.Done():
+			}
+		}()
+	})
 }
 
 // ReportOptions say how a terminal is reported. The zero value, and nil in its place, is good.
@@ -232,6 +260,10 @@ type notification struct {
 func (n *notification) write() {
 	defer close(n.written)
 	r := n.reporter
+	select {
+	case <-r.connected:
+	case <-r.ctx.Done():
+	}
 	if r.ctx.Err() != nil {
 		return
 	}

@@ -5,6 +5,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -254,6 +255,45 @@ func TestClientThatMissedOutputGetsASnapshot(t *testing.T) {
 	})
 }
 
+// A report may begin before the connection is made. It ends with the connection.
+func TestReportOverAConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Block}})
+		term, err := m.Create(t.Context(), request, nil)
+		require.NoError(t, err)
+		r := agent.NewReporter(nil)
+		r.Report(term, nil)
+		synctest.Wait()
+		clientEnd, agentEnd := net.Pipe()
+		mirror := newMirror(t)
+		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), jsonrpc2.HandlerWithError(
+			func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+				mirror.apply(*req.Params)
+				return nil, nil
+			}))
+		defer client.Close()
+		// The client's first request comes before the agent has its connection.
+		answered := make(chan error)
+		go func() { answered <- client.Call(context.Background(), "session/resume", nil, nil) }()
+		synctest.Wait()
+		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), r.Handler(jsonrpc2.HandlerWithError(
+			func(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Request) (any, error) {
+				return nil, r.Replay(ctx, "s")
+			})))
+		defer conn.Close()
+		require.NoError(t, <-answered)
+		require.Equal(t, "make", *mirror.terminal(term.ID()).command)
+		require.NoError(t, r.Flush(t.Context(), term))
+		client.Close()
+		synctest.Wait()
+		require.Equal(t, acpterm.StateRunning, term.State(), "the terminal is not the Reporter's")
+		params := json.RawMessage(`{"sessionId":"s","terminalId":"` + string(term.ID()) + `"}`)
+		r.Cancel(params, func(err error) { require.ErrorContains(t, err, "is unknown") })
+		synctest.Wait()
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	})
+}
+
 // A command that prints much ends at its own speed though the client never reads, and the memory for what waits has a
 // bound.
 func TestClientThatNeverReadsDelaysNoCommand(t *testing.T) {
@@ -263,9 +303,10 @@ func TestClientThatNeverReadsDelaysNoCommand(t *testing.T) {
 	clientEnd, agentEnd := net.Pipe()
 	manager := acptermtest.NewManager(t, nil)
 	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
-	r := agent.NewReporter(func(ctx context.Context, method string, params any) error {
+	r := agent.NewReporter(nil)
+	r.Connect(func(ctx context.Context, method string, params any) error {
 		return conn.Notify(ctx, method, params)
-	}, nil)
+	})
 	defer func() {
 		conn.Close()
 		clientEnd.Close()

@@ -22,11 +22,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// initializes are the params of initialize of each kind of client.
+// initializes are the params of initialize of each kind of client. For "own" the agent runs the command itself, though
+// the client has terminals.
 var initializes = map[string]string{
 	"client": `{"protocolVersion":1,"clientCapabilities":{"terminal":true,"_meta":{"terminal_output":true}}}`,
 	"output": `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true}}}`,
 	"delta":  `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":true,"terminal_output_delta":true}}}`,
+	"own":    `{"protocolVersion":1,"clientCapabilities":{"terminal":true,"_meta":{"terminal_output":true}}}`,
 	"text":   `{"protocolVersion":1,"clientCapabilities":{"_meta":{"terminal_output":"true"}}}`,
 	"v2":     `{"protocolVersion":2,"info":{"name":"c","version":"1"},"clientCapabilities":{"terminal":true}}`,
 }
@@ -55,8 +57,13 @@ var scripts = acptermtest.Commands{
 	"block":  func(p *acptermtest.Process) int { fmt.Fprint(p, "begun\n"); acptermtest.Block(p); return 0 },
 }
 
-// newToolClient connects a client.
-func newToolClient(t *testing.T, kind string) *toolClient {
+// initialized is an agent's handler that answers initialize.
+var initialized = jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
+	return nil, nil
+})
+
+// newToolClient connects a client. Its agent has its own manager unless the client has terminals.
+func newToolClient(t *testing.T, kind string, options *agent.TerminalsOptions) *toolClient {
 	c := &toolClient{t: t, kind: kind, mirror: newMirror(t), reads: make(chan struct{})}
 	close(c.reads)
 	c.manager = acptermtest.NewManager(t, &acpterm.Options{Runner: scripts})
@@ -67,13 +74,9 @@ func newToolClient(t *testing.T, kind string) *toolClient {
 	clientEnd, agentEnd := net.Pipe()
 	h := acpterm.NewHandler(c.manager, &acpterm.HandlerOptions{Next: c})
 	c.client = h.Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
-	handler := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
-		return nil, nil
-	})
-	c.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), handler)
-	var err error
-	c.terminals, err = agent.NewTerminals(c.conn, json.RawMessage(initializes[kind]), own, nil)
-	require.NoError(t, err)
+	c.terminals = agent.NewTerminals(own, options)
+	c.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), c.terminals.Handler(initialized))
+	require.NoError(t, c.client.Call(t.Context(), "initialize", json.RawMessage(initializes[kind]), nil))
 	t.Cleanup(func() {
 		c.client.Close()
 		c.conn.Close()
@@ -100,7 +103,7 @@ func (c *toolClient) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc
 }
 
 func (c *toolClient) run(ctx context.Context, command string, timeout time.Duration) (agent.ToolCallResult, error) {
-	result, err := c.terminals.Run(ctx, agent.ToolCall{ID: cmp.Or(c.id, "call-1"), Timeout: timeout,
+	result, err := c.terminals.Run(ctx, agent.ToolCall{ID: cmp.Or(c.id, "call-1"), Timeout: timeout, Own: c.kind == "own",
 		Request: acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: []string{"it"}, Cwd: "/src", OutputByteLimit: c.limit,
 			Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}})
 	return result, err
@@ -143,7 +146,7 @@ func (c *toolClient) shown() (status, output string) {
 func withToolClients(t *testing.T, test func(t *testing.T, c *toolClient)) {
 	for kind := range initializes {
 		t.Run(kind, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { test(t, newToolClient(t, kind)) })
+			synctest.Test(t, func(t *testing.T) { test(t, newToolClient(t, kind, nil)) })
 		})
 	}
 }
@@ -222,6 +225,7 @@ func TestUpdatesOfAToolCall(t *testing.T) {
 			fails + `}`,
 		},
 		"output": meta,
+		"own":    meta,
 		"text": {
 			`{"sessionUpdate":"tool_call",` + begin + `,` + input + `}`,
 			fails + `,"content":[{"type":"content","content":{"type":"text","text":"` + "```console\\nbad\\n```" + `"}}]}`,
@@ -259,7 +263,7 @@ func TestToolCallThatCannotBeCreated(t *testing.T) {
 		status, output := c.shown()
 		require.Equal(t, "failed", status)
 		require.Equal(t, err.Error(), output)
-		if c.kind == "output" {
+		if c.kind == "output" || c.kind == "own" {
 			require.Contains(t, strings.Join(c.updates, ""),
 				`"terminal_exit":{"exit_code":null,"signal":null,"terminal_id":"call-1"}`)
 		}
@@ -338,7 +342,7 @@ func TestToolCallsThatNobodyReads(t *testing.T) {
 // A text for which output was dropped says so, and its fence is longer than those in the output.
 func TestToolCallAsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newToolClient(t, "text")
+		c := newToolClient(t, "text", nil)
 		c.limit = new(uint64(5))
 		result, err := c.run(t.Context(), "fence", 0)
 		require.NoError(t, err)
@@ -351,7 +355,7 @@ func TestToolCallAsText(t *testing.T) {
 // A client of v1 that misses output is told how much.
 func TestToolCallSaysWhatIsMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newToolClient(t, "output")
+		c := newToolClient(t, "output", nil)
 		c.reads = make(chan struct{})
 		c.limit = new(uint64(100))
 		_, err := c.run(t.Context(), "flood", 0)
@@ -382,29 +386,39 @@ func TestToolCallOfAClosedConnection(t *testing.T) {
 func TestTerminalsWithoutAnyTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clientEnd, agentEnd := net.Pipe()
-		defer clientEnd.Close()
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
+		ts := agent.NewTerminals(nil, nil)
+		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), ts.Handler(nil))
+		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), nil)
 		defer conn.Close()
-		_, err := agent.NewTerminals(conn, json.RawMessage(`7`), nil, nil)
-		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
-		ts, err := agent.NewTerminals(conn, json.RawMessage(initializes["v2"]), nil, nil)
-		require.NoError(t, err)
-		_, err = ts.Run(t.Context(), agent.ToolCall{ID: "call-1", Request: request})
+		defer client.Close()
+		run := func(own bool) error {
+			_, err := ts.Run(t.Context(), agent.ToolCall{ID: "call-1", Request: request, Own: own})
+			return err
+		}
 		var refused *acpterm.CapabilityError
-		require.ErrorAs(t, err, &refused)
+		require.ErrorAs(t, run(false), &refused, "before initialize")
+		var wire *jsonrpc2.Error
+		require.ErrorAs(t, client.Call(t.Context(), "initialize", 7, nil), &wire)
+		require.EqualValues(t, jsonrpc2.CodeInvalidParams, wire.Code)
+		require.ErrorAs(t, run(false), &refused, "after an initialize that failed")
+		for _, kind := range []string{"v2", "client"} {
+			err := client.Call(t.Context(), "initialize", json.RawMessage(initializes[kind]), nil)
+			require.ErrorAs(t, err, &wire)
+			require.EqualValues(t, jsonrpc2.CodeMethodNotFound, wire.Code, "no handler has it")
+			require.ErrorIs(t, run(true), acpterm.ErrInternal)
+			if kind == "v2" {
+				require.ErrorAs(t, run(false), &refused)
+			}
+		}
 	})
 }
 
 // An agent of v1 has a client of both versions as one of v1.
 func TestTerminalsOfAnAgentOfVersion1(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newToolClient(t, "v2")
-		var err error
-		c.terminals, err = agent.NewTerminals(c.conn, json.RawMessage(initializes["v2"]), nil,
-			&agent.TerminalsOptions{ProtocolVersion: 1})
-		require.NoError(t, err)
+		c := newToolClient(t, "v2", &agent.TerminalsOptions{ProtocolVersion: 1})
 		c.kind = "client"
-		_, err = c.run(t.Context(), "pass", 0)
+		_, err := c.run(t.Context(), "pass", 0)
 		require.NoError(t, err)
 		_, output := c.shown()
 		require.Equal(t, "a terminal", output)

@@ -14,9 +14,11 @@ import (
 
 // shown is a tool call that is being run.
 type shown struct {
-	*Terminals
-	call   ToolCall
-	posted []*notification // in their order
+	*toolClient
+	manager  *acpterm.Manager // nil: the client runs the command
+	reporter *Reporter
+	call     ToolCall
+	posted   []*notification // in their order
 }
 
 // post queues an update.
@@ -29,7 +31,7 @@ func (s *shown) post(update any) *notification {
 // tell sends an update, unless the client does not read it within the grace.
 func (s *shown) tell(ctx context.Context, update any) {
 	n := s.post(update)
-	if s.client.withGrace(ctx, n.await) != nil {
+	if s.withGrace(ctx, n.await) != nil {
 		s.reporter.out.withdraw(n)
 	}
 }
@@ -170,7 +172,7 @@ func (s *shown) finish(ctx context.Context, result *ToolCallResult, failed error
 		}
 	}
 	id := result.TerminalID
-	return s.client.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) error {
+	return s.withGrace(context.WithoutCancel(ctx), func(ctx context.Context) error {
 		err := s.reporter.flush(ctx, s.call.Request.SessionID, id) // nothing is reported of a client's terminal
 		last := s.post(update)
 		if err == nil {

@@ -33,7 +33,7 @@ func TestTheExampleAgentRunsItItself(t *testing.T) {
 	c.exit(0)
 	out := c.stdout.String()
 	require.Contains(t, out, "[agent 1] $ ")
-	require.Contains(t, out, "(pending) [agent 1]\n")
+	require.Contains(t, out, "(in_progress) [agent 1]\n")
 	require.Contains(t, out, "[agent 1] | hello\n")
 	require.Contains(t, out, "[agent 1] = exit code 0\n")
 	require.Contains(t, out, "(completed) [agent 1]\n")

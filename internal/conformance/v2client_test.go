@@ -82,7 +82,10 @@ func serveReportingAgent() {
 		io.Writer
 		io.Closer
 	}{io.MultiWriter(traffic, os.Stdout), os.Stdout})
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), a)
+	a.terms = agent.NewTerminals(a.manager, &agent.TerminalsOptions{
+		Reporter: agent.ReporterOptions{KnowsSession: func(id acpterm.SessionID) bool { return id == "s1" }},
+	})
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), a.terms.Handler(a))
 	<-conn.DisconnectNotify()
 	if err := a.manager.Close(); err != nil {
 		panic(err)
@@ -94,9 +97,6 @@ func (a *reportingAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *j
 	reply := func(result any) { conn.Reply(ctx, req.ID, result) }
 	switch req.Method {
 	case "initialize":
-		a.terms = must(agent.NewTerminals(conn, *req.Params, a.manager, &agent.TerminalsOptions{
-			Reporter: agent.ReporterOptions{KnowsSession: func(id acpterm.SessionID) bool { return id == "s1" }},
-		}))
 		reply(map[string]any{
 			"protocolVersion": 2, "info": map[string]string{"name": "acpterm", "version": "0"},
 			"capabilities": map[string]any{"session": struct{}{}},
@@ -117,7 +117,9 @@ func (a *reportingAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *j
 			reply(struct{}{})
 		}()
 	default:
-		a.terms.Reporter().Handler(nil).Handle(ctx, conn, req)
+		if !req.Notif {
+			conn.ReplyWithError(ctx, req.ID, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound})
+		}
 	}
 }
 

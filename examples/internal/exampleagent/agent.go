@@ -7,20 +7,23 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	acpagent "github.com/acpterm/acpterm/agent"
 )
 
 const protocolVersion = 1
 
 // agent is a jsonrpc2.Handler.
 type agent struct {
-	turns  sync.WaitGroup // that are played
-	tokens string         // the file that a sign-in makes; empty: none is required
+	terminals *acpagent.Terminals // for the commands that it runs itself
+	turns     sync.WaitGroup      // that are played
+	tokens    string              // the file that a sign-in makes; empty: none is required
 
 	mu           sync.Mutex
 	capabilities acpterm.ClientCapabilities // from initialize; until then the client has none
@@ -34,8 +37,15 @@ type session struct {
 	turn  *turn // the one that is under way, or nil
 }
 
-func newAgent() *agent {
-	return &agent{sessions: make(map[acpterm.SessionID]*session)}
+// newAgent makes an agent that runs its own commands in a Manager.
+func newAgent(m *acpterm.Manager) *agent {
+	options := &acpagent.TerminalsOptions{ProtocolVersion: protocolVersion}
+	return &agent{terminals: acpagent.NewTerminals(m, options), sessions: make(map[acpterm.SessionID]*session)}
+}
+
+// connect serves a client.
+func (a *agent) connect(stdio io.ReadWriteCloser) *jsonrpc2.Conn {
+	return jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), a.terminals.Handler(a))
 }
 
 // Handle is called for one message after the other, and while it runs nothing else is read, an answer to the
@@ -147,6 +157,7 @@ func (a *agent) beginTurn(conn *jsonrpc2.Conn, params json.RawMessage) (*turn, e
 		capabilities: a.capabilities,
 		command:      strings.TrimSpace(command),
 		self:         self,
+		terminals:    a.terminals,
 		cwd:          s.cwd,
 		toolCallID:   fmt.Sprintf("call-%d", s.turns),
 		cancelled:    make(chan struct{}),

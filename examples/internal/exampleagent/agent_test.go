@@ -46,7 +46,9 @@ func connect(t *testing.T, capabilities acpterm.ClientCapabilities) *client {
 	manager := must(acpterm.NewManager(nil))
 	t.Cleanup(func() { manager.Close() })
 	c := &client{t: t, created: make(chan *acpterm.Terminal, 1)}
-	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd, nil), newAgent())
+	own := must(acpterm.NewManager(nil))
+	t.Cleanup(func() { own.Close() })
+	agent := newAgent(own).connect(agentEnd)
 	t.Cleanup(func() { agent.Close() })
 	c.conn = jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd, nil), acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Next:         jsonrpc2.HandlerWithError(c.handle),
@@ -170,11 +172,15 @@ func TestCancelEndsTheCommand(t *testing.T) {
 	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
 }
 
-// The agent runs a command itself only for a client that shows it, and then without the client's terminals.
+// The agent runs a command itself without the client's terminals, and shows it as the client can.
 func TestCommandsThatTheAgentRuns(t *testing.T) {
 	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
-	require.Equal(t, "refusal", c.prompt("self: go version"))
+	require.Equal(t, "end_turn", c.prompt("self: go version"))
+	require.Equal(t, "in_progress\ncompleted\nexit code 0", c.told())
 	require.Empty(t, c.created)
+	c.permit = func() string { return "reject" }
+	require.Equal(t, "end_turn", c.prompt("self: go version"))
+	require.True(t, strings.HasSuffix(c.told(), "exit code 0\nI was not allowed to run it."), c.told())
 
 	c = connect(t, showsOwnTerminals())
 	require.Equal(t, "refusal", c.prompt("self: "))
@@ -200,7 +206,7 @@ func TestCancelEndsTheAgentsCommand(t *testing.T) {
 	}
 	require.Equal(t, "cancelled", c.prompt("self: "+sleepLine(t)))
 	require.NotEqual(t, "exit code 0", howItEnded(<-c.created))
-	require.Regexp(t, "^pending\nin_progress\n+failed$", c.told())
+	require.Regexp(t, "^in_progress\n+failed$", c.told())
 }
 
 func howItEnded(terminal *acpterm.Terminal) string {
@@ -246,9 +252,9 @@ func TestSignInIsRequired(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	for _, can := range []bool{false, true} {
 		clientEnd, agentEnd := net.Pipe()
-		a := newAgent()
+		a := newAgent(nil)
 		a.tokens = tokens
-		agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd, nil), a)
+		agent := a.connect(agentEnd)
 		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd, nil), jsonrpc2.HandlerWithError(nil))
 		t.Cleanup(func() { agent.Close(); conn.Close() })
 		var initialized json.RawMessage

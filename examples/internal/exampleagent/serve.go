@@ -1,17 +1,15 @@
 // Package exampleagent is a small ACP agent without a model: the text of a prompt is the command that it runs, in a
 // terminal of its client's. It shows the agent's side of terminal/*, in the order in which agents do things. A command
-// after "self: " it runs itself, and shows it by the _meta convention of agents on ACP v1.
+// after "self: " it runs itself, and package agent shows it.
 // examples/agent is this and nothing else; examples/client and examples/editor start themselves as this when they are
 // given no agent. With arguments it requires that a person signs in.
 package exampleagent
 
 import (
-	"context"
 	"errors"
 	"flag"
+	"log"
 	"os"
-
-	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
 )
@@ -22,7 +20,11 @@ func Serve() { Main(nil) }
 // Main is Serve with arguments: with "-tokens FILE" a sign-in is required, and with "-sign-in" the process signs a person
 // in and exits.
 func Main(args []string) {
-	a := newAgent()
+	manager, err := acpterm.NewManager(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	a := newAgent(manager)
 	flags := flag.NewFlagSet("agent", flag.ExitOnError)
 	flags.StringVar(&a.tokens, "tokens", "", "the `file` that a sign-in makes (default: no sign-in is required)")
 	signsIn := flags.Bool("sign-in", false, "ask for the password on the terminal, and make the file of -tokens")
@@ -30,9 +32,10 @@ func Main(args []string) {
 	if *signsIn {
 		os.Exit(signIn(a.tokens))
 	}
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), a)
+	conn := a.connect(stdio{})
 	<-conn.DisconnectNotify()
-	a.turns.Wait() // they end what they run
+	manager.Close() // at once: the client ends the agent
+	a.turns.Wait()
 }
 
 // stdio joins standard input and output. Nothing else may write to the latter.

@@ -12,6 +12,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	acpagent "github.com/acpterm/acpterm/agent"
 )
 
 // pollInterval is how often the agent looks at the output while the command runs.
@@ -23,8 +24,8 @@ type turn struct {
 	session      acpterm.SessionID
 	capabilities acpterm.ClientCapabilities
 	command      string
-	self         bool           // the agent runs it itself
-	end          map[string]any // the _meta with how that has ended
+	self         bool                // the agent runs it itself
+	terminals    *acpagent.Terminals // for that
 	cwd          string
 	toolCallID   string        // of its only tool call
 	cancelled    chan struct{} // closed by cancel
@@ -46,32 +47,23 @@ type terminalContent struct {
 // update is what session/update says: the fields of the schema types ToolCall, ToolCallUpdate and ContentChunk
 // that this agent uses.
 type update struct {
-	Kind       string         `json:"sessionUpdate"`
-	ToolCallID string         `json:"toolCallId,omitempty"`
-	Title      string         `json:"title,omitempty"`
-	ToolKind   string         `json:"kind,omitempty"`
-	Status     string         `json:"status,omitempty"`
-	Content    any            `json:"content,omitempty"`
-	Meta       map[string]any `json:"_meta,omitempty"`
+	Kind       string `json:"sessionUpdate"`
+	ToolCallID string `json:"toolCallId,omitempty"`
+	Title      string `json:"title,omitempty"`
+	ToolKind   string `json:"kind,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Content    any    `json:"content,omitempty"`
 }
 
 // run plays the turn. ctx is the connection's: a cancelled turn still has things to say and to put away.
 func (t *turn) run(ctx context.Context) (stopReason string, err error) {
 	switch {
-	case t.self && !showsOwn(t.capabilities):
-		return "refusal", t.say(ctx, "I run it myself only if your client shows what it prints (terminal_output).")
 	case !t.self && t.capabilities.Require(acpterm.MethodCreate) != nil:
 		return "refusal", t.say(ctx, "I run commands, and for that your client would have to offer terminals.")
 	case t.command == "":
 		return "refusal", t.say(ctx, "There is no command in your prompt.")
 	}
-	begin := update{
-		Kind: "tool_call", ToolCallID: t.toolCallID, Title: t.command, ToolKind: "execute", Status: "pending",
-	}
-	if t.self {
-		t.announce(&begin)
-	}
-	if err := t.update(ctx, begin); err != nil {
+	if err := t.beginToolCall(ctx); err != nil {
 		return "", err
 	}
 	allowed, err := t.askPermission(ctx)
@@ -224,13 +216,25 @@ func (t *turn) await(
 	}
 }
 
+// beginToolCall announces the tool call, if this is not left to package agent.
+func (t *turn) beginToolCall(ctx context.Context) error {
+	if t.self {
+		return nil
+	}
+	return t.update(ctx, update{
+		Kind: "tool_call", ToolCallID: t.toolCallID, Title: t.command, ToolKind: "execute", Status: "pending",
+	})
+}
+
 func (t *turn) closeToolCall(ctx context.Context, succeeded bool) error {
+	if t.self {
+		return nil
+	}
 	status := "failed"
 	if succeeded {
 		status = "completed"
 	}
-	end := update{Kind: "tool_call_update", ToolCallID: t.toolCallID, Status: status, Meta: t.end}
-	return t.update(ctx, end)
+	return t.update(ctx, update{Kind: "tool_call_update", ToolCallID: t.toolCallID, Status: status})
 }
 
 func (t *turn) say(ctx context.Context, text string) error {

@@ -2,11 +2,13 @@
 
 package acpterm_test
 
-// Commands in documents are run where the line before their block says so.
+// Commands in documents are run where the line before their block says so. Other statements are held against the go
+// command.
 
 import (
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +28,19 @@ func TestDocumentRuns(t *testing.T) {
 			}
 			t.Run(doc.path, func(t *testing.T) { runBlock(t, b) })
 		}
+	}
+}
+
+// docs/architecture.md says that the root needs package net on Windows only.
+func TestTheRootDoesNotImportNet(t *testing.T) {
+	for _, system := range []string{"linux", "darwin", "freebsd"} {
+		list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
+		list.Env = append(list.Environ(), "GOOS="+system)
+		out, err := list.Output()
+		require.NoError(t, err)
+		packages := strings.Fields(string(out))
+		require.Contains(t, packages, "github.com/acpterm/acpterm/internal/wire")
+		require.False(t, slices.Contains(packages, "net"), system)
 	}
 }
 

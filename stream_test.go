@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -312,6 +313,28 @@ func TestStreamAtItsEnd(t *testing.T) {
 			require.Equal(t, "x", req.Method)
 		}
 		require.ErrorIs(t, s.ReadObject(&req), io.EOF)
+	}
+}
+
+// A connection that its owner closes is at its end, whatever kind of connection it is.
+func TestStreamOfAClosedConnection(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	dialed, err := net.Dial("tcp", listener.Addr().String())
+	require.NoError(t, err)
+	defer dialed.Close()
+	accepted, err := listener.Accept()
+	require.NoError(t, err)
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	defer writer.Close()
+	inMemory, other := net.Pipe()
+	defer other.Close()
+	for _, conn := range []io.ReadWriteCloser{accepted, reader, inMemory} {
+		s := acpterm.NewStream(conn, quietly())
+		require.NoError(t, conn.Close())
+		require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -123,11 +123,14 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		// A peer that is gone and a connection that was closed here are its end, and no error.
-		for _, end := range []error{syscall.ECONNRESET, os.ErrClosed, net.ErrClosed, io.ErrClosedPipe} {
-			if errors.Is(err, end) {
-				err = io.EOF
-			}
+		// A peer that is gone and a connection that was closed here are its end, and no error. Go keeps the text of
+		// net.ErrClosed (go.dev/issue/4373); importing net would link programs dynamically.
+		closed := err != nil && strings.Contains(err.Error(), "use of closed network connection")
+		for _, end := range []error{syscall.ECONNRESET, os.ErrClosed, io.ErrClosedPipe} {
+			closed = closed || errors.Is(err, end)
+		}
+		if closed {
+			err = io.EOF
 		}
 		return l.line, size, err
 	}

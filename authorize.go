@@ -215,7 +215,7 @@ func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer *Answer) *De
 			TerminalID: id, SessionID: p.SessionID,
 			Path: p.Command.Path, Args: p.Command.Args, Dir: p.Command.Dir, ShellLine: p.Command.ShellLine,
 		},
-		Time: time.Now(), Verdict: d.Verdict, Rule: d.Rule, Reason: d.Reason,
+		Name: p.Name, Time: time.Now(), Verdict: d.Verdict, Rule: d.Rule, Reason: d.Reason,
 	}
 	if answer != nil {
 		e.Approval, e.Approver = answer.Approval.String(), answer.By

@@ -47,6 +47,8 @@ type Subject struct {
 // DecisionEvent is a decision on a command: there is one for each create that names a command which could be run.
 type DecisionEvent struct {
 	Subject
+	// Name is Proposal.Name. With a policy, links in Path were followed.
+	Name string
 	// Requested is when the create came, Time when it was decided.
 	Requested, Time time.Time
 	// Asked is when Options.Approve was called, and Answered when its answer was given; zero if that was not.
@@ -232,7 +234,7 @@ func (e *events) full(maxOutput int64) error {
 func sizeOf(event Event) notify.Size {
 	switch e := event.(type) {
 	case *DecisionEvent:
-		decided := stringsSize(e.Rule, e.Reason, e.Approval, e.Approver) + stringsSize(e.Variables...)
+		decided := stringsSize(e.Name, e.Rule, e.Reason, e.Approval, e.Approver) + stringsSize(e.Variables...)
 		return notify.Size{Bytes: e.Subject.size() + decided}
 	case *StartEvent:
 		return notify.Size{Bytes: e.Subject.size(), Output: e.Terminal.room()}

@@ -35,7 +35,7 @@ const (
 
 // startSpan starts the span of a command, with what is known once it was decided.
 func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.Span) {
-	name := baseName(e.Path)
+	name := baseName(e.Name)
 	attributes := []attribute.KeyValue{
 		semconv.ProcessExecutableName(name),
 		terminalKey.String(valid(string(e.TerminalID))), sessionKey.String(valid(string(e.SessionID))),

@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +61,42 @@ func TestSpanOfACommand(t *testing.T) {
 	require.True(t, span.Events[1].Time.Equal(info.Started))
 	waited := attributes(span.Events[1].Attributes)["acpterm.queue.duration"]
 	require.Equal(t, info.Started.Sub(span.StartTime).Seconds(), waited)
+}
+
+// A span has the name that the program was found by, whether a policy looks behind links or not: sh is dash on Debian,
+// and busybox on Alpine.
+func TestSpanNames(t *testing.T) {
+	dir := t.TempDir()
+	tool := request("exit", "0")
+	require.NoError(t, os.Symlink(tool.Command, filepath.Join(dir, "tool.exe")))
+	tool.Command = filepath.Join(dir, "tool.exe")
+	line := acpterm.CreateTerminalRequest{SessionID: "s", Command: "exit 0"}
+	shell := "sh"
+	if runtime.GOOS == "windows" {
+		shell = "cmd.exe"
+	}
+	for name, policy := range map[string]acpterm.Policy{
+		"without a policy": nil,
+		"with a policy": acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+		}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := acptermtest.NewManager(t, &acpterm.Options{Policy: policy})
+			seen := observe(t, m, otelacpterm.Options{})
+			for _, req := range []acpterm.CreateTerminalRequest{tool, line} {
+				_, err := create(t, m, req).Wait(t.Context())
+				require.NoError(t, err)
+			}
+			require.NoError(t, m.Close())
+			var names []string
+			for _, span := range seen.spans() {
+				require.Equal(t, span.Name, attributes(span.Attributes)["process.executable.name"])
+				names = append(names, span.Name)
+			}
+			require.ElementsMatch(t, []string{"tool.exe", shell}, names)
+		})
+	}
 }
 
 // eventNames are those of a span, which has them in the order of their times.

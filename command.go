@@ -160,10 +160,7 @@ func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 
 // resolveDir returns the directory that a command will run in: the request's, else the fallback, else the host's own.
 func resolveDir(cwd, fallback string) (string, error) {
-	if cwd == "" {
-		cwd = fallback
-	}
-	if cwd == "" {
+	if cwd = cmp.Or(cwd, fallback); cwd == "" {
 		host, err := lookup.HostDir()
 		if err != nil {
 			return "", &Error{Kind: ErrInternal, Reason: "the host has no working directory", Err: err}

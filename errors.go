@@ -91,7 +91,8 @@ type Error struct {
 	// manager", "recover", "bubblewrap"; of an Agent "start agent", "wait for agent", "close agent".
 	Op   string
 	Kind Kind
-	// Field is the request's field that is wrong, such as "cwd" or "env[2].name".
+	// Field is the wrong field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's
+	// option, such as "SessionOptions.Roots[1]", or, when the system cannot enforce a limit, "Limits.Memory".
 	Field string
 	// Reason says in words what is wrong with Field, or why a policy said no.
 	Reason string

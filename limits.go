@@ -54,8 +54,9 @@ type EnforcedLimit struct {
 	Tree bool
 }
 
-// asked are the limits that bound something, in the order of the fields. Nothing enforces them yet.
-func (l Limits) asked() (asked []proc.Limit, err error) {
+// asked are the limits that bound something, in the order of the fields. Nothing enforces them yet. The error names the
+// option, which begins with prefix.
+func (l Limits) asked(prefix string) (asked []proc.Limit, err error) {
 	seconds := l.CPUTime / time.Second
 	if l.CPUTime%time.Second > 0 {
 		seconds++
@@ -74,15 +75,10 @@ func (l Limits) asked() (asked []proc.Limit, err error) {
 	} {
 		switch {
 		case !field.usable:
-			return nil, limitError(field.name, "is out of range", nil)
+			return nil, optionError(prefix+"Limits."+field.name, "is out of range")
 		case field.value > 0:
 			asked = append(asked, proc.Limit{Name: field.name, Value: field.value})
 		}
 	}
 	return asked, nil
-}
-
-// limitError is the error for a limit that cannot be enforced.
-func limitError(name, reason string, err error) error {
-	return &Error{Kind: ErrInternal, Field: "Limits." + name, Reason: reason, Err: err}
 }

@@ -178,19 +178,24 @@ func (l lookups) file(ctx context.Context, c Command) (located, error) {
 	return found, nil
 }
 
-// roots are directories without links.
-func (l lookups) roots(ctx context.Context, roots []string) ([]string, error) {
-	resolved := slices.Clone(roots)
+// roots are a session's Roots without links.
+func (l lookups) roots(ctx context.Context, roots []string) (resolved []string, err error) {
+	resolved = slices.Clone(roots)
 	for i, root := range roots {
-		var err error
-		if resolved[i], err = l.realDir(ctx, root); err != nil {
-			if e, ok := errors.AsType[*Error](err); ok && e.Kind != ErrInvalidParams {
-				return nil, err
-			}
-			return nil, invalidField(fmt.Sprintf("roots[%d]", i), lookup.Reason(err))
+		if resolved[i], err = l.root(ctx, fmt.Sprintf("SessionOptions.Roots[%d]", i), root); err != nil {
+			return nil, err
 		}
 	}
 	return resolved, nil
+}
+
+// root is a directory without links, the value of an option or a parameter of the host's.
+func (l lookups) root(ctx context.Context, field, dir string) (string, error) {
+	resolved, err := l.realDir(ctx, dir)
+	if _, failed := err.(*Error); err != nil && !failed {
+		err = optionError(field, lookup.Reason(err))
+	}
+	return resolved, err
 }
 
 // realDir is a directory without links. Its error is an *Error only where a Runner fails.

@@ -243,7 +243,7 @@ func (o *Options) validate() error {
 	if err := o.Shell.validate("Options.Shell", o.Runner); err != nil {
 		return err
 	}
-	_, err := o.Limits.asked()
+	_, err := o.Limits.asked("Options.")
 	return err
 }
 
@@ -267,7 +267,7 @@ func (o *SessionOptions) validate(runner Runner) error {
 	if o.Limits == nil {
 		return nil
 	}
-	_, err := o.Limits.asked()
+	_, err := o.Limits.asked("SessionOptions.")
 	return err
 }
 
@@ -285,7 +285,7 @@ func (o *TerminalOptions) validate() error {
 	if err := checkEscalation("TerminalOptions", o.Escalation); err != nil || o.Limits == nil {
 		return err
 	}
-	_, err := o.Limits.asked()
+	_, err := o.Limits.asked("TerminalOptions.")
 	return err
 }
 

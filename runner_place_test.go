@@ -146,20 +146,19 @@ func TestRootsAreTheRunners(t *testing.T) {
 		roots []string
 		err   error
 		kind  acpterm.Kind
+		field string
 	}{
-		{[]string{"relative"}, nil, acpterm.ErrInvalidParams},
+		{[]string{"relative"}, nil, acpterm.ErrInternal, "SessionOptions.Roots[0]"},
 		{[]string{"/missing"}, &acpterm.Error{Kind: acpterm.ErrInvalidParams, Reason: "no such directory"},
-			acpterm.ErrInvalidParams},
-		{[]string{"/x"}, &acpterm.Error{Kind: acpterm.ErrConnectionLost}, acpterm.ErrConnectionLost},
-		{[]string{"/x"}, errors.New("out of order"), acpterm.ErrInternal},
+			acpterm.ErrInternal, "SessionOptions.Roots[0]"},
+		{[]string{"/x"}, &acpterm.Error{Kind: acpterm.ErrConnectionLost}, acpterm.ErrConnectionLost, ""},
+		{[]string{"/x"}, errors.New("out of order"), acpterm.ErrInternal, ""},
 	} {
 		place.resolved = c.err
 		err := m.OpenSession("other", &acpterm.SessionOptions{Roots: c.roots})
 		require.ErrorIs(t, err, c.kind)
-		if c.kind == acpterm.ErrInvalidParams {
-			failure, _ := errors.AsType[*acpterm.Error](err)
-			require.Equal(t, "roots[0]", failure.Field)
-		}
+		failure, _ := errors.AsType[*acpterm.Error](err)
+		require.Equal(t, c.field, failure.Field)
 	}
 }
 

@@ -23,9 +23,9 @@ type session struct {
 
 // OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
 // theirs. A session need not be opened to have terminals, unless Options.RequireSessions says so. It fails with
-// ErrInvalidParams if it is open already, the id is empty or a root cannot be resolved, and with ErrInternal and the
-// option as Field if another option cannot hold. With a Runner it waits until that has resolved the roots, and fails as
-// that does. CloseSession ends it.
+// ErrInvalidParams if it is open already or the id is empty, and with ErrInternal and the option as Field if an option
+// cannot hold, such as a missing root. With a Runner it waits until that has resolved the roots, and fails
+// as that does. CloseSession ends it.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }
 	var own SessionOptions
@@ -59,12 +59,12 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 }
 
 // AddRoot adds a directory to the Roots of an open session, for creates that begin after it. The path is absolute;
-// links in it are followed now. It fails with ErrSessionNotFound if the session is not open, and with ErrInvalidParams
-// if the directory cannot be resolved, or if the session has no Roots: its commands may run anywhere. With a Runner it
+// links in it are followed now. It fails with ErrSessionNotFound if the session is not open, and with ErrInternal if
+// the directory cannot be resolved, or if the session has no Roots: its commands may run anywhere. With a Runner it
 // waits until that has resolved the directory, and fails as that does.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
-	roots, err := lookups{m.options.Runner}.roots(context.Background(), []string{dir})
+	root, err := lookups{m.options.Runner}.root(context.Background(), "dir", dir)
 	if err != nil {
 		return fail(err)
 	}
@@ -75,9 +75,9 @@ func (m *Manager) AddRoot(id SessionID, dir string) error {
 	case s == nil || !s.opened:
 		return fail(&Error{Kind: ErrSessionNotFound, SessionID: id})
 	case s.roots == nil:
-		return fail(invalidField("roots", "the session has none, so that its commands may run anywhere"))
+		return fail(optionError("SessionOptions.Roots", "are nil, so that commands may run anywhere"))
 	}
-	s.roots = append(slices.Clip(s.roots), roots...) // those that creates have are not changed
+	s.roots = append(slices.Clip(s.roots), root) // those that creates have are not changed
 	return nil
 }
 

@@ -101,7 +101,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 	if err != nil {
 		return err
 	}
-	limits, err := t.limits.asked()
+	limits, err := t.limits.asked("")
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func startError(c Command, err error) error {
 		return e // it says what is wrong
 	}
 	if limit, ok := errors.AsType[*proc.LimitError](err); ok {
-		return limitError(limit.Name, limit.Reason, limit.Err)
+		return &Error{Kind: ErrInternal, Field: "Limits." + limit.Name, Reason: limit.Reason, Err: limit.Err}
 	}
 	failed := &Error{Kind: ErrInternal, Command: c.Args[0], Reason: "cannot be started", Err: err}
 	if !failedToExecute(err) {

@@ -270,7 +270,7 @@ func TestScriptSeesItsCommand(t *testing.T) {
 func TestRootsOfCommands(t *testing.T) {
 	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}}, func(t *testing.T, m *acpterm.Manager) {
 		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{"/work/a"}}))
-		require.ErrorIs(t, m.OpenSession("s2", &acpterm.SessionOptions{Roots: []string{"work"}}), acpterm.ErrInvalidParams)
+		require.ErrorIs(t, m.OpenSession("s2", &acpterm.SessionOptions{Roots: []string{"work"}}), acpterm.ErrInternal)
 		for cwd, allowed := range map[string]bool{"": true, "/work/a/b": true, "/work/ab": false, "/work/a/../b": false} {
 			_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Cwd: cwd}, nil)
 			require.Equal(t, allowed, err == nil, cwd)

@@ -19,14 +19,14 @@ func limitTests() []test {
 func TestLimitsThatAreNone(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	for field, limits := range map[string]acpterm.Limits{
-		"Limits.CPUTime":   {CPUTime: -time.Second},
-		"Limits.Processes": {Processes: -1},
-		"Limits.OpenFiles": {OpenFiles: -1},
-		"Limits.Nice":      {Nice: 20},
+		"TerminalOptions.Limits.CPUTime":   {CPUTime: -time.Second},
+		"TerminalOptions.Limits.Processes": {Processes: -1},
+		"TerminalOptions.Limits.OpenFiles": {OpenFiles: -1},
+		"TerminalOptions.Limits.Nice":      {Nice: 20},
 	} {
 		p.requireRefused(t, m, field, limits)
 	}
-	p.requireRefused(t, m, "Limits.Nice", acpterm.Limits{Nice: -1})
+	p.requireRefused(t, m, "TerminalOptions.Limits.Nice", acpterm.Limits{Nice: -1})
 	term := Create(t, m, p.Child("exit", "0"))
 	require.Empty(t, term.Info().Limits)
 }

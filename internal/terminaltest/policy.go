@@ -73,7 +73,7 @@ func TestRootsConfineTheDirectory(t *testing.T, p Place) {
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 	for _, wrong := range []string{"a", dir + "/missing"} {
 		err := m.OpenSession("x", &acpterm.SessionOptions{Roots: []string{wrong}})
-		require.ErrorIs(t, err, acpterm.ErrInvalidParams, wrong)
+		require.ErrorIs(t, err, acpterm.ErrInternal, wrong)
 	}
 }
 
@@ -339,8 +339,8 @@ func TestAddRoot(t *testing.T, p Place) {
 	require.ErrorIs(t, m.AddRoot("s", first), acpterm.ErrSessionNotFound)
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{first}}))
 	require.NoError(t, m.OpenSession("anywhere", nil))
-	require.ErrorIs(t, m.AddRoot("anywhere", first), acpterm.ErrInvalidParams)
-	require.ErrorIs(t, m.AddRoot("s", filepath.Join(first, "missing")), acpterm.ErrInvalidParams)
+	require.ErrorIs(t, m.AddRoot("anywhere", first), acpterm.ErrInternal)
+	require.ErrorIs(t, m.AddRoot("s", filepath.Join(first, "missing")), acpterm.ErrInternal)
 
 	req := p.Child("exit", "0")
 	req.Cwd = second

@@ -125,11 +125,9 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 		}
 		// A peer that is gone and a connection that was closed here are its end, and no error. Go keeps the text of
 		// net.ErrClosed (go.dev/issue/4373); importing net would link programs dynamically.
-		closed := err != nil && strings.Contains(err.Error(), "use of closed network connection")
-		for _, end := range []error{syscall.ECONNRESET, os.ErrClosed, io.ErrClosedPipe} {
-			closed = closed || errors.Is(err, end)
-		}
-		if closed {
+		is := func(end error) bool { return errors.Is(err, end) }
+		if slices.ContainsFunc([]error{syscall.ECONNRESET, os.ErrClosed, io.ErrClosedPipe}, is) ||
+			err != nil && strings.Contains(err.Error(), "use of closed network connection") {
 			err = io.EOF
 		}
 		return l.line, size, err

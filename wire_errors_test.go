@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -119,6 +120,37 @@ func createOfLs(member string) string {
 		panic(err)
 	}
 	return string(encoded)
+}
+
+// docs/wire.md says how long the params of a request may be.
+func TestWireParamsAtTheirLimit(t *testing.T) {
+	page, err := os.ReadFile("docs/wire.md")
+	require.NoError(t, err)
+	found := regexp.MustCompile(`a create may have (\d+) MiB [^;]*; those of the other requests, with\s+.*,\s+(\d+) KiB`).
+		FindSubmatch(page)
+	require.Len(t, found, 3)
+	create, other := number(string(found[1]))<<20, number(string(found[2]))<<10
+	a := connect(t, newManager(t, nil), nil)
+	mine := a.create("sleep")
+	for _, method := range []string{
+		acpterm.MethodOutput, acpterm.MethodKill, acpterm.MethodWaitForExit, acpterm.MethodRelease, acpterm.MethodCreate,
+	} {
+		begin, limit := fmt.Sprintf(`{"sessionId":"s","terminalId":%q,"_meta":{"x":"`, mine), other
+		if method == acpterm.MethodCreate {
+			begin, limit = `{"sessionId":"s","command":"acpterm-no-such-program","_meta":{"x":"`, create
+		}
+		params := begin + strings.Repeat("x", limit-len(begin)-len(`"}}`)) + `"}}`
+		_, err := a.call(method, json.RawMessage(strings.Replace(params, `"}}`, `x"}}`, 1)))
+		if method == acpterm.MethodCreate {
+			require.ErrorContains(t, err, "create_bytes")
+			_, err = a.call(method, json.RawMessage(params))
+			a.failed(err, -32002, `{"kind":"command_not_found","command":"acpterm-no-such-program","sessionId":"s"}`)
+			continue
+		}
+		a.failed(err, -32602, `{"kind":"invalid_params","field":"params","reason":"longer than 65536 bytes"}`)
+		_, err = a.call(method, json.RawMessage(params))
+		require.NoError(t, err, method)
+	}
 }
 
 func TestWireWithoutTheCapability(t *testing.T) {

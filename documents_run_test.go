@@ -6,7 +6,11 @@ package acpterm_test
 // command.
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,6 +45,47 @@ func TestTheRootDoesNotImportNet(t *testing.T) {
 		packages := strings.Fields(string(out))
 		require.Contains(t, packages, "github.com/acpterm/acpterm/internal/wire")
 		require.False(t, slices.Contains(packages, "net"), system)
+	}
+}
+
+// README.md's commands for a module beside a clone hold for each module of this repository that users import.
+func TestModuleBesideAClone(t *testing.T) {
+	readme := readDocument(t, "README.md")
+	at := slices.IndexFunc(readme.blocks, func(b block) bool { return b.comment == "in a module beside the clone" })
+	require.NotEqual(t, -1, at)
+	clone, err := os.Getwd()
+	require.NoError(t, err)
+	releasing, err := os.ReadFile("RELEASING.md")
+	require.NoError(t, err)
+	tags := regexp.MustCompile("(?m)^\\| `([a-z/]*)v[0-9.]+` \\|").FindAllStringSubmatch(string(releasing), -1)
+	require.NotEmpty(t, tags)
+	cache, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	require.NoError(t, err)
+	where := strings.Fields(string(cache))
+	t.Setenv("GOPROXY", "file://"+where[0]+"/cache/download,"+where[1])
+	t.Setenv("GOSUMDB", "off") // the checksums are in this repository's go.sum files
+	t.Setenv("GOWORK", "off")
+	for _, tag := range tags {
+		if strings.HasPrefix(tag[1], "examples/") {
+			continue // they are programs
+		}
+		imported := strings.TrimSuffix("github.com/acpterm/acpterm/"+tag[1], "/")
+		t.Run(path.Base(imported), func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.Symlink(clone, filepath.Join(dir, "acpterm")))
+			user := filepath.Join(dir, "user")
+			require.NoError(t, os.Mkdir(user, 0o700))
+			source := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", imported)
+			require.NoError(t, os.WriteFile(filepath.Join(user, "main.go"), []byte(source), 0o600))
+			script := strings.Join(readme.blocks[at].lines, "\n")
+			cmd := exec.CommandContext(t.Context(), "sh", "-ec", "go mod init example.com/user\n"+script+"\ngo list -deps .")
+			cmd.Dir = user
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			output, err := cmd.Output()
+			require.NoError(t, err, "%s", &stderr)
+			require.Contains(t, strings.Fields(string(output)), imported)
+		})
 	}
 }
 

@@ -63,10 +63,12 @@ func (s *Screen) write(p []byte) {
 		}
 	}
 	for len(p) > 0 {
-		if n := plainPrefix(p); n > 0 && s.takesRuns() {
-			s.run(p[:n])
-			p = p[n:]
-			continue
+		if s.takesRuns() { // first: else each byte of a sequence would look at all that follow
+			if n := plainPrefix(p); n > 0 {
+				s.run(p[:n])
+				p = p[n:]
+				continue
+			}
 		}
 		c, size := rune(p[0]), 1
 		if c >= utf8.RuneSelf {

@@ -1,0 +1,41 @@
+package screen_test
+
+// What bytes cost in processor time, which does not depend on what else runs.
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/acpterm/acpterm/internal/screen"
+)
+
+// cost returns the time of this thread that a new screen takes for the bytes, of which none scrolls off.
+func cost(t *testing.T, p []byte) time.Duration {
+	var began, ended unix.Timespec
+	s := screen.New(1000, 1000, 1<<20, 0)
+	require.NoError(t, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &began))
+	s.Write(p)
+	require.NoError(t, unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ended))
+	return time.Duration(ended.Nano() - began.Nano())
+}
+
+// What is never finished costs in proportion to its length: sixteen times as much is far from 256 times as expensive.
+func TestUnfinishedSequencesCostNoMoreByTheByte(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, begin := range []string{"\x1b[", "\x1b[?", "\x1b(", "\x1b", "\x1b]0;", "\x1bP", ""} {
+		for _, next := range []string{"1", ";", "(", "x"} {
+			few, many := time.Hour, time.Hour
+			for range 5 { // the least counts: in others, pages are new
+				few = min(few, cost(t, []byte(begin+strings.Repeat(next, 2<<10))))
+				many = min(many, cost(t, []byte(begin+strings.Repeat(next, 32<<10))))
+			}
+			require.Less(t, many, 64*few, "%q, then %q", begin, next)
+		}
+	}
+}

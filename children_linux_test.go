@@ -21,5 +21,6 @@ func systemChildren() map[string]func(args []string) {
 	all["host-of-trees"] = hostOfTrees
 	all["tree-host"] = treeHost
 	all["headless"] = headless
+	all["host-that-ignores"] = hostThatIgnores
 	return all
 }

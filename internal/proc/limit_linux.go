@@ -95,7 +95,11 @@ func startLimited(
 
 // fork is syscall.ForkExec with the error that os/exec would return.
 func fork(path string, args []string, attr *syscall.ProcAttr) (pid int, err error) {
-	if pid, err = syscall.ForkExec(path, args, attr); err != nil {
+	err = withDefaultSignals(func() error {
+		pid, err = syscall.ForkExec(path, args, attr)
+		return err
+	})
+	if err != nil {
 		err = &os.PathError{Op: "fork/exec", Path: path, Err: err}
 	}
 	return pid, err

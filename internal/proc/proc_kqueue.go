@@ -121,7 +121,7 @@ func (t *Tree) startLeader(cmd *exec.Cmd, spec Spec) (err error) {
 			cmd.Stderr = spec.Stderr
 		}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := withDefaultSignals(cmd.Start); err != nil {
 		return err
 	}
 	t.pid = cmd.Process.Pid
@@ -140,7 +140,7 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, _ Mark) (*Tree, error) {
 		return nil, err
 	}
 	cmd.SysProcAttr = sys
-	if err := cmd.Start(); err != nil {
+	if err := withDefaultSignals(cmd.Start); err != nil {
 		return nil, err
 	}
 	t := &Tree{common: common{pid: cmd.Process.Pid}, lent: true, escaped: make(map[procfs.ID]bool)}

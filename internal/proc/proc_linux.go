@@ -195,7 +195,7 @@ func (s *Supervisor) StartCmd(cmd *exec.Cmd, mark Mark) (*Tree, error) {
 			t.writing, t.contained = file, false
 		}
 	}
-	if err := cmd.Start(); err != nil {
+	if err := withDefaultSignals(cmd.Start); err != nil {
 		return nil, err
 	}
 	t.pid = cmd.Process.Pid

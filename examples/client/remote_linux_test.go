@@ -20,15 +20,11 @@ func TestRunnerOverSSH(t *testing.T) {
 	helpers := t.TempDir()
 	name := fmt.Sprintf("acpterm-remote-%s-%s", runtime.GOOS, runtime.GOARCH)
 	require.NoError(t, os.Symlink(filepath.Join(binaries, "acpterm-remote"), filepath.Join(helpers, name)))
-	cache := t.TempDir() // not the one of the user that the tests run as
 	for _, user := range []string{server.User, server.OtherUser} {
 		if user == "" {
 			continue // not root
 		}
 		line := strings.Join(server.CommandLine(user), " ")
-		if user == server.User {
-			line += " env XDG_CACHE_HOME=" + cache + " sh"
-		}
 		c := startClient(t, exampleAgent(), "-runner", line, "-helpers", helpers, "-prompt", "id -un; exit 4")
 		c.exit(0)
 		// Lines of the tool call may stand between the two.

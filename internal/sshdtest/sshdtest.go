@@ -17,8 +17,9 @@ const isRequired = "ACPTERM_REQUIRE_SSHD"
 type Server struct {
 	// Address is "127.0.0.1:<port>".
 	Address string
-	// User is the one that the test runs as. OtherUser is not root, has a home directory and the shell /bin/sh, and is
-	// known to sshd and its children only; it is empty where the test does not run as root. Both log in with KeyFile.
+	// User is the one that the test runs as. OtherUser is not root, has the shell /bin/sh, and is known to sshd and its
+	// children only; it is empty where the test does not run as root. Both log in with KeyFile, and have an empty home
+	// directory, without start-up files.
 	User, OtherUser string
 	// KeyFile is a private ed25519 key without a passphrase. Its public half is in the file of this name with ".pub".
 	KeyFile string

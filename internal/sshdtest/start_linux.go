@@ -72,21 +72,33 @@ func newServer(t testing.TB) *Server {
 	public, err := os.ReadFile(s.KeyFile + ".pub")
 	check(t, err)
 	check(t, os.WriteFile(filepath.Join(dir, "authorized_keys"), public, 0o644))
+	check(t, os.Mkdir(s.home(), 0o700))
 	if os.Getuid() == 0 {
-		s.addOtherUser(t)
+		s.writeAccounts(t, current)
 	}
 	return s
 }
 
-// addOtherUser writes a list of accounts with one more than the system's, and a list of passwords in which root's and
-// this one's are not locked: sshd refuses such an account.
-func (s *Server) addOtherUser(t testing.TB) {
+// home is User's home directory there. Start-up files of the user's own home may print, or be slow.
+func (s *Server) home() string { return filepath.Join(s.Dir, "home") }
+
+// writeAccounts writes a list of accounts with one more than the system's and with another home of root, and a list of
+// passwords that locks neither of the two: sshd refuses a locked account.
+func (s *Server) writeAccounts(t testing.TB, root *user.User) {
 	t.Helper()
-	home := filepath.Join(s.Dir, "home")
+	home := filepath.Join(s.Dir, "other-home")
 	check(t, os.Mkdir(home, 0o700))
 	check(t, os.Chown(home, otherID, otherID))
-	accounts, err := os.ReadFile("/etc/passwd")
+	text, err := os.ReadFile("/etc/passwd")
 	check(t, err)
+	var accounts []byte
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Split(line, ":"); len(fields) == 7 && fields[0] == root.Username {
+			fields[5] = s.home()
+			line = strings.Join(fields, ":")
+		}
+		accounts = append(accounts, line...)
+	}
 	accounts = fmt.Appendf(accounts, "%s:x:%d:%[2]d::%s:/bin/sh\n", otherUser, otherID, home)
 	check(t, os.WriteFile(filepath.Join(s.Dir, "passwd"), accounts, 0o644))
 	passwords := fmt.Sprintf("root:*:19000::::::\n%s:*:19000::::::\n", otherUser)
@@ -112,8 +124,12 @@ PrintMotd no
 StrictModes no
 UseDNS no
 UsePAM no
+PermitUserRC no
 MaxStartups 100
 `
+	if s.OtherUser == "" { // the list of accounts is the system's
+		text += "SetEnv HOME=" + s.home() + "\n"
+	}
 	file := filepath.Join(s.Dir, "sshd_config")
 	check(t, os.WriteFile(file, []byte(text), 0o644))
 	return file

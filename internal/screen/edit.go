@@ -2,7 +2,11 @@ package screen
 
 // What characters, erasures and scrolling do to the rows.
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+)
 
 // lineDrawing are the characters for '`' to '~' in the set of lines and boxes.
 var lineDrawing = [...]rune{
@@ -135,6 +139,7 @@ func (s *Screen) scrollUp(n int) {
 	n = min(n, s.bottom-s.top+1)
 	if s.top == 0 && !s.alternate {
 		s.history.add(s.lines[:n])
+		s.frame = false
 	}
 	s.takeOut(s.top, n)
 }
@@ -176,16 +181,20 @@ func (s *Screen) insertLines(n int, move func(top, n int)) {
 	}
 }
 
-// scrollOff clears the screen. The text of the main one becomes history.
+// scrollOff clears the screen. The text of the main one becomes history, unless it is a frame, of which a program that
+// redraws would leave any number.
 func (s *Screen) scrollOff() {
 	if !s.alternate {
-		s.history.add(s.lines[:used(s.lines)])
+		if !s.frame {
+			s.history.add(s.lines[:used(s.lines)])
+		}
+		s.frame = true
 	}
 	resetLines(s.lines)
 }
 
-// eraseDisplay is ED. What a program clears from the whole main screen becomes history, which is never cleared: ED 3
-// does nothing. ED 0 erases even at the top, where progress that a program draws over and over begins.
+// eraseDisplay is ED. What a program clears from the whole main screen may become history, which is never cleared:
+// ED 3 does nothing. ED 0 erases even at the top, where progress that a program draws over and over begins.
 func (s *Screen) eraseDisplay(what int) {
 	switch what {
 	case 0:
@@ -230,12 +239,18 @@ func (s *Screen) eraseCells(n int) {
 	s.pending = false
 }
 
-// repeat is REP, for at most the cells of a row.
+// repeat is REP, for at most the cells of the screen.
 func (s *Screen) repeat(n int) {
-	for range min(n, s.columns) {
-		if s.last != 0 {
-			s.print(s.last)
-		}
+	if s.last == 0 {
+		return
+	}
+	n = min(n, s.columns*s.rows)
+	if s.last < utf8.RuneSelf {
+		s.printASCII(bytes.Repeat([]byte{byte(s.last)}, n))
+		return
+	}
+	for range n {
+		s.print(s.last)
 	}
 }
 

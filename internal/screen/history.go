@@ -20,14 +20,16 @@ type joiner struct {
 	wrapped          bool  // the last row went on in the next
 }
 
-// add appends the text of a row to what is there, with what was counted before it. Of very many newlines or blanks
-// there is only room for some: so many that both ends of the text are as they should be.
-func (j *joiner) add(to []byte, l *line) []byte {
+// add appends the text of a row to what is there, with what was counted before it. Written blanks are text in the first
+// cells of the row, even at its end. Of very many newlines or blanks there is only room for some: so many that
+// both ends of the text are as they should be.
+func (j *joiner) add(to []byte, l *line, cells int) []byte {
 	if j.begun && !(j.wrapped && l.continued) {
 		j.newlines, j.blanks = j.newlines+1, 0
 	}
 	j.begun, j.wrapped = true, l.wrapped
 	content, written := l.extent()
+	content = max(content, min(written, cells))
 	if content > 0 {
 		j.length += j.newlines + j.blanks
 		to = appendTimes(to, '\n', min(j.newlines, j.room))
@@ -68,7 +70,7 @@ func newHistory(limit, head int64) history {
 // add appends rows.
 func (h *history) add(lines []*line) {
 	for _, l := range lines {
-		h.row = h.joiner.add(h.row[:0], l)
+		h.row = h.joiner.add(h.row[:0], l, 0)
 		for rest := h.row; len(rest) > 0; {
 			n := copy(h.kept.Reserve(min(len(rest), output.MaxReserve)), rest)
 			h.kept.Commit(n)
@@ -80,12 +82,21 @@ func (h *history) add(lines []*line) {
 	}
 }
 
-// before joins a screen's rows to the history, down to the last with text or the cursor's. It returns what they add to
-// its text, and how long all of it is.
-func (h *history) before(lines []*line) (rest []byte, length int64) {
+// rows are those of a screen, down to the last with text or the cursor's.
+type rows struct {
+	lines   []*line
+	y, left int // the cursor's row, and how many of its cells are left of the cursor
+}
+
+// before joins rows to the history. It returns what they add to its text, and how long all of it is.
+func (h *history) before(r rows) (rest []byte, length int64) {
 	all := h.joiner
-	for _, l := range lines {
-		rest = all.add(rest, l)
+	for y, l := range r.lines {
+		cells := 0
+		if y == r.y {
+			cells = r.left
+		}
+		rest = all.add(rest, l, cells)
 	}
 	if all.newlines > 0 && all.length > 0 {
 		rest = append(rest, '\n')
@@ -95,7 +106,7 @@ func (h *history) before(lines []*line) (rest []byte, length int64) {
 }
 
 // last returns the end of the text of the history and then of a screen's rows, and how many bytes come before it.
-func (h *history) last(lines []*line) (text string, start int64) {
+func (h *history) last(lines rows) (text string, start int64) {
 	rest, length := h.before(lines)
 	if int64(len(rest)) > h.limit {
 		rest = rest[int64(len(rest))-h.limit:]
@@ -112,7 +123,7 @@ func (h *history) last(lines []*line) (text string, start int64) {
 }
 
 // first returns the beginning of the same text, of at most limit bytes.
-func (h *history) first(lines []*line, limit int64) string {
+func (h *history) first(lines rows, limit int64) string {
 	limit = clamp(limit, 0, h.head)
 	text, end := h.kept.Head(limit)
 	if end < h.length {

@@ -64,7 +64,7 @@ func TestPrograms(t *testing.T) {
 			"\x1b[H\x1b[mtop - 10:03\x1b[K\r\nTasks: 10\x1b[K\r\n\x1b[K\r\n\x1b[7m PID\x1b[K\x1b[m\r\n   2\x1b[K\x1b[J",
 		}, "top - 10:03\nTasks: 10\n\n PID\n   2"},
 		{"clear", []string{"one\r\ntwo\r\n", "\x1b[H\x1b[2J\x1b[3J", "three\r\n"}, "one\ntwo\nthree\n"},
-		{"tsc --watch", []string{"\x1bcfile change\r\n", "\x1bcFound 0 errors.\r\n"}, "file change\nFound 0 errors.\n"},
+		{"tsc --watch", []string{"\x1bcfile change\r\n", "\x1bcFound 0 errors.\r\n"}, "Found 0 errors.\n"},
 		{"vim", []string{
 			"$ vim\r\n\x1b[?1049h\x1b[22;0;0t\x1b[?1h\x1b=\x1b[1;10r\x1b[H\x1b[2J",
 			"package x\r\n~\x1b[10;1H\"x.go\" 1L\x1b[1;1H",

@@ -1,7 +1,8 @@
 // Package screen turns what programs write to a terminal into plain text. A Screen takes the bytes as they come from a
 // PTY, interprets them as a terminal does, and returns what is left in the end: without escape sequences, with what was
 // redrawn only once, and with the lines that scrolled off before those on the screen. Text that a program clears from
-// the whole screen is kept, as if it had scrolled off, since an agent may need it.
+// the whole screen is kept, as if it had scrolled off, since an agent may need it. Frames are not kept: text written
+// after such a clearing, if nothing has scrolled off since.
 //
 // The package keeps no colours, titles or pictures, answers no query, and starts no goroutine. It imports the standard
 // library and internal/output, which holds the lines that scrolled off. Whatever is written, memory is bounded by the
@@ -30,6 +31,7 @@ type Screen struct {
 	columns, rows int
 	lines         []*line // those that are shown: rows of them
 	alternate     bool    // is shown
+	frame         bool    // the main screen was cleared, and nothing has scrolled off since
 	main          []*line // the main screen's while the alternate one is shown
 	top, bottom   int     // the first and last row that scroll
 	tabs          [maxSize]bool
@@ -123,9 +125,9 @@ func (s *Screen) resizeLines(lines []*line, rows, y int, main bool) ([]*line, in
 }
 
 // Text returns the lines that scrolled off and the lines of the screen, with '\n' between them. A line that wrapped is
-// one line. Blanks at the end of a line and empty lines at the end are left out. The text ends with a newline if the
-// cursor is below the last line, as after a program that ended its last line. While the alternate screen is shown it
-// stands in place of the main one.
+// one line. Blanks at the end of a line and empty lines at the end are left out, but not blanks that were written
+// before the cursor on its row. The text ends with a newline if the cursor is below the last line, as after a program
+// that ended its last line. While the alternate screen is shown it stands in place of the main one.
 //
 // The text is valid UTF-8 without control characters except '\n', of at most the limit: the last characters, as many
 // as there is room for. start is how many bytes come before them.
@@ -144,4 +146,10 @@ func (s *Screen) Head(limit int64) string {
 }
 
 // shown are the rows down to the last with text or the cursor's.
-func (s *Screen) shown() []*line { return s.lines[:max(used(s.lines), s.y+1)] }
+func (s *Screen) shown() rows {
+	left := s.x
+	if s.pending {
+		left++
+	}
+	return rows{s.lines[:max(used(s.lines), s.y+1)], s.y, left}
+}

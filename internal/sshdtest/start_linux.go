@@ -80,13 +80,13 @@ func newServer(t testing.TB) *Server {
 }
 
 // home is User's home directory there. Start-up files of the user's own home may print, or be slow.
-func (s *Server) home() string { return filepath.Join(s.Dir, "home") }
+func (s *Server) home() string { return filepath.Join(s.Dir, "users-home") }
 
 // writeAccounts writes a list of accounts with one more than the system's and with another home of root, and a list of
 // passwords that locks neither of the two: sshd refuses a locked account.
 func (s *Server) writeAccounts(t testing.TB, root *user.User) {
 	t.Helper()
-	home := filepath.Join(s.Dir, "other-home")
+	home := filepath.Join(s.Dir, "home")
 	check(t, os.Mkdir(home, 0o700))
 	check(t, os.Chown(home, otherID, otherID))
 	text, err := os.ReadFile("/etc/passwd")

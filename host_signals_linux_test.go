@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
 
@@ -105,7 +106,7 @@ func ignoredByLoginShell(ctx context.Context) string {
 	if err := os.WriteFile(shell, []byte(script), 0o700); err != nil {
 		panic(err)
 	}
-	env := must(acpterm.LoginEnvironment(ctx, &acpterm.LoginOptions{Shell: shell}))
+	env := must(usershell.LoginEnvironment(ctx, &usershell.LoginOptions{Shell: shell}))
 	ignored, _ := value(env.Env(), "IGNORED")
 	return ignored + "\n"
 }

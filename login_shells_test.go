@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,7 +36,7 @@ var startUpFiles = map[string]string{
 }
 
 // homeOf are options for a shell whose start-up files are these, by shell.
-func homeOf(t testing.TB, shell string, files map[string]string) *acpterm.LoginOptions {
+func homeOf(t testing.TB, shell string, files map[string]string) *usershell.LoginOptions {
 	t.Helper()
 	o := loginOptions(t, loginShell(t, shell))
 	home, _ := value(o.Env, "HOME")
@@ -77,7 +77,7 @@ b=c
 	} {
 		t.Run(shell, func(t *testing.T) {
 			o := homeOf(t, shell, map[string]string{shell: text})
-			l, err := acpterm.LoginEnvironment(t.Context(), o)
+			l, err := usershell.LoginEnvironment(t.Context(), o)
 			require.NoError(t, err)
 			home, _ := value(o.Env, "HOME")
 			path, _ := value(l.Env(), "PATH")
@@ -107,7 +107,7 @@ func TestRealLoginShellThatExecutesAnother(t *testing.T) {
 				o := homeOf(t, shell, map[string]string{
 					shell: before + "export FIRST=1; exec " + fish, "fish": "set -gx SECOND 2",
 				})
-				l, err := acpterm.LoginEnvironment(t.Context(), o)
+				l, err := usershell.LoginEnvironment(t.Context(), o)
 				require.NoError(t, err)
 				requireValue(t, l.Env(), "FIRST", "1")
 				requireValue(t, l.Env(), "SECOND", "2")
@@ -116,14 +116,14 @@ func TestRealLoginShellThatExecutesAnother(t *testing.T) {
 	}
 	t.Run("a shell below", func(t *testing.T) {
 		o := homeOf(t, "bash", map[string]string{"bash": "export FIRST=1; " + fish, "fish": "set -gx SECOND 2"})
-		l, err := acpterm.LoginEnvironment(t.Context(), o)
+		l, err := usershell.LoginEnvironment(t.Context(), o)
 		require.NoError(t, err)
 		requireValue(t, l.Env(), "SECOND", "2")
 	})
 	t.Run("fish", func(t *testing.T) {
 		zsh := loginShell(t, "zsh")
 		o := homeOf(t, "fish", map[string]string{"fish": "set -gx FIRST 1; exec " + zsh + " -i", "zsh": "export SECOND=2"})
-		l, err := acpterm.LoginEnvironment(t.Context(), o)
+		l, err := usershell.LoginEnvironment(t.Context(), o)
 		require.NoError(t, err)
 		requireValue(t, l.Env(), "FIRST", "1")
 		requireValue(t, l.Env(), "SECOND", "2")
@@ -148,7 +148,7 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 	} {
 		for _, shell := range posix {
 			t.Run(shell+" "+name, func(t *testing.T) {
-				l, err := acpterm.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
+				l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
 				require.NoError(t, err)
 				requireValue(t, l.Env(), "REACHED", "1")
 			})
@@ -156,7 +156,7 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 	}
 	t.Run("bash prints before each command", func(t *testing.T) {
 		text := "trap 'echo noise; export COUNT=$((COUNT+1))' DEBUG; export REACHED=1"
-		l, err := acpterm.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
+		l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
 		require.NoError(t, err)
 		requireValue(t, l.Env(), "REACHED", "1")
 	})
@@ -167,19 +167,19 @@ func TestRealLoginShellsThatFail(t *testing.T) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()         // each waits for several seconds
 			if shell != "fish" { // which goes on
-				_, err := acpterm.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: "exit 3"}))
-				failed := requireLoginError(t, err, acpterm.LoginNoEnvironment)
+				_, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: "exit 3"}))
+				failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
 				require.Equal(t, "exit code 3", failed.Status.String())
 			}
 			for _, text := range []string{"sleep 300", "exec sleep 300", "sleep 300 & cat /dev/zero >/dev/null"} {
 				o := homeOf(t, shell, map[string]string{shell: text})
 				o.Timeout = time.Second
-				_, err := acpterm.LoginEnvironment(t.Context(), o)
-				requireLoginError(t, err, acpterm.LoginTimedOut)
+				_, err := usershell.LoginEnvironment(t.Context(), o)
+				requireLoginError(t, err, usershell.LoginTimedOut)
 			}
 			for _, text := range []string{"exec cat", "exec true"} {
-				_, err := acpterm.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
-				requireLoginError(t, err, acpterm.LoginNoEnvironment)
+				_, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
+				requireLoginError(t, err, usershell.LoginNoEnvironment)
 			}
 		})
 	}
@@ -190,11 +190,11 @@ func TestRealLoginShellsWithAJobThatPrints(t *testing.T) {
 	for _, shell := range posix {
 		t.Run(shell, func(t *testing.T) {
 			text := "(while :; do echo 61 62; done) & export REACHED=1 LONG=" + strings.Repeat("x", 20_000)
-			l, err := acpterm.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
+			l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
 			if err != nil {
-				failed, ok := errors.AsType[*acpterm.LoginError](err)
+				failed, ok := errors.AsType[*usershell.LoginError](err)
 				require.True(t, ok)
-				require.Contains(t, []acpterm.LoginFailure{acpterm.LoginMixedOutput, acpterm.LoginTooMuchOutput},
+				require.Contains(t, []usershell.LoginFailure{usershell.LoginMixedOutput, usershell.LoginTooMuchOutput},
 					failed.Failure)
 				return
 			}
@@ -211,7 +211,7 @@ func TestLoginEnvironmentOfAnSSHAgent(t *testing.T) {
 	}
 	require.NoError(t, err)
 	o := homeOf(t, "bash", map[string]string{"bash": `eval "$(` + agent + `)"`})
-	l, err := acpterm.LoginEnvironment(t.Context(), o)
+	l, err := usershell.LoginEnvironment(t.Context(), o)
 	require.NoError(t, err)
 	text, _ := value(l.Env(), "SSH_AGENT_PID")
 	pid := number(text)
@@ -265,7 +265,7 @@ func TestLoginEnvIn(t *testing.T) {
 			o := homeOf(t, shell, map[string]string{shell: "echo noise\n" + hook})
 			home, _ := value(o.Env, "HOME")
 			require.NoError(t, os.WriteFile(filepath.Join(home, ".tool"), []byte(tool), 0o700))
-			l, err := acpterm.LoginEnvironment(t.Context(), o)
+			l, err := usershell.LoginEnvironment(t.Context(), o)
 			require.NoError(t, err)
 
 			for _, dir := range []string{"plain", "it's a $(dir) \"quoted\"\\ ;\n", "-n"} {
@@ -293,18 +293,18 @@ func TestLoginEnvIn(t *testing.T) {
 // A hook that ends the shell, a directory that the start-up files do not let the shell enter, and a hook that hangs.
 func TestLoginEnvInFails(t *testing.T) {
 	for _, text := range []string{"PROMPT_COMMAND='exit 4'", "cd() { :; }"} {
-		l, err := acpterm.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
+		l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
 		require.NoError(t, err)
 		_, err = l.In(t.Context(), t.TempDir())
-		requireLoginError(t, err, acpterm.LoginNoEnvironment)
+		requireLoginError(t, err, usershell.LoginNoEnvironment)
 	}
 	dir := t.TempDir()
 	o := homeOf(t, "bash", map[string]string{"bash": "PROMPT_COMMAND='>hangs; sleep 300'"})
-	l, err := acpterm.LoginEnvironment(t.Context(), o)
+	l, err := usershell.LoginEnvironment(t.Context(), o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go cancelWhen(filepath.Join(dir, "hangs"), cancel)
 	_, err = l.In(ctx, dir)
-	requireLoginError(t, err, acpterm.LoginCancelled)
+	requireLoginError(t, err, usershell.LoginCancelled)
 }

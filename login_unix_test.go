@@ -22,11 +22,12 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
 
 // loginOptions are options with a home of the test's own. When the test ends, nothing of what they started may be left.
-func loginOptions(t testing.TB, shell string, env ...string) *acpterm.LoginOptions {
+func loginOptions(t testing.TB, shell string, env ...string) *usershell.LoginOptions {
 	t.Helper()
 	mark := fmt.Sprintf("%s=%d-%d", markVariable, os.Getpid(), marks.Add(1))
 	before := openDescriptors()
@@ -39,7 +40,7 @@ func loginOptions(t testing.TB, shell string, env ...string) *acpterm.LoginOptio
 	base := []string{
 		"HOME=" + t.TempDir(), "PATH=/usr/local/bin:/usr/bin:/bin", "GORACE=atexit_sleep_ms=0", "SECRET=hunter2", mark,
 	}
-	return &acpterm.LoginOptions{Shell: shell, Env: append(base, env...), Timeout: time.Minute}
+	return &usershell.LoginOptions{Shell: shell, Env: append(base, env...), Timeout: time.Minute}
 }
 
 // value is a variable's, if it is there.
@@ -60,10 +61,10 @@ func requireValue(t testing.TB, env []string, name, want string) {
 }
 
 // requireLoginError checks an error, and that it has no secrets.
-func requireLoginError(t testing.TB, err error, failure acpterm.LoginFailure) *acpterm.LoginError {
+func requireLoginError(t testing.TB, err error, failure usershell.LoginFailure) *usershell.LoginError {
 	t.Helper()
 	require.ErrorIs(t, err, failure)
-	failed, ok := errors.AsType[*acpterm.LoginError](err)
+	failed, ok := errors.AsType[*usershell.LoginError](err)
 	require.True(t, ok)
 	require.Equal(t, failure, failed.Failure)
 	require.NotContains(t, err.Error(), "hunter2")
@@ -79,17 +80,17 @@ func cancelWhen(file string, cancel func()) {
 
 func TestLoginEnvironmentAmongNoise(t *testing.T) {
 	for _, bytes := range []string{"0", "1000", "4000000"} {
-		l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-noise", bytes)))
+		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-noise", bytes)))
 		require.NoError(t, err)
 		requireValue(t, l.Env(), "SECRET", "hunter2")
 	}
-	_, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-floods")))
-	requireLoginError(t, err, acpterm.LoginTooMuchOutput)
+	_, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-floods")))
+	requireLoginError(t, err, usershell.LoginTooMuchOutput)
 }
 
 func TestLoginEnvironmentHasEveryValueAsItIs(t *testing.T) {
 	o := loginOptions(t, playedShell(t, "login-variables"))
-	l, err := acpterm.LoginEnvironment(t.Context(), o)
+	l, err := usershell.LoginEnvironment(t.Context(), o)
 	require.NoError(t, err)
 	requireValue(t, l.Env(), "LOGIN_NEWLINES", "\na\nPATH=b\n")
 	requireValue(t, l.Env(), "LOGIN_EQUALS", "=a==b=")
@@ -108,7 +109,7 @@ func TestLoginEnvironmentHasEveryValueAsItIs(t *testing.T) {
 func TestLoginEnvironmentLeavesOutTheShellsOwn(t *testing.T) {
 	own := []string{"TERM=dumb", "SHLVL=7", "PWD=/nowhere", "OLDPWD=/nowhere", "_=x", "ACPTERM_TERMINAL=term_outer"}
 	o := loginOptions(t, playedShell(t, "login-noise", "0"), own...)
-	l, err := acpterm.LoginEnvironment(t.Context(), o)
+	l, err := usershell.LoginEnvironment(t.Context(), o)
 	require.NoError(t, err)
 	want := slices.Concat(o.Env[:5], own[:1], own[5:])
 	got := l.Env()
@@ -118,7 +119,7 @@ func TestLoginEnvironmentLeavesOutTheShellsOwn(t *testing.T) {
 }
 
 func TestLoginEnvironmentWhenMarksAreFaked(t *testing.T) {
-	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-marks")))
+	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-marks")))
 	require.NoError(t, err)
 	requireValue(t, l.Env(), "SECRET", "hunter2")
 	_, there := value(l.Env(), "A")
@@ -128,22 +129,22 @@ func TestLoginEnvironmentWhenMarksAreFaked(t *testing.T) {
 // Output that comes in between is no variable: the shell is asked twice, and then the call fails.
 func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
 	for _, where := range []string{"first", "error"} {
-		l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", where)))
+		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", where)))
 		require.NoError(t, err)
 		requireValue(t, l.Env(), "SECRET", "hunter2")
 	}
-	_, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "each")))
-	requireLoginError(t, err, acpterm.LoginMixedOutput)
+	_, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", "each")))
+	requireLoginError(t, err, usershell.LoginMixedOutput)
 }
 
 // A shell that executes another one, and one that reads what is meant for that.
 func TestLoginEnvironmentOfAnotherShell(t *testing.T) {
 	for _, lines := range []string{"0", "1", "7"} {
-		l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-other", lines)))
+		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-other", lines)))
 		require.NoError(t, err)
 		requireValue(t, l.Env(), "LOGIN_OTHER", "yes")
 	}
-	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-reads")))
+	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-reads")))
 	require.NoError(t, err)
 	requireValue(t, l.Env(), "LOGIN_READ", "true")
 }
@@ -154,8 +155,8 @@ func TestLoginShellThatEnds(t *testing.T) {
 		"exit code 0":    playedShell(t, "exit", "0"),
 		"signal SIGKILL": playedShell(t, "login-killed"),
 	} {
-		_, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, shell))
-		failed := requireLoginError(t, err, acpterm.LoginNoEnvironment)
+		_, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, shell))
+		failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
 		require.Equal(t, want, failed.Status.String())
 		require.ErrorContains(t, err, want)
 		require.Equal(t, shell, failed.Shell)
@@ -164,17 +165,17 @@ func TestLoginShellThatEnds(t *testing.T) {
 
 // What holds the shell's output holds up nothing, and ends.
 func TestLoginShellWithABackgroundChild(t *testing.T) {
-	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "with")))
+	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "with")))
 	require.NoError(t, err)
 	requireValue(t, l.Env(), "SECRET", "hunter2")
-	_, err = acpterm.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "without")))
-	failed := requireLoginError(t, err, acpterm.LoginNoEnvironment)
+	_, err = usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "without")))
+	failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
 	require.Equal(t, "exit code 3", failed.Status.String())
 }
 
 // A shell that does not end, ignores signals, and has started what left its session: all of it ends.
 func TestLoginShellThatHangs(t *testing.T) {
-	hanging := func() (*acpterm.LoginOptions, string) {
+	hanging := func() (*usershell.LoginOptions, string) {
 		children := []string{"ignores-sigterm", "setsid"}
 		if runtime.GOOS == "linux" { // elsewhere a daemon is not found
 			children = append(children, "daemon")
@@ -185,8 +186,8 @@ func TestLoginShellThatHangs(t *testing.T) {
 
 	o, _ := hanging()
 	o.Timeout = time.Second
-	_, err := acpterm.LoginEnvironment(t.Context(), o)
-	requireLoginError(t, err, acpterm.LoginTimedOut)
+	_, err := usershell.LoginEnvironment(t.Context(), o)
+	requireLoginError(t, err, usershell.LoginTimedOut)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NotErrorIs(t, err, acpterm.ErrCancelled)
 
@@ -195,13 +196,13 @@ func TestLoginShellThatHangs(t *testing.T) {
 	defer cancel(nil)
 	reason := errors.New("the window was closed")
 	go cancelWhen(file, func() { cancel(reason) })
-	_, err = acpterm.LoginEnvironment(ctx, o)
-	requireLoginError(t, err, acpterm.LoginCancelled)
+	_, err = usershell.LoginEnvironment(ctx, o)
+	requireLoginError(t, err, usershell.LoginCancelled)
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.ErrorIs(t, err, reason)
 
-	_, err = acpterm.LoginEnvironment(ctx, o)
-	requireLoginError(t, err, acpterm.LoginCancelled)
+	_, err = usershell.LoginEnvironment(ctx, o)
+	requireLoginError(t, err, usershell.LoginCancelled)
 }
 
 // A start-up file runs a program that has a lock, as pyenv does. When that takes too long, it can remove the lock.
@@ -215,8 +216,8 @@ func TestLoginShellThatCleansUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go cancelWhen(lock, cancel)
-	_, err := acpterm.LoginEnvironment(ctx, o)
-	requireLoginError(t, err, acpterm.LoginCancelled)
+	_, err := usershell.LoginEnvironment(ctx, o)
+	requireLoginError(t, err, usershell.LoginCancelled)
 	require.NoFileExists(t, lock)
 }
 
@@ -226,7 +227,7 @@ func TestLoginEnvironmentLeavesDaemons(t *testing.T) {
 	o := loginOptions(t, playedShell(t, "login-leaves", dir))
 	pid := func(name string) int { return number(string(must(os.ReadFile(filepath.Join(dir, name))))) }
 	runs := func(name string) bool { return startTime(pid(name)) != "" }
-	_, err := acpterm.LoginEnvironment(t.Context(), o)
+	_, err := usershell.LoginEnvironment(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { // before that of loginOptions
 		if runs("detached") {
@@ -249,26 +250,26 @@ func TestLoginShellThatCannotBeRun(t *testing.T) {
 	require.NoError(t, os.WriteFile(noProgram, []byte("\x7fELF"), 0o700))
 	for name, c := range map[string]struct {
 		shell, dir string
-		failure    acpterm.LoginFailure
+		failure    usershell.LoginFailure
 		also       error
 	}{
-		"none":         {shell: filepath.Join(dir, "none"), failure: acpterm.LoginShellNotFound, also: fs.ErrNotExist},
-		"a text":       {shell: text, failure: acpterm.LoginShellNotFound, also: fs.ErrPermission},
-		"a directory":  {shell: dir, failure: acpterm.LoginShellNotFound, also: syscall.EISDIR},
-		"relative":     {shell: "sh", failure: acpterm.LoginShellNotFound},
-		"garbage":      {shell: noProgram, failure: acpterm.LoginNotStarted, also: syscall.ENOEXEC},
-		"false":        {shell: "/bin/false", failure: acpterm.LoginShellUnsupported},
-		"nologin":      {shell: "/usr/sbin/nologin", failure: acpterm.LoginShellUnsupported},
-		"csh":          {shell: "/bin/csh", failure: acpterm.LoginShellUnsupported},
-		"nu":           {shell: "/usr/bin/nu", failure: acpterm.LoginShellUnsupported},
-		"no directory": {shell: "/bin/sh", dir: text + "/none", failure: acpterm.LoginNoDirectory, also: syscall.ENOTDIR},
-		"a file":       {shell: "/bin/sh", dir: text, failure: acpterm.LoginNoDirectory, also: syscall.ENOTDIR},
-		"no path":      {shell: "/bin/sh", dir: "relative", failure: acpterm.LoginNoDirectory},
+		"none":         {shell: filepath.Join(dir, "none"), failure: usershell.LoginShellNotFound, also: fs.ErrNotExist},
+		"a text":       {shell: text, failure: usershell.LoginShellNotFound, also: fs.ErrPermission},
+		"a directory":  {shell: dir, failure: usershell.LoginShellNotFound, also: syscall.EISDIR},
+		"relative":     {shell: "sh", failure: usershell.LoginShellNotFound},
+		"garbage":      {shell: noProgram, failure: usershell.LoginNotStarted, also: syscall.ENOEXEC},
+		"false":        {shell: "/bin/false", failure: usershell.LoginShellUnsupported},
+		"nologin":      {shell: "/usr/sbin/nologin", failure: usershell.LoginShellUnsupported},
+		"csh":          {shell: "/bin/csh", failure: usershell.LoginShellUnsupported},
+		"nu":           {shell: "/usr/bin/nu", failure: usershell.LoginShellUnsupported},
+		"no directory": {shell: "/bin/sh", dir: text + "/none", failure: usershell.LoginNoDirectory, also: syscall.ENOTDIR},
+		"a file":       {shell: "/bin/sh", dir: text, failure: usershell.LoginNoDirectory, also: syscall.ENOTDIR},
+		"no path":      {shell: "/bin/sh", dir: "relative", failure: usershell.LoginNoDirectory},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := loginOptions(t, c.shell)
 			o.Dir = c.dir
-			_, err := acpterm.LoginEnvironment(t.Context(), o)
+			_, err := usershell.LoginEnvironment(t.Context(), o)
 			failed := requireLoginError(t, err, c.failure)
 			require.Equal(t, c.shell, failed.Shell)
 			if c.also != nil {
@@ -284,29 +285,29 @@ func TestLoginShellThatCannotBeRun(t *testing.T) {
 // Without LoginOptions.Shell it is SHELL of the environment that is given, or of this process.
 func TestLoginShellOfTheEnvironment(t *testing.T) {
 	shell := playedShell(t, "login-noise", "0")
-	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, "", "SHELL="+shell))
+	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, "", "SHELL="+shell))
 	require.NoError(t, err)
 	require.Equal(t, shell, l.Shell())
 
 	t.Setenv("SHELL", shell)
 	t.Setenv("SECRET", "of the process")
-	l, err = acpterm.LoginEnvironment(t.Context(), nil)
+	l, err = usershell.LoginEnvironment(t.Context(), nil)
 	require.NoError(t, err)
 	require.Equal(t, shell, l.Shell())
 	requireValue(t, l.Env(), "SECRET", "of the process")
 
-	l, err = acpterm.LoginEnvironment(t.Context(), loginOptions(t, ""))
+	l, err = usershell.LoginEnvironment(t.Context(), loginOptions(t, ""))
 	require.NoError(t, err)
 	require.True(t, filepath.IsAbs(l.Shell()), "the password file's, or /bin/sh")
 }
 
 func TestLoginEnvInAPlaceThatIsNone(t *testing.T) {
-	l, err := acpterm.LoginEnvironment(t.Context(), loginOptions(t, "/bin/sh"))
+	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, "/bin/sh"))
 	require.NoError(t, err)
 	_, err = l.In(t.Context(), filepath.Join(t.TempDir(), "none"))
-	requireLoginError(t, err, acpterm.LoginNoDirectory)
+	requireLoginError(t, err, usershell.LoginNoDirectory)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = l.In(ended, t.TempDir())
-	requireLoginError(t, err, acpterm.LoginCancelled)
+	requireLoginError(t, err, usershell.LoginCancelled)
 }

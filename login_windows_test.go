@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows/registry"
 )
@@ -22,7 +23,7 @@ func TestLoginEnvironmentOfANewLogon(t *testing.T) {
 	require.NoError(t, key.SetStringValue(name, "of a new logon"))
 	defer key.DeleteValue(name)
 
-	l, err := acpterm.LoginEnvironment(t.Context(), &acpterm.LoginOptions{
+	l, err := usershell.LoginEnvironment(t.Context(), &usershell.LoginOptions{
 		Env: append(os.Environ(), "HOST=of the host", name+"=of the host"),
 	})
 	require.NoError(t, err)
@@ -36,9 +37,9 @@ func TestLoginEnvironmentOfANewLogon(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, l.Env(), in)
 	_, err = l.In(t.Context(), filepath.Join(dir, "none"))
-	require.ErrorIs(t, err, acpterm.LoginNoDirectory)
+	require.ErrorIs(t, err, usershell.LoginNoDirectory)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = acpterm.LoginEnvironment(ended, nil)
+	_, err = usershell.LoginEnvironment(ended, nil)
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 }

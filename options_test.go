@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
 
@@ -190,18 +191,18 @@ func TestShellsThatCannotHold(t *testing.T) {
 
 func TestKnownShells(t *testing.T) {
 	for _, name := range []string{"sh", "dash", "bash", "bash-login", "zsh", "zsh-login", "fish", "pwsh"} {
-		shell, err := acpterm.KnownShell(name)
+		shell, err := usershell.KnownShell(name)
 		require.NoError(t, err, name)
 		m, err := acpterm.NewManager(&acpterm.Options{Shell: shell})
 		require.NoError(t, err, name)
 		require.NoError(t, m.Close())
 		shell.Args[0] = "changed"
-		again, err := acpterm.KnownShell(name)
+		again, err := usershell.KnownShell(name)
 		require.NoError(t, err)
 		require.NotEqual(t, shell, again, name)
 	}
 	for _, name := range []string{"powershell", "cmd", "wsl", "git-bash"} {
-		_, err := acpterm.KnownShell(name)
+		_, err := usershell.KnownShell(name)
 		if runtime.GOOS != "windows" {
 			requireOptionRefused(t, err, "", "Options.Shell")
 		} else if name != "git-bash" {
@@ -209,7 +210,7 @@ func TestKnownShells(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "Bash", "/bin/sh", "command.com"} {
-		_, err := acpterm.KnownShell(name)
+		_, err := usershell.KnownShell(name)
 		requireOptionRefused(t, err, "", "Options.Shell")
 		require.ErrorContains(t, err, "bash-login")
 	}

@@ -4,11 +4,8 @@ package acpterm
 
 import (
 	"fmt"
-	"maps"
-	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -16,7 +13,8 @@ import (
 )
 
 // Shell is what runs shell lines: a program, which gets the line as its last argument. The zero value is the system's:
-// /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. KnownShell has the usual ones.
+// /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. usershell.KnownShell has the
+// usual ones.
 //
 // The exit code of a line is that of the interpreter. PowerShell's -Command makes 1 of every code of a program but 0,
 // unless the line ends with "exit $LASTEXITCODE".
@@ -29,52 +27,6 @@ type Shell struct {
 	// Args stand before the line. The last one has to be the option that takes the line, "-c" for most shells. cmd.exe
 	// gets the line as it is, without escapes, for which it needs "/s" and, as the last, "/c".
 	Args []string
-}
-
-// knownShells are the shells of KnownShell by name, but for git-bash.
-var knownShells = map[string]struct {
-	Shell
-	windows bool // it is there on Windows only
-}{
-	"sh":         {Shell: Shell{"sh", []string{"-c"}}},
-	"dash":       {Shell: Shell{"dash", []string{"-c"}}},
-	"bash":       {Shell: Shell{"bash", []string{"-c"}}},
-	"bash-login": {Shell: Shell{"bash", []string{"-lc"}}},
-	"zsh":        {Shell: Shell{"zsh", []string{"-c"}}},
-	"zsh-login":  {Shell: Shell{"zsh", []string{"-lc"}}},
-	"fish":       {Shell: Shell{"fish", []string{"-c"}}},
-	"pwsh":       {Shell: Shell{"pwsh", []string{"-NoProfile", "-NonInteractive", "-Command"}}},
-	"powershell": {Shell{"powershell", []string{"-NoProfile", "-NonInteractive", "-Command"}}, true},
-	"cmd":        {Shell{"cmd", []string{"/d", "/s", "/c"}}, true},
-	"wsl":        {Shell{"wsl", []string{"--exec", "bash", "-c"}}, true},
-}
-
-const gitBash = "git-bash"
-
-// KnownShell returns a shell by the name that it has in an editor's settings: sh, dash, bash, bash-login, zsh,
-// zsh-login, fish, pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the
-// default distribution) and git-bash, which is looked for now, beside the git.exe in this process's PATH. The others
-// are looked up by each create. It fails with an *Error of kind ErrInternal for other names, and where there is no such
-// shell.
-func KnownShell(name string) (Shell, error) {
-	known, ok := knownShells[name]
-	switch {
-	case name == gitBash:
-		program, err := lookup.GitBash(os.Environ())
-		if err != nil {
-			return Shell{}, &Error{Kind: ErrInternal, Field: "Options.Shell",
-				Reason: "there is no bash.exe of a Git for Windows in PATH", Err: err}
-		}
-		return Shell{program, []string{"-c"}}, nil
-	case !ok:
-		names := slices.Sorted(maps.Keys(knownShells))
-		return Shell{}, optionError("Options.Shell",
-			fmt.Sprintf("%q is none of %s, %s", name, strings.Join(names, ", "), gitBash))
-	case known.windows && runtime.GOOS != "windows":
-		return Shell{}, optionError("Options.Shell", fmt.Sprintf("there is %s on Windows only", name))
-	}
-	known.Args = slices.Clone(known.Args)
-	return known.Shell, nil
 }
 
 // validate returns why a shell cannot hold, which is the value of an option, or nil.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,7 +24,7 @@ func TestShellsOfThisMachine(t *testing.T) {
 		{"zsh-login", `[[ -o login ]] && print yes; exit 5`, "yes\n"},
 		{"fish", `set x a b; for i in $x; echo "<$i>"; end; exit 5`, "<a>\n<b>\n"},
 	} {
-		shell, err := acpterm.KnownShell(c.name)
+		shell, err := usershell.KnownShell(c.name)
 		require.NoError(t, err)
 		if _, err := exec.LookPath(shell.Program); err != nil {
 			require.Empty(t, os.Getenv("ACPTERM_REQUIRE_SHELLS"), c.name)

@@ -18,6 +18,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/wintest"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 )
@@ -308,7 +309,7 @@ func TestOutputInACodePage(t *testing.T) {
 
 // Lines run by the shell that the host names. cmd.exe gets them as they are, others as one argument.
 func TestShellsOfTheHost(t *testing.T) {
-	cmd := must(acpterm.KnownShell("cmd"))
+	cmd := must(usershell.KnownShell("cmd"))
 	dir := t.TempDir()
 	fake := filepath.Join(dir, "pwsh.exe")
 	program, err := os.ReadFile(executable())
@@ -327,7 +328,7 @@ func TestShellsOfTheHost(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 
 	for _, name := range []string{"pwsh", "bash", "wsl"} {
-		known := must(acpterm.KnownShell(name))
+		known := must(usershell.KnownShell(name))
 		// As a child the test binary prints its arguments.
 		known.Args = append([]string{childMark, "quote"}, known.Args...)
 		session := acpterm.SessionID(name)

@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 )
 
 // login is the environment as it will be known. Nil: it is not wanted.
@@ -21,7 +21,7 @@ func readLogin(ctx context.Context, screen *screen) *login {
 	ctx, l.stop = context.WithCancel(ctx)
 	go func() {
 		defer close(l.read)
-		env, err := acpterm.LoginEnvironment(ctx, nil)
+		env, err := usershell.LoginEnvironment(ctx, nil)
 		switch {
 		case err == nil:
 			l.env = env.Env()

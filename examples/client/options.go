@@ -16,6 +16,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/policy"
+	"github.com/acpterm/acpterm/usershell"
 )
 
 // options are what the command line says.
@@ -148,7 +149,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"what runs shell lines, looked up in PATH: a `name` such as bash, bash-login, zsh, fish or pwsh, on\n"+
 			"Windows also powershell, cmd, wsl or git-bash (default: /bin/sh, or cmd on Windows)",
 		func(name string) (err error) {
-			opts.shell, err = acpterm.KnownShell(name)
+			opts.shell, err = usershell.KnownShell(name)
 			return err
 		})
 	flags.BoolVar(&opts.loginEnv, "login-env", false,

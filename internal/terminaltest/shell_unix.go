@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
 
@@ -105,7 +106,7 @@ func TestShellThatIsNotThere(t *testing.T, p Place) {
 
 // A login shell runs its start-up files, and ends with the exit code of the line.
 func TestLoginShell(t *testing.T, p Place) {
-	bash, err := acpterm.KnownShell("bash-login")
+	bash, err := usershell.KnownShell("bash-login")
 	require.NoError(t, err)
 	shells := map[acpterm.SessionID]acpterm.Shell{"sh": {Program: "sh", Args: []string{"-lc"}}}
 	if _, err := p.real("/bin/bash"); err == nil { // containers may have none

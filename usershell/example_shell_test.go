@@ -1,17 +1,18 @@
 //go:build unix
 
-package acpterm_test
+package usershell_test
 
 import (
 	"context"
 	"fmt"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 )
 
 // Shell lines run in the shell that the person has in the editor's settings.
 func ExampleKnownShell() {
-	shell, err := acpterm.KnownShell("sh") // or "bash-login", "zsh", "pwsh" ...
+	shell, err := usershell.KnownShell("sh") // or "bash-login", "zsh", "pwsh" ...
 	if err != nil {
 		fmt.Println(err) // it is none of those, or there is none on this system
 		return

@@ -1,6 +1,6 @@
 //go:build unix
 
-package acpterm_test
+package usershell_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/usershell"
 )
 
 // An editor that a desktop has started reads the person's login shell when it starts, and opens sessions with what that
@@ -22,12 +23,12 @@ func ExampleLoginEnvironment() {
 	}
 	defer os.RemoveAll(home)
 	os.WriteFile(filepath.Join(home, ".profile"), []byte("echo Welcome!\nexport GREETING=hello\n"), 0o600)
-	options := &acpterm.LoginOptions{Shell: "/bin/sh", Dir: home, Env: []string{"HOME=" + home}} // nil in an editor
+	options := &usershell.LoginOptions{Shell: "/bin/sh", Dir: home, Env: []string{"HOME=" + home}} // nil in an editor
 
 	// When the editor starts:
 	env := make(chan []string, 1)
 	go func() {
-		login, err := acpterm.LoginEnvironment(ctx, options)
+		login, err := usershell.LoginEnvironment(ctx, options)
 		if err != nil {
 			fmt.Println(err) // to the person
 			env <- nil       // which is the editor's own environment

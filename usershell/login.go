@@ -1,7 +1,6 @@
-package acpterm
+package usershell
 
-// The environment of the person's login shell, for embedders: a program that a desktop has started has nothing in its
-// PATH that the start-up files of the shell add. Managers and handlers never read it.
+// The environment that the user's login shell makes.
 
 import (
 	"cmp"
@@ -13,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/loginshell"
 	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/proc"
 )
 
 // LoginOptions say which login shell is read, and how. The zero value, and nil in its place, is the default.
@@ -70,7 +71,7 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 	return l, nil
 }
 
-// Env is the environment, each name once: for Options.Env and SessionOptions.Env. It may hold secrets.
+// Env is the environment, each name once: for acpterm.Options.Env and acpterm.SessionOptions.Env. It may hold secrets.
 func (l *LoginEnv) Env() []string { return slices.Clone(l.env) }
 
 // Shell is the shell's file; empty on Windows.
@@ -96,10 +97,18 @@ func (l *LoginEnv) failed(err error) error {
 	if failed, ok := errors.AsType[*loginshell.Error](err); ok {
 		e.Failure, e.PIDs, e.Err = LoginFailure(failed.Reason), failed.PIDs, failed.Err
 		if failed.Exit != nil {
-			e.Status = new(statusOf(*failed.Exit))
+			e.Status = statusOf(*failed.Exit)
 		}
 	}
 	return e
+}
+
+// statusOf is an exit in the protocol's terms.
+func statusOf(e proc.Exit) *acpterm.TerminalExitStatus {
+	if e.Signal != "" {
+		return &acpterm.TerminalExitStatus{Signal: &e.Signal}
+	}
+	return &acpterm.TerminalExitStatus{ExitCode: &e.Code}
 }
 
 // LoginFailure says why there is no environment. It is an error itself, for errors.Is.
@@ -141,7 +150,7 @@ type LoginError struct {
 	Shell   string
 	Failure LoginFailure
 	// Status is how the shell ended. Nil: that is not known, or not why the call failed.
-	Status *TerminalExitStatus
+	Status *acpterm.TerminalExitStatus
 	// PIDs are the numbers of processes that still ran ten seconds after SIGKILL.
 	PIDs []int
 	// Err is the cause, where there is one: a system's error, a context's.
@@ -168,10 +177,10 @@ func (e *LoginError) Error() string {
 func (e *LoginError) Unwrap() []error {
 	errs := []error{e.Failure}
 	if e.Failure == LoginCancelled {
-		errs = append(errs, ErrCancelled)
+		errs = append(errs, acpterm.ErrCancelled)
 	}
 	if len(e.PIDs) > 0 {
-		errs = append(errs, ErrSurvivors)
+		errs = append(errs, acpterm.ErrSurvivors)
 	}
 	if e.Err != nil {
 		errs = append(errs, e.Err)

@@ -1,0 +1,65 @@
+// Package usershell reads what the user has set up for their own shell, for embedders: LoginEnvironment returns the
+// environment that the start-up files of the login shell make, and KnownShell the shell that an editor's setting names.
+// A program that a desktop has started has nothing in its PATH that those files add. Managers and handlers never import
+// this package.
+package usershell
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
+)
+
+// knownShells are the shells of KnownShell by name, but for git-bash.
+var knownShells = map[string]struct {
+	program string
+	args    []string
+	windows bool // it is there on Windows only
+}{
+	"sh":         {"sh", []string{"-c"}, false},
+	"dash":       {"dash", []string{"-c"}, false},
+	"bash":       {"bash", []string{"-c"}, false},
+	"bash-login": {"bash", []string{"-lc"}, false},
+	"zsh":        {"zsh", []string{"-c"}, false},
+	"zsh-login":  {"zsh", []string{"-lc"}, false},
+	"fish":       {"fish", []string{"-c"}, false},
+	"pwsh":       {"pwsh", []string{"-NoProfile", "-NonInteractive", "-Command"}, false},
+	"powershell": {"powershell", []string{"-NoProfile", "-NonInteractive", "-Command"}, true},
+	"cmd":        {"cmd", []string{"/d", "/s", "/c"}, true},
+	"wsl":        {"wsl", []string{"--exec", "bash", "-c"}, true},
+}
+
+const gitBash = "git-bash"
+
+// KnownShell returns a shell by the name that it has in an editor's settings: sh, dash, bash, bash-login, zsh,
+// zsh-login, fish, pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the
+// default distribution) and git-bash, which is looked for now, beside the git.exe in this process's PATH. The others
+// are looked up by each create. It fails with an *acpterm.Error of kind acpterm.ErrInternal for other names, and where
+// there is no such shell.
+func KnownShell(name string) (acpterm.Shell, error) {
+	known, ok := knownShells[name]
+	switch {
+	case name == gitBash:
+		program, err := lookup.GitBash(os.Environ())
+		if err != nil {
+			return acpterm.Shell{}, unknown("there is no bash.exe of a Git for Windows in PATH", err)
+		}
+		return acpterm.Shell{Program: program, Args: []string{"-c"}}, nil
+	case !ok:
+		names := strings.Join(slices.Sorted(maps.Keys(knownShells)), ", ")
+		return acpterm.Shell{}, unknown(fmt.Sprintf("%q is none of %s, %s", name, names, gitBash), nil)
+	case known.windows && runtime.GOOS != "windows":
+		return acpterm.Shell{}, unknown(fmt.Sprintf("there is %s on Windows only", name), nil)
+	}
+	return acpterm.Shell{Program: known.program, Args: slices.Clone(known.args)}, nil
+}
+
+func unknown(reason string, err error) error {
+	return &acpterm.Error{Kind: acpterm.ErrInternal, Field: "Options.Shell", Reason: reason, Err: err}
+}

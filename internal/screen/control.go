@@ -64,7 +64,7 @@ func (s *Screen) controlSequence(final byte, q *sequence) {
 }
 
 // controls are CSI sequences, by their last byte. Counts are bounded by the screen: no sequence does more than to touch
-// each row, or the cells of one row, but REP, which may fill the screen.
+// each row, or the cells of one row; REP, those of two.
 var controls = [128]func(*Screen, *sequence){
 	'@': func(s *Screen, q *sequence) { s.insertCells(q.argument(0, 1)) },                       // ICH
 	'A': func(s *Screen, q *sequence) { s.moveVertically(-q.argument(0, 1)) },                   // CUU

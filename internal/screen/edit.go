@@ -2,11 +2,7 @@ package screen
 
 // What characters, erasures and scrolling do to the rows.
 
-import (
-	"bytes"
-	"slices"
-	"unicode/utf8"
-)
+import "slices"
 
 // lineDrawing are the characters for '`' to '~' in the set of lines and boxes.
 var lineDrawing = [...]rune{
@@ -239,18 +235,12 @@ func (s *Screen) eraseCells(n int) {
 	s.pending = false
 }
 
-// repeat is REP, for at most the cells of the screen.
+// repeat is REP, for at most the cells of two rows, so that a short sequence does not cost a screen.
 func (s *Screen) repeat(n int) {
-	if s.last == 0 {
-		return
-	}
-	n = min(n, s.columns*s.rows)
-	if s.last < utf8.RuneSelf {
-		s.printASCII(bytes.Repeat([]byte{byte(s.last)}, n))
-		return
-	}
-	for range n {
-		s.print(s.last)
+	for range min(n, 2*s.columns) {
+		if s.last != 0 {
+			s.print(s.last)
+		}
 	}
 }
 

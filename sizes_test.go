@@ -1,7 +1,7 @@
 package acpterm_test
 
-// The budgets of the code: how large the library, its files and its functions may become. A change that needs more room
-// raises a number here, and says why in its commit.
+// The budgets of the code: how large the library, its files and its functions may become. They only go down: a change that
+// needs more room moves something else out first.
 
 import (
 	"bufio"
@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 7500
-	maxRootFiles     = 37
-	maxLibraryLines  = 17300 // the root and internal, without what only tests import
+	maxRootLines     = 7260
+	maxRootFiles     = 36
+	maxLibraryLines  = 17160 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

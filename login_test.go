@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// No request, and no part of the library, has a login shell run: only login.go mentions it, and nothing uses login.go.
+// No request, and no other part of the library, runs a login shell: only usershell mentions it.
 func TestOnlyEmbeddersReadALoginEnvironment(t *testing.T) {
 	mentions := 0
 	for _, name := range libraryFiles(t) {
@@ -28,7 +28,7 @@ func TestOnlyEmbeddersReadALoginEnvironment(t *testing.T) {
 			switch text {
 			case `"github.com/acpterm/acpterm/internal/loginshell"`, "LoginEnvironment", "LoginEnv":
 				mentions++
-				require.Equal(t, "login.go", name)
+				require.Equal(t, "usershell/login.go", name)
 			}
 			return true
 		})

@@ -69,7 +69,7 @@ func (c *caught) begin() {
 	defer c.mu.Unlock()
 	c.starts++
 	for sig := syscall.Signal(1); sig <= last; sig++ {
-		if signal.Ignored(sig) {
+		if sig != syscall.SIGCHLD && signal.Ignored(sig) { // a host that ignores SIGCHLD relies on it at all times
 			signal.Notify(make(chan os.Signal, 1), sig)
 			c.signals = append(c.signals, sig)
 		}

@@ -110,16 +110,6 @@ func unanswered(method string, holds func(c *call) bool) func(*call, func() answ
 	})
 }
 
-// success is a result instead of an error.
-func success(method string, result object) func(*call, func() answer) answer {
-	return on(method, func(c *call, next func() answer) answer {
-		if a := next(); a.err == nil {
-			return a
-		}
-		return answer{result: maps.Clone(result)}
-	})
-}
-
 func always(*call) bool { return true }
 
 func failure(code int64) answer { return answer{err: rpcError(code)} }

@@ -4,6 +4,7 @@ package with
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,9 +22,6 @@ import (
 )
 
 var programs = []string{"jsonrpc2", "acpsdk", "jrpc2"}
-
-// listenerVariable is where an agent's command has to connect to.
-const listenerVariable = "ACPTERM_WITH_TEST_LISTENER"
 
 const manyMessages = 2000
 
@@ -45,6 +45,10 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	// Most of the time the commands of TestTerminals wait until they are ended by force: the other tests run meanwhile.
+	if err := flag.Set("test.parallel", strconv.Itoa(len(programs)+runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	os.RemoveAll(built.dir)
 	os.Exit(code)
@@ -90,10 +94,11 @@ func play(t *testing.T, client, prompt string, agent ...string) (printed string,
 
 // Each program keeps what the protocol promises of terminals, and what good clients do beyond it.
 func TestTerminals(t *testing.T) {
+	t.Parallel()
 	dir := build(t)
 	for _, program := range programs {
 		t.Run(program, func(t *testing.T) {
-			t.Parallel() // most of the time the commands have until they are ended by force
+			t.Parallel()
 			out, err := exec.CommandContext(t.Context(), dir+"acp-terminal-check", "-timeout", "30s", "-total", "10m",
 				"--", dir+program, "check").CombinedOutput()
 			require.NoError(t, err, "%s", out)
@@ -103,6 +108,7 @@ func TestTerminals(t *testing.T) {
 
 // The first line of each program says how to call it from the repository's root.
 func TestCalls(t *testing.T) {
+	t.Parallel()
 	for _, program := range programs {
 		t.Run(program, func(t *testing.T) {
 			source, err := os.ReadFile(filepath.Join(program, "main.go"))
@@ -127,6 +133,7 @@ func TestCalls(t *testing.T) {
 
 // The agent asks for permission, runs the prompt in a terminal and says how that ended.
 func TestExampleAgent(t *testing.T) {
+	t.Parallel()
 	dir := build(t)
 	for _, program := range programs {
 		out, err := play(t, dir+program, "go no-such-command", dir+"agent")
@@ -140,6 +147,7 @@ func TestExampleAgent(t *testing.T) {
 }
 
 func TestSDKAgent(t *testing.T) {
+	t.Parallel()
 	dir := build(t)
 	for _, program := range programs {
 		out, err := play(t, dir+program, "", os.Args[0], "SDK agent")
@@ -150,6 +158,7 @@ func TestSDKAgent(t *testing.T) {
 }
 
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	dir := build(t)
 	var many strings.Builder
 	for i := range manyMessages {
@@ -182,6 +191,7 @@ func TestTurns(t *testing.T) {
 
 // A command's output is shown, and is what the agent gets.
 func TestMuchOutput(t *testing.T) {
+	t.Parallel()
 	dir := build(t)
 	for _, program := range programs {
 		got, err := play(t, dir+program, "read much", os.Args[0], "agent")
@@ -193,6 +203,7 @@ func TestMuchOutput(t *testing.T) {
 
 // Answers have the id that the request came with.
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	dir := build(t)
 	for _, program := range []string{"jsonrpc2", "jrpc2"} { // the SDK takes no such ids
 		got, err := play(t, dir+program, "", os.Args[0], "raw agent")
@@ -203,12 +214,12 @@ func TestIDs(t *testing.T) {
 
 // When the agent ends in the middle of a turn, so does its command, and the client says how the agent ended.
 func TestAgentLeaves(t *testing.T) {
+	t.Parallel()
 	dir := build(t)
 	for _, program := range programs {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		t.Setenv(listenerVariable, listener.Addr().String())
-		_, err = play(t, dir+program, "leave while a command runs", os.Args[0], "agent")
+		_, err = play(t, dir+program, "leave while a command runs", os.Args[0], "agent", listener.Addr().String())
 		require.ErrorContains(t, err, "the agent: exit code 3", program)
 		command, err := listener.Accept()
 		require.NoError(t, err)

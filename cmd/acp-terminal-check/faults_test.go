@@ -17,42 +17,34 @@ import (
 
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+	"github.com/acpterm/acpterm/internal/longtest"
 )
 
-// some are the mutants that run for each change. .ci/long has all run.
+// some are the mutants that run for each change: one or two of each file, and one that hangs. .ci/long has all run.
 var some = []string{
-	"kills for a cancel", "has ids without a sign", "knows one directory", "counts the bytes that were written",
-	"answers no wait", "has a shell read the arguments", "shows output once", "shows output at the end",
-	"decodes what there is", "serves in order", "waits for the output's end", "kills one process", "only forgets",
-	"asks for no session",
+	"kills for a cancel", "knows one directory", "counts the bytes that were written", "answers no wait",
+	"shows output once", "serves in order", "kills one process", "only forgets",
 }
 
 // Each mutant fails the checks of the promise that it breaks, and no others: those are passed, or not tried because they
 // need that one.
 func TestMutants(t *testing.T) {
+	t.Parallel()
 	kit := buildKit(t)
 	names := some
 	if runtime.GOOS == "windows" {
 		names = some[:3] // where each of a thousand processes takes its time
 	}
 	for name, m := range mutants() {
-		if m.breaks == "" || m.unix && !child.Signals || !longTests() && !slices.Contains(names, name) {
+		if m.breaks == "" || m.unix && !child.Signals || !longtest.Is() && !slices.Contains(names, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := checkMutant(t, kit, name, m, brief())
-			if err != nil { // a busy machine may need more
-				t.Logf("once more with more time: %v", err)
-				err = checkMutant(t, kit, name, m, "1m")
-			}
-			require.NoError(t, err)
+			withTime(t, brief(), "1m", func(timeout string) error { return checkMutant(t, kit, name, m, timeout) })
 		})
 	}
 }
-
-// longTests reports whether all mutants run.
-func longTests() bool { return os.Getenv("ACPTERM_TEST_LONG") != "" }
 
 // checkMutant runs the kit in an empty directory, and fails also if something is left there.
 func checkMutant(t *testing.T, kit []string, name string, m mutant, timeout string) error {

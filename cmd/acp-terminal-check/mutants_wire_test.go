@@ -145,6 +145,9 @@ func hangingMutants() map[string]mutant {
 		"answers no release":        {breaks: "release.ended", serve: method("release")},
 		"says nothing of terminals": {silent: true},
 		"sends no prompt":           {promptless: true},
+		"answers nothing": {serve: func(*call, func() answer) answer {
+			return answer{none: true}
+		}},
 		"answers no more": { // after twenty releases
 			serve: func(c *call, next func() answer) answer {
 				if c.method == "terminal/release" && releases.Add(1) > 20 || releases.Load() > 20 {

@@ -35,7 +35,7 @@ func cancel(id string) string {
 }
 
 func TestPipelinedPollsAreAllAnswered(t *testing.T) {
-	const polls = 1000
+	polls := longtest.Times(250, 1000)
 	m := newManager(t, nil)
 	p := connectPeer(t, m, nil)
 	for _, child := range []acpterm.CreateTerminalRequest{childRequest("sleep"), childRequest("flood", "20000", "1000")} {

@@ -133,7 +133,7 @@ func inTerminals(t *testing.T, m *acpterm.Manager, n int, files []burst,
 
 // Commands write up to 300 KiB and exit at once.
 func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
-	alsoOnOneProcessor(t)
+	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	var events ends
 	m := newManager(t, &acpterm.Options{Events: events.hook})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -160,7 +161,7 @@ func TestWaitEndsWithTheCommand(t *testing.T, p Place) {
 		size = 30_000 // a command line has room for no more
 	}
 	tail := strings.Repeat("x", size)
-	for range 20 {
+	for range longtest.Times(5, 20) {
 		out := RunToEnd(t, m, p.Child("holder", tail))
 		require.True(t, strings.HasSuffix(out.Output, "\n"+tail), "%d bytes", len(out.Output))
 		require.NotNil(t, out.ExitStatus)
@@ -232,7 +233,7 @@ func TestWhichTimeoutApplies(t *testing.T, p Place) {
 func TestTimeoutAgainstANaturalExit(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	won := make(map[acpterm.EndedBy]int)
-	for i := range 100 {
+	for i := range longtest.Times(40, 100) { // each time-out twice, or more often
 		timeout := time.Duration(1+i%20) * 500 * time.Microsecond
 		term := Create(t, m, p.Child("exit", "0"), &acpterm.TerminalOptions{Timeout: timeout})
 		status := AwaitExit(t, term)

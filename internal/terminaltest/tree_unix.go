@@ -209,7 +209,7 @@ func TestAShellThatWaitsDiesOfTheSignal(t *testing.T, p Place) {
 // Law 2: 500 commands write 64 KiB and exit at once, while a child of theirs holds the pipe. No byte is lost.
 func TestBurstThenExitLosesNothing(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{}})
-	for range 50 { // the soak does thousands
+	for range longtest.Times(15, 50) { // the soak does thousands
 		term := Finish(t, m, p.Child("burst"))
 		require.Len(t, term.Output().Output, 64<<10)
 		require.NoError(t, m.Release(t.Context(), "s", term.ID()))

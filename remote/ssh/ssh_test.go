@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
 	"github.com/acpterm/acpterm/remote/ssh"
 )
@@ -121,7 +122,7 @@ func TestBytes(t *testing.T) {
 		c := open(t, transport)
 		say(t, c, "exec sh -c 'id -un; exec cat'")
 		hear(t, c, user+"\n")
-		data := make([]byte, 8<<20)
+		data := make([]byte, longtest.Times(4<<20, 8<<20)) // the window of a channel has 2 MiB
 		_, _ = rand.Read(data)
 		go func() {
 			_, err := c.Write(data)

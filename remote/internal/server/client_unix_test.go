@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/acpterm/acpterm/remote/internal/server"
 	"github.com/stretchr/testify/require"
@@ -87,8 +88,14 @@ type seen struct {
 
 var marks atomic.Int64
 
-// serve begins a connection. When the test ends, so does the connection, and nothing must be left.
+// serve begins a connection at whose end trees have less time than Serve gives them, except in .ci/long.
 func serve(t *testing.T) *client {
+	t.Helper()
+	return serveWithGrace(t, time.Duration(longtest.Times(1, 5))*time.Second)
+}
+
+// serveWithGrace begins a connection. When the test ends, so does the connection, and nothing must be left.
+func serveWithGrace(t *testing.T, grace time.Duration) *client {
 	t.Helper()
 	ours, out, err := os.Pipe()
 	require.NoError(t, err)
@@ -103,7 +110,7 @@ func serve(t *testing.T) *client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	go func() {
-		err := server.Serve(ctx, in, out)
+		err := server.ServeWithGrace(ctx, in, out, grace)
 		in.Close()
 		out.Close()
 		c.served <- err

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
@@ -85,7 +86,7 @@ func TestContextEnds(t *testing.T) {
 // What cleans up when the connection ends can do that.
 func TestCleanUpIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	c := serve(t)
+	c := serveWithGrace(t, 5*time.Second) // Serve's
 	lock := filepath.Join(t.TempDir(), "lock")
 	_, p := c.start(c.shell(terminaltest.CleanUp(lock, "TERM")))
 	c.awaitOutput(p, "ready")

@@ -258,7 +258,7 @@ func (p *process) escalate() {
 	for _, step := range []struct {
 		signal syscall.Signal
 		wait   time.Duration
-	}{{syscall.SIGTERM, 5 * time.Second}, {syscall.SIGKILL, 10 * time.Second}} {
+	}{{syscall.SIGTERM, p.server.grace}, {syscall.SIGKILL, 10 * time.Second}} {
 		if endTree(p.tree, step.signal, step.wait) {
 			return
 		}

@@ -34,6 +34,9 @@ const (
 	maxAtWork    = 256 // each may occupy a thread
 )
 
+// endGrace is how long a tree has after SIGTERM when the connection ends.
+const endGrace = 5 * time.Second
+
 // giveUp is how long what a Serve has started may take to end, after which Serve returns without: more than the steps
 // of an escalation and the time that Supervisor.Start takes to give up a start that hangs.
 const giveUp = 30 * time.Second
@@ -47,10 +50,15 @@ var errInputEnded = errors.New("the input has ended")
 //
 // A Read of in and a Write to out may be under way when it returns: the caller closes both.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return serve(ctx, in, out, endGrace)
+}
+
+// serve is Serve with the time from the SIGTERM to the SIGKILL.
+func serve(ctx context.Context, in io.Reader, out io.Writer, grace time.Duration) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s := &server{
-		ctx: ctx, sender: sender{frames: make(chan outgoing), over: ctx.Done()},
+		ctx: ctx, grace: grace, sender: sender{frames: make(chan outgoing), over: ctx.Done()},
 		atWork: make(chan struct{}, maxAtWork), processes: make(map[uint64]*process),
 	}
 	hello, err := newHello()
@@ -70,6 +78,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 // server is one Serve.
 type server struct {
 	ctx        context.Context // ends with the connection
+	grace      time.Duration   // between the signals of escalate
 	sender     sender
 	dir        string // the directory of commands that name none
 	supervisor proc.Supervisor

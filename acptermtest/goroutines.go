@@ -55,10 +55,11 @@ func (l labelled) left() (left []string) {
 	return left
 }
 
-// retryUntilNone calls find until it finds nothing, for four seconds: a goroutine that has reported its end still takes
-// some time to return. It sleeps before the first call, so that a goroutine which was just started blocks.
-func retryUntilNone(find func() []string) (found []string) {
-	for pause := time.Millisecond; pause < 4*time.Second; pause *= 2 {
+// retryUntilNone calls find until it finds nothing, in pauses that become as long as wait: a goroutine that has reported
+// its end still takes some time to return. It sleeps before the first call, so that a goroutine which was just started
+// blocks.
+func retryUntilNone(find func() []string, wait time.Duration) (found []string) {
+	for pause := time.Millisecond; pause < wait; pause *= 2 {
 		time.Sleep(pause)
 		if found = find(); len(found) == 0 {
 			return nil

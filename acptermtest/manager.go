@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/acpterm/acpterm"
 )
@@ -26,6 +27,12 @@ import (
 // files belong to the whole program; NewManager calls t.Setenv, which panics in a parallel test. It sets ACPTERMTEST to
 // the test's name, and the commands inherit it.
 func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
+	t.Helper()
+	return newManager(t, options, 4*time.Second)
+}
+
+// newManager is NewManager with how long each check waits until nothing is left.
+func newManager(t testing.TB, options *acpterm.Options, wait time.Duration) *acpterm.Manager {
 	t.Helper()
 	var own acpterm.Options
 	if options != nil {
@@ -59,7 +66,7 @@ func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 			if !check.applies {
 				continue
 			}
-			if left := retryUntilNone(check.left); len(left) > 0 {
+			if left := retryUntilNone(check.left, wait); len(left) > 0 {
 				t.Errorf("acptermtest: %s are left:\n\n%s", check.name, strings.Join(left, "\n\n"))
 			}
 		}

@@ -122,7 +122,7 @@ func TestCloseThatFails(t *testing.T) {
 func TestProcessIsLeft(t *testing.T) {
 	needsProc(t)
 	r := &failureRecorder{TB: t}
-	m := acptermtest.NewManager(r, nil)
+	m := acptermtest.NewManagerWithin(r, nil, 100*time.Millisecond)
 	term := create(t, m, self(t), "sleep")
 	require.NoError(t, m.Close())
 	left := exec.Command(self(t), "read")
@@ -143,7 +143,7 @@ func TestProcessIsLeft(t *testing.T) {
 func TestFileIsLeft(t *testing.T) {
 	needsProc(t)
 	recorder := &failureRecorder{TB: t}
-	acptermtest.NewManager(recorder, nil)
+	acptermtest.NewManagerWithin(recorder, nil, 100*time.Millisecond)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
 	failures := recorder.end()

@@ -1,0 +1,4 @@
+package acptermtest
+
+// NewManagerWithin is NewManager with how long each check waits until nothing is left.
+var NewManagerWithin = newManager

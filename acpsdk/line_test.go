@@ -15,20 +15,21 @@ import (
 func TestOutputOverTheLine(t *testing.T) {
 	const sdkLimit = 10 << 20 // of a line
 	for name, of := range map[string]struct {
-		text  string
-		limit int // of a line
+		text    string
+		encoded int // bytes in a line
+		limit   int // of a line
 	}{
-		"control characters": {"\x01", sdkLimit},
-		"CJK":                {"終端", 1 << 20},
-		"escaped for HTML":   {"<é>", 1 << 20},
-		"output that fits":   {"x", 1 << 20},
+		"control characters": {"\x01", len(`\u0001`), sdkLimit},
+		"CJK":                {"終端", len("終端"), 1 << 20},
+		"escaped for HTML":   {"<é>", len(`\u003cé\u003e`), 1 << 20},
+		"output that fits":   {"x", len("x"), 1 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, options := of.text, &acpsdk.Options{MaxLineBytes: of.limit}
 			if of.limit == sdkLimit {
 				options = nil // the default
 			}
-			times := of.limit / 2 * 3 / len(text) // more than fits, and less than OutputByteLimit
+			times := of.limit / 2 * 3 / of.encoded // more than fits, and less than OutputByteLimit
 			if text == "x" {
 				times = of.limit - 4<<10
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 )
@@ -45,7 +46,7 @@ func readNumber(t testing.TB, from io.Reader) int {
 // What the process has written is read in whole, and then its end, also while something else holds its pipes.
 func TestCommandOutputBeforeEnd(t *testing.T) {
 	want := bytes.Repeat([]byte{'x'}, 60_000)
-	for range 50 {
+	for range longtest.Times(10, 50) {
 		p := openCommand(t, "sleep 600 & echo $!; head -c 60000 /dev/zero | tr '\\0' x; echo why >&2; exit 3")
 		holder := readNumber(t, p)
 		<-p.exited.Done()

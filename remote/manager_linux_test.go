@@ -144,7 +144,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 
 // Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
 func TestOutputBeforeExit(t *testing.T) {
-	runs := longtest.Times(12, 300)
+	runs := longtest.Times(6, 300)
 	far := newFarEnd("sh")
 	m, _ := newFarManager(t, far, openFunc(func(ctx context.Context) (io.ReadWriteCloser, error) {
 		shell, err := far.Open(ctx)
@@ -176,7 +176,7 @@ func TestConnectionLost(t *testing.T) {
 	far := newFarEnd(self)
 	far.Env = append(far.Env, childVariable+"=relay")
 	m, r := newFarManager(t, far, far)
-	for round := range longtest.Times(5, 100) {
+	for round := range longtest.Times(3, 100) {
 		var terminals []*acpterm.Terminal
 		for _, line := range []string{
 			"echo ready; exec sleep 600", "setsid sleep 600 & echo ready; wait", "echo ready; setsid sleep 600",
@@ -213,10 +213,8 @@ func TestConnectionLost(t *testing.T) {
 // The same under load: while commands write, and others are created, killed and released. Each call and each event then
 // says that the connection is lost, and nothing else.
 func TestConnectionLostUnderLoad(t *testing.T) {
-	rounds, commands := 20, 30
-	if testing.Short() {
-		rounds = 5
-	}
+	const commands = 30
+	rounds := longtest.Times(4, 20)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	far := newFarEnd(self)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
 )
@@ -147,7 +148,7 @@ func TestSlowClose(t *testing.T) {
 	r.Connect(testContext(t))
 	<-lost
 	<-closing
-	for range 3 {
+	for range longtest.Times(1, 3) {
 		require.ErrorContains(t, r.Connect(testContext(t)), "has not closed the connection before")
 	}
 	require.EqualValues(t, 1, opened.Load())

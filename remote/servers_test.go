@@ -63,7 +63,7 @@ func TestServersLoseNoOutput(t *testing.T) {
 			const lanes = 3
 			for range lanes {
 				running.Go(func() {
-					for range longtest.Times(2, 33) {
+					for range longtest.Times(1, 33) {
 						term := f.create(t, m, "cat "+file+"; exit 3")
 						status, err := term.Wait(t.Context())
 						if output := term.Output().Output; err != nil || output != want || *status.ExitCode != 3 {
@@ -87,7 +87,7 @@ func TestServersAreLost(t *testing.T) {
 			number := filepath.Join(t.TempDir(), "number")
 			line := append([]string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, number}, f.line...)
 			m := f.manager(t, remote.Command{Args: line})
-			for range longtest.Times(3, 35) {
+			for range longtest.Times(2, 35) {
 				lost := []*acpterm.Terminal{
 					f.create(t, m, "echo ready; exec sleep 600"), f.create(t, m, "setsid sleep 600 & echo ready; wait"),
 				}

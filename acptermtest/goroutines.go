@@ -55,9 +55,9 @@ func (l labelled) left() (left []string) {
 	return left
 }
 
-// retryUntilNone calls find until it finds nothing, in pauses that become as long as wait: a goroutine that has reported
-// its end still takes some time to return. It sleeps before the first call, so that a goroutine which was just started
-// blocks.
+// retryUntilNone calls find until it finds nothing, in pauses that become as long as wait: a goroutine that has
+// reported its end takes some more time to return. It sleeps before the first call, so that a goroutine which was just
+// started blocks.
 func retryUntilNone(find func() []string, wait time.Duration) (found []string) {
 	for pause := time.Millisecond; pause < wait; pause *= 2 {
 		time.Sleep(pause)

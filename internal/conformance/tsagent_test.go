@@ -51,6 +51,7 @@ func TestTypeScriptAgent(t *testing.T) {
 	require.NotEmpty(t, scenarios)
 	for _, scenario := range scenarios {
 		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), client, "-cwd", t.TempDir(), "-prompt", scenario, "--", node, agent)
 			out, err := cmd.CombinedOutput()
 			// A command's own output can be a megabyte, and none of it is wanted in a report.

@@ -121,7 +121,7 @@ func TestAdapters(t *testing.T) {
 func installAdapters(t *testing.T) (bin string) {
 	dir := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join("../../testdata/adapters", name))
+		text, err := os.ReadFile(filepath.Join("testdata/adapters", name))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 	}

@@ -25,14 +25,14 @@ var terminalLine = regexp.MustCompile(`(?m)^\[\d+\] \| .*\n?`)
 // skipped, or fails if the variable asks for that.
 func requireTypeScript(t *testing.T, program string) (node, path string) {
 	t.Helper()
-	path, err := filepath.Abs("../../testdata/tsagent/" + program)
+	path, err := filepath.Abs("testdata/tsagent/" + program)
 	require.NoError(t, err)
 	node, err = exec.LookPath("node")
 	if err == nil {
 		_, err = os.Stat(filepath.Join(filepath.Dir(path), "node_modules"))
 	}
 	if err != nil && os.Getenv(requireVariable) == "" {
-		t.Skipf("%s cannot be run (npm ci --prefix testdata/tsagent brings what it needs): %v", program, err)
+		t.Skipf("%s cannot be run (npm ci --prefix internal/conformance/testdata/tsagent brings what it needs): %v", program, err)
 	}
 	require.NoError(t, err)
 	return node, path

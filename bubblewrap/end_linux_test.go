@@ -4,8 +4,10 @@ package bubblewrap_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,6 +66,9 @@ func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	namespace := own
 	for _, pid := range marked(t, term.ID()) { // bwrap's first process is outside
 		file, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has ended since
+		}
 		require.NoError(t, err)
 		t.Cleanup(func() { file.Close() })
 		if os.SameFile(namespace, own) {
@@ -71,6 +76,7 @@ func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 			require.NoError(t, err)
 		}
 	}
+	require.False(t, os.SameFile(namespace, own), "none of the command's processes runs in a sandbox")
 	return func() (found []int) {
 		pids, err := procfs.PIDs()
 		require.NoError(t, err)

@@ -1,7 +1,7 @@
 // The page: the list of commands by session, and the terminal whose key is the URL's fragment.
 import './acp-terminal.js'
 import { follow } from './stream.js'
-import { clock, commandOf, duration, element, outcome, ownerBadge, tone } from './text.js'
+import { clock, commandOf, duration, element, nameOf, outcome, ownerBadge, tone } from './text.js'
 
 const part = id => document.getElementById(id)
 const narrow = matchMedia('(max-width: 760px)')
@@ -89,13 +89,6 @@ function show(row) {
   showTime(row)
   if (another && shown?.dataset.key === row.key) open(row.key)
   return !known
-}
-
-// nameOf returns a row's command on one line, for a title or a notification, which show no badge. Of a command that the
-// agent has run itself, the page knows only what the agent said.
-function nameOf(row) {
-  const command = commandOf(row).split('\n', 1)[0]
-  return row.agent ? `run by the agent itself: ${command}` : command
 }
 
 // notify tells of a command's end, if the person has asked for it and does not see the page.

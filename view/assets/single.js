@@ -1,10 +1,10 @@
 // The page of one terminal, whose URL is the src of its element.
 import './acp-terminal.js'
-import { commandOf, outcome } from './text.js'
+import { nameOf, outcome } from './text.js'
 
 const terminal = document.createElement('acp-terminal')
 terminal.setAttribute('src', location.pathname)
 terminal.addEventListener('status', ({ detail: row }) => {
-  document.title = row.ended ? `${outcome(row)}: ${commandOf(row)}` : commandOf(row)
+  document.title = row.ended ? `${outcome(row)}: ${nameOf(row)}` : nameOf(row)
 })
 document.querySelector('main').append(terminal)

@@ -33,6 +33,13 @@ export function commandOf(row) {
   return row.command || 'unnamed command'
 }
 
+// nameOf returns a row's command on one line, for a title or a notification, which show no badge. Of a command that the
+// agent has run itself, the page knows only what the agent said.
+export function nameOf(row) {
+  const command = commandOf(row).split('\n', 1)[0]
+  return row.agent ? `run by the agent itself: ${command}` : command
+}
+
 // ownerBadge returns the mark of a terminal that the agent owns, and nothing for others.
 export function ownerBadge(row) {
   if (!row.agent) return []

@@ -209,7 +209,7 @@ func testSameIDs(t *testing.T, b visitor) {
 	require.Equal(t, acpterm.TerminalRequest{SessionID: all[last].session, TerminalID: all[last].id}, <-cancelled)
 	for i, x := range all {
 		alone := b.visit(t, v.only(must(v.Terminal(x.session, x.id))))
-		alone.until(fmt.Sprintf(`el.text === %q && document.title === %q`, name(i)+"\n", name(i)))
+		alone.until(fmt.Sprintf(`el.text === %q && document.title === %q`, name(i)+"\n", "run by the agent itself: "+name(i)))
 		alone.requireQuiet()
 		alone.end() // a browser opens six connections to a server
 	}

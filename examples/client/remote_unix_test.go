@@ -292,7 +292,8 @@ func TestRunnerInterrupted(t *testing.T) {
 }
 
 func TestInterruptWhileConnecting(t *testing.T) {
-	c := startClient(t, exampleAgent(), "-runner", "cat", "-prompt", "x")
+	const silent = "sleep 60" // a runner that echoes its input, as cat does, ends the attempt by itself
+	c := startClient(t, exampleAgent(), "-runner", silent, "-prompt", "x")
 	c.stderr.await(t, "connecting\n")
 	c.signal(os.Interrupt)
 	c.exit(exitInterrupted)

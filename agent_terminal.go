@@ -248,7 +248,7 @@ func patchMeta(meta Meta, p updates.Patch[map[string]json.RawMessage]) (Meta, er
 			delete(patched, name)
 		}
 	}
-	size := sizeOfMeta(patched)
+	size := patched.size()
 	switch {
 	case size > maxAgentText:
 		return nil, invalidField("_meta", "too long")
@@ -256,15 +256,6 @@ func patchMeta(meta Meta, p updates.Patch[map[string]json.RawMessage]) (Meta, er
 		return nil, nil
 	}
 	return patched, nil
-}
-
-// sizeOfMeta is what metadata keeps in memory, roughly.
-func sizeOfMeta(meta map[string]json.RawMessage) (size int) {
-	const entry = 100 // bytes of a key and its value besides their text
-	for name, value := range meta {
-		size += entry + len(name) + len(value)
-	}
-	return size
 }
 
 // write writes an update's output. If a replacement begins with the present output, only its rest is appended, so that

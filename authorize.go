@@ -214,6 +214,7 @@ func newDecisionEvent(id TerminalID, p Proposal, d Decision, answer *Answer) *De
 		Subject: Subject{
 			TerminalID: id, SessionID: p.SessionID,
 			Path: p.Command.Path, Args: p.Command.Args, Dir: p.Command.Dir, ShellLine: p.Command.ShellLine,
+			Meta: p.Requested.Meta,
 		},
 		Name: p.Name, Time: time.Now(), Verdict: d.Verdict, Rule: d.Rule, Reason: d.Reason,
 	}

@@ -40,8 +40,9 @@ type Subject struct {
 	PID int
 	// OfAgent says that the agent runs the command itself: see Terminal.OfAgent. No policy has decided on it.
 	OfAgent bool
-	// Trace is the trace context of the create's _meta; nil: it has none that is valid. It must not be changed.
-	Trace *TraceContext
+	// Meta is the _meta of the create, which the agent chose; the package tracecontext reads a trace from it. It must
+	// not be changed.
+	Meta Meta
 }
 
 // DecisionEvent is a decision on a command: there is one for each create that names a command which could be run.
@@ -255,7 +256,7 @@ func sizeOf(event Event) notify.Size {
 func (s Subject) size() int64 {
 	const fields = 256 // of the event itself
 	texts := stringsSize(string(s.SessionID), s.Path, s.Dir, s.ShellLine)
-	return fields + stringsSize(s.Args...) + texts + s.Trace.size()
+	return fields + stringsSize(s.Args...) + texts + s.Meta.size()
 }
 
 // stringsSize is what strings keep in memory.

@@ -126,7 +126,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err == nil {
 		defer allowed.pinned.close()
 	}
-	allowed.decision.Requested, allowed.decision.Trace = requestedAt, req.Meta.TraceContext()
+	allowed.decision.Requested = requestedAt
 	err = m.events.recordDecision(asking, allowed.decision, err)
 	if err != nil {
 		return fail(orOver(asking, err))
@@ -170,7 +170,6 @@ func (m *Manager) run(
 		id:         id,
 		session:    req.SessionID,
 		request:    req,
-		trace:      allowed.decision.Trace,
 		created:    time.Now(),
 		limit:      limit,
 		head:       head,

@@ -36,6 +36,15 @@ type TerminalID string
 // as they came. What is not an object is dropped, as the schema's x-deserialize-default-on-error asks.
 type Meta map[string]json.RawMessage
 
+// size returns roughly how many bytes of memory the metadata takes.
+func (m Meta) size() (size int64) {
+	const entry = 100 // bytes of a key and its value without their text
+	for name, value := range m {
+		size += entry + int64(len(name)+len(value))
+	}
+	return size
+}
+
 // UnmarshalJSON reads an object and takes anything else for an absent one.
 func (m *Meta) UnmarshalJSON(data []byte) error {
 	*m = nil

@@ -172,7 +172,7 @@ func (r *releasedTerminals) has(k agentKey) bool {
 func checkUpdate(session SessionID, u updates.Update) error {
 	meta := 0
 	if u.Meta.Value != nil {
-		meta = sizeOfMeta(*u.Meta.Value)
+		meta = int(Meta(*u.Meta.Value).size())
 	}
 	for _, part := range []struct {
 		field string

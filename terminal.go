@@ -68,7 +68,6 @@ type Terminal struct {
 	session    SessionID
 	number     int64 // in the order of registration
 	request    CreateTerminalRequest
-	trace      *TraceContext // of the request; nil: none
 	created    time.Time
 	limit      int64 // bytes that Output shows
 	head       int64 // bytes that Head returns
@@ -217,7 +216,7 @@ func (t *Terminal) subject() Subject {
 		c = t.commandNow()
 	}
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), OfAgent: t.OfAgent(), Trace: t.trace,
+		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), OfAgent: t.OfAgent(), Meta: t.request.Meta,
 		Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/tracecontext"
 )
 
 // LogEvents returns a hook for acpterm.Options.Events that writes events as structured records, at level Info, or Warn
@@ -86,7 +87,8 @@ func subjectAttrs(s acpterm.Subject) []slog.Attr {
 		attrs = append(attrs, slog.Bool("ofAgent", true))
 	}
 	attrs = appendText(attrs, "shellLine", s.ShellLine)
-	return appendText(attrs, "trace_id", s.Trace.TraceID(), "span_id", s.Trace.SpanID())
+	trace := tracecontext.Read(s.Meta)
+	return appendText(attrs, "trace_id", trace.TraceID(), "span_id", trace.SpanID())
 }
 
 // appendText appends attributes whose text is not empty: name, text, name, text.

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/tracecontext"
 )
 
 // The attributes that the semantic conventions do not have. Metrics have ruleKey alone of them.
@@ -54,7 +55,7 @@ func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.S
 		}
 		attributes = append(attributes, semconv.ProcessCommandArgs(args...))
 	}
-	ctx, span := o.tracer.Start(parent(e.Trace), name, trace.WithSpanKind(trace.SpanKindClient),
+	ctx, span := o.tracer.Start(parent(tracecontext.Read(e.Meta)), name, trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(e.Requested), trace.WithAttributes(attributes...))
 	if !e.Asked.IsZero() {
 		span.AddEvent("acpterm.asked", trace.WithTimestamp(e.Asked))
@@ -68,7 +69,7 @@ func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.S
 }
 
 // parent is a context with the agent's span and baggage.
-func parent(c *acpterm.TraceContext) context.Context {
+func parent(c *tracecontext.Context) context.Context {
 	ctx := context.Background()
 	if c == nil {
 		return ctx

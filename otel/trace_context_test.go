@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/tracecontext"
 )
 
 // A traceparent and a tracestate are accepted exactly when the propagator accepts them, but for one error that it lets
@@ -47,9 +48,9 @@ func FuzzTraceContext(f *testing.F) {
 			}
 			meta[key] = encoded
 		}
-		read := meta.TraceContext()
+		read := tracecontext.Read(meta)
 		if read == nil {
-			read = new(acpterm.TraceContext)
+			read = new(tracecontext.Context)
 		}
 		theirs := extract(propagation.MapCarrier{"traceparent": parent, "tracestate": state})
 		if strings.HasPrefix(parent, "00-") && len(parent) == len(traceParent)+1 {

@@ -1,17 +1,19 @@
-package acpterm
-
-// The trace context that an agent sends in a request's _meta, in the formats of W3C Trace Context and W3C Baggage. It
-// is read strictly, since it goes into the host's records and telemetry. Nothing here knows of spans; module otel does.
+// Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the formats of W3C
+// Trace Context and W3C Baggage. It reads strictly, because the values go into the host's records and telemetry. The
+// package knows nothing of spans; module otel does.
+package tracecontext
 
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/acpterm/acpterm"
 )
 
-// TraceContext says which trace a request belongs to. Its fields are valid W3C headers, or empty.
-type TraceContext struct {
+// Context says which trace a request belongs to. Its fields are valid W3C headers, or empty.
+type Context struct {
 	// Parent is the traceparent: a version, the ids of the trace and of the agent's span, and flags. Of a version after
-	// 00 it is what that has in common with 00. Empty: there is Baggage alone.
+	// 00 it has the part that all versions share. It is empty if there is only Baggage.
 	Parent string
 	// State is the tracestate; empty without a Parent.
 	State   string
@@ -19,7 +21,7 @@ type TraceContext struct {
 }
 
 // TraceID is the trace's id in 32 hexadecimal digits; empty without a Parent. c may be nil.
-func (c *TraceContext) TraceID() string {
+func (c *Context) TraceID() string {
 	if c == nil || c.Parent == "" {
 		return ""
 	}
@@ -27,46 +29,39 @@ func (c *TraceContext) TraceID() string {
 }
 
 // SpanID is the id of the agent's span in 16 hexadecimal digits; empty without a Parent. c may be nil.
-func (c *TraceContext) SpanID() string {
+func (c *Context) SpanID() string {
 	if c == nil || c.Parent == "" {
 		return ""
 	}
 	return c.Parent[36:52]
 }
 
-func (c *TraceContext) size() int64 {
-	if c == nil {
-		return 0
-	}
-	return stringsSize(c.Parent, c.State, c.Baggage)
-}
-
 // What is read of each value at most, in bytes. W3C Baggage asks for so much, W3C Trace Context for less.
 const maxTraceValue = 8192
 
-// TraceContext returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for it
-// (Extensibility page). One that is malformed or longer than 8 KiB counts as absent; a tracestate does so without a
-// traceparent. The result is nil if nothing is left.
-func (m Meta) TraceContext() *TraceContext {
-	var c TraceContext
-	if c.Parent = traceParent(m.traceValue("traceparent")); c.Parent != "" {
-		if state := m.traceValue("tracestate"); validTraceState(state) {
+// Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for them (Extensibility
+// page). Read ignores malformed values, values longer than 8 KiB, and a tracestate without a traceparent. The
+// result is nil if nothing is left. Events have the _meta of a create as Subject.Meta.
+func Read(meta acpterm.Meta) *Context {
+	var c Context
+	if c.Parent = traceParent(textOf(meta, "traceparent")); c.Parent != "" {
+		if state := textOf(meta, "tracestate"); validTraceState(state) {
 			c.State = state
 		}
 	}
-	if baggage := m.traceValue("baggage"); validBaggage(baggage) {
+	if baggage := textOf(meta, "baggage"); validBaggage(baggage) {
 		c.Baggage = baggage
 	}
-	if c == (TraceContext{}) {
+	if c == (Context{}) {
 		return nil
 	}
 	return new(c)
 }
 
-// traceValue returns a text of m; empty if there is none or it is too long.
-func (m Meta) traceValue(key string) string {
+// textOf returns a text of meta, or the empty string if it is missing or too long.
+func textOf(meta acpterm.Meta, key string) string {
 	const escaped = 2 // bytes for one in JSON, of those that the formats have
-	raw := m[key]
+	raw := meta[key]
 	if len(raw) == 0 || len(raw) > escaped*maxTraceValue {
 		return ""
 	}
@@ -101,7 +96,7 @@ func traceParent(text string) string {
 			return ""
 		}
 	}
-	switch c := (&TraceContext{Parent: parent}); {
+	switch c := (&Context{Parent: parent}); {
 	case consistsOf(c.TraceID(), "0"), consistsOf(c.SpanID(), "0"), strings.HasPrefix(parent, versionFF):
 		return ""
 	case strings.HasPrefix(parent, version00): // which has two flags, and nothing after them

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
@@ -286,14 +287,15 @@ func (a *Agent) run() {
 	case <-a.exited.Done():
 	case <-a.closing.Done():
 		a.stdin.Close()
-		grace, cancel := a.step(a.grace)
+		grace := time.NewTimer(a.grace)
 		select {
 		case <-a.exited.Done():
-		case <-grace.Done():
+		case <-grace.C:
+		case <-a.forced.Done():
 		}
-		cancel()
+		grace.Stop()
 	}
-	survivors := a.endTree()
+	survivors := life.End(a.tree, &a.forced, life.Step{Signal: syscall.SIGTERM, Wait: a.grace})
 	exited := !slices.Contains(survivors, a.cmd.Process.Pid)
 	if exited {
 		<-a.exited.Done() // its process is gone, so this is near
@@ -326,31 +328,6 @@ func (a *Agent) run() {
 		a.stderr.busy.Wait()
 		a.stderr.pipe.Close()
 	}
-}
-
-// step is a context that ends after some time, and when the rest of the steps is to be skipped.
-func (a *Agent) step(atMost time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), atMost)
-	stop := a.forced.OnSet(cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// endTree sends signals to what runs, and returns what runs after the last one.
-func (a *Agent) endTree() (survivors []int) {
-	if a.tree.Gone() {
-		return nil
-	}
-	if !a.forced.IsSet() {
-		ctx, cancel := a.step(a.grace)
-		defer cancel()
-		if survivors = a.tree.End(ctx, syscall.SIGTERM); len(survivors) == 0 {
-			return nil
-		}
-	}
-	last := EscalationStep{Signal: syscall.SIGKILL}
-	ctx, cancel := context.WithTimeout(context.Background(), last.wait())
-	defer cancel()
-	return a.tree.End(ctx, last.Signal)
 }
 
 // drain reads what is left in the pipe of standard output, and closes that and standard input's.

@@ -173,7 +173,7 @@ func (m *Manager) run(
 		created:    time.Now(),
 		limit:      limit,
 		head:       head,
-		escalation: slices.Clone(orElse(own.Escalation, m.options.escalation(pty))),
+		escalation: lifeSteps(orElse(own.Escalation, m.options.escalation(pty))),
 		timeout:    max(cmp.Or(own.Timeout, timeout), 0),
 		limits:     *cmp.Or(own.Limits, &s.options.Limits),
 		ring:       output.New(m.options.keep(limit), head),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 	"github.com/acpterm/acpterm/internal/screen"
@@ -71,7 +72,7 @@ type Terminal struct {
 	created    time.Time
 	limit      int64 // bytes that Output shows
 	head       int64 // bytes that Head returns
-	escalation []EscalationStep
+	escalation []life.Step
 	timeout    time.Duration // 0: none
 	limits     Limits
 

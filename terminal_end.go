@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -24,14 +25,12 @@ type EscalationStep struct {
 	Wait time.Duration
 }
 
-func (s EscalationStep) wait() time.Duration {
-	switch {
-	case s.Wait != 0:
-		return s.Wait
-	case s.Signal == syscall.SIGKILL:
-		return 10 * time.Second
+// lifeSteps are the steps as internal/life takes them.
+func lifeSteps(table []EscalationStep) (steps []life.Step) {
+	for _, step := range table {
+		steps = append(steps, life.Step(step))
 	}
-	return 5 * time.Second
+	return steps
 }
 
 // Kill ends the command and its whole tree: step by step as its escalation table says (Options.Escalation), then with
@@ -205,15 +204,13 @@ func (t *Terminal) endTree(e *ending) error {
 	if t.tree == nil {
 		return nil // it never ran
 	}
-	if !t.tree.Gone() {
-		survivors := t.escalate(e)
-		if err := t.lostTree(); err != nil {
-			<-t.ended.Done() // with the reason, before a release closes the tree
-			return err
-		}
-		if len(survivors) > 0 {
-			return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
-		}
+	survivors := life.End(t.tree, &e.forced, t.escalation...)
+	if err := t.lostTree(); err != nil {
+		<-t.ended.Done() // with the reason, before a release closes the tree
+		return err
+	}
+	if len(survivors) > 0 {
+		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 	}
 	<-t.ended.Done() // the command is gone, so this is near
 	drained := make(chan struct{})
@@ -239,39 +236,6 @@ func (t *Terminal) lostTree() error {
 	e := *runnerError(context.Background(), t.command, "the Runner has lost its tree", err)
 	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.session, t.id, ""
 	return &e
-}
-
-// escalate goes through the escalation table, and to SIGKILL at once when forced, until the tree is gone. It returns
-// the processes that still run then.
-func (t *Terminal) escalate(e *ending) (survivors []int) {
-	forced, force := context.WithCancel(context.Background())
-	defer force()
-	defer e.forced.OnSet(force)()
-	steps, last := splitEscalation(t.escalation)
-	for _, step := range steps {
-		if forced.Err() != nil {
-			break
-		}
-		if len(t.takeStep(forced, step)) == 0 {
-			return nil
-		}
-	}
-	return t.takeStep(context.Background(), last)
-}
-
-// splitEscalation returns the steps before the last, which is SIGKILL whether the table says so or not.
-func splitEscalation(table []EscalationStep) (steps []EscalationStep, last EscalationStep) {
-	if n := len(table); n > 0 && table[n-1].Signal == syscall.SIGKILL {
-		return table[:n-1], table[n-1]
-	}
-	return table, EscalationStep{Signal: syscall.SIGKILL}
-}
-
-// takeStep sends a step's signal and waits, and returns the processes that still run then.
-func (t *Terminal) takeStep(ctx context.Context, step EscalationStep) (left []int) {
-	ctx, cancel := context.WithTimeout(ctx, step.wait())
-	defer cancel()
-	return t.tree.End(ctx, step.Signal)
 }
 
 // expire ends the tree when the timeout is over, unless the command has ended or is being ended.

@@ -45,7 +45,8 @@ type member struct {
 	sent syscall.Signal // the last signal that it was sent; 0: none
 }
 
-// endTrees ends trees concurrently; when ctx ends, SIGKILL comes at once. A tree that this process is in is left alone,
+// endTrees ends trees concurrently; when ctx ends, SIGKILL comes at once. It does not use internal/life, which ends one
+// tree: here each scan of the process table serves all trees. A tree that this process is in is left alone,
 // and its Survivors are this process.
 func endTrees(ctx context.Context, trees []*tree) {
 	var left []*ending

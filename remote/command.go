@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
@@ -48,7 +49,6 @@ const (
 	commandGrace = 10 * time.Second
 	commandAbort = 500 * time.Millisecond
 	commandTerm  = 2 * time.Second
-	commandKill  = 10 * time.Second
 
 	commandLastWords = time.Second
 )
@@ -198,17 +198,9 @@ func (p *commandProcess) endProcess() {
 		return
 	case <-time.After(wait):
 	}
-	for _, step := range []struct {
-		signal syscall.Signal
-		wait   time.Duration
-	}{{syscall.SIGTERM, commandTerm}, {syscall.SIGKILL, commandKill}} {
-		ctx, cancel := context.WithTimeout(context.Background(), step.wait)
-		left := p.tree.End(ctx, step.signal)
-		cancel()
-		if len(left) == 0 {
-			<-p.exited.Done()
-			return
-		}
+	left := life.End(p.tree, nil, life.Step{Signal: syscall.SIGTERM, Wait: commandTerm})
+	if len(left) == 0 {
+		<-p.exited.Done()
 	}
 }
 

@@ -17,15 +17,13 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// hangUpWait is how long what runs may take to end after SIGHUP, and killWait after SIGKILL.
-const (
-	hangUpWait = time.Second
-	killWait   = 10 * time.Second
-)
+// hangUpWait is how long the shell and its processes may take to end after SIGHUP.
+const hangUpWait = time.Second
 
 var errTimedOut = errors.New("timed out")
 
@@ -169,15 +167,7 @@ func ended(ctx context.Context) *Error {
 	return &Error{Reason: TimedOut, Err: context.DeadlineExceeded}
 }
 
-// end ends what runs as a terminal does that is closed, and then by force. It returns what runs all the same.
+// end ends the tree as a closed terminal window does, and then by force. It returns the processes that still run.
 func end(tree *proc.Tree) (left []int) {
-	step := func(sig syscall.Signal, wait time.Duration) []int {
-		ctx, cancel := context.WithTimeout(context.Background(), wait)
-		defer cancel()
-		return tree.End(ctx, sig)
-	}
-	if left = step(syscall.SIGHUP, hangUpWait); len(left) > 0 {
-		left = step(syscall.SIGKILL, killWait)
-	}
-	return left
+	return life.End(tree, nil, life.Step{Signal: syscall.SIGHUP, Wait: hangUpWait})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/proc"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
@@ -163,7 +164,7 @@ func (p *process) endTree() {
 	for pause := time.Millisecond; ; {
 		select {
 		case <-p.server.ctx.Done():
-			p.escalate()
+			life.End(p.tree, nil, life.Step{Signal: syscall.SIGTERM, Wait: p.server.grace})
 			return
 		case <-p.wake:
 		case <-exited:
@@ -251,23 +252,4 @@ func (p *process) cancel() {
 	p.stopStart()
 	p.cancelled.Set()
 	p.signal(syscall.SIGKILL)
-}
-
-// escalate ends the tree step by step.
-func (p *process) escalate() {
-	for _, step := range []struct {
-		signal syscall.Signal
-		wait   time.Duration
-	}{{syscall.SIGTERM, p.server.grace}, {syscall.SIGKILL, 10 * time.Second}} {
-		if endTree(p.tree, step.signal, step.wait) {
-			return
-		}
-	}
-}
-
-// endTree sends a signal to a tree, and reports whether it is gone within some time.
-func endTree(t *proc.Tree, sig syscall.Signal, within time.Duration) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
-	return len(t.End(ctx, sig)) == 0 && ctx.Err() == nil
 }

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
+	"github.com/acpterm/acpterm/internal/life"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/pin"
 	"github.com/acpterm/acpterm/internal/proc"
@@ -60,7 +60,7 @@ func (p *process) start(r *frame.Start) (*frame.Started, error) {
 
 // discard ends a tree that is not wanted any more.
 func discard(t *proc.Tree) {
-	endTree(t, syscall.SIGKILL, 10*time.Second)
+	life.End(t, nil) // with SIGKILL at once
 	t.Close()
 	t.Output().Close()
 }

@@ -26,6 +26,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -77,16 +78,16 @@ func agentCommand(name string, args ...string) *exec.Cmd {
 // startAgent starts an agent that is closed when the test ends; the test fails if anything is left then.
 func startAgent(t testing.TB, cmd *exec.Cmd, options *acpterm.AgentOptions) *acpterm.Agent {
 	t.Helper()
-	mark := fmt.Sprintf("%s=%d-%d", markVariable, os.Getpid(), marks.Add(1))
+	mark := leaktest.NewMark()
 	cmd.Env = append(os.Environ(), mark)
-	before := openDescriptors()
+	before := leaktest.Descriptors()
 	a, err := acpterm.StartAgent(t.Context(), cmd, options)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, a.Close())
-		require.Empty(t, markedProcesses(mark), "processes are left")
-		require.Empty(t, libraryGoroutines(), "goroutines are left")
-		require.Eventually(t, func() bool { return openDescriptors() <= before }, 5*time.Second, time.Millisecond,
+		require.Empty(t, leaktest.Processes(mark), "processes are left")
+		require.Empty(t, leaktest.Goroutines(), "goroutines are left")
+		require.Eventually(t, func() bool { return leaktest.Descriptors() <= before }, 5*time.Second, time.Millisecond,
 			"descriptors are left")
 	})
 	return a
@@ -138,7 +139,7 @@ func TestAgentEndsWithItsInput(t *testing.T) {
 }
 
 func TestAgentThatIgnoresItsInputIsAskedToEnd(t *testing.T) {
-	needsAsking(t)
+	leaktest.NeedsAsking(t)
 	a := startAgent(t, agentCommand("polite"), &acpterm.AgentOptions{Grace: 2 * time.Second})
 	require.Equal(t, "ready", readLine(t, a))
 	require.NoError(t, a.Close())
@@ -421,7 +422,7 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 		f(cmd)
 		return cmd
 	}
-	before := openDescriptors()
+	before := leaktest.Descriptors()
 	for name, c := range map[string]struct {
 		ctx   context.Context
 		cmd   *exec.Cmd
@@ -463,6 +464,6 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 			}
 		})
 	}
-	require.LessOrEqual(t, openDescriptors(), before, "descriptors are left")
-	require.Empty(t, libraryGoroutines())
+	require.LessOrEqual(t, leaktest.Descriptors(), before, "descriptors are left")
+	require.Empty(t, leaktest.Goroutines())
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -47,7 +48,7 @@ func TestAgentsAttributes(t *testing.T) {
 		"another's group": {Setpgid: true, Pgid: os.Getpid()}, "foreground": {Foreground: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := openDescriptors()
+			before := leaktest.Descriptors()
 			cmd := agentCommand("echo")
 			cmd.SysProcAttr = attributes
 			a, err := acpterm.StartAgent(t.Context(), cmd, nil)
@@ -56,7 +57,7 @@ func TestAgentsAttributes(t *testing.T) {
 			}
 			require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 			require.ErrorContains(t, err, "cmd.SysProcAttr")
-			require.LessOrEqual(t, openDescriptors(), before)
+			require.LessOrEqual(t, leaktest.Descriptors(), before)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
@@ -208,7 +209,7 @@ func TestDefaultQuotasLetHonestAgentsAlone(t *testing.T) {
 
 // What a release has not ended yet still counts, or a quota would be no bound.
 func TestTerminalsCountUntilTheirTreeIsGone(t *testing.T) {
-	needsAsking(t)
+	leaktest.NeedsAsking(t)
 	m := newManager(t, &acpterm.Options{MaxTerminals: 1})
 	term := createReady(t, m, childRequest("stubborn"))
 	p := connectPeer(t, m, nil)

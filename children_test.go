@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 )
@@ -35,8 +36,8 @@ func here() terminaltest.Place {
 		TempDir: realTempDir,
 		Local:   true,
 
-		CannotAsk:            !canAsk(),
-		NeedsEndsInTheMiddle: needsEndsInTheMiddle,
+		CannotAsk:            !leaktest.CanAsk(),
+		NeedsEndsInTheMiddle: leaktest.NeedsEndsInTheMiddle,
 	}
 	trees(&p)
 	return p
@@ -103,7 +104,7 @@ func run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) ac
 
 // killedBy is the signal in the status of a command that was killed and did nothing about it.
 func killedBy() string {
-	if canAsk() {
+	if leaktest.CanAsk() {
 		return "SIGTERM"
 	}
 	return "SIGKILL" // at once

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -162,7 +163,7 @@ func TestWireReleaseEndsAPendingWait(t *testing.T) {
 
 // Agents release while their kill is pending. Both are answered, and the command has its grace all the same.
 func TestWireReleaseWhileAKillIsPending(t *testing.T) {
-	needsAsking(t)
+	leaktest.NeedsAsking(t)
 	m := newManager(t, nil)
 	a := connect(t, m, nil)
 	id := a.createReady("polite")

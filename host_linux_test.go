@@ -24,6 +24,7 @@ import (
 	"unsafe"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -239,7 +240,7 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 			if c.kernel == "" && linuxBefore(6, 15) {
 				t.Skip("the kernel does not tell how a process ended that was reaped")
 			}
-			mark := fmt.Sprintf("%s=host-%d-%d", markVariable, os.Getpid(), marks.Add(1))
+			mark := leaktest.NewMark()
 			host := exec.Command(executable(), childMark, "host-that-reaps", c.how, c.kernel)
 			host.Env = append(os.Environ(), mark)
 			host.Stderr = os.Stderr
@@ -279,7 +280,7 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 			}
 			require.Empty(t, report.Ends)
 			require.Equal(t, c.logged, report.Logged)
-			require.Empty(t, markedProcesses(mark))
+			require.Empty(t, leaktest.Processes(mark))
 		})
 	}
 }
@@ -291,14 +292,14 @@ func TestHostThatReapsItsAgents(t *testing.T) {
 			if kernel == "" && linuxBefore(6, 15) {
 				t.Skip("the kernel does not tell how a process ended that was reaped")
 			}
-			mark := fmt.Sprintf("%s=host-%d-%d", markVariable, os.Getpid(), marks.Add(1))
+			mark := leaktest.NewMark()
 			host := exec.Command(executable(), childMark, "host-that-reaps-agents", kernel)
 			host.Env = append(os.Environ(), mark)
 			host.Stderr = os.Stderr
 			said, err := host.Output()
 			require.NoError(t, err)
 			require.Contains(t, []string{want, "exit code 3 false <nil>\n"}, string(said))
-			require.Empty(t, markedProcesses(mark))
+			require.Empty(t, leaktest.Processes(mark))
 		})
 	}
 }

@@ -8,7 +8,6 @@ package acpterm_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/usershell"
@@ -29,12 +29,12 @@ import (
 // loginOptions are options with a home of the test's own. When the test ends, nothing of what they started may be left.
 func loginOptions(t testing.TB, shell string, env ...string) *usershell.LoginOptions {
 	t.Helper()
-	mark := fmt.Sprintf("%s=%d-%d", markVariable, os.Getpid(), marks.Add(1))
-	before := openDescriptors()
+	mark := leaktest.NewMark()
+	before := leaktest.Descriptors()
 	t.Cleanup(func() {
-		require.Empty(t, markedProcesses(mark), "processes are left")
-		require.Empty(t, libraryGoroutines(), "goroutines are left")
-		require.Eventually(t, func() bool { return openDescriptors() <= before }, 5*time.Second, time.Millisecond,
+		require.Empty(t, leaktest.Processes(mark), "processes are left")
+		require.Empty(t, leaktest.Goroutines(), "goroutines are left")
+		require.Eventually(t, func() bool { return leaktest.Descriptors() <= before }, 5*time.Second, time.Millisecond,
 			"descriptors are left")
 	})
 	base := []string{

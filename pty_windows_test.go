@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/wintest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
@@ -94,7 +95,7 @@ func newPTYManager(t *testing.T, options *acpterm.Options) *acpterm.Manager {
 // consoleHosts are the running processes that serve the pseudo consoles of a process.
 func consoleHosts(t *testing.T, pid int) (hosts []watched) {
 	t.Helper()
-	for _, entry := range snapshot() {
+	for _, entry := range leaktest.Snapshot() {
 		name := windows.UTF16ToString(entry.ExeFile[:])
 		if entry.ParentProcessID == uint32(pid) && strings.EqualFold(name, "conhost.exe") {
 			hosts = append(hosts, watch(t, int(entry.ProcessID)))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/wintest"
 	"github.com/acpterm/acpterm/usershell"
@@ -135,7 +136,7 @@ func TestNobodyBreaksAwayFromTheJob(t *testing.T) {
 
 // A kill that nobody can hear is no reason to wait: the grace is an hour.
 func TestKillWithoutAConsole(t *testing.T) {
-	if canAsk() {
+	if leaktest.CanAsk() {
 		t.Skip("there is a console")
 	}
 	m := newManager(t, nil)
@@ -148,7 +149,7 @@ func TestKillWithoutAConsole(t *testing.T) {
 
 // CTRL_BREAK is the command's: neither this process nor another terminal's hears it.
 func TestCtrlBreakReachesNobodyElse(t *testing.T) {
-	needsAsking(t)
+	leaktest.NeedsAsking(t)
 	m := newManager(t, nil)
 	other := createReady(t, m, childRequest("sleep"))
 	for range 10 {

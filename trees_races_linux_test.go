@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/procfs"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/acpterm/acpterm/journal"
@@ -61,7 +62,7 @@ var treeRoles = [][]string{
 // raceTree creates a tree and ends it, both at some moment, and returns what is wrong.
 func raceTree(m *acpterm.Manager, script string, i int) error {
 	rnd := rand.New(rand.NewPCG(uint64(i), 3))
-	mark := fmt.Sprintf("%s_TREE=%d-%d", markVariable, os.Getpid(), i)
+	mark := fmt.Sprintf("%s_TREE=%d-%d", leaktest.Variable, os.Getpid(), i)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cancelled := i%5 == 0
@@ -69,7 +70,7 @@ func raceTree(m *acpterm.Manager, script string, i int) error {
 		defer time.AfterFunc(time.Duration(rnd.Int64N(int64(8*time.Millisecond))), cancel).Stop()
 	}
 	role := treeRoles[rnd.IntN(len(treeRoles))]
-	name, value := mark[:len(markVariable)+5], mark[len(markVariable)+6:]
+	name, value := mark[:len(leaktest.Variable)+5], mark[len(leaktest.Variable)+6:]
 	term, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s", Command: script, Args: role,
 		Env: []acpterm.EnvVariable{{Name: name, Value: value}}}, nil)
 	switch {
@@ -206,7 +207,7 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 		mark := "ACPTERM_TERMINAL=" + string(term.ID())
 		var members []string
 		for len(members) < 1+25*3 {
-			members = markedProcesses(mark)
+			members = leaktest.Processes(mark)
 		}
 		for _, stat := range members {
 			var pid int
@@ -217,7 +218,7 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 		require.NoError(t, term.Kill(t.Context()))
 		require.Less(t, time.Since(begun), grace)
 		require.Equal(t, "SIGTERM", *term.Output().ExitStatus.Signal)
-		require.Empty(t, markedProcesses(mark))
+		require.Empty(t, leaktest.Processes(mark))
 	}
 }
 
@@ -241,7 +242,7 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 	script := writeTreeScript(t)
 	for i := range runsOf(15) {
 		dir := t.TempDir()
-		mark := fmt.Sprintf("%s=killed-%d-%d", markVariable, os.Getpid(), i)
+		mark := fmt.Sprintf("%s=killed-%d-%d", leaktest.Variable, os.Getpid(), i)
 		host := exec.Command(executable(), childMark, "tree-host", dir, script)
 		host.Env = append(os.Environ(), mark)
 		stdout, err := host.StdoutPipe()

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/runctest"
 	"github.com/acpterm/acpterm/internal/sshdtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
@@ -36,7 +37,7 @@ type far struct {
 // newFar has what is alike of all far ends: line runs a shell there, root is the root of its files here, and uid its
 // user.
 func newFar(t *testing.T, line []string, root string, uid int) *far {
-	f := &far{proc: "/proc", mark: fmt.Sprintf("%s=%d-%s", terminaltest.MarkVariable, os.Getpid(), t.Name())}
+	f := &far{proc: "/proc", mark: fmt.Sprintf("%s=%d-%s", leaktest.Variable, os.Getpid(), t.Name())}
 	f.line = append(line, "env", f.mark, "sh")
 	f.place = terminaltest.Place{
 		Root: root,

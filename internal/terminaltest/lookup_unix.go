@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -194,7 +195,7 @@ func (p Place) proposed(t *testing.T, options acpterm.Options,
 	_, err := m.Create(t.Context(), req, nil)
 	if errors.Is(err, acpterm.ErrDenied) {
 		c := policy.seen[0].Command
-		c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, MarkVariable+"=") })
+		c.Env = slices.DeleteFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, leaktest.Variable+"=") })
 		return c, nil
 	}
 	return acpterm.Command{}, err

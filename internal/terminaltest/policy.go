@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -90,7 +91,7 @@ func TestASessionsDirectoryAndEnvironment(t *testing.T, p Place) {
 	}
 	term := Finish(t, m, InSession("dir", p.Child("environ")))
 	require.Contains(t, term.Output().Output, "ONLY=this\n")
-	require.NotContains(t, term.Output().Output, MarkVariable)
+	require.NotContains(t, term.Output().Output, leaktest.Variable)
 }
 
 func TestSessionsCanBeRequired(t *testing.T, p Place) {

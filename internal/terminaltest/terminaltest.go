@@ -27,10 +27,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// MarkVariable is in the environment of every command of a place whose options set no other, so that what is left of
-// them can be found.
-const MarkVariable = "ACPTERM_TEST_MARK"
-
 // SecretVariable is in this process's environment when it connects to a place that is not Local, but not in that of the
 // command that leads there.
 const SecretVariable = "ACPTERM_TEST_SECRET"

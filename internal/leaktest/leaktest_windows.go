@@ -1,4 +1,4 @@
-package acpterm_test
+package leaktest
 
 // What is left after a test, as Windows tells.
 
@@ -13,21 +13,50 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openDescriptors is how many handles this process has open, of the kinds that the library makes.
-func openDescriptors() int { return wintest.OpenHandles() }
+// Descriptors counts the open handles of this process, of the kinds that the library makes.
+func Descriptors() int { return wintest.OpenHandles() }
 
-// needsEndsInTheMiddle is for tests that end a process which is creating another one. Under Wine 8 the one that is
+// NeedsEndsInTheMiddle is for tests that end a process which is creating another one. Under Wine 8 the one that is
 // being created stays in the job for ever, and nothing terminates it.
-func needsEndsInTheMiddle(t testing.TB) {
+func NeedsEndsInTheMiddle(t testing.TB) {
 	t.Helper()
 	if wintest.UnderWine() {
 		t.Skip("Wine cannot terminate a process whose creator was terminated in the middle of creating it")
 	}
 }
 
-// markedProcesses are the running processes with a variable, "NAME=value", in their environment.
-func markedProcesses(mark string) (found []string) {
-	for _, entry := range snapshot() {
+// CanAsk reports whether a command can be asked to end, with CTRL_BREAK.
+func CanAsk() bool {
+	_, err := windows.GetConsoleCP()
+	return err == nil && !wintest.UnderWine()
+}
+
+// NeedsAsking is for tests of commands that are asked to end. Wine 8 cannot do that: its GenerateConsoleCtrlEvent
+// fails, with ERROR_INVALID_HANDLE where there is a console and with ERROR_INVALID_ACCESS where there is none.
+func NeedsAsking(t testing.TB) {
+	t.Helper()
+	if !CanAsk() {
+		t.Skip("CTRL_BREAK cannot be sent: this is Wine, or there is no console")
+	}
+}
+
+// Snapshot returns all processes.
+func Snapshot() (entries []windows.ProcessEntry32) {
+	handle, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
+	if err != nil {
+		panic(err)
+	}
+	defer windows.CloseHandle(handle)
+	entry := windows.ProcessEntry32{Size: uint32(unsafe.Sizeof(windows.ProcessEntry32{}))}
+	for err = windows.Process32First(handle, &entry); err == nil; err = windows.Process32Next(handle, &entry) {
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// Processes returns the running processes with a variable, "NAME=value", in their environment.
+func Processes(mark string) (found []string) {
+	for _, entry := range Snapshot() {
 		if entry.ProcessID != windows.GetCurrentProcessId() && slices.Contains(environmentOf(entry.ProcessID), mark) {
 			found = append(found, fmt.Sprint(entry.ProcessID, " ", windows.UTF16ToString(entry.ExeFile[:])))
 		}
@@ -59,8 +88,8 @@ func environmentOf(pid uint32) (variables []string) {
 		return nil
 	}
 	text := make([]uint16, size/2)
-	windows.ReadProcessMemory(process, word(parameters+unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.Environment)),
-		(*byte)(unsafe.Pointer(&text[0])), uintptr(2*len(text)), nil)
+	block := word(parameters + unsafe.Offsetof(windows.RTL_USER_PROCESS_PARAMETERS{}.Environment))
+	windows.ReadProcessMemory(process, block, (*byte)(unsafe.Pointer(&text[0])), uintptr(2*len(text)), nil)
 	for begin, i := 0, 0; i < len(text); i++ {
 		if text[i] == 0 {
 			variables = append(variables, string(utf16.Decode(text[begin:i])))

@@ -1,0 +1,61 @@
+// Package leaktest finds processes, goroutines and descriptors left behind by a test, and says what tests can ask of
+// this system. Only tests import it.
+package leaktest
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Variable is in the environment of every command of a test, so that the command's descendants can be found.
+const Variable = "ACPTERM_TEST_MARK"
+
+var marks atomic.Int64
+
+// NewMark returns a variable, "NAME=value", that no other test uses.
+func NewMark() string { return fmt.Sprintf("%s=%d-%d", Variable, os.Getpid(), marks.Add(1)) }
+
+// Watch has a test fail if anything is left once end has returned, which it calls when the test ends: processes with
+// the returned variable in their environment, goroutines of the library, or descriptors.
+func Watch(t testing.TB, end func() error) (mark string) {
+	t.Helper()
+	mark = NewMark()
+	before := Descriptors()
+	t.Cleanup(func() {
+		require.NoError(t, end())
+		require.Empty(t, Processes(mark), "processes are left")
+		require.Empty(t, Goroutines(), "goroutines are left")
+		// The other end of a connection may still be closing its own.
+		require.Eventually(t, func() bool { return Descriptors() <= before }, 5*time.Second, time.Millisecond,
+			"descriptors are left")
+	})
+	return mark
+}
+
+// Goroutines returns the stacks of goroutines that run code of the library. A goroutine may take a moment to
+// exit after its work, so Goroutines looks again for a bounded time.
+func Goroutines() (found []string) {
+	library := regexp.MustCompile(`github\.com/acpterm/acpterm(/agentproc|/audit|/internal/\w+)?\.`)
+	tests := strings.NewReplacer("acpterm/internal/terminaltest.", "", "acpterm/internal/leaktest.", "")
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		buf := make([]byte, 1<<20)
+		found = nil
+		for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+			if library.MatchString(tests.Replace(stack)) && !strings.Contains(stack, "leaktest.Goroutines") {
+				found = append(found, stack)
+			}
+		}
+		if len(found) == 0 {
+			return nil
+		}
+	}
+	return found
+}

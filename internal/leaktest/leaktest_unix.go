@@ -1,0 +1,43 @@
+//go:build unix
+
+package leaktest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Processes returns the processes with a variable in their environment, and the zombies among the children of this
+// process, which have no environment any more.
+func Processes(mark string) (found []string) {
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, entry := range entries {
+		environ, _ := os.ReadFile(entry + "/environ")
+		stat, _ := os.ReadFile(entry + "/stat")
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		zombie := len(fields) > 1 && fields[0] == "Z" && fields[1] == fmt.Sprint(os.Getpid())
+		if zombie || bytes.Contains(environ, []byte(mark+"\x00")) {
+			found = append(found, string(stat))
+		}
+	}
+	return found
+}
+
+// Descriptors counts the open descriptors of this process.
+func Descriptors() int {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	return len(entries)
+}
+
+// CanAsk reports whether a command can be asked to end.
+func CanAsk() bool { return true }
+
+// NeedsAsking is for tests of commands that are asked to end.
+func NeedsAsking(testing.TB) {}
+
+// NeedsEndsInTheMiddle is for tests that end a process which is creating another one.
+func NeedsEndsInTheMiddle(testing.TB) {}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -25,7 +26,7 @@ func pipePair(t testing.TB) (client, agent io.ReadWriteCloser) {
 	require.NoError(t, err)
 	fromClient, toAgent, err := os.Pipe()
 	require.NoError(t, err)
-	return acpterm.JoinStdio(fromAgent, toAgent), acpterm.JoinStdio(fromClient, toClient)
+	return agentproc.JoinStdio(fromAgent, toAgent), agentproc.JoinStdio(fromClient, toClient)
 }
 
 // agent is the agent's end of a connection whose client's end is served by a Handler.

@@ -18,7 +18,6 @@ var children = testchildren.All()
 
 func TestMain(m *testing.M) {
 	maps.Copy(children, systemChildren())
-	maps.Copy(children, agentChildren())
 	maps.Copy(children, loginChildren())
 	testchildren.Main(children)
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer

@@ -183,22 +183,6 @@ func resolveDir(cwd, fallback string) (string, error) {
 	return cwd, nil
 }
 
-// markEnv is an environment with a terminal added to the list.
-func markEnv(env []string, id TerminalID) []string {
-	marked := make([]string, 0, len(env)+1)
-	list := string(id)
-	for _, variable := range env {
-		if name, outer, _ := lookup.Cut(variable); lookup.Key(name) == lookup.TerminalVariable {
-			if outer != "" {
-				list = outer + ":" + list
-			}
-			continue
-		}
-		marked = append(marked, variable)
-	}
-	return append(marked, lookup.TerminalVariable+"="+list)
-}
-
 // lookProgram is lookup.Program with errors of this package.
 func lookProgram(command, dir string, env []string) (string, error) {
 	path, err := lookup.Program(command, dir, env)

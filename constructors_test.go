@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -28,7 +29,7 @@ func TestStreamWithoutAConnection(t *testing.T) {
 	require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
 	require.ErrorIs(t, s.WriteObject("x"), os.ErrClosed)
 	require.NoError(t, s.Close())
-	half := acpterm.NewStream(acpterm.JoinStdio(nil, nil), nil)
+	half := acpterm.NewStream(agentproc.JoinStdio(nil, nil), nil)
 	require.ErrorIs(t, half.ReadObject(new(jsonrpc2.Request)), io.EOF)
 	require.ErrorIs(t, half.WriteObject("x"), os.ErrClosed)
 	require.NoError(t, half.Close())

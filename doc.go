@@ -12,15 +12,15 @@
 // what is not terminal/* goes on to the handler that you have already. [Handler.Connect] makes a jsonrpc2.Conn of them;
 // jsonrpc2.NewConn does too, and then its hooks see every message, or all but the replies with [HandlerOptions].Stream.
 //
-//	agent, err := acpterm.StartAgent(ctx, exec.Command("some-agent", "--acp"), nil)
+//	agent, err := agentproc.Start(ctx, exec.Command("some-agent", "--acp"), nil)
 //	defer agent.Close()
 //	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next})
 //	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
 //	conn.Call(ctx, "initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, &reply)
 //
-// When the connection ends, the handler releases what came through it. [StartAgent] starts an agent, is the connection
-// to it, and ends it with all that it started; [JoinStdio] makes a connection of pipes that you have. For another
-// JSON-RPC library, [Handler.Filter] makes a connection without terminal/*; [Handler.Dispatch] answers one request.
+// When the connection ends, the handler releases its terminals. Package agentproc starts an agent, is the connection to
+// it, and ends it with all that it started; its JoinStdio makes a connection of two pipes. For another JSON-RPC
+// library, [Handler.Filter] makes a connection without terminal/*; [Handler.Dispatch] answers one request.
 //
 // The agent is not trusted: no line ends the connection, and requests, terminals and the memory for output are bounded
 // ([HandlerOptions], [Options]); beyond that they are refused with [ErrQuota].

@@ -88,7 +88,7 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // failure are empty. It never holds the value of an environment variable.
 type Error struct {
 	// Op is the operation: "create", "wait", "kill", "release", "write", "resize", "open session", "add root", "new
-	// manager", "recover", "bubblewrap"; of an Agent "start agent", "wait for agent", "close agent".
+	// manager", "recover", "bubblewrap"; of package agentproc "start agent", "wait for agent", "close agent".
 	Op   string
 	Kind Kind
 	// Field is the wrong field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's

@@ -8,9 +8,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/hook"
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
@@ -268,17 +268,11 @@ func stringsSize(texts ...string) (size int64) {
 	return size
 }
 
-// callHook calls f, which calls the embedder's function of that name, such as "Policy". If f panics, callHook logs the
-// panic with its stack and returns an *Error of kind ErrInternal, which names the function and not the panic's value:
-// the value may be secret, and the error goes to the agent.
-func callHook(name string, f func()) (err error) {
-	defer func() {
-		if panicked := recover(); panicked != nil {
-			slog.Error("acpterm: the host's function panicked", "function", name,
-				"panic", fmt.Sprint(panicked), "stack", string(debug.Stack()))
-			err = &Error{Kind: ErrInternal, Reason: "the host's " + name + " function panicked"}
-		}
-	}()
-	f()
+// callHook calls a function of the embedder's, by name. If it panics, callHook logs that and returns an *Error of kind
+// ErrInternal.
+func callHook(name string, f func()) error {
+	if err := hook.Call(name, f); err != nil {
+		return &Error{Kind: ErrInternal, Reason: err.Error()}
+	}
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 	"unsafe"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/stretchr/testify/require"
@@ -109,8 +110,8 @@ func hostThatReapsAgents(args []string) {
 		}
 	}
 	go reapAll(func(int, syscall.WaitStatus) bool { return false })
-	cmd := agentCommand("echo-with", "sleep-silently")
-	a, err := acpterm.StartAgent(context.Background(), cmd, nil)
+	cmd := exec.Command(executable(), childArgs("echo-with", "sleep-silently")[1:]...)
+	a, err := agentproc.Start(context.Background(), cmd, nil)
 	if err != nil {
 		panic(err)
 	}

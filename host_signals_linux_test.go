@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
@@ -65,7 +66,7 @@ func hostThatIgnores(args []string) {
 	run("a pipe", m, nil)
 	run("a PTY", m, onPTY())
 	run("limits", m, &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 100}})
-	agent := must(acpterm.StartAgent(ctx, exec.Command("/bin/sh", "-c", ignoredByChild), nil))
+	agent := must(agentproc.Start(ctx, exec.Command("/bin/sh", "-c", ignoredByChild), nil))
 	report.Ignored["an agent"] = string(must(io.ReadAll(agent)))
 	agent.Close()
 	report.Ignored["a login shell"] = ignoredByLoginShell(ctx)

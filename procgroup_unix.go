@@ -5,10 +5,6 @@ package acpterm
 // From a Command to what internal/proc starts, on Unix.
 
 import (
-	"errors"
-	"os"
-	"syscall"
-
 	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/proc"
 )
@@ -24,8 +20,3 @@ func setCommand(spec *proc.Spec, c Command) error {
 
 // pipeSink takes what comes through the command's pipe.
 func (t *Terminal) pipeSink() capture.Sink { return t.ring }
-
-func isExecFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
-
-// deadlinePipe is a pipe whose reading end supports deadlines.
-func deadlinePipe() (r, w *os.File, err error) { return os.Pipe() }

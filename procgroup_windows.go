@@ -3,11 +3,6 @@ package acpterm
 // From a Command to what internal/proc starts, on Windows.
 
 import (
-	"errors"
-	"os"
-
-	"golang.org/x/sys/windows"
-
 	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/output"
@@ -32,19 +27,4 @@ func setCommand(spec *proc.Spec, c Command) error {
 func (t *Terminal) pipeSink() capture.Sink {
 	t.decoder = output.NewDecoder(t.ring, output.ConsoleCodePage)
 	return t.decoder
-}
-
-// isExecFormat reports that a file is no program that this system runs, or not for this user.
-func isExecFormat(err error) bool {
-	return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) || errors.Is(err, windows.ERROR_EXE_MACHINE_TYPE_MISMATCH) ||
-		errors.Is(err, windows.ERROR_ELEVATION_REQUIRED)
-}
-
-// deadlinePipe is a pipe whose reading end supports deadlines.
-func deadlinePipe() (r, w *os.File, err error) {
-	r, handle, err := proc.OutputPipe()
-	if err != nil {
-		return nil, nil, err
-	}
-	return r, os.NewFile(uintptr(handle), "output"), nil
 }

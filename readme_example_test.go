@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/display"
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -27,7 +28,7 @@ func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler, show f
 		return err
 	}
 	defer m.Close()
-	agent, err := acpterm.StartAgent(ctx, command, nil) // logs its standard error; AgentOptions can have it shown
+	agent, err := agentproc.Start(ctx, command, nil) // logs its standard error; agentproc.Options can show it
 	if err != nil {
 		return err
 	}

@@ -71,9 +71,9 @@ type SkippedLine struct {
 	Code int64
 }
 
-// NewStream returns a stream over a connection, such as an Agent or what JoinStdio returns. It is for Handler.Connect,
-// any jsonrpc2.Conn, and, with other libraries, Handler.Filter. A nil connection is one that has ended, and nil options
-// are the defaults.
+// NewStream returns a stream over a connection, such as an agentproc.Process or the result of agentproc.JoinStdio. It
+// is for Handler.Connect, any jsonrpc2.Conn, and, with other libraries, Handler.Filter. A nil connection is one that
+// has ended, and nil options are the defaults.
 func NewStream(conn io.ReadWriteCloser, options *StreamOptions) *Stream {
 	o := cmp.Or(options, &StreamOptions{})
 	s := &Stream{skipped: o.SkippedLines}
@@ -130,15 +130,6 @@ func (s *Stream) WriteObject(v any) error { return s.lines.WriteObject(v) }
 
 // Close closes the connection.
 func (s *Stream) Close() error { return s.lines.Close() }
-
-// JoinStdio makes one connection of an agent's standard output, which is read from, and its standard input, which is
-// written to: what exec.Cmd's StdoutPipe and StdinPipe return.
-//
-// Closing it closes both, and what waits in a Read or Write of a pipe returns. It may be used as its two halves may.
-// A nil half is one that is at its end.
-func JoinStdio(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
-	return wire.Join(stdout, stdin)
-}
 
 // Filter serves terminal/* on a connection, as Connect does, and returns the rest of the connection, for a JSON-RPC
 // library or an SDK whose messages are lines: it reads the agent's other messages, each a valid one with a newline, and

@@ -279,8 +279,9 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 		}
 		t.status = t.agent.exitStatus(t.endedBy)
 	case err == nil:
-		t.status, t.exit = statusOf(e), e
-		t.status.Meta = t.endedBy.meta()
+		t.exit = e
+		t.status = TerminalExitStatus{Meta: t.endedBy.meta()}
+		t.status.ExitCode, t.status.Signal = e.Status()
 	default:
 		t.waitErr = t.endNotSeen(err)
 		if errors.Is(t.waitErr, ErrConnectionLost) {
@@ -313,14 +314,6 @@ func (t *Terminal) endNotSeen(err error) error {
 		e.Err = errUnseen
 	}
 	return &e
-}
-
-// statusOf is an exit in the protocol's terms.
-func statusOf(e proc.Exit) TerminalExitStatus {
-	if e.Signal != "" {
-		return TerminalExitStatus{Signal: &e.Signal}
-	}
-	return TerminalExitStatus{ExitCode: &e.Code}
 }
 
 // report emits the command's EndEvent.

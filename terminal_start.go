@@ -48,7 +48,7 @@ type source interface {
 func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, same func() error) error {
 	defer t.started.Set()
 	t.command = allowed.proposal.Command
-	t.command.Env = markEnv(t.command.Env, t.id)
+	t.command.Env = lookup.Mark(t.command.Env, string(t.id))
 	var err error
 	if o.Runner != nil {
 		err = t.startElsewhere(ctx, o.Runner, allowed.pin)
@@ -89,7 +89,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 			return runnerError(ctx, t.command, "the Sandbox failed", err)
 		}
 		wrapped.Command = wrapped.Command.withArgs()
-		wrapped.Command.Env = markEnv(lookup.Once(lookup.Key, wrapped.Command.Env), t.id)
+		wrapped.Command.Env = lookup.Mark(lookup.Once(lookup.Key, wrapped.Command.Env), string(t.id))
 	}
 	if err := t.record(o.Journal); err != nil {
 		return err
@@ -185,7 +185,7 @@ func startError(c Command, err error) error {
 		return &Error{Kind: ErrCommandNotFound, Command: c.Args[0], Err: missing}
 	case errors.Is(err, fs.ErrNotExist):
 		failed.Kind, failed.Field, failed.Reason = ErrNotExecutable, "command", "its interpreter cannot be found"
-	case missing != nil || errors.Is(err, fs.ErrPermission) || isExecFormat(err):
+	case missing != nil || errors.Is(err, fs.ErrPermission) || lookup.IsExecFormat(err):
 		failed.Kind, failed.Field = ErrNotExecutable, "command"
 	}
 	return failed

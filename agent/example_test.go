@@ -19,7 +19,7 @@ import (
 
 // dial makes a connection to a client; a real agent has one already, on its standard input and output:
 //
-//	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(acpterm.JoinStdio(os.Stdin, os.Stdout)), jsonrpc2.AsyncHandler(handler))
+//	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentproc.JoinStdio(os.Stdin, os.Stdout)), jsonrpc2.AsyncHandler(handler))
 func dial() (conn *jsonrpc2.Conn, hangUp func()) {
 	clientEnd, agentEnd := net.Pipe()
 	m, err := acpterm.NewManager(nil)

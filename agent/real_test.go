@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -57,8 +58,8 @@ func connect(t *testing.T, options *acpterm.HandlerOptions) (*agent.Client, *acp
 	require.NoError(t, err)
 	m := must(acpterm.NewManager(nil))
 	h := acpterm.NewHandler(m, options)
-	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), nil), h)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromClient, toClient), nil), nil)
+	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), nil), h)
+	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentproc.JoinStdio(fromClient, toClient), nil), nil)
 	t.Cleanup(func() {
 		conn.Close()
 		<-client.DisconnectNotify()

@@ -10,7 +10,7 @@ import (
 	"runtime/pprof"
 	"strings"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 // goClients are the clients that this program can be, by the names of subjects.
@@ -39,7 +39,7 @@ func serveClient(args []string) error {
 		defer pprof.StopCPUProfile()
 	}
 	stdin, stdout := pollableStdio()
-	ended, err := goClients()[args[0]](acpterm.JoinStdio(stdin, stdout))
+	ended, err := goClients()[args[0]](agentproc.JoinStdio(stdin, stdout))
 	if err != nil {
 		return err
 	}

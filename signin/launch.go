@@ -32,7 +32,7 @@ func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
 	case agent == nil || agent.Path == "" && agent.Err == nil:
 		return nil, invalidField("agent", "names no program")
 	case agent.Process != nil:
-		return nil, invalidField("agent", "was started before: give an exec.Cmd as it was before StartAgent")
+		return nil, invalidField("agent", "was started before: give an exec.Cmd as it was before agentproc.Start")
 	case len(method.LegacyCommand) > 0 && !o.AllowLegacyCommand:
 		return nil, &acpterm.Error{Kind: acpterm.ErrDenied, Field: "method", Reason: "the agent names a program of " +
 			"its own for it (_meta.terminal-auth), which Options.AllowLegacyCommand does not allow"}

@@ -74,7 +74,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // the method's, its environment and over that the method's, and returns nil only when it has exited with code 0. Then
 // the agent is to be started again, as the protocol says.
 //
-// agent is an exec.Cmd as the agent is started with, but not the one that StartAgent was given, which has changed it.
+// agent is an exec.Cmd as the agent is started with, but not the one given to agentproc.Start, which has changed it.
 // Of it Path, Args, Env and Dir are read, and nothing is changed. A name in Args[0] other than Path is not used.
 //
 // What the program writes goes to term byte for byte, and what is read from term to the program, until Run returns:

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/signin"
 )
 
@@ -50,7 +51,7 @@ func TestRunRefusesWhatItCannotUse(t *testing.T) {
 // An Agent's exec.Cmd has been changed.
 func TestRunRefusesAnAgentThatWasStarted(t *testing.T) {
 	cmd, _, _ := agentCommand(t)
-	agent, err := acpterm.StartAgent(t.Context(), cmd, nil)
+	agent, err := agentproc.Start(t.Context(), cmd, nil)
 	require.NoError(t, err)
 	require.NoError(t, agent.Close())
 	err = signin.Run(context.Background(), cmd, signin.Method{ID: "m"}, silent{}, nil)

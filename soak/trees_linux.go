@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 )
 
@@ -352,7 +353,7 @@ func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err 
 		return nil, nil, nil, err
 	}
 	unheard := &acpterm.StreamOptions{SkippedLines: func(acpterm.SkippedLine) {}}
-	stream := acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), unheard)
+	stream := acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), unheard)
 	unlogged := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
 	conn := acpterm.NewHandler(m, nil).Connect(context.Background(), stream, unlogged)
 	return from, to, conn.DisconnectNotify(), nil

@@ -20,6 +20,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 const clientMark = "-as-client"
@@ -95,7 +96,7 @@ func runClient(name string, line []string) error {
 		mutation.options(&options)
 	}
 	m, err1 := acpterm.NewManager(&options)
-	agent, err2 := acpterm.StartAgent(ctx, exec.Command(line[0], line[1:]...), nil)
+	agent, err2 := agentproc.Start(ctx, exec.Command(line[0], line[1:]...), nil)
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}

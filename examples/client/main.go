@@ -50,6 +50,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
 )
@@ -248,15 +249,15 @@ func managerOptions(opts options, guards guards, session *session, denials *deni
 
 // startAgent starts an agent in the client's directory; the session has its own. What it writes to standard error is
 // printed: on the person's terminal itself it could clear the screen, or read what is typed.
-func startAgent(ctx context.Context, command []string, screen *screen) (*acpterm.Agent, error) {
-	return acpterm.StartAgent(ctx, exec.Command(command[0], command[1:]...), &acpterm.AgentOptions{
+func startAgent(ctx context.Context, command []string, screen *screen) (*agentproc.Process, error) {
+	return agentproc.Start(ctx, exec.Command(command[0], command[1:]...), &agentproc.Options{
 		Grace:  time.Second,
 		Stderr: screen.printError,
 	})
 }
 
 // howItEnded is the exit status of an agent that is done.
-func howItEnded(agent *acpterm.Agent) string {
+func howItEnded(agent *agentproc.Process) string {
 	status, err := agent.Wait(context.Background())
 	if err != nil {
 		return err.Error()

@@ -18,6 +18,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 const protocolVersion = 1
@@ -31,7 +32,7 @@ var errAgentEnded = errors.New("the agent has ended")
 // Conversation is one agent with one session. All methods may be called concurrently.
 type Conversation struct {
 	editor  *Editor
-	stdio   io.ReadWriteCloser // an *acpterm.Agent, but in tests
+	stdio   io.ReadWriteCloser // an *agentproc.Process, but in tests
 	handler *acpterm.Handler
 	conn    *jsonrpc2.Conn
 	closing atomic.Bool
@@ -60,7 +61,7 @@ func newTurn() *turn {
 
 // StartAgent starts an agent and begins to talk to it.
 func (e *Editor) StartAgent(ctx context.Context, cmd *exec.Cmd) (*Conversation, error) {
-	agent, err := acpterm.StartAgent(ctx, cmd, &acpterm.AgentOptions{Stderr: e.ui.Log, Grace: agentGrace})
+	agent, err := agentproc.Start(ctx, cmd, &agentproc.Options{Stderr: e.ui.Log, Grace: agentGrace})
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +161,7 @@ func (c *Conversation) end(ctx context.Context) error {
 	c.mu.Unlock()
 	c.editor.bridge.Forget(c.session())
 	var err error
-	if agent, ok := c.stdio.(*acpterm.Agent); ok {
+	if agent, ok := c.stdio.(*agentproc.Process); ok {
 		defer context.AfterFunc(ctx, func() { agent.Kill() })()
 		err = agent.Close()
 	}
@@ -171,7 +172,7 @@ func (c *Conversation) end(ctx context.Context) error {
 // awaitEnd says how the agent has ended, if it ended by itself.
 func (c *Conversation) awaitEnd() {
 	<-c.conn.DisconnectNotify()
-	agent, isProcess := c.stdio.(*acpterm.Agent)
+	agent, isProcess := c.stdio.(*agentproc.Process)
 	if c.closing.Load() || !isProcess {
 		return
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 // Keys.
@@ -281,7 +282,7 @@ func serveAgent(play func(ctx context.Context, conn *jsonrpc2.Conn, cancelled <-
 		}
 		return map[string]any{"protocolVersion": 1, "sessionId": "s1"}, nil
 	}
-	stdio := acpterm.JoinStdio(os.Stdin, os.Stdout)
+	stdio := agentproc.JoinStdio(os.Stdin, os.Stdout)
 	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil),
 		jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handler)))
 	<-conn.DisconnectNotify()

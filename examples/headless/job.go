@@ -15,6 +15,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 // job is an agent, what it is to do, and where.
@@ -85,7 +86,7 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 	}()
 	cmd := exec.Command(j.Agent[0], j.Agent[1:]...)
 	cmd.Dir, cmd.Env = j.Dir, h.env
-	agent, err := acpterm.StartAgent(ctx, cmd, &acpterm.AgentOptions{Stderr: report.stderrLine})
+	agent, err := agentproc.Start(ctx, cmd, &agentproc.Options{Stderr: report.stderrLine})
 	if err != nil {
 		return "", "", err
 	}
@@ -103,7 +104,7 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 }
 
 // howItEnded is the exit status of an agent that was shut down.
-func howItEnded(agent *acpterm.Agent) string {
+func howItEnded(agent *agentproc.Process) string {
 	status, err := agent.Wait(context.Background())
 	if err != nil {
 		return err.Error()
@@ -113,7 +114,7 @@ func howItEnded(agent *acpterm.Agent) string {
 
 // runTurn opens a session and has the agent answer one prompt. The connection ends with the agent.
 func (h *host) runTurn(
-	ctx context.Context, j job, manager *acpterm.Manager, agent *acpterm.Agent,
+	ctx context.Context, j job, manager *acpterm.Manager, agent *agentproc.Process,
 ) (stopReason string, err error) {
 	var session acpterm.SessionID
 	var notOpened error

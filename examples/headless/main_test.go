@@ -19,6 +19,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/policy"
 )
 
@@ -85,7 +86,7 @@ func playAgent() {
 		}
 		return map[string]string{"stopReason": r.Output}, nil
 	}
-	stdio := acpterm.JoinStdio(os.Stdin, os.Stdout)
+	stdio := agentproc.JoinStdio(os.Stdin, os.Stdout)
 	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handle)))
 	<-conn.DisconnectNotify()
 }

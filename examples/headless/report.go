@@ -62,7 +62,7 @@ func (r *report) event(event acpterm.Event) {
 	}
 }
 
-// stderrLine is for acpterm.AgentOptions.Stderr. Once the agent is shut down there are no more.
+// stderrLine is for agentproc.Options.Stderr. Once the agent is shut down there are no more.
 func (r *report) stderrLine(line string) {
 	slog.Info("agent", "job", r.job, "line", line)
 	r.mu.Lock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 )
 
@@ -36,7 +37,7 @@ var turns = map[string]func(*testAgent, context.Context) error{
 
 func serveTestAgent() {
 	a := new(testAgent)
-	stdio := acpterm.JoinStdio(os.Stdin, os.Stdout) // seen from here, what is read from is the input
+	stdio := agentproc.JoinStdio(os.Stdin, os.Stdout) // seen from here, what is read from is the input
 	handler := jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(a.handle))
 	<-jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), handler).DisconnectNotify()
 }

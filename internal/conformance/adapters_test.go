@@ -2,7 +2,7 @@
 
 package conformance
 
-// Real ACP adapters, as they are on npm (testdata/adapters pins them), at the other end of StartAgent. They run
+// Real ACP adapters, as they are on npm (testdata/adapters pins them), at the other end of agentproc.Start. They run
 // commands themselves and report them by the _meta convention of v1; the test looks at what the manager then has. A
 // scripted model on loopback says what to run (adapters_model_test.go), so the adapters need no login and no network.
 // Their installation does, for what is not in npm's cache: 400 MB the first time. It takes 1 GB of temporary files, and
@@ -24,6 +24,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -189,7 +190,7 @@ func (a adapter) converse(
 	cmd.Env = append(a.env(server.URL, home), "HOME="+home, "TMPDIR="+home,
 		"PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"),
 		"HTTP_PROXY="+server.URL, "HTTPS_PROXY="+server.URL, "NO_PROXY=127.0.0.1")
-	process, err := acpterm.StartAgent(ctx, cmd, &acpterm.AgentOptions{
+	process, err := agentproc.Start(ctx, cmd, &agentproc.Options{
 		Stderr: func(line string) { t.Logf("%s: %s", a.program, line) },
 	})
 	require.NoError(t, err)

@@ -21,6 +21,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/longtest"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/sourcegraph/jsonrpc2"
@@ -133,7 +134,7 @@ func converse(t testing.TB) *conversation {
 	dir := t.TempDir()
 	m := must(acpterm.NewManager(&acpterm.Options{Dir: dir}))
 	h := acpterm.NewHandler(m, nil)
-	client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), nil), h)
+	client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), nil), h)
 
 	c := &conversation{t: t, client: client, sent: make(chan wireMessage, 100), received: make(chan wireMessage, 100)}
 	agent := &goAgent{turns: make(chan goTurn), gone: make(chan struct{})}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -72,7 +73,7 @@ func startV2Agent(t *testing.T, args ...string) *v2Agent {
 	})
 	fromAgent := &tap{stdout, messageLines{take: a.take}}
 	toAgent := &sink{stdin, messageLines{take: a.give}}
-	a.conn = h.Connect(context.Background(), acpterm.NewStream(acpterm.JoinStdio(fromAgent, toAgent), nil))
+	a.conn = h.Connect(context.Background(), acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), nil))
 	t.Cleanup(func() {
 		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 		defer stop.Stop()

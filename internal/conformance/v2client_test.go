@@ -21,6 +21,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -78,7 +79,7 @@ type reportingAgent struct {
 func serveReportingAgent() {
 	traffic := must(os.Create(os.Getenv(trafficVariable)))
 	a := &reportingAgent{manager: must(acpterm.NewManager(nil))}
-	stdio := acpterm.JoinStdio(os.Stdin, struct {
+	stdio := agentproc.JoinStdio(os.Stdin, struct {
 		io.Writer
 		io.Closer
 	}{io.MultiWriter(traffic, os.Stdout), os.Stdout})

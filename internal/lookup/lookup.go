@@ -24,6 +24,21 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
 // command's session.
 const TerminalVariable = "ACPTERM_TERMINAL"
 
+// Mark returns an environment with an id added to the list of TerminalVariable.
+func Mark(env []string, id string) []string {
+	marked := make([]string, 0, len(env)+1)
+	for _, variable := range env {
+		if name, outer, _ := Cut(variable); Key(name) == TerminalVariable {
+			if outer != "" {
+				id = outer + ":" + id
+			}
+			continue
+		}
+		marked = append(marked, variable)
+	}
+	return append(marked, TerminalVariable+"="+id)
+}
+
 // Reason is the text of the system's error number inside err, without the path that os puts before it, or err's whole
 // text.
 func Reason(err error) string {

@@ -5,6 +5,7 @@ package lookup
 // What differs on Unix: names of variables, paths, permissions, the shell.
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,6 +60,9 @@ func Executable(path string, _ []string) (string, error) {
 func MayEnter(dir string) error {
 	return unix.Faccessat(unix.AT_FDCWD, dir, unix.X_OK, unix.AT_EACCESS)
 }
+
+// IsExecFormat reports that a file is not a program.
+func IsExecFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
 
 // Shell is how the system runs a line.
 func Shell(line string) (path string, args []string, err error) {

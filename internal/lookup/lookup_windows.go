@@ -4,6 +4,7 @@ package lookup
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,6 +18,12 @@ import (
 
 // Key is what makes two names of variables the same: Windows compares them without case.
 func Key(name string) string { return strings.ToUpper(name) }
+
+// IsExecFormat reports that a file is not a program of this system, or that this user may not run it.
+func IsExecFormat(err error) bool {
+	return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) || errors.Is(err, windows.ERROR_EXE_MACHINE_TYPE_MISMATCH) ||
+		errors.Is(err, windows.ERROR_ELEVATION_REQUIRED)
+}
 
 // WithSystemRoot adds SYSTEMROOT to an environment that lacks it; without it programs cannot load even the
 // system's libraries. Package os/exec does the same.

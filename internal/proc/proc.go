@@ -117,6 +117,14 @@ type Exit struct {
 	Reaped bool
 }
 
+// Status returns the code or the name of the signal, and nil for the other one.
+func (e Exit) Status() (code *uint32, signal *string) {
+	if e.Signal != "" {
+		return nil, &e.Signal
+	}
+	return &e.Code, nil
+}
+
 // common is what a Tree has on every system. Its methods may be called concurrently.
 type common struct {
 	pid    int      // the leader's number, and its process group's

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/display"
 	acp "github.com/coder/acp-go-sdk"
 )
@@ -41,7 +42,7 @@ func (client) RequestPermission(
 func main() {
 	ctx := context.Background()
 	m, err1 := acpterm.NewManager(nil) // one for the whole program
-	agent, err2 := acpterm.StartAgent(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)
+	agent, err2 := agentproc.Start(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)
 	if err := errors.Join(err1, err2); err != nil {
 		log.Fatal(err)
 	}

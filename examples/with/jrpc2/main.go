@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/display"
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
@@ -22,7 +23,7 @@ type object map[string]any
 func main() {
 	ctx := context.Background()
 	m, err1 := acpterm.NewManager(nil) // one for the whole program
-	agent, err2 := acpterm.StartAgent(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)
+	agent, err2 := agentproc.Start(ctx, exec.Command(os.Args[2], os.Args[3:]...), nil)
 	if err := errors.Join(err1, err2); err != nil {
 		log.Fatal(err)
 	}

@@ -35,6 +35,18 @@ func All() map[string]func(args []string) {
 	return all
 }
 
+func echo() {
+	signalled := make(chan os.Signal, 1)
+	signal.Notify(signalled, syscall.SIGTERM, os.Interrupt)
+	go func() {
+		<-signalled
+		os.Exit(9)
+	}()
+	io.Copy(os.Stdout, os.Stdin)
+	fmt.Print("bye")
+	os.Exit(3)
+}
+
 // portable are the children of every system.
 func portable() map[string]func(args []string) {
 	return map[string]func(args []string){
@@ -51,6 +63,13 @@ func portable() map[string]func(args []string) {
 			for i := range Number(args[0]) {
 				fmt.Fprintf([]*os.File{os.Stdout, os.Stderr}[i%2], "line %d\n", i)
 			}
+		},
+		// echo: copies its input to its output, then writes "bye" and exits with 3; exits with 9 on SIGTERM.
+		"echo": func([]string) { echo() },
+		// echo-with CHILD: starts a child, writes its pid, and goes on as echo.
+		"echo-with": func(args []string) {
+			fmt.Println(StartSilent(args[0]))
+			echo()
 		},
 		// sleep: until it is ended; says "ready" first.
 		"sleep": func([]string) {

@@ -1,56 +1,37 @@
-package acpterm_test
+package agentproc_test
 
-// Agents' processes: StartAgent, what the agent says, and how it and what it started end.
+// Start, the agent's output, and the end of the agent and of the processes that it started.
 
 import (
 	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 )
 
-// agentChildren are agents that tests start, besides children.
+// agentChildren are agents that tests start, in addition to those of package children.
 func agentChildren() map[string]func(args []string) {
-	echo := func() {
-		signalled := make(chan os.Signal, 1)
-		signal.Notify(signalled, syscall.SIGTERM, os.Interrupt)
-		go func() {
-			<-signalled
-			os.Exit(9)
-		}()
-		io.Copy(os.Stdout, os.Stdin)
-		fmt.Print("bye")
-		os.Exit(3)
-	}
 	return map[string]func(args []string){
-		// echo: writes what it reads, and at the end "bye", and exits with 3; with 9 on SIGTERM.
-		"echo": func([]string) { echo() },
-		// echo-with CHILD: starts a child, says its pid, and is echo.
-		"echo-with": func(args []string) {
-			fmt.Println(startChild(args[0]))
-			echo()
-		},
 		// complain PIECE...: writes the pieces, quoted as in Go, to standard error.
 		"complain": func(args []string) {
 			for _, piece := range args {
@@ -60,43 +41,42 @@ func agentChildren() map[string]func(args []string) {
 		},
 		// complain-at-once LINES: writes so many lines to standard error, in one write.
 		"complain-at-once": func(args []string) {
-			os.Stderr.WriteString(strings.Repeat("x\n", number(args[0])))
+			os.Stderr.WriteString(strings.Repeat("x\n", children.Number(args[0])))
 		},
 		// complain-long BYTES LINES: writes so many lines of that length to standard error.
 		"complain-long": func(args []string) {
-			for range number(args[1]) {
-				os.Stderr.WriteString(strings.Repeat("x", number(args[0])) + "\n")
+			for range children.Number(args[1]) {
+				os.Stderr.WriteString(strings.Repeat("x", children.Number(args[0])) + "\n")
 			}
 		},
 	}
 }
 
+func TestMain(m *testing.M) {
+	children.Main(agentChildren())
+	os.Setenv("GORACE", "atexit_sleep_ms=0") // or each child of the race detector takes a second to exit
+	os.Exit(m.Run())
+}
+
 func agentCommand(name string, args ...string) *exec.Cmd {
-	return exec.Command(executable(), childArgs(name, args...)[1:]...)
+	return exec.Command(children.Program(), children.Args(name, args...)[1:]...)
 }
 
 // startAgent starts an agent that is closed when the test ends; the test fails if anything is left then.
-func startAgent(t testing.TB, cmd *exec.Cmd, options *acpterm.AgentOptions) *acpterm.Agent {
+func startAgent(t testing.TB, cmd *exec.Cmd, options *agentproc.Options) *agentproc.Process {
 	t.Helper()
-	mark := leaktest.NewMark()
-	cmd.Env = append(os.Environ(), mark)
-	before := leaktest.Descriptors()
-	a, err := acpterm.StartAgent(t.Context(), cmd, options)
+	end := func() error { return nil }
+	cmd.Env = append(os.Environ(), leaktest.Watch(t, func() error { return end() }))
+	a, err := agentproc.Start(t.Context(), cmd, options)
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, a.Close())
-		require.Empty(t, leaktest.Processes(mark), "processes are left")
-		require.Empty(t, leaktest.Goroutines(), "goroutines are left")
-		require.Eventually(t, func() bool { return leaktest.Descriptors() <= before }, 5*time.Second, time.Millisecond,
-			"descriptors are left")
-	})
+	end = a.Close
 	return a
 }
 
 // quick is a Grace that is over before anything has happened.
 const quick = -1
 
-func awaitAgent(t *testing.T, a *acpterm.Agent) string {
+func awaitAgent(t *testing.T, a *agentproc.Process) string {
 	t.Helper()
 	status, err := a.Wait(context.Background())
 	require.NoError(t, err)
@@ -127,7 +107,7 @@ func TestAgentIsAConnection(t *testing.T) {
 // An agent that exits when its input ends gets no signal, however long that may take, and its last words can be read.
 func TestAgentEndsWithItsInput(t *testing.T) {
 	cmd := agentCommand("echo")
-	a := startAgent(t, cmd, &acpterm.AgentOptions{Grace: time.Hour})
+	a := startAgent(t, cmd, &agentproc.Options{Grace: time.Hour})
 	require.NoError(t, a.Close())
 	require.Equal(t, "exit code 3", awaitAgent(t, a))
 	require.Equal(t, 3, cmd.ProcessState.ExitCode())
@@ -140,7 +120,7 @@ func TestAgentEndsWithItsInput(t *testing.T) {
 
 func TestAgentThatIgnoresItsInputIsAskedToEnd(t *testing.T) {
 	leaktest.NeedsAsking(t)
-	a := startAgent(t, agentCommand("polite"), &acpterm.AgentOptions{Grace: 2 * time.Second})
+	a := startAgent(t, agentCommand("polite"), &agentproc.Options{Grace: 2 * time.Second})
 	require.Equal(t, "ready", readLine(t, a))
 	require.NoError(t, a.Close())
 	require.Equal(t, "exit code 7", awaitAgent(t, a))
@@ -150,14 +130,14 @@ func TestAgentThatIgnoresItsInputIsAskedToEnd(t *testing.T) {
 }
 
 func TestAgentThatIgnoresEverythingIsKilled(t *testing.T) {
-	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: quick})
+	a := startAgent(t, agentCommand("stubborn"), &agentproc.Options{Grace: quick})
 	require.Equal(t, "ready", readLine(t, a))
 	require.NoError(t, a.Close())
 	require.Equal(t, "signal SIGKILL", awaitAgent(t, a))
 }
 
 func TestAgentIsKilledWhileItIsClosed(t *testing.T) {
-	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: time.Hour})
+	a := startAgent(t, agentCommand("stubborn"), &agentproc.Options{Grace: time.Hour})
 	require.Equal(t, "ready", readLine(t, a))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -179,7 +159,7 @@ func TestAgentIsKilledWhileItIsClosed(t *testing.T) {
 func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
 	for _, child := range []string{"sleep-silently", "stubborn-silently"} {
 		t.Run(child, func(t *testing.T) {
-			a := startAgent(t, agentCommand("echo-with", child), &acpterm.AgentOptions{Grace: time.Second})
+			a := startAgent(t, agentCommand("echo-with", child), &agentproc.Options{Grace: time.Second})
 			require.NotEmpty(t, readLine(t, a))
 			require.NoError(t, a.Close())
 			require.Equal(t, "exit code 3", awaitAgent(t, a))
@@ -191,7 +171,7 @@ func TestWhatAnAgentStartedEndsWithIt(t *testing.T) {
 func TestAgentThatExitsLeavesNothing(t *testing.T) {
 	for _, agent := range []string{"holder", "stubborn-holder"} {
 		t.Run(agent, func(t *testing.T) {
-			a := startAgent(t, agentCommand(agent), &acpterm.AgentOptions{Grace: quick})
+			a := startAgent(t, agentCommand(agent), &agentproc.Options{Grace: quick})
 			said, err := io.ReadAll(a)
 			require.NoError(t, err)
 			require.NotEmpty(t, said)
@@ -211,7 +191,7 @@ func TestAgentsOutputOutlivesIt(t *testing.T) {
 }
 
 func TestAgentIsClosedOnce(t *testing.T) {
-	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: quick})
+	a := startAgent(t, agentCommand("stubborn"), &agentproc.Options{Grace: quick})
 	require.Equal(t, "ready", readLine(t, a))
 	var busy sync.WaitGroup
 	for range 8 {
@@ -225,7 +205,7 @@ func TestAgentIsClosedOnce(t *testing.T) {
 
 // An agent that does not read holds up no Close, and the Write that waits for it returns.
 func TestAgentThatDoesNotReadIsClosed(t *testing.T) {
-	a := startAgent(t, agentCommand("stubborn"), &acpterm.AgentOptions{Grace: quick})
+	a := startAgent(t, agentCommand("stubborn"), &agentproc.Options{Grace: quick})
 	require.Equal(t, "ready", readLine(t, a))
 	written := make(chan error)
 	go func() {
@@ -241,7 +221,7 @@ func TestAgentThatDoesNotReadIsClosed(t *testing.T) {
 
 func TestAgentOutlivesTheContextOfItsStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	a, err := acpterm.StartAgent(ctx, agentCommand("echo"), nil)
+	a, err := agentproc.Start(ctx, agentCommand("echo"), nil)
 	require.NoError(t, err)
 	cancel()
 	_, err = io.WriteString(a, "hello\n")
@@ -254,7 +234,7 @@ func TestAgentOutlivesTheContextOfItsStart(t *testing.T) {
 // The context of exec.CommandContext means what it means to os/exec.
 func TestAgentOfACommandContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, executable(), childArgs("stubborn")[1:]...)
+	cmd := exec.CommandContext(ctx, children.Program(), children.Args("stubborn")[1:]...)
 	a := startAgent(t, cmd, nil)
 	require.Equal(t, "ready", readLine(t, a))
 	cancel()
@@ -287,7 +267,7 @@ func TestAgentsStandardErrorInLines(t *testing.T) {
 				quoted = append(quoted, strconv.Quote(piece))
 			}
 			var got collector
-			a := startAgent(t, agentCommand("complain", quoted...), &acpterm.AgentOptions{Stderr: got.add})
+			a := startAgent(t, agentCommand("complain", quoted...), &agentproc.Options{Stderr: got.add})
 			require.NoError(t, a.Close())
 			require.Equal(t, c.want, got.lines)
 		})
@@ -297,7 +277,7 @@ func TestAgentsStandardErrorInLines(t *testing.T) {
 func TestAgentsStandardErrorIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
-	a := startAgent(t, agentCommand("complain", `"careful\n\xff\x00"`), &acpterm.AgentOptions{Logger: logger})
+	a := startAgent(t, agentCommand("complain", `"careful\n\xff\x00"`), &agentproc.Options{Logger: logger})
 	require.NoError(t, a.Close())
 	require.Equal(t, 2, strings.Count(log.String(), "\n"), log.String())
 	require.Contains(t, log.String(), `"level":"INFO"`)
@@ -309,7 +289,7 @@ func TestAgentsStandardErrorIsLogged(t *testing.T) {
 func TestAgentsStandardErrorInABurst(t *testing.T) {
 	const lines = 20_000
 	var got collector
-	a := startAgent(t, agentCommand("complain-at-once", strconv.Itoa(lines)), &acpterm.AgentOptions{Stderr: got.add})
+	a := startAgent(t, agentCommand("complain-at-once", strconv.Itoa(lines)), &agentproc.Options{Stderr: got.add})
 	require.NoError(t, a.Close())
 	require.Len(t, got.lines, lines)
 }
@@ -317,7 +297,7 @@ func TestAgentsStandardErrorInABurst(t *testing.T) {
 // A hook that hangs or panics does not hold up the agent; what it missed is said.
 func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
 	var log bytes.Buffer
-	options := acpterm.AgentOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	options := agentproc.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	read, lines := make(chan struct{}), 0
 	options.Stderr = func(string) {
 		<-read
@@ -335,13 +315,13 @@ func TestAgentNeverWaitsForItsStandardError(t *testing.T) {
 	require.Less(t, lines, 2000)
 	said := 0 // more than once, if it wrote on while the hook was called again
 	for _, dropped := range regexp.MustCompile(`lines=(\d+)`).FindAllStringSubmatch(log.String(), -1) {
-		said += number(dropped[1])
+		said += children.Number(dropped[1])
 	}
 	require.Equal(t, 2000-lines, said, log.String())
 }
 
-// A Stderr that the embedder has set is kept: a file is inherited, and a writer gets the bytes. A writer that fails does
-// not block the agent.
+// A Stderr that the embedder has set is kept: a file is inherited, and a writer gets the bytes. A writer that fails
+// does not block the agent.
 func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
 	never := func(string) { t.Error("the hook was called") }
 	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -349,7 +329,7 @@ func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
 	defer file.Close()
 	cmd := agentCommand("complain", `"a\nb"`)
 	cmd.Stderr = file
-	a := startAgent(t, cmd, &acpterm.AgentOptions{Stderr: never})
+	a := startAgent(t, cmd, &agentproc.Options{Stderr: never})
 	require.NoError(t, a.Close())
 	said, err := os.ReadFile(file.Name())
 	require.NoError(t, err)
@@ -358,7 +338,7 @@ func TestAgentsStandardErrorOfTheEmbedder(t *testing.T) {
 	var buffer bytes.Buffer
 	cmd = agentCommand("complain", `"a\nb"`)
 	cmd.Stderr = &buffer
-	a = startAgent(t, cmd, &acpterm.AgentOptions{Stderr: never})
+	a = startAgent(t, cmd, &agentproc.Options{Stderr: never})
 	require.NoError(t, a.Close())
 	require.Equal(t, "a\nb", buffer.String())
 
@@ -452,7 +432,7 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a, err := acpterm.StartAgent(c.ctx, c.cmd, nil)
+			a, err := agentproc.Start(c.ctx, c.cmd, nil)
 			require.Nil(t, a)
 			require.ErrorIs(t, err, c.kind)
 			failed, ok := errors.AsType[*acpterm.Error](err)

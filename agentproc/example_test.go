@@ -1,6 +1,6 @@
 //go:build unix
 
-package acpterm_test
+package agentproc_test
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 // An agent is started, spoken to, and ended with all that it started.
-func ExampleStartAgent() {
+func ExampleStart() {
 	ctx := context.Background()
 	cmd := exec.Command("cat") // in place of an agent
 	cmd.Dir = os.TempDir()
-	agent, err := acpterm.StartAgent(ctx, cmd, &acpterm.AgentOptions{
+	agent, err := agentproc.Start(ctx, cmd, &agentproc.Options{
 		Grace:  2 * time.Second,
 		Stderr: func(line string) { fmt.Printf("agent: %q\n", line) },
 	})

@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-package acpterm_test
+package agentproc_test
 
 // Agents' processes on Unix: the attributes that an embedder sets, and what leaves the agent's session.
 
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
@@ -51,7 +52,7 @@ func TestAgentsAttributes(t *testing.T) {
 			before := leaktest.Descriptors()
 			cmd := agentCommand("echo")
 			cmd.SysProcAttr = attributes
-			a, err := acpterm.StartAgent(t.Context(), cmd, nil)
+			a, err := agentproc.Start(t.Context(), cmd, nil)
 			if err == nil {
 				a.Close()
 			}
@@ -67,7 +68,7 @@ func TestAgentThatIsNotExecutable(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("text"), 0o600))
 	cmd := agentCommand("echo")
 	cmd.Path = file
-	_, err := acpterm.StartAgent(t.Context(), cmd, nil)
+	_, err := agentproc.Start(t.Context(), cmd, nil)
 	require.ErrorIs(t, err, acpterm.ErrNotExecutable)
 }
 
@@ -79,7 +80,7 @@ func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
 	}
 	for _, agent := range agents {
 		t.Run(agent, func(t *testing.T) {
-			a := startAgent(t, agentCommand(agent), &acpterm.AgentOptions{Grace: quick})
+			a := startAgent(t, agentCommand(agent), &agentproc.Options{Grace: quick})
 			var said strings.Builder
 			buf := make([]byte, 100)
 			for !strings.Contains(said.String(), "ready") {
@@ -98,7 +99,7 @@ func TestWhatLeftAnAgentsSessionEndsWithIt(t *testing.T) {
 func TestAgentsCleanUpIsLeftAlone(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	cmd := exec.Command("/bin/sh", "-c", terminaltest.CleanUp(lock, "TERM"))
-	a := startAgent(t, cmd, &acpterm.AgentOptions{Grace: time.Second})
+	a := startAgent(t, cmd, &agentproc.Options{Grace: time.Second})
 	_, err := a.Read(make([]byte, 100))
 	require.NoError(t, err)
 	require.NoError(t, a.Close())

@@ -1,6 +1,6 @@
-package acpterm
+package agentproc
 
-// What an agent writes to its standard error: from a pipe to the embedder's writer, or in lines to a hook or a logger.
+// The agent's standard error: from a pipe to the embedder's writer, or in lines to a hook or a logger.
 
 import (
 	"bytes"
@@ -16,37 +16,39 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/hook"
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
 const (
 	maxStderrLine    = 16 << 10
 	maxStderrWaiting = 1 << 20 // bytes of lines that wait for the hook or the logger; 256 lines were less than one read
+	stringHeader     = 16      // bytes of a string without its text
 )
 
-// agentStderr reads an agent's standard error to its end.
-type agentStderr struct {
+// stderr reads an agent's standard error to its end.
+type stderr struct {
 	pipe  *os.File
 	to    io.Writer
 	lines *lineWriter // it is what to is; nil: that is the embedder's
 	busy  sync.WaitGroup
 }
 
-func newAgentStderr(pipe *os.File, cmd *exec.Cmd, options AgentOptions) *agentStderr {
+func newStderr(pipe *os.File, cmd *exec.Cmd, options Options) *stderr {
 	if cmd.Stderr != nil {
-		return &agentStderr{pipe: pipe, to: cmd.Stderr}
+		return &stderr{pipe: pipe, to: cmd.Stderr}
 	}
 	logger := cmp.Or(options.Logger, slog.Default()).With("agent", filepath.Base(cmd.Path))
-	hook := options.Stderr
-	if hook == nil {
-		hook = func(line string) { logger.Info("acpterm: an agent's standard error", "line", line) }
+	handle := options.Stderr
+	if handle == nil {
+		handle = func(line string) { logger.Info("acpterm: an agent's standard error", "line", line) }
 	}
-	lines := newLineWriter(hook, logger)
-	return &agentStderr{pipe: pipe, to: lines, lines: lines}
+	lines := newLineWriter(handle, logger)
+	return &stderr{pipe: pipe, to: lines, lines: lines}
 }
 
 // start begins to read.
-func (s *agentStderr) start() {
+func (s *stderr) start() {
 	s.busy.Go(func() {
 		_, err := io.Copy(s.to, s.pipe)
 		if errors.Is(err, os.ErrDeadlineExceeded) { // a slow writer: the pipe may still have the last lines
@@ -67,10 +69,10 @@ type lineWriter struct {
 	dropped atomic.Int64 // lines since that was logged
 }
 
-func newLineWriter(hook func(line string), logger *slog.Logger) *lineWriter {
+func newLineWriter(handle func(line string), logger *slog.Logger) *lineWriter {
 	w := new(lineWriter)
 	w.waiting.Observe(func(line string) {
-		callHook("Stderr", func() { hook(line) })
+		hook.Call("Stderr", func() { handle(line) })
 		if dropped := w.dropped.Swap(0); dropped > 0 {
 			logger.Warn("acpterm: dropped lines of an agent's standard error", "lines", dropped)
 		}
@@ -102,7 +104,7 @@ func (w *lineWriter) add() {
 		w.dropped.Add(1)
 		return
 	}
-	w.waiting.Add(line, notify.Size{Bytes: stringsSize(line)})
+	w.waiting.Add(line, notify.Size{Bytes: stringHeader + int64(len(line))})
 }
 
 // end is called after the last Write. It returns when the hook has been called with every line.

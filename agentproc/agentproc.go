@@ -1,0 +1,358 @@
+// Package agentproc runs an agent's process: it starts the agent from an exec.Cmd, makes its standard input and output
+// a connection, and ends the agent with all that it started. stderr.go has the agent's standard error.
+package agentproc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/life"
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/proc"
+)
+
+// Options configure Start. The zero value is ready to use.
+type Options struct {
+	// Grace is how long the agent may take to exit after the end of its standard input, and then how long its remaining
+	// processes may take after SIGTERM. Zero means 5 seconds each, a negative Grace no time at all.
+	Grace time.Duration
+
+	// Stderr is called with each line of the agent's standard error, without its end, in valid UTF-8. The agent chooses
+	// the text: see package display before you show it to a user. A line of more than 16 KiB comes in pieces. Stderr is
+	// called from one goroutine, in order, and must call neither Close nor Kill, which wait for it. A panic is logged.
+	// The agent never waits for Stderr: up to 1 MiB of lines is queued, further lines are dropped, and their number is
+	// logged. If nil, Logger gets the lines, at level Info. Stderr is not called if exec.Cmd.Stderr is set.
+	Stderr func(line string)
+
+	// Logger gets the agent's standard error if Stderr is nil, and the number of dropped lines. If nil, it is
+	// slog.Default(). A panic of Stderr always goes to slog.Default().
+	Logger *slog.Logger
+}
+
+// Process is an agent's process with all that it starts. It is also the connection to the agent, for
+// acpterm.NewStream: Read reads the agent's standard output, Write writes to its standard input. All methods may be
+// called concurrently.
+//
+// When the agent exits by itself, its remaining processes are ended as by Close, from SIGTERM on, so that Read reaches
+// its end.
+type Process struct {
+	cmd       *exec.Cmd
+	grace     time.Duration
+	processes proc.Supervisor
+	tree      *proc.Tree
+	stdin     *os.File
+	stdout    *os.File
+	stderr    *stderr // nil if the agent writes to a file of the embedder
+
+	closing latch.Latch // Close was called
+	forced  latch.Latch // Kill was called: skip to SIGKILL
+	exited  latch.Latch // exit and exitErr are set
+	ended   latch.Latch // no process of it is left; waitErr and closeErr are set
+	closed  latch.Latch // no process, goroutine or file of it is left
+	exit    proc.Exit
+	exitErr error
+
+	waitErr, closeErr error // once ended
+
+	reading  sync.Mutex  // held over each read of standard output, so that its bytes stay in order
+	draining latch.Latch // standard output is being read into rest
+	drained  latch.Latch // rest is complete, and standard output closed
+	mu       sync.Mutex
+	rest     bytes.Buffer // under mu, once drained
+}
+
+var _ io.ReadWriteCloser = (*Process)(nil)
+
+const (
+	defaultGrace = 5 * time.Second
+
+	// maxRest and maxRestWait bound the reading of a pipe whose agent is gone. A pipe holds less, and is then at its
+	// end, unless a process that the system does not show holds it.
+	maxRest     = 1 << 20
+	maxRestWait = time.Second
+)
+
+// Start starts an agent. cmd is as for exec.Cmd.Start, without Stdin and Stdout. The Process owns cmd from then on,
+// also if Start fails: do not call its methods, and read cmd.ProcessState only after Done. Unless cmd.Stderr or
+// Options.Stderr is set, lines on standard error are logged. Nil options are the defaults.
+//
+// On Unix the agent leads a session of its own, in addition to the attributes in cmd.SysProcAttr, and its environment
+// has a mark by which Close finds processes that left the session. On Windows it runs in a job object. When the host
+// dies, the agent's standard input ends; on Windows the agent ends too. Manager.Reaped does not serve agents: in a host
+// that reaps every child, Wait fails with ErrExitLost before Linux 6.15.
+//
+// ctx bounds the call but not the agent's life: call Close. If cmd comes from exec.CommandContext, the end of its
+// context kills the agent's process, as in os/exec, and its remaining processes end as after an exit.
+//
+// Start fails with an *acpterm.Error of kind ErrCancelled if ctx has ended; ErrInvalidParams with Field "cmd",
+// "cmd.Stdin", "cmd.Stdout", "cmd.Dir" or "cmd.SysProcAttr" (for Pgid and Foreground); ErrCommandNotFound;
+// ErrNotExecutable; or ErrInternal. errors.Is and errors.As also find the error of os/exec.
+func Start(ctx context.Context, cmd *exec.Cmd, options *Options) (*Process, error) {
+	if err := check(ctx, cmd); err != nil {
+		return nil, err
+	}
+	if options == nil {
+		options = new(Options)
+	}
+	p := &Process{cmd: cmd, grace: cmp.Or(options.Grace, defaultGrace)}
+	if err := p.start(*options); err != nil {
+		return nil, startError(cmd, err)
+	}
+	p.tree.OnExit(func(exit proc.Exit, err error) {
+		p.exit, p.exitErr = exit, err
+		p.exited.Set()
+	})
+	go p.run()
+	return p, nil
+}
+
+// check fails for a command that cannot be started as an agent.
+func check(ctx context.Context, cmd *exec.Cmd) error {
+	e := &acpterm.Error{Op: "start agent", Kind: acpterm.ErrInvalidParams}
+	e.Reason = "must be nil: the Process is its other end"
+	switch {
+	case ctx.Err() != nil:
+		return &acpterm.Error{Op: e.Op, Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)}
+	case cmd == nil || cmd.Path == "" && cmd.Err == nil:
+		e.Field, e.Reason = "cmd", "names no program"
+	case cmd.Process != nil:
+		e.Field, e.Reason = "cmd", "was started before"
+	case cmd.Stdin != nil:
+		e.Field = "cmd.Stdin"
+	case cmd.Stdout != nil:
+		e.Field = "cmd.Stdout"
+	default:
+		return nil
+	}
+	return e
+}
+
+// start starts the process. If it fails, no process or file is left.
+func (p *Process) start(options Options) error {
+	its, err := p.openPipes(options)
+	if err == nil {
+		env := p.cmd.Env
+		if env == nil {
+			env = p.cmd.Environ()
+		}
+		mark := proc.Mark{Name: lookup.TerminalVariable, Value: "agent_" + rand.Text()}
+		p.cmd.Env = lookup.Mark(env, mark.Value)
+		p.tree, err = p.processes.StartCmd(p.cmd, mark)
+	}
+	for _, file := range its {
+		file.Close()
+	}
+	switch {
+	case err != nil:
+		p.closePipes()
+		p.processes.Close()
+	case p.stderr != nil:
+		p.stderr.start()
+	}
+	return err
+}
+
+// openPipes opens the pipes, and returns the agent's ends of them.
+func (p *Process) openPipes(options Options) (its []*os.File, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return its, err
+	}
+	p.cmd.Stdin, p.stdin, its = r, w, append(its, r)
+	if r, w, err = deadlinePipe(); err != nil {
+		return its, err
+	}
+	p.stdout, p.cmd.Stdout, its = r, w, append(its, w)
+	if _, isFile := p.cmd.Stderr.(*os.File); isFile {
+		return its, nil
+	}
+	if r, w, err = deadlinePipe(); err != nil {
+		return its, err
+	}
+	p.stderr = newStderr(r, p.cmd, options)
+	p.cmd.Stderr, its = w, append(its, w)
+	return its, nil
+}
+
+// closePipes closes this end of the pipes that were opened: a nil file may be closed.
+func (p *Process) closePipes() {
+	p.stdin.Close()
+	p.stdout.Close()
+	if p.stderr != nil {
+		p.stderr.pipe.Close()
+	}
+}
+
+// startError is the error for an agent that did not start.
+func startError(cmd *exec.Cmd, err error) error {
+	e := &acpterm.Error{Op: "start agent", Kind: acpterm.ErrInternal, Command: cmd.Path, Err: err}
+	_, dirErr := os.Stat(cmp.Or(cmd.Dir, "."))
+	switch {
+	case errors.Is(err, proc.ErrForeignGroup):
+		e.Kind, e.Field = acpterm.ErrInvalidParams, "cmd.SysProcAttr"
+	case dirErr != nil: // the system's error does not tell it from the program
+		e.Kind, e.Field, e.Err = acpterm.ErrInvalidParams, "cmd.Dir", dirErr
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		e.Kind = acpterm.ErrCommandNotFound
+	case errors.Is(err, exec.ErrDot), lookup.IsExecFormat(err),
+		errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EPERM): // EPERM is about cmd.SysProcAttr
+		e.Kind = acpterm.ErrNotExecutable
+	}
+	return e
+}
+
+// Read reads the agent's standard output. It returns io.EOF at its end. After the agent's end it still returns the
+// rest.
+func (p *Process) Read(b []byte) (int, error) {
+	if n, err, drains := p.readPipe(b); !drains {
+		return n, err
+	}
+	<-p.drained.Done()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rest.Read(b)
+}
+
+// readPipe reads the pipe, unless drain reads it.
+func (p *Process) readPipe(b []byte) (n int, err error, drains bool) {
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	if p.draining.IsSet() {
+		return 0, nil, true
+	}
+	n, err = p.stdout.Read(b)
+	return n, err, n == 0 && err != nil && p.draining.IsSet()
+}
+
+// Write writes to the agent's standard input. It waits while the agent does not read. It fails with os.ErrClosed after
+// Close, which also ends a Write that waits.
+func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+
+// PID returns the number of the agent's process. After Done it may be the number of another process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done returns a channel that is closed when the agent has exited and its other processes have ended or been given up.
+// Until Close returns, lines of standard error may still be queued for Options.Stderr, or bytes for cmd.Stderr.
+func (p *Process) Done() <-chan struct{} { return p.ended.Done() }
+
+// Wait waits until Done is closed and returns how the agent ended. It fails with ErrCancelled if ctx ends first, with
+// ErrExitLost if another part of the program reaped the process, and with the error of Close if the agent's own process
+// still runs.
+func (p *Process) Wait(ctx context.Context) (acpterm.TerminalExitStatus, error) {
+	select {
+	case <-p.ended.Done():
+	case <-ctx.Done():
+		if !p.ended.IsSet() {
+			return acpterm.TerminalExitStatus{}, p.failed("wait for agent", acpterm.ErrCancelled, context.Cause(ctx))
+		}
+	}
+	if p.waitErr != nil {
+		return acpterm.TerminalExitStatus{}, p.waitErr
+	}
+	var status acpterm.TerminalExitStatus
+	status.ExitCode, status.Signal = p.exit.Status()
+	return status, nil
+}
+
+// Close ends the agent and the processes that it started: it closes the agent's standard input, waits Grace for the
+// agent to exit, sends SIGTERM to the remaining processes of the tree, waits Grace again, and sends SIGKILL. Reads go
+// on until then.
+//
+// When Close returns, no process, goroutine or file of the agent is left. The exception is a process that still runs
+// ten seconds after SIGKILL: Close then fails with ErrSurvivors, Error.PIDs names it, and if it is the agent's own
+// process, a goroutine waits for it. A second call waits for the first and returns the same error. After an agent that
+// exited by itself and left no process, Close does nothing.
+func (p *Process) Close() error {
+	p.closing.Set()
+	<-p.closed.Done()
+	return p.closeErr
+}
+
+// Kill is Close without grace: it sends SIGKILL to the tree at once, also during a Close.
+func (p *Process) Kill() error {
+	p.forced.Set()
+	return p.Close()
+}
+
+// run waits for the agent's exit or for Close, and ends the tree.
+func (p *Process) run() {
+	defer p.closed.Set()
+	select {
+	case <-p.exited.Done():
+	case <-p.closing.Done():
+		p.stdin.Close()
+		grace := time.NewTimer(p.grace)
+		select {
+		case <-p.exited.Done():
+		case <-grace.C:
+		case <-p.forced.Done():
+		}
+		grace.Stop()
+	}
+	survivors := life.End(p.tree, &p.forced, life.Step{Signal: syscall.SIGTERM, Wait: p.grace})
+	exited := !slices.Contains(survivors, p.cmd.Process.Pid)
+	if exited {
+		<-p.exited.Done() // its process is gone, so this is near
+	}
+	p.tree.Close()
+	if exited {
+		p.cmd.Wait()
+		p.processes.Close()
+	} else {
+		go func() { // reaps it, should it end after all
+			p.cmd.Wait()
+			p.processes.Close()
+		}()
+	}
+	p.drain()
+
+	if len(survivors) > 0 {
+		p.closeErr = p.failed("close agent", acpterm.ErrSurvivors, nil, survivors...)
+	}
+	if !exited {
+		p.waitErr = p.closeErr
+	} else if p.exitErr != nil {
+		p.waitErr = p.failed("wait for agent", acpterm.ErrExitLost, p.exitErr)
+	}
+	p.ended.Set()
+	if p.stderr != nil {
+		p.stderr.busy.Wait()
+		p.stderr.pipe.Close()
+	}
+}
+
+// drain reads the rest of standard output into p.rest, and closes the pipes of standard output and input.
+func (p *Process) drain() {
+	deadline := time.Now().Add(maxRestWait)
+	if p.stderr != nil {
+		p.stderr.pipe.SetReadDeadline(deadline)
+	}
+	p.draining.Set()
+	p.stdout.SetReadDeadline(time.Unix(1, 0)) // ends a Read that waits
+	p.reading.Lock()
+	p.stdout.SetReadDeadline(deadline)
+	rest, _ := io.ReadAll(io.LimitReader(p.stdout, maxRest))
+	p.reading.Unlock()
+	p.rest.Write(rest)
+	p.drained.Set()
+	p.stdin.Close()
+	p.stdout.Close()
+}
+
+func (p *Process) failed(op string, kind acpterm.Kind, err error, pids ...int) error {
+	return &acpterm.Error{Op: op, Kind: kind, Command: p.cmd.Path, PIDs: pids, Err: err}
+}

@@ -1,0 +1,8 @@
+//go:build !windows
+
+package agentproc
+
+import "os"
+
+// deadlinePipe returns a pipe whose reading end supports deadlines.
+func deadlinePipe() (r, w *os.File, err error) { return os.Pipe() }

@@ -11,18 +11,22 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/policy"
 	"github.com/stretchr/testify/require"
 )
 
-// asking is a manager that asks about everything, and answers each question by a function.
+// asking is a manager that asks about everything, answers each question by a function and remembers the answers.
 func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) acpterm.Answer) (
 	*acpterm.Manager, chan acpterm.Event) {
 	hook, events := record()
-	m := newManager(t, &acpterm.Options{
-		Policy:  &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask", Reason: "because"}},
-		Approve: approve, Events: hook,
-	})
-	return m, events
+	var approvals policy.Approvals
+	options := &acpterm.Options{Policy: approvals.Policy(&verdict{
+		decision: acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask", Reason: "because"},
+	}), Events: hook}
+	if approve != nil {
+		options.Approve = approvals.Approve(approve)
+	}
+	return newManager(t, options), events
 }
 
 func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
@@ -76,10 +80,15 @@ func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
 				}
 			}
 			if c.approval == acpterm.ApprovalSession {
-				require.NoError(t, m.CloseSession(t.Context(), "s"))
-				before := asked
-				try(first)
-				require.Equal(t, before+1, asked, "the session was closed")
+				require.NoError(t, m.OpenSession("s", nil))
+				for range 2 {
+					before := asked
+					try(first)
+					try(first)
+					require.Equal(t, before+1, asked, "it is another session")
+					require.NoError(t, m.CloseSession(t.Context(), "s"))
+					require.NoError(t, m.OpenSession("s", nil))
+				}
 			}
 		})
 	}
@@ -110,7 +119,7 @@ func TestNobodyToAskDenies(t *testing.T) {
 	m, _ := asking(t, nil)
 	_, err := m.Create(t.Context(), childRequest("print", "x"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
-	require.ErrorContains(t, err, "nobody to ask")
+	require.ErrorContains(t, err, "Options.Approve is not set")
 }
 
 // An answer that denies can have a reason.
@@ -239,19 +248,21 @@ func TestAnApprovalForAllSessionsOutlivesEach(t *testing.T) {
 // What is remembered can be seen, without the values of variables, and revoked: then a person is asked again.
 func TestApprovalsAreListedAndRevoked(t *testing.T) {
 	asked := 0
+	var approvals policy.Approvals
 	m := newManager(t, &acpterm.Options{
-		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		Policy: approvals.Policy(acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 			return acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask"}
-		}),
-		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
+		})),
+		Approve: approvals.Approve(func(_ context.Context, q acpterm.Question) acpterm.Answer {
 			asked++
 			if q.SessionID == "always" {
 				return acpterm.Answer{Approval: acpterm.ApprovalAllowAlways, By: "a person"}
 			}
 			return acpterm.Answer{Approval: acpterm.ApprovalSession}
-		},
+		}),
 	})
-	require.Empty(t, m.Approvals())
+	require.NoError(t, m.OpenSession("one", nil))
+	require.Empty(t, approvals.List())
 	in := func(session acpterm.SessionID) acpterm.CreateTerminalRequest {
 		req := inSession(session, childRequest("exit", "0"))
 		req.Env = []acpterm.EnvVariable{{Name: "SECRET", Value: "hidden-" + string(session)}}
@@ -261,7 +272,7 @@ func TestApprovalsAreListedAndRevoked(t *testing.T) {
 	always := finish(t, m, in("always"))
 	require.Equal(t, 2, asked)
 
-	list := m.Approvals()
+	list := approvals.List()
 	require.Len(t, list, 2)
 	require.Equal(t, acpterm.SessionID("one"), list[0].SessionID)
 	require.Empty(t, list[1].SessionID)
@@ -273,12 +284,34 @@ func TestApprovalsAreListedAndRevoked(t *testing.T) {
 
 	finish(t, m, in("always"))
 	require.Equal(t, 2, asked, "it is remembered")
-	require.True(t, m.RevokeApproval(list[1].ID))
-	require.False(t, m.RevokeApproval(list[1].ID))
+	require.True(t, approvals.Revoke(list[1].ID))
+	require.False(t, approvals.Revoke(list[1].ID))
 	finish(t, m, in("always"))
 	require.Equal(t, 3, asked)
 	finish(t, m, in("one"))
 	require.Equal(t, 3, asked, "the other one is remembered still")
 	require.NoError(t, m.CloseSession(t.Context(), "one"))
-	require.Len(t, m.Approvals(), 1)
+	require.Len(t, approvals.List(), 1)
+
+	finish(t, m, in("one")) // is not open now
+	finish(t, m, in("one"))
+	require.Equal(t, 4, asked)
+	approvals.Forget("one")
+	finish(t, m, in("one"))
+	require.Equal(t, 5, asked)
+}
+
+// A manager without policy.Approvals asks each time.
+func TestAManagerRemembersNoAnswer(t *testing.T) {
+	asked := 0
+	m := newManager(t, &acpterm.Options{
+		Policy: &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAsk}},
+		Approve: func(context.Context, acpterm.Question) acpterm.Answer {
+			asked++
+			return acpterm.Answer{Approval: acpterm.ApprovalAllowAlways}
+		},
+	})
+	finish(t, m, childRequest("exit", "0"))
+	finish(t, m, childRequest("exit", "0"))
+	require.Equal(t, 2, asked)
 }

@@ -15,10 +15,9 @@ import (
 
 // authorizer decides what may run. Its methods may be called concurrently.
 type authorizer struct {
-	runner    Runner                                 // Options.Runner
-	ask       func(context.Context, Question) Answer // Options.Approve
-	verifier  *pin.Verifier
-	approvals approvals
+	runner   Runner                                 // Options.Runner
+	ask      func(context.Context, Question) Answer // Options.Approve
+	verifier *pin.Verifier
 }
 
 func newAuthorizer(o *Options) *authorizer {
@@ -47,7 +46,7 @@ func (z *authorizer) authorize(
 ) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c.Command, Name: c.name, Roots: s.roots, Requested: req,
-		look: lookups{z.runner}, env: c.env,
+		SessionDone: s.done(), look: lookups{z.runner}, env: c.env,
 	}, pty: pty, pin: c.pin}
 	if pty != nil {
 		a.proposal.PTY = new(*pty) // a policy's to keep
@@ -104,12 +103,15 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 		if d.Verdict != VerdictAsk {
 			return d, nil, nil
 		}
-		answer, err := z.approve(ctx, a, Question{Proposal: a.proposal, Rule: d.Rule, Reason: d.Reason})
+		answer := d.Answer
+		if answer == nil {
+			answer, err = z.approve(ctx, a, Question{Proposal: a.proposal, Rule: d.Rule, Reason: d.Reason})
+		}
 		switch {
 		case err != nil:
 			return d, nil, err
 		case answer == nil:
-			return Decision{Rule: d.Rule, Reason: "it takes an approval, and there is nobody to ask"}, nil, nil
+			return Decision{Rule: d.Rule, Reason: "approval required, but Options.Approve is not set"}, nil, nil
 		case !answer.Approval.allows():
 			return Decision{Rule: d.Rule, Reason: answer.refusal()}, answer, nil
 		}

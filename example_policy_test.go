@@ -52,17 +52,18 @@ func ExampleManager_OpenSession() {
 	// acpterm: create: session not found
 }
 
-// Somebody is asked, and the answer is remembered for the session.
+// The user is asked, and the answer holds for the session.
 func ExampleQuestion() {
 	askAboutAll := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 		return acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "all", Reason: "nothing is allowed by itself"}
 	})
+	ask := func(_ context.Context, q acpterm.Question) acpterm.Answer {
+		fmt.Printf("May the agent run %s? (%s)\n", display.Quote(q.Command.String(), 200), q.Reason)
+		return acpterm.Answer{Approval: acpterm.ApprovalSession, By: "the user"}
+	}
+	var approvals policy.Approvals
 	m, err := acpterm.NewManager(&acpterm.Options{
-		Policy: askAboutAll,
-		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
-			fmt.Printf("May the agent run %s? (%s)\n", display.Quote(q.Command.String(), 200), q.Reason)
-			return acpterm.Answer{Approval: acpterm.ApprovalSession, By: "the user"}
-		},
+		Policy: approvals.Policy(askAboutAll), Approve: approvals.Approve(ask),
 	})
 	if err != nil {
 		log.Fatal(err)

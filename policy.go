@@ -48,6 +48,9 @@ type Proposal struct {
 	Requested CreateTerminalRequest
 	// PTY says that the command runs on a PTY, and how, as a copy; nil: on none.
 	PTY *PTYOptions
+	// SessionDone is closed by CloseSession. It is nil if the session was not opened. It tells a session from a later
+	// one of the same id.
+	SessionDone <-chan struct{}
 
 	look lookups
 	env  []string // that commands inherit; nil: this process's
@@ -137,6 +140,8 @@ type Decision struct {
 	// Change, unless it is nil or the verdict is VerdictDeny, is the command to run instead. All policies decide about
 	// it anew.
 	Change *Command
+	// Answer, with VerdictAsk, is an earlier answer to the same question. If it is set, Options.Approve is not called.
+	Answer *Answer
 }
 
 // Policies is a Policy made of several. All of them decide, in order, and the strictest decision holds, the first of

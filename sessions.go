@@ -81,16 +81,9 @@ func (m *Manager) AddRoot(id SessionID, dir string) error {
 	return nil
 }
 
-// Approvals returns the answers of Options.Approve that are remembered, the oldest first.
-func (m *Manager) Approvals() []RememberedApproval { return m.authorizer.approvals.list() }
-
-// RevokeApproval forgets a remembered answer, so that the next such command is asked about again; what runs goes on. It
-// reports whether there was one with this ID.
-func (m *Manager) RevokeApproval(id string) bool { return m.authorizer.approvals.revoke(id) }
-
-// CloseSession forgets a session's options and what was approved in it, has creates that are under way fail with
-// ErrSessionNotFound, and releases its terminals, as ReleaseSession does. In a session that was not opened, creates
-// that are under way go on, and what is approved in them is remembered: open sessions, and set Options.RequireSessions.
+// CloseSession forgets a session's options, closes Proposal.SessionDone, ends pending creates with ErrSessionNotFound,
+// and releases the session's terminals, as ReleaseSession does. If the session was not opened, CloseSession only
+// releases its terminals, and pending creates go on: open sessions, and set Options.RequireSessions.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
@@ -99,7 +92,6 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 		m.forgetIfEmptyLocked(id, s)
 	}
 	m.mu.Unlock()
-	m.authorizer.approvals.forget(id)
 	return m.ReleaseSession(ctx, id)
 }
 
@@ -119,6 +111,14 @@ type settings struct {
 
 	// Options' Timeout and TimeoutFor as they are for a command of this session. It fails if TimeoutFor panics.
 	timeout func(Command) (time.Duration, error)
+}
+
+// done is closed when the session is closed; nil if it was not opened.
+func (s settings) done() <-chan struct{} {
+	if !s.opened {
+		return nil
+	}
+	return s.closed.Done()
 }
 
 // settings looks up what holds in a session.

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxRootLines     = 6472
+	maxRootLines     = 6349
 	maxRootFiles     = 33
-	maxLibraryLines  = 16480 // the root and internal, without what only tests import
+	maxLibraryLines  = 16357 // the root and internal, without what only tests import
 	maxFileLines     = 500
 	maxFunctionLines = 60
 	maxColumns       = 120 // a tab is four

@@ -231,14 +231,15 @@ func TestUserIsAsked(t *testing.T) {
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	var asked []string
+	var approvals policy.Approvals
 	o := acpterm.Options{
 		Runner: acptermtest.Commands{"git": acptermtest.Print("done\n", 0), "/tmp/git": acptermtest.Print("evil\n", 0)},
-		Policy: compiled,
-		Approve: func(_ context.Context, q acpterm.Question) acpterm.Answer {
+		Policy: approvals.Policy(compiled),
+		Approve: approvals.Approve(func(_ context.Context, q acpterm.Question) acpterm.Answer {
 			asked = append(asked, q.Command.String())
 			time.Sleep(time.Minute) // the user's time to answer
 			return acpterm.Answer{Approval: acpterm.ApprovalSession}
-		},
+		}),
 	}
 	turn := func(turn *acptermtest.Turn) error {
 		words := strings.Fields(turn.Prompt)

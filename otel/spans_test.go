@@ -27,6 +27,7 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	otelacpterm "github.com/acpterm/acpterm/otel"
+	"github.com/acpterm/acpterm/policy"
 )
 
 const (
@@ -356,16 +357,17 @@ func (*startedSpans) ForceFlush(context.Context) error { return nil }
 func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		allow := acpterm.ApprovalSession
+		var approvals policy.Approvals
 		m := acptermtest.NewManager(t, &acpterm.Options{
 			Runner: acptermtest.Commands{"x": func(p *acptermtest.Process) int { p.Sleep(time.Minute); return 0 }},
-			Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+			Policy: approvals.Policy(acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 				time.Sleep(time.Second)
 				return acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask"}
-			}),
-			Approve: func(context.Context, acpterm.Question) acpterm.Answer {
+			})),
+			Approve: approvals.Approve(func(context.Context, acpterm.Question) acpterm.Answer {
 				time.Sleep(3 * time.Second)
 				return acpterm.Answer{Approval: allow, By: "a person"}
-			},
+			}),
 			Events: func(acpterm.Event) { time.Sleep(time.Second) }, // before this module's
 		})
 		seen := observe(t, m, otelacpterm.Options{})

@@ -126,7 +126,7 @@ func (b *Bridge) Approve(
 			return answer
 		}
 		if next == nil {
-			return acpterm.Answer{Reason: "it takes an approval, and there is nobody to ask"}
+			return acpterm.Answer{Reason: "approval required, but there is no function that asks"}
 		}
 		return next(ctx, q)
 	}

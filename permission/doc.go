@@ -30,16 +30,16 @@
 // An option's kind is a promise of the agent's. This is what it means here:
 //
 //   - allow_once allows one create.
-//   - allow_always allows one create too, with acpterm.ApprovalSession: the manager then remembers it, for this command
-//     in this session, until CloseSession. ACP lets the agent decide what it does not ask about again; that is no
-//     permission for other commands here.
+//   - allow_always allows one create too, with acpterm.ApprovalSession: policy.Approvals then remembers it, for this
+//     command in this session, until CloseSession. ACP lets the agent decide what it does not ask about again; that is
+//     no permission for other commands here.
 //   - reject_once denies one create: an agent that goes on after a no does not get a second question.
-//   - reject_always denies one create, with acpterm.ApprovalRejectAlways: the manager then remembers it, for this
-//     command in every session.
+//   - reject_always denies one create, with acpterm.ApprovalRejectAlways: policy.Approvals then remembers it, for
+//     this command in every session.
 //   - Any other kind answers the agent alone.
 //
-// A rejection takes back what was allowed before for the same command, and was not used. What the manager remembers by
-// then it does not take back: Manager.RevokeApproval does.
+// A rejection takes back what was allowed before for the same command, and was not used. It does not take back
+// an answer in policy.Approvals: Approvals.Revoke does.
 //
 // # What callers owe
 //

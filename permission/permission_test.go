@@ -21,6 +21,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/permission"
+	"github.com/acpterm/acpterm/policy"
 )
 
 const allKinds = `[{"optionId":"1","name":"n","kind":"allow_once"},{"optionId":"2","name":"n","kind":"allow_always"},
@@ -60,19 +61,20 @@ type host struct {
 
 func newHost(t testing.TB, options acpterm.Options) *host {
 	h := &host{}
-	options.Policy = acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+	var approvals policy.Approvals
+	options.Policy = approvals.Policy(acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		d := acpterm.Decision{Verdict: acpterm.VerdictAsk}
 		if h.change != nil && !strings.HasPrefix(p.Command.Path, "/other") {
 			d.Change = h.change(p)
 		}
 		return d
-	})
-	options.Approve = h.bridge.Approve(func(context.Context, acpterm.Question) acpterm.Answer {
+	}))
+	options.Approve = approvals.Approve(h.bridge.Approve(func(context.Context, acpterm.Question) acpterm.Answer {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.asked++
 		return acpterm.Answer{Reason: "the second question"}
-	})
+	}))
 	if options.Runner == nil {
 		options.Runner = acptermtest.Commands{"go": acptermtest.Print("", 0), "sh": acptermtest.Print("", 0),
 			"/other/go": acptermtest.Print("", 0)}
@@ -284,7 +286,7 @@ func TestRealCommands(t *testing.T) {
 	require.NoError(t, err)
 	_, err = m.Create(t.Context(), req, nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
-	require.ErrorContains(t, err, "nobody to ask")
+	require.ErrorContains(t, err, "no function that asks")
 
 	r = read(t, "s", `{"command":"true && true"}`)
 	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
@@ -296,7 +298,7 @@ func TestRealCommands(t *testing.T) {
 		r = read(t, "s", `{"command":"echo","cwd":"`+link+`"}`)
 		bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
 		_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "echo", Cwd: cwd}, nil)
-		require.ErrorContains(t, err, "nobody to ask", cwd)
+		require.ErrorContains(t, err, "no function that asks", cwd)
 	}
 
 	// A line was shown, and a program has that name.
@@ -305,11 +307,12 @@ func TestRealCommands(t *testing.T) {
 	r.Dir = link
 	bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
 	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "./true x", Cwd: link}, nil)
-	require.ErrorContains(t, err, "nobody to ask")
+	require.ErrorContains(t, err, "no function that asks")
 }
 
 func TestAllowAlwaysIsForThisCommandInThisSession(t *testing.T) {
 	h := newHost(t, acpterm.Options{})
+	require.NoError(t, h.OpenSession("s", nil))
 	h.answer(t, goTestShown, permission.OptionKindAllowAlways)
 	require.Equal(t, "runs", h.create(t, goTest()))
 	require.Equal(t, "runs", h.create(t, goTest()))

@@ -53,6 +53,7 @@ import (
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/policy"
 )
 
 func main() {
@@ -242,7 +243,9 @@ func managerOptions(opts options, guards guards, session *session, denials *deni
 		options.Record = guards.audit.Record
 	}
 	if guards.asker != nil {
-		options.Approve = session.whileWanted(guards.asker.ask)
+		var approvals policy.Approvals
+		options.Policy = approvals.Policy(guards.policy)
+		options.Approve = approvals.Approve(session.whileWanted(guards.asker.ask))
 	}
 	return options
 }

@@ -61,10 +61,11 @@ func New(ui UI, rules policy.Rules) (*Editor, error) {
 		return nil, err
 	}
 	variables := policy.AllowVariables(policy.SafeVariables()...)
+	var approvals policy.Approvals
 	e.manager, err = acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
-		Policy:          acpterm.Policies{programs, variables},
-		Approve:         e.bridge.Approve(e.approve),
+		Policy:          approvals.Policy(acpterm.Policies{programs, variables}),
+		Approve:         approvals.Approve(e.bridge.Approve(e.approve)),
 	})
 	return e, err
 }

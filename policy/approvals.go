@@ -1,0 +1,198 @@
+package policy
+
+// Answers to questions, remembered for as long as they say.
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/acpterm/acpterm"
+)
+
+// Approvals remembers the answers of the user: those for a session until CloseSession, the others for as long as the
+// Approvals are used. Wrap both the outermost policy and the function that asks:
+//
+//	var approvals policy.Approvals
+//	options := acpterm.Options{Policy: approvals.Policy(rules), Approve: approvals.Approve(ask)}
+//
+// An answer holds for the same program, arguments or shell line, directory, variables set by the agent, and rule, and
+// for nothing else. In a session that was not opened, answers for the session hold until Forget.
+//
+// The zero value is ready to use. All methods may be called concurrently.
+type Approvals struct {
+	mu      sync.Mutex
+	answers map[approvalKey]approval
+}
+
+// Approval is a remembered answer.
+type Approval struct {
+	// ID names it, for Approvals.Revoke.
+	ID string
+	// SessionID is the session that it holds in. It is empty if the answer holds in every session.
+	SessionID acpterm.SessionID
+	// Command is the command that it holds for, without Env. Variables are the names of the variables in the request;
+	// the answer holds only for the same values.
+	Command   acpterm.Command
+	Variables []string
+	// Rule is the rule that asked.
+	Rule   string
+	Answer acpterm.Answer
+	Time   time.Time
+}
+
+// approval is an Approval with the session that it ends with.
+type approval struct {
+	Approval
+	sessionDone <-chan struct{} // nil: it does not end
+}
+
+// approvalKey identifies a question. The session is empty for answers that hold in all sessions.
+type approvalKey struct {
+	session acpterm.SessionID
+	done    <-chan struct{} // tells the session from a later one with the same id
+	command [sha256.Size]byte
+}
+
+// commandOf is what an answer holds for. Paths and arguments are quoted byte for byte: JSON would encode different
+// bytes that are not UTF-8 alike.
+func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
+	set := slices.Clone(p.Requested.Env)
+	// Stable, since the last of a name wins.
+	slices.SortStableFunc(set, func(a, b acpterm.EnvVariable) int { return cmp.Compare(a.Name, b.Name) })
+	var variables []string
+	for _, v := range set {
+		variables = append(variables, v.Name+"="+v.Value)
+	}
+	c := p.Command
+	text := fmt.Sprintf("%q %q %q %q %q %q", c.Path, c.Args, c.Dir, c.ShellLine, variables, rule)
+	return sha256.Sum256([]byte(text))
+}
+
+// Policy returns a policy that decides as inner does, and answers its questions with the remembered answers. A nil
+// inner allows everything.
+func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
+	if inner == nil {
+		inner = acpterm.Policies{}
+	}
+	return acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
+		d := inner.Decide(ctx, p)
+		if d.Verdict == acpterm.VerdictAsk && d.Change == nil && d.Answer == nil {
+			d.Answer = a.find(p, d.Rule)
+		}
+		return d
+	})
+}
+
+// Approve returns a function for acpterm.Options.Approve that calls ask and remembers its answers. It does not remember
+// an answer that comes after the end of its context.
+func (a *Approvals) Approve(
+	ask func(context.Context, acpterm.Question) acpterm.Answer,
+) func(context.Context, acpterm.Question) acpterm.Answer {
+	return func(ctx context.Context, q acpterm.Question) acpterm.Answer {
+		answer := ask(ctx, q)
+		if ctx.Err() == nil {
+			a.remember(q, answer)
+		}
+		return answer
+	}
+}
+
+// find returns the remembered answer to a question, or nil.
+func (a *Approvals) find(p acpterm.Proposal, rule string) *acpterm.Answer {
+	command := commandOf(p, rule)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, key := range []approvalKey{{command: command}, {p.SessionID, p.SessionDone, command}} {
+		if remembered, ok := a.answers[key]; ok && !remembered.over() {
+			return new(remembered.Answer)
+		}
+	}
+	return nil
+}
+
+// over reports whether the answer's session was closed.
+func (a approval) over() bool {
+	select {
+	case <-a.sessionDone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (a *Approvals) remember(q acpterm.Question, answer acpterm.Answer) {
+	key := approvalKey{command: commandOf(q.Proposal, q.Rule)}
+	switch answer.Approval {
+	case acpterm.ApprovalSession:
+		key.session, key.done = q.SessionID, q.SessionDone
+	case acpterm.ApprovalAllowAlways, acpterm.ApprovalRejectAlways:
+	default:
+		return
+	}
+	remembered := approval{sessionDone: key.done, Approval: Approval{
+		ID: rand.Text(), SessionID: key.session, Command: copyOf(q.Command),
+		Rule: q.Rule, Answer: answer, Time: time.Now(),
+	}}
+	for _, v := range q.Requested.Env {
+		remembered.Variables = append(remembered.Variables, v.Name)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.answers == nil {
+		a.answers = make(map[approvalKey]approval)
+	}
+	a.dropOverLocked()
+	a.answers[key] = remembered
+}
+
+// copyOf is a command without its environment, which may hold secrets.
+func copyOf(c acpterm.Command) acpterm.Command {
+	c.Args, c.Env = slices.Clone(c.Args), nil
+	return c
+}
+
+// dropOverLocked forgets the answers of closed sessions.
+func (a *Approvals) dropOverLocked() {
+	maps.DeleteFunc(a.answers, func(_ approvalKey, r approval) bool { return r.over() })
+}
+
+// List returns the remembered answers, the oldest first.
+func (a *Approvals) List() (all []Approval) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dropOverLocked()
+	for _, r := range a.answers {
+		r.Command, r.Variables = copyOf(r.Command), slices.Clone(r.Variables)
+		all = append(all, r.Approval)
+	}
+	slices.SortFunc(all, func(x, y Approval) int { return x.Time.Compare(y.Time) })
+	return all
+}
+
+// Revoke forgets a remembered answer, so that the user is asked again about the next such command. Running commands go
+// on. It reports whether there was an answer with this ID.
+func (a *Approvals) Revoke(id string) (revoked bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.answers, func(_ approvalKey, r approval) bool {
+		revoked = revoked || r.ID == id
+		return r.ID == id
+	})
+	return revoked
+}
+
+// Forget forgets the answers for a session. After CloseSession of an open session there are none left.
+func (a *Approvals) Forget(session acpterm.SessionID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	maps.DeleteFunc(a.answers, func(key approvalKey, _ approval) bool {
+		return session != "" && key.session == session
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -66,6 +67,49 @@ func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, term.Output(), a.output(id))
 		require.Equal(t, term.Output(), a.output(id), "once more")
+	}
+}
+
+// Every way to answer a poll sends all fields of TerminalOutputResponse. A field that this test finds empty is one that
+// Terminal.Output does not set.
+func TestWireOutputHasEveryField(t *testing.T) {
+	ways := map[string]func(*testing.T, *acpterm.Handler, *acpterm.Stream){
+		"Connect": func(t *testing.T, h *acpterm.Handler, s *acpterm.Stream) { h.Connect(t.Context(), s) },
+		"Handle":  func(t *testing.T, h *acpterm.Handler, s *acpterm.Stream) { jsonrpc2.NewConn(t.Context(), s, h) },
+		"Filter": func(t *testing.T, h *acpterm.Handler, s *acpterm.Stream) {
+			go io.Copy(io.Discard, h.Filter(t.Context(), s))
+		},
+	}
+	m := newManager(t, nil)
+	for name, size := range map[string]int{"short": 100, "long": 10_000} {
+		req := childRequest("print", strings.Repeat("x", size))
+		req.OutputByteLimit = new(uint64(size - 1))
+		req.AskForHead(10)
+		term := finish(t, m, req)
+		out := term.Output()
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(out)) {
+			require.NotZero(t, reflect.ValueOf(out).FieldByIndex(field.Index).Interface(), field.Name)
+		}
+		want, err := json.Marshal(out)
+		require.NoError(t, err)
+		params, err := json.Marshal(of(term.ID()))
+		require.NoError(t, err)
+
+		dispatched, err := acpterm.NewHandler(m, nil).Dispatch(t.Context(), acpterm.MethodOutput, params)
+		require.NoError(t, err)
+		require.Equal(t, out, dispatched)
+		for way, serve := range ways {
+			t.Run(name+" by "+way, func(t *testing.T) {
+				client, agentEnd := pipePair(t)
+				defer agentEnd.Close()
+				serve(t, acpterm.NewHandler(m, nil), acpterm.NewStream(client, nil))
+				_, err := io.WriteString(agentEnd, request("1", acpterm.MethodOutput, of(term.ID()))+"\n")
+				require.NoError(t, err)
+				var got response
+				require.NoError(t, json.NewDecoder(agentEnd).Decode(&got))
+				require.JSONEq(t, string(want), string(got.Result))
+			})
+		}
 	}
 }
 

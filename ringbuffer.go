@@ -39,15 +39,26 @@ func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
 // command itself wrote. It is what terminal/output answers. Of a terminal with a PTY it is plain text: the lines that
 // have scrolled off the terminal and those that stand on it, without escape sequences.
 func (t *Terminal) Output() TerminalOutputResponse {
-	var out TerminalOutputResponse
-	out.ExitStatus = t.ExitStatus() // first: the output is whole then
-	head := t.headAsked()
+	respond := t.respond()
 	text, start := t.text()
-	out.Output, out.Truncated = text, start > 0
-	if head != nil {
-		out.Meta = Meta{"acpterm": head.AppendJSON(nil, start)}
+	response := respond(start)
+	response.Output = text
+	return response
+}
+
+// respond reads everything that Output shows beside the text, before the text is read: with an exit status the text is
+// whole. complete returns the response to a text that begins at the offset start. All answers to polls are made here.
+func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse) {
+	status, head := t.ExitStatus(), t.headAsked()
+	return func(start int64) TerminalOutputResponse {
+		response := TerminalOutputResponse{Truncated: start > 0, ExitStatus: status}
+		if head != nil {
+			head.OutputStart = start
+			encoded, _ := json.Marshal(head) // of a string and numbers
+			response.Meta = Meta{"acpterm": encoded}
+		}
+		return response
 	}
-	return out
 }
 
 // Head is the beginning of the output, of at most Options.HeadBytes or as many bytes as the agent has asked for: valid
@@ -55,14 +66,14 @@ func (t *Terminal) Output() TerminalOutputResponse {
 // the beginning of the plain text that Output has the end of, and counts its bytes.
 func (t *Terminal) Head() (text string, end int64) { return t.first(t.head) }
 
-// headAsked is the beginning of the output as far as the agent has asked for it; nil: it has not.
-func (t *Terminal) headAsked() *wire.Head {
+// headAsked is the beginning of the output, nil if the agent has not asked for it.
+func (t *Terminal) headAsked() *OutputHead {
 	asked, _ := t.request.headBytes() // was checked
 	if asked == 0 {
 		return nil
 	}
 	text, end := t.first(min(asked, t.head))
-	return &wire.Head{Text: text, End: end}
+	return &OutputHead{Text: text, End: end}
 }
 
 // first returns at most limit bytes of the output's beginning.
@@ -143,8 +154,6 @@ type terminalOutput struct{ t *Terminal }
 
 func (o terminalOutput) Text() (text string, start int64) { return o.t.text() }
 
-func (o terminalOutput) Head() *wire.Head { return o.t.headAsked() }
-
 // Total is 0 for the text of a PTY, which changes in place: it is then escaped for each poll anew.
 func (o terminalOutput) Total() int64 {
 	if o.t.screen != nil {
@@ -157,11 +166,10 @@ func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
 	return wire.Window(o.t.ring.Window(raw, o.t.limit, known, size))
 }
 
-func (o terminalOutput) ExitStatus() []byte {
-	status := o.t.ExitStatus()
-	if status == nil {
-		return nil
+func (o terminalOutput) Response() (encode func(start int64) []byte) {
+	respond := o.t.respond()
+	return func(start int64) []byte {
+		encoded, _ := json.Marshal(respond(start)) // its Meta is this package's own
+		return encoded
 	}
-	encoded, _ := json.Marshal(status) // its Meta is this package's own
-	return encoded
 }

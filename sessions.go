@@ -134,7 +134,7 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	if known != nil && known.opened {
 		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
 	}
-	s.options.Dir = cmp.Or(own.Dir, firstOrNone(s.roots), m.options.Dir)
+	s.options.Dir = cmp.Or(slices.Concat([]string{own.Dir}, s.roots, []string{m.options.Dir})...)
 	s.options.Env = orElse(own.Env, m.options.Env)
 	if own.Shell != nil {
 		s.options.Shell = *own.Shell
@@ -167,13 +167,6 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 		s.policy = all
 	}
 	return s, nil
-}
-
-func firstOrNone(roots []string) string {
-	if len(roots) == 0 {
-		return ""
-	}
-	return roots[0]
 }
 
 // orElse is a list, or another one if it is nil.

@@ -4,7 +4,6 @@ package wire
 
 import (
 	"slices"
-	"strconv"
 	"sync"
 	"unicode/utf8"
 )
@@ -30,14 +29,13 @@ type Output interface {
 	Total() int64
 	// Text returns what a poll shows: the last bytes as valid UTF-8, and how many bytes come before them.
 	Text() (text string, start int64)
-	// Head returns the first bytes, if a poll shows them too; nil: it does not.
-	Head() *Head
 	// Window returns the bytes that Text shows, as they were written: the first size of them, and those from the offset
 	// known on. It appends to raw, which is empty.
 	Window(raw []byte, known int64, size int) Window
-	// ExitStatus returns how the command ended, as JSON; nil while it runs. Once it is not nil, Text and Window have
-	// all that the command wrote.
-	ExitStatus() []byte
+	// Response reads everything of a poll's response but the text. It is called before the text is read. encode returns
+	// the response as JSON, for a text that begins at the offset start: the text, as yet empty, is the first member,
+	// "output".
+	Response() (encode func(start int64) []byte)
 }
 
 // Window is a part of an output. If it is valid UTF-8, the response to a poll has exactly these bytes.
@@ -46,20 +44,6 @@ type Window struct {
 	Head       []byte // the bytes from Start on, at least the first size, or all
 	News       []byte // the bytes from the later of Start and the offset known, to End
 	Raw        []byte // holds Head and News; for the next call
-}
-
-// Head is the beginning of an output.
-type Head struct {
-	Text string // valid UTF-8
-	End  int64  // how many bytes of the output it is
-}
-
-// AppendJSON appends the head as polls show it, beside an output that begins at the offset start.
-func (h *Head) AppendJSON(to []byte, start int64) []byte {
-	to = appendEscaped(append(to, `{"head":"`...), []byte(h.Text))
-	to = strconv.AppendInt(append(to, `","headEnd":`...), h.End, 10)
-	to = strconv.AppendInt(append(to, `,"outputStart":`...), start, 10)
-	return append(to, '}')
 }
 
 // Cache answers the polls of one connection. The zero value is empty. Reply is for one goroutine at a time; Forget may
@@ -71,48 +55,37 @@ type Cache struct {
 	outputs []*escapedOutput // the one polled last comes last; Reply takes out the one that it works on
 }
 
+// beforeText is how the result of a poll begins. Output.Response begins so, too.
+const beforeText = `{"output":"`
+
 // appendPollHead appends the part of a poll's response before the text.
 func appendPollHead(to, id []byte) []byte {
-	return append(appendResponse(to, id), `"result":{"output":"`...)
+	return append(append(appendResponse(to, id), `"result":`...), beforeText...)
 }
 
-// pollTail is what a poll's response has beside the text. It is read before the text is.
-type pollTail struct {
-	exitStatus []byte // nil: there is none
-	head       *Head  // nil: it is not shown
+// appendPollTail appends the part after the text: the response without the part before it.
+func appendPollTail(to, response []byte) []byte {
+	return append(append(to, response[len(beforeText):]...), "}\n"...)
 }
 
-func tailOf(o Output) pollTail { return pollTail{o.ExitStatus(), o.Head()} }
-
-// append appends the part after a text that begins at the offset start.
-func (t pollTail) append(to []byte, start int64) []byte {
-	to = strconv.AppendBool(append(to, `","truncated":`...), start > 0)
-	if t.exitStatus != nil {
-		to = append(append(to, `,"exitStatus":`...), t.exitStatus...)
-	}
-	if t.head != nil {
-		to = append(t.head.AppendJSON(append(to, `,"_meta":{"acpterm":`...), start), '}')
-	}
-	return append(to, "}}\n"...)
-}
-
-// ShortReply returns the line that answers a poll, or nil if the output is long.
-func ShortReply(o Output, id []byte) []byte {
+// shortReply returns the line that answers a poll, or nil if the output is long.
+func shortReply(o Output, id []byte) []byte {
 	if o.Total() > shortOutput {
 		return nil
 	}
-	tail := tailOf(o)
+	encode := o.Response()
 	text, start := o.Text()
-	line := make([]byte, 0, len(text)+len(text)/4+len(tail.exitStatus)+128)
-	return tail.append(appendEscaped(appendPollHead(line, id), []byte(text)), start)
+	response := encode(start)
+	line := make([]byte, 0, len(text)+len(text)/4+len(response)+128)
+	return appendPollTail(appendEscaped(appendPollHead(line, id), []byte(text)), response)
 }
 
 // Reply writes the line that answers a poll, in pieces: the first are written before the last are escaped.
 func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
-	if line := ShortReply(o, id); line != nil {
+	if line := shortReply(o, id); line != nil {
 		return write(line)
 	}
-	tail := tailOf(o)
+	encode := o.Response()
 	e := c.take(o)
 	defer c.keep(e)
 	err := write(appendPollHead(nil, id))
@@ -125,7 +98,7 @@ func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	if cap(c.raw) > maxCachedRaw {
 		c.raw = nil
 	}
-	emit(tail.append(nil, e.start))
+	emit(appendPollTail(nil, encode(e.start)))
 	return err
 }
 

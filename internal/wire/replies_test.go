@@ -27,15 +27,35 @@ func newBuffered(limit, head int64) buffered { return buffered{output.New(limit,
 
 func (o buffered) Text() (string, int64) { return o.Last(o.limit) }
 
-func (o buffered) Head() *Head {
-	if o.head == 0 {
-		return nil
-	}
-	text, end := o.Buffer.Head(o.head)
-	return &Head{text, end}
+// testResponse is a response with fields that a poll may have.
+type testResponse struct {
+	Output     string               `json:"output"`
+	Truncated  bool                 `json:"truncated"`
+	ExitStatus json.RawMessage      `json:"exitStatus"`
+	Meta       map[string]*testHead `json:"_meta,omitempty"`
 }
 
-func (o buffered) ExitStatus() []byte { return []byte(`{"exitCode":0}`) }
+type testHead struct {
+	Head        string `json:"head"`
+	HeadEnd     int64  `json:"headEnd"`
+	OutputStart int64  `json:"outputStart"`
+}
+
+func (o buffered) response(start int64) testResponse {
+	r := testResponse{Truncated: start > 0, ExitStatus: json.RawMessage(`{"exitCode":0}`)}
+	if o.head > 0 {
+		text, end := o.Buffer.Head(o.head)
+		r.Meta = map[string]*testHead{"acpterm": {text, end, start}}
+	}
+	return r
+}
+
+func (o buffered) Response() func(int64) []byte {
+	return func(start int64) []byte {
+		encoded, _ := json.Marshal(o.response(start))
+		return encoded
+	}
+}
 
 func (o buffered) Window(raw []byte, known int64, size int) Window {
 	return Window(o.Buffer.Window(raw, o.limit, known, size))
@@ -66,31 +86,17 @@ func requireReply(t testing.TB, c *Cache, o buffered) {
 	require.Equal(t, len(line)-1, bytes.IndexByte(line, '\n'), "one line")
 	require.NotContains(t, string(line), "\u2028")
 	require.NotContains(t, string(line), "\u2029")
-	type head struct {
-		Head        string `json:"head"`
-		HeadEnd     int64  `json:"headEnd"`
-		OutputStart int64  `json:"outputStart"`
-	}
-	type result struct {
-		Output     string          `json:"output"`
-		Truncated  bool            `json:"truncated"`
-		ExitStatus json.RawMessage `json:"exitStatus"`
-		Meta       map[string]head `json:"_meta"`
-	}
 	type response struct {
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
-		Result  result          `json:"result"`
+		Result  testResponse    `json:"result"`
 	}
 	var got response
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	require.NoError(t, decoder.Decode(&got), "%.200s", line)
 	text, start := o.Text()
-	want := result{"", start > 0, o.ExitStatus(), nil}
-	if h := o.Head(); h != nil {
-		want.Meta = map[string]head{"acpterm": {h.Text, h.End, start}}
-	}
+	want := o.response(start)
 	require.True(t, text == got.Result.Output, "%d bytes in place of %d", len(got.Result.Output), len(text))
 	got.Result.Output = ""
 	require.Equal(t, response{"2.0", []byte("7"), want}, got)

@@ -3,6 +3,7 @@ package main
 // What works on every system: prompts, output, and agents that the client has to put up with.
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 )
 
 func TestPrompt(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, exampleAgent(), "-prompt", line("print", "hello"))
 	c.exit(0)
 	out := c.stdout.String()
@@ -31,12 +33,16 @@ func TestTerminals(t *testing.T) {
 	args := []string{"-timeout", "30s", "-total", "10m", "--", filepath.Join(binaries, "client"), "-prompt", "check", "--"}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(binaries, "acp-terminal-check"), args...)
 	cmd.Dir = t.TempDir()
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	t.Parallel() // from here: the tests that cannot be parallel run meanwhile
+	require.NoError(t, cmd.Wait(), "%s", &out)
 }
 
 // Given no agent, the client starts itself as the example agent.
 func TestOwnAgent(t *testing.T) {
+	t.Parallel()
 	c := startCommand(t, nil, nil, []string{filepath.Join(binaries, "client"), "-prompt", line("print", "hello")})
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | hello\n")
@@ -44,6 +50,7 @@ func TestOwnAgent(t *testing.T) {
 }
 
 func TestFailingCommand(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, exampleAgent(), "-prompt", line("exit", "3"))
 	c.exit(0) // the turn went well
 	require.Contains(t, c.stdout.String(), "[1] = exit code 3\n")
@@ -52,6 +59,7 @@ func TestFailingCommand(t *testing.T) {
 }
 
 func TestUnknownCommand(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, exampleAgent(), "-prompt", "acpterm-no-such-program")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), `* "acpterm-no-such-program" (failed)`+"\n")
@@ -59,6 +67,7 @@ func TestUnknownCommand(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	for _, agent := range [][]string{
@@ -72,6 +81,7 @@ func TestDirectory(t *testing.T) {
 }
 
 func TestPromptFromStandardInput(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "prompt")
 	require.NoError(t, os.WriteFile(file, []byte(line("print", "from a file")+"\n"), 0o600))
 	stdin, err := os.Open(file)
@@ -83,6 +93,7 @@ func TestPromptFromStandardInput(t *testing.T) {
 }
 
 func TestOutputIsLive(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "go-on")
 	c := startClient(t, exampleAgent(), "-prompt", line("steps", file))
 	c.stdout.await(t, `\[1\] \| step 1\n`)
@@ -94,6 +105,7 @@ func TestOutputIsLive(t *testing.T) {
 
 // The person sees all of it, or how much came too fast.
 func TestLimit(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-looks", "print", "1234567890"), "-limit", "5", "-prompt", "x")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), `"7890\n" true`+"\n")
@@ -101,12 +113,14 @@ func TestLimit(t *testing.T) {
 }
 
 func TestIDsFromZero(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-counts-from-zero"), "-prompt", "x")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | from zero\n")
 }
 
 func TestShownAfterRelease(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-shows-late"), "-prompt", "x")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | shown late\n")
@@ -114,6 +128,7 @@ func TestShownAfterRelease(t *testing.T) {
 }
 
 func TestRequestsAndRefusal(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-asks"), "-prompt", "x")
 	c.exit(exitTurnStopped)
 	out := c.stdout.String()
@@ -132,6 +147,7 @@ func TestRequestsAndRefusal(t *testing.T) {
 }
 
 func TestAgentDies(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"agent-that-dies", "agent-that-dies-first"} {
 		t.Run(name, func(t *testing.T) {
 			c := startClient(t, part(name), "-prompt", "x")
@@ -142,18 +158,21 @@ func TestAgentDies(t *testing.T) {
 }
 
 func TestNewerAgent(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-is-newer"), "-prompt", "x")
 	c.exit(1)
 	require.Contains(t, c.stderr.String(), "version 2 of the protocol")
 }
 
 func TestNoSuchAgent(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, []string{"acpterm-no-such-agent"}, "-prompt", "x")
 	c.exit(1)
 	require.Contains(t, c.stderr.String(), "acpterm-no-such-agent")
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{
 		{"-no-such-flag"},
 		{"-limit", "-1"},
@@ -170,6 +189,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, exampleAgent(), "-h")
 	c.exit(0)
 	for _, flag := range []string{"cwd", "prompt", "limit", "root", "allow", "ask", "timeout", "audit", "sandbox", "network", "color",
@@ -184,6 +204,7 @@ func TestHelp(t *testing.T) {
 
 // What an agent writes to standard error is the person's to see, and cannot pass for something else.
 func TestAgentsStandardErrorSteersNothing(t *testing.T) {
+	t.Parallel()
 	text := "\x1b[2J\x1b[H? Run \"/bin/true\"? \n\u202eplain\ttab\u009b2J\r\n\xff é no end"
 	c := startClient(t, part("agent-that-shouts", text, "1"), "-prompt", "x")
 	c.exit(0)
@@ -193,6 +214,7 @@ func TestAgentsStandardErrorSteersNothing(t *testing.T) {
 
 // Titles, states, names and errors are the agent's words, too.
 func TestAgentsWordsSteerNothing(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-disguises"), "-prompt", "x")
 	c.exit(1)
 	out := c.stdout.String()
@@ -208,6 +230,7 @@ func TestAgentsWordsSteerNothing(t *testing.T) {
 
 // A command that is too long to be shown is cut.
 func TestALongCommandIsCut(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-looks", "print", strings.Repeat("x", 100_000)), "-prompt", "x")
 	c.exit(0)
 	require.Regexp(t, `(?m)^\[1\] \$ .*x \.\.\. \d+ bytes not shown \.\.\. x`, c.stdout.String())
@@ -215,6 +238,7 @@ func TestALongCommandIsCut(t *testing.T) {
 
 // Of escape sequences, colours are shown where they are wanted, and end with the line and with the piece.
 func TestColours(t *testing.T) {
+	t.Parallel()
 	const text = "\x1b[2J\x1b]0;title\a\x1b[1;31mred\nstill\x1b[0m \x1b[Aplain \x1b[32mno end"
 	for when, want := range map[string]string{
 		colourAlways: "[1] | \x1b[1;31mred\x1b[m\n[1] | \x1b[1;31mstill\x1b[m plain \x1b[32mno end\x1b[m\n",
@@ -229,6 +253,7 @@ func TestColours(t *testing.T) {
 
 // What an agent prints by mistake is shown, and an empty line is not.
 func TestLinesThatAreNoMessages(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-prints", "listening\x1b[2J on 9229", "", " "), "-prompt", "x")
 	c.exit(exitTurnEnded)
 	require.Contains(t, c.stderr.String(), `client: skipped a line of the agent's that is not JSON: "listening\x1b[2J on 9229"`+"\n")

@@ -28,6 +28,7 @@ func needBubblewrap(t *testing.T) {
 }
 
 func TestSandbox(t *testing.T) {
+	t.Parallel()
 	needBubblewrap(t)
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -55,6 +56,7 @@ func TestSandbox(t *testing.T) {
 // On a disk with no room for the decision, the command does not run. The disk is a file system of one page in memory,
 // which bwrap mounts for the client.
 func TestAuditOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	needBubblewrap(t)
 	dir, root := t.TempDir(), t.TempDir()
 	long := createParams("s", part("print", strings.Repeat("x", os.Getpagesize()))...)
@@ -77,6 +79,7 @@ func startClientIn(t *testing.T, program, agent []string, flags ...string) *clie
 }
 
 func TestSandboxNetwork(t *testing.T) {
+	t.Parallel()
 	needBubblewrap(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -97,6 +100,7 @@ func TestSandboxThatIsMissing(t *testing.T) {
 }
 
 func TestNobodyToAsk(t *testing.T) {
+	t.Parallel()
 	c := startClientAs(t, nil, &syscall.SysProcAttr{Setsid: true}, exampleAgent(), "-ask", "-prompt", "x")
 	c.exit(1)
 	require.Contains(t, c.stderr.String(), "client: -ask: there is no terminal to ask on")
@@ -190,6 +194,7 @@ func (c *console) typeLine(t *testing.T, line string) {
 }
 
 func TestAsk(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "audit.json")
 	version, environ := createParams("s", "go", "version"), createParams("s", "go", "env", "GOOS")
 	pager := createParams("s", "go", "env", "GOARCH")
@@ -222,6 +227,7 @@ func TestAsk(t *testing.T) {
 }
 
 func TestAgentWithdrawsAQuestion(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "go-on")
 	agent := part("agent-that-changes-its-mind", file, encode(t, createParams("s", "go", "env")), encode(t, createParams("s", "go", "version")))
 	c, console := startOnConsole(t, agent, "-ask", "-prompt", "x")
@@ -238,6 +244,7 @@ func TestAgentWithdrawsAQuestion(t *testing.T) {
 
 // The agent waits for an answer to its create; an interrupt is one.
 func TestInterruptEndsAQuestion(t *testing.T) {
+	t.Parallel()
 	c, console := startOnConsole(t, exampleAgent(), "-ask", "-prompt", "go version")
 	console.await(t, `never: $`)
 	_, err := console.keys.Write([]byte{3}) // Ctrl-C
@@ -250,6 +257,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 // What an agent writes to standard error while the person is asked comes later, and not all of it if it is too much. It
 // does not hold up the agent.
 func TestStandardErrorIsHeldBackDuringAQuestion(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	goOn, done := filepath.Join(dir, "go-on"), filepath.Join(dir, "done")
 	line := "\x1b[2J? Run it? " + strings.Repeat("x", 1000) + "\n"

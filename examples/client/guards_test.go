@@ -34,6 +34,7 @@ func trying(t *testing.T, requests ...acpterm.CreateTerminalRequest) []string {
 }
 
 func TestAnotherSession(t *testing.T) {
+	t.Parallel()
 	other := map[string]string{"sessionId": "other", "terminalId": "term_x"}
 	args := []string{acpterm.MethodCreate, encode(t, createParams("other", part("print", "no")...))}
 	for _, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease} {
@@ -49,12 +50,14 @@ func TestAnotherSession(t *testing.T) {
 }
 
 func TestSessionIsOpenAtOnce(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-cannot-wait"), "-prompt", "x")
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), `early: {"terminalId":`)
 }
 
 func TestAllow(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "rules.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"default": "allow", "shellLines": "allow", "rules": [
 		{"name": "no-env", "verdict": "deny", "reason": "ask me", "program": "go", "args": ["env", "..."]}
@@ -82,6 +85,7 @@ func TestAllow(t *testing.T) {
 }
 
 func TestDenialOnTheWire(t *testing.T) {
+	t.Parallel()
 	setting := func(name, value string) acpterm.CreateTerminalRequest {
 		req := createParams("s", "go", "version")
 		req.Env = []acpterm.EnvVariable{{Name: name, Value: value}}
@@ -143,6 +147,7 @@ func TestDenialsAreShown(t *testing.T) {
 }
 
 func TestRoots(t *testing.T) {
+	t.Parallel()
 	first, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	second, err := filepath.EvalSymlinks(t.TempDir())
@@ -160,6 +165,7 @@ func TestRoots(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, exampleAgent(), "-timeout", "1s", "-prompt", line("sleep"))
 	c.exit(0)
 	require.Regexp(t, `\[1\] = .*, timed out\n`, c.stdout.String())
@@ -187,6 +193,7 @@ func readRecords(t *testing.T, file string) (records []record) {
 }
 
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "audit.json")
 	secret := createParams("s", "go", "version")
 	secret.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "s3cr3t"}}
@@ -231,6 +238,7 @@ func TestAudit(t *testing.T) {
 }
 
 func TestGuardsThatCannotBeHad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, test := range []struct {
 		status int

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,6 +24,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+// raceOptions are a value of GORACE, without which each process of the race detector's lives a second longer.
+const raceOptions = "atexit_sleep_ms=0"
+
+// secret is a variable of this process and of the clients.
+const secret = "ACPTERM_TEST_SECRET"
 
 // playMark, as the first argument, makes the test binary the part that the second one names.
 const playMark = "acpterm-test-part"
@@ -38,7 +46,12 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of the race detector's lives a second longer
+	os.Setenv("GORACE", raceOptions)
+	os.Setenv(secret, "1")
+	// Mostly the tests wait for processes, and TestTerminals for commands that are ended by force.
+	if err := flag.Set("test.parallel", strconv.Itoa(4+runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	var err error
 	if binaries, err = os.MkdirTemp("", "acpterm-client"); err != nil {
 		panic(err)

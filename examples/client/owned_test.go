@@ -29,6 +29,7 @@ func sendUpdates(updates []string) script {
 }
 
 func TestTheExampleAgentRunsItItself(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, exampleAgent(), "-prompt", "self: "+line("print", "hello"))
 	c.exit(0)
 	out := c.stdout.String()
@@ -97,6 +98,7 @@ func requireShownOnce(t *testing.T, updates []json.RawMessage, text, end string)
 
 // A command may be told later. What an agent sends wrong is said, and changes nothing.
 func TestWhatTheAgentSaysLater(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-runs-it-itself",
 		`{"sessionUpdate":"terminal_update","terminalId":"t1"}`,
 		`{"sessionUpdate":"terminal_update","terminalId":"t1","command":"make \u202eall"}`,

@@ -16,6 +16,7 @@ import (
 )
 
 func TestRunnerOverSSH(t *testing.T) {
+	t.Parallel()
 	server := sshdtest.Start(t)
 	helpers := t.TempDir()
 	name := fmt.Sprintf("acpterm-remote-%s-%s", runtime.GOOS, runtime.GOARCH)

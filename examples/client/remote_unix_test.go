@@ -59,11 +59,11 @@ func farHome(t *testing.T) string {
 	return home
 }
 
-// farShell is the command line of a far end: it has this home, nothing else of this process's environment, and programs
-// of these directories before the system's.
+// farShell is the command line of a far end: it has this home, of this process's environment only what the race detector
+// reads, and programs of these directories before the system's.
 func farShell(home string, path ...string) string {
 	path = append(path, "/usr/bin", "/bin")
-	return strings.Join([]string{"env", "-i", "HOME=" + home, "PATH=" + strings.Join(path, ":"), "sh"}, " ")
+	return strings.Join([]string{"env", "-i", "GORACE=" + raceOptions, "HOME=" + home, "PATH=" + strings.Join(path, ":"), "sh"}, " ")
 }
 
 // connected is what is said of a connection.
@@ -72,9 +72,9 @@ func connected() string {
 }
 
 func TestRunner(t *testing.T) {
+	t.Parallel()
 	home := farHome(t)
 	require.NoError(t, os.Mkdir(filepath.Join(home, "src"), 0o700))
-	t.Setenv("ACPTERM_TEST_SECRET", "1")
 	for _, test := range []struct {
 		flags  []string
 		prompt string
@@ -83,7 +83,7 @@ func TestRunner(t *testing.T) {
 		{nil, line("where"), "in " + home},
 		{[]string{"-cwd", "src"}, line("where"), "in " + home + "/src"},
 		{[]string{"-root", home + "/src"}, line("where"), "in " + home + "/src"},
-		{nil, line("show", "ACPTERM_TEST_SECRET"), `ACPTERM_TEST_SECRET is ""`},
+		{nil, line("show", secret), secret + ` is ""`},
 		{nil, line("show", "HOME"), fmt.Sprintf("HOME is %q", home)},
 	} {
 		flags := append(test.flags, "-runner", farShell(home, binaries), "-prompt", test.prompt)
@@ -120,6 +120,7 @@ func inOrder(out string) string {
 
 // Roots and rules are about the far end's directories and programs.
 func TestRunnerGuards(t *testing.T) {
+	t.Parallel()
 	home := farHome(t)
 	bin := filepath.Join(home, "bin")
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "src"), 0o700))
@@ -143,6 +144,7 @@ func TestRunnerGuards(t *testing.T) {
 
 // What cannot be is said before the agent starts.
 func TestRunnerThatCannotBeHad(t *testing.T) {
+	t.Parallel()
 	home, empty := farHome(t), t.TempDir()
 	shell := farShell(home, binaries)
 	for _, test := range []struct {
@@ -173,6 +175,7 @@ func TestRunnerThatCannotBeHad(t *testing.T) {
 
 // A helper of -helpers is copied once.
 func TestRunnerCopiesTheHelper(t *testing.T) {
+	t.Parallel()
 	home, helpers := farHome(t), t.TempDir()
 	name := fmt.Sprintf("acpterm-remote-%s-%s", runtime.GOOS, runtime.GOARCH)
 	require.NoError(t, os.Symlink(filepath.Join(binaries, "acpterm-remote"), filepath.Join(helpers, name)))
@@ -230,6 +233,7 @@ func startRelayed(t *testing.T, agent []string, flags ...string) (c *client, kil
 
 // A connection that is lost ends what ran there. The agent hears of it, and the turn goes on.
 func TestLostConnection(t *testing.T) {
+	t.Parallel()
 	c, kill := startRelayed(t, exampleAgent(), "-prompt", line("sleep"))
 	command := c.stdout.await(t, `\| command (\d+)\n`)
 	kill()
@@ -243,6 +247,7 @@ func TestLostConnection(t *testing.T) {
 
 // An agent that does not release what was lost leaves that to the end of the session, which cannot be sure of its end.
 func TestLostConnectionOfWhatIsNotReleased(t *testing.T) {
+	t.Parallel()
 	c, kill := startRelayed(t, part("agent-that-cannot-lose"), "-prompt", "x")
 	command := c.stdout.await(t, `\| command (\d+)\n`)
 	kill()
@@ -282,6 +287,7 @@ func init() {
 
 // The helper and its commands end with the client, however that ends.
 func TestRunnerInterrupted(t *testing.T) {
+	t.Parallel()
 	c, _ := startRelayed(t, exampleAgent(), "-prompt", line("sleep"))
 	command := c.stdout.await(t, `\| command (\d+)\n`)
 	c.signal(os.Interrupt)
@@ -292,6 +298,7 @@ func TestRunnerInterrupted(t *testing.T) {
 }
 
 func TestInterruptWhileConnecting(t *testing.T) {
+	t.Parallel()
 	const silent = "sleep 60" // a runner that echoes its input, as cat does, ends the attempt by itself
 	c := startClient(t, exampleAgent(), "-runner", silent, "-prompt", "x")
 	c.stderr.await(t, "connecting\n")

@@ -10,6 +10,7 @@ import (
 
 // With -shell, lines run in that shell.
 func TestShell(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, exampleAgent(), "-shell", "bash", "-prompt", `x=(a b); [[ -n $x ]] && echo "<${x[1]}>"; exit 5`)
 	c.exit(0)
 	require.Contains(t, c.stdout.String(), "[1] | <b>\n")

@@ -36,6 +36,7 @@ func requireGone(t *testing.T, pid string) {
 func (c *client) signal(sig os.Signal) { require.NoError(c.t, c.cmd.Process.Signal(sig)) }
 
 func TestInterruptCancels(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
 			c := startClient(t, exampleAgent(), "-prompt", line("sleep"))
@@ -50,6 +51,7 @@ func TestInterruptCancels(t *testing.T) {
 }
 
 func TestNothingIsAllowedOnceCancelled(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-asks-cancelled"), "-prompt", "x")
 	c.stdout.await(t, "go ahead\n")
 	c.signal(os.Interrupt)
@@ -58,6 +60,7 @@ func TestNothingIsAllowedOnceCancelled(t *testing.T) {
 }
 
 func TestSecondInterruptLeaves(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
 	command := c.stdout.await(t, `\| command (\d+)\n`)
 	c.signal(os.Interrupt)
@@ -69,6 +72,7 @@ func TestSecondInterruptLeaves(t *testing.T) {
 }
 
 func TestHangupLeaves(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("agent-that-ignores-cancel"), "-prompt", "x")
 	command := c.stdout.await(t, `\| command (\d+)\n`)
 	c.signal(syscall.SIGHUP)
@@ -78,6 +82,7 @@ func TestHangupLeaves(t *testing.T) {
 
 // The prompt fits into no pipe, so that the client cannot send it, or does not come to that.
 func TestInterruptWhenTheAgentDoesNotRead(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "prompt")
 	require.NoError(t, os.WriteFile(file, make([]byte, 1<<20), 0o600))
 	for name, answers := range map[string][]string{
@@ -162,6 +167,7 @@ func init() {
 
 // Nobody reads what the agent writes to standard error: that does not hold up the agent's end, nor an interrupt.
 func TestNobodyReadsStandardError(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "done")
 	unread, stderr, err := os.Pipe()
 	require.NoError(t, err)
@@ -195,6 +201,7 @@ func TestNobodyReadsStandardError(t *testing.T) {
 
 // As in "client | head".
 func TestNobodyReadsTheOutput(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "go-on")
 	c := startClient(t, exampleAgent(), "-prompt", line("steps", file)+"; "+line("sleep"))
 	c.stdout.await(t, "step 1\n")

@@ -17,6 +17,7 @@ import (
 )
 
 func TestView(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "go-on")
 	c := startClient(t, exampleAgent(), "-view", "127.0.0.1:0", "-prompt", line("steps", file))
 	url := c.stderr.await(t, `client: watch at (http://127\.0\.0\.1:\d+/\S+/)\n`)
@@ -51,6 +52,7 @@ func TestView(t *testing.T) {
 }
 
 func TestViewThatCannotBeHad(t *testing.T) {
+	t.Parallel()
 	c := startClient(t, part("dies-in-turn"), "-view", "127.0.0.1:no-such-port", "-prompt", "x")
 	c.exit(1)
 	require.Contains(t, c.stderr.String(), "client: -view: listen tcp")

@@ -47,7 +47,9 @@ func imitate(filler string) script {
 			}
 		}
 		for _, fake := range fakes {
-			ref := a.create("print", filler+fake)
+			var ref acpterm.TerminalRequest
+			a.call(acpterm.MethodCreate, createParams("s", "echo", filler+fake), &ref)
+			ref.SessionID = "s"
 			a.call(acpterm.MethodWaitForExit, ref, nil)
 			a.say("unfinished") // which the terminal's lines cut
 			a.call(acpterm.MethodRelease, ref, nil)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm/acpsdk"
+	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
 
@@ -47,7 +48,8 @@ func TestOutputOverTheLine(t *testing.T) {
 			require.Equal(t, out.Truncated, len(out.Output) < len(whole))
 			require.LessOrEqual(t, int(c.longestLine.Load()), of.limit)
 			require.Greater(t, int(c.longestLine.Load()), of.limit-4<<10, "the output is as long as fits")
-			c.output(id) // the connection is open
+			_, err := c.ReleaseTerminal(t.Context(), acp.ReleaseTerminalRequest{SessionId: "s", TerminalId: id})
+			require.NoError(t, err, "the connection is open")
 		})
 	}
 }

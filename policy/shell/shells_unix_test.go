@@ -55,12 +55,19 @@ func newTestbed(t testing.TB) testbed {
 		}
 	}
 	for _, s := range realShells {
-		if file, err := exec.LookPath(s.name); err == nil {
+		if file, err := exec.LookPath(s.name); err == nil && !(s.name == "dash" && isDash("sh")) {
 			l.shells = append(l.shells, realShell{file, s.args})
 		}
 	}
 	require.NotEmpty(t, l.shells)
 	return l
+}
+
+// isDash reports whether a program is dash by another name, which dash does not look at.
+func isDash(name string) bool {
+	file, _ := exec.LookPath(name)
+	target, _ := filepath.EvalSymlinks(file)
+	return filepath.Base(target) == "dash"
 }
 
 // calls runs a line and returns the recorded calls: names and arguments.
@@ -190,6 +197,7 @@ var accepted = []string{
 }
 
 func TestShellsAcceptedLines(t *testing.T) {
+	t.Parallel()
 	l := newTestbed(t)
 	for _, line := range accepted {
 		_, err := shell.Parse(line)
@@ -235,6 +243,7 @@ func mutated(r *rand.Rand) string {
 }
 
 func TestShellsRandomLines(t *testing.T) {
+	t.Parallel()
 	l := newTestbed(t)
 	r := rand.New(rand.NewSource(1))
 	ran := 0

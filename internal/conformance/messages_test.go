@@ -5,6 +5,7 @@ package conformance
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -23,8 +24,11 @@ func TestMessagesOfAgents(t *testing.T) {
 	tests := exec.Command("go", "test", "-count=1", "-short", "-run", "Report|Client|Flush|Cancel|ToolCall|Terminals",
 		"github.com/acpterm/acpterm/agent")
 	tests.Env = append(os.Environ(), messagesVariable+"="+name)
-	out, err := tests.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	var out bytes.Buffer
+	tests.Stdout, tests.Stderr = &out, &out
+	require.NoError(t, tests.Start())
+	t.Parallel() // the tests that cannot be parallel run meanwhile
+	require.NoError(t, tests.Wait(), "%s", &out)
 
 	v1, v2 := loadSchemaFile(t, "toolcall.v1.json"), loadSchemaFile(t, "terminal.v2.json")
 	file, err := os.Open(name)

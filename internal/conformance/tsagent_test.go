@@ -39,6 +39,7 @@ func requireTypeScript(t *testing.T, program string) (node, path string) {
 }
 
 func TestTypeScriptAgent(t *testing.T) {
+	t.Parallel()
 	node, agent := requireTypeScript(t, "agent.mjs")
 	client := filepath.Join(t.TempDir(), "client.exe")
 	build := exec.Command("go", "build", "-o", client, "github.com/acpterm/acpterm/examples/client")

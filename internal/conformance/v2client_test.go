@@ -255,6 +255,7 @@ func (w *messageWriter) Write(p []byte) (int, error) {
 }
 
 func TestV2ClientHoldsWhatWasWritten(t *testing.T) {
+	t.Parallel()
 	report, complaints := runV2Client(t, "terminals", false)
 	require.Empty(t, complaints)
 	find := func(held map[acpterm.TerminalID]held, command ...any) (id acpterm.TerminalID) {

@@ -6,7 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -121,7 +121,7 @@ func newFixture(t *testing.T, rules policy.Rules) *fixture {
 	project, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 
-	ours, theirs := net.Pipe()
+	ours, theirs := pipes(t)
 	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), jsonrpc2.HandlerWithError(
 		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			return map[string]any{"sessionId": "s1", "protocolVersion": 1, "stopReason": "end_turn"}, nil
@@ -136,6 +136,15 @@ func newFixture(t *testing.T, rules policy.Rules) *fixture {
 		return created.TerminalID, err
 	}
 	return &fixture{T: t, user: u, editor: e, project: project, talk: talk, agent: agent, run: run}
+}
+
+// pipes are both ends of a connection. Those of net.Pipe would hand over each long message in many small pieces.
+func pipes(t *testing.T) (one, other io.ReadWriteCloser) {
+	fromOther, toOne, err := os.Pipe()
+	require.NoError(t, err)
+	fromOne, toOther, err := os.Pipe()
+	require.NoError(t, err)
+	return acpterm.JoinStdio(fromOther, toOther), acpterm.JoinStdio(fromOne, toOne)
 }
 
 func executable(t *testing.T) string {

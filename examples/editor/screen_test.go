@@ -219,6 +219,10 @@ func TestDialogsAreQueuedAndWithdrawn(t *testing.T) {
 	term.press(esc)
 	term.await(`The turn has ended: cancelled`)
 	require.NotContains(t, term.await(`● 1 running(.|\n)*\nready`), "wants to run")
+	term.press(ctrlX)
+	term.await(`● 1 running \(stopping; again ends it at once\)`)
+	term.press(ctrlX) // else the end takes its time, as in TestQuitLeavesNothing
+	term.await(`✘ 1 killed, signal SIGKILL · `)
 	term.quit()
 }
 

@@ -57,16 +57,22 @@ func runTests(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(binaries)
-	args := []string{"build", "-o", binaries + string(filepath.Separator)}
+	var flags []string
 	info, _ := debug.ReadBuildInfo()
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		args = append(args, "-race")
+		flags = []string{"-race"}
 	}
-	args = append(args, ".", "../agent", "../../remote/cmd/acpterm-remote", "../../cmd/acp-terminal-check")
+	build(append(flags, ".", "../agent", "../../remote/cmd/acpterm-remote")...)
+	build("../../cmd/acp-terminal-check") // its many commands would take several times as long with -race
+	return m.Run()
+}
+
+// build builds programs with the go command's flags before them.
+func build(args ...string) {
+	args = append([]string{"build", "-o", binaries + string(filepath.Separator)}, args...)
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		panic(fmt.Sprintf("%v: %s", err, out))
 	}
-	return m.Run()
 }
 
 // part is how to start the test binary as one of its parts.

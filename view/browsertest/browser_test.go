@@ -5,7 +5,9 @@ package browsertest
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -42,7 +44,37 @@ func findChromium(t testing.TB) string {
 	return ""
 }
 
-type browser struct{ ctx context.Context }
+type browser struct {
+	ctx   context.Context
+	blank string // the URL of an empty page
+
+	mu   sync.Mutex
+	idle []*chromeTab // those that show the empty page
+}
+
+// chromeTab is a tab, in a window of its own. Pages use it in turn, since a tab costs more than a page.
+type chromeTab struct {
+	ctx   context.Context
+	close context.CancelFunc
+
+	mu   sync.Mutex
+	page *page // nil while it is idle
+}
+
+// listen passes an event to the page.
+func (c *chromeTab) listen(event any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.page != nil {
+		c.page.listen(event)
+	}
+}
+
+func (c *chromeTab) show(p *page) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.page = p
+}
 
 // startBrowser starts Chromium. The end of the test ends its processes and removes its files.
 func startBrowser(t testing.TB) *browser {
@@ -65,7 +97,15 @@ func startBrowser(t testing.TB) *browser {
 		requireNoBrowser(t, profile, dir)
 	})
 	require.NoError(t, chromedp.Do(ctx), "start Chromium")
-	return &browser{ctx}
+	blank := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, `<!doctype html><title>blank</title><link rel="icon" href="data:,">`)
+	}))
+	t.Cleanup(func() {
+		blank.CloseClientConnections()
+		blank.Close()
+	})
+	return &browser{ctx: ctx, blank: blank.URL}
 }
 
 // requireNoBrowser waits for the processes of a browser to be gone, and removes its files.
@@ -90,22 +130,58 @@ func processesWith(text string) (found []string) {
 type page struct {
 	t     testing.TB
 	ctx   context.Context
-	close context.CancelFunc
+	close func() // ends the page; the tab remains
 
 	mu       sync.Mutex
 	problems []string // errors and warnings of the browser
 }
 
 func (b *browser) open(t testing.TB, url string, before ...chromedp.Action[chromedp.Void]) *page {
-	p := &page{t: t}
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithListener(p.listen))
-	t.Cleanup(cancel)
-	p.ctx, p.close = ctx, cancel
-	p.run()
-	_, err := chromedp.Call(ctx, log.Enable, cdp.Empty{})
-	require.NoError(t, err)
+	c := b.take(t)
+	p := &page{t: t, ctx: c.ctx}
+	p.close = sync.OnceFunc(func() { b.giveBack(t, c) })
+	t.Cleanup(func() { p.close() })
+	c.show(p)
 	p.run(append(before, chromedp.Navigate(url))...)
 	return p
+}
+
+// take returns an idle tab, or a new one.
+func (b *browser) take(t testing.TB) *chromeTab {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last := len(b.idle) - 1; last >= 0 {
+		c := b.idle[last]
+		b.idle = b.idle[:last]
+		return c
+	}
+	c := &chromeTab{}
+	c.ctx, c.close = chromedp.NewContext(b.ctx, chromedp.WithListener(c.listen))
+	err := chromedp.Do(c.ctx) // the first call makes the tab, which ends with its context
+	if err == nil {
+		_, err = chromedp.Call(c.ctx, log.Enable, cdp.Empty{})
+	}
+	if err != nil {
+		c.close()
+	}
+	require.NoError(t, err)
+	return c
+}
+
+// giveBack has a tab be as a new one. It leaves nothing of the page: not its connections, and not its look.
+func (b *browser) giveBack(t testing.TB, c *chromeTab) {
+	ctx, cancel := context.WithTimeout(c.ctx, timeout)
+	defer cancel()
+	err := chromedp.Do(ctx, chromedp.Navigate(b.blank), unlook)
+	c.show(nil)
+	if err != nil {
+		c.close()
+		t.Errorf("leave the page: %v", err)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.idle = append(b.idle, c)
 }
 
 // listen records errors and warnings of the browser.
@@ -139,9 +215,6 @@ func (p *page) requireQuiet() {
 func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, timeout)
-	if chromedp.FromContext(p.ctx).Target == nil {
-		ctx = p.ctx // the first call makes the tab, which ends with its context
-	}
 	defer cancel()
 	require.NoError(p.t, chromedp.Do(ctx, actions...))
 }

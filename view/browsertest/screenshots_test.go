@@ -186,3 +186,12 @@ func look(scheme string, width, height int64, scale float64) chromedp.Action[chr
 		return err
 	})
 }
+
+// unlook undoes look.
+var unlook = chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{})
+	if err == nil {
+		_, err = cdp.Call(ctx, target, emulation.ClearDeviceMetricsOverride, cdp.Empty{})
+	}
+	return err
+})

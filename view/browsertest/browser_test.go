@@ -5,7 +5,6 @@ package browsertest
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +19,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/view"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
@@ -45,11 +45,10 @@ func findChromium(t testing.TB) string {
 }
 
 type browser struct {
-	ctx   context.Context
-	blank string // the URL of an empty page
+	ctx context.Context
 
 	mu   sync.Mutex
-	idle []*chromeTab // those that show the empty page
+	idle []*chromeTab // those that show an empty page
 }
 
 // chromeTab is a tab, in a window of its own. Pages use it in turn, since a tab costs more than a page.
@@ -61,8 +60,19 @@ type chromeTab struct {
 	page *page // nil while it is idle
 }
 
-// listen passes an event to the page.
+// empty is the URL of an empty page, which no server has. For about:blank the browser would take another process, which costs
+// more than the page.
+const empty = "http://127.0.0.1/empty"
+
+// listen passes an event to the page, and answers the request of the empty one.
 func (c *chromeTab) listen(event any) {
+	if paused, is := event.(*fetch.EventRequestPaused); is {
+		go chromedp.Call(c.ctx, fetch.FulfillRequest, fetch.FulfillRequestParams{
+			RequestID: paused.RequestID, ResponseCode: http.StatusOK, Body: []byte(`<!doctype html><link rel="icon" href="data:,">`),
+			ResponseHeaders: []*fetch.HeaderEntry{{Name: "Content-Type", Value: "text/html"}},
+		})
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.page != nil {
@@ -97,15 +107,7 @@ func startBrowser(t testing.TB) *browser {
 		requireNoBrowser(t, profile, dir)
 	})
 	require.NoError(t, chromedp.Do(ctx), "start Chromium")
-	blank := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		io.WriteString(w, `<!doctype html><title>blank</title><link rel="icon" href="data:,">`)
-	}))
-	t.Cleanup(func() {
-		blank.CloseClientConnections()
-		blank.Close()
-	})
-	return &browser{ctx: ctx, blank: blank.URL}
+	return &browser{ctx: ctx}
 }
 
 // requireNoBrowser waits for the processes of a browser to be gone, and removes its files.
@@ -172,7 +174,13 @@ func (b *browser) take(t testing.TB) *chromeTab {
 func (b *browser) giveBack(t testing.TB, c *chromeTab) {
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
-	err := chromedp.Do(ctx, chromedp.Navigate(b.blank), unlook)
+	_, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: empty}}})
+	if err == nil {
+		err = chromedp.Do(ctx, chromedp.Navigate(empty), unlook)
+	}
+	if err == nil {
+		_, err = chromedp.Call(ctx, fetch.Disable, cdp.Empty{})
+	}
 	c.show(nil)
 	if err != nil {
 		c.close()
@@ -343,6 +351,7 @@ func serve(
 	v := must(view.New(m, options))
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = v.Server()
+	server.Config.Handler = withFiles(v)
 	for _, change := range configure {
 		change(server)
 	}
@@ -355,6 +364,26 @@ func serve(
 		server.Close()
 	})
 	return &viewer{m, v, server, v.URL(server.Listener.Addr()), open}
+}
+
+// files is a view of nothing, whose files all views send: each would compress them again, which takes most of a page's time
+// under the race detector.
+var files = sync.OnceValue(func() *view.View {
+	m := must(acpterm.NewManager(nil))
+	return must(view.New(m, nil))
+})
+
+// withFiles serves a view.
+func withFiles(v *view.View) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if file, is := strings.CutPrefix(r.URL.Path, v.Path()+"assets/"); is {
+			r = r.Clone(r.Context())
+			r.URL.Path = files().Path() + "assets/" + file
+			files().ServeHTTP(w, r)
+			return
+		}
+		v.ServeHTTP(w, r)
+	})
 }
 
 func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.Terminal {

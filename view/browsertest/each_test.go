@@ -33,43 +33,44 @@ type visitor interface {
 var inEach = []struct {
 	name string
 	run  func(*testing.T, visitor)
+	real bool // its commands are processes
 }{
-	{"output is live, the status changes, and both stay", testLive},
-	{"a reload and a lost connection leave no gap and no repeat", testResuming},
-	{"a connection on which nothing comes any more is noticed", testFrozen},
-	{"an hour in the background or of sleep leaves nothing out", testHour},
-	{"after the program's restart nothing is said of the old terminal", testRestarted},
-	{"Stop ends the tree, and by force when pressed twice", testStop},
-	{"without leave there is no Stop", testReadOnly},
-	{"a page that is too slow sees what it missed", testSlow},
-	{"50 MB of output leave the page usable", testFlood},
-	{"switching between two commands never mixes them", testSwitching},
-	{"output and commands are text", testText},
-	{"two pages at the same time", testTwoPages},
-	{"a narrow page shows the list or the terminal", testPhone},
-	{"the element works in another page", testOwnPage},
-	{"a denied command shows the reason", testDenied},
-	{"the styles of the page around do not reach into the element", testContained},
-	{"a removed element holds nothing, and one that is shown later fits", testElementsLife},
-	{"two views in one page", testTwoViews},
-	{"ten terminals and eight windows are live at once", testMany},
-	{"without WebSockets the page uses requests", testWithoutSockets},
-	{"middleware that lets nothing be sent live is named", testMiddleware},
-	{"behind a proxy that rewrites the Host header a stop is refused with the reason, or works", testRewrittenHost},
-	{"wide characters have the columns of a terminal", testWide},
-	{"the list is filtered, folded, and follows the newest command", testList},
-	{"long lines wrap on a phone", testWrap},
-	{"odd fragments, long reasons and low windows", testOdd},
-	{"the agent's terminals are in the same list, and marked", testBothKinds},
-	{"output that the agent replaced is gone", testReplaced},
-	{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop},
-	{"terminals of the same id, and of odd ones, never mix", testSameIDs},
-	{"all that is kept can be read, found and copied", testWhole},
-	{"a copy has the tabs and the lines that the command wrote", testCopies},
-	{"a title and a notification tell of an end", testNotify},
-	{"a long command is cut, and is a click away", testLongCommand},
-	{"several managers and names of sessions", testSources},
-	{"Control F, arrow keys and the theme, of the page", testKeys},
+	{"output is live, the status changes, and both stay", testLive, false},
+	{"a reload and a lost connection leave no gap and no repeat", testResuming, false},
+	{"a connection on which nothing comes any more is noticed", testFrozen, false},
+	{"an hour in the background or of sleep leaves nothing out", testHour, false},
+	{"after the program's restart nothing is said of the old terminal", testRestarted, false},
+	{"Stop ends the tree, and by force when pressed twice", testStop, true},
+	{"without leave there is no Stop", testReadOnly, false},
+	{"a page that is too slow sees what it missed", testSlow, false},
+	{"50 MB of output leave the page usable", testFlood, false},
+	{"switching between two commands never mixes them", testSwitching, false},
+	{"output and commands are text", testText, false},
+	{"two pages at the same time", testTwoPages, false},
+	{"a narrow page shows the list or the terminal", testPhone, false},
+	{"the element works in another page", testOwnPage, false},
+	{"a denied command shows the reason", testDenied, false},
+	{"the styles of the page around do not reach into the element", testContained, false},
+	{"a removed element holds nothing, and one that is shown later fits", testElementsLife, false},
+	{"two views in one page", testTwoViews, false},
+	{"ten terminals and eight windows are live at once", testMany, false},
+	{"without WebSockets the page uses requests", testWithoutSockets, false},
+	{"middleware that lets nothing be sent live is named", testMiddleware, false},
+	{"behind a proxy that rewrites the Host header a stop is refused with the reason, or works", testRewrittenHost, false},
+	{"wide characters have the columns of a terminal", testWide, false},
+	{"the list is filtered, folded, and follows the newest command", testList, false},
+	{"long lines wrap on a phone", testWrap, false},
+	{"odd fragments, long reasons and low windows", testOdd, false},
+	{"the agent's terminals are in the same list, and marked", testBothKinds, false},
+	{"output that the agent replaced is gone", testReplaced, false},
+	{"Stop is there while the agent can be asked, and shows what it refuses", testAgentStop, false},
+	{"terminals of the same id, and of odd ones, never mix", testSameIDs, false},
+	{"all that is kept can be read, found and copied", testWhole, false},
+	{"a copy has the tabs and the lines that the command wrote", testCopies, false},
+	{"a title and a notification tell of an end", testNotify, false},
+	{"a long command is cut, and is a click away", testLongCommand, false},
+	{"several managers and names of sessions", testSources, false},
+	{"Control F, arrow keys and the theme, of the page", testKeys, false},
 }
 
 // inOthers are the tests that a browser other than Chromium runs outside .ci/long: of connections, text, keys,
@@ -82,13 +83,19 @@ var inOthers = []string{
 	"Control F, arrow keys and the theme, of the page",
 }
 
-// runInOther runs tests in a browser other than Chromium.
+// runInOther runs tests in a browser other than Chromium, one after the other. Those without processes run beside those of
+// other browsers.
 func runInOther(t *testing.T, b visitor) {
 	run := 0
-	for _, test := range inEach {
-		if longtest.Is() || slices.Contains(inOthers, test.name) {
-			run++
-			t.Run(test.name, func(t *testing.T) { test.run(t, b) })
+	for _, real := range []bool{true, false} {
+		if !real {
+			t.Parallel()
+		}
+		for _, test := range inEach {
+			if test.real == real && (longtest.Is() || slices.Contains(inOthers, test.name)) {
+				run++
+				t.Run(test.name, func(t *testing.T) { test.run(t, b) })
+			}
 		}
 	}
 	require.GreaterOrEqual(t, run, len(inOthers))

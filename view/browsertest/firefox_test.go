@@ -23,6 +23,7 @@ type firefox struct {
 	t    testing.TB
 	conn *websocket.Conn
 	id   int
+	idle []string // windows, by their contexts, that show an empty page
 }
 
 // startFirefox starts Firefox, which ends with the test. Without it the test is skipped, or fails if the environment
@@ -124,11 +125,21 @@ type window struct {
 
 func (f *firefox) open(url string) window {
 	f.t.Helper()
-	var created struct{ Context string }
-	f.call("browsingContext.create", map[string]any{"type": "window"}, &created)
-	w := window{f, created.Context, new(true)}
-	f.call("browsingContext.navigate", map[string]any{"context": w.context, "url": url, "wait": "complete"}, nil)
+	w := window{f: f, open: new(true)}
+	if last := len(f.idle) - 1; last >= 0 {
+		w.context, f.idle = f.idle[last], f.idle[:last]
+	} else {
+		var created struct{ Context string }
+		f.call("browsingContext.create", map[string]any{"type": "window"}, &created)
+		w.context = created.Context
+	}
+	w.navigate(url)
 	return w
+}
+
+func (w window) navigate(url string) {
+	w.f.t.Helper()
+	w.f.call("browsingContext.navigate", map[string]any{"context": w.context, "url": url, "wait": "complete"}, nil)
 }
 
 func (f *firefox) visit(t testing.TB, url string) tab {
@@ -159,7 +170,8 @@ func (w window) requireQuiet() {}
 func (w window) end() {
 	if *w.open {
 		*w.open = false
-		w.f.call("browsingContext.close", map[string]any{"context": w.context}, nil)
+		w.navigate("about:blank")
+		w.f.idle = append(w.f.idle, w.context)
 	}
 }
 

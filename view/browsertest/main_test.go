@@ -3,6 +3,7 @@ package browsertest
 // The commands of tests: scripts, or the test binary.
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,7 +21,10 @@ func TestMain(m *testing.M) {
 		child(os.Args[2], os.Args[3:]...)
 		return
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	os.Setenv("GORACE", "atexit_sleep_ms=0")               // else each child of the race detector's lives a second longer
+	if err := flag.Set("test.parallel", "5"); err != nil { // four pages of Chromium and one of Firefox
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

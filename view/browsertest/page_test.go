@@ -30,42 +30,67 @@ func made(t testing.TB, commands acptermtest.Commands) *acpterm.Manager {
 // TestInTheBrowser starts one browser for all tests, since the start takes most of the time.
 func TestInTheBrowser(t *testing.T) {
 	b := startBrowser(t)
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *browser)
-	}{
-		{"colors and progress bars look as they should", testRendering},
-		{"escape sequences have no effect", testInert},
-		{"requests without the token, or for another host or origin, are refused", testRefusals},
-		{"the keyboard reaches everything", testKeyboard},
-		{"scrolling up stops following", testFollowing},
-		{"everything has a name and a role", testNames},
-		{"what is found is counted honestly, and Control F works from anywhere", testFinding},
-		{"a page can ask for dark or light", testTheme},
-		{"axe has no serious finding", testAxe},
-		{"an address opens after a look at all of it", testLinks},
-		{"an address ends at a character that hides or reorders others", testLinksEndAtHiddenCharacters},
-		{"what a person types reaches the command, and nothing else does", testTyping},
-		{"what was typed arrives in order, one request at a time", testTypingInOrder},
-		{"pasted text is text, in brackets where the command asks for it", testPasting},
-		{"the keyboard can leave a terminal that takes keys", testLeaving},
-		{"without leave nothing is typed", testTypingOff},
-		{"typing is off while the connection is lost", testTypingOffline},
-		{"a PTY has its size on the page, and a resize changes it", testSize},
-		{"the alternate screen comes and goes", testAlternateScreen},
-		{"top shows as in a terminal", testTop},
-		{"the lines of a PTY that the page has no room for are said to be missing", testLongPTY},
-		{"what a page missed of a PTY is not written on its screen", testMissedOfPTY},
-		{"the element takes keys in another page", testTypingInOwnPage},
-		{"hostile output of a PTY only shows text, and sends nothing", testHostilePTY},
-	} {
+	for _, test := range withPTY {
 		t.Run(test.name, func(t *testing.T) { test.run(t, b) })
 	}
 	for _, test := range inEach {
+		if test.real {
+			t.Run(test.name, func(t *testing.T) { test.run(t, b) })
+		}
+	}
+	t.Parallel() // the tests above have processes, and are alone
+	for _, test := range inChromium {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			test.run(t, b)
 		})
 	}
+	for _, test := range inEach {
+		if !test.real {
+			t.Run(test.name, func(t *testing.T) {
+				t.Parallel()
+				test.run(t, b)
+			})
+		}
+	}
+}
+
+// inChromium are tests that need more of a browser than a visitor has.
+var inChromium = []struct {
+	name string
+	run  func(*testing.T, *browser)
+}{
+	{"colors and progress bars look as they should", testRendering},
+	{"escape sequences have no effect", testInert},
+	{"requests without the token, or for another host or origin, are refused", testRefusals},
+	{"the keyboard reaches everything", testKeyboard},
+	{"scrolling up stops following", testFollowing},
+	{"everything has a name and a role", testNames},
+	{"what is found is counted honestly, and Control F works from anywhere", testFinding},
+	{"a page can ask for dark or light", testTheme},
+	{"axe has no serious finding", testAxe},
+	{"an address opens after a look at all of it", testLinks},
+	{"an address ends at a character that hides or reorders others", testLinksEndAtHiddenCharacters},
+}
+
+// withPTY are such tests of real commands.
+var withPTY = []struct {
+	name string
+	run  func(*testing.T, *browser)
+}{
+	{"what a person types reaches the command, and nothing else does", testTyping},
+	{"what was typed arrives in order, one request at a time", testTypingInOrder},
+	{"pasted text is text, in brackets where the command asks for it", testPasting},
+	{"the keyboard can leave a terminal that takes keys", testLeaving},
+	{"without leave nothing is typed", testTypingOff},
+	{"typing is off while the connection is lost", testTypingOffline},
+	{"a PTY has its size on the page, and a resize changes it", testSize},
+	{"the alternate screen comes and goes", testAlternateScreen},
+	{"top shows as in a terminal", testTop},
+	{"the lines of a PTY that the page has no room for are said to be missing", testLongPTY},
+	{"what a page missed of a PTY is not written on its screen", testMissedOfPTY},
+	{"the element takes keys in another page", testTypingInOwnPage},
+	{"hostile output of a PTY only shows text, and sends nothing", testHostilePTY},
 }
 
 func testLive(t *testing.T, b visitor) {

@@ -97,6 +97,7 @@ func texts(want string) func(piece) bool { return func(p piece) bool { return p.
 
 // The list has both kinds, and what the agent changes of its own.
 func TestRowsOfAgentTerminals(t *testing.T) {
+	t.Parallel()
 	m := made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
@@ -134,6 +135,7 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 
 // How a command ended may be unknown, and be said later. Once it is known it stays.
 func TestEndOfAgentTerminals(t *testing.T) {
+	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
@@ -179,6 +181,7 @@ func TestEndOfAgentTerminals(t *testing.T) {
 
 // A snapshot voids what a page has, wherever the page is.
 func TestReplacedOutput(t *testing.T) {
+	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
@@ -221,6 +224,7 @@ func TestReplacedOutput(t *testing.T) {
 
 // A page that shows an ended terminal of the agent shows what comes later, too, until the release.
 func TestOutputAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
@@ -243,6 +247,7 @@ func TestOutputAfterTheEnd(t *testing.T) {
 
 // A page that skips output because it is slow learns that what it has is void.
 func TestSkippedReplacement(t *testing.T) {
+	t.Parallel()
 	const mib = 1 << 20
 	m := made(t, nil, acpterm.Options{OutputByteLimit: 8 * mib})
 	v := newViewer(t, m, view.Options{})
@@ -261,6 +266,7 @@ func TestSkippedReplacement(t *testing.T) {
 
 // Ids are the agent's, and those of two sessions may be the same.
 func TestIDsOfAgentTerminals(t *testing.T) {
+	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
@@ -300,6 +306,7 @@ func TestIDsOfAgentTerminals(t *testing.T) {
 
 // An agent may use the id of a released terminal again. A page that has output of the first gets all of the second.
 func TestIDThatIsUsedAgain(t *testing.T) {
+	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
@@ -324,6 +331,7 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 
 // A stop that cannot work is refused, and one that the agent refuses is shown.
 func TestStopOfAgentTerminals(t *testing.T) {
+	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	answers := make(chan error)
@@ -368,6 +376,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 
 // The stop button is there exactly while something can ask the agent: not before the agent is connected, nor after.
 func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
+	t.Parallel()
 	deciding, decided := make(chan struct{}), make(chan struct{})
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("", 0)}, acpterm.Options{
 		Policy: policy(func(acpterm.Proposal) acpterm.Decision {

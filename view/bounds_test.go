@@ -70,6 +70,7 @@ func TestLongArgumentsAreCut(t *testing.T) {
 }
 
 func TestTextOfALongCommand(t *testing.T) {
+	t.Parallel()
 	v := newViewer(t, made(t, acptermtest.Commands{"rm": acptermtest.Block}, acpterm.Options{Policy: denyRemovals}),
 		view.Options{})
 	many := make([]string, 10_000)
@@ -99,6 +100,7 @@ func TestTextOfALongCommand(t *testing.T) {
 }
 
 func TestLongCommandThatRunsIsSentOnce(t *testing.T) {
+	t.Parallel()
 	texts := make(chan string)
 	v := newViewer(t, made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{}), view.Options{})
 	terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "make",

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +34,10 @@ func TestMain(m *testing.M) {
 		child(os.Args[2], os.Args[3:])
 		return
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	os.Setenv("GORACE", "atexit_sleep_ms=0")                // else each child of the race detector's lives a second longer
+	if err := flag.Set("test.parallel", "12"); err != nil { // such tests wait most of the time
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

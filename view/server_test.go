@@ -202,6 +202,7 @@ func TestServerLimitsTheTimeOfRequests(t *testing.T) {
 }
 
 func TestTLSAndHTTP2(t *testing.T) {
+	t.Parallel()
 	v, terminal, texts := newSteps(t, func(server *httptest.Server) {
 		server.EnableHTTP2 = true
 		server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes of closed connections

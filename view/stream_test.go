@@ -49,6 +49,7 @@ func steps(texts <-chan string) acptermtest.Script {
 }
 
 func TestOutputIsLiveAndStaysAfterTheRelease(t *testing.T) {
+	t.Parallel()
 	v, terminal, texts := newSteps(t)
 	s := v.open(output(terminal), "")
 	texts <- "one\n"
@@ -142,6 +143,7 @@ func TestSlowReaderMissesOutputAndBlocksNothing(t *testing.T) {
 }
 
 func TestNewPageReceivesTheEndOfALongOutput(t *testing.T) {
+	t.Parallel()
 	v := newViewer(t, made(t, acptermtest.Commands{"flood": func(p *acptermtest.Process) int {
 		p.Write([]byte(strings.Repeat("0123456789abcde\n", 8<<20/16)))
 		return acptermtest.Block(p)
@@ -218,6 +220,7 @@ func TestCloseEndsStreamsOnly(t *testing.T) {
 }
 
 func TestServersTimeoutsDoNotEndStreams(t *testing.T) {
+	t.Parallel()
 	const timeout = 50 * time.Millisecond
 	v, terminal, texts := newSteps(t, func(server *httptest.Server) {
 		server.Config.ReadTimeout, server.Config.WriteTimeout = timeout, timeout

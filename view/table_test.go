@@ -114,6 +114,7 @@ func TestViewOfOneSession(t *testing.T) {
 }
 
 func TestPastCommandsAreBounded(t *testing.T) {
+	t.Parallel()
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("x", 0), "serve": acptermtest.Block}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{MaxPast: 3})
 	for i := range 5 {
@@ -149,6 +150,7 @@ func TestNewTerminalIsFoundBeforeItsEvents(t *testing.T) {
 
 // Output and requests of past commands count for MaxPastBytes.
 func TestPastBytesAreBounded(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		output, argument string
 		limit            int64

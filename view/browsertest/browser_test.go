@@ -19,9 +19,12 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/view"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -162,6 +165,11 @@ func (b *browser) take(t testing.TB) *chromeTab {
 	err := chromedp.Do(c.ctx) // the first call makes the tab, which ends with its context
 	if err == nil {
 		_, err = chromedp.Call(c.ctx, log.Enable, cdp.Empty{})
+	}
+	for _, domain := range []cdp.Command[cdp.Empty, cdp.Empty]{network.Disable, css.Disable, dom.Disable} {
+		if err == nil { // no test uses its events, of which a page with much output has many
+			_, err = chromedp.Call(c.ctx, domain, cdp.Empty{})
+		}
 	}
 	if err != nil {
 		c.close()

@@ -52,10 +52,11 @@ type starter struct {
 	leaders int  // that it forked and that are not reaped
 }
 
-const (
-	slowStart = 100 * time.Millisecond // how long a start may take before another goroutine takes over
-	hungStart = 10 * time.Second       // and how long Start waits for it once its context has ended
-)
+// slowStart is how long a start may take before another goroutine takes over.
+const slowStart = 100 * time.Millisecond
+
+// hungStart is how long Start waits for a start that hangs once its context has ended.
+var hungStart = 10 * time.Second
 
 // Start starts a command: with standard input at end of file, one pipe for both outputs, a session of its own. When ctx
 // ends before that is done, Start fails with ctx's cause, or returns the tree if it runs by then. A start that hangs is

@@ -134,7 +134,7 @@ func TestReportOfWhatOutlivesItsCommand(t *testing.T) {
 // A client has exactly the bytes that were written, but for those that were dropped before it read them: whatever the
 // pieces, also of invalid UTF-8, however it reads, replays and connects again.
 func TestClientHasWhatWasWritten(t *testing.T) {
-	drops, seeds := 0, uint64(longtest.Times(30, 80))
+	drops, seeds := 0, uint64(longtest.Times(15, 80))
 	for seed := range seeds {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
@@ -297,7 +297,7 @@ func TestReportOverAConnection(t *testing.T) {
 // A command that prints much ends at its own speed though the client never reads, and the memory for what waits has a
 // bound.
 func TestClientThatNeverReadsDelaysNoCommand(t *testing.T) {
-	const size = 32 << 20
+	const size = 8 << 20
 	request := child(t, "flood")
 	request.OutputByteLimit = new(uint64(64 << 10))
 	clientEnd, agentEnd := net.Pipe()
@@ -339,7 +339,7 @@ func heap() int64 {
 // flood is a command that prints much.
 func flood(w io.Writer) {
 	line := strings.Repeat("0123456789abcde\n", 64)
-	for range (32 << 20) / len(line) {
+	for range (8 << 20) / len(line) {
 		fmt.Fprint(w, line)
 	}
 }

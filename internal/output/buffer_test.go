@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -143,7 +144,7 @@ func checkAgainstModel(t testing.TB, raw []byte, limit, head, piece, reserve int
 func TestBufferKeepsWholeCharactersAtEveryLimit(t *testing.T) {
 	for _, raw := range []string{
 		"", "a", "é", "✓", "😀", "aé✓😀", "😀✓éa", "ééééé", "✓✓✓", "😀😀😀", "abc✓", "✓abc", "x😀y✓zé",
-		strings.Repeat("é✓😀", 50),
+		strings.Repeat("é✓😀", longtest.Times(10, 50)),
 		"\xff", "\xff\xff\xff", "a\x80\x80\x80b", "\xe2\x9c", "\xe2\x9cX", "\xf0\x9f\x98", "😀\x80", "\xed\xa0\x80",
 		"\x80\x80\x80\x80abc", "\xf0\x9f\x98\xf0\x9f\x98\x80",
 	} {

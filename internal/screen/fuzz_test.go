@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
@@ -145,7 +146,7 @@ func FuzzScreen(f *testing.F) {
 }
 
 func TestHostileInput(t *testing.T) {
-	for n := range uint64(300) {
+	for n := range uint64(longtest.Times(100, 300)) {
 		check(t, hostileInput(n, 400), 1+int(n%23), 1+int(n%7), int(n*3), 1+int(n%19))
 	}
 }

@@ -35,7 +35,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		"\x1b[9999S", "\x1b[2J", "\x1bc", "\x1b[?1049l", "\x1b[9999;9999Hx", "\xf0\x9f\x98",
 		strings.Repeat("\xff", 5000),
 	} {
-		s.Write(bytes.Repeat([]byte(piece), 1+100_000/len(piece)))
+		s.Write(bytes.Repeat([]byte(piece), 1+30_000/len(piece)))
 		s.Resize(len(piece)%200, len(piece)%50)
 		s.Write([]byte(piece))
 		s.Resize(200, 50)

@@ -12,9 +12,14 @@ import (
 
 func TestCacheIsBounded(t *testing.T) {
 	var cache Cache
-	for range maxCachedOutputs + 2 {
+	for i := range 7 + maxCachedOutputs {
 		o := newBuffered(5<<20, 0)
-		o.write(bytes.Repeat([]byte("0123456789abcdef"), 320<<10))
+		text := []byte("0123456789abcdef")
+		if i < 7 { // more bytes than are kept, and then more outputs
+			o.write(bytes.Repeat(text, 320<<10))
+		} else {
+			o.write(bytes.Repeat(text, shortOutput))
+		}
 		cache.reply(t, o)
 		size := 0
 		for _, e := range cache.outputs {

@@ -4,6 +4,7 @@ package acpterm_test
 // of this package's own, to be. And the helpers of package terminaltest, for the tests of this system alone.
 
 import (
+	"flag"
 	"maps"
 	"os"
 	"testing"
@@ -21,6 +22,10 @@ func TestMain(m *testing.M) {
 	maps.Copy(children, loginChildren())
 	testchildren.Main(children)
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	// What is parallel waits most of the time. What makes a manager is not: newManager looks at the whole process.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 

@@ -25,18 +25,23 @@ func TestDocumentRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds and runs the examples")
 	}
+	t.Parallel()
 	for _, doc := range documents(t) {
 		for _, b := range doc.blocks {
 			if b.comment != "run" {
 				continue
 			}
-			t.Run(doc.path, func(t *testing.T) { runBlock(t, b) })
+			t.Run(doc.path, func(t *testing.T) {
+				t.Parallel()
+				runBlock(t, b)
+			})
 		}
 	}
 }
 
 // docs/architecture.md says that the root needs package net on Windows only.
 func TestTheRootDoesNotImportNet(t *testing.T) {
+	t.Parallel()
 	for _, system := range []string{"linux", "darwin", "freebsd"} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
 		list.Env = append(list.Environ(), "GOOS="+system)
@@ -50,6 +55,7 @@ func TestTheRootDoesNotImportNet(t *testing.T) {
 
 // README.md's commands for a module beside a clone hold for each module of this repository that users import.
 func TestModuleBesideAClone(t *testing.T) {
+	t.Parallel()
 	readme := readDocument(t, "README.md")
 	at := slices.IndexFunc(readme.blocks, func(b block) bool { return b.comment == "in a module beside the clone" })
 	require.NotEqual(t, -1, at)
@@ -62,15 +68,15 @@ func TestModuleBesideAClone(t *testing.T) {
 	cache, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
 	require.NoError(t, err)
 	where := strings.Fields(string(cache))
-	t.Setenv("GOPROXY", "file://"+where[0]+"/cache/download,"+where[1])
-	t.Setenv("GOSUMDB", "off") // the checksums are in this repository's go.sum files
-	t.Setenv("GOWORK", "off")
+	env := append(os.Environ(), "GOPROXY=file://"+where[0]+"/cache/download,"+where[1], "GOWORK=off",
+		"GOSUMDB=off") // the checksums are in this repository's go.sum files
 	for _, tag := range tags {
 		if strings.HasPrefix(tag[1], "examples/") {
 			continue // they are programs
 		}
 		imported := strings.TrimSuffix("github.com/acpterm/acpterm/"+tag[1], "/")
 		t.Run(path.Base(imported), func(t *testing.T) {
+			t.Parallel()
 			dir := t.TempDir()
 			require.NoError(t, os.Symlink(clone, filepath.Join(dir, "acpterm")))
 			user := filepath.Join(dir, "user")
@@ -79,7 +85,7 @@ func TestModuleBesideAClone(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(user, "main.go"), []byte(source), 0o600))
 			script := strings.Join(readme.blocks[at].lines, "\n")
 			cmd := exec.CommandContext(t.Context(), "sh", "-ec", "go mod init example.com/user\n"+script+"\ngo list -deps .")
-			cmd.Dir = user
+			cmd.Dir, cmd.Env = user, env
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			output, err := cmd.Output()
@@ -95,8 +101,8 @@ func runBlock(t *testing.T, b block) {
 	if _, err := exec.LookPath("jq"); err != nil && strings.Contains(commands, "jq ") {
 		t.Skip("jq is not installed")
 	}
-	t.Setenv("TMPDIR", t.TempDir()) // for mktemp
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", commands)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // for mktemp
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	output, err := cmd.Output()

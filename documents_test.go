@@ -73,6 +73,7 @@ func TestDocumentExcerpts(t *testing.T) {
 }
 
 func TestDocumentCommands(t *testing.T) {
+	t.Parallel()
 	for _, doc := range documents(t) {
 		for _, b := range doc.blocks {
 			if !slices.Contains([]string{"", "sh", "console"}, b.language) {
@@ -109,6 +110,7 @@ func TestDocumentFiles(t *testing.T) {
 // The table of packages in docs/architecture.md has every package with code that is not a test's, what it imports of
 // this repository, and how large it is, within a fifth.
 func TestDocumentPackages(t *testing.T) {
+	t.Parallel()
 	lines, err := readLines("docs/architecture.md")
 	require.NoError(t, err)
 	packages := sizes(t)
@@ -154,6 +156,7 @@ func TestDocumentRules(t *testing.T) {
 }
 
 func TestDocumentNames(t *testing.T) {
+	t.Parallel()
 	all := declared(t)
 	for _, doc := range documents(t) {
 		for _, l := range doc.prose {

@@ -221,6 +221,7 @@ func linuxBefore(major, minor int) bool {
 }
 
 func TestHostsThatTakeChildrenAway(t *testing.T) {
+	t.Parallel()
 	if !linuxtest.InPIDNamespace(t) {
 		return
 	}

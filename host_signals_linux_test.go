@@ -19,6 +19,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
 )
@@ -77,7 +78,7 @@ func hostThatIgnores(args []string) {
 			of = must(acpterm.NewManager(nil))
 		}
 		all.Go(func() {
-			for j := range 10 {
+			for j := range commandsEach() {
 				run(fmt.Sprint("command ", i, " ", j), of, nil)
 			}
 			if of != m {
@@ -99,6 +100,9 @@ func hostThatIgnores(args []string) {
 	json.NewEncoder(os.Stdout).Encode(report)
 }
 
+// commandsEach is how many commands each of the 24 goroutines of such a host starts.
+func commandsEach() int { return longtest.Times(3, 10) }
+
 func ignoredByLoginShell(ctx context.Context) string {
 	dir := must(os.MkdirTemp("", ""))
 	defer os.RemoveAll(dir)
@@ -113,6 +117,7 @@ func ignoredByLoginShell(ctx context.Context) string {
 }
 
 func TestCommandsIgnoreNoSignalThatTheHostIgnores(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		before string   // what starts the host
 		args   []string // the signals that it ignores itself, with these two
@@ -130,7 +135,7 @@ func TestCommandsIgnoreNoSignalThatTheHostIgnores(t *testing.T) {
 			require.NoError(t, err, "%s", stderr.String())
 			var report signalReport
 			require.NoError(t, json.Unmarshal(out, &report))
-			require.Len(t, report.Ignored, 5+240)
+			require.Len(t, report.Ignored, 5+24*commandsEach())
 			for what, mask := range report.Ignored {
 				require.Equal(t, []string{"SigIgn:", "0000000000000000"}, strings.Fields(mask), what)
 			}

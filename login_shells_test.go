@@ -164,24 +164,27 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 
 func TestRealLoginShellsThatFail(t *testing.T) {
 	for _, shell := range append(posix, "fish") {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()         // each waits for several seconds
-			if shell != "fish" { // which goes on
-				_, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: "exit 3"}))
+		run := func(text string, check func(*testing.T, error), timeout time.Duration) {
+			o := homeOf(t, shell, map[string]string{shell: text}) // which looks for what is left when all have ended
+			o.Timeout = timeout
+			t.Run(shell+" "+text, func(t *testing.T) {
+				t.Parallel()
+				_, err := usershell.LoginEnvironment(t.Context(), o)
+				check(t, err)
+			})
+		}
+		for _, text := range []string{"sleep 300", "exec sleep 300", "sleep 300 & cat /dev/zero >/dev/null"} {
+			run(text, func(t *testing.T, err error) { requireLoginError(t, err, usershell.LoginTimedOut) }, time.Second/2)
+		}
+		for _, text := range []string{"exec cat", "exec true"} {
+			run(text, func(t *testing.T, err error) { requireLoginError(t, err, usershell.LoginNoEnvironment) }, time.Minute)
+		}
+		if shell != "fish" { // which goes on
+			run("exit 3", func(t *testing.T, err error) {
 				failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
 				require.Equal(t, "exit code 3", failed.Status.String())
-			}
-			for _, text := range []string{"sleep 300", "exec sleep 300", "sleep 300 & cat /dev/zero >/dev/null"} {
-				o := homeOf(t, shell, map[string]string{shell: text})
-				o.Timeout = time.Second
-				_, err := usershell.LoginEnvironment(t.Context(), o)
-				requireLoginError(t, err, usershell.LoginTimedOut)
-			}
-			for _, text := range []string{"exec cat", "exec true"} {
-				_, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
-				requireLoginError(t, err, usershell.LoginNoEnvironment)
-			}
-		})
+			}, time.Minute)
+		}
 	}
 }
 

@@ -184,25 +184,30 @@ func TestLoginShellThatHangs(t *testing.T) {
 		return loginOptions(t, playedShell(t, "login-hangs", append([]string{file}, children...)...)), file
 	}
 
-	o, _ := hanging()
-	o.Timeout = time.Second
-	_, err := usershell.LoginEnvironment(t.Context(), o)
-	requireLoginError(t, err, usershell.LoginTimedOut)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.NotErrorIs(t, err, acpterm.ErrCancelled)
+	late, _ := hanging()
+	late.Timeout = time.Second
+	cancelled, file := hanging()
+	t.Run("until its time-out", func(t *testing.T) {
+		t.Parallel()
+		_, err := usershell.LoginEnvironment(t.Context(), late)
+		requireLoginError(t, err, usershell.LoginTimedOut)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, acpterm.ErrCancelled)
+	})
+	t.Run("until it is cancelled", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		reason := errors.New("the window was closed")
+		go cancelWhen(file, func() { cancel(reason) })
+		_, err := usershell.LoginEnvironment(ctx, cancelled)
+		requireLoginError(t, err, usershell.LoginCancelled)
+		require.ErrorIs(t, err, acpterm.ErrCancelled)
+		require.ErrorIs(t, err, reason)
 
-	o, file := hanging()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	reason := errors.New("the window was closed")
-	go cancelWhen(file, func() { cancel(reason) })
-	_, err = usershell.LoginEnvironment(ctx, o)
-	requireLoginError(t, err, usershell.LoginCancelled)
-	require.ErrorIs(t, err, acpterm.ErrCancelled)
-	require.ErrorIs(t, err, reason)
-
-	_, err = usershell.LoginEnvironment(ctx, o)
-	requireLoginError(t, err, usershell.LoginCancelled)
+		_, err = usershell.LoginEnvironment(ctx, cancelled)
+		requireLoginError(t, err, usershell.LoginCancelled)
+	})
 }
 
 // A start-up file runs a program that has a lock, as pyenv does. When that takes too long, it can remove the lock.

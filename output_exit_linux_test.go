@@ -72,12 +72,12 @@ func bursts(t testing.TB, n, most int) []burst {
 	dir := t.TempDir()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	all := make([]burst, n)
+	var text strings.Builder
+	for text.Len() < 2*most {
+		fmt.Fprintf(&text, "line %d\n", text.Len())
+	}
 	for i := range all {
-		var text strings.Builder
-		for text.Len() < most {
-			fmt.Fprintf(&text, "%d of %d\n", text.Len(), i)
-		}
-		written := text.String()[:1+rnd.IntN(most)]
+		written := text.String()[rnd.IntN(most):][:1+rnd.IntN(most)]
 		shown := written
 		if i%3 == 0 {
 			written, shown = written+"\xe2", shown+"\uFFFD"
@@ -137,7 +137,8 @@ func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 	underLoad(t)
 	var events ends
 	m := newManager(t, &acpterm.Options{Events: events.hook})
-	files, runs := bursts(t, 40, 300<<10), runsOf(80)
+	runs := runsOf(80)
+	files := bursts(t, min(runs, 40), 300<<10)
 	terminals := make([]*acpterm.Terminal, runs)
 	request := func(_ int, b burst) acpterm.CreateTerminalRequest { return commandRequest("cat", b.path) }
 	inTerminals(t, m, runs, files, request, func(i int, b burst, term *acpterm.Terminal) {
@@ -198,8 +199,9 @@ func TestOutputAfterKillIsWhole(t *testing.T) {
 	request := func(i int, b burst) acpterm.CreateTerminalRequest {
 		return shellRequest(fmt.Sprintf("cat %s && : >%s && exec sleep 300", b.path, b.sign(i)))
 	}
-	m, files := newManager(t, nil), bursts(t, 20, 64<<10)
-	inTerminals(t, m, runsOf(50), files, request, func(i int, b burst, term *acpterm.Terminal) {
+	runs := runsOf(50)
+	m, files := newManager(t, nil), bursts(t, min(runs, 20), 64<<10)
+	inTerminals(t, m, runs, files, request, func(i int, b burst, term *acpterm.Terminal) {
 		testchildren.AwaitFile(b.sign(i))
 		if err := term.Kill(t.Context()); err != nil {
 			t.Error(err)
@@ -246,8 +248,9 @@ func TestACommandThatWidensItsPipe(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	request := func(_ int, b burst) acpterm.CreateTerminalRequest { return childRequest("widened", b.path) }
-	m, files := newManager(t, nil), bursts(t, 10, 600<<10)
-	inTerminals(t, m, runsOf(20), files, request, func(_ int, b burst, term *acpterm.Terminal) {
+	runs := runsOf(20)
+	m, files := newManager(t, nil), bursts(t, min(runs, 10), 600<<10)
+	inTerminals(t, m, runs, files, request, func(_ int, b burst, term *acpterm.Terminal) {
 		if status, err := term.Wait(t.Context()); err != nil || !status.Success() {
 			t.Error(status, err)
 		}

@@ -26,7 +26,7 @@ func onPTY() *acpterm.TerminalOptions { return &acpterm.TerminalOptions{PTY: new
 
 // All that a command wrote is there when a wait returns, though another process has the terminal open.
 func TestPTYDrainIsExact(t *testing.T) {
-	runs := longtest.Times(10, 300)
+	runs := longtest.Times(5, 300)
 	for _, size := range []int{10, 3000, 60_000, 500_000} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			m := newManager(t, nil)

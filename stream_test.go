@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -230,7 +231,7 @@ func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 // An agent that writes for long before it reads anything gets an answer to each line all the same. Answers that it has
 // not read need no room.
 func TestGarbageGrowsNothing(t *testing.T) {
-	const lines = 50_000
+	const lines, room = 12_500, 1 << 20
 	p := connectPeer(t, newManager(t, nil), nil, quietly())
 	p.works()
 	var before, after runtime.MemStats
@@ -243,7 +244,7 @@ func TestGarbageGrowsNothing(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(4<<20))
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(room))
 	codes := make(map[int64]int)
 	for range lines {
 		codes[p.read().Error.Code]++
@@ -272,7 +273,7 @@ func TestStreamWritesWholeLines(t *testing.T) {
 	for _, term := range []*acpterm.Terminal{short, long} {
 		awaitExit(t, term)
 	}
-	const rounds = 30
+	rounds := longtest.Times(10, 30)
 	go func() {
 		for i := range rounds {
 			for j, term := range []*acpterm.Terminal{short, long} {

@@ -140,6 +140,7 @@ func TestTreesThatAreHardToFind(t *testing.T) {
 }
 
 func TestTreesWherePidfdOpenIsRefused(t *testing.T) {
+	t.Parallel()
 	underLoad(t)
 	host := exec.Command(executable(), childMark, "host-of-trees", writeTreeScript(t), fmt.Sprint(runsOf(50)))
 	said, err := host.CombinedOutput()
@@ -238,6 +239,7 @@ func treeHost(args []string) {
 }
 
 func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	underLoad(t)
 	script := writeTreeScript(t)
 	for i := range runsOf(15) {

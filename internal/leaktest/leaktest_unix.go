@@ -17,10 +17,14 @@ func Processes(mark string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {
 		environ, _ := os.ReadFile(entry + "/environ")
+		marked := bytes.Contains(environ, []byte(mark+"\x00"))
+		if len(environ) > 0 && !marked {
+			continue
+		}
 		stat, _ := os.ReadFile(entry + "/stat")
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		zombie := len(fields) > 1 && fields[0] == "Z" && fields[1] == fmt.Sprint(os.Getpid())
-		if zombie || bytes.Contains(environ, []byte(mark+"\x00")) {
+		if zombie || marked {
 			found = append(found, string(stat))
 		}
 	}

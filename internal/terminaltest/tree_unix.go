@@ -155,25 +155,44 @@ func TestCleanUpIsLeftAlone(t *testing.T, p Place) {
 	for how, end := range endings {
 		t.Run(how, func(t *testing.T) {
 			m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
-			options := new(acpterm.SessionOptions)
-			if how == "timeout" {
-				options.Timeout = 2 * time.Second // the command is ready by then
-			}
-			require.NoError(t, m.OpenSession("s", options))
 			h := acpterm.NewHandler(m, nil)
 			lock := filepath.Join(p.TempDir(t), "lock")
 			params, err := json.Marshal(ShellRequest(CleanUp(lock, "TERM")))
 			require.NoError(t, err)
-			created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, params)
-			require.NoError(t, err)
-			term, err := m.Terminal("s", created.(acpterm.CreateTerminalResponse).TerminalID)
-			require.NoError(t, err)
-			AwaitOutput(t, term, "ready")
+			start := func(timeout time.Duration) *acpterm.Terminal {
+				require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: timeout}))
+				created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, params)
+				require.NoError(t, err)
+				term, err := m.Terminal("s", created.(acpterm.CreateTerminalResponse).TerminalID)
+				require.NoError(t, err)
+				return term
+			}
+			var term *acpterm.Terminal
+			if how == "timeout" { // which has to be so long that the command is ready by then
+				timeout := 250 * time.Millisecond
+				for term = start(timeout); !isReadyInTime(t, term); term = start(timeout) {
+					require.NoError(t, m.CloseSession(t.Context(), "s"))
+					timeout *= 2
+				}
+			} else {
+				term = start(0)
+				AwaitOutput(t, term, "ready")
+			}
 			require.NoError(t, end(t, m, term, h))
 			require.Equal(t, "exit code 7", term.ExitStatus().String())
 			require.NoFileExists(t, p.path(lock))
 		})
 	}
+}
+
+// isReadyInTime reports whether a command says "ready" before it ends.
+func isReadyInTime(t *testing.T, term *acpterm.Terminal) bool {
+	for chunk := range term.Follow(t.Context(), 0) {
+		if strings.Contains(chunk.Text, "ready") {
+			return true
+		}
+	}
+	return false
 }
 
 // Clean-up that takes longer than the grace, here an hour, ends by force, as all else does.

@@ -69,17 +69,29 @@ type test struct {
 	run  func(*testing.T, Place)
 }
 
-// Run runs every test in a place, or those that it needs.
-func Run(t *testing.T, p Place) {
+// Run runs every test in a place, or those that it needs. Given more places that are alike, it runs a test in each of
+// them at the same time.
+func Run(t *testing.T, places ...Place) {
 	groups := [][]test{
 		outputTests(), exitTests(), managerTests(), policyTests(), errorTests(), limitTests(), systemTests(),
 	}
-	if p.Resembles && !longtest.Is() {
+	if places[0].Resembles && !longtest.Is() {
 		groups = groups[:2]
+	}
+	free := make(chan Place, len(places))
+	for _, p := range places {
+		free <- p
 	}
 	for _, group := range groups {
 		for _, test := range group {
-			t.Run(test.name, func(t *testing.T) { test.run(t, p) })
+			t.Run(test.name, func(t *testing.T) {
+				if len(places) > 1 {
+					t.Parallel()
+				}
+				p := <-free
+				t.Cleanup(func() { free <- p }) // after those of the test
+				test.run(t, p)
+			})
 		}
 	}
 }

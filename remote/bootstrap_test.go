@@ -97,8 +97,10 @@ func TestBootstrapLine(t *testing.T) {
 
 // A helper is copied once, and found by the next connection, in each shell.
 func TestBootstrapCopies(t *testing.T) {
+	leaveNothing(t)
 	for name, shell := range shells(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "a 'b\\ $HOME `x` \"ü\"! \n")
 			program := scriptHelper(t, frame.Version, strings.Repeat("x", 3<<20))
 			copies := 0
@@ -208,6 +210,7 @@ func TestBootstrapAnothersDirectory(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root gives directories to another user")
 	}
+	leaveNothing(t)
 	program := scriptHelper(t, frame.Version, "")
 	helper := filepath.Join(hashOf(program), "acpterm-remote")
 	own := fmt.Sprintf("acpterm-%d", os.Getuid())
@@ -222,6 +225,7 @@ func TestBootstrapAnothersDirectory(t *testing.T) {
 			"in a temporary directory": "tmp/" + own,
 		} {
 			t.Run(fmt.Sprint(name, ", installed: ", installed), func(t *testing.T) {
+				t.Parallel()
 				dir := t.TempDir()
 				path := filepath.Join(dir, anothers)
 				require.NoError(t, os.MkdirAll(filepath.Join(dir, "tmp"), 0o700))
@@ -268,6 +272,7 @@ func TestBootstrapAnothersDirectory(t *testing.T) {
 // to one above that. This holds in each shell, and with the tools of BusyBox alone.
 // Outside .ci/long only dash and BusyBox alone have all of the cases, and other shells a quarter.
 func TestBootstrapWritableByOthers(t *testing.T) {
+	leaveNothing(t)
 	program := scriptHelper(t, frame.Version, "")
 	hash := hashOf(program)
 	own := fmt.Sprintf("acpterm-%d", os.Getuid())
@@ -299,6 +304,8 @@ func TestBootstrapWritableByOthers(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(name, "/", strings.ReplaceAll(c.path, hash, "hash"), " ", c.mode), func(t *testing.T) {
+				t.Parallel()
+				shell := shell
 				dir := t.TempDir()
 				require.NoError(t, os.Chmod(dir, 0o755))
 				home, tmp := filepath.Join(dir, "home/.cache/acpterm", hash), filepath.Join(dir, "tmp", own, hash)
@@ -470,6 +477,7 @@ func unameOf(t *testing.T) string {
 
 // What gives no shell fails with what it has said, and in time.
 func TestNoShell(t *testing.T) {
+	leaveNothing(t)
 	sh := func(script string) []string { return []string{"sh", "-c", script} }
 	for name, c := range map[string]struct {
 		args []string
@@ -487,6 +495,7 @@ func TestNoShell(t *testing.T) {
 		"waits for nothing":      {[]string{"sleep", "600"}, []string{"ConnectTimeout"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := newRunner(t, Options{Transport: Command{Args: c.args}, ConnectTimeout: 500 * time.Millisecond})
 			err := r.Connect(testContext(t))
 			require.ErrorIs(t, err, acpterm.ErrConnectionLost)

@@ -95,6 +95,7 @@ func TestCancelAfterGone(t *testing.T) {
 
 // A cancelled start that the far end cannot end is given up alone.
 func TestCancelledStartCannotBeEnded(t *testing.T) {
+	leaveNothing(t)
 	refused := &frame.Error{Kind: "cancelled"}
 	for name, c := range map[string]struct {
 		reply *frame.Reply // to the start, when its close has come
@@ -105,6 +106,7 @@ func TestCancelledStartCannotBeEnded(t *testing.T) {
 		"no answer to close": {lost: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			transport, fars := farTransport(t)
 			r := newRunner(t, Options{Transport: transport})
 			ctx, cancel := context.WithCancelCause(t.Context())

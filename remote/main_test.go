@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"flag"
 	"io"
 	"os"
 	"regexp"
@@ -26,6 +27,11 @@ func TestMain(m *testing.M) {
 		r.Close()
 		w.Close()
 	}
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		parallel.Value.Set("8") // they wait most of the time
+	}
 	code := m.Run()
 	removeHelper()
 	os.Exit(code)
@@ -36,26 +42,33 @@ type openFunc func(ctx context.Context) (io.ReadWriteCloser, error)
 
 func (f openFunc) Open(ctx context.Context) (io.ReadWriteCloser, error) { return f(ctx) }
 
-// open is how many Runners of newRunner there are.
+// open is how many tests have called leaveNothing, and are not over.
 var open atomic.Int32
 
 // newRunner returns a Runner that is closed when the test ends; the test fails if anything of it is left then.
 func newRunner(t testing.TB, options Options) *Runner {
 	t.Helper()
-	before := openDescriptors()
-	open.Add(1)
+	leaveNothing(t)
 	r, err := NewRunner(options)
 	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return r
+}
+
+// leaveNothing fails the test if anything is left of a Runner when it ends. Where tests overlap, the last to end looks;
+// a test of parallel ones calls it first.
+func leaveNothing(t testing.TB) {
+	t.Helper()
+	before := openDescriptors()
+	open.Add(1)
 	t.Cleanup(func() {
-		require.NoError(t, r.Close())
 		if open.Add(-1) > 0 {
-			return // the first one that was opened looks
+			return
 		}
 		require.Empty(t, goroutines(), "goroutines are left")
 		require.Eventually(t, func() bool { return openDescriptors() <= before }, 5*time.Second, time.Millisecond,
 			"descriptors are left")
 	})
-	return r
 }
 
 // goroutines are the stacks of goroutines that run code of the package or of what it is made of, other than tests. One

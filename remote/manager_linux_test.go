@@ -144,7 +144,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 
 // Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
 func TestOutputBeforeExit(t *testing.T) {
-	runs := longtest.Times(6, 300)
+	runs := longtest.Times(3, 300)
 	far := newFarEnd("sh")
 	m, _ := newFarManager(t, far, openFunc(func(ctx context.Context) (io.ReadWriteCloser, error) {
 		shell, err := far.Open(ctx)
@@ -174,9 +174,9 @@ func TestConnectionLost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	far := newFarEnd(self)
-	far.Env = append(far.Env, childVariable+"=relay")
+	far.Env = append(far.Env, childVariable+"=relay", "GORACE=atexit_sleep_ms=0")
 	m, r := newFarManager(t, far, far)
-	for round := range longtest.Times(3, 100) {
+	for round := range longtest.Times(2, 100) {
 		var terminals []*acpterm.Terminal
 		for _, line := range []string{
 			"echo ready; exec sleep 600", "setsid sleep 600 & echo ready; wait", "echo ready; setsid sleep 600",
@@ -214,11 +214,11 @@ func TestConnectionLost(t *testing.T) {
 // says that the connection is lost, and nothing else.
 func TestConnectionLostUnderLoad(t *testing.T) {
 	const commands = 30
-	rounds := longtest.Times(4, 20)
+	rounds := longtest.Times(2, 20)
 	self, err := os.Executable()
 	require.NoError(t, err)
 	far := newFarEnd(self)
-	far.Env = append(far.Env, childVariable+"=relay")
+	far.Env = append(far.Env, childVariable+"=relay", "GORACE=atexit_sleep_ms=0")
 	m, _ := newFarManager(t, far, far)
 	for round := range rounds {
 		var running []*acpterm.Terminal

@@ -370,7 +370,7 @@ func TestStartRequest(t *testing.T) {
 	request.Pin, request.Limits = "pin", acpterm.Limits{CPUTime: 1001 * time.Millisecond, Nice: 3}
 
 	long := request
-	long.Command.Args = []string{string(make([]byte, frame.MaxRequest))}
+	long.Command.Args = []string{string(make([]byte, frame.MaxRequest/4*3))} // in base64
 	_, err := r.Start(testContext(t), long)
 	require.ErrorContains(t, err, "longer than")
 

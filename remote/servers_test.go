@@ -52,8 +52,10 @@ func (s *slowShell) Read(p []byte) (int, error) {
 
 // Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
 func TestServersLoseNoOutput(t *testing.T) {
+	t.Parallel()
 	for name, start := range servers() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := start(t)
 			m := f.manager(t, slowTransport{remote.Command{Args: f.line}})
 			want := strings.Repeat("0123456789abcde\n", 8<<16)
@@ -81,13 +83,15 @@ func TestServersLoseNoOutput(t *testing.T) {
 // When the transport's process is killed while commands run, each of them says that the connection is lost, nothing is
 // left at the far end, and the next one works.
 func TestServersAreLost(t *testing.T) {
+	t.Parallel()
 	for name, start := range servers() {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f := start(t)
 			number := filepath.Join(t.TempDir(), "number")
 			line := append([]string{"sh", "-c", `echo $$ >"$0"; exec "$@"`, number}, f.line...)
 			m := f.manager(t, remote.Command{Args: line})
-			for range longtest.Times(2, 35) {
+			for range longtest.Times(1, 35) {
 				lost := []*acpterm.Terminal{
 					f.create(t, m, "echo ready; exec sleep 600"), f.create(t, m, "setsid sleep 600 & echo ready; wait"),
 				}
@@ -120,22 +124,34 @@ func TestServersAreLost(t *testing.T) {
 
 // A PTY in between, at either end of the connection, is found before anything is sent that it would change.
 func TestPTYInBetween(t *testing.T) {
+	t.Parallel()
 	f := bySSH(t)
 	require.Equal(t, "ssh", f.line[0])
-	overSSH := append([]string{"ssh", "-tt"}, f.line[1:]...)
-	lines := map[string][]string{
-		"ssh -tt":                   overSSH,
-		"ssh -tt, without an echo":  append(overSSH[:len(overSSH)-1:len(overSSH)-1], "sh", "-c", `"stty -echo; exec sh"`),
-		"ssh -tt, to a login shell": overSSH[:len(overSSH)-3],
+	overSSH := func(f *far) []string { return append([]string{"ssh", "-tt"}, f.line[1:]...) }
+	quoted := func(f *far) string { return "'" + strings.Join(f.line, "' '") + "'" }
+	lines := map[string]func(*far) []string{
+		"ssh -tt": overSSH,
+		"ssh -tt, without an echo": func(f *far) []string {
+			line := overSSH(f)
+			return append(line[:len(line)-1], "sh", "-c", `"stty -echo; exec sh"`)
+		},
+		"ssh -tt, to a login shell": func(f *far) []string {
+			line := overSSH(f)
+			return line[:len(line)-3]
+		},
 	}
 	if _, err := exec.LookPath("script"); err == nil {
-		quoted := "'" + strings.Join(f.line, "' '") + "'"
-		lines["ssh in a PTY"] = []string{"script", "-qec", quoted, "/dev/null"}
-		lines["ssh in a PTY without an echo"] = []string{"script", "-qec", "stty -echo; " + quoted, "/dev/null"}
+		lines["ssh in a PTY"] = func(f *far) []string { return []string{"script", "-qec", quoted(f), "/dev/null"} }
+		lines["ssh in a PTY without an echo"] = func(f *far) []string {
+			return []string{"script", "-qec", "stty -echo; " + quoted(f), "/dev/null"}
+		}
 	}
+	dir := f.place.TempDir(t)
 	for name, line := range lines {
 		t.Run(name, func(t *testing.T) {
-			runner := f.runner(t, remote.Command{Args: line})
+			t.Parallel()
+			f := f.again(strings.ReplaceAll(name, " ", "_"))
+			runner := f.runner(t, remote.Command{Args: line(f)}, dir)
 			err := runner.Connect(t.Context())
 			if err == nil {
 				_, err = runner.RealDir(t.Context(), "/")
@@ -175,7 +191,7 @@ func TestServersGetNoVariables(t *testing.T) {
 // manager returns a Manager of commands there.
 func (f *far) manager(t *testing.T, transport remote.Transport) *acpterm.Manager {
 	m, err := acpterm.NewManager(&acpterm.Options{
-		Runner: f.runner(t, transport), OutputByteLimit: 9 << 20,
+		Runner: f.runner(t, transport, f.place.TempDir(t)), OutputByteLimit: 9 << 20,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,7 +39,7 @@ type far struct {
 // user.
 func newFar(t *testing.T, line []string, root string, uid int) *far {
 	f := &far{proc: "/proc", mark: fmt.Sprintf("%s=%d-%s", leaktest.Variable, os.Getpid(), t.Name())}
-	f.line = append(line, "env", f.mark, "sh")
+	f.line = append(slices.Clone(line), "env", f.mark, "sh")
 	f.place = terminaltest.Place{
 		Root: root,
 		UID:  uid,
@@ -59,35 +60,59 @@ func newFar(t *testing.T, line []string, root string, uid int) *far {
 	return f
 }
 
-// run runs the tests there, by one Runner. Nothing is left after each, and not even the helper after them.
+// atOnce is how many Runners have tests at the same time.
+const atOnce = 2
+
+// run runs the tests there, each by one of some Runners. Nothing is left after each, and not even the helpers after them.
 func (f *far) run(t *testing.T) {
 	f.place.Program = filepath.Join(f.place.TempDir(t), "testchild")
 	child, err := os.ReadFile(filepath.Join(remote.BuiltForTests(t), "testchild"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join("/", f.place.Root, f.place.Program), child, 0o755))
-	env := os.Environ()
-	t.Setenv(terminaltest.SecretVariable, "secret")
-	runner := f.runner(t, remote.Command{Args: f.line, Env: env})
-	f.place.NewManager = func(t testing.TB, options *acpterm.Options) *acpterm.Manager {
-		if options == nil {
-			options = new(acpterm.Options)
+	var places []terminaltest.Place
+	dir := f.place.TempDir(t)
+	for i := range atOnce {
+		one := f.again(fmt.Sprint(i))
+		runner := one.runner(t, remote.Command{Args: one.line, Env: environ}, dir)
+		require.NoError(t, runner.Connect(t.Context())) // before the next one: the helper is copied once
+		one.place.NewManager = func(t testing.TB, options *acpterm.Options) *acpterm.Manager {
+			if options == nil {
+				options = new(acpterm.Options)
+			}
+			options.Runner = runner
+			m, err := acpterm.NewManager(options)
+			require.NoError(t, err)
+			t.Cleanup(func() {
+				require.NoError(t, m.Close())
+				require.Empty(t, one.left("ACPTERM_TERMINAL="), "processes of commands are left")
+			})
+			return m
 		}
-		options.Runner = runner
-		m, err := acpterm.NewManager(options)
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			require.NoError(t, m.Close())
-			require.Empty(t, f.left("ACPTERM_TERMINAL="), "processes of commands are left")
-		})
-		return m
+		places = append(places, one.place)
 	}
-	terminaltest.Run(t, f.place)
+	terminaltest.Run(t, places...)
 }
 
-// runner returns a Runner that is closed when the test ends; the test fails if a process of it is left then.
-func (f *far) runner(t *testing.T, transport remote.Transport) *remote.Runner {
+// again is the same far end with another mark.
+func (f *far) again(name string) *far {
+	one := *f
+	one.mark = f.mark + "-" + name
+	one.line = append(f.line[:len(f.line)-2:len(f.line)-2], one.mark, "sh")
+	return &one
+}
+
+// environ are the variables of this process without the secret, which it has from then on.
+var environ = func() []string {
+	environ := os.Environ()
+	os.Setenv(terminaltest.SecretVariable, "secret")
+	return environ
+}()
+
+// runner returns a Runner that is closed when the test ends, with its helper in a directory; the test fails if a process
+// of it is left then.
+func (f *far) runner(t *testing.T, transport remote.Transport, dir string) *remote.Runner {
 	runner, err := remote.NewRunner(remote.Options{
-		Transport: transport, Helpers: os.DirFS(remote.BuiltForTests(t)), Dir: f.place.TempDir(t),
+		Transport: transport, Helpers: os.DirFS(remote.BuiltForTests(t)), Dir: dir,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -100,12 +125,12 @@ func (f *far) runner(t *testing.T, transport remote.Transport) *remote.Runner {
 
 // left are the processes that have the mark in their environment, and the other text, too.
 func (f *far) left(other string) (found []string) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ") // has those of containers, too
-	for _, file := range files {
-		environ, _ := os.ReadFile(file)
+	processes, _ := filepath.Glob("/proc/[0-9]*") // has those of containers, too
+	for _, dir := range processes {
+		environ, _ := os.ReadFile(dir + "/environ")
 		if bytes.Contains(environ, []byte(f.mark+"\x00")) && bytes.Contains(environ, []byte(other)) {
-			line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-			found = append(found, file+" "+string(line))
+			line, _ := os.ReadFile(dir + "/cmdline")
+			found = append(found, dir+" "+string(line))
 		}
 	}
 	return found
@@ -121,11 +146,17 @@ func (f *far) process(pid int) (state, started string) {
 	return fields[0], fields[19]
 }
 
-func TestSuiteByPipes(t *testing.T)            { byPipes(t).run(t) }
-func TestSuiteBySSHAsAnotherUser(t *testing.T) { bySSHAsAnother(t).run(t) }
-func TestSuiteInAContainer(t *testing.T)       { inContainer(t).run(t) }
+func TestSuiteByPipes(t *testing.T)            { suite(t, byPipes) }
+func TestSuiteBySSHAsAnotherUser(t *testing.T) { suite(t, bySSHAsAnother) }
+func TestSuiteInAContainer(t *testing.T)       { suite(t, inContainer) }
+
+func suite(t *testing.T, start func(*testing.T) *far) {
+	t.Parallel()
+	start(t).run(t)
+}
 
 func TestSuiteBySSHAsRoot(t *testing.T) {
+	t.Parallel()
 	f := bySSH(t)
 	f.place.Resembles = os.Getuid() == 0 // root is the user by pipes, and ssh is the way to the other user
 	f.run(t)

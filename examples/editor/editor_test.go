@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
 	"github.com/acpterm/acpterm/policy"
 )
@@ -144,7 +145,7 @@ func pipes(t *testing.T) (one, other io.ReadWriteCloser) {
 	require.NoError(t, err)
 	fromOne, toOther, err := os.Pipe()
 	require.NoError(t, err)
-	return acpterm.JoinStdio(fromOther, toOther), acpterm.JoinStdio(fromOne, toOne)
+	return agentproc.JoinStdio(fromOther, toOther), agentproc.JoinStdio(fromOne, toOne)
 }
 
 func executable(t *testing.T) string {

@@ -19,7 +19,7 @@ import (
 // errorKinds are the constants of the type Kind in errors.go.
 func errorKinds(t *testing.T) (kinds []acpterm.Kind) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)
 	require.NoError(t, err)
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

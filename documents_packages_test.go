@@ -34,7 +34,7 @@ func sizes(t *testing.T) map[string]packageSize {
 		}
 		lines, err := readLines(name)
 		require.NoError(t, err)
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		if len(file.Decls) == 0 && dir != "." {
 			return
@@ -75,7 +75,7 @@ func declared(t *testing.T) declarations {
 			}
 			return
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		if file.Name.Name == "main" {
 			return

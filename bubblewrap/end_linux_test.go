@@ -45,11 +45,11 @@ func start(
 // marked are the running processes with a terminal's mark in their environment: bwrap's and the command's.
 func marked(t testing.TB, id acpterm.TerminalID) (pids []int) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	dirs, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(t, err)
-	for _, file := range files {
-		if environ, _ := os.ReadFile(file); strings.Contains(string(environ), string(id)) {
-			pid, err := strconv.Atoi(strings.Split(file, "/")[2])
+	for _, dir := range dirs {
+		if environ, _ := os.ReadFile(dir + "/environ"); strings.Contains(string(environ), string(id)) {
+			pid, err := strconv.Atoi(filepath.Base(dir))
 			require.NoError(t, err)
 			pids = append(pids, pid)
 		}

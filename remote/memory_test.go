@@ -2,9 +2,9 @@ package remote
 
 import (
 	"encoding/binary"
-	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,9 +37,11 @@ func TestLyingHelpersMemory(t *testing.T) {
 		"white space in the longest answer": {`%s{}`, ` `, frame.MaxAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
-			room := c.size - len(c.message) + len("%s")
-			text := fmt.Sprintf(c.message, strings.TrimSuffix(strings.Repeat(c.many, room/len(c.many)), ","))
-			sent := append(binary.BigEndian.AppendUint32([]byte{frame.KindMessage}, uint32(len(text))), text...)
+			head, tail, _ := strings.Cut(c.message, "%s")
+			room := c.size - len(head) - len(tail)
+			many := strings.TrimSuffix(strings.Repeat(c.many, room/len(c.many)), ",")
+			kind := binary.BigEndian.AppendUint32([]byte{frame.KindMessage}, uint32(len(head)+len(many)+len(tail)))
+			sent := slices.Concat(kind, []byte(head), []byte(many), []byte(tail))
 			transport, fars := farTransport(t)
 			r := newRunner(t, Options{Transport: transport})
 			go func() {

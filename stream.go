@@ -49,11 +49,6 @@ type StreamOptions struct {
 	// the line's length, what is wrong with it and, escaped, its first 120 bytes are logged by slog, at level Warn; not
 	// the bytes of a line that begins as JSON does, which may be half a request with a secret.
 	SkippedLines func(SkippedLine)
-
-	// Trace is called with each line that was read or is to be written, for a log of what passes. Lines have what
-	// agents and commands say, secrets too. It is called by the goroutine that reads and by those that write, one at a
-	// time in each direction; they wait for it. If it panics, that is logged with its stack. Nil: no trace.
-	Trace func(TraceLine)
 }
 
 func (o *StreamOptions) lineLimit() int { return int(max(0, cmp.Or(o.LineLimit, 64<<20))) }
@@ -79,9 +74,6 @@ func NewStream(conn io.ReadWriteCloser, options *StreamOptions) *Stream {
 	s := &Stream{skipped: o.SkippedLines}
 	if s.skipped == nil {
 		s.skipped = logSkippedLine
-	}
-	if conn != nil && o.Trace != nil {
-		conn = newTracedConn(conn, o.Trace)
 	}
 	s.lines = wire.NewLines(conn, o.lineLimit(), s.skip, invalidMessage)
 	return s

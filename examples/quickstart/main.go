@@ -21,6 +21,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/agentproc"
 )
 
 func main() {
@@ -74,19 +75,19 @@ func run(out io.Writer, verbose bool) error {
 	defer conn.Close()
 
 	// The agent's side. From initialize it learns whether it may call terminal/* at all.
-	var trace acpterm.StreamOptions
+	var traced io.ReadWriteCloser = agentEnd
 	if verbose {
-		trace.Trace = func(line acpterm.TraceLine) {
+		traced = agentproc.Trace(agentEnd, func(line agentproc.TraceLine) {
 			who := map[bool]string{true: "agent ", false: "client"}[line.Sent]
 			printf("          %s: %s", who, line.Text)
-		}
+		})
 	}
 	var capabilities acpterm.ClientCapabilities
 	initialize := func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (_ any, err error) {
 		capabilities, err = acpterm.ReadClientCapabilities(*req.Params)
 		return map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}}, err
 	}
-	agentConn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, &trace), jsonrpc2.HandlerWithError(initialize))
+	agentConn := jsonrpc2.NewConn(ctx, acpterm.NewStream(traced, nil), jsonrpc2.HandlerWithError(initialize))
 	defer agentConn.Close()
 
 	hello := map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}

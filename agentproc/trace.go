@@ -1,29 +1,34 @@
-package acpterm
-
-// The trace of a Stream: each line that passes, for a log.
+package agentproc
 
 import (
 	"bytes"
 	"io"
+
+	"github.com/acpterm/acpterm/internal/hook"
 )
 
-// TraceLine is a line that a Stream has read or written.
+// TraceLine is a line that was read from a connection or written to it.
 type TraceLine struct {
-	// Sent says that this end wrote it; else it was read.
+	// Sent says that this side wrote the line. Otherwise it was read.
 	Sent bool
-	// Text is the line without its end; of a longer one the first 64 KiB. It is valid until the hook returns.
+	// Text is the line without its end, or its first 64 KiB. It is valid until the hook returns.
 	Text []byte
-	// Bytes is how long the line was.
+	// Bytes is the length of the line.
 	Bytes int64
 }
 
-// tracedConn is a connection whose lines are traced. Its methods may be called as those of the connection may.
+// tracedConn is what Trace returns.
 type tracedConn struct {
 	io.ReadWriteCloser
 	received, sent lineTrace
 }
 
-func newTracedConn(conn io.ReadWriteCloser, trace func(TraceLine)) *tracedConn {
+// Trace returns a connection that calls a hook with each line that passes, for a log. Lines have the words of agents
+// and the output of commands, and may have secrets. The goroutines that read and write call the hook, one at a time in
+// each direction, and wait for it. A panic of the hook is logged.
+//
+// It is for acpterm.NewStream, which reads in one goroutine and writes one line after the other.
+func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	return &tracedConn{
 		ReadWriteCloser: conn, received: lineTrace{trace: trace}, sent: lineTrace{trace: trace, isSent: true},
 	}
@@ -70,7 +75,7 @@ func (t *lineTrace) add(p []byte) {
 		p = rest
 		if ended {
 			line := TraceLine{Sent: t.isSent, Text: t.text, Bytes: t.size}
-			callHook("Trace", func() { t.trace(line) })
+			hook.Call("Trace", func() { t.trace(line) })
 			t.text, t.size = t.text[:0], 0
 		}
 	}

@@ -50,8 +50,6 @@ func here() terminaltest.Place {
 // TestHere is every test that makes sense wherever commands run, on this system.
 func TestHere(t *testing.T) { terminaltest.Run(t, here()) }
 
-func startChild(name string) int { return testchildren.StartSilent(name) }
-
 func childArgs(name string, args ...string) []string { return testchildren.Args(name, args...) }
 
 func executable() string { return testchildren.Program() }

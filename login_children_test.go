@@ -120,7 +120,7 @@ func loginChildren() map[string]func(args []string) {
 		},
 		// login-holder WAY: starts a child that holds the output, and exits with its environment or without.
 		"login-holder": func(args []string) {
-			startChild("sleep-silently")
+			testchildren.StartSilent("sleep-silently")
 			if args[0] == "with" {
 				execShell("-c", text(args))
 			}

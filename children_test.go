@@ -11,6 +11,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
 )
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 	maps.Copy(children, systemChildren())
 	maps.Copy(children, loginChildren())
 	testchildren.Main(children)
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	// What is parallel waits most of the time. What makes a manager is not: newManager looks at the whole process.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acpsdk"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 )
@@ -56,7 +57,7 @@ func TestMain(m *testing.M) {
 		children[os.Args[2]](os.Args[3:])
 		os.Exit(0)
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Print("ready\n")
 		time.Sleep(time.Hour)
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	"github.com/stretchr/testify/require"
 )
@@ -54,7 +55,7 @@ func agentChildren() map[string]func(args []string) {
 
 func TestMain(m *testing.M) {
 	children.Main(agentChildren())
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // or each child of the race detector takes a second to exit
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

@@ -12,13 +12,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
 )
 
 // TestMain also makes the test binary one of the children.
 func TestMain(m *testing.M) {
 	if !child(os.Args) {
-		os.Exit(m.Run())
+		racetest.Main(m)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 // attemptMark is the first argument of the test binary when it is a command that makes attempts.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		makeAttempts(os.Args[2])
 		return
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each command of the race detector's runs a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

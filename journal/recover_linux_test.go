@@ -26,6 +26,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/procfs"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/journal"
 )
 
@@ -45,7 +46,7 @@ func TestMain(m *testing.M) {
 			recoverHere(os.Args[2])
 		}
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of the race detector's lives a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

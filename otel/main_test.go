@@ -18,13 +18,14 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	otelacpterm "github.com/acpterm/acpterm/otel"
 )
 
 func TestMain(m *testing.M) {
 	children.Main(nil)
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

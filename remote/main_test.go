@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,6 +24,7 @@ func TestMain(m *testing.M) {
 		child()
 		os.Exit(0)
 	}
+	racetest.Restart()
 	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
 		r.Close()
 		w.Close()

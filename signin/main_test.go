@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 // asAgent, as the first argument, makes the test binary the scripted agent.
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 		playAgent(os.Args[2:])
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	racetest.Main(m)
 }
 
 // agentCommand is how a client starts the scripted agent. ran is a file that the agent makes when it runs, and mark a

@@ -22,6 +22,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		child(os.Args[2], os.Args[3:])
 		return
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0")                // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	if err := flag.Set("test.parallel", "12"); err != nil { // such tests wait most of the time
 		panic(err)
 	}

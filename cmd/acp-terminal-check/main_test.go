@@ -18,11 +18,12 @@ import (
 
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 // The test binary is the kit, its agent, its commands, and the clients.
 func TestMain(m *testing.M) {
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each process of the race detector's lives a second longer
+	racetest.Restart()
 	switch args := os.Args[1:]; {
 	case len(args) == 0: // as a command without arguments
 		os.Exit(exitUsage)

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 func runTests(m *testing.M) int {
-	os.Setenv("GORACE", raceOptions)
+	racetest.Restart()
 	os.Setenv(secret, "1")
 	// Mostly the tests wait for processes, and TestTerminals for commands that are ended by force.
 	if err := flag.Set("test.parallel", strconv.Itoa(4+runtime.GOMAXPROCS(0))); err != nil {

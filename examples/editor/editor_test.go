@@ -22,6 +22,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/policy"
 )
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,7 +17,7 @@ func TestMain(m *testing.M) {
 		sleep()
 		return
 	}
-	os.Exit(m.Run())
+	racetest.Main(m)
 }
 
 func TestQuickstart(t *testing.T) {

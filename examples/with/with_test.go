@@ -18,6 +18,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	// Most of the time the commands of TestTerminals wait until they are ended by force: the other tests run meanwhile.
 	if err := flag.Set("test.parallel", strconv.Itoa(len(programs)+runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)

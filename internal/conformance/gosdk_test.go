@@ -25,6 +25,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -61,7 +62,7 @@ func TestMain(m *testing.M) {
 		commands[os.Args[2]]()
 		os.Exit(0)
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each command of the race detector's lives a second longer
+	racetest.Restart()
 	// The programs that the parallel tests run wait for each other, too.
 	if err := flag.Set("test.parallel", strconv.Itoa(2+runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)

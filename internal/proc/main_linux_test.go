@@ -16,6 +16,7 @@ import (
 
 	"github.com/acpterm/acpterm/internal/linuxtest"
 	"github.com/acpterm/acpterm/internal/procfs"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -57,7 +58,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(tree.PID())
 		time.Sleep(5 * time.Minute)
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else a test in a namespace of its own takes two seconds more
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

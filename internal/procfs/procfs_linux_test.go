@@ -14,11 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/acpterm/acpterm/internal/linuxtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 func TestMain(m *testing.M) {
 	linuxtest.Main()
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 )
 
 // TestMain also makes the test binary a command.
@@ -21,7 +22,7 @@ func TestMain(m *testing.M) {
 		child(os.Args[2], os.Args[3:]...)
 		return
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0")               // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	if err := flag.Set("test.parallel", "5"); err != nil { // four pages of Chromium and one of Firefox
 		panic(err)
 	}

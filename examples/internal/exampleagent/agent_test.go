@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/signin"
 )
 
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "sleep" {
 		time.Sleep(time.Hour)
 	}
-	os.Exit(m.Run())
+	racetest.Main(m)
 }
 
 // client records what the agent tells, and answers its permission requests.

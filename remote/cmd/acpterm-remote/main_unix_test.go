@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/stretchr/testify/require"
 )
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Setenv("GORACE", "atexit_sleep_ms=0") // else each child of the race detector's lives a second longer
+	racetest.Restart()
 	os.Exit(m.Run())
 }
 

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/remote/internal/frame"
 	"github.com/acpterm/acpterm/remote/internal/server"
 	"github.com/stretchr/testify/require"
@@ -30,6 +31,7 @@ import (
 const markName = "ACPTERM_TERMINAL"
 
 func TestMain(m *testing.M) {
+	racetest.Restart()
 	code := m.Run()
 	if left := serverGoroutines(); len(left) > 0 && code == 0 {
 		fmt.Printf("goroutines are left:\n%s\n", strings.Join(left, "\n\n"))

@@ -1,0 +1,17 @@
+// Package racetest ends test binaries at once. Under the race detector a program sleeps for a second before it exits,
+// which adds up to half a minute for all packages. Only tests import it.
+package racetest
+
+import (
+	"os"
+	"testing"
+)
+
+// Main runs a package's tests and exits. It is a TestMain.
+func Main(m *testing.M) {
+	Restart()
+	os.Exit(m.Run())
+}
+
+// The setting that switches the sleep off. The race detector reads it when a process starts.
+const setting, value = "GORACE", "atexit_sleep_ms=0"

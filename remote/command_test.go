@@ -21,12 +21,10 @@ import (
 
 func openCommand(t testing.TB, script string) *commandProcess {
 	t.Helper()
+	leaveNothing(t)
 	shell, err := Command{Args: []string{"sh", "-c", script}}.Open(testContext(t))
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		shell.Close()
-		require.Empty(t, goroutines())
-	})
+	t.Cleanup(func() { shell.Close() })
 	return shell.(*commandProcess)
 }
 
@@ -59,8 +57,15 @@ func TestCommandOutputBeforeEnd(t *testing.T) {
 	}
 }
 
+// Much of what these do is to wait.
+func TestCommandWaits(t *testing.T) {
+	atOnce(t, map[string]func(*testing.T){
+		"close": testCommandClose, "clean-up": testCommandCleansUp, "no shell": testNoShell,
+	})
+}
+
 // Close ends a Read and a Write that wait, and what does not end by itself.
-func TestCommandClose(t *testing.T) {
+func testCommandClose(t *testing.T) {
 	p := openCommand(t, `trap "" TERM HUP; setsid sh -c "trap '' TERM; sleep 600" & echo $!; wait; wait`)
 	left := readNumber(t, p)
 	read, written := make(chan error, 1), make(chan error, 1)
@@ -87,7 +92,7 @@ func TestCommandClose(t *testing.T) {
 }
 
 // A process that goes on after the end of its input cleans up on SIGTERM, by programs that are not signalled.
-func TestCommandCleansUp(t *testing.T) {
+func testCommandCleansUp(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	p := openCommand(t, terminaltest.CleanUp(lock, "TERM"))
 	_, err := p.Read(make([]byte, 100))

@@ -73,6 +73,17 @@ func leaveNothing(t testing.TB) {
 	})
 }
 
+// atOnce runs tests in parallel, whose Runners leave nothing.
+func atOnce(t *testing.T, tests map[string]func(*testing.T)) {
+	leaveNothing(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
+}
+
 // goroutines are the stacks of goroutines that run code of the package or of what it is made of, other than tests. One
 // that has said it is done may take a moment to be gone.
 func goroutines() (found []string) {

@@ -112,9 +112,16 @@ func TestOpenTakesTooLong(t *testing.T) {
 	require.ErrorContains(t, r.Connect(t.Context()), "no connection within Options.ConnectTimeout")
 }
 
+// Much of what these do is to wait.
+func TestRunnerWaits(t *testing.T) {
+	atOnce(t, map[string]func(*testing.T){
+		"slow close": testSlowClose, "silence": testSilence, "no end of a start": testCancelledStartCannotBeEnded,
+	})
+}
+
 // However long a connection takes to close, there is one at a time, and one call of Progress, which says at once that
 // it was lost.
-func TestSlowClose(t *testing.T) {
+func testSlowClose(t *testing.T) {
 	inner, fars := farTransport(t)
 	closing, closed := make(chan struct{}), make(chan struct{})
 	letClose := sync.OnceFunc(func() { close(closed) })
@@ -171,7 +178,7 @@ func (s *slowCloser) Close() error {
 }
 
 // A far end that says nothing is given up, and one that answers is not.
-func TestSilence(t *testing.T) {
+func testSilence(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport, SilenceTimeout: 200 * time.Millisecond})
 	go func() {

@@ -61,7 +61,7 @@ func newFar(t *testing.T, line []string, root string, uid int) *far {
 }
 
 // atOnce is how many Runners have tests at the same time.
-const atOnce = 2
+const atOnce = 3
 
 // run runs the tests there, each by one of some Runners. Nothing is left after each, and not even the helpers after them.
 func (f *far) run(t *testing.T) {

@@ -67,9 +67,15 @@ func leaveNothing(t testing.TB) {
 		if open.Add(-1) > 0 {
 			return
 		}
-		require.Empty(t, goroutines(), "goroutines are left")
-		require.Eventually(t, func() bool { return openDescriptors() <= before }, 5*time.Second, time.Millisecond,
-			"descriptors are left")
+		if left := goroutines(); len(left) > 0 { // FailNow would lose the names of parallel tests
+			t.Errorf("goroutines are left:\n%s", strings.Join(left, "\n\n"))
+		}
+		for deadline := time.Now().Add(5 * time.Second); openDescriptors() > before; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Errorf("%d descriptors are left", openDescriptors()-before)
+				break
+			}
+		}
 	})
 }
 

@@ -3,6 +3,7 @@ module github.com/acpterm/acpterm/remote/docker
 go 1.26.0
 
 require (
+	github.com/acpterm/acpterm v0.1.0
 	github.com/acpterm/acpterm/remote v0.1.0
 	github.com/docker/go-connections v0.8.2
 	github.com/moby/moby/api v1.56.1
@@ -12,7 +13,6 @@ require (
 
 require (
 	github.com/Microsoft/go-winio v0.6.2 // indirect
-	github.com/acpterm/acpterm v0.1.0 // indirect
 	github.com/containerd/errdefs v1.0.0 // indirect
 	github.com/containerd/errdefs/pkg v0.3.0 // indirect
 	github.com/distribution/reference v0.6.0 // indirect

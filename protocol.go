@@ -1,7 +1,7 @@
 package acpterm
 
 // The wire types: field for field the terminal part of the published ACP v1 schema
-// (schema/v1/schema.json; the part that concerns terminals is kept in testdata/schema).
+// (schema/v1/schema.json; its part about terminals is in internal/conformance/testdata/schema).
 // Where a type has rules that encoding/json cannot express (required fields, null for absent), its
 // UnmarshalJSON checks them and names the field that is wrong.
 

@@ -1,7 +1,8 @@
 package agent
 
 // The messages of ACP v2 that concern an agent's terminals, as far as they are sent, by the names of its schema
-// (schema/v2/schema.json of npm's @agentclientprotocol/sdk 2.4.0; testdata/schema has the part about terminals).
+// (schema/v2/schema.json of npm's @agentclientprotocol/sdk 2.4.0; internal/conformance/testdata/schema has the part
+// about terminals).
 
 import (
 	"encoding/base64"

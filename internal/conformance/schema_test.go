@@ -99,7 +99,7 @@ func loadSchema(t *testing.T) *schema { return loadSchemaFile(t, "terminal.v1.js
 
 func loadSchemaFile(t *testing.T, name string) *schema {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "schema", name))
+	data, err := os.ReadFile(filepath.Join("testdata", "schema", name))
 	require.NoError(t, err)
 
 	// A keyword that schemaNode does not know would be a rule that no test looks at.

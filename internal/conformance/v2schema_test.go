@@ -18,7 +18,7 @@ func TestSchemasAreThoseOfTheSDK(t *testing.T) {
 		"terminal.v1.json": "v1", "toolcall.v1.json": "v1", "terminal.v2.json": "v2",
 		"auth.v1.json": "v1", "auth.v2.json": "v2",
 	} {
-		own := readDefinitions(t, filepath.Join("..", "..", "testdata", "schema", name))
+		own := readDefinitions(t, filepath.Join("testdata", "schema", name))
 		all := readDefinitions(t, filepath.Join(shipped, version, "schema.json"))
 		require.NotEmpty(t, own)
 		for def, got := range own {

@@ -26,9 +26,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// raceOptions are a value of GORACE, without which each process of the race detector's lives a second longer.
-const raceOptions = "atexit_sleep_ms=0"
-
 // secret is a variable of this process and of the clients.
 const secret = "ACPTERM_TEST_SECRET"
 

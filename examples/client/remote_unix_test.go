@@ -63,7 +63,7 @@ func farHome(t *testing.T) string {
 // reads, and programs of these directories before the system's.
 func farShell(home string, path ...string) string {
 	path = append(path, "/usr/bin", "/bin")
-	return strings.Join([]string{"env", "-i", "GORACE=" + raceOptions, "HOME=" + home, "PATH=" + strings.Join(path, ":"), "sh"}, " ")
+	return strings.Join([]string{"env", "-i", "GORACE=" + os.Getenv("GORACE"), "HOME=" + home, "PATH=" + strings.Join(path, ":"), "sh"}, " ")
 }
 
 // connected is what is said of a connection.

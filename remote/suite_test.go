@@ -103,6 +103,7 @@ func (f *far) again(name string) *far {
 
 // environ are the variables of this process without the secret, which it has from then on.
 var environ = func() []string {
+	os.Unsetenv(terminaltest.SecretVariable) // TestMain starts this program again
 	environ := os.Environ()
 	os.Setenv(terminaltest.SecretVariable, "secret")
 	return environ

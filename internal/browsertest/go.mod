@@ -1,4 +1,4 @@
-module github.com/acpterm/acpterm/view/browsertest
+module github.com/acpterm/acpterm/internal/browsertest
 
 go 1.26.0
 
@@ -21,5 +21,5 @@ require (
 
 replace (
 	github.com/acpterm/acpterm => ../..
-	github.com/acpterm/acpterm/view => ..
+	github.com/acpterm/acpterm/view => ../../view
 )

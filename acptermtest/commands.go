@@ -92,7 +92,7 @@ func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Proc
 		if script, ok := c[key]; ok {
 			pid := 1<<30 | int(crc32.ChecksumIEEE([]byte(l.TerminalID))>>2) // larger than any system's
 			t := &tree{launch: l, pid: pid, gone: make(chan struct{}), lost: make(chan struct{})}
-			t.leader = t.spawn(script)
+			t.spawn(script)
 			return t, nil
 		}
 	}

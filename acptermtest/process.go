@@ -161,16 +161,20 @@ type tree struct {
 	gone   chan struct{} // closed when alive is empty, or with lost
 	lost   chan struct{} // closed by LoseConnection
 
-	mu    sync.Mutex
-	alive []*Process
+	mu     sync.Mutex
+	alive  []*Process
+	unseen bool // the connection was lost before the leader ended
 }
 
-// spawn starts a process.
+// spawn starts a process. The first is the leader.
 func (t *tree) spawn(script Script) *Process {
 	p := &Process{tree: t, done: make(chan struct{}), pending: make(chan syscall.Signal, 16)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	t.mu.Lock()
 	t.alive = append(t.alive, p)
+	if t.leader == nil {
+		t.leader = p
+	}
 	t.mu.Unlock()
 	go p.run(script)
 	return p
@@ -195,6 +199,7 @@ func (t *tree) loseConnection() {
 	t.mu.Lock()
 	lose := len(t.alive) > 0 && t.Err() == nil
 	if lose {
+		t.unseen = slices.Contains(t.alive, t.leader)
 		close(t.lost)
 		close(t.gone)
 	}
@@ -208,10 +213,15 @@ func (t *tree) loseConnection() {
 func (t *tree) Wait() (acpterm.TerminalExitStatus, error) {
 	select {
 	case <-t.leader.done:
-		return t.leader.status, nil
 	case <-t.lost:
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.unseen {
 		return acpterm.TerminalExitStatus{}, t.Err()
 	}
+	<-t.leader.done // it ended before the connection was lost
+	return t.leader.status, nil
 }
 
 // Signal sends a signal to every process of the tree.

@@ -40,9 +40,9 @@ type agent struct {
 func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *agent {
 	t.Helper()
 	client, agentEnd := pipePair(t)
-	h, conn := connection(context.Background(), m, acpterm.NewStream(client, nil), options)
+	h, conn := connection(context.Background(), m, client, options)
 	a := &agent{t: t, handler: h}
-	a.Conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), noHandler{})
+	a.Conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), noHandler{})
 	t.Cleanup(func() {
 		a.Close()
 		<-conn.DisconnectNotify()
@@ -51,26 +51,16 @@ func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) 
 	return a
 }
 
-// connection serves a manager over a stream: by Handler.Connect, or, as ACPTERM_TEST_NEWCONN says, by jsonrpc2.NewConn
-// "with" HandlerOptions.Stream or "without" it.
-func connection(ctx context.Context, m *acpterm.Manager, s *acpterm.Stream, options *acpterm.HandlerOptions) (
-	*acpterm.Handler, *jsonrpc2.Conn) {
-	var o acpterm.HandlerOptions
-	if options != nil {
-		o = *options
+// connection serves a manager on a connection, by Handler.Filter and jsonrpc2, or, if ACPTERM_TEST_HANDLE is set, by
+// Handler.Handle alone.
+func connection(
+	ctx context.Context, m *acpterm.Manager, conn io.ReadWriteCloser, options *acpterm.HandlerOptions,
+) (*acpterm.Handler, *jsonrpc2.Conn) {
+	h := acpterm.NewHandler(m, options)
+	if os.Getenv("ACPTERM_TEST_HANDLE") == "" {
+		conn = h.Filter(ctx, conn)
 	}
-	switch way := os.Getenv("ACPTERM_TEST_NEWCONN"); way {
-	case "":
-		h := acpterm.NewHandler(m, &o)
-		return h, h.Connect(ctx, s)
-	case "with":
-		o.Stream = s
-	case "without":
-	default:
-		panic("ACPTERM_TEST_NEWCONN=" + way)
-	}
-	h := acpterm.NewHandler(m, &o)
-	return h, jsonrpc2.NewConn(ctx, s, h)
+	return h, jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(conn), h)
 }
 
 type noHandler struct{}
@@ -163,10 +153,10 @@ type peer struct {
 }
 
 // connectPeer serves a manager to one. The connection ends with the test.
-func connectPeer(t testing.TB, m *acpterm.Manager, h *acpterm.HandlerOptions, options ...*acpterm.StreamOptions) *peer {
+func connectPeer(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *peer {
 	t.Helper()
 	client, agentEnd := pipePair(t)
-	handler, conn := connection(t.Context(), m, acpterm.NewStream(client, first(options)), h)
+	handler, conn := connection(t.Context(), m, client, options)
 	p := &peer{t, conn, bufio.NewReaderSize(agentEnd, 1<<20), agentEnd}
 	t.Cleanup(func() {
 		p.close()

@@ -21,17 +21,67 @@ import (
 type call struct {
 	requests.Request
 	method string
-	wireID []byte         // the id as it came
-	conn   *jsonrpc2.Conn // nil: the request did not pass through jsonrpc2
-	bytes  int            // reserved by a create until its answer
+	to     replier
+	bytes  int // reserved by a create until its answer
+}
+
+// replier writes the answer of one call. An error of the write is dropped: the connection's reader sees its end.
+type replier interface {
+	reply(result any, err error)
+	// replyOutput answers a terminal/output.
+	replyOutput(t *Terminal)
+}
+
+// viaJSONRPC2 answers a request that Handle got.
+type viaJSONRPC2 struct {
+	conn *jsonrpc2.Conn
+	id   jsonrpc2.ID
+}
+
+func (r viaJSONRPC2) reply(result any, err error) {
+	if err != nil {
+		r.conn.ReplyWithError(context.Background(), r.id, ResponseError(err))
+		return
+	}
+	r.conn.Reply(context.Background(), r.id, result)
+}
+
+func (r viaJSONRPC2) replyOutput(t *Terminal) { r.reply(t.Output(), nil) }
+
+// viaLines answers a request that Filter read. After a line that was written in part later writes fail.
+type viaLines struct {
+	lines   *wire.Lines
+	outputs *wire.Cache
+	id      []byte // as it came
+}
+
+func (r viaLines) reply(result any, err error) {
+	var encoded []byte
+	if err == nil {
+		encoded, err = json.Marshal(result)
+	}
+	if err != nil {
+		r.lines.Write(wire.AppendError(nil, r.id, ResponseError(err)))
+		return
+	}
+	r.lines.Write(wire.AppendResult(nil, r.id, encoded))
+}
+
+func (r viaLines) replyOutput(t *Terminal) {
+	r.lines.WritePieces(func(write func([]byte) error) error {
+		return r.outputs.Reply(terminalOutput{t}, r.id, write)
+	})
 }
 
 // errCancelRequest is why a request was cancelled by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
 
-// serveMessage is Handle for a message that has not passed through jsonrpc2. It reports whether it took the message.
-func (h *Handler) serveMessage(ctx context.Context, m wire.Message) (taken bool) {
+// serveMessage is Handle for a message that Filter read. It reports whether it took the message.
+func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.Lines) (taken bool) {
 	switch {
+	case m.Method == methodSessionUpdate && m.ID == nil:
+		h.takeUpdate(m.Params)
+		return false
 	case m.Method == MethodCancelRequest && m.ID == nil:
 		return h.cancelPending(m.Params)
 	case !slices.Contains(methods, m.Method):
@@ -39,7 +89,8 @@ func (h *Handler) serveMessage(ctx context.Context, m wire.Message) (taken bool)
 	case m.ID != nil:
 		id, _ := wire.RequestID(m.ID)
 		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy, since m is valid until this returns
-		h.serve(ctx, &call{Request: requests.Request{ID: id}, method: m.Method, wireID: wireID}, m.Params)
+		to := viaLines{lines, &h.outputs, wireID}
+		h.serve(ctx, &call{Request: requests.Request{ID: id}, method: m.Method, to: to}, m.Params)
 	}
 	return true
 }
@@ -129,30 +180,8 @@ func (h *Handler) complete(c *call) error {
 	return nil
 }
 
-// reply writes an answer: to the Stream, or through jsonrpc2 without one. An error is dropped: the connection's reader
-// sees its end, and after a line that was written in part later writes fail.
-func (h *Handler) reply(c *call, result any, err error) {
-	switch {
-	case h.stream != nil:
-		h.stream.lines.Write(h.responseLine(c, result, err))
-	case err != nil:
-		c.conn.ReplyWithError(context.Background(), c.ID, ResponseError(h.toWireError(err)))
-	default:
-		c.conn.Reply(context.Background(), c.ID, result)
-	}
-}
-
-// responseLine returns an answer as a line.
-func (h *Handler) responseLine(c *call, result any, err error) []byte {
-	var encoded []byte
-	if err == nil {
-		encoded, err = json.Marshal(result)
-	}
-	if err != nil {
-		return wire.AppendError(nil, c.wireID, ResponseError(h.toWireError(err)))
-	}
-	return wire.AppendResult(nil, c.wireID, encoded)
-}
+// reply writes an answer.
+func (h *Handler) reply(c *call, result any, err error) { c.to.reply(result, h.toWireError(err)) }
 
 // cancelPending cancels the pending request that the params of a $/cancel_request name, and reports whether there is
 // one.
@@ -169,13 +198,7 @@ func (h *Handler) answerPoll(c *call, t *Terminal) {
 		h.reply(c, nil, err)
 		return
 	}
-	if h.stream == nil {
-		h.reply(c, t.Output(), nil)
-		return
-	}
-	h.stream.lines.WritePieces(func(write func([]byte) error) error {
-		return h.outputs.Reply(terminalOutput{t}, c.wireID, write)
-	})
+	c.to.replyOutput(t)
 	if _, err := h.manager.Terminal(t.session, t.id); err != nil {
 		h.outputs.Forget(terminalOutput{t}) // it was released while the poll was answered
 	}

@@ -340,7 +340,7 @@ func TestDispatchedCreatesAreBounded(t *testing.T) {
 // An agent that reads nothing delays its own answers only.
 func TestAPeerThatDoesNotRead(t *testing.T) {
 	m := newManager(t, nil)
-	p := connectPeer(t, m, nil, quietly())
+	p := connectPeer(t, m, quietly())
 	limit := uint64(100_000)
 	req := childRequest("flood", "3000000", "3000000")
 	req.OutputByteLimit = &limit
@@ -353,7 +353,7 @@ func TestAPeerThatDoesNotRead(t *testing.T) {
 	require.True(t, awaitExit(t, term).Success(), "the command has written it all")
 	require.Len(t, term.Output().Output, int(limit))
 	require.NoError(t, sleeper.Kill(t.Context()), "from the embedder's side")
-	other := connectPeer(t, m, nil, quietly())
+	other := connectPeer(t, m, quietly())
 	other.works()
 	require.NoError(t, p.conn.Close())
 	<-p.conn.DisconnectNotify()
@@ -362,7 +362,7 @@ func TestAPeerThatDoesNotRead(t *testing.T) {
 // An agent that dies in the middle of a line ends its connection, and its terminals with it.
 func TestAPeerThatDiesInMidLine(t *testing.T) {
 	m := newManager(t, nil)
-	p := connectPeer(t, m, nil, quietly())
+	p := connectPeer(t, m, quietly())
 	require.Nil(t, p.ask(`1`, acpterm.MethodCreate, childRequest("sleep")).Error)
 	term := m.Terminals()[0]
 	io.WriteString(p.writer, `{"jsonrpc":"2.0","id":2,"meth`)

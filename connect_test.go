@@ -1,6 +1,6 @@
 package acpterm_test
 
-// Connections: by Connect, by jsonrpc2.NewConn with and without the option, and by other streams; and how they end.
+// Connections: by Filter and by Handle, and how they end.
 
 import (
 	"context"
@@ -36,41 +36,43 @@ func TestAnotherStreamWorksAsWell(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// Without Connect or HandlerOptions.Stream, jsonrpc2 has every request as it came and sends every reply; with the
-// option, its hooks see no reply to terminal/*. Nothing else is sent to or through it.
+// By Handle, jsonrpc2 has every request as it came and sends every reply; by Filter, its hooks see nothing of
+// terminal/*. Nothing else is sent to or through it.
 func TestWhatHooksOfJSONRPC2See(t *testing.T) {
 	m := newManager(t, nil)
 	term := create(t, m, childRequest("exit", "0"))
-	for name, withStream := range map[string]bool{"without the option": false, "with it": true} {
+	for name, filtered := range map[string]bool{"Handle": false, "Filter": true} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
-			var sent []string
+			var seen []string
 			onSend := jsonrpc2.OnSend(func(req *jsonrpc2.Request, res *jsonrpc2.Response) {
 				mu.Lock()
 				defer mu.Unlock()
 				if req != nil {
-					sent = append(sent, req.Method)
+					seen = append(seen, req.Method)
 				} else {
-					sent = append(sent, "reply to "+res.ID.String())
+					seen = append(seen, "reply to "+res.ID.String())
 				}
 			})
 			var extra []jsonrpc2.RequestField
 			onRecv := jsonrpc2.OnRecv(func(req *jsonrpc2.Request, _ *jsonrpc2.Response) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, req.Method)
 				extra = append(extra, req.ExtraFields...)
 			})
 			ours, theirs := pipePair(t)
-			stream, options := acpterm.NewStream(ours, nil), new(acpterm.HandlerOptions)
-			if withStream {
-				options.Stream = stream
+			h := acpterm.NewHandler(m, nil)
+			if filtered {
+				ours = h.Filter(t.Context(), ours)
 			}
-			h := acpterm.NewHandler(m, options)
-			conn := jsonrpc2.NewConn(t.Context(), stream, h, onSend, onRecv)
-			agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), noHandler{})
+			conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(ours), h, onSend, onRecv)
+			agent := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(theirs), noHandler{})
 			var want []string
 			for i, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodOutput} {
 				require.NoError(t, agent.Call(t.Context(), method, of(term.ID()), nil))
-				if !withStream {
-					want = append(want, fmt.Sprintf("reply to %d", i))
+				if !filtered {
+					want = append(want, method, fmt.Sprintf("reply to %d", i))
 				}
 			}
 			agent.Close()
@@ -78,7 +80,7 @@ func TestWhatHooksOfJSONRPC2See(t *testing.T) {
 			require.NoError(t, h.Close())
 			mu.Lock()
 			defer mu.Unlock()
-			require.Equal(t, want, sent)
+			require.Equal(t, want, seen)
 			require.Empty(t, extra)
 		})
 	}
@@ -96,8 +98,8 @@ func TestConnectHasItsContext(t *testing.T) {
 	ours, theirs := pipePair(t)
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
 	h := acpterm.NewHandler(m, nil)
-	conn := h.Connect(ctx, acpterm.NewStream(ours, nil))
-	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), noHandler{})
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, ours)), h)
+	agent := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(theirs), noHandler{})
 	defer agent.Close()
 	var created acpterm.CreateTerminalResponse
 	require.NoError(t, agent.Call(t.Context(), acpterm.MethodCreate, childRequest("sleep"), &created))
@@ -114,7 +116,7 @@ func TestConnectHasItsContext(t *testing.T) {
 // There is no answer by which an agent could learn their result.
 func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
 	m := newManager(t, nil)
-	p := connectPeer(t, m, nil, quietly())
+	p := connectPeer(t, m, quietly())
 	params, err := json.Marshal(childRequest("sleep"))
 	require.NoError(t, err)
 	p.write(`{"jsonrpc":"2.0","method":"terminal/create","params":` + string(params) + `}`)
@@ -132,7 +134,7 @@ func TestRequestsOfAllKindsInPieces(t *testing.T) {
 		others = append(others, req.ID.Str)
 		return "other", nil
 	})
-	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{Next: next}, quietly())
+	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{Next: next})
 	const lines = 120
 	long := strings.Repeat("long ", 20<<10)
 	kinds := []func(id string) string{

@@ -11,7 +11,6 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
-	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,28 +23,26 @@ func TestHandlerWithoutAManager(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-func TestStreamWithoutAConnection(t *testing.T) {
-	s := acpterm.NewStream(nil, nil)
-	require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
-	require.ErrorIs(t, s.WriteObject("x"), os.ErrClosed)
-	require.NoError(t, s.Close())
-	half := acpterm.NewStream(agentproc.JoinStdio(nil, nil), nil)
-	require.ErrorIs(t, half.ReadObject(new(jsonrpc2.Request)), io.EOF)
-	require.ErrorIs(t, half.WriteObject("x"), os.ErrClosed)
-	require.NoError(t, half.Close())
-	h := acpterm.NewHandler(newManager(t, nil), nil)
-	<-h.Connect(t.Context(), nil).DisconnectNotify()
-	require.NoError(t, h.Close())
+func TestFilterWithoutAConnection(t *testing.T) {
+	for _, conn := range []io.ReadWriteCloser{nil, agentproc.JoinStdio(nil, nil)} {
+		r := rest(t, conn, nil)
+		_, err := r.Read(make([]byte, 10))
+		require.ErrorIs(t, err, io.EOF)
+		_, err = io.WriteString(r, "1\n")
+		require.ErrorIs(t, err, os.ErrClosed)
+		require.NoError(t, r.Close())
+	}
 }
 
 // Less than nothing is no line at all, not any line.
 func TestNegativeLimits(t *testing.T) {
 	skipped := 0
 	conn := &bytesConn{Reader: strings.NewReader(`{"jsonrpc":"2.0","method":"x"}` + "\n" + strings.Repeat("x", 100_000) + "\n")}
-	s := acpterm.NewStream(conn, &acpterm.StreamOptions{
+	all, err := io.ReadAll(rest(t, conn, &acpterm.HandlerOptions{
 		LineLimit: -1, SkippedLines: func(acpterm.SkippedLine) { skipped++ },
-	})
-	require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
+	}))
+	require.NoError(t, err)
+	require.Empty(t, all)
 	require.Equal(t, 2, skipped)
 
 	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{MaxPending: -1})

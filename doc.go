@@ -8,19 +8,23 @@
 //
 // # In a jsonrpc2 server
 //
-// An agent asks for terminals over JSON-RPC. Give your connection ACP's framing, [NewStream], and a [Handler];
-// what is not terminal/* goes on to the handler that you have already. [Handler.Connect] makes a jsonrpc2.Conn of them;
-// jsonrpc2.NewConn does too, and then its hooks see every message, or all but the replies with [HandlerOptions].Stream.
+// An agent asks for terminals over JSON-RPC. A [Handler] answers it: [Handler.Filter] serves terminal/* on the
+// connection and returns the rest of the connection, for jsonrpc2 or any other JSON-RPC library. All other requests go
+// to your own handler.
 //
 //	agent, err := agentproc.Start(ctx, exec.Command("some-agent", "--acp"), nil)
 //	defer agent.Close()
-//	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next})
-//	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
+//	h := acpterm.NewHandler(m, nil)
+//	rest := h.Filter(ctx, agent)
+//	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 //	conn.Call(ctx, "initialize", object{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}, &reply)
 //
-// When the connection ends, the handler releases its terminals. Package agentproc starts an agent, is the connection to
-// it, and ends it with all that it started; its JoinStdio makes a connection of two pipes. For another JSON-RPC
-// library, [Handler.Filter] makes a connection without terminal/*; [Handler.Dispatch] answers one request.
+// When the connection ends, the Handler releases its terminals. Package agentproc starts an agent, is the connection to
+// it, and ends it with all that it started; its JoinStdio makes a connection of two pipes.
+//
+// If jsonrpc2 must see every message, for example for its hooks, use the Handler as the jsonrpc2.Handler of the whole
+// connection and set [HandlerOptions].Next. For a library that has its own framing, [Handler.Dispatch] answers one
+// request.
 //
 // The agent is not trusted: no line ends the connection, and requests, terminals and the memory for output are bounded
 // ([HandlerOptions], [Options]); beyond that they are refused with [ErrQuota].
@@ -69,7 +73,7 @@
 //
 // A context bounds the call that gets it, never a command or an agent. A call whose context ends first fails with
 // [ErrCancelled]; what a Kill, a release or a Shutdown has begun goes on until it is complete, and a Create leaves
-// nothing running. The context of [Handler.Connect] is the connection's, which closes when it ends.
+// nothing running. The context of [Handler.Filter] is the connection's, which closes when it ends.
 //
 // # What may run
 //
@@ -96,8 +100,8 @@
 // A method of a [Manager], a [Terminal] or a [Handler] that fails returns an [*Error], or several, joined, where it
 // ends several terminals. Its [Kind] says what is wrong, its fields what it concerns, and errors.Is and errors.As find
 // both. [Handler.Dispatch] and [ClientCapabilities].Require return a [*CapabilityError] for terminals that were not
-// advertised; a [Stream] returns the errors of what it reads and writes. [ResponseError] makes any of them one for the
-// wire.
+// advertised. The connection that [Handler.Filter] returns has the errors of the one that it was given. [ResponseError]
+// makes any of them one for the wire.
 //
 //	if errors.Is(err, acpterm.ErrCommandNotFound) {
 //

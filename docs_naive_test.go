@@ -203,7 +203,8 @@ func TestNaiveConn(t *testing.T) {
 	agent.Close()
 
 	ours, agent = net.Pipe()
-	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(ours, nil), jsonrpc2.AsyncHandler(handler))
+	filtered := rest(t, ours, quietly())
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(filtered), jsonrpc2.AsyncHandler(handler))
 	defer conn.Close()
 	defer agent.Close()
 	go io.WriteString(agent, print+request)

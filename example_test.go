@@ -48,10 +48,10 @@ func ExampleNewHandler() {
 
 	clientEnd, agentEnd := net.Pipe()
 	h := acpterm.NewHandler(m, nil)
-	client := h.Connect(ctx, acpterm.NewStream(clientEnd, nil))
+	client := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, clientEnd)), h)
 	defer client.Close()
 
-	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), nil)
+	agent := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(agentEnd), nil)
 	defer agent.Close()
 	var created acpterm.CreateTerminalResponse
 	err = agent.Call(ctx, acpterm.MethodCreate, json.RawMessage(`{"sessionId": "s1", "command": "exit 3"}`), &created)

@@ -28,9 +28,9 @@ type filtered struct {
 func newFiltered(ctx context.Context, t *testing.T) *filtered {
 	ours, theirs := pipePair(t)
 	m := newManager(t, nil)
-	h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+	h := acpterm.NewHandler(m, ownsTerminals(*quietly()))
 	f := &filtered{t: t, manager: m, handler: h, agent: theirs, restLines: make(chan string, 10)}
-	f.rest = f.handler.Filter(ctx, acpterm.NewStream(ours, quietly()))
+	f.rest = f.handler.Filter(ctx, ours)
 	f.agentReader = bufio.NewReader(theirs)
 	go func() {
 		defer close(f.restLines)
@@ -75,12 +75,15 @@ func TestFilterPassesOnWhatIsNotOfTerminals(t *testing.T) {
 	f.send(`no message`)
 	require.Contains(t, f.receive(), `-32700`)
 	f.create("exit", "0")
-	// Ids that jsonrpc2 has no room for come as they were sent, and the answer may be written in pieces.
-	for _, id := range []string{`-1`, `1.5`, `"a"`} {
-		request := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"session/request_permission","params":{}}`, id)
-		f.send("%s", request)
-		require.Equal(t, request, <-f.restLines)
-		for _, piece := range []string{`{"jsonrpc":"2.0",`, `"id":` + id, `,"result":{}}` + "\n"} {
+	// An id that jsonrpc2 has no room for is a string to the library and goes back as it came. Answers may be written in
+	// pieces.
+	for id, inside := range map[string]string{
+		`7`: `7`, `"a"`: `"a"`, `-1`: `"raw-id:-1"`, `1.5`: `"raw-id:1.5"`, `"raw-id:x"`: `"raw-id:\"raw-id:x\""`,
+	} {
+		const request = `{"jsonrpc":"2.0","id":%s,"method":"session/request_permission","params":{}}`
+		f.send(request, id)
+		require.Equal(t, fmt.Sprintf(request, inside), <-f.restLines)
+		for _, piece := range []string{`{"jsonrpc":"2.0",`, `"id":` + inside, `,"result":{}}` + "\n"} {
 			_, err := io.WriteString(f.rest, piece)
 			require.NoError(t, err)
 		}

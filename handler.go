@@ -52,14 +52,14 @@ const maxParamsBytes = 64 << 10
 type Handler struct {
 	manager  *Manager
 	options  HandlerOptions
-	stream   *Stream // gets the replies; nil: jsonrpc2 does. Set before the first request
 	outputs  wire.Cache
 	requests *requests.Table
 	polls    requests.Serial // terminal/output requests, which are answered in their order
 	released releasedTerminals
+	filtered atomic.Bool // Filter takes the updates
 
 	connected sync.Once                     // closeAfter was called
-	conn      atomic.Pointer[jsonrpc2.Conn] // the first that Handle or Connect was given, until it ends
+	conn      atomic.Pointer[jsonrpc2.Conn] // the first that Handle was given, until it ends
 	closing   latch.Latch                   // Close was called
 	creates   sync.WaitGroup                // creates under way; none is added once closed is set
 
@@ -77,7 +77,7 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 		terminals: make(map[*Terminal]bool),
 	}
 	if options != nil {
-		h.options, h.stream = *options, options.Stream
+		h.options = *options
 		h.options.SupportedMethods = slices.Clone(options.SupportedMethods)
 		if options.Capabilities != nil {
 			h.options.Capabilities = new(*options.Capabilities)
@@ -117,7 +117,7 @@ func (h *Handler) Capabilities() ClientCapabilities {
 // It waits for the agent to read only when it refuses a request: beyond MaxPending, or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
-	if req.Method == methodSessionUpdate && req.Notif {
+	if req.Method == methodSessionUpdate && req.Notif && !h.filtered.Load() {
 		h.takeUpdate(paramsOf(req))
 	}
 	switch {
@@ -125,7 +125,7 @@ func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
 		h.options.Next.Handle(ctx, conn, req)
 	case !req.Notif:
-		c := &call{Request: requests.Request{ID: req.ID}, method: req.Method, wireID: wire.WireID(req.ID), conn: conn}
+		c := &call{Request: requests.Request{ID: req.ID}, method: req.Method, to: viaJSONRPC2{conn, req.ID}}
 		h.serve(context.WithoutCancel(ctx), c, paramsOf(req))
 	}
 }
@@ -135,24 +135,6 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 		return nil
 	}
 	return *req.Params
-}
-
-// Connect is jsonrpc2.NewConn with this handler, and faster: the stream hands terminal/* requests to the handler and
-// writes its replies, and jsonrpc2, which decodes each line three times, does not see them. So its OnRecv and OnSend do
-// not get those, nor does a handler that wraps this one; where that matters, call NewConn, with HandlerOptions.Stream
-// or without. All else is the same: Next gets what is not terminal/*, in its order among what is. When ctx ends, the
-// connection closes, and with it the handler.
-//
-// It takes the stream, which must be new, and is called once. A nil stream is a connection that has ended.
-func (h *Handler) Connect(ctx context.Context, s *Stream, options ...jsonrpc2.ConnOpt) *jsonrpc2.Conn {
-	if s == nil {
-		s = NewStream(nil, nil)
-	}
-	h.stream = s
-	s.serve = func(m wire.Message) bool { return h.serveMessage(ctx, m) }
-	conn := jsonrpc2.NewConn(ctx, s, h, options...)
-	h.closeAfter(conn)
-	return conn
 }
 
 // closeAfter closes the handler when its connection has ended.

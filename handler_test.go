@@ -73,11 +73,12 @@ func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
 // Every way to answer a poll sends all fields of TerminalOutputResponse. A field that this test finds empty is one that
 // Terminal.Output does not set.
 func TestWireOutputHasEveryField(t *testing.T) {
-	ways := map[string]func(*testing.T, *acpterm.Handler, *acpterm.Stream){
-		"Connect": func(t *testing.T, h *acpterm.Handler, s *acpterm.Stream) { h.Connect(t.Context(), s) },
-		"Handle":  func(t *testing.T, h *acpterm.Handler, s *acpterm.Stream) { jsonrpc2.NewConn(t.Context(), s, h) },
-		"Filter": func(t *testing.T, h *acpterm.Handler, s *acpterm.Stream) {
-			go io.Copy(io.Discard, h.Filter(t.Context(), s))
+	ways := map[string]func(*testing.T, *acpterm.Handler, io.ReadWriteCloser){
+		"Handle": func(t *testing.T, h *acpterm.Handler, conn io.ReadWriteCloser) {
+			jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(conn), h)
+		},
+		"Filter": func(t *testing.T, h *acpterm.Handler, conn io.ReadWriteCloser) {
+			go io.Copy(io.Discard, h.Filter(t.Context(), conn))
 		},
 	}
 	m := newManager(t, nil)
@@ -102,7 +103,7 @@ func TestWireOutputHasEveryField(t *testing.T) {
 			t.Run(name+" by "+way, func(t *testing.T) {
 				client, agentEnd := pipePair(t)
 				defer agentEnd.Close()
-				serve(t, acpterm.NewHandler(m, nil), acpterm.NewStream(client, nil))
+				serve(t, acpterm.NewHandler(m, nil), client)
 				_, err := io.WriteString(agentEnd, request("1", acpterm.MethodOutput, of(term.ID()))+"\n")
 				require.NoError(t, err)
 				var got response
@@ -408,13 +409,13 @@ func TestWireRequestsWithContextsOfTheirOwn(t *testing.T) {
 	m := newManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(policy)})
 	h := acpterm.NewHandler(m, nil)
 	ours, theirs := pipePair(t)
-	conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(ours, nil), handlerFunc(
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(ours), handlerFunc(
 		func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 			ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, req.Method))
 			defer cancel()
 			h.Handle(ctx, conn, req)
 		}))
-	a := &agent{t: t, handler: h, Conn: jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), noHandler{})}
+	a := &agent{t: t, handler: h, Conn: jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(theirs), noHandler{})}
 	first, second := a.create("sleep"), a.create("sleep")
 	for range 2 {
 		require.Equal(t, acpterm.MethodCreate, <-asked)

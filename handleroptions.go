@@ -11,9 +11,9 @@ import (
 
 // HandlerOptions configure a Handler. The zero value, and nil in its place, is good.
 type HandlerOptions struct {
-	// Next gets every request and notification that is not terminal/*, and every $/cancel_request that does not
-	// name a pending terminal/* request. It is called as jsonrpc2 calls a handler: while it runs, nothing else
-	// is read. Nil: requests are answered -32601, notifications dropped.
+	// Next gets every request and notification that Handle does not serve: all but terminal/*, and each
+	// $/cancel_request that does not name a pending terminal/* request. It is called as jsonrpc2 calls a handler: while
+	// it runs, nothing else is read. Nil: requests are answered -32601, notifications dropped.
 	Next jsonrpc2.Handler
 
 	// Capabilities are what the client advertises in initialize, and Handler.Capabilities returns. Nil:
@@ -40,7 +40,7 @@ type HandlerOptions struct {
 	TerminalAuth bool
 
 	// CancelTerminal sends a terminal/cancel of ACP v2 to the agent and returns its error: for Kill of a terminal that
-	// the agent owns. Nil: it is sent over the jsonrpc2 connection of Handle or Connect; without one, no such terminal
+	// the agent owns. Nil: it is sent over the jsonrpc2 connection of Handle; without one, no such terminal
 	// can be cancelled.
 	CancelTerminal func(ctx context.Context, request TerminalRequest) error
 
@@ -50,11 +50,15 @@ type HandlerOptions struct {
 	// agent receives its own ids. Empty: the manager uses the agent's ids.
 	SessionPrefix SessionID
 
-	// Stream is the Stream of this handler's connection, for a connection that is made by jsonrpc2.NewConn: replies to
-	// terminal/* are then written to it, without jsonrpc2, which would copy output four times and whose OnSend then
-	// does not see them. It must be the stream that NewConn is given. Nil: jsonrpc2 sends the replies. Connect needs no
-	// Stream here.
-	Stream *Stream
+	// LineLimit is how many bytes a line of the agent may have, with Handler.Filter. A longer one is skipped, without
+	// being held in memory. 0: 64 MiB. Negative: every line is skipped.
+	LineLimit int64
+
+	// SkippedLines is called, with Handler.Filter, for each line of the agent that is not a JSON-RPC message, for
+	// example to show what an agent prints by mistake. The goroutine that reads calls it and waits for it. A panic is
+	// logged with its stack. If nil, slog logs at level Warn the line's length, what is wrong with it and, escaped, its
+	// first 120 bytes; of a line that begins like JSON, which may be half a request with a secret, no bytes are logged.
+	SkippedLines func(SkippedLine)
 
 	// SupportedMethods are the methods that Next serves. They are in the error for an agent that calls terminal/*
 	// without the capability.
@@ -75,6 +79,7 @@ type HandlerOptions struct {
 	MaxPendingCreateBytes int
 }
 
+func (o *HandlerOptions) lineLimit() int      { return int(max(0, cmp.Or(o.LineLimit, 64<<20))) }
 func (o *HandlerOptions) maxPending() int     { return cmp.Or(o.MaxPending, 16<<10) }
 func (o *HandlerOptions) maxCreateBytes() int { return cmp.Or(o.MaxCreateBytes, 4<<20) }
 

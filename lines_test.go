@@ -16,20 +16,28 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
 
 // quietly keeps what is skipped out of the log.
-func quietly() *acpterm.StreamOptions {
-	return &acpterm.StreamOptions{SkippedLines: func(acpterm.SkippedLine) {}}
+func quietly() *acpterm.HandlerOptions {
+	return &acpterm.HandlerOptions{SkippedLines: func(acpterm.SkippedLine) {}}
+}
+
+// rest returns the rest of a connection that a Handler without a Manager serves.
+func rest(t testing.TB, conn io.ReadWriteCloser, options *acpterm.HandlerOptions) io.ReadWriteCloser {
+	h := acpterm.NewHandler(nil, options)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h.Filter(t.Context(), conn)
 }
 
 func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 	const unanswered, parseError, invalidRequest = 0, -32700, -32600
 	skipped := make(chan acpterm.SkippedLine, 1)
-	p := connectPeer(t, newManager(t, nil), nil, &acpterm.StreamOptions{SkippedLines: func(l acpterm.SkippedLine) {
+	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{SkippedLines: func(l acpterm.SkippedLine) {
 		l.Text = bytes.Clone(l.Text)
 		skipped <- l
 	}})
@@ -103,7 +111,7 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 
 // A response that cannot be read fails the call that it is for, which would wait for ever.
 func TestAnUnreadableResponseFailsItsCall(t *testing.T) {
-	p := connectPeer(t, newManager(t, nil), nil, quietly())
+	p := connectPeer(t, newManager(t, nil), quietly())
 	for _, bad := range []string{`"result":1e999`, `"error":"text"`, `"error":null`, `"error":{"code":"x"}`} {
 		call, err := p.conn.DispatchCall(t.Context(), "session/new", nil)
 		require.NoError(t, err)
@@ -143,7 +151,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 func TestSkippedLinesHookThatPanics(t *testing.T) {
 	log := captureLog(t)
 	hook := func(acpterm.SkippedLine) { panic("a mistake of the host's") }
-	p := connectPeer(t, newManager(t, nil), nil, &acpterm.StreamOptions{SkippedLines: hook})
+	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{SkippedLines: hook})
 	for range 2 {
 		p.write("noise")
 		require.EqualValues(t, -32700, p.read().Error.Code)
@@ -194,7 +202,7 @@ func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
 
 func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 	skipped := make(chan acpterm.SkippedLine, 1)
-	p := connectPeer(t, newManager(t, nil), nil, &acpterm.StreamOptions{
+	p := connectPeer(t, newManager(t, nil), &acpterm.HandlerOptions{
 		LineLimit: 100 << 10,
 		SkippedLines: func(l acpterm.SkippedLine) {
 			l.Text = bytes.Clone(l.Text)
@@ -232,7 +240,7 @@ func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 // not read need no room.
 func TestGarbageGrowsNothing(t *testing.T) {
 	const lines, room = 12_500, 1 << 20
-	p := connectPeer(t, newManager(t, nil), nil, quietly())
+	p := connectPeer(t, newManager(t, nil), quietly())
 	p.works()
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -256,8 +264,8 @@ func TestGarbageGrowsNothing(t *testing.T) {
 func TestStreamWritesOneLineAMessage(t *testing.T) {
 	a, b := net.Pipe()
 	go func() {
-		s := acpterm.NewStream(a, nil)
-		s.WriteObject(map[string]string{"text": "two\nlines"})
+		s := rest(t, a, nil)
+		io.WriteString(s, `{"text":"two\nlines"}`+"\n")
 		s.Close()
 	}()
 	all, err := io.ReadAll(b)
@@ -268,7 +276,7 @@ func TestStreamWritesOneLineAMessage(t *testing.T) {
 // Lines stay whole though many write at once, in pieces, and the peer reads a little at a time.
 func TestStreamWritesWholeLines(t *testing.T) {
 	m := newManager(t, nil)
-	p := connectPeer(t, m, nil, quietly())
+	p := connectPeer(t, m, quietly())
 	short, long := create(t, m, childRequest("print", "x")), create(t, m, childRequest("flood", "100000", "1000"))
 	for _, term := range []*acpterm.Terminal{short, long} {
 		awaitExit(t, term)
@@ -307,13 +315,13 @@ func TestStreamAtItsEnd(t *testing.T) {
 	} {
 		a, b := net.Pipe()
 		go func() { io.WriteString(a, text); a.Close() }()
-		var req jsonrpc2.Request
-		s := acpterm.NewStream(b, quietly())
+		all, err := io.ReadAll(rest(t, b, quietly()))
+		require.NoError(t, err)
 		if whole {
-			require.NoError(t, s.ReadObject(&req))
-			require.Equal(t, "x", req.Method)
+			require.Equal(t, text+"\n", string(all))
+		} else {
+			require.Empty(t, all)
 		}
-		require.ErrorIs(t, s.ReadObject(&req), io.EOF)
 	}
 }
 
@@ -333,9 +341,10 @@ func TestStreamOfAClosedConnection(t *testing.T) {
 	inMemory, other := net.Pipe()
 	defer other.Close()
 	for _, conn := range []io.ReadWriteCloser{accepted, reader, inMemory} {
-		s := acpterm.NewStream(conn, quietly())
+		r := rest(t, conn, quietly())
 		require.NoError(t, conn.Close())
-		require.ErrorIs(t, s.ReadObject(new(jsonrpc2.Request)), io.EOF)
+		_, err := r.Read(make([]byte, 10))
+		require.ErrorIs(t, err, io.EOF)
 	}
 }
 
@@ -351,10 +360,11 @@ func (w *halfWriter) Write(p []byte) (int, error) {
 }
 
 func TestStreamWritesNothingAfterHalfALine(t *testing.T) {
-	w := &halfWriter{}
-	s := acpterm.NewStream(w, nil)
+	w := &halfWriter{ReadWriteCloser: agentproc.JoinStdio(nil, nil)}
+	r := rest(t, w, nil)
 	for range 2 {
-		require.ErrorIs(t, s.WriteObject("a text that is long enough"), io.ErrShortWrite)
+		_, err := io.WriteString(r, `"a text that is long enough"`+"\n")
+		require.ErrorIs(t, err, io.ErrShortWrite)
 	}
 	require.Len(t, w.written.String(), 10)
 }
@@ -392,8 +402,8 @@ func FuzzStream(f *testing.F) {
 		got := make(chan *jsonrpc2.Request, 10_000)
 		options := quietly()
 		options.LineLimit = 10_000
-		client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(conn, options),
-			requests(got), jsonrpc2.SetLogger(failingLogger{t}))
+		stream := jsonrpc2.NewPlainObjectStream(rest(t, conn, options))
+		client := jsonrpc2.NewConn(t.Context(), stream, requests(got), jsonrpc2.SetLogger(failingLogger{t}))
 		<-client.DisconnectNotify()
 		close(got)
 		var last *jsonrpc2.Request

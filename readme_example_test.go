@@ -34,7 +34,7 @@ func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler, show f
 	}
 	defer agent.Close() // ends its input, and then it, if it does not exit by itself
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next, Created: show})
-	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent)), h)
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -674,7 +675,7 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	next := make(chan string, 9)
 	m := newManager(t, &acpterm.Options{Events: func(e acpterm.Event) { events <- e }})
 	client, agentEnd := pipePair(t)
-	h, conn := connection(t.Context(), m, acpterm.NewStream(client, nil), ownsTerminals(acpterm.HandlerOptions{
+	h, conn := connection(t.Context(), m, client, ownsTerminals(acpterm.HandlerOptions{
 		Created: func(term *acpterm.Terminal) { created <- term },
 		Next: jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			if !req.Notif {
@@ -686,7 +687,7 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	}))
 	cancels := make(chan string, 1)
 	a := &agent{t: t, handler: h}
-	a.Conn = jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentEnd, nil), jsonrpc2.HandlerWithError(
+	a.Conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentEnd), jsonrpc2.HandlerWithError(
 		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			cancels <- req.Method + string(*req.Params)
 			return struct{}{}, nil
@@ -745,13 +746,16 @@ func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
 		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 	})})
 	client, agentEnd := pipePair(t)
-	h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+	h := acpterm.NewHandler(m, ownsTerminals(*quietly()))
 	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}}`))
 	term := m.Terminals()[0]
 	require.False(t, term.Info().Cancellable, "without a connection")
 	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
 
-	conn := h.Connect(t.Context(), acpterm.NewStream(client, quietly()))
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client)), h)
+	_, err := io.WriteString(agentEnd, `{"jsonrpc":"2.0","method":"session/update","params":{}}`+"\n")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return term.Info().Cancellable }, time.Minute, time.Millisecond)
 	require.True(t, term.Info().Cancellable)
 	sendUpdates(t, h, v2(`,"capabilities":null`))
 	require.False(t, term.Info().Cancellable, "the agent does not offer it any more")

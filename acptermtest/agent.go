@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agent"
+	"github.com/acpterm/acpterm/internal/wire"
 	"github.com/sourcegraph/jsonrpc2"
 )
 
@@ -70,11 +71,14 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 		sessions: make(map[acpterm.SessionID]string),
 		running:  make(map[acpterm.SessionID]context.CancelFunc),
 	}
-	skipped := func(s acpterm.SkippedLine) {
+	skipped := func(text []byte, size int64, f *wire.Fault) {
 		t.Errorf("acptermtest: the agent got a line of %d bytes that is no message, it %s: %.1000q",
-			s.Bytes, s.Reason, s.Text)
+			size, f.Reason, text)
 	}
-	stream := &readStream{acpterm.NewStream(own, &acpterm.StreamOptions{SkippedLines: skipped}), make(chan struct{})}
+	stream := &lineStream{ended: make(chan struct{})}
+	stream.lines = wire.NewLines(own, 64<<20, skipped, func(f *wire.Fault) *jsonrpc2.Error {
+		return &jsonrpc2.Error{Code: f.Code, Message: "the line " + f.Reason}
+	})
 	ctx, end := context.WithCancel(context.Background())
 	conn := jsonrpc2.NewConn(ctx, stream, a)
 	t.Cleanup(func() {
@@ -87,19 +91,30 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	return client
 }
 
-// readStream is a Stream that signals the end of reading.
-type readStream struct {
-	*acpterm.Stream
+// lineStream is a jsonrpc2.ObjectStream that skips lines that are not messages, and signals the end of reading.
+type lineStream struct {
+	lines *wire.Lines
 	ended chan struct{} // closed when ReadObject has failed, after which jsonrpc2 does not call it
 }
 
-func (s *readStream) ReadObject(v any) error {
-	err := s.Stream.ReadObject(v)
+func (s *lineStream) ReadObject(v any) error {
+	m, err := s.lines.Read()
 	if err != nil {
 		close(s.ended)
+		return err
 	}
-	return err
+	return v.(json.Unmarshaler).UnmarshalJSON(m.Line)
 }
+
+func (s *lineStream) WriteObject(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return s.lines.WriteMessage(line)
+}
+
+func (s *lineStream) Close() error { return s.lines.Close() }
 
 // scriptedAgent is a jsonrpc2.Handler.
 type scriptedAgent struct {
@@ -223,8 +238,9 @@ var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.Sk
 // the test closes the connection and the handler.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
-	serving := h.Connect(context.Background(), acpterm.NewStream(client, nil))
-	calling := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(own, nil), nil)
+	rest := h.Filter(context.Background(), client)
+	serving := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), h)
+	calling := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(own), nil)
 	t.Cleanup(func() {
 		calling.Close()
 		serving.Close()

@@ -40,7 +40,7 @@ func TestAgentsAnswers(t *testing.T) {
 			return err
 		}
 		client := &noTerminals{}
-		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acptermtest.NewAgent(t, turn), nil), client)
+		conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(acptermtest.NewAgent(t, turn)), client)
 		for _, c := range []struct {
 			method, params, result string
 			code                   int64
@@ -80,7 +80,7 @@ func TestOneTurnAtATime(t *testing.T) {
 			return nil
 		}
 		client := &noTerminals{}
-		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(acptermtest.NewAgent(t, turn), nil), client)
+		conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(acptermtest.NewAgent(t, turn)), client)
 		require.NoError(t, conn.Call(t.Context(), "session/new", map[string]any{"cwd": "/"}, nil))
 		prompt := json.RawMessage(`{"sessionId":"session-1","prompt":[]}`)
 		go conn.Call(t.Context(), "session/prompt", prompt, nil)
@@ -102,7 +102,7 @@ var failing = map[string]func(*testing.T){
 			t.Fatal("failed in a turn")
 			return nil
 		})
-		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(stdio, nil), &noTerminals{})
+		conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(stdio), &noTerminals{})
 		defer conn.Close()
 		require.NoError(t, conn.Call(t.Context(), "session/new", map[string]any{"cwd": "/"}, nil))
 		err := conn.Call(t.Context(), "session/prompt", json.RawMessage(`{"sessionId":"session-1","prompt":[]}`), nil)

@@ -49,7 +49,7 @@ type view struct {
 func open(ctx context.Context, terminals *acpterm.Manager, agentStdio io.ReadWriteCloser, dir string) (*editor, error) {
 	e := &editor{terminals: terminals}
 	h := acpterm.NewHandler(terminals, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(e.handle), Created: e.show})
-	e.conn = h.Connect(ctx, acpterm.NewStream(agentStdio, nil))
+	e.conn = jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agentStdio)), h)
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	var session struct{ SessionID acpterm.SessionID }
 	err := errors.Join(

@@ -69,9 +69,10 @@ func ExampleRecord() {
 	ctx := context.Background()
 	clientEnd, agentEnd := net.Pipe()
 	transcript := acptermtest.Record(clientEnd)
-	client := acpterm.NewHandler(m, nil).Connect(ctx, acpterm.NewStream(transcript, nil))
+	h := acpterm.NewHandler(m, nil)
+	client := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, transcript)), h)
 	defer client.Close()
-	conn := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), nil)
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(agentEnd), nil)
 	defer conn.Close()
 
 	terminals := agent.NewClient(conn, acpterm.ClientCapabilities{Terminal: true}, nil)

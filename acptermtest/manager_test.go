@@ -80,10 +80,11 @@ func TestGoroutineIsLeft(t *testing.T) {
 				create(t, m, "x")
 			}
 			end, other := net.Pipe()
-			conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(end, nil), acpterm.NewHandler(m, nil))
+			h := acpterm.NewHandler(m, nil)
+			conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), end)), h)
 			failures := r.end()
 			require.Equal(t, 1, strings.Count(failures, "goroutines are left"))
-			require.Contains(t, failures, "acpterm.(*Stream).ReadObject")
+			require.Contains(t, failures, "acpterm.(*filter).Read")
 			other.Close()
 			<-conn.DisconnectNotify()
 		})

@@ -131,8 +131,8 @@ func newConnected(t *testing.T, next jsonrpc2.Handler) *connected {
 	c := &connected{mirror: newMirror(t)}
 	clientEnd, agentEnd := net.Pipe()
 	c.reporter = agent.NewReporter(nil)
-	c.agent = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), c.reporter.Handler(next))
-	c.client = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), c,
+	c.agent = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), c.reporter.Handler(next))
+	c.client = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), c,
 		jsonrpc2.OnRecv(func(_ *jsonrpc2.Request, answer *jsonrpc2.Response) {
 			if answer != nil {
 				c.note("answer")

@@ -324,7 +324,7 @@ func TestConnectionThatCannotBeWritten(t *testing.T) {
 		agentIn, clientOut := io.Pipe()
 		clientIn, agentOut := io.Pipe()
 		require.NoError(t, clientIn.Close())
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentproc.JoinStdio(agentIn, agentOut), nil), nil)
+		conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(agentIn, agentOut)), nil)
 		_, err := agent.NewClient(conn, terminals, nil).Create(t.Context(), request)
 		require.ErrorIs(t, err, jsonrpc2.ErrClosed)
 		require.ErrorIs(t, err, io.ErrClosedPipe)

@@ -29,7 +29,7 @@ type prompted struct{ terminals *agent.Terminals }
 func connectAgent(stdio io.ReadWriteCloser, m *acpterm.Manager) *jsonrpc2.Conn {
 	a := &prompted{agent.NewTerminals(m, nil)}
 	handler := a.terminals.Handler(jsonrpc2.AsyncHandler(a))
-	return jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), handler)
+	return jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio), handler)
 }
 
 func (a *prompted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
@@ -78,7 +78,7 @@ func ExampleTerminals() {
 		clientEnd, agentEnd := net.Pipe()
 		conn := connectAgent(agentEnd, own)
 		h := acpterm.NewHandler(clients, &acpterm.HandlerOptions{Next: showing{}})
-		client := h.Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
+		client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(h.Filter(context.Background(), clientEnd)), h)
 		for _, call := range [][2]string{
 			{"initialize", initialize},
 			{"session/prompt", `{"sessionId":"s1","prompt":[{"type":"text","text":"echo by the $RUNS; exit 2"}]}`},
@@ -105,12 +105,12 @@ func ExampleReporter() {
 	}
 	defer m.Close()
 	clientEnd, agentEnd := net.Pipe()
-	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), showing{})
+	client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), showing{})
 	defer client.Close()
 
 	r := agent.NewReporter(nil)
 	// A real agent has a handler for the other methods. The first message gives the Reporter its connection.
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), r.Handler(nil))
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), r.Handler(nil))
 	defer conn.Close()
 
 	ctx := context.Background()

@@ -59,8 +59,8 @@ func connect(t *testing.T, options *acpterm.HandlerOptions) (*agent.Client, *acp
 	require.NoError(t, err)
 	m := must(acpterm.NewManager(nil))
 	h := acpterm.NewHandler(m, options)
-	client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), nil), h)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentproc.JoinStdio(fromClient, toClient), nil), nil)
+	client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(fromAgent, toAgent)), h)
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(fromClient, toClient)), nil)
 	t.Cleanup(func() {
 		conn.Close()
 		<-client.DisconnectNotify()

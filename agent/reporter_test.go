@@ -266,7 +266,7 @@ func TestReportOverAConnection(t *testing.T) {
 		synctest.Wait()
 		clientEnd, agentEnd := net.Pipe()
 		mirror := newMirror(t)
-		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), jsonrpc2.HandlerWithError(
+		client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), jsonrpc2.HandlerWithError(
 			func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 				mirror.apply(*req.Params)
 				return nil, nil
@@ -276,7 +276,7 @@ func TestReportOverAConnection(t *testing.T) {
 		answered := make(chan error)
 		go func() { answered <- client.Call(context.Background(), "session/resume", nil, nil) }()
 		synctest.Wait()
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), r.Handler(jsonrpc2.HandlerWithError(
+		conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), r.Handler(jsonrpc2.HandlerWithError(
 			func(ctx context.Context, _ *jsonrpc2.Conn, _ *jsonrpc2.Request) (any, error) {
 				return nil, r.Replay(ctx, "s")
 			})))
@@ -302,7 +302,7 @@ func TestClientThatNeverReadsDelaysNoCommand(t *testing.T) {
 	request.OutputByteLimit = new(uint64(64 << 10))
 	clientEnd, agentEnd := net.Pipe()
 	manager := acptermtest.NewManager(t, nil)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), nil)
 	r := agent.NewReporter(nil)
 	r.Connect(func(ctx context.Context, method string, params any) error {
 		return conn.Notify(ctx, method, params)

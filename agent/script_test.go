@@ -127,8 +127,8 @@ func with(t *testing.T, s *scripted, test func(t *testing.T, c *agent.Client, co
 		s.ended, s.end = running.Done(), end
 		s.params = make(map[string]json.RawMessage)
 		clientEnd, agentEnd := net.Pipe()
-		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), s)
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), nil)
+		client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), s)
+		conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), nil)
 		defer func() {
 			client.Close()
 			conn.Close()

@@ -73,9 +73,9 @@ func newToolClient(t *testing.T, kind string, options *agent.TerminalsOptions) *
 	}
 	clientEnd, agentEnd := net.Pipe()
 	h := acpterm.NewHandler(c.manager, &acpterm.HandlerOptions{Next: c})
-	c.client = h.Connect(context.Background(), acpterm.NewStream(clientEnd, nil))
+	c.client = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(h.Filter(context.Background(), clientEnd)), h)
 	c.terminals = agent.NewTerminals(own, options)
-	c.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), c.terminals.Handler(initialized))
+	c.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), c.terminals.Handler(initialized))
 	require.NoError(t, c.client.Call(t.Context(), "initialize", json.RawMessage(initializes[kind]), nil))
 	t.Cleanup(func() {
 		c.client.Close()
@@ -387,8 +387,8 @@ func TestTerminalsWithoutAnyTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clientEnd, agentEnd := net.Pipe()
 		ts := agent.NewTerminals(nil, nil)
-		conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(agentEnd, nil), ts.Handler(nil))
-		client := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(clientEnd, nil), nil)
+		conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), ts.Handler(nil))
+		client := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(clientEnd), nil)
 		defer conn.Close()
 		defer client.Close()
 		run := func(own bool) error {

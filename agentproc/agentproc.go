@@ -43,9 +43,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Process is an agent's process with all that it starts. It is also the connection to the agent, for
-// acpterm.NewStream: Read reads the agent's standard output, Write writes to its standard input. All methods may be
-// called concurrently.
+// Process is an agent's process with all that it starts. It is also the connection to the agent, for Handler.Filter of
+// acpterm: Read reads the agent's standard output, Write writes to its standard input. All methods may be called
+// concurrently.
 //
 // When the agent exits by itself, its remaining processes are ended as by Close, from SIGTERM on, so that Read reaches
 // its end.

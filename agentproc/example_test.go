@@ -28,7 +28,7 @@ func ExampleStart() {
 	}
 	defer agent.Close()
 
-	// A host gives it to acpterm.NewStream, for Handler.Connect; a cat says what it is told.
+	// A host gives it to Handler.Filter of acpterm; a cat says what it is told.
 	fmt.Fprintln(agent, "hello")
 	if err := agent.Close(); err != nil { // its standard input ends, at which it exits
 		fmt.Println(err)

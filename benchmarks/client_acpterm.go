@@ -20,7 +20,13 @@ import (
 
 func serveBare(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	h := acpterm.NewHandler(must(acpterm.NewManager(nil)), nil)
-	return h.Connect(context.Background(), acpterm.NewStream(conn, nil)).DisconnectNotify(), nil
+	return serve(h, conn, h), nil
+}
+
+// serve serves an agent's connection; other answers what is not terminal/*.
+func serve(h *acpterm.Handler, conn io.ReadWriteCloser, other jsonrpc2.Handler) (ended <-chan struct{}) {
+	ctx := context.Background()
+	return jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, conn)), other).DisconnectNotify()
 }
 
 // methodFollowed asks the full client what its followers have read. The answer comes when all of them have ended.
@@ -49,8 +55,8 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 		return nil, err
 	}
 	var f followers
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: f.add, Next: jsonrpc2.HandlerWithError(f.handle)})
-	return h.Connect(context.Background(), acpterm.NewStream(conn, nil)).DisconnectNotify(), nil
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: f.add})
+	return serve(h, conn, jsonrpc2.HandlerWithError(f.handle)), nil
 }
 
 // allowCommands are rules for the programs that the rows run.

@@ -52,10 +52,11 @@ func Example() {
 	}
 	next := jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(requestPermission))
 	clientEnd, agentEnd := net.Pipe()
-	client := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next}).Connect(ctx, acpterm.NewStream(clientEnd, nil))
+	h := acpterm.NewHandler(m, nil)
+	client := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, clientEnd)), next)
 	defer client.Close()
 
-	agent := jsonrpc2.NewConn(ctx, acpterm.NewStream(agentEnd, nil), nil)
+	agent := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(agentEnd), nil)
 	defer agent.Close()
 	var answer, terminal json.RawMessage
 	err = agent.Call(ctx, "session/request_permission", json.RawMessage(`{"sessionId":"s1",

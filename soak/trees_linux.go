@@ -352,10 +352,10 @@ func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err 
 		to.Close()
 		return nil, nil, nil, err
 	}
-	unheard := &acpterm.StreamOptions{SkippedLines: func(acpterm.SkippedLine) {}}
-	stream := acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), unheard)
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{SkippedLines: func(acpterm.SkippedLine) {}})
+	rest := h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))
 	unlogged := jsonrpc2.SetLogger(log.New(io.Discard, "", 0))
-	conn := acpterm.NewHandler(m, nil).Connect(context.Background(), stream, unlogged)
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), h, unlogged)
 	return from, to, conn.DisconnectNotify(), nil
 }
 

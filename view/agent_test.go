@@ -15,6 +15,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/view"
+	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
 
@@ -395,12 +396,14 @@ func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
 	require.Equal(t, http.StatusConflict, v.stop(keyOf(terminal)))
 
 	ours, theirs := net.Pipe()
-	conn := a.Connect(t.Context(), acpterm.NewStream(ours, nil))
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a.Filter(t.Context(), ours)), a)
+	_, err := io.WriteString(theirs, `{"jsonrpc":"2.0","method":"session/update","params":{}}`+"\n")
+	require.NoError(t, err)
 	for _, s := range []*stream{s, list} {
 		s.row(func(r tableRow) bool { return r.Agent && r.CanStop })
 	}
 	// The connection ends, and a policy that does not return holds up the release of its terminals.
-	_, err := io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":{"sessionId":"s","command":"make"}}`+"\n")
+	_, err = io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":{"sessionId":"s","command":"make"}}`+"\n")
 	require.NoError(t, err)
 	<-deciding
 	require.NoError(t, theirs.Close())

@@ -205,9 +205,11 @@ func converse(ctx context.Context, opts options, session *session) (finish func(
 	}
 	handler := acpterm.NewHandler(session.manager, &acpterm.HandlerOptions{
 		Next: session, Created: session.screen.follow, AgentTerminals: true, TerminalAuth: hasTerminal(),
+		SkippedLines: session.screen.printSkipped,
 	})
-	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{SkippedLines: session.screen.printSkipped})
-	conn := handler.Connect(context.Background(), stream, jsonrpc2.OnRecv(session.received))
+	rest := handler.Filter(context.Background(), agent)
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), handler,
+		jsonrpc2.OnRecv(session.received))
 	stop := context.AfterFunc(ctx, func() { agent.Kill() }) // an agent that does not read may be holding up a request
 	defer stop()
 

@@ -126,7 +126,7 @@ func serve(protocolVersion int, turn script) {
 		return nil, errors.New(req.Method)
 	}
 	ready := make(chan struct{})
-	a.conn = jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), jsonrpc2.AsyncHandler(
+	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio{}), jsonrpc2.AsyncHandler(
 		jsonrpc2.HandlerWithError(func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			<-ready // a.conn is set
 			return handle(ctx, conn, req)

@@ -219,7 +219,7 @@ func serveOffer(methods any, goOn string) {
 		}
 		return nil, &jsonrpc2.Error{Code: signin.CodeRequired, Message: "Authentication required"}
 	}
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio{}, nil), jsonrpc2.HandlerWithError(handle))
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio{}), jsonrpc2.HandlerWithError(handle))
 	<-conn.DisconnectNotify()
 }
 

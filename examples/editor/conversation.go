@@ -76,7 +76,9 @@ func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
 	e.conversations = append(e.conversations, c)
 	e.mu.Unlock()
 	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: c, Created: e.show, AgentTerminals: true})
-	c.conn = c.handler.Connect(context.Background(), acpterm.NewStream(stdio, nil), jsonrpc2.OnRecv(c.openNewSession))
+	rest := c.handler.Filter(context.Background(), stdio)
+	c.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), c.handler,
+		jsonrpc2.OnRecv(c.openNewSession))
 	e.busy.Go(c.awaitEnd)
 	return c
 }

@@ -124,7 +124,7 @@ func newFixture(t *testing.T, rules policy.Rules) *fixture {
 	require.NoError(t, err)
 
 	ours, theirs := pipes(t)
-	agent := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(theirs, nil), jsonrpc2.HandlerWithError(
+	agent := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(theirs), jsonrpc2.HandlerWithError(
 		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			return map[string]any{"sessionId": "s1", "protocolVersion": 1, "stopReason": "end_turn"}, nil
 		}))
@@ -350,7 +350,6 @@ func TestLargeToolCallsAreNotKept(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	before := heap()
 	large := strings.Repeat("x", 128<<10)
 	send := func(update map[string]any) {
 		update["sessionUpdate"] = "tool_call"
@@ -358,13 +357,18 @@ func TestLargeToolCallsAreNotKept(t *testing.T) {
 		call := <-f.calls
 		talk.add(entry{call: &call})
 	}
-	for i := range 5 {
+	sendLarge := func(i int) {
 		terminal := map[string]any{"type": "terminal", "terminalId": fmt.Sprint(large, i)}
 		send(map[string]any{
 			"toolCallId": fmt.Sprint("title ", i), "title": fmt.Sprint(i, " ", large), "status": large, "kind": large,
 			"content": []any{terminal, terminal}, "rawInput": map[string]string{"command": large},
 		})
 		send(map[string]any{"toolCallId": fmt.Sprint(i, large), "title": large})
+	}
+	sendLarge(0) // after it the buffers of both connections are as large as they get
+	before := heap()
+	for i := range 5 {
+		sendLarge(i + 1)
 	}
 	for i := range 2 * maxToolCalls {
 		send(map[string]any{"toolCallId": fmt.Sprint("short ", i), "title": "short", "status": "in_progress"})

@@ -287,7 +287,7 @@ func serveAgent(play func(ctx context.Context, conn *jsonrpc2.Conn, cancelled <-
 		return map[string]any{"protocolVersion": 1, "sessionId": "s1"}, nil
 	}
 	stdio := agentproc.JoinStdio(os.Stdin, os.Stdout)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil),
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio),
 		jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handler)))
 	<-conn.DisconnectNotify()
 }

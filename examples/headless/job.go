@@ -119,13 +119,14 @@ func (h *host) runTurn(
 	var session acpterm.SessionID
 	var notOpened error
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
-		Next:           jsonrpc2.HandlerWithError(answerAgent),
+		LineLimit:      8 << 20,
 		MaxPending:     256,
 		MaxCreateBytes: 256 << 10,
 	})
-	stream := acpterm.NewStream(agent, &acpterm.StreamOptions{LineLimit: 8 << 20})
+	rest := jsonrpc2.NewPlainObjectStream(handler.Filter(ctx, agent))
+	yours := jsonrpc2.HandlerWithError(answerAgent)
 	// The session is open before anything is read that the agent sends after its answer to session/new.
-	conn := handler.Connect(ctx, stream, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
+	conn := jsonrpc2.NewConn(ctx, rest, yours, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		if req != nil && req.Method == "session/new" && answer != nil && answer.Result != nil {
 			session, notOpened = sessionIn(*answer.Result)
 			if notOpened == nil {

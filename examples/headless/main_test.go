@@ -88,7 +88,7 @@ func playAgent() {
 		return map[string]string{"stopReason": r.Output}, nil
 	}
 	stdio := agentproc.JoinStdio(os.Stdin, os.Stdout)
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handle)))
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio), jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(handle)))
 	<-conn.DisconnectNotify()
 }
 

@@ -71,7 +71,7 @@ func run(out io.Writer, verbose bool) error {
 	handler := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Created: func(t *acpterm.Terminal) { created <- t },
 	})
-	conn := handler.Connect(ctx, acpterm.NewStream(clientEnd, nil))
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(handler.Filter(ctx, clientEnd)), handler)
 	defer conn.Close()
 
 	// The agent's side. From initialize it learns whether it may call terminal/* at all.
@@ -87,7 +87,7 @@ func run(out io.Writer, verbose bool) error {
 		capabilities, err = acpterm.ReadClientCapabilities(*req.Params)
 		return map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}}, err
 	}
-	agentConn := jsonrpc2.NewConn(ctx, acpterm.NewStream(traced, nil), jsonrpc2.HandlerWithError(initialize))
+	agentConn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(traced), jsonrpc2.HandlerWithError(initialize))
 	defer agentConn.Close()
 
 	hello := map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}

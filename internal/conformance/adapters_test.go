@@ -197,7 +197,8 @@ func (a adapter) converse(
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{
 		AgentTerminals: true, Next: jsonrpc2.HandlerWithError(allowOnce),
 	})
-	session.conn = h.Connect(context.WithoutCancel(ctx), acpterm.NewStream(process, nil))
+	rest := h.Filter(context.WithoutCancel(ctx), process)
+	session.conn = jsonrpc2.NewConn(context.WithoutCancel(ctx), jsonrpc2.NewPlainObjectStream(rest), h)
 	t.Cleanup(func() {
 		require.NoError(t, process.Close())
 		<-session.conn.DisconnectNotify()

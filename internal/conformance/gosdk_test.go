@@ -141,7 +141,7 @@ func converse(t testing.TB) *conversation {
 	dir := t.TempDir()
 	m := must(acpterm.NewManager(&acpterm.Options{Dir: dir}))
 	h := acpterm.NewHandler(m, nil)
-	client := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), nil), h)
+	client := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(fromAgent, toAgent)), h)
 
 	c := &conversation{t: t, client: client, sent: make(chan wireMessage, 100), received: make(chan wireMessage, 100)}
 	agent := &goAgent{turns: make(chan goTurn), gone: make(chan struct{})}

@@ -73,7 +73,7 @@ func startV2Agent(t *testing.T, args ...string) *v2Agent {
 	})
 	fromAgent := &tap{stdout, messageLines{take: a.take}}
 	toAgent := &sink{stdin, messageLines{take: a.give}}
-	a.conn = h.Connect(context.Background(), acpterm.NewStream(agentproc.JoinStdio(fromAgent, toAgent), nil))
+	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))), h)
 	t.Cleanup(func() {
 		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 		defer stop.Stop()

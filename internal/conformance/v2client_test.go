@@ -86,7 +86,7 @@ func serveReportingAgent() {
 	a.terms = agent.NewTerminals(a.manager, &agent.TerminalsOptions{
 		Reporter: agent.ReporterOptions{KnowsSession: func(id acpterm.SessionID) bool { return id == "s1" }},
 	})
-	conn := jsonrpc2.NewConn(context.Background(), acpterm.NewStream(stdio, nil), a.terms.Handler(a))
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio), a.terms.Handler(a))
 	<-conn.DisconnectNotify()
 	if err := a.manager.Close(); err != nil {
 		panic(err)

@@ -65,22 +65,16 @@ func decodeID(encoded []byte) (id jsonrpc2.ID, ok bool) {
 	return id, err == nil
 }
 
-// WireID returns an id of jsonrpc2's as it came.
-func WireID(id jsonrpc2.ID) []byte {
-	if raw, substituted := strings.CutPrefix(id.Str, rawID); substituted {
-		return []byte(raw)
-	}
-	encoded, _ := id.MarshalJSON()
-	return encoded
-}
-
-// restoreID puts the id that came back into a response of jsonrpc2's. These begin with the id.
+// restoreID puts the id that came back into a response that has its substitute.
 func restoreID(line []byte) []byte {
-	const before = `{"id":`
-	if !bytes.HasPrefix(line, []byte(before+`"`+rawID)) {
+	if !bytes.Contains(line, []byte(`"`+rawID)) {
 		return line
 	}
-	end := len(before) + skipString(line[len(before):])
-	text, _ := stringOf(line[len(before):end])
-	return slices.Concat([]byte(before), []byte(strings.TrimPrefix(text, rawID)), line[end:])
+	for name, value := range eachMember(line) {
+		id, _ := stringOf(line[value.from:value.to])
+		if raw, substituted := strings.CutPrefix(id, rawID); substituted && string(name) == memberNames[memberID] {
+			return slices.Concat(line[:value.from], []byte(raw), line[value.to:])
+		}
+	}
+	return line
 }

@@ -188,13 +188,18 @@ func (l *Lines) nextErrorReply() []byte {
 	return nil
 }
 
-// WriteObject writes a message of jsonrpc2's as one line, with the id that the request came with.
-func (l *Lines) WriteObject(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
+// errNotJSON is why WriteMessage fails.
+var errNotJSON = errors.New("the line is not JSON")
+
+// WriteMessage writes a message without its newline. The id of a response becomes the one that the request came with.
+func (l *Lines) WriteMessage(line []byte) error {
+	if line = bytes.TrimSpace(line); !json.Valid(line) {
+		return errNotJSON
 	}
-	return l.Write(append(restoreID(line), '\n'))
+	if line[0] == '{' {
+		line = restoreID(line)
+	}
+	return l.Write(slices.Concat(line, []byte{'\n'}))
 }
 
 // Write writes a line, which ends in a newline.

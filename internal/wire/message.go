@@ -59,8 +59,7 @@ func appendResponse(to, id []byte) []byte {
 
 // Message is a message that jsonrpc2 decodes without an error.
 type Message struct {
-	Line   []byte // for jsonrpc2, with an id that it keeps as it is
-	Raw    []byte // for other libraries, with the id as it came
+	Line   []byte // with an id that jsonrpc2 keeps as it is
 	Method string // empty: a response
 	ID     []byte // a request's as it came; nil: a notification or response
 	Params []byte // as they came; empty: none
@@ -135,7 +134,7 @@ func findMembers(line []byte) (m members, ok bool) {
 
 // parseRequest is Parse for a request or notification.
 func parseRequest(line []byte, m *members) (Message, *Fault) {
-	message := Message{Line: line, Raw: line, Params: m.value(line, memberParams)}
+	message := Message{Line: line, Params: m.value(line, memberParams)}
 	if m.has(memberID) {
 		id := m.value(line, memberID)
 		if len(id) > maxIDBytes {
@@ -177,7 +176,7 @@ func parseResponse(line []byte, m *members) (Message, *Fault) {
 	if len(failure) > 0 && json.Unmarshal(failure, &e) != nil || len(result) == 0 && e == nil {
 		return unreadableResponse(decoded), faultResponse
 	}
-	return Message{Line: line, Raw: line}, nil
+	return Message{Line: line}, nil
 }
 
 // unreadableResponse is the response that takes the place of one that jsonrpc2 cannot decode.
@@ -185,5 +184,5 @@ func unreadableResponse(id jsonrpc2.ID) Message {
 	encoded, _ := id.MarshalJSON()
 	line := AppendError(nil, encoded,
 		&jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: "acpterm: the line " + faultResponse.Reason})
-	return Message{Line: line, Raw: line}
+	return Message{Line: line}
 }

@@ -40,6 +40,9 @@ func FuzzMessage(f *testing.F) {
 			id, ok := RequestID(m.ID)
 			require.True(t, ok)
 			require.Equal(t, req.ID, id)
+			response, err := json.Marshal(jsonrpc2.Response{ID: req.ID, Result: new(json.RawMessage("1"))})
+			require.NoError(t, err)
+			require.JSONEq(t, `{"jsonrpc":"2.0","result":1,"id":`+string(m.ID)+`}`, string(restoreID(response)))
 		}
 	})
 }

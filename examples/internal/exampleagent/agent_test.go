@@ -51,7 +51,7 @@ func connect(t *testing.T, capabilities acpterm.ClientCapabilities) *client {
 	t.Cleanup(func() { own.Close() })
 	agent := newAgent(own).connect(agentEnd)
 	t.Cleanup(func() { agent.Close() })
-	c.conn = jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd, nil), acpterm.NewHandler(manager, &acpterm.HandlerOptions{
+	c.conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(clientEnd), acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Next:         jsonrpc2.HandlerWithError(c.handle),
 		Capabilities: &capabilities,
 		Created:      func(t *acpterm.Terminal) { c.created <- t },
@@ -256,7 +256,7 @@ func TestSignInIsRequired(t *testing.T) {
 		a := newAgent(nil)
 		a.tokens = tokens
 		agent := a.connect(agentEnd)
-		conn := jsonrpc2.NewConn(t.Context(), acpterm.NewStream(clientEnd, nil), jsonrpc2.HandlerWithError(nil))
+		conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(clientEnd), jsonrpc2.HandlerWithError(nil))
 		t.Cleanup(func() { agent.Close(); conn.Close() })
 		var initialized json.RawMessage
 		require.NoError(t, conn.Call(t.Context(), "initialize", map[string]any{

@@ -30,7 +30,7 @@ func main() {
 	var shown sync.WaitGroup
 	show := func(t *acpterm.Terminal) { shown.Go(func() { display.Follow(ctx, os.Stdout, t) }) }
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: show})
-	rest := h.Filter(ctx, acpterm.NewStream(agent, nil)) // all but terminal/*
+	rest := h.Filter(ctx, agent) // all but terminal/*
 	methods := handler.Map{"session/update": handler.New(update), "session/request_permission": handler.New(permit)}
 	conn := jrpc2.NewServer(methods, &jrpc2.ServerOptions{AllowPush: true}).Start(channel.Line(rest, rest))
 	dir, err := os.Getwd()

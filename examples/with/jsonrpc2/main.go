@@ -28,8 +28,9 @@ func main() {
 	}
 	var shown sync.WaitGroup
 	show := func(t *acpterm.Terminal) { shown.Go(func() { display.Follow(ctx, os.Stdout, t) }) }
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(next), Created: show})
-	conn := h.Connect(ctx, acpterm.NewStream(agent, nil))
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: show})
+	rest := h.Filter(ctx, agent) // all but terminal/*
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), jsonrpc2.HandlerWithError(handle))
 	dir, err := os.Getwd()
 	var answer struct{ SessionID, StopReason string }
 	call := func(method string, params object) { // does nothing after an error
@@ -49,8 +50,8 @@ func main() {
 	}
 }
 
-// next gets all that is not terminal/*. While it runs, nothing else is read.
-func next(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+// handle gets all messages but terminal/*. While it runs, nothing else is read.
+func handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	var p struct {
 		Options []struct{ OptionID string }
 		Update  struct {

@@ -29,8 +29,7 @@ func main() {
 	var shown sync.WaitGroup
 	show := func(t *acpterm.Terminal) { shown.Go(func() { display.Follow(ctx, os.Stdout, t) }) }
 	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: show})
-	rest := h.Filter(ctx, agent) // all but terminal/*
-	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), jsonrpc2.HandlerWithError(handle))
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent)), jsonrpc2.HandlerWithError(handle))
 	dir, err := os.Getwd()
 	var answer struct{ SessionID, StopReason string }
 	call := func(method string, params object) { // does nothing after an error

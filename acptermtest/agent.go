@@ -75,10 +75,10 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 		t.Errorf("acptermtest: the agent got a line of %d bytes that is no message, it %s: %.1000q",
 			size, f.Reason, text)
 	}
-	stream := &lineStream{ended: make(chan struct{})}
-	stream.lines = wire.NewLines(own, 64<<20, skipped, func(f *wire.Fault) *jsonrpc2.Error {
+	lines := wire.NewLines(own, 64<<20, skipped, func(f *wire.Fault) *jsonrpc2.Error {
 		return &jsonrpc2.Error{Code: f.Code, Message: "the line " + f.Reason}
 	})
+	stream := &readStream{wire.Objects{Lines: lines}, make(chan struct{})}
 	ctx, end := context.WithCancel(context.Background())
 	conn := jsonrpc2.NewConn(ctx, stream, a)
 	t.Cleanup(func() {
@@ -91,30 +91,19 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	return client
 }
 
-// lineStream is a jsonrpc2.ObjectStream that skips lines that are not messages, and signals the end of reading.
-type lineStream struct {
-	lines *wire.Lines
+// readStream is an ObjectStream that signals the end of reading.
+type readStream struct {
+	jsonrpc2.ObjectStream
 	ended chan struct{} // closed when ReadObject has failed, after which jsonrpc2 does not call it
 }
 
-func (s *lineStream) ReadObject(v any) error {
-	m, err := s.lines.Read()
+func (s *readStream) ReadObject(v any) error {
+	err := s.ObjectStream.ReadObject(v)
 	if err != nil {
 		close(s.ended)
-		return err
 	}
-	return v.(json.Unmarshaler).UnmarshalJSON(m.Line)
+	return err
 }
-
-func (s *lineStream) WriteObject(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return s.lines.WriteMessage(line)
-}
-
-func (s *lineStream) Close() error { return s.lines.Close() }
 
 // scriptedAgent is a jsonrpc2.Handler.
 type scriptedAgent struct {

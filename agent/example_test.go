@@ -19,7 +19,7 @@ import (
 
 // dial makes a connection to a client; a real agent has one already, on its standard input and output:
 //
-//	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(os.Stdin, os.Stdout)), jsonrpc2.AsyncHandler(handler))
+//	conn := jsonrpc2.NewConn(ctx, agent.NewStream(agentproc.JoinStdio(os.Stdin, os.Stdout)), jsonrpc2.AsyncHandler(handler))
 func dial() (conn *jsonrpc2.Conn, hangUp func()) {
 	clientEnd, agentEnd := net.Pipe()
 	m, err := acpterm.NewManager(nil)
@@ -28,7 +28,7 @@ func dial() (conn *jsonrpc2.Conn, hangUp func()) {
 	}
 	h := acpterm.NewHandler(m, nil)
 	jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(h.Filter(context.Background(), clientEnd)), h)
-	conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), nil)
+	conn = jsonrpc2.NewConn(context.Background(), agent.NewStream(agentEnd), nil)
 	return conn, func() {
 		conn.Close()
 		m.Close()

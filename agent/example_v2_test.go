@@ -29,7 +29,7 @@ type prompted struct{ terminals *agent.Terminals }
 func connectAgent(stdio io.ReadWriteCloser, m *acpterm.Manager) *jsonrpc2.Conn {
 	a := &prompted{agent.NewTerminals(m, nil)}
 	handler := a.terminals.Handler(jsonrpc2.AsyncHandler(a))
-	return jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio), handler)
+	return jsonrpc2.NewConn(context.Background(), agent.NewStream(stdio), handler)
 }
 
 func (a *prompted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
@@ -110,7 +110,7 @@ func ExampleReporter() {
 
 	r := agent.NewReporter(nil)
 	// A real agent has a handler for the other methods. The first message gives the Reporter its connection.
-	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(agentEnd), r.Handler(nil))
+	conn := jsonrpc2.NewConn(context.Background(), agent.NewStream(agentEnd), r.Handler(nil))
 	defer conn.Close()
 
 	ctx := context.Background()

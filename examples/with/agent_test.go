@@ -39,7 +39,7 @@ func serveTestAgent() {
 	a := new(testAgent)
 	stdio := agentproc.JoinStdio(os.Stdin, os.Stdout) // seen from here, what is read from is the input
 	handler := jsonrpc2.AsyncHandler(jsonrpc2.HandlerWithError(a.handle))
-	<-jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio), handler).DisconnectNotify()
+	<-jsonrpc2.NewConn(context.Background(), agent.NewStream(stdio), handler).DisconnectNotify()
 }
 
 func (a *testAgent) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {

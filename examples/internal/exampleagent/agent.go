@@ -45,7 +45,7 @@ func newAgent(m *acpterm.Manager) *agent {
 
 // connect serves a client.
 func (a *agent) connect(stdio io.ReadWriteCloser) *jsonrpc2.Conn {
-	return jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(stdio), a.terminals.Handler(a))
+	return jsonrpc2.NewConn(context.Background(), acpagent.NewStream(stdio), a.terminals.Handler(a))
 }
 
 // Handle is called for one message after the other, and while it runs nothing else is read, an answer to the

@@ -1,0 +1,28 @@
+package agent
+
+// ACP's framing for an agent on jsonrpc2.
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm/internal/wire"
+)
+
+// maxLine is how many bytes a line of the client may have.
+const maxLine = 64 << 20
+
+// NewStream returns the messages of a connection to a client, one per line, for jsonrpc2.NewConn. A line that is not a
+// message is logged and skipped, where jsonrpc2's own streams end the connection; so is an error without an id, which
+// jsonrpc2 takes for the answer to its first request. A client sends such an error after a line of the agent's that is
+// not a message. If conn is nil, the connection has ended.
+func NewStream(conn io.ReadWriteCloser) jsonrpc2.ObjectStream {
+	skipped := func(_ []byte, size int64, f *wire.Fault) {
+		slog.Warn("agent: skipped a line that "+f.Reason, "bytes", size)
+	}
+	return wire.Objects{Lines: wire.NewLines(conn, maxLine, skipped, func(f *wire.Fault) *jsonrpc2.Error {
+		return &jsonrpc2.Error{Code: f.Code, Message: "the line " + f.Reason}
+	})}
+}

@@ -144,10 +144,10 @@ func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 		go func() {
 			select {
 			case <-conn.DisconnectNotify():
-				h.conn.Store(nil)
-				h.Close()
-			case <-h.closing.Done():
+			case <-h.closing.Done(): // by Filter, whose end comes first
 			}
+			h.conn.Store(nil)
+			h.Close()
 		}()
 	})
 }

@@ -46,9 +46,12 @@ func ExampleClient_Run() {
 		log.Fatal(err)
 	}
 	c := agent.NewClient(conn, caps, nil)
-	for _, command := range []string{"echo well; exit 2", "echo begun; sleep 3600"} {
-		result, err := c.Run(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: command},
-			agent.RunOptions{Timeout: 500 * time.Millisecond})
+	for _, run := range []struct {
+		command string
+		timeout time.Duration
+	}{{"echo well; exit 2", time.Minute}, {"echo begun; sleep 3600", 2 * time.Second}} {
+		result, err := c.Run(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: run.command},
+			agent.RunOptions{Timeout: run.timeout})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -9,6 +9,3 @@ func systemChildren() map[string]func(args []string) { return nil }
 
 // trees is how processes are looked at where the tests of trees run.
 func trees(*terminaltest.Place) {}
-
-// loginChildren are the login shells that tests play.
-func loginChildren() map[string]func(args []string) { return nil }

@@ -18,9 +18,9 @@ import (
 
 var children = testchildren.All()
 
-func TestMain(m *testing.M) {
-	maps.Copy(children, systemChildren())
-	maps.Copy(children, loginChildren())
+// runTests is a TestMain, of a binary that can also be one of the package's own children.
+func runTests(m *testing.M, own map[string]func(args []string)) {
+	maps.Copy(children, own)
 	testchildren.Main(children)
 	racetest.Restart()
 	// What is parallel waits most of the time. What makes a manager is not: newManager looks at the whole process.
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 
 // here is this system as a place for terminaltest.
 func here() terminaltest.Place {
-	p := terminaltest.Place{
+	return terminaltest.Place{
 		NewManager: func(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 			t.Helper()
 			return newManager(t, options)
@@ -44,12 +44,7 @@ func here() terminaltest.Place {
 		CannotAsk:            !leaktest.CanAsk(),
 		NeedsEndsInTheMiddle: leaktest.NeedsEndsInTheMiddle,
 	}
-	trees(&p)
-	return p
 }
-
-// TestHere is every test that makes sense wherever commands run, on this system.
-func TestHere(t *testing.T) { terminaltest.Run(t, here()) }
 
 func childArgs(name string, args ...string) []string { return testchildren.Args(name, args...) }
 

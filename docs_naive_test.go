@@ -20,6 +20,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/acpterm/acpterm/internal/hosttest"
+
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 
@@ -39,9 +41,9 @@ func TestNaiveTruncate(t *testing.T) {
 	require.Equal(t, "cr\xc3", naive)
 	require.False(t, utf8.ValidString(naive))
 
-	req := commandRequest("printf 'crème brûlée'")
+	req := hosttest.CommandRequest("printf 'crème brûlée'")
 	req.OutputByteLimit = new(uint64(3))
-	out := run(t, newManager(t, nil), req)
+	out := hosttest.Run(t, hosttest.NewManager(t, nil), req)
 	require.Equal(t, "ée", out.Output)
 	require.True(t, out.Truncated)
 }
@@ -56,7 +58,7 @@ func naiveOutput(cmd *exec.Cmd, limit int) (last []byte, held int, err error) {
 
 func TestNaiveOutput(t *testing.T) {
 	const written = 16 << 20
-	args := childArgs("flood", strconv.Itoa(written), "65536")
+	args := hosttest.ChildArgs("flood", strconv.Itoa(written), "65536")
 	_, held, err := naiveOutput(exec.Command(args[0], args[1:]...), 1000)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, held, written)
@@ -80,8 +82,8 @@ func TestNaiveWait(t *testing.T) {
 	let, ended := filepath.Join(dir, "let"), filepath.Join(dir, "ended")
 	line := "(until [ -e " + let + " ]; do sleep 0.01; done; touch " + ended + ") & echo started"
 
-	m := newManager(t, nil)
-	out := run(t, m, commandRequest(line)) // returns, though the child waits for a file that is not there yet
+	m := hosttest.NewManager(t, nil)
+	out := hosttest.Run(t, m, hosttest.CommandRequest(line)) // returns, though the child waits for a file that is not there yet
 	require.Equal(t, "started\n", out.Output)
 	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
 	require.NoFileExists(t, ended)
@@ -114,7 +116,7 @@ func TestNaiveKill(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, 0), "the child should have been left")
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 
-	term := create(t, newManager(t, nil), commandRequest(line))
+	term := hosttest.Create(t, hosttest.NewManager(t, nil), hosttest.CommandRequest(line))
 	for chunk := range term.Follow(t.Context(), 0) {
 		if strings.HasSuffix(chunk.Text, "\n") {
 			break
@@ -172,7 +174,7 @@ func TestNaiveCommand(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "acpterm-tool"), []byte("#!/bin/sh\necho tool\n"), 0o700))
-	m := newManager(t, nil)
+	m := hosttest.NewManager(t, nil)
 
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: "/bin/sh", Args: []string{"-c", "pwd; echo $OF_THE_HOST"}, Cwd: dir,
 		Env: []acpterm.EnvVariable{{Name: "CI", Value: "1"}}}
@@ -180,11 +182,11 @@ func TestNaiveCommand(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(output), dir)
 	require.NotContains(t, string(output), "here")
-	require.Equal(t, dir+"\nhere\n", run(t, m, req).Output)
+	require.Equal(t, dir+"\nhere\n", hosttest.Run(t, m, req).Output)
 
 	req = acpterm.CreateTerminalRequest{SessionID: "s", Command: "acpterm-tool", Env: []acpterm.EnvVariable{{Name: "PATH", Value: dir}}}
 	require.ErrorIs(t, naiveCommand(req).Run(), exec.ErrNotFound)
-	require.Equal(t, "tool\n", run(t, m, req).Output)
+	require.Equal(t, "tool\n", hosttest.Run(t, m, req).Output)
 }
 
 // naiveConn ends when the agent prints something.
@@ -203,7 +205,7 @@ func TestNaiveConn(t *testing.T) {
 	agent.Close()
 
 	ours, agent = net.Pipe()
-	filtered := rest(t, ours, quietly())
+	filtered := hosttest.Rest(t, ours, hosttest.Quietly())
 	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(filtered), jsonrpc2.AsyncHandler(handler))
 	defer conn.Close()
 	defer agent.Close()

@@ -1,13 +1,9 @@
 package acpterm_test
 
 import (
-	"maps"
 	"testing"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
 )
 
-func TestMain(m *testing.M) {
-	own := make(map[string]func(args []string))
-	maps.Copy(own, systemChildren())
-	maps.Copy(own, loginChildren())
-	runTests(m, own)
-}
+func TestMain(m *testing.M) { hosttest.RunTests(m, nil) }

@@ -3,7 +3,7 @@ package usershell_test
 import (
 	"testing"
 
-	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/internal/hosttest"
 )
 
-func TestMain(m *testing.M) { racetest.Main(m) }
+func TestMain(m *testing.M) { hosttest.RunTests(m, loginChildren()) }

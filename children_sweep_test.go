@@ -1,6 +1,0 @@
-//go:build darwin || freebsd
-
-package acpterm_test
-
-// systemChildren are the children for this system's tests.
-func systemChildren() map[string]func(args []string) { return nil }

@@ -1,0 +1,127 @@
+//go:build unix
+
+package doctest
+
+// Commands in documents are run where the line before their block says so. Other statements are held against the go
+// command.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A block after the comment "run" is run by sh in the repository's root, and has to succeed. Lines that begin with "$ "
+// are its commands, and the others are what these print, where "…" stands for any text and a line of "…" for any lines.
+func TestDocumentRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds and runs the examples")
+	}
+	t.Parallel()
+	for _, doc := range documents(t) {
+		for _, b := range doc.blocks {
+			if b.comment != "run" {
+				continue
+			}
+			t.Run(doc.path, func(t *testing.T) {
+				t.Parallel()
+				runBlock(t, b)
+			})
+		}
+	}
+}
+
+// docs/architecture.md says that the root needs package net on Windows only.
+func TestTheRootDoesNotImportNet(t *testing.T) {
+	t.Parallel()
+	for _, system := range []string{"linux", "darwin", "freebsd"} {
+		list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
+		list.Env = append(list.Environ(), "GOOS="+system)
+		out, err := list.Output()
+		require.NoError(t, err)
+		packages := strings.Fields(string(out))
+		require.Contains(t, packages, "github.com/acpterm/acpterm/internal/wire")
+		require.False(t, slices.Contains(packages, "net"), system)
+	}
+}
+
+// README.md's commands for a module beside a clone hold for each module of this repository that users import.
+func TestModuleBesideAClone(t *testing.T) {
+	t.Parallel()
+	readme := readDocument(t, "README.md")
+	at := slices.IndexFunc(readme.blocks, func(b block) bool { return b.comment == "in a module beside the clone" })
+	require.NotEqual(t, -1, at)
+	clone, err := os.Getwd()
+	require.NoError(t, err)
+	releasing, err := os.ReadFile("RELEASING.md")
+	require.NoError(t, err)
+	tags := regexp.MustCompile("(?m)^\\| `([a-z/]*)v[0-9.]+` \\|").FindAllStringSubmatch(string(releasing), -1)
+	require.NotEmpty(t, tags)
+	cache, err := exec.Command("go", "env", "GOMODCACHE", "GOPROXY").Output()
+	require.NoError(t, err)
+	where := strings.Fields(string(cache))
+	env := append(os.Environ(), "GOPROXY=file://"+where[0]+"/cache/download,"+where[1], "GOWORK=off",
+		"GOSUMDB=off") // the checksums are in this repository's go.sum files
+	for _, tag := range tags {
+		if strings.HasPrefix(tag[1], "examples/") {
+			continue // they are programs
+		}
+		imported := strings.TrimSuffix("github.com/acpterm/acpterm/"+tag[1], "/")
+		t.Run(path.Base(imported), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			require.NoError(t, os.Symlink(clone, filepath.Join(dir, "acpterm")))
+			user := filepath.Join(dir, "user")
+			require.NoError(t, os.Mkdir(user, 0o700))
+			source := fmt.Sprintf("package main\n\nimport _ %q\n\nfunc main() {}\n", imported)
+			require.NoError(t, os.WriteFile(filepath.Join(user, "main.go"), []byte(source), 0o600))
+			script := strings.Join(readme.blocks[at].lines, "\n")
+			cmd := exec.CommandContext(t.Context(), "sh", "-ec", "go mod init example.com/user\n"+script+"\ngo list -deps .")
+			cmd.Dir, cmd.Env = user, env
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			output, err := cmd.Output()
+			require.NoError(t, err, "%s", &stderr)
+			require.Contains(t, strings.Fields(string(output)), imported)
+		})
+	}
+}
+
+func runBlock(t *testing.T, b block) {
+	commands, want := readConsole(b)
+	require.NotEmpty(t, commands, "line %d: no line begins with \"$ \"", b.number)
+	if _, err := exec.LookPath("jq"); err != nil && strings.Contains(commands, "jq ") {
+		t.Skip("jq is not installed")
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", commands)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // for mktemp
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	require.NoError(t, err, "line %d: %s", b.number, stderr.String())
+	require.Regexp(t, want, string(output), "line %d: %s", b.number, stderr.String())
+}
+
+// readConsole returns the commands of a block, and an expression for what they print.
+func readConsole(b block) (commands string, want *regexp.Regexp) {
+	expression := `(?m)\A`
+	for _, l := range b.lines {
+		switch command, isCommand := strings.CutPrefix(l, "$ "); {
+		case isCommand:
+			commands += command + "\n"
+		case l == "…":
+			expression += `(?s:.*)`
+		default:
+			expression += strings.ReplaceAll(regexp.QuoteMeta(l), "…", ".*") + `\n`
+		}
+	}
+	return commands, regexp.MustCompile(expression + `\z`)
+}

@@ -1,0 +1,45 @@
+package doctest
+
+// Names of attributes, events and instruments: documents have all that module otel makes, and no other.
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// telemetryName is one in a document. The package's own names that documents have begin with capitals.
+var telemetryName = regexp.MustCompile(`^acpterm(\.[a-z_]+)+$`)
+
+func TestDocumentTelemetry(t *testing.T) {
+	literals := regexp.MustCompile(`"(acpterm\.[a-z_.]+)"`)
+	var made, documented []string
+	files, err := filepath.Glob("otel/*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		lines, err := readLines(file)
+		require.NoError(t, err)
+		for _, literal := range literals.FindAllStringSubmatch(strings.Join(lines, "\n"), -1) {
+			if !strings.HasSuffix(file, "_test.go") {
+				made = append(made, literal[1])
+			}
+		}
+	}
+	for _, doc := range documents(t) {
+		for _, l := range doc.prose {
+			for _, span := range codeSpan.FindAllString(l.text, -1) {
+				if name := strings.Trim(span, "`"); telemetryName.MatchString(name) {
+					documented = append(documented, name)
+				}
+			}
+		}
+	}
+	slices.Sort(made)
+	slices.Sort(documented)
+	require.NotEmpty(t, made)
+	require.Equal(t, slices.Compact(made), slices.Compact(documented))
+}

@@ -1,0 +1,53 @@
+package doctest
+
+// What may import what: public packages the root and internal, the root internal, and never the reverse.
+
+import (
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// importsOfInternal are what packages below internal import of the repository. Those that are not here import nothing.
+var importsOfInternal = map[string][]string{
+	"internal/cgroup":     {"internal/procfs"},
+	"internal/life":       {"internal/latch"},
+	"internal/loginshell": {"internal/capture", "internal/latch", "internal/life", "internal/lookup", "internal/proc"},
+	"internal/proc":       {"internal/cgroup", "internal/latch", "internal/procfs"},
+	"internal/screen":     {"internal/output"},
+}
+
+func TestImports(t *testing.T) {
+	const module = "github.com/acpterm/acpterm"
+	walk(t, func(name string) {
+		dir := path.Dir(name)
+		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || forTests(dir) {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range file.Imports {
+			imported, inside := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
+			imported = strings.TrimPrefix(imported, "/") // empty: the root
+			switch {
+			case !inside:
+			case forTests(imported):
+				t.Errorf("%s imports %s, which is for tests alone", name, imported)
+			case dir == "." && !strings.HasPrefix(imported, "internal/"):
+				t.Errorf("%s: the root imports %s", name, imported)
+			case strings.HasPrefix(dir, "internal/") && !slices.Contains(importsOfInternal[dir], imported):
+				t.Errorf("%s imports %q", name, imported)
+			}
+		}
+	})
+}
+
+// forTests reports whether only tests import a package.
+func forTests(dir string) bool {
+	return strings.HasPrefix(dir, "internal/") && strings.Contains(dir, "test")
+}

@@ -1,0 +1,132 @@
+package embedtest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+)
+
+// files puts empty files into a new directory.
+func files(t *testing.T, names ...string) (dir string) {
+	t.Helper()
+	dir = hosttest.RealTempDir(t)
+	for _, name := range names {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	return dir
+}
+
+// rootless is a directory without its drive.
+func rootless(dir string) string { return strings.TrimPrefix(dir, filepath.VolumeName(dir)) }
+
+// The command is looked up with the PATH, the PATHEXT and the directory that it will run with.
+func TestLookUpOnWindows(t *testing.T) {
+	dir := files(t, "bin/tool.exe", "bin/tool.cmd", "lib/tool.cmd", "lib/tool.exe.exe", "work/tool.bat", "work/plain",
+		"work/notes.txt", "work/other.ps1")
+	for _, look := range []struct{ command, path, pathext, want string }{
+		{"tool", `bin;lib`, ".EXE;.CMD", `bin\tool.exe`},
+		{"tool", `bin;lib`, ".cmd;.exe", `bin\tool.cmd`}, // in PATHEXT's order
+		{"tool", `lib;bin`, ".EXE;.CMD", `lib\tool.cmd`},
+		{"TOOL", `bin`, "", `bin\TOOL.exe`},         // without PATHEXT, the usual ones
+		{"tool", `work`, ".EXE", ""},                // not one of the extensions
+		{"other", `work`, ".ps1", `work\other.ps1`}, // PATHEXT is the request's
+		{"other", `work`, "PS1", `work\other.ps1`},  // cmd.exe takes it without the dot, too
+		{"tool.exe", `lib;bin`, ".EXE", `lib\tool.exe.exe`},
+		{"tool.exe", `bin`, ".CMD", `bin\tool.exe`}, // an extension that is given counts
+		{`..\bin\tool`, ``, "", `bin\tool.exe`},     // relative to the command's directory
+		{`../bin/tool`, ``, "", `bin\tool.exe`},
+		{`.\tool`, `bin`, "", `work\tool.bat`},
+		{`.\tool.bat. .`, ``, "", `work\tool.bat`},            // the name that Windows makes of it
+		{"tool", `.`, "", `work\tool.bat`},                    // an entry relative to the command's directory
+		{"tool", ``, "", ""},                                  // that directory is not looked in unasked
+		{rootless(dir) + `\bin\tool`, ``, "", `bin\tool.exe`}, // on the directory's drive
+		{filepath.VolumeName(dir) + `tool`, `bin`, "", ""},    // of the drive's own directory nobody knows
+		{"nul", `work`, "", ""},
+		{`.\nul`, ``, "", ""},
+	} {
+		entries := strings.Split(look.path, ";")
+		for i, entry := range entries {
+			if entry != "" && entry != "." {
+				entries[i] = filepath.Join(dir, entry)
+			}
+		}
+		options := acpterm.Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, ShellLines: acpterm.ShellNever}
+		req := hosttest.CommandRequest(look.command)
+		req.Cwd = dir + `\work`
+		path := strings.Join(entries, ";")
+		req.Env = []acpterm.EnvVariable{{Name: "Path", Value: path}, {Name: "PathExt", Value: look.pathext}}
+		c, err := proposed(t, options, req)
+		if look.want == "" {
+			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", look)
+			continue
+		}
+		require.NoError(t, err, "%+v", look)
+		require.True(t, strings.EqualFold(filepath.Join(dir, look.want), c.Path), "%+v: %s", look, c.Path)
+	}
+	for _, command := range []string{`.\plain`, dir} { // no program; a directory
+		req := hosttest.CommandRequest(command)
+		req.Cwd = dir + `\work`
+		_, err := proposed(t, acpterm.Options{ShellLines: acpterm.ShellNever}, req)
+		require.ErrorIs(t, err, acpterm.ErrNotExecutable, command)
+	}
+}
+
+func TestNamesOfVariablesHaveNoCase(t *testing.T) {
+	req := hosttest.ChildRequest("exit", "0")
+	req.Env = []acpterm.EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}}
+	env := []string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t", "SystemRoot=r"}
+	c, err := proposed(t, acpterm.Options{Env: env, Unattended: []string{}}, req)
+	require.NoError(t, err)
+	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "SystemRoot=r", "New=n"}, c.Env)
+	require.Equal(t, "c", lookup.Getenv(c.Env, "PATH"))
+}
+
+func TestShellLinesOnWindows(t *testing.T) {
+	options := acpterm.Options{ShellLines: acpterm.ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
+	c, err := proposed(t, options, hosttest.CommandRequest(`echo "a b" && dir`))
+	require.NoError(t, err)
+	program, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)
+	require.NoError(t, err)
+	system, err := windows.GetSystemDirectory()
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(system, "cmd.exe"), program)
+	require.Equal(t, `cmd.exe /d /s /c "echo "a b" && dir"`, line)
+	// A line that is not the last argument any more, or that another program gets, is quoted as usual.
+	for _, changed := range []acpterm.Command{
+		{Path: c.Path, Args: []string{"cmd.exe", "/c", "ver"}}, {Path: `C:\x.exe`, Args: c.Args},
+	} {
+		_, line, err := lookup.CommandLine(changed.Path, changed.Args, c.ShellLine)
+		require.NoError(t, err)
+		require.Empty(t, line)
+	}
+
+	for _, line := range []string{"echo a\necho b", "echo a\r", strings.Repeat("x", 8191)} {
+		_, err := proposed(t, options, hosttest.CommandRequest(line))
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+		require.Equal(t, "command", err.(*acpterm.Error).Field)
+	}
+}
+
+// proposed is the command that a policy is shown for a request, or the error of what comes before.
+func proposed(t *testing.T, options acpterm.Options, req acpterm.CreateTerminalRequest) (acpterm.Command, error) {
+	t.Helper()
+	policy := new(verdict)
+	options.Policy = policy
+	m := hosttest.Must(acpterm.NewManager(&options)) // newManager adds a variable
+	defer m.Close()
+	_, err := m.Create(t.Context(), req, nil)
+	if errors.Is(err, acpterm.ErrDenied) {
+		return policy.seen[0].Command, nil
+	}
+	return acpterm.Command{}, err
+}

@@ -1,0 +1,70 @@
+package embedtest
+
+// What constructors make of nil and of values that mean nothing: something that fails or refuses, and no panic.
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentproc"
+	"github.com/stretchr/testify/require"
+)
+
+func TestHandlerWithoutAManager(t *testing.T) {
+	h := acpterm.NewHandler(nil, nil)
+	for _, method := range []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodRelease} {
+		_, err := h.Dispatch(t.Context(), method, json.RawMessage(`{"sessionId":"s","terminalId":"x","command":"x"}`))
+		require.ErrorIs(t, err, acpterm.ErrInternal, method)
+	}
+	require.NoError(t, h.Close())
+}
+
+func TestFilterWithoutAConnection(t *testing.T) {
+	for _, conn := range []io.ReadWriteCloser{nil, agentproc.JoinStdio(nil, nil)} {
+		r := hosttest.Rest(t, conn, nil)
+		_, err := r.Read(make([]byte, 10))
+		require.ErrorIs(t, err, io.EOF)
+		_, err = io.WriteString(r, "1\n")
+		require.ErrorIs(t, err, os.ErrClosed)
+		require.NoError(t, r.Close())
+	}
+}
+
+// Less than nothing is no line at all, not any line.
+func TestNegativeLimits(t *testing.T) {
+	skipped := 0
+	conn := &hosttest.BytesConn{Reader: strings.NewReader(`{"jsonrpc":"2.0","method":"x"}` + "\n" + strings.Repeat("x", 100_000) + "\n")}
+	all, err := io.ReadAll(hosttest.Rest(t, conn, &acpterm.HandlerOptions{
+		LineLimit: -1, SkippedLines: func(acpterm.SkippedLine) { skipped++ },
+	}))
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.Equal(t, 2, skipped)
+
+	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxPending: -1})
+	p.Write(hosttest.Request(`1`, acpterm.MethodOutput, hosttest.Of("none")))
+	p.Refused(acpterm.QuotaPendingRequests, -1)
+	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxPendingCreateBytes: -1})
+	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
+	p.Refused(acpterm.QuotaPendingCreateBytes, -1)
+	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: -1})
+	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
+	p.Refused(acpterm.QuotaCreateBytes, -1)
+}
+
+// A Handler's options are those of its making.
+func TestHandlerOptionsAreCopied(t *testing.T) {
+	offer, served := acpterm.ClientCapabilities{}, []string{"a"}
+	h := acpterm.NewHandler(hosttest.NewManager(t, nil), &acpterm.HandlerOptions{Capabilities: &offer, SupportedMethods: served})
+	offer.Terminal, served[0] = true, "b"
+	_, err := h.Dispatch(t.Context(), acpterm.MethodOutput, json.RawMessage(`{}`))
+	var refused *acpterm.CapabilityError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, []string{"a"}, refused.SupportedMethods)
+}

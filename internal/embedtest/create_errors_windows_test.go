@@ -1,0 +1,35 @@
+package embedtest
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// A file that is not a program is the request's mistake; options that have no effect on Windows are the host's.
+func TestCreateErrorsOnWindows(t *testing.T) {
+	text := hosttest.NotAProgram(t)
+	withFile := wrapFunc(func(c acpterm.Command) (acpterm.Wrapped, error) {
+		file, err := os.Open(os.DevNull)
+		return acpterm.Wrapped{Command: c, Files: []*os.File{file}}, err
+	})
+	m := hosttest.NewManager(t, nil)
+	require.Equal(t, createError{acpterm.ErrNotExecutable, "command", text, -32602},
+		failedCreate(t, m, hosttest.CommandRequest(text)))
+	for option, options := range map[string]*acpterm.Options{
+		"cgroups":         {Cgroup: "x"},
+		"inherited files": {Sandbox: withFile},
+	} {
+		m := hosttest.NewManager(t, options)
+		req := hosttest.ChildRequest("sleep")
+		require.Equal(t, createError{acpterm.ErrInternal, "", req.Command, -32603}, failedCreate(t, m, req))
+		_, err := m.Create(t.Context(), req, nil)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, option)
+	}
+}

@@ -1,0 +1,376 @@
+package embedtest
+
+// The hook for the record: an event for each end, in order, whatever the hook itself does.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/audit"
+	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnEventForEachEnd(t *testing.T) {
+	hook, events := hosttest.Record()
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Events: hook, Escalation: []acpterm.EscalationStep{}, OutputByteLimit: 4,
+	})
+
+	term := hosttest.Create(t, m, hosttest.ChildRequest("print", "12345", "67"))
+	e := hosttest.Ended(t, events)
+	require.Equal(t, term.ID(), e.TerminalID)
+	require.Equal(t, acpterm.SessionID("s"), e.SessionID)
+	require.Equal(t, term.Command().Path, e.Path)
+	require.Equal(t, term.Command().Args, e.Args)
+	require.Equal(t, term.Command().Dir, e.Dir)
+	require.Positive(t, e.PID)
+	require.Equal(t, acpterm.EndedByItself, e.EndedBy)
+	require.EqualValues(t, 0, *e.Status.ExitCode)
+	require.EqualValues(t, 7, e.Bytes)
+	require.EqualValues(t, 3, e.Dropped)
+	require.Empty(t, e.Survivors)
+	info := term.Info()
+	started, end := info.Started, info.Ended
+	require.Equal(t, []time.Time{started, end}, []time.Time{e.Started, e.Ended})
+
+	term = hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, acpterm.EndedByKill, hosttest.Ended(t, events).EndedBy)
+
+	term = hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
+	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	require.Equal(t, acpterm.EndedByRelease, hosttest.Ended(t, events).EndedBy)
+
+	hosttest.Create(t, m, hosttest.ChildRequest("sleep"), &acpterm.TerminalOptions{Timeout: time.Millisecond})
+	require.Equal(t, acpterm.EndedByTimeout, hosttest.Ended(t, events).EndedBy)
+
+	hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
+	require.NoError(t, m.Close())
+	require.Len(t, events, 6, "Close has returned before the hook had the last of four releases")
+	require.Equal(t, acpterm.EndedByClose, hosttest.Ended(t, events).EndedBy)
+}
+
+// A hook that does not return holds up no terminal, and one that panics loses its own event alone.
+func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
+	begin, events := make(chan struct{}), make(chan acpterm.Event, 100)
+	first := true
+	m := hosttest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+		<-begin
+		if _, ok := e.(*acpterm.EndEvent); !ok {
+			return
+		}
+		if first {
+			first = false
+			panic("a test's hook panics")
+		}
+		events <- e
+	}})
+	var ids []acpterm.TerminalID
+	for range 3 {
+		term := hosttest.Finish(t, m, hosttest.ChildRequest("print", "x"))
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		ids = append(ids, term.ID())
+	}
+	close(begin)
+	require.NoError(t, m.Close())
+	require.Equal(t, ids[1], hosttest.Ended(t, events).TerminalID)
+	require.Equal(t, ids[2], hosttest.Ended(t, events).TerminalID)
+}
+
+// The record of a day is lines of JSON, with no value of a variable in them.
+func TestLogEvents(t *testing.T) {
+	var log bytes.Buffer
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Events:     audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))),
+		Escalation: []acpterm.EscalationStep{},
+		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+			if p.Command.Args[2] == "sleep" {
+				return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "sleepers"}
+			}
+			return acpterm.Decision{Rule: "others", Reason: "only sleepers"}
+		}),
+	})
+	req := hosttest.ChildRequest("sleep")
+	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret-value"}}
+	term := hosttest.CreateReady(t, m, req)
+	require.NoError(t, term.Kill(t.Context()))
+	_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	require.NoError(t, m.Close())
+	require.NotContains(t, log.String(), "secret-value")
+	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+	require.Len(t, lines, 3)
+	var records [3]map[string]any
+	for i, line := range lines {
+		require.NoError(t, json.Unmarshal([]byte(line), &records[i]))
+		require.Equal(t, "s", records[i]["session"])
+		require.NotEmpty(t, records[i]["args"])
+		require.NotEmpty(t, records[i]["path"])
+		require.NotEmpty(t, records[i]["dir"])
+	}
+	allowed, ended, denied := records[0], records[1], records[2]
+	require.Equal(t, []any{"decision", "allow", "sleepers", []any{"TOKEN"}},
+		[]any{allowed["msg"], allowed["verdict"], allowed["rule"], allowed["variables"]})
+	require.Equal(t, []any{"end", "killed", "SIGKILL", string(term.ID())},
+		[]any{ended["msg"], ended["endedBy"], ended["signal"], ended["terminal"]})
+	require.EqualValues(t, len("ready\n"), ended["bytes"])
+	require.Equal(t, []any{"decision", "WARN", "deny", "others", "only sleepers"},
+		[]any{denied["msg"], denied["level"], denied["verdict"], denied["rule"], denied["reason"]})
+	if runtime.GOOS == "linux" {
+		require.Positive(t, ended["peakMemory"])
+		require.Positive(t, ended["cpuSeconds"])
+	}
+}
+
+// heldHook returns a hook that does not return before free is called, for the first event or any later one.
+func heldHook() (hook func(acpterm.Event), called <-chan struct{}, free func()) {
+	once, entered, released := new(sync.Once), make(chan struct{}), make(chan struct{})
+	hook = func(acpterm.Event) {
+		once.Do(func() { close(entered) })
+		<-released
+	}
+	return hook, entered, sync.OnceFunc(func() { close(released) })
+}
+
+// overQuota requires an error to say that a quota of events is full.
+func overQuota(t *testing.T, err error, quota acpterm.Quota, limit int64) {
+	t.Helper()
+	require.ErrorIs(t, err, acpterm.ErrQuota)
+	var e *acpterm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, quota, e.Quota)
+	require.Equal(t, limit, e.Limit)
+}
+
+var denyAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (deny acpterm.Decision) { return deny })
+
+// Creates fail while 10,000 events wait for the hook, and succeed again when it has kept up.
+func TestEventsAreBoundedInNumber(t *testing.T) {
+	hook, called, free := heldHook()
+	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
+	defer free()
+	for i := range 10_001 { // one that the hook has, and as many as may wait
+		_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
+		require.ErrorIs(t, err, acpterm.ErrDenied)
+		if i == 0 {
+			<-called
+		}
+	}
+	_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
+	overQuota(t, err, acpterm.QuotaEvents, 10_000)
+	free()
+	for errors.Is(err, acpterm.ErrQuota) { // the hook is catching up
+		_, err = m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
+	}
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+}
+
+// A thousand denied commands with a megabyte of arguments each leave no more than the bound behind a hook that does
+// not return.
+func TestEventsAreBoundedInBytes(t *testing.T) {
+	hook, called, free := heldHook()
+	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
+	defer free()
+	_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
+	require.ErrorIs(t, err, acpterm.ErrDenied)
+	<-called
+	before := heapInUse()
+	denied := 0
+	for range longtest.Times(200, 1000) {
+		_, err = m.Create(t.Context(), hosttest.ChildRequest("print", strings.Repeat("x", 1<<20)), nil)
+		if errors.Is(err, acpterm.ErrDenied) {
+			denied++
+		}
+	}
+	overQuota(t, err, acpterm.QuotaEventBytes, 64<<20)
+	require.InDelta(t, 64, denied, 1)
+	require.Less(t, heapInUse()-before, int64(160<<20))
+}
+
+// The output of released terminals that wait for the hook, in their StartEvents, is bounded as that of terminals is.
+func TestEventsAreBoundedInOutput(t *testing.T) {
+	hook, called, free := heldHook()
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Events: hook, MaxOutputBytes: 10 << 20,
+		Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)},
+	})
+	defer free()
+	var err error
+	for err == nil {
+		var term *acpterm.Terminal
+		term, err = m.Create(t.Context(), hosttest.CommandRequest("x"), nil)
+		if err == nil {
+			<-called
+			require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		}
+	}
+	overQuota(t, err, acpterm.QuotaOutputBytes, 10<<20)
+}
+
+func heapInUse() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+// A hook may create terminals, however many events wait for it.
+func TestAHookThatCreates(t *testing.T) {
+	called, goOn, created := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	first := true
+	var m *acpterm.Manager
+	m = hosttest.NewManager(t, &acpterm.Options{Policy: denyAll, Events: func(acpterm.Event) {
+		if !first {
+			return
+		}
+		first = false
+		close(called)
+		<-goOn
+		_, err := m.Create(context.Background(), hosttest.ChildRequest("exit", "0"), nil)
+		created <- err
+	}})
+	for i := range 10_001 {
+		_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
+		require.ErrorIs(t, err, acpterm.ErrDenied)
+		if i == 0 {
+			<-called
+		}
+	}
+	close(goOn)
+	select {
+	case err := <-created:
+		require.ErrorIs(t, err, acpterm.ErrQuota)
+	case <-time.After(time.Minute):
+		require.FailNow(t, "the hook waits for itself")
+	}
+}
+
+// A command whose create was cancelled after the start has one end, and that is how it ended.
+func TestOneEndOfACancelledCreate(t *testing.T) {
+	var c hosttest.Ends
+	ctx, cancel := context.WithCancel(t.Context())
+	blocking := acptermtest.Commands{"x": acptermtest.Block}
+	start := func(ctx context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
+		defer cancel()
+		return blocking.Start(ctx, l)
+	}
+	m := hosttest.NewManager(t, &acpterm.Options{Events: c.Hook, Runner: runnerStub{start: start}})
+	_, err := m.Create(ctx, hosttest.CommandRequest("x"), nil)
+	require.ErrorIs(t, err, acpterm.ErrCancelled)
+	require.NoError(t, m.Close())
+	end := c.OneEach(t)[0]
+	require.NoError(t, end.Err)
+	require.NotZero(t, end.Started)
+	require.Equal(t, acpterm.EndedByRelease, end.EndedBy)
+	require.NotNil(t, end.Status)
+}
+
+// Creates that are cancelled at any moment: each command that was allowed has one end, whether it ran or not.
+func TestOneEndOfEach(t *testing.T) {
+	var c hosttest.Ends
+	m := hosttest.NewManager(t, &acpterm.Options{Events: c.Hook})
+	var creates sync.WaitGroup
+	for i := range 200 {
+		creates.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Duration(i)*50*time.Microsecond, cancel)
+			m.Create(ctx, hosttest.ChildRequest("sleep"), nil)
+		})
+		if i%8 == 7 {
+			creates.Wait()
+		}
+	}
+	creates.Wait()
+	require.NoError(t, m.Close())
+	for _, end := range c.OneEach(t) {
+		require.Equal(t, end.Err == nil, end.PID > 0)
+		require.Equal(t, end.Err == nil, !end.Started.IsZero())
+	}
+}
+
+// An observer is told from the time that it comes to the time that it leaves, of each command in the order of things.
+func TestObserve(t *testing.T) {
+	lives := make(map[acpterm.TerminalID][]string)
+	hook := func(e acpterm.Event) {
+		id := reflect.ValueOf(e).Elem().FieldByName("TerminalID").Interface().(acpterm.TerminalID)
+		lives[id] = append(lives[id], fmt.Sprintf("%T", e))
+	}
+	m := hosttest.NewManager(t, &acpterm.Options{Events: hook})
+	one := hosttest.Create(t, m, hosttest.ChildRequest("print", "x"))
+	one.Wait(t.Context())
+
+	var started *acpterm.StartEvent
+	var seen []string
+	ended := make(chan struct{})
+	stop := m.Observe(func(e acpterm.Event) {
+		switch e := e.(type) {
+		case *acpterm.StartEvent:
+			if e.TerminalID != one.ID() {
+				started = e
+				seen = append(seen, "start")
+			}
+		case *acpterm.EndEvent:
+			if e.TerminalID != one.ID() {
+				seen = append(seen, "end")
+				close(ended)
+			}
+		}
+	})
+	two := hosttest.Create(t, m, hosttest.ChildRequest("print", "y"))
+	<-ended
+	stop()
+	stop()
+	three := hosttest.Create(t, m, hosttest.ChildRequest("print", "z"))
+	three.Wait(t.Context())
+	require.NoError(t, m.Close())
+
+	require.Equal(t, []string{"start", "end"}, seen)
+	for _, term := range []*acpterm.Terminal{one, two, three} {
+		require.Equal(t, []string{"*acpterm.DecisionEvent", "*acpterm.StartEvent", "*acpterm.EndEvent", "*acpterm.ReleaseEvent"}, lives[term.ID()])
+	}
+	require.Same(t, two, started.Terminal)
+	require.Equal(t, two.ID(), started.TerminalID)
+	require.Positive(t, started.PID)
+	at := two.Info().Started
+	require.Equal(t, at, started.Time)
+}
+
+// An observer is not called any more when stop returns, and no call of it is under way.
+func TestStopOfAnObserver(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	called, free := make(chan struct{}), make(chan struct{})
+	over := false
+	stop := m.Observe(func(e acpterm.Event) {
+		if _, ok := e.(*acpterm.DecisionEvent); !ok {
+			return
+		}
+		close(called)
+		<-free
+		over = true
+	})
+	hosttest.Create(t, m, hosttest.ChildRequest("print", "x"))
+	<-called
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	close(free)
+	<-stopped
+	require.True(t, over)
+}

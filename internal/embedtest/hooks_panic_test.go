@@ -1,0 +1,71 @@
+package embedtest
+
+// Functions of the embedder's that panic while a command is created.
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// A panic in one of these fails its request, is logged with its stack, and nothing else suffers.
+func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
+	panicIfBad := func(c acpterm.Command) {
+		if c.Args[len(c.Args)-1] == "bad" {
+			panic("secret")
+		}
+	}
+	answerOnce := func(context.Context, acpterm.Question) acpterm.Answer {
+		return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
+	}
+	ask := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAsk}}
+	for name, options := range map[string]acpterm.Options{
+		"Policy": {Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+			panicIfBad(p.Command)
+			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+		})},
+		"Approve": {Policy: ask, Approve: func(ctx context.Context, q acpterm.Question) acpterm.Answer {
+			panicIfBad(q.Command)
+			return answerOnce(ctx, q)
+		}},
+		"TimeoutFor": {Policy: ask, Approve: answerOnce, TimeoutFor: func(_ acpterm.SessionID, c acpterm.Command) time.Duration {
+			panicIfBad(c)
+			return 0
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := hosttest.CaptureLog(t)
+			hook, events := hosttest.Record()
+			options.Events = hook
+			m := hosttest.NewManager(t, &options)
+			p := hosttest.ConnectPeer(t, m, nil)
+
+			r := p.Ask(`1`, acpterm.MethodCreate, hosttest.ChildRequest("print", "bad"))
+			require.NotNil(t, r.Error)
+			require.EqualValues(t, -32603, r.Error.Code)
+			require.JSONEq(t, `{"kind":"internal","sessionId":"s","reason":"the host's `+name+` function panicked"}`, string(*r.Error.Data))
+			require.NotContains(t, r.Error.Message, "secret")
+			require.Empty(t, m.Terminals())
+
+			d := (<-events).(*acpterm.DecisionEvent)
+			if name == "TimeoutFor" {
+				require.Equal(t, acpterm.VerdictAllow, d.Verdict)
+				require.ErrorIs(t, (<-events).(*acpterm.EndEvent).Err, acpterm.ErrInternal)
+			} else {
+				require.Equal(t, acpterm.VerdictDeny, d.Verdict)
+				require.ErrorIs(t, d.Err, acpterm.ErrInternal)
+			}
+			require.Contains(t, log.String(), name)
+			require.Contains(t, log.String(), "secret")
+			require.Contains(t, log.String(), "hooks_panic_test.go", "the stack")
+
+			p.Works()
+			hosttest.Create(t, m, hosttest.ChildRequest("print", "good"))
+		})
+	}
+}

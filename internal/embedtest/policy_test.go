@@ -1,0 +1,130 @@
+package embedtest
+
+// What may run: attacks on each guard, over the wire where they come that way. Each test fails without its guard.
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+// verdict is a policy that says one thing, and remembers what it was shown.
+type verdict struct {
+	decision acpterm.Decision
+	mu       sync.Mutex
+	seen     []acpterm.Proposal
+}
+
+func (v *verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen = append(v.seen, p)
+	return v.decision
+}
+
+// programs makes executable files in a new directory, and returns it.
+func programs(t testing.TB, names ...string) (dir string) {
+	t.Helper()
+	dir = hosttest.RealTempDir(t)
+	for _, name := range names {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho \"$@\"\n"), 0o700))
+	}
+	return dir
+}
+
+// A policy finds a program where the embedder has it, whatever the agent sets.
+func TestProposalLookPath(t *testing.T) {
+	bin, evil := programs(t, "real"), programs(t, "tool", "own")
+	tool := filepath.Join(bin, "real")
+	if runtime.GOOS != "windows" {
+		require.NoError(t, os.Symlink("real", filepath.Join(bin, "tool")))
+	} else {
+		tool = filepath.Join(bin, "tool.exe")
+		require.NoError(t, os.WriteFile(tool, nil, 0o700))
+	}
+	var looked, launched []acpterm.Command
+	for _, remote := range []bool{false, true} {
+		policy := acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
+			require.Equal(t, remote, p.Remote())
+			path, err := p.LookPath(ctx, "tool")
+			require.NoError(t, err)
+			if remote {
+				require.Equal(t, "/bin/x", path)
+				require.Contains(t, looked[len(looked)-1].Env, "PATH="+bin)
+				return acpterm.Decision{}
+			}
+			require.Equal(t, tool, path)
+			_, err = p.LookPath(ctx, "own")
+			require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
+			return acpterm.Decision{}
+		})
+		options := acpterm.Options{Policy: policy, Env: []string{"PATH=" + bin}}
+		if remote {
+			options.Runner = keeping(&looked, &launched)
+		}
+		m := hosttest.NewManager(t, &options)
+		_, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: hosttest.Executable(),
+			Env: []acpterm.EnvVariable{{Name: "PATH", Value: evil}}}, nil)
+		require.ErrorIs(t, err, acpterm.ErrDenied)
+	}
+	_, err := acpterm.Proposal{}.LookPath(t.Context(), "no-such-program")
+	require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
+}
+
+func TestProposalDirWithin(t *testing.T) {
+	dir := hosttest.RealTempDir(t)
+	p := acpterm.Proposal{Command: acpterm.Command{Dir: filepath.Join(dir, "a", "b")}}
+	for _, within := range []string{dir, filepath.Join(dir, "a"), filepath.Join(dir, "a", "b")} {
+		require.True(t, p.DirWithin(filepath.Join(dir, "x"), within), within)
+	}
+	require.False(t, p.DirWithin(filepath.Join(dir, "a", "b", "c"), filepath.Join(dir, "a", "bc")))
+	require.False(t, p.DirWithin())
+	p.DirUnknown = true
+	require.False(t, p.DirWithin(dir))
+}
+
+func TestDecisionsAreEvents(t *testing.T) {
+	hook, events := hosttest.Record()
+	deny := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
+		if p.Command.Args[len(p.Command.Args)-1] == "bad" {
+			return acpterm.Decision{Rule: "no bad", Reason: "it is bad"}
+		}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "good"}
+	})
+	m := hosttest.NewManager(t, &acpterm.Options{Policy: deny, Events: hook})
+	p := hosttest.ConnectPeer(t, m, nil)
+	req := hosttest.ChildRequest("print", "bad")
+	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}
+	r := p.Ask(`1`, acpterm.MethodCreate, req)
+	require.EqualValues(t, -32602, r.Error.Code)
+	var data map[string]any
+	require.NoError(t, json.Unmarshal(*r.Error.Data, &data))
+	require.Contains(t, data["command"], "print bad")
+	delete(data, "command")
+	require.Equal(t, map[string]any{"kind": "denied", "reason": "it is bad", "rule": "no bad", "sessionId": "s"}, data)
+	require.Contains(t, r.Error.Message, "it is bad")
+	d := (<-events).(*acpterm.DecisionEvent)
+	require.Equal(t, acpterm.VerdictDeny, d.Verdict)
+	require.Equal(t, "no bad", d.Rule)
+	require.Equal(t, []string{"TOKEN"}, d.Variables)
+	require.ErrorIs(t, d.Err, acpterm.ErrDenied)
+	require.NotEmpty(t, d.TerminalID)
+	written, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.NotContains(t, string(written), "secret")
+
+	term := hosttest.Create(t, m, hosttest.ChildRequest("print", "good"))
+	d = (<-events).(*acpterm.DecisionEvent)
+	require.Equal(t, acpterm.VerdictAllow, d.Verdict)
+	require.Equal(t, term.ID(), d.TerminalID)
+	require.Equal(t, term.ID(), (<-events).(*acpterm.EndEvent).TerminalID)
+}

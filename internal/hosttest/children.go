@@ -1,0 +1,117 @@
+package hosttest
+
+// The commands that tests run: the test binary itself, whose first argument says which child of package children, or
+// of this package's own, to be. And the helpers of package terminaltest, for the tests of this system alone.
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/acpterm/acpterm/internal/terminaltest"
+	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
+)
+
+var Children = testchildren.All()
+
+// RunTests is a TestMain, of a binary that can also be one of the package's own children.
+func RunTests(m *testing.M, own map[string]func(args []string)) {
+	maps.Copy(Children, own)
+	testchildren.Main(Children)
+	racetest.Restart()
+	// What is parallel waits most of the time. What makes a manager is not: newManager looks at the whole process.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// Here is this system as a place for terminaltest.
+func Here() terminaltest.Place {
+	return terminaltest.Place{
+		NewManager: func(t testing.TB, options *acpterm.Options) *acpterm.Manager {
+			t.Helper()
+			return NewManager(t, options)
+		},
+		Program: Executable(),
+		TempDir: RealTempDir,
+		Local:   true,
+
+		CannotAsk:            !leaktest.CanAsk(),
+		NeedsEndsInTheMiddle: leaktest.NeedsEndsInTheMiddle,
+	}
+}
+
+func ChildArgs(name string, args ...string) []string { return testchildren.Args(name, args...) }
+
+func Executable() string { return testchildren.Program() }
+
+func Number(s string) int { return testchildren.Number(s) }
+
+// ChildRequest asks for a child in session "s".
+func ChildRequest(name string, args ...string) acpterm.CreateTerminalRequest {
+	return Here().Child(name, args...)
+}
+
+// CommandRequest asks for a program, or a line, in session "s".
+func CommandRequest(command string, args ...string) acpterm.CreateTerminalRequest {
+	return terminaltest.CommandRequest(command, args...)
+}
+
+func InSession(session acpterm.SessionID, req acpterm.CreateTerminalRequest) acpterm.CreateTerminalRequest {
+	return terminaltest.InSession(session, req)
+}
+
+func Create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	t.Helper()
+	return terminaltest.Create(t, m, req, options...)
+}
+
+func CreateReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	t.Helper()
+	return terminaltest.CreateReady(t, m, req, options...)
+}
+
+func Finish(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
+	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	t.Helper()
+	return terminaltest.Finish(t, m, req, options...)
+}
+
+func AwaitExit(t testing.TB, term *acpterm.Terminal) acpterm.TerminalExitStatus {
+	t.Helper()
+	return terminaltest.AwaitExit(t, term)
+}
+
+func AwaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
+	t.Helper()
+	terminaltest.AwaitOutput(t, term, text)
+}
+
+// Run runs a child to its end and returns its output.
+func Run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
+	t.Helper()
+	return terminaltest.RunToEnd(t, m, req)
+}
+
+// KilledBy is the signal in the status of a command that was killed and did nothing about it.
+func KilledBy() string {
+	if leaktest.CanAsk() {
+		return "SIGTERM"
+	}
+	return "SIGKILL" // at once
+}
+
+// first is the options of a call that may have none.
+func first[T any](options []*T) *T {
+	if len(options) == 0 {
+		return nil
+	}
+	return options[0]
+}

@@ -1,0 +1,192 @@
+package hosttest
+
+// What more than one package of tests needs: events, logs, lines of an agent, errors of options.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+)
+
+func EndedBy(by acpterm.EndedBy) acpterm.Meta {
+	return acpterm.Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, by))}
+}
+
+// WriteAll writes lines before it reads anything, as an agent may.
+func (p *Peer) WriteAll(n int, line func(i int) string) {
+	p.t.Helper()
+	var all bytes.Buffer
+	for i := range n {
+		all.WriteString(line(i) + "\n")
+	}
+	_, err := p.Writer.Write(all.Bytes())
+	require.NoError(p.t, err)
+}
+
+// Cancel is a line that cancels a request.
+func Cancel(id string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`, id)
+}
+
+// Refused checks the answer of a request beyond a quota.
+func (p *Peer) Refused(quota acpterm.Quota, limit int) {
+	p.t.Helper()
+	r := p.Read()
+	require.NotNil(p.t, r.Error, "%s", r.Result)
+	require.EqualValues(p.t, -32800, r.Error.Code)
+	var data struct {
+		Kind  acpterm.Kind  `json:"kind"`
+		Quota acpterm.Quota `json:"quota"`
+		Limit int           `json:"limit"`
+	}
+	require.NoError(p.t, json.Unmarshal(*r.Error.Data, &data))
+	require.Equal(p.t, acpterm.ErrQuota, data.Kind)
+	require.Equal(p.t, quota, data.Quota)
+	require.Equal(p.t, limit, data.Limit)
+}
+
+// RequireOptionRefused requires an error of the host's, with a field.
+func RequireOptionRefused(t *testing.T, err error, op, field string) {
+	t.Helper()
+	var refused *acpterm.Error
+	require.ErrorAs(t, err, &refused, field)
+	require.Equal(t, acpterm.ErrInternal, refused.Kind)
+	require.Equal(t, op, refused.Op)
+	require.Equal(t, field, refused.Field)
+	require.NotEmpty(t, refused.Reason)
+}
+
+// Quietly keeps what is skipped out of the log.
+func Quietly() *acpterm.HandlerOptions {
+	return &acpterm.HandlerOptions{SkippedLines: func(acpterm.SkippedLine) {}}
+}
+
+// Rest returns the rest of a connection that a Handler without a Manager serves.
+func Rest(t testing.TB, conn io.ReadWriteCloser, options *acpterm.HandlerOptions) io.ReadWriteCloser {
+	h := acpterm.NewHandler(nil, options)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h.Filter(t.Context(), conn)
+}
+
+// BytesConn is a connection whose peer has written all that it ever will.
+type BytesConn struct {
+	io.Reader
+	mu      sync.Mutex
+	written bytes.Buffer
+}
+
+func (c *BytesConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.written.Write(p)
+}
+
+func (c *BytesConn) Close() error { return nil }
+
+// RealTempDir is a directory without links in its path.
+func RealTempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return dir
+}
+
+// lockedBuffer is a bytes.Buffer for concurrent use.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// CaptureLog returns a buffer that receives what is logged by slog during the test.
+func CaptureLog(t *testing.T) *lockedBuffer {
+	buffer := new(lockedBuffer)
+	logger, writer, flags := slog.Default(), log.Writer(), log.Flags()
+	slog.SetDefault(slog.New(slog.NewTextHandler(buffer, nil)))
+	t.Cleanup(func() {
+		slog.SetDefault(logger)
+		log.SetOutput(writer) // SetDefault has changed it
+		log.SetFlags(flags)
+	})
+	return buffer
+}
+
+// Record returns a hook and the channel that it hands events to, but for starts. The channel has room for all that a
+// test makes.
+func Record() (hook func(acpterm.Event), events chan acpterm.Event) {
+	events = make(chan acpterm.Event, 100)
+	return func(e acpterm.Event) {
+		if _, ok := e.(*acpterm.StartEvent); !ok {
+			events <- e
+		}
+	}, events
+}
+
+// Ended returns the next event but for releases and a decision. It has to be an end.
+func Ended(t testing.TB, events chan acpterm.Event) *acpterm.EndEvent {
+	t.Helper()
+	event := <-events
+	for {
+		if decision, ok := event.(*acpterm.DecisionEvent); ok {
+			require.Equal(t, acpterm.VerdictAllow, decision.Verdict)
+		} else if _, ok := event.(*acpterm.ReleaseEvent); !ok {
+			break
+		}
+		event = <-events
+	}
+	require.IsType(t, &acpterm.EndEvent{}, event)
+	return event.(*acpterm.EndEvent)
+}
+
+// Ends are how many EndEvents and allowing DecisionEvents there were of each terminal.
+type Ends struct {
+	mu      sync.Mutex
+	allowed map[acpterm.TerminalID]bool
+	Ended   map[acpterm.TerminalID][]*acpterm.EndEvent
+}
+
+func (c *Ends) Hook(e acpterm.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.allowed == nil {
+		c.allowed, c.Ended = make(map[acpterm.TerminalID]bool), make(map[acpterm.TerminalID][]*acpterm.EndEvent)
+	}
+	switch e := e.(type) {
+	case *acpterm.DecisionEvent:
+		if e.Verdict == acpterm.VerdictAllow {
+			c.allowed[e.TerminalID] = true
+		}
+	case *acpterm.EndEvent:
+		c.Ended[e.TerminalID] = append(c.Ended[e.TerminalID], e)
+	}
+}
+
+// OneEach requires one EndEvent for each command that was allowed, and returns them.
+func (c *Ends) OneEach(t *testing.T) (all []*acpterm.EndEvent) {
+	require.Len(t, c.Ended, len(c.allowed))
+	for id := range c.allowed {
+		require.Len(t, c.Ended[id], 1)
+		all = append(all, c.Ended[id][0])
+	}
+	return all
+}

@@ -1,0 +1,38 @@
+package hosttest
+
+// After every test nothing of it is left: what a test starts, it starts through newManager, which looks for
+// processes, goroutines and descriptors once the manager is closed.
+
+import (
+	"os"
+	"testing"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/stretchr/testify/require"
+)
+
+// NewManager returns a manager that is closed when the test ends; the test fails if anything is left then.
+func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
+	t.Helper()
+	if options == nil {
+		options = new(acpterm.Options)
+	}
+	if options.Env == nil {
+		options.Env = os.Environ()
+	}
+	end := func() error { return nil }
+	options.Env = append(options.Env, leaktest.Watch(t, func() error { return end() }))
+	m, err := acpterm.NewManager(options)
+	require.NoError(t, err)
+	end = m.Close
+	return m
+}
+
+// Must is a value that is made without an error.
+func Must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}

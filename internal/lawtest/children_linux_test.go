@@ -1,0 +1,26 @@
+package lawtest
+
+import (
+	"maps"
+
+	"github.com/acpterm/acpterm/internal/linuxtest"
+)
+
+// systemChildren are the children for this system's tests: those that only Linux has tests for.
+func systemChildren() map[string]func(args []string) {
+	linuxtest.Main() // does not return in the first process of a test's PID namespace
+	all := make(map[string]func(args []string))
+	all["busy"] = busyChild
+	all["survivor-host"] = survivorHost
+	all["untouchable"] = untouchable
+	all["host-of-failures"] = hostOfFailures
+	maps.Copy(all, limitChildren())
+	maps.Copy(all, outputChildren())
+	all["host-that-reaps"] = hostThatReaps
+	all["host-that-reaps-agents"] = hostThatReapsAgents
+	all["host-of-trees"] = hostOfTrees
+	all["tree-host"] = treeHost
+	all["headless"] = headless
+	all["host-that-ignores"] = hostThatIgnores
+	return all
+}

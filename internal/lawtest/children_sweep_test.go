@@ -1,0 +1,6 @@
+//go:build darwin || freebsd
+
+package lawtest
+
+// systemChildren are the children for this system's tests.
+func systemChildren() map[string]func(args []string) { return nil }

@@ -1,0 +1,85 @@
+package lawtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// hostOfFailures is the child that says what the errors of creates are that this host, which is not root, cannot start.
+func hostOfFailures([]string) {
+	check := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+	})}))
+	say := func(subject string, req acpterm.CreateTerminalRequest) {
+		_, err := m.Create(context.Background(), req, nil)
+		var e acpterm.Error
+		if found, ok := errors.AsType[*acpterm.Error](err); ok {
+			e = *found
+		}
+		fmt.Printf("%s: %s %q %v\n", subject, e.Kind, e.Field, errors.Is(err, unix.EMFILE))
+	}
+	dir, err := os.MkdirTemp("", "")
+	check(err)
+	defer os.RemoveAll(dir)
+	closed := filepath.Join(dir, "closed")
+	check(os.Mkdir(closed, 0o600))
+	req := hosttest.ChildRequest("pwd")
+	req.Cwd = closed
+	say("a directory that cannot be entered", req)
+
+	path := closed + ":" + os.Getenv("PATH")
+	for _, command := range []string{"true", "true && true", "no-such-program"} {
+		req := hosttest.CommandRequest(command)
+		req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: path}}
+		say(command+", with a directory in PATH that cannot be entered", req)
+	}
+
+	script := filepath.Join(dir, "script")
+	check(os.WriteFile(script, []byte("#!/no/such/interpreter\n"), 0o700))
+	say("an interpreter that is missing", hosttest.CommandRequest(script))
+
+	req.Cwd = dir
+	say("before", req)
+	check(unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 100, Max: 100}))
+	var all []int
+	for {
+		fd, err := unix.Open("/", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break
+		}
+		all = append(all, fd)
+	}
+	say("a full table of descriptors", req)
+	for _, fd := range all {
+		unix.Close(fd)
+	}
+	say("after", req)
+	check(m.Close())
+}
+
+func TestCreateOfWhatAHostCannotStart(t *testing.T) {
+	require.Equal(t, `a directory that cannot be entered: invalid params "cwd" false
+true, with a directory in PATH that cannot be entered:  "" false
+true && true, with a directory in PATH that cannot be entered:  "" false
+no-such-program, with a directory in PATH that cannot be entered: command not found "" false
+an interpreter that is missing: not executable "command" false
+before:  "" false
+a full table of descriptors: internal "" true
+after:  "" false
+`, runHost(t, "host-of-failures"))
+}

@@ -1,0 +1,44 @@
+package lawtest
+
+// No signal reaches a recycled number: when a command has ended, another process takes its number if the system gives
+// it out, and one that is signalled fails the test. It takes root, to choose numbers in a PID namespace.
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/linuxtest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNoSignalReachesARecycledNumber(t *testing.T) {
+	if !linuxtest.InPIDNamespace(t) {
+		return
+	}
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 2 * time.Millisecond}},
+	})
+	lines := []string{"", "sleep 3600 & exit 0", "trap '' TERM; sleep 3600 & exit 0", "setsid sleep 3600 & exit 0"}
+	for i := range 16 {
+		term := hosttest.Finish(t, m, shellRequest("echo $$; "+lines[i%len(lines)]))
+		said, _, _ := strings.Cut(term.Output().Output, "\n")
+		leader := hosttest.Number(said)
+		var others unrelated
+		others.take(t, leader) // which it cannot while the leader is not reaped
+		if i%2 == 0 {
+			require.NoError(t, term.Kill(t.Context()))
+		}
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+		require.Zero(t, others.end(), "signalled")
+		// A member of its group that has ended keeps the number until process 1 has reaped it.
+		free := func() bool { return others.take(t, leader) }
+		require.Eventually(t, free, time.Minute, time.Millisecond, "the number is free after the release")
+		require.NoError(t, term.Kill(t.Context()))
+		require.Zero(t, others.end(), "signalled after the release")
+	}
+}

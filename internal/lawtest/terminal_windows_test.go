@@ -1,0 +1,368 @@
+package lawtest
+
+// Laws 2, 3 and 6 on Windows, with real processes.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/acpterm/acpterm/internal/output"
+	"github.com/acpterm/acpterm/internal/wintest"
+	"github.com/acpterm/acpterm/usershell"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/windows"
+)
+
+func init() {
+	// spawn FLAGS COUNT: starts that many sleeping children with those creation flags, says their pids or what
+	// is wrong, and sleeps. Each of them, and it itself in the end, says "ready".
+	hosttest.Children["spawn"] = func(args []string) {
+		spawn(args)
+		time.Sleep(time.Hour)
+	}
+	// spawn-and-exit: as spawn, and exits.
+	hosttest.Children["spawn-and-exit"] = spawn
+	// quote TEXT...: writes each argument, quoted.
+	// write-quoted TEXT...: writes each argument, which is quoted as in Go, by itself.
+	hosttest.Children["write-quoted"] = func(args []string) {
+		for _, arg := range args {
+			os.Stdout.WriteString(hosttest.Must(strconv.Unquote(arg)))
+		}
+	}
+	hosttest.Children["quote"] = func(args []string) { fmt.Printf("%q", args) }
+	// write-to HANDLE: says whether it can, and sleeps.
+	hosttest.Children["write-to"] = func(args []string) {
+		var n uint32
+		fmt.Println(windows.WriteFile(windows.Handle(hosttest.Number(args[0])), []byte("x"), &n, nil))
+		time.Sleep(time.Hour)
+	}
+	// write-nothing: writes "a", no bytes, and "b".
+	hosttest.Children["write-nothing"] = func([]string) {
+		var n uint32
+		for _, text := range []string{"a", "", "b"} {
+			windows.WriteFile(windows.Handle(os.Stdout.Fd()), []byte(text), &n, nil)
+		}
+	}
+	// host: a host with terminals. Says the pids of a command and its child, then sleeps.
+	hosttest.Children["host"] = func([]string) {
+		m := hosttest.Must(acpterm.NewManager(nil))
+		term, err := m.Create(context.Background(), hosttest.ChildRequest("spawn", "0", "1"), nil)
+		if err != nil {
+			panic(err)
+		}
+		for chunk := range term.Follow(context.Background(), 0) {
+			fmt.Print(chunk.Text)
+		}
+	}
+}
+
+func spawn(args []string) {
+	for range hosttest.Number(args[1]) {
+		child := exec.Command(hosttest.Executable(), hosttest.ChildMark, "sleep")
+		child.Stdout = os.Stdout
+		child.SysProcAttr = &syscall.SysProcAttr{CreationFlags: uint32(hosttest.Number(args[0]))}
+		if err := child.Start(); err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(child.Process.Pid)
+	}
+	fmt.Println("ready")
+}
+
+// spawned takes hold of the processes that a spawn has started, once they are all set up.
+func spawned(t *testing.T, term *acpterm.Terminal, count int) (processes []watched) {
+	t.Helper()
+	var output string
+	for chunk := range term.Follow(t.Context(), 0) {
+		if output += chunk.Text; strings.Count(output, "ready") > count {
+			break
+		}
+	}
+	for _, line := range strings.Fields(output) {
+		if line != "ready" {
+			pid, err := strconv.Atoi(line)
+			require.NoError(t, err, "%s", output)
+			processes = append(processes, watch(t, pid))
+		}
+	}
+	require.Len(t, processes, count)
+	return processes
+}
+
+// Whatever process group and console the command's children are given, they are in its job and end with it; also more
+// of them than the first look at a job has room for (firstLook). Wine 8 sometimes stalls in the creation of processes when
+// there are many at once: with 70, one run in ten.
+func TestKillEndsChildrenOfEveryKind(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for _, c := range []struct{ flags, count int }{
+		{0, 2}, {windows.CREATE_NEW_PROCESS_GROUP, 2}, {windows.DETACHED_PROCESS, 2}, {windows.CREATE_NO_WINDOW, 2},
+		{windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, 2}, {0, 20},
+	} {
+		for _, child := range []string{"spawn", "spawn-and-exit"} {
+			atOnce := &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{}}
+			term := hosttest.Create(t, m, hosttest.ChildRequest(child, strconv.Itoa(c.flags), strconv.Itoa(c.count)), atOnce)
+			processes := spawned(t, term, c.count)
+			if child == "spawn-and-exit" {
+				hosttest.AwaitExit(t, term)
+			}
+			for _, p := range processes {
+				require.True(t, p.runs())
+			}
+			require.NoError(t, term.Kill(t.Context()))
+			for _, p := range processes {
+				require.False(t, p.runs(), "%s with %+v", child, c)
+			}
+		}
+	}
+}
+
+func TestNobodyBreaksAwayFromTheJob(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	term := hosttest.Create(t, m, hosttest.ChildRequest("spawn", strconv.Itoa(windows.CREATE_BREAKAWAY_FROM_JOB), "1"))
+	hosttest.AwaitOutput(t, term, windows.ERROR_ACCESS_DENIED.Error())
+}
+
+// A kill that nobody can hear is no reason to wait: the grace is an hour.
+func TestKillWithoutAConsole(t *testing.T) {
+	if leaktest.CanAsk() {
+		t.Skip("there is a console")
+	}
+	m := hosttest.NewManager(t, nil)
+	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"),
+		&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
+	require.Nil(t, term.Output().ExitStatus.ExitCode)
+}
+
+// CTRL_BREAK is the command's: neither this process nor another terminal's hears it.
+func TestCtrlBreakReachesNobodyElse(t *testing.T) {
+	leaktest.NeedsAsking(t)
+	m := hosttest.NewManager(t, nil)
+	other := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+	for range 10 {
+		term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+		require.NoError(t, term.Kill(t.Context()))
+	}
+	require.Equal(t, acpterm.StateRunning, other.State())
+}
+
+// Somebody else ended the command: that is an exit code.
+func TestTerminatedByAStranger(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("spawn", "0", "0"))
+	for _, pid := range descendants() {
+		process, err := os.FindProcess(pid)
+		require.NoError(t, err)
+		require.NoError(t, process.Kill())
+	}
+	status := hosttest.AwaitExit(t, term)
+	require.Equal(t, uint32(1), *status.ExitCode)
+	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
+}
+
+// Bursts of more than the pipe holds, and an exit at once: no byte is lost.
+func TestBurstThenExit(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for range 50 {
+		term := hosttest.Finish(t, m, hosttest.ChildRequest("flood", "100000", "100000"))
+		require.Equal(t, int64(100_000), term.OutputTotal())
+		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
+	}
+}
+
+// To write nothing is not to close. (Wine 8 does not let the reader notice; Windows does.)
+func TestWritingNothingEndsNothing(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	require.Equal(t, "ab", hosttest.Run(t, m, hosttest.ChildRequest("write-nothing")).Output)
+}
+
+// A handle of the host's that can be inherited is not: its pipe ends when the host closes it.
+func TestCommandInheritsItsThreeHandlesOnly(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	var r, w windows.Handle
+	require.NoError(t, windows.CreatePipe(&r, &w, &windows.SecurityAttributes{Length: 24, InheritHandle: 1}, 0))
+	reader := os.NewFile(uintptr(r), "r")
+	defer reader.Close()
+	term := hosttest.Create(t, m, hosttest.ChildRequest("write-to", strconv.Itoa(int(w))))
+	hosttest.AwaitOutput(t, term, "\n")
+	require.True(t, wintest.HasWriter(reader))
+	require.NoError(t, windows.CloseHandle(w))
+	require.False(t, wintest.HasWriter(reader), "the command: %s", term.Output().Output)
+}
+
+// The host is terminated, which leaves it no time for anything. The system ends its commands' trees.
+func TestTheHostsDeathEndsItsTrees(t *testing.T) {
+	host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "host")
+	output, err := host.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, host.Start())
+	var said string
+	for buffer := make([]byte, 1000); strings.Count(said, "ready") < 2; {
+		n, err := output.Read(buffer)
+		require.NoError(t, err)
+		said += string(buffer[:n])
+	}
+	var processes []watched
+	for _, pid := range descendants() {
+		if pid != host.Process.Pid {
+			processes = append(processes, watch(t, pid))
+		}
+	}
+	require.GreaterOrEqual(t, len(processes), 2, "the command and its child")
+	require.NoError(t, host.Process.Kill())
+	host.Wait()
+	for _, p := range processes {
+		p.awaitExit() // the system has begun that already
+	}
+}
+
+// A hundred terminals, in every way that one can end, leave as many handles as there were before.
+func TestNoHandlesAreLeft(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	all := func(n int) {
+		for i := range n {
+			switch i % 4 {
+			case 0:
+				hosttest.Run(t, m, hosttest.ChildRequest("exit", "3"))
+			case 1:
+				term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
+				require.NoError(t, term.Kill(t.Context()))
+			case 2:
+				hosttest.AwaitExit(t, hosttest.Create(t, m, hosttest.ChildRequest("holder")))
+			case 3:
+				_, err := m.Create(t.Context(), hosttest.CommandRequest(hosttest.NotAProgram(t)), nil)
+				require.ErrorIs(t, err, acpterm.ErrNotExecutable)
+			}
+			require.NoError(t, m.ReleaseSession(t.Context(), "s"))
+		}
+	}
+	all(4) // what a first time costs is paid
+	before := wintest.OpenHandles()
+	all(100)
+	require.Equal(t, before, wintest.OpenHandles())
+}
+
+func TestShellLinesRun(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	for line, want := range map[string]string{
+		"echo one&& echo two": "one\r\ntwo\r\n",
+		`echo "a b"&echo c`:   "\"a b\"\r\nc\r\n",
+		`"` + hosttest.Executable() + `" ` + hosttest.ChildMark + ` quote "a b" c`: `["a b" "c"]`,
+	} {
+		out := hosttest.Run(t, m, hosttest.CommandRequest(line))
+		require.Equal(t, want, out.Output, line)
+	}
+	out := hosttest.Run(t, m, hosttest.CommandRequest("exit /b 5"))
+	require.Equal(t, uint32(5), *out.ExitStatus.ExitCode)
+}
+
+// Output in the code page of the console is UTF-8 in every way of reading it, also the beginning of a character that
+// the command's end shows; UTF-8 stays what it is.
+func TestOutputInACodePage(t *testing.T) {
+	page := output.ConsoleCodePage()
+	require.NotNil(t, page)
+	e9 := page.Single[0xe9-0x80]
+	m := hosttest.NewManager(t, nil)
+	write := func(texts ...string) acpterm.CreateTerminalRequest {
+		for i, text := range texts {
+			texts[i] = strconv.QuoteToASCII(text)
+		}
+		return hosttest.ChildRequest("write-quoted", texts...)
+	}
+	term := hosttest.Finish(t, m, write("caf\xe9 ", "é\n", "é✓\n", "\xe2", "\x9c\x93\n", "\xe9"))
+	want := "caf" + e9 + " " + page.Single[0xc3-0x80] + page.Single[0xa9-0x80] + "\né✓\n✓\n" + e9
+	require.Equal(t, want, term.Output().Output)
+	var raw string
+	for chunk := range term.Follow(t.Context(), 0) {
+		require.Equal(t, chunk.Text, chunk.Raw)
+		raw += chunk.Raw
+	}
+	require.Equal(t, want, raw)
+	require.EqualValues(t, len(want), term.OutputTotal())
+
+	// The limit is of what arrives.
+	req := write(strings.Repeat("\xe9", 10))
+	req.OutputByteLimit = new(uint64(3 * len(e9)))
+	out := hosttest.Finish(t, m, req).Output()
+	require.Equal(t, strings.Repeat(e9, 3), out.Output)
+	require.True(t, out.Truncated)
+}
+
+// Lines run by the shell that the host names. cmd.exe gets them as they are, others as one argument.
+func TestShellsOfTheHost(t *testing.T) {
+	cmd := hosttest.Must(usershell.KnownShell("cmd"))
+	dir := t.TempDir()
+	fake := filepath.Join(dir, "pwsh.exe")
+	program, err := os.ReadFile(hosttest.Executable())
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(fake, program, 0o700))
+	for _, name := range []string{"bash.exe", "wsl.exe"} {
+		require.NoError(t, os.Link(fake, filepath.Join(dir, name)))
+	}
+	env := append(os.Environ(), "PATH="+dir, `COMSPEC=C:\evil.exe`)
+	m := hosttest.NewManager(t, &acpterm.Options{Env: env, Shell: cmd, ShellLines: acpterm.ShellAlways})
+	req := hosttest.CommandRequest(`echo "a  b"& echo %NAME%^&`)
+	req.Env = []acpterm.EnvVariable{{Name: "NAME", Value: "c d"}, {Name: "COMSPEC", Value: fake}}
+	require.Equal(t, "\"a  b\"\r\nc d&\r\n", hosttest.Run(t, m, req).Output)
+	require.EqualValues(t, 5, *hosttest.Run(t, m, hosttest.CommandRequest("exit 5")).ExitStatus.ExitCode)
+	_, err = m.Create(t.Context(), hosttest.CommandRequest("echo a\necho b"), nil)
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+
+	for _, name := range []string{"pwsh", "bash", "wsl"} {
+		known := hosttest.Must(usershell.KnownShell(name))
+		// As a child the test binary prints its arguments.
+		known.Args = append([]string{hosttest.ChildMark, "quote"}, known.Args...)
+		session := acpterm.SessionID(name)
+		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{Shell: &known}))
+		const line = `Get-Item "a  b\" | % { "$_" } # 'é' \\`
+		want := append(slices.Clone(known.Args[2:]), line)
+		require.Equal(t, fmt.Sprintf("%q", want), hosttest.Run(t, m, hosttest.InSession(session, hosttest.CommandRequest(line))).Output, name)
+	}
+	_, err = acpterm.NewManager(&acpterm.Options{Shell: acpterm.Shell{Program: "CMD.exe", Args: []string{"/c"}}})
+	hosttest.RequireOptionRefused(t, err, "new manager", "Options.Shell")
+}
+
+// Arguments reach a batch file, and a program that it hands them on to, as they were meant; those that cmd.exe
+// would make something else of are refused, and nothing runs.
+func TestBatchFiles(t *testing.T) {
+	m := hosttest.NewManager(t, &acpterm.Options{Dir: t.TempDir()})
+	dir := t.TempDir()
+	batch := filepath.Join(dir, "my tool.bat")
+	require.NoError(t, os.WriteFile(batch, []byte("@\""+hosttest.Executable()+"\" "+hosttest.ChildMark+" quote %*\r\n@exit /b 3\r\n"), 0o600))
+	for _, args := range [][]string{
+		{}, {"one"}, {"a b", "c"}, {"a&echo pwned", "|more", ">x", "(a)", "^"}, {`C:\dir\`, "--x=y", "a;b,c"}, {"é✓", "", "'"},
+	} {
+		out := hosttest.Run(t, m, acpterm.CreateTerminalRequest{SessionID: "s", Command: batch, Args: args})
+		require.Equal(t, fmt.Sprintf("%q", args), out.Output)
+		require.Equal(t, uint32(3), *out.ExitStatus.ExitCode)
+	}
+	ran := filepath.Join(dir, "ran")
+	for i, attack := range []string{`"&echo x>` + ran, `" & calc`, "%PATH%", "%CMDCMDLINE:~-1%&calc", "a\r\necho x>" + ran, "!x!"} {
+		_, err := m.Create(t.Context(), hosttest.CommandRequest(batch, "ok", attack), nil)
+		require.ErrorIs(t, err, acpterm.ErrInvalidParams, "%d", i)
+		require.Contains(t, err.Error(), "args[1]")
+	}
+	require.NoFileExists(t, ran)
+	require.Len(t, m.Terminals(), 6)
+}
+
+func TestSystemRootReachesTheCommand(t *testing.T) {
+	m := hosttest.NewManager(t, &acpterm.Options{Env: []string{"A=1"}})
+	out := hosttest.Run(t, m, hosttest.ChildRequest("environ")).Output
+	require.Contains(t, strings.ToUpper(out), "\nSYSTEMROOT="+strings.ToUpper(os.Getenv("SYSTEMROOT"))+"\n")
+}

@@ -1,0 +1,40 @@
+//go:build linux || darwin || freebsd
+
+package lawtest
+
+// Law 3 against the nasty children: after a kill, and after a release, nothing of their trees is left. What has to
+// be gone is known by pid and start time.
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/terminaltest"
+	"github.com/stretchr/testify/require"
+)
+
+// quickly is a grace that stubborn children are not worth more than.
+var quickly = []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}}
+
+func TestAShellWithJobControl(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	require.NoError(t, err)
+	m := hosttest.NewManager(t, &acpterm.Options{Escalation: quickly})
+	term := hosttest.Create(t, m, hosttest.CommandRequest(bash, "-c", "set -m; (trap '' TERM; sleep 3600) & echo $!; sleep 3600 & "+
+		"echo $!; (sleep 3600 | sleep 3600) & echo $!; echo $$; echo ready; wait"))
+	tree := here().Said(t, term)
+	require.Len(t, tree, 4)
+	require.NoError(t, term.Kill(t.Context()))
+	here().RequireGone(t, tree)
+}
+
+// trees is how processes are looked at here.
+func trees(p *terminaltest.Place) {
+	p.Nasty, p.InTime = nasty, inTime
+	p.Process = func(pid int) (state, started string) { return stateOf(pid), hosttest.StartTime(pid) }
+}

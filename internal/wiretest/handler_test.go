@@ -1,0 +1,515 @@
+package wiretest
+
+// The wire contract: an agent at the other end of a real jsonrpc2 connection over real pipes.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/leaktest"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// exit is an exit status on the wire: both keys always there, and what ended the command.
+func exit(code, signal, by string) string {
+	return fmt.Sprintf(`{"exitCode":%s,"signal":%s,"_meta":{"acpterm":{"endedBy":%q}}}`, code, signal, by)
+}
+
+func TestWireLifeOfATerminal(t *testing.T) {
+	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
+	result := a.MustDo(acpterm.MethodCreate, hosttest.ChildRequest("print", "one é\n"))
+	var created map[string]acpterm.TerminalID
+	require.NoError(t, json.Unmarshal(result, &created))
+	id := created["terminalId"]
+	require.Len(t, created, 1)
+	require.Regexp(t, `^term_[0-9A-HJKMNP-TV-Z]{26}$`, id)
+
+	require.JSONEq(t, exit("0", "null", "finished"), string(a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))))
+	require.JSONEq(t, `{"output":"one é\n","truncated":false,"exitStatus":`+exit("0", "null", "finished")+`}`,
+		string(a.MustDo(acpterm.MethodOutput, hosttest.Of(id))))
+	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodKill, hosttest.Of(id))), "killing what has ended")
+	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodRelease, hosttest.Of(id))))
+	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodRelease, hosttest.Of(id))), "a second time")
+	for _, method := range []string{acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill} {
+		_, err := a.Do(method, hosttest.Of(id))
+		a.Failed(err, -32002, fmt.Sprintf(`{"kind":"terminal_not_found","sessionId":"s","terminalId":%q}`, id))
+	}
+}
+
+// Polls show what Terminal.Output does, of long output, too.
+func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	a := hosttest.Connect(t, m, nil)
+	for _, limit := range []uint64{1000, 20_000, 1 << 20} {
+		req := hosttest.ChildRequest("alternate", "10000")
+		req.OutputByteLimit = &limit
+		id := a.CreateRequest(req)
+		a.Poll(id, "99\n")
+		a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
+		term, err := m.Terminal("s", id)
+		require.NoError(t, err)
+		require.Equal(t, term.Output(), a.Output(id))
+		require.Equal(t, term.Output(), a.Output(id), "once more")
+	}
+}
+
+// Every way to answer a poll sends all fields of TerminalOutputResponse. A field that this test finds empty is one that
+// Terminal.Output does not set.
+func TestWireOutputHasEveryField(t *testing.T) {
+	ways := map[string]func(*testing.T, *acpterm.Handler, io.ReadWriteCloser){
+		"Handle": func(t *testing.T, h *acpterm.Handler, conn io.ReadWriteCloser) {
+			jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(conn), h)
+		},
+		"Filter": func(t *testing.T, h *acpterm.Handler, conn io.ReadWriteCloser) {
+			go io.Copy(io.Discard, h.Filter(t.Context(), conn))
+		},
+	}
+	m := hosttest.NewManager(t, nil)
+	for name, size := range map[string]int{"short": 100, "long": 10_000} {
+		req := hosttest.ChildRequest("print", strings.Repeat("x", size))
+		req.OutputByteLimit = new(uint64(size - 1))
+		req.AskForHead(10)
+		term := hosttest.Finish(t, m, req)
+		out := term.Output()
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(out)) {
+			require.NotZero(t, reflect.ValueOf(out).FieldByIndex(field.Index).Interface(), field.Name)
+		}
+		want, err := json.Marshal(out)
+		require.NoError(t, err)
+		params, err := json.Marshal(hosttest.Of(term.ID()))
+		require.NoError(t, err)
+
+		dispatched, err := acpterm.NewHandler(m, nil).Dispatch(t.Context(), acpterm.MethodOutput, params)
+		require.NoError(t, err)
+		require.Equal(t, out, dispatched)
+		for way, serve := range ways {
+			t.Run(name+" by "+way, func(t *testing.T) {
+				client, agentEnd := hosttest.PipePair(t)
+				defer agentEnd.Close()
+				serve(t, acpterm.NewHandler(m, nil), client)
+				_, err := io.WriteString(agentEnd, hosttest.Request("1", acpterm.MethodOutput, hosttest.Of(term.ID()))+"\n")
+				require.NoError(t, err)
+				var got hosttest.Response
+				require.NoError(t, json.NewDecoder(agentEnd).Decode(&got))
+				require.JSONEq(t, string(want), string(got.Result))
+			})
+		}
+	}
+}
+
+// What is kept of an output's beginning changes no byte of a poll's answer, unless the agent has asked for it.
+func TestWireOutputWithItsHead(t *testing.T) {
+	printed := strings.Repeat("(é)\x01\n", 1500)
+	limits := []uint64{0, 10, 100, 5000, 20_000} // shorter and longer than what is escaped once
+	polled := func(a *hosttest.Agent, limit uint64, ask int64) (acpterm.TerminalID, string) {
+		req := hosttest.ChildRequest("print", printed)
+		req.OutputByteLimit = &limit
+		if ask > 0 {
+			req.AskForHead(ask)
+		}
+		id := a.CreateRequest(req)
+		a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
+		return id, string(a.MustDo(acpterm.MethodOutput, hosttest.Of(id)))
+	}
+	var want []string
+	t.Run("without", func(t *testing.T) {
+		a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
+		for _, limit := range limits {
+			_, reply := polled(a, limit, 0)
+			want = append(want, reply)
+		}
+	})
+	m := hosttest.NewManager(t, &acpterm.Options{HeadBytes: 5000})
+	a := hosttest.Connect(t, m, nil)
+	for i, limit := range limits {
+		_, reply := polled(a, limit, 0)
+		require.Equal(t, want[i], reply)
+
+		id, reply := polled(a, limit, 4)
+		out := a.Output(id)
+		term, err := m.Terminal("s", id)
+		require.NoError(t, err)
+		require.Equal(t, term.Output(), out)
+		start := int64(len(printed) - len(out.Output))
+		require.Equal(t, &acpterm.OutputHead{Text: "(é)", End: 4, OutputStart: start}, out.Head())
+		meta := fmt.Sprintf(`,"_meta":{"acpterm":{"head":"(é)","headEnd":4,"outputStart":%d}}}`, start)
+		require.Equal(t, strings.TrimSuffix(want[i], "}")+meta, reply, "nothing else is added")
+	}
+}
+
+// A head that a response has not, or has as something else, is none.
+func TestHeadOfResponses(t *testing.T) {
+	for _, meta := range []string{
+		`{}`, `{"acpterm":null}`, `{"acpterm":[]}`, `{"acpterm":{"headEnd":3}}`, `{"acpterm":{"head":7}}`,
+		`{"acpterm":{"head":"x","headEnd":"y"}}`, `{"acpterm":{"head":null,"headEnd":3,"outputStart":9}}`,
+	} {
+		var out acpterm.TerminalOutputResponse
+		require.NoError(t, json.Unmarshal([]byte(`{"output":"","truncated":false,"_meta":`+meta+`}`), &out))
+		require.Nil(t, out.Head(), meta)
+	}
+	req := acpterm.CreateTerminalRequest{Meta: acpterm.Meta{"x": json.RawMessage("1")}}
+	asking := req
+	asking.AskForHead(7)
+	require.Len(t, req.Meta, 1, "a copy of the request is another one")
+	require.Equal(t, acpterm.Meta{"x": json.RawMessage("1"), "acpterm": json.RawMessage(`{"headBytes":7}`)}, asking.Meta)
+}
+
+// A pending wait blocks neither outputs nor other terminals nor the kill that ends it.
+func TestWireKillEndsAPendingWait(t *testing.T) {
+	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
+	id := a.Create("sleep")
+	waited := make(chan string, 20)
+	for range 20 {
+		wait := a.Begin(acpterm.MethodWaitForExit, hosttest.Of(id))
+		go func() {
+			var result json.RawMessage
+			wait.Wait(context.Background(), &result)
+			waited <- string(result)
+		}()
+	}
+	a.Poll(id, "ready\n")
+	require.JSONEq(t, `{"output":"ready\n","truncated":false}`, string(a.MustDo(acpterm.MethodOutput, hosttest.Of(id))))
+	other := a.Create("exit", "3")
+	require.JSONEq(t, exit("3", "null", "finished"), string(a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(other))))
+	require.Empty(t, waited)
+	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodKill, hosttest.Of(id))))
+	for range 20 {
+		require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "killed"), <-waited)
+	}
+	require.Equal(t, "ready\n", a.Output(id).Output, "the id stays valid")
+}
+
+func TestWireReleaseEndsAPendingWait(t *testing.T) {
+	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
+	id := a.CreateReady("sleep")
+	wait := a.Begin(acpterm.MethodWaitForExit, hosttest.Of(id))
+	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodRelease, hosttest.Of(id))))
+	var result json.RawMessage
+	require.NoError(t, wait.Wait(t.Context(), &result))
+	require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "released"), string(result))
+}
+
+// Agents release while their kill is pending. Both are answered, and the command has its grace all the same.
+func TestWireReleaseWhileAKillIsPending(t *testing.T) {
+	leaktest.NeedsAsking(t)
+	m := hosttest.NewManager(t, nil)
+	a := hosttest.Connect(t, m, nil)
+	id := a.CreateReady("polite")
+	term, err := m.Terminal("s", id)
+	require.NoError(t, err)
+	kill := a.Begin(acpterm.MethodKill, hosttest.Of(id))
+	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodRelease, hosttest.Of(id))))
+	require.NoError(t, ignoreNotFound(kill.Wait(t.Context(), nil)))
+	require.Equal(t, "ready\nbye\n", term.Output().Output)
+}
+
+// ignoreNotFound lets a kill pass that was served after the release.
+func ignoreNotFound(err error) error {
+	if e, ok := errors.AsType[*jsonrpc2.Error](err); ok && e.Code == acpterm.CodeResourceNotFound {
+		return nil
+	}
+	return err
+}
+
+func TestWireSecondKillForces(t *testing.T) {
+	m := hosttest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
+	a := hosttest.Connect(t, m, nil)
+	id := a.CreateReady("stubborn")
+	first := a.Begin(acpterm.MethodKill, hosttest.Of(id))
+	require.JSONEq(t, `{}`, string(a.MustDo(acpterm.MethodKill, hosttest.Of(id))))
+	require.NoError(t, first.Wait(t.Context(), nil))
+	require.Equal(t, "SIGKILL", *a.Output(id).ExitStatus.Signal)
+}
+
+func TestWireParamsOfCreate(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	m := hosttest.NewManager(t, &acpterm.Options{Env: []string{"KEPT=base", "CHANGED=base", "GORACE=atexit_sleep_ms=0"}, Dir: dir})
+	a := hosttest.Connect(t, m, nil)
+	argv := hosttest.ChildArgs("environ")
+	id := a.CreateRequest(hosttest.Object{
+		"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": dir, "outputByteLimit": nil, "_meta": hosttest.Object{"x": 1},
+		"env": []hosttest.Object{{"name": "CHANGED", "value": "1"}, {"name": "NEW", "value": "a=b"}, {"name": "CHANGED", "value": "2"}},
+	})
+	a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
+	lines := strings.Split(a.Output(id).Output, "\n")
+	require.Subset(t, lines, []string{"KEPT=base", "CHANGED=2", "NEW=a=b"})
+	if runtime.GOOS != "windows" {
+		require.Contains(t, lines, "PWD="+dir)
+	}
+	require.NotContains(t, lines, "CHANGED=1")
+	require.NotContains(t, lines, "CHANGED=base")
+
+	argv = hosttest.ChildArgs("pwd")
+	for _, params := range []hosttest.Object{
+		{"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": dir},
+		{"sessionId": "s", "command": argv[0], "args": argv[1:], "cwd": nil, "env": nil}, // Options.Dir
+	} {
+		id = a.CreateRequest(params)
+		a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
+		require.Equal(t, dir+"\n", a.Output(id).Output)
+	}
+
+	for limit, want := range map[string]string{"0": "", "3": "✓", "18446744073709551615": "é✓", "null": "é✓"} {
+		argv = hosttest.ChildArgs("print", "é✓")
+		id = a.CreateRequest(hosttest.Object{"sessionId": "s", "command": argv[0], "args": argv[1:], "outputByteLimit": json.RawMessage(limit)})
+		a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
+		out := a.Output(id)
+		require.Equal(t, want, out.Output, "limit %s", limit)
+		require.Equal(t, want != "é✓", out.Truncated, "limit %s", limit)
+	}
+}
+
+// recorder is an embedder's handler.
+type recorder struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (r *recorder) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.seen = append(r.seen, req.Method)
+	if !req.Notif {
+		go conn.Reply(ctx, req.ID, "from next")
+	}
+}
+
+func TestWireNextGetsEverythingElse(t *testing.T) {
+	next := &recorder{}
+	a := hosttest.Connect(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{Next: next})
+	require.NoError(t, a.Notify(t.Context(), "session/update", hosttest.Object{}))
+	require.NoError(t, a.Notify(t.Context(), acpterm.MethodCancelRequest, hosttest.Object{"requestId": 4711}), "not one of ours")
+	require.NoError(t, a.Notify(t.Context(), acpterm.MethodCreate, hosttest.ChildRequest("sleep")), "nobody could use it")
+	require.Equal(t, `"from next"`, string(a.MustDo("fs/read_text_file", hosttest.Object{})))
+	require.Equal(t, []string{"session/update", acpterm.MethodCancelRequest, "fs/read_text_file"}, next.seen)
+	a.MustDo(acpterm.MethodRelease, hosttest.Of(a.Create("sleep")))
+}
+
+// Created is called with each terminal. A panic in it fails that create, leaves nothing of it, and is logged with its
+// stack.
+func TestWireCreatedThatPanics(t *testing.T) {
+	log := hosttest.CaptureLog(t)
+	m := hosttest.NewManager(t, nil)
+	var created []*acpterm.Terminal
+	options := &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) {
+		created = append(created, term)
+		if term.Request().Args[1] == "stubborn" {
+			panic("a mistake of the host's")
+		}
+	}}
+	a := hosttest.Connect(t, m, options)
+	_, err := a.Do(acpterm.MethodCreate, hosttest.ChildRequest("stubborn"))
+	a.Failed(err, -32603, `{"kind":"internal","reason":"the host's Created function panicked","sessionId":"s"}`)
+	require.Contains(t, log.String(), "a mistake of the host's")
+	require.Contains(t, log.String(), "TestWireCreatedThatPanics")
+	params, err := json.Marshal(hosttest.ChildRequest("stubborn"))
+	require.NoError(t, err)
+	_, err = a.Handler.Dispatch(t.Context(), acpterm.MethodCreate, params)
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.Empty(t, m.Terminals())
+	require.Len(t, created, 2)
+	for _, term := range created {
+		require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
+	}
+	require.Equal(t, a.Create("sleep"), created[2].ID())
+}
+
+// dispatch sends a request with an id of its own, and returns how to cancel it and how to get its answer.
+func dispatch(a *hosttest.Agent, id, method string, params any) (cancel func(), answer func() error) {
+	a.T.Helper()
+	call, err := a.DispatchCall(a.T.Context(), method, params, jsonrpc2.PickID(jsonrpc2.ID{Str: id, IsString: true}))
+	require.NoError(a.T, err)
+	return func() {
+		require.NoError(a.T, a.Notify(a.T.Context(), acpterm.MethodCancelRequest, hosttest.Object{"requestId": id}))
+	}, func() error { return call.Wait(a.T.Context(), nil) }
+}
+
+func TestWireCancelledWaitLeavesTheTerminalAlone(t *testing.T) {
+	a := hosttest.Connect(t, hosttest.NewManager(t, nil), nil)
+	id := a.CreateReady("polite")
+	cancel, answer := dispatch(a, "w1", acpterm.MethodWaitForExit, hosttest.Of(id))
+	_, other := dispatch(a, "w2", acpterm.MethodWaitForExit, hosttest.Of(id))
+	cancel()
+	a.Failed(answer(), -32800, `{"kind":"cancelled"}`)
+	cancel() // of what is answered: ignored
+	require.Nil(t, a.Output(id).ExitStatus)
+	a.MustDo(acpterm.MethodKill, hosttest.Of(id))
+	require.NoError(t, other())
+}
+
+// A create that is cancelled before its reply leaves nothing running. Created holds it up until the cancel
+// has been read.
+func TestWireCancelledCreateLeavesNothing(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	created, goOn := make(chan *acpterm.Terminal), make(chan struct{})
+	a := hosttest.Connect(t, m, &acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term; <-goOn }})
+	cancel, answer := dispatch(a, "c1", acpterm.MethodCreate, hosttest.ChildRequest("stubborn"))
+	term := <-created
+	cancel()
+	_, err := a.Do("no/such", nil) // answered, so the cancel before it was read
+	require.Error(t, err)
+	close(goOn)
+	a.Failed(answer(), -32800, `{"kind":"cancelled"}`)
+	require.Empty(t, m.Terminals())
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
+}
+
+// Law 5 for a connection: what came through it goes with it, and nothing else does.
+func TestWireDisconnectReleasesWhatCameThroughIt(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	mine := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
+	a, b := hosttest.Connect(t, m, nil), hosttest.Connect(t, m, nil)
+	gone, stays := a.Create("sleep"), b.Create("sleep")
+	b.Poll(gone, "ready") // the same session on another connection
+	term, err := m.Terminal("s", gone)
+	require.NoError(t, err)
+	wait := a.Begin(acpterm.MethodWaitForExit, hosttest.Of(gone))
+
+	a.Close()
+	<-term.Done()
+	require.ErrorIs(t, wait.Wait(t.Context(), nil), jsonrpc2.ErrClosed)
+	require.NoError(t, a.Handler.Close(), "waits for the releases that the disconnect began")
+	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
+	_, err = b.Do(acpterm.MethodOutput, hosttest.Of(gone))
+	b.Failed(err, -32002, fmt.Sprintf(`{"kind":"terminal_not_found","sessionId":"s","terminalId":%q}`, gone))
+	b.Poll(stays, "ready")
+	require.Equal(t, acpterm.StateRunning, mine.State())
+}
+
+// A handler around this one may give each request a context that ends when Handle returns. The values count; its end
+// does not, and the connection's does.
+func TestWireRequestsWithContextsOfTheirOwn(t *testing.T) {
+	type key struct{}
+	asked := make(chan any, 2)
+	policy := func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
+		asked <- ctx.Value(key{})
+		if err := ctx.Err(); err != nil {
+			return acpterm.Decision{Reason: err.Error()}
+		}
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+	}
+	m := hosttest.NewManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(policy)})
+	h := acpterm.NewHandler(m, nil)
+	ours, theirs := hosttest.PipePair(t)
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(ours), handlerFunc(
+		func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+			ctx, cancel := context.WithCancel(context.WithValue(ctx, key{}, req.Method))
+			defer cancel()
+			h.Handle(ctx, conn, req)
+		}))
+	a := &hosttest.Agent{T: t, Handler: h, Conn: jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(theirs), hosttest.NoHandler{})}
+	first, second := a.Create("sleep"), a.Create("sleep")
+	for range 2 {
+		require.Equal(t, acpterm.MethodCreate, <-asked)
+	}
+	for _, id := range []acpterm.TerminalID{first, second} {
+		a.Poll(id, "ready")
+	}
+	_, answer := dispatch(a, "wait", acpterm.MethodWaitForExit, hosttest.Of(first))
+	a.MustDo(acpterm.MethodKill, hosttest.Of(first))
+	require.NoError(t, answer())
+	term, err := m.Terminal("s", second)
+	require.NoError(t, err)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	a.Close()
+	<-conn.DisconnectNotify()
+	<-term.Done()
+	require.NoError(t, h.Close())
+	require.Empty(t, m.Terminals())
+}
+
+// handlerFunc is a jsonrpc2.Handler.
+type handlerFunc func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request)
+
+func (f handlerFunc) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	f(ctx, conn, req)
+}
+
+func TestWireClosingManager(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	a := hosttest.Connect(t, m, nil)
+	id := a.Create("sleep")
+	wait := a.Begin(acpterm.MethodWaitForExit, hosttest.Of(id))
+	a.Poll(id, "ready")
+	require.NoError(t, m.Shutdown(t.Context()))
+	var result json.RawMessage
+	require.NoError(t, wait.Wait(t.Context(), &result))
+	require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "closing"), string(result))
+	_, err := a.Do(acpterm.MethodCreate, hosttest.ChildRequest("sleep"))
+	a.Failed(err, -32800, `{"kind":"closing","sessionId":"s"}`)
+}
+
+// With another JSON-RPC library, Dispatch does the work and ResponseError names the errors.
+func TestDispatch(t *testing.T) {
+	hook, events := hosttest.Record()
+	h := acpterm.NewHandler(hosttest.NewManager(t, &acpterm.Options{Events: hook}), nil)
+	createParams, err := json.Marshal(hosttest.ChildRequest("print", "x"))
+	require.NoError(t, err)
+	params := createParams
+	result, err := h.Dispatch(t.Context(), acpterm.MethodCreate, params)
+	require.NoError(t, err)
+	created := result.(acpterm.CreateTerminalResponse)
+	params, err = json.Marshal(hosttest.Of(created.TerminalID))
+	require.NoError(t, err)
+	result, err = h.Dispatch(t.Context(), acpterm.MethodWaitForExit, params)
+	require.NoError(t, err)
+	require.Equal(t, acpterm.TerminalExitStatus{ExitCode: new(uint32), Meta: hosttest.EndedBy("finished")}, result)
+
+	_, err = h.Dispatch(t.Context(), "session/new", nil)
+	require.ErrorIs(t, err, acpterm.ErrMethodNotFound)
+	require.Equal(t, int64(-32601), acpterm.ResponseError(err).Code)
+	require.Equal(t, int64(-32603), acpterm.ResponseError(io.ErrUnexpectedEOF).Code)
+	require.Nil(t, acpterm.ResponseError(nil))
+	require.NoError(t, h.Close())
+	_, err = h.Dispatch(t.Context(), acpterm.MethodOutput, params)
+	require.ErrorIs(t, err, acpterm.ErrTerminalNotFound, "Close released it")
+	hosttest.Ended(t, events)
+	require.IsType(t, &acpterm.ReleaseEvent{}, <-events)
+	_, err = h.Dispatch(t.Context(), acpterm.MethodCreate, createParams)
+	require.ErrorIs(t, err, acpterm.ErrClosing)
+	require.Empty(t, events, "nothing was even decided on")
+}
+
+// FuzzHandlerParams: whatever the params are, there is an answer, no panic, and an error has one of the codes.
+func FuzzHandlerParams(f *testing.F) {
+	for _, seed := range []string{
+		`null`, `{}`, `[]`, `{"sessionId":"s","terminalId":"term_x"}`, `{"sessionId":"s","command":"/no/such"}`,
+		`{"sessionId":"s","command":"no such","args":["x"],"env":[{"name":"A","value":"1"}],"cwd":"/","outputByteLimit":1e3,"_meta":{"a":[1]}}`,
+		`{"sessionId":"s","command":"x","cwd":"\u0000","env":[{"name":"=","value":null}]}`,
+	} {
+		for method := range 5 {
+			f.Add(uint8(method), []byte(seed))
+		}
+	}
+	// No PATH and no shell: nothing that is made up here runs.
+	m := hosttest.NewManager(f, &acpterm.Options{Env: []string{}, ShellLines: acpterm.ShellNever, Dir: f.TempDir()})
+	h := acpterm.NewHandler(m, nil)
+	methods := []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease}
+	f.Fuzz(func(t *testing.T, method uint8, params []byte) {
+		var req acpterm.CreateTerminalRequest
+		if json.Unmarshal(params, &req) == nil && strings.Contains(req.Command, "/") {
+			t.Skip("a path could name a program")
+		}
+		_, err := h.Dispatch(t.Context(), methods[int(method)%len(methods)], params)
+		require.Error(t, err)
+		e := acpterm.ResponseError(err)
+		require.Contains(t, []int64{-32602, -32002}, e.Code, e.Message)
+		require.True(t, json.Valid(*e.Data))
+	})
+}

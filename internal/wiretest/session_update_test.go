@@ -1,0 +1,840 @@
+package wiretest
+
+// Terminals that the agent owns, by session/update: at a Handler's face, and over a connection.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/longtest"
+	"github.com/sourcegraph/jsonrpc2"
+	"github.com/stretchr/testify/require"
+)
+
+// traffic is what an adapter sends of one tool call, and what is to be shown of it in the end. It is written after the
+// published code of the adapters, each with and without the capabilities that make a difference to it.
+type traffic struct {
+	Name string
+	Want *struct { // nil: no terminal
+		Text     string
+		Ended    bool
+		ExitCode *int64
+	}
+	Updates []json.RawMessage
+}
+
+func readTraffic(t *testing.T) (all []traffic) {
+	files, err := filepath.Glob("../../testdata/updates/*.json")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var cases []traffic
+		require.NoError(t, json.Unmarshal(text, &cases), file)
+		all = append(all, cases...)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+func ownsTerminals(o acpterm.HandlerOptions) *acpterm.HandlerOptions {
+	o.AgentTerminals = true
+	return &o
+}
+
+// sendUpdates hands updates of session "s" to a handler.
+func sendUpdates(t testing.TB, h *acpterm.Handler, updates ...json.RawMessage) (about []acpterm.TerminalID) {
+	t.Helper()
+	for _, update := range updates {
+		ids, err := h.SessionUpdate(json.RawMessage(fmt.Sprintf(`{"sessionId":"s","update":%s}`, update)))
+		require.NoError(t, err, "%s", update)
+		about = append(about, ids...)
+	}
+	return about
+}
+
+func TestAdaptersTraffic(t *testing.T) {
+	for _, c := range readTraffic(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			m := hosttest.NewManager(t, nil)
+			h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+			about := sendUpdates(t, h, c.Updates...)
+			if c.Want == nil {
+				require.Empty(t, about)
+				require.Empty(t, m.Terminals())
+				return
+			}
+			require.NotEmpty(t, about)
+			require.Len(t, m.Terminals(), 1)
+			term := m.Terminals()[0]
+			require.True(t, term.OfAgent())
+			shown := term.Output()
+			require.Equal(t, c.Want.Text, shown.Output)
+			require.False(t, shown.Truncated)
+			require.Equal(t, c.Want.Ended, shown.ExitStatus != nil)
+			if c.Want.Ended {
+				require.Equal(t, c.Want.ExitCode == nil, shown.ExitStatus.ExitCode == nil)
+				if code := c.Want.ExitCode; code != nil {
+					require.Equal(t, uint32(*code), *shown.ExitStatus.ExitCode)
+				}
+				require.NoError(t, waitFor(t, term))
+			}
+			var followed strings.Builder
+			require.NoError(t, h.Close())
+			for chunk := range term.Follow(t.Context(), 0) {
+				require.False(t, chunk.Replaced)
+				followed.WriteString(chunk.Text)
+			}
+			require.Equal(t, c.Want.Text, followed.String())
+		})
+	}
+}
+
+func waitFor(t testing.TB, term *acpterm.Terminal) error {
+	_, err := term.Wait(t.Context())
+	return err
+}
+
+// owned is a handler for terminals that the agent owns, and its manager. The agent can be asked to cancel, and refuses.
+func owned(t testing.TB, options *acpterm.Options) (*acpterm.Handler, *acpterm.Manager) {
+	m := hosttest.NewManager(t, options)
+	return acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{
+		CancelTerminal: func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") },
+	})), m
+}
+
+// How a command ended is not forgotten when its tool call fails later.
+func TestAToolCallThatFailsAfterItsCommandHasEnded(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h,
+		json.RawMessage(`{"sessionUpdate":"tool_call","toolCallId":"c","title":"x","_meta":{"terminal_info":{"terminal_id":"c"}}}`),
+		json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_exit":{"terminal_id":"c","exit_code":3}}}`),
+		json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed"}`))
+	require.Equal(t, "exit code 3", m.Terminals()[0].ExitStatus().String())
+}
+
+// v2 is a terminal_update of terminal "t1" with other members.
+func v2(members string) json.RawMessage {
+	return json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"t1"` + members + `}`)
+}
+
+func v2Chunk(data []byte) json.RawMessage {
+	encoded, _ := json.Marshal(data) // base64
+	return json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":` + string(encoded) + `}`)
+}
+
+// Each member of a terminal_update is absent, null or a value: unchanged, cleared or replaced.
+func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
+	h, m := owned(t, nil)
+	require.Equal(t, []acpterm.TerminalID{"t1"}, sendUpdates(t, h, v2("")))
+	term := m.Terminals()[0]
+	begin := term.Info()
+	require.Equal(t, acpterm.StateRunning, begin.State)
+	require.True(t, begin.OfAgent)
+	require.Zero(t, begin.PID)
+
+	for _, c := range []struct {
+		members string // that set it
+		null    string
+		is      func(acpterm.TerminalInfo) bool
+	}{
+		{`,"command":"npm test"`, `,"command":null`, func(i acpterm.TerminalInfo) bool { return i.Command.String() == "npm test" }},
+		{`,"cwd":"/w"`, `,"cwd":null`, func(i acpterm.TerminalInfo) bool { return i.Command.Dir == "/w" }},
+		{`,"size":{"cols":80,"rows":24}`, `,"size":null`, func(i acpterm.TerminalInfo) bool {
+			return i.Size != nil && *i.Size == acpterm.TerminalSize{Columns: 80, Rows: 24}
+		}},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":null`, func(i acpterm.TerminalInfo) bool { return i.Cancellable }},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":{"cancel":null}`, func(i acpterm.TerminalInfo) bool { return i.Cancellable }},
+		{`,"capabilities":{"cancel":{}}`, `,"capabilities":"bad"`, func(i acpterm.TerminalInfo) bool { return i.Cancellable }},
+		{`,"_meta":{"a":1}`, `,"_meta":null`, func(i acpterm.TerminalInfo) bool { return string(i.Meta["a"]) == "1" }},
+		{`,"_meta":{"a":1}`, `,"_meta":{"a":null}`, func(i acpterm.TerminalInfo) bool { return string(i.Meta["a"]) == "1" }},
+		{`,"output":{"data":"YQ=="}`, `,"output":null`, func(acpterm.TerminalInfo) bool { return term.Output().Output == "a" }},
+		{`,"output":{"data":"YQ=="}`, `,"output":{"data":""}`, func(acpterm.TerminalInfo) bool { return term.Output().Output == "a" }},
+	} {
+		require.False(t, c.is(term.Info()), "new: %s", c.members)
+		sendUpdates(t, h, v2(c.members))
+		require.True(t, c.is(term.Info()), "value: %s", c.members)
+		sendUpdates(t, h, v2(""))
+		require.True(t, c.is(term.Info()), "absent: %s", c.members)
+		sendUpdates(t, h, v2(c.null))
+		require.False(t, c.is(term.Info()), "null: %s", c.null)
+	}
+	for _, wrong := range []string{`,"command":7`, `,"cwd":[]`, `,"size":{"cols":0,"rows":1}`, `,"size":{"cols":70000,"rows":1}`,
+		`,"exitStatus":"x"`, `,"_meta":7`, `,"output":7`, `,"output":{}`, `,"output":{"data":null}`, `,"output":{"data":[97]}`} {
+		sendUpdates(t, h, v2(wrong))
+		require.Equal(t, begin, term.Info(), wrong)
+	}
+
+	sendUpdates(t, h, v2(`,"output":7,"size":{"cols":1e2,"rows":24.0}`))
+	require.Equal(t, &acpterm.TerminalSize{Columns: 100, Rows: 24}, term.Info().Size)
+	sendUpdates(t, h, v2(`,"exitStatus":null`))
+	require.Equal(t, acpterm.StateRunning, term.State())
+	sendUpdates(t, h, v2(`,"exitStatus":{}`))
+	<-term.Done()
+	require.Equal(t, "not known", term.ExitStatus().String())
+	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
+}
+
+// What an agent says of an end, in each form.
+func TestExitStatuses(t *testing.T) {
+	for members, want := range map[string]string{
+		`{"exitCode":3,"signal":null}`: "exit code 3", `{"signal":"SIGKILL"}`: "signal SIGKILL",
+		`{"exitCode":-1}`: "exit code 4294967295", `{}`: "not known", `{"exitCode":3.0}`: "exit code 3",
+		`{"exitCode":1e2}`: "exit code 100", `{"exitCode":1.5}`: "not known", `{"exitCode":1e300}`: "not known",
+	} {
+		h, m := owned(t, nil)
+		sendUpdates(t, h, v2(`,"exitStatus":`+members), v2(""))
+		require.Equal(t, want, m.Terminals()[0].ExitStatus().String(), members)
+	}
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"exitStatus":{"exitCode":-1073741510}`))
+	require.JSONEq(t, `{"endedBy":"finished","exitCode":-1073741510}`,
+		string(m.Terminals()[0].ExitStatus().Meta["acpterm"]))
+}
+
+// An end is final, and so is how a command ended once it is known: what waited for it, the record and the terminal say
+// the same for good. An end that is not known may become known, once.
+func TestAnEndIsFinal(t *testing.T) {
+	const v1Exit = `{"sessionUpdate":"tool_call_update","_meta":{"terminal_exit":{"terminal_id":"t1","exit_code":%s,"signal":%s}}}`
+	for name, c := range map[string]struct {
+		updates []json.RawMessage
+		want    string
+	}{
+		"another code":     {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":0}`), v2(`,"exitStatus":{"exitCode":1}`)}, "exit code 0"},
+		"a signal":         {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":1}`), v2(`,"exitStatus":{"signal":"SIGKILL"}`)}, "exit code 1"},
+		"after a signal":   {[]json.RawMessage{v2(`,"exitStatus":{"signal":"SIGTERM"}`), v2(`,"exitStatus":{"exitCode":0}`)}, "signal SIGTERM"},
+		"nothing known":    {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":7}`), v2(`,"exitStatus":{}`)}, "exit code 7"},
+		"cleared":          {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":7}`), v2(`,"exitStatus":null`)}, "exit code 7"},
+		"cleared, another": {[]json.RawMessage{v2(`,"exitStatus":{"exitCode":7}`), v2(`,"exitStatus":null`), v2(`,"exitStatus":{"exitCode":8}`)}, "exit code 7"},
+		"known later": {[]json.RawMessage{v2(`,"exitStatus":{}`), v2(`,"exitStatus":null`), v2(`,"exitStatus":{"exitCode":3}`),
+			v2(`,"exitStatus":{"exitCode":4}`)}, "exit code 3"},
+		"never known": {[]json.RawMessage{v2(`,"exitStatus":{}`), v2(`,"exitStatus":null`)}, "not known"},
+		"v1": {[]json.RawMessage{json.RawMessage(fmt.Sprintf(v1Exit, "0", "null")), json.RawMessage(fmt.Sprintf(v1Exit, "1", "null"))},
+			"exit code 0"},
+		"v1, known later": {[]json.RawMessage{json.RawMessage(fmt.Sprintf(v1Exit, "null", "null")),
+			json.RawMessage(fmt.Sprintf(v1Exit, "null", `"SIGINT"`))}, "signal SIGINT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hook, events := hosttest.Record()
+			h, m := owned(t, &acpterm.Options{Events: hook})
+			sendUpdates(t, h, c.updates[0])
+			term := m.Terminals()[0]
+			first, err := term.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, first, *hosttest.Ended(t, events).Status)
+			sendUpdates(t, h, c.updates[1:]...)
+			require.Equal(t, c.want, term.ExitStatus().String())
+			later, err := term.Wait(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, c.want, later.String())
+			if first.String() != "not known" {
+				require.Equal(t, first, later)
+			}
+			require.NoError(t, m.Close())
+			require.IsType(t, &acpterm.ReleaseEvent{}, <-events, "one end")
+		})
+	}
+}
+
+// A member whose name differs in case is another one, which is ignored.
+func TestNamesOfMembersAreExact(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}},"size":{"cols":80,"rows":24},"output":{"data":"YQ=="}`))
+	term := m.Terminals()[0]
+	sendUpdates(t, h, v2(`,"Capabilities":null,"capabilities":{"cancel":{},"Cancel":null}`),
+		v2(`,"size":{"cols":80,"rows":24,"Cols":1,"ROWS":2}`), v2(`,"output":{"data":"YWI=","Data":""},"Output":null`),
+		json.RawMessage(`{"sessionUpdate":"terminal_output_chunk",
+			"terminalId":"t1","terminalID":"t2","data":"Yw==","DATA":""}`),
+		json.RawMessage(`{"sessionUpdate":"terminal_update","SessionUpdate":"tool_call","terminalId":"t1","command":"c"}`))
+	require.Len(t, m.Terminals(), 1)
+	info := term.Info()
+	require.True(t, info.Cancellable)
+	require.Equal(t, &acpterm.TerminalSize{Columns: 80, Rows: 24}, info.Size)
+	require.Equal(t, "abc", term.Output().Output)
+	require.Equal(t, "c", info.Command.String())
+	sendUpdates(t, h, v2(`,"capabilities":{"Cancel":{}}`))
+	require.False(t, term.Info().Cancellable, "what was not advertised must not be sent")
+	about, err := h.SessionUpdate(json.RawMessage(
+		`{"sessionId":"s","SessionId":"x","update":` + string(v2("")) + `,"Update":null}`))
+	require.NoError(t, err)
+	require.Equal(t, []acpterm.TerminalID{"t1"}, about)
+	_, err = h.SessionUpdate(json.RawMessage(`{"SessionID":"s","update":` + string(v2("")) + `}`))
+	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
+}
+
+// Each chunk is decoded by itself, and may have a part of a character.
+func TestChunksSplitCharacters(t *testing.T) {
+	h, m := owned(t, nil)
+	for _, b := range []byte("a\U0001f600\xff") {
+		sendUpdates(t, h, v2Chunk([]byte{b}))
+	}
+	term := m.Terminals()[0]
+	require.Equal(t, "a\U0001f600\uFFFD", term.Output().Output)
+	sendUpdates(t, h, v2Chunk([]byte("\xf0\x9f")), v2(`,"exitStatus":{"exitCode":0}`))
+	require.Equal(t, "a\U0001f600\uFFFD\uFFFD\uFFFD", term.Output().Output, "what stays unfinished is shown in the end")
+	sendUpdates(t, h, v2Chunk([]byte("late")))
+	require.True(t, strings.HasSuffix(term.Output().Output, "late"), "output may follow the end")
+}
+
+// A snapshot that only goes on appends, and another one begins anew: followers find out wherever they are.
+func TestSnapshotsReplaceOutput(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2Chunk([]byte("one\n")))
+	term := m.Terminals()[0]
+	next, stop := iter.Pull(term.Follow(t.Context(), 0))
+	defer stop()
+	got := func() acpterm.Chunk {
+		c, ok := next()
+		require.True(t, ok)
+		return c
+	}
+	require.Equal(t, "one\n", got().Text)
+	sendUpdates(t, h, v2(`,"output":{"data":"b25lCnR3bwo="}`)) // one, two
+	more := got()
+	require.Equal(t, "two\n", more.Text)
+	require.False(t, more.Replaced)
+	sendUpdates(t, h, v2(`,"output":{"data":"dHdvCg=="}`)) // two
+	anew := got()
+	require.Equal(t, "two\n", anew.Text)
+	require.True(t, anew.Replaced)
+	require.Zero(t, anew.Missed)
+	require.Equal(t, "two\n", term.Output().Output)
+	sendUpdates(t, h, v2(`,"output":null`))
+	cleared := got()
+	require.True(t, cleared.Replaced)
+	require.Empty(t, cleared.Text)
+	require.Empty(t, term.Output().Output)
+}
+
+// A follower gets all that came before the end, and ends with it, as with a command of the client's; without a release,
+// and by each kind of update. What comes later is kept, for those that read then.
+func TestFollowEndsWithTheAgentsCommand(t *testing.T) {
+	call := func(members string) json.RawMessage {
+		return json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"t1",` + members + `}`)
+	}
+	const v1Output = `"terminal_output":{"terminal_id":"t1","data":"one\ntwo\n"}`
+	for name, end := range map[string][]json.RawMessage{
+		"an exit status":            {v2Chunk([]byte("two\n")), v2(`,"exitStatus":{"exitCode":0}`)},
+		"that is not known":         {v2Chunk([]byte("two\n")), v2(`,"exitStatus":{}`)},
+		"with output":               {v2(`,"output":{"data":"b25lCnR3bwo="},"exitStatus":{"exitCode":0}`)},
+		"v1's terminal_exit":        {call(`"_meta":{` + v1Output + `,"terminal_exit":{"terminal_id":"t1","exit_code":0}}`)},
+		"v1's tool call is over":    {call(`"_meta":{` + v1Output + `}`), call(`"status":"completed"`)},
+		"v1's tool call has failed": {call(`"status":"failed","_meta":{` + v1Output + `}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, m := owned(t, nil)
+			first := v2Chunk([]byte("one\n"))
+			if strings.HasPrefix(name, "v1") {
+				first = call(`"_meta":{"terminal_output_delta":{"terminal_id":"t1","data":"one\n"}}`)
+			}
+			sendUpdates(t, h, first)
+			term := m.Terminals()[0]
+			follow := func(offset int64) (text string, at int64) {
+				for c := range term.Follow(t.Context(), offset) {
+					require.False(t, c.Replaced)
+					text, at = text+c.Text, c.End
+				}
+				return text, at
+			}
+			live, begun := make(chan string), make(chan bool)
+			go func() {
+				text := ""
+				for c := range term.Follow(t.Context(), 0) {
+					if text == "" {
+						close(begun)
+					}
+					text += c.Text
+				}
+				live <- text
+			}()
+			<-begun
+			sendUpdates(t, h, end...)
+			select {
+			case text := <-live:
+				require.Equal(t, "one\ntwo\n", text)
+			case <-time.After(time.Minute):
+				require.Fail(t, "Follow goes on after the end")
+			}
+			text, at := follow(0)
+			require.Equal(t, "one\ntwo\n", text)
+			if strings.HasPrefix(name, "v1") {
+				return
+			}
+			sendUpdates(t, h, v2Chunk([]byte("late\n")))
+			text, _ = follow(at)
+			require.Equal(t, "late\n", text)
+			require.Equal(t, "one\ntwo\nlate\n", term.Output().Output)
+		})
+	}
+}
+
+// In v2 a tool call is not the terminal of the same id, whatever its _meta has.
+func TestToolCallsOfV2AreNoTerminals(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"command":"make"`), v2Chunk([]byte("text")))
+	for _, members := range []string{
+		`"rawInput":{"command":"other"}`, `"status":"completed"`,
+		`"_meta":{"terminal_info":{"terminal_id":"t1","cwd":"/x"}}`,
+		`"_meta":{"terminal_output":{"terminal_id":"t1","data":"x"}}`,
+		`"_meta":{"terminal_exit":{"terminal_id":"t1","exit_code":1}}`,
+	} {
+		sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"t1",`+members+`}`))
+	}
+	require.Len(t, m.Terminals(), 1)
+	term := m.Terminals()[0]
+	require.Equal(t, "text", term.Output().Output)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.Equal(t, acpterm.Command{ShellLine: "make"}, term.Command())
+}
+
+// What cannot be used is refused as a whole, and harms nothing else.
+func TestUpdatesThatAreRefused(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"command":"before"`), v2Chunk([]byte("kept")))
+	mine := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
+	refuse := func(update, field string) {
+		t.Helper()
+		ids, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		require.Empty(t, ids)
+		refused, ok := errors.AsType[*acpterm.Error](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
+		require.Equal(t, field, refused.Field)
+	}
+	refuse(string(v2(`,"command":"after","output":{"data":"%%%"}`)), "output.data")
+	refuse(string(v2(`,"command":"after","output":{"data":"YQ"}`)), "output.data")
+	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"YQ"}`, "data")
+	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":[97]}`, "data")
+	refuse(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1"}`, "data")
+	refuse(`{"sessionUpdate":"terminal_update","terminalId":""}`, "terminalId")
+	refuse(`{"sessionUpdate":"terminal_update"}`, "terminalId")
+	long := strings.Repeat("x", 1<<20)
+	refuse(string(v2(`,"command":"`+long+`"`)), "command")
+	refuse(string(v2(`,"_meta":{"a":"`+long+`"}`)), "_meta")
+	refuse(`{"sessionUpdate":"terminal_update","terminalId":"`+long+`"}`, "terminalId")
+	refuse(`{"sessionUpdate":"terminal_update","terminalId":"`+string(mine.ID())+`","exitStatus":{}}`, "terminalId")
+	require.Equal(t, acpterm.StateRunning, mine.State())
+	for _, other := range []string{`null`, `[]`, `{}`, `{"sessionUpdate":"agent_message_chunk"}`, `{"sessionUpdate":7}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"t9","title":"x","status":"failed"}`,
+		`{"sessionUpdate":"tool_call_update","toolCallId":"t1","title":"x","status":"failed"}`} {
+		require.Empty(t, sendUpdates(t, h, json.RawMessage(other)), other)
+	}
+	term, err := m.Terminal("s", "t1")
+	require.NoError(t, err)
+	require.Equal(t, "before", term.Command().String())
+	require.Equal(t, "kept", term.Output().Output)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.Len(t, m.Terminals(), 2)
+}
+
+// An agent cannot take over the id of a command that the client ran: not while it is being decided on, not while it runs,
+// and not after its release, by any kind of update. Ids of that form which this client did not make are the agent's: an
+// agent that has a Manager of its own sends such.
+func TestUpdatesWithIDsOfTheClient(t *testing.T) {
+	hook, events := hosttest.Record()
+	var h *acpterm.Handler
+	var early error // of an update while the command is not running yet
+	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, Record: func(_ context.Context, e acpterm.Event) error {
+		if d, ok := e.(*acpterm.DecisionEvent); ok {
+			_, early = h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":{
+				"sessionUpdate":"terminal_update","terminalId":"` + string(d.TerminalID) + `","command":"true"}}`))
+		}
+		return nil
+	}})
+	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+	mine := hosttest.Create(t, m, hosttest.ChildRequest("exit", "3"))
+	require.ErrorIs(t, early, acpterm.ErrInvalidParams)
+	require.NoError(t, waitFor(t, mine))
+	require.NoError(t, m.Release(t.Context(), "s", mine.ID()))
+	id := string(mine.ID())
+	for _, update := range []string{
+		`{"sessionUpdate":"terminal_update","terminalId":"` + id + `","command":"true","exitStatus":{"exitCode":0}}`,
+		`{"sessionUpdate":"terminal_output_chunk","terminalId":"` + id + `","data":"YQ=="}`,
+		`{"sessionUpdate":"tool_call","toolCallId":"` + id + `","title":"x","_meta":{"terminal_info":{"terminal_id":"` + id + `"}}}`,
+		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output":{"terminal_id":"` + id + `","data":"x"}}}`,
+		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output_delta":{"terminal_id":"` + id + `","data":"x"}}}`,
+		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_exit":{"terminal_id":"` + id + `","exit_code":0}}}`,
+	} {
+		ids, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		require.Empty(t, ids, update)
+		refused, ok := errors.AsType[*acpterm.Error](err)
+		require.True(t, ok, "%v: %s", err, update)
+		require.Equal(t, acpterm.ErrInvalidParams, refused.Kind)
+		require.Equal(t, "terminalId", refused.Field)
+		require.Empty(t, m.Terminals(), update)
+	}
+	sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"`+id+`","status":"failed"}`))
+	require.Empty(t, m.Terminals())
+
+	other := hosttest.Create(t, hosttest.NewManager(t, nil), hosttest.ChildRequest("exit", "0"))
+	sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"`+string(other.ID())+`","exitStatus":{}}`))
+	require.Len(t, m.Terminals(), 1)
+	require.NoError(t, m.Close())
+	ends := 0
+	for len(events) > 0 {
+		if end, ok := (<-events).(*acpterm.EndEvent); ok && end.TerminalID == mine.ID() {
+			require.False(t, end.OfAgent)
+			ends++
+		}
+	}
+	require.Equal(t, 1, ends)
+}
+
+// A thousand ids stay within the quotas: what has ended makes room, the oldest first, and nothing that runs does.
+func TestOwnedTerminalsInQuotas(t *testing.T) {
+	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10})
+	update := func(i int, members string) error {
+		_, err := h.SessionUpdate(json.RawMessage(fmt.Sprintf(
+			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t%d"%s}}`, i, members)))
+		return err
+	}
+	for i := range 1000 {
+		err := update(i, "")
+		if i < 10 {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, acpterm.ErrQuota)
+		}
+	}
+	require.NoError(t, update(3, `,"exitStatus":{}`))
+	require.NoError(t, update(1, `,"exitStatus":{}`))
+	for i := range 1000 {
+		require.NoError(t, update(1000+i, `,"exitStatus":{}`))
+	}
+	require.Equal(t, 10, m.Stats().Terminals)
+	require.Equal(t, 8, m.Stats().Running)
+}
+
+// While the host's hooks do not return, terminals that begin and end cannot fill its memory with events.
+func TestOwnedTerminalsWhileAHookIsSlow(t *testing.T) {
+	release := make(chan struct{})
+	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10, Events: func(acpterm.Event) { <-release }})
+	defer close(release)
+	var err error
+	for i := 0; err == nil; i++ {
+		require.Less(t, i, 10_000)
+		_, err = h.SessionUpdate(json.RawMessage(fmt.Sprintf(
+			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t%d","exitStatus":{}}}`, i)))
+	}
+	require.ErrorIs(t, err, acpterm.ErrQuota)
+	require.LessOrEqual(t, m.Stats().Terminals, 10)
+}
+
+// Sessions have terminals of their own, and another connection's prefix keeps them apart.
+func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
+	m := hosttest.NewManager(t, nil)
+	a := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{SessionPrefix: "a/"}))
+	b := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{SessionPrefix: "b/"}))
+	sendUpdates(t, a, v2Chunk([]byte("a")))
+	sendUpdates(t, b, v2Chunk([]byte("b")), v2(`,"exitStatus":{}`))
+	_, err := a.SessionUpdate(json.RawMessage(`{"sessionId":"other","update":` + string(v2(`,"exitStatus":{}`)) + `}`))
+	require.NoError(t, err)
+	ofA, err := m.Terminal("a/s", "t1")
+	require.NoError(t, err)
+	ofB, err := m.Terminal("b/s", "t1")
+	require.NoError(t, err)
+	require.Equal(t, "a", ofA.Output().Output)
+	require.Equal(t, "b", ofB.Output().Output)
+	require.Equal(t, acpterm.StateRunning, ofA.State())
+	require.NoError(t, a.Close())
+	require.Len(t, m.Terminals(), 1)
+
+	_, err = a.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
+	require.ErrorIs(t, err, acpterm.ErrClosing)
+	strict := acpterm.NewHandler(hosttest.NewManager(t, &acpterm.Options{RequireSessions: true}), ownsTerminals(acpterm.HandlerOptions{}))
+	_, err = strict.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
+	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
+}
+
+// Terminals of the agent that have ended make room for commands of the client, and for other sessions.
+func TestEndedOwnedTerminalsMakeRoom(t *testing.T) {
+	h, m := owned(t, &acpterm.Options{MaxTerminals: 3})
+	for _, id := range []string{"z", "b", "a"} {
+		sendUpdates(t, h, json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"`+id+`","exitStatus":{}}`))
+	}
+	require.Equal(t, acpterm.TerminalID("z"), m.Terminals()[0].ID(), "the oldest first")
+	hosttest.Create(t, m, hosttest.ChildRequest("exit", "0"))
+	_, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"other","update":` + string(v2("")) + `}`))
+	require.NoError(t, err)
+	require.Equal(t, 3, m.Stats().Terminals)
+	_, err = m.Terminal("s", "a")
+	require.NoError(t, err, "the last that ended stays")
+}
+
+// What an agent has kept of each terminal is bounded, whatever it sends.
+func TestOwnedTerminalsKeepLittle(t *testing.T) {
+	h, m := owned(t, nil)
+	refuse := func(session, update, field string) {
+		t.Helper()
+		_, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"` + session + `","update":` + update + `}`))
+		refused, ok := errors.AsType[*acpterm.Error](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, field, refused.Field)
+	}
+	long := strings.Repeat("x", 1<<20)
+	refuse(long, string(v2("")), "sessionId")
+	var keys []string
+	for i := range 1000 {
+		keys = append(keys, fmt.Sprintf(`"%03d":1`, i))
+	}
+	refuse("s", string(v2(`,"_meta":{`+strings.Join(keys, ",")+`}`)), "_meta")
+	sendUpdates(t, h, v2(`,"_meta":{`+strings.Join(keys[:600], ",")+`}`))
+	refuse("s", string(v2(`,"_meta":{`+strings.Join(keys[600:], ",")+`}`)), "_meta")
+	sendUpdates(t, h, v2(`,"exitStatus":{"signal":"`+long+`"}`))
+	require.Less(t, len(*m.Terminals()[0].ExitStatus().Signal), 10_000)
+}
+
+// Updates of one terminal on two connections, and a manager that closes, beside each other: each terminal has one
+// StartEvent, then an EndEvent, then a ReleaseEvent, all before Close returns.
+func TestOwnedTerminalsOnTwoConnections(t *testing.T) {
+	for range longtest.Times(30, 200) {
+		var mu sync.Mutex
+		var events []string
+		m, err := acpterm.NewManager(&acpterm.Options{Events: func(e acpterm.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, fmt.Sprintf("%T", e))
+		}})
+		require.NoError(t, err)
+		var busy sync.WaitGroup
+		for range 2 {
+			h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+			busy.Go(func() {
+				for _, u := range []json.RawMessage{v2(`,"command":"x"`), v2Chunk([]byte("a")), v2(`,"output":{"data":"YWI="}`),
+					json.RawMessage(`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output_delta":{"terminal_id":"t1","data":"d"}}}`)} {
+					h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(u) + `}`))
+				}
+			})
+		}
+		require.NoError(t, m.Close())
+		mu.Lock()
+		if len(events) > 0 {
+			require.Equal(t, []string{"*acpterm.StartEvent", "*acpterm.EndEvent", "*acpterm.ReleaseEvent"}, events)
+		}
+		atClose := len(events)
+		mu.Unlock()
+		busy.Wait()
+		require.Len(t, events, atClose)
+	}
+}
+
+// The hook may close the connection.
+func TestCreatedOfAnOwnedTerminalMayClose(t *testing.T) {
+	var h *acpterm.Handler
+	m := hosttest.NewManager(t, nil)
+	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{Created: func(*acpterm.Terminal) {
+		require.NoError(t, h.Close())
+	}}))
+	sendUpdates(t, h, v2(""))
+	require.Empty(t, m.Terminals())
+}
+
+// A late update does not bring back what was released; one that says what runs does, as in a session that is loaded again.
+func TestReleasedOwnedTerminalStaysReleased(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2(`,"command":"make"`))
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	require.Empty(t, sendUpdates(t, h, v2Chunk([]byte("late")), v2(`,"exitStatus":{}`)))
+	require.Empty(t, m.Terminals())
+	require.Len(t, sendUpdates(t, h, v2(`,"command":"make"`)), 1)
+	require.Len(t, m.Terminals(), 1)
+}
+
+// What was replaced is not counted as dropped.
+func TestEndEventOfReplacedOutput(t *testing.T) {
+	hook, events := hosttest.Record()
+	h, _ := owned(t, &acpterm.Options{Events: hook, OutputByteLimit: 100})
+	for i := range byte(10) {
+		text, _ := json.Marshal(bytes.Repeat([]byte{'a' + i}, 50))
+		sendUpdates(t, h, v2(`,"output":{"data":`+string(text)+`}`))
+	}
+	sendUpdates(t, h, v2(`,"exitStatus":{}`))
+	end := hosttest.Ended(t, events)
+	require.EqualValues(t, 50, end.Bytes)
+	require.Zero(t, end.Dropped)
+}
+
+// Over a connection: updates come in their order and go on to Next, the agent's terminal/* do not reach its own
+// terminals, and Kill sends terminal/cancel where that is advertised and nothing anywhere else.
+func TestOwnedTerminalsOverAConnection(t *testing.T) {
+	events := make(chan acpterm.Event, 9)
+	created := make(chan *acpterm.Terminal, 1)
+	next := make(chan string, 9)
+	m := hosttest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) { events <- e }})
+	client, agentEnd := hosttest.PipePair(t)
+	h, conn := hosttest.Connection(t.Context(), m, client, ownsTerminals(acpterm.HandlerOptions{
+		Created: func(term *acpterm.Terminal) { created <- term },
+		Next: jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+			if !req.Notif {
+				return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
+			}
+			next <- req.Method
+			return nil, nil
+		}),
+	}))
+	cancels := make(chan string, 1)
+	a := &hosttest.Agent{T: t, Handler: h}
+	a.Conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentEnd), jsonrpc2.HandlerWithError(
+		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+			cancels <- req.Method + string(*req.Params)
+			return struct{}{}, nil
+		}))
+	defer func() {
+		a.Close()
+		<-conn.DisconnectNotify()
+		require.NoError(t, h.Close())
+	}()
+	advertised, err := json.Marshal(a.Handler.Capabilities())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"terminal":true,"_meta":{"terminal_output":true,"terminal_output_delta":true}}`, string(advertised))
+
+	send := func(update json.RawMessage) {
+		t.Helper()
+		require.NoError(t, a.Notify(t.Context(), "session/update", map[string]any{"sessionId": "s", "update": update}))
+		require.Equal(t, "session/update", <-next)
+	}
+	send(v2(`,"command":"npm run dev"`))
+	term := <-created
+	for _, method := range []string{
+		acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease,
+	} {
+		_, err := a.Do(method, hosttest.Of("t1"))
+		a.Failed(err, -32002, `{"kind":"terminal_not_found","sessionId":"s","terminalId":"t1"}`)
+	}
+	err = term.Kill(t.Context())
+	require.ErrorIs(t, err, acpterm.ErrNotCancellable)
+	require.Equal(t, acpterm.StateRunning, term.State())
+
+	send(v2(`,"capabilities":{"cancel":{}}`))
+	killed := make(chan error, 1)
+	go func() { killed <- term.Kill(t.Context()) }()
+	require.Equal(t, `terminal/cancel{"sessionId":"s","terminalId":"t1"}`, <-cancels)
+	send(v2(`,"exitStatus":{"exitCode":null,"signal":"SIGTERM"},"capabilities":null`))
+	require.NoError(t, <-killed)
+	require.NoError(t, term.Kill(t.Context()), "it has ended")
+	require.Empty(t, cancels)
+	require.Equal(t, "signal SIGTERM", term.ExitStatus().String())
+	require.Equal(t, acpterm.EndedByKill, term.EndedBy())
+
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	var kinds []string
+	for range 3 {
+		kinds = append(kinds, fmt.Sprintf("%T", <-events))
+	}
+	require.Equal(t, []string{"*acpterm.StartEvent", "*acpterm.EndEvent", "*acpterm.ReleaseEvent"}, kinds)
+}
+
+// Info says that a terminal can be cancelled while the agent offers it and something can ask the agent, and only then.
+func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
+	deciding, decided := make(chan struct{}), make(chan struct{})
+	m := hosttest.NewManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
+		close(deciding)
+		<-decided
+		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
+	})})
+	client, agentEnd := hosttest.PipePair(t)
+	h := acpterm.NewHandler(m, ownsTerminals(*hosttest.Quietly()))
+	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}}`))
+	term := m.Terminals()[0]
+	require.False(t, term.Info().Cancellable, "without a connection")
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
+
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client)), h)
+	_, err := io.WriteString(agentEnd, `{"jsonrpc":"2.0","method":"session/update","params":{}}`+"\n")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return term.Info().Cancellable }, time.Minute, time.Millisecond)
+	require.True(t, term.Info().Cancellable)
+	sendUpdates(t, h, v2(`,"capabilities":null`))
+	require.False(t, term.Info().Cancellable, "the agent does not offer it any more")
+	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}}`))
+	require.True(t, term.Info().Cancellable)
+
+	// The connection ends, and a policy that does not return holds up the release of its terminals.
+	request, err := json.Marshal(hosttest.ChildRequest("exit", "0"))
+	require.NoError(t, err)
+	_, err = fmt.Fprintf(agentEnd, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":%s}`+"\n", request)
+	require.NoError(t, err)
+	<-deciding
+	require.NoError(t, agentEnd.Close())
+	<-conn.DisconnectNotify()
+	require.Eventually(t, func() bool { return !term.Info().Cancellable }, time.Minute, time.Millisecond)
+	require.Equal(t, acpterm.StateRunning, term.State())
+	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
+	close(decided)
+	require.NoError(t, h.Close())
+
+	asked := 0
+	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{
+		CancelTerminal: func(context.Context, acpterm.TerminalRequest) error {
+			asked++
+			sendUpdates(t, h, v2(`,"exitStatus":{"signal":"SIGTERM"}`))
+			return nil
+		},
+	}))
+	sendUpdates(t, h, v2(`,"command":"make","capabilities":{"cancel":{}}`))
+	term = m.Terminals()[0]
+	require.True(t, term.Info().Cancellable)
+	require.NoError(t, term.Kill(t.Context()))
+	require.Equal(t, 1, asked)
+	require.False(t, term.Info().Cancellable, "it has ended")
+	require.NoError(t, h.Close())
+}
+
+// A release forgets such a terminal without waiting for the agent, and how it ended is then not known.
+func TestReleaseOfAnOwnedTerminal(t *testing.T) {
+	h, m := owned(t, nil)
+	sendUpdates(t, h, v2Chunk([]byte("text")))
+	term := m.Terminals()[0]
+	require.NoError(t, m.Release(t.Context(), "s", "t1"))
+	require.Equal(t, "text", term.Output().Output)
+	_, err := term.Wait(t.Context())
+	require.ErrorIs(t, err, acpterm.ErrInternal)
+	require.Empty(t, m.Terminals())
+}
+
+func TestToolCallTerminals(t *testing.T) {
+	for content, want := range map[string][]acpterm.TerminalID{
+		`[{"type":"terminal","terminalId":"term_1"},{"type":"content","content":{}},{"type":"terminal","terminalId":"t2","_meta":{}}]`: {
+			"term_1", "t2"},
+		`[{"type":"diff","terminalId":"x"},{"type":"terminal"},{"type":"terminal","terminalId":7},7,null]`: nil,
+		`{"type":"terminal","terminalId":"term_1"}`:                                                        {"term_1"},
+		`null`: nil, `{}`: nil, ``: nil, `{"type":"content","terminalId":"x"}`: nil, `7`: nil, `"terminal"`: nil,
+	} {
+		require.Equal(t, want, acpterm.ToolCallTerminals(json.RawMessage(content)), content)
+	}
+}
+
+// Whatever an agent sends, nothing panics, and what is shown is valid.
+func FuzzSessionUpdate(f *testing.F) {
+	f.Add(string(v2(`,"output":{"data":"YQ=="},"exitStatus":{"exitCode":1}`)))
+	f.Add(string(v2Chunk([]byte("a\xff"))))
+	f.Add(`{"sessionUpdate":"tool_call","toolCallId":"c","_meta":{"terminal_info":{"terminal_id":"c","cwd":"/w"}}}`)
+	f.Add(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed","_meta":{"terminal_output":{"terminal_id":"c","data":"x"}}}`)
+	f.Fuzz(func(t *testing.T, update string) {
+		m, err := acpterm.NewManager(nil)
+		require.NoError(t, err)
+		defer m.Close()
+		h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+		for range 2 {
+			h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		}
+		for _, term := range m.Terminals() {
+			require.True(t, utf8.ValidString(term.Output().Output))
+		}
+	})
+}

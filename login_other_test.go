@@ -1,6 +1,0 @@
-//go:build !unix
-
-package acpterm_test
-
-// loginChildren are the login shells that tests play.
-func loginChildren() map[string]func(args []string) { return nil }

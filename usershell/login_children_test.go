@@ -1,0 +1,171 @@
+//go:build linux || darwin || freebsd
+
+package usershell_test
+
+// The login shells that tests play: programs that get the options of a login shell, and do what start-up files do.
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	testchildren "github.com/acpterm/acpterm/internal/terminaltest/children"
+	"github.com/stretchr/testify/require"
+)
+
+// playedShell is the file of a shell that is one of the children, with arguments of its own before the shell's.
+func playedShell(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	line := "exec"
+	for _, arg := range append([]string{hosttest.Executable()}, hosttest.ChildArgs(name, args...)[1:]...) {
+		line += " '" + arg + "'"
+	}
+	file := filepath.Join(t.TempDir(), "shell")
+	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\n"+line+` "$@"`+"\n"), 0o700))
+	return file
+}
+
+// loginChildren are the shells, besides children. What is for them comes first, and then "-l", "-i", "-c" and the text.
+func loginChildren() map[string]func(args []string) {
+	text := func(args []string) string { return args[len(args)-1] }
+	return map[string]func(args []string){
+		// login-noise BYTES: writes so many bytes before and after, and to standard error.
+		"login-noise": func(args []string) {
+			noise := strings.Repeat("noise=\x00 0000000 61\n", hosttest.Number(args[0])/20)
+			io.WriteString(os.Stdout, noise)
+			io.WriteString(os.Stderr, noise)
+			runShell(nil, text(args))
+			io.WriteString(os.Stdout, noise)
+		},
+		// login-variables: variables with hostile values.
+		"login-variables": func(args []string) {
+			marks := regexp.MustCompile(`acpterm-""[-\w]+`).FindAllString(text(args), -1)
+			os.Setenv("LOGIN_MARKS", "\n"+strings.ReplaceAll(strings.Join(marks, "\n"), `""`, "")+"\n")
+			os.Setenv("LOGIN_TEXT", text(args))
+			os.Setenv("LOGIN_NEWLINES", "\na\nPATH=b\n")
+			os.Setenv("LOGIN_EQUALS", "=a==b=")
+			os.Setenv("LOGIN_BYTES", "\xff\xfe\x80\x01\x1b[2J\r")
+			os.Setenv("LOGIN_EMPTY", "")
+			execShell("-c", text(args))
+		},
+		// login-marks: writes the text, the marks, and another environment between marks, before its own.
+		"login-marks": func(args []string) {
+			fmt.Println(text(args))
+			marks := regexp.MustCompile(`acpterm-""[-\w]+`).FindAllString(text(args), -1)
+			begin, end := strings.ReplaceAll(marks[0], `""`, ""), strings.ReplaceAll(marks[1], `""`, "")
+			fmt.Printf("%s\n%s\n%s\nA=b\x00\n%s\n%s\n", end, begin, begin, end, begin)
+			execShell("-c", text(args))
+		},
+		// login-other: executes a shell that reads standard input, after so many lines were read of it.
+		"login-other": func(args []string) {
+			for range hosttest.Number(args[0]) {
+				for b := make([]byte, 1); b[0] != '\n'; {
+					os.Stdin.Read(b)
+				}
+			}
+			os.Setenv("LOGIN_OTHER", "yes")
+			execShell()
+		},
+		// login-reads: reads standard input to its end, and then does as it should.
+		"login-reads": func(args []string) {
+			read, _ := io.ReadAll(os.Stdin)
+			os.Setenv("LOGIN_READ", fmt.Sprint(len(read) > 0))
+			execShell("-c", text(args))
+		},
+		// login-mixes WHERE: writes noise into the environment: "each" time, the "first" time, or to standard "error".
+		"login-mixes": func(args []string) {
+			written, _ := exec.Command("/bin/sh", "-c", text(args)).Output()
+			for i, piece := range bytes.SplitAfter(written, []byte("\n0000016")) {
+				switch {
+				case i > 0 && args[0] == "error":
+					io.WriteString(os.Stderr, "noise\n")
+				case i == 1 || i > 1 && args[0] == "each":
+					io.WriteString(os.Stdout, "noise\n")
+				}
+				os.Stdout.Write(piece)
+			}
+		},
+		// login-hangs FILE CHILD...: starts children, makes the file when each has said that it is ready, and ignores
+		// the signals that can be ignored.
+		"login-hangs": func(args []string) {
+			signal.Ignore(syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
+			for _, child := range args[1 : len(args)-4] {
+				startReady(child)
+			}
+			os.WriteFile(args[0], nil, 0o600)
+			time.Sleep(testchildren.SoLong)
+		},
+		// login-leaves DIR: does as it should, when it has started one child in its session, one that has begun another
+		// and has its output, and one that has begun another and has let go of it. Their numbers are in files of DIR.
+		"login-leaves": func(args []string) {
+			null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+			silent, loud := []*os.File{null, null, null}, []*os.File{null, os.Stdout, null}
+			for name, attr := range map[string]os.ProcAttr{
+				"same": {Files: silent}, "detached": {Files: silent, Sys: &syscall.SysProcAttr{Setsid: true}},
+				"holding": {Files: loud, Sys: &syscall.SysProcAttr{Setsid: true}},
+			} {
+				child := hosttest.Must(os.StartProcess(hosttest.Executable(), hosttest.ChildArgs("sleep-silently"), &attr))
+				os.WriteFile(filepath.Join(args[0], name), fmt.Append(nil, child.Pid), 0o600)
+			}
+			runShell(nil, text(args))
+		},
+		// login-holder WAY: starts a child that holds the output, and exits with its environment or without.
+		"login-holder": func(args []string) {
+			testchildren.StartSilent("sleep-silently")
+			if args[0] == "with" {
+				execShell("-c", text(args))
+			}
+			os.Exit(3)
+		},
+		// login-floods: writes without end.
+		"login-floods": func([]string) {
+			for {
+				io.WriteString(os.Stdout, strings.Repeat("noise\n", 1000))
+			}
+		},
+		// login-killed: is ended by a signal.
+		"login-killed": func([]string) {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			time.Sleep(testchildren.SoLong)
+		},
+	}
+}
+
+// startReady starts a child and returns when it has said that it is ready.
+func startReady(name string) {
+	r, w, _ := os.Pipe()
+	null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	hosttest.Must(os.StartProcess(hosttest.Executable(), hosttest.ChildArgs(name), &os.ProcAttr{Files: []*os.File{null, w, null}}))
+	w.Close()
+	for said := ""; !strings.Contains(said, "ready"); {
+		buf := make([]byte, 100)
+		n, err := r.Read(buf)
+		if err != nil {
+			panic(err)
+		}
+		said += string(buf[:n])
+	}
+}
+
+// execShell becomes /bin/sh.
+func execShell(args ...string) {
+	panic(syscall.Exec("/bin/sh", append([]string{"sh"}, args...), os.Environ()))
+}
+
+// runShell runs a line with /bin/sh.
+func runShell(stdin io.Reader, line string) {
+	cmd := exec.Command("/bin/sh", "-c", line)
+	cmd.Stdin, cmd.Stdout = stdin, os.Stdout
+	cmd.Run()
+}

@@ -1,0 +1,315 @@
+//go:build linux || darwin || freebsd
+
+package usershell_test
+
+// The environment of real login shells, with start-up files that do what people's do.
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/acpterm/acpterm/internal/hosttest"
+
+	"github.com/acpterm/acpterm/usershell"
+	"github.com/stretchr/testify/require"
+)
+
+// loginShell is the path of a shell, or the test is skipped.
+func loginShell(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("ACPTERM_REQUIRE_SHELLS") == "" {
+		t.Skip("there is no " + name)
+	}
+	require.NoError(t, err)
+	return path
+}
+
+// startUpFiles are those of a person who has a terminal open, by shell.
+var startUpFiles = map[string]string{
+	"sh": ".profile", "bash": ".bash_profile", "zsh": ".zshrc", "fish": ".config/fish/config.fish",
+}
+
+// homeOf are options for a shell whose start-up files are these, by shell.
+func homeOf(t testing.TB, shell string, files map[string]string) *usershell.LoginOptions {
+	t.Helper()
+	o := loginOptions(t, loginShell(t, shell))
+	home, _ := hosttest.Value(o.Env, "HOME")
+	for name, text := range files {
+		file := filepath.Join(home, startUpFiles[name])
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	}
+	return o
+}
+
+// posix are the shells that understand POSIX syntax.
+var posix = []string{"sh", "bash", "zsh"}
+
+func TestRealLoginShells(t *testing.T) {
+	const tools = `
+		echo noise; echo noise >&2; printf 'no line'
+		export PATH="$HOME/.tools/bin:$PATH"
+		export NEWLINES='a
+b=c
+'
+		LOCAL=not_exported
+		export TERM=xterm-256color
+		export TOLD=$ACPTERM_LOGIN_ENVIRONMENT
+		case $- in *i*) export INTERACTIVE=yes ;; esac
+	`
+	for shell, text := range map[string]string{
+		"sh": tools, "bash": tools, "zsh": tools,
+		"fish": `
+			echo noise; echo noise >&2; printf 'no line'
+			fish_add_path -gP $HOME/.tools/bin; mkdir -p $HOME/.tools/bin; set -gx PATH $HOME/.tools/bin $PATH
+			set -gx NEWLINES a\nb=c\n
+			set -g LOCAL not_exported
+			set -gx TERM xterm-256color
+			set -gx TOLD $ACPTERM_LOGIN_ENVIRONMENT
+			status is-interactive; and status is-login; and set -gx INTERACTIVE yes
+		`,
+	} {
+		t.Run(shell, func(t *testing.T) {
+			o := homeOf(t, shell, map[string]string{shell: text})
+			l, err := usershell.LoginEnvironment(t.Context(), o)
+			require.NoError(t, err)
+			home, _ := hosttest.Value(o.Env, "HOME")
+			path, _ := hosttest.Value(l.Env(), "PATH")
+			require.True(t, strings.HasPrefix(path, home+"/.tools/bin:"), path)
+			requireValue(t, l.Env(), "NEWLINES", "a\nb=c\n")
+			requireValue(t, l.Env(), "TOLD", "1")
+			requireValue(t, l.Env(), "INTERACTIVE", "yes")
+			for _, name := range []string{
+				"LOCAL", "TERM", "SHLVL", "_", "PWD", "OLDPWD", "ACPTERM_LOGIN_ENVIRONMENT", "ACPTERM_TERMINAL",
+			} {
+				_, there := hosttest.Value(l.Env(), name)
+				require.False(t, there, name)
+			}
+		})
+	}
+}
+
+// A start-up file executes another shell, whose environment is the person's then.
+func TestRealLoginShellThatExecutesAnother(t *testing.T) {
+	fish := loginShell(t, "fish")
+	for _, shell := range posix {
+		for name, before := range map[string]string{
+			"at once": "", "after questions": "read answer; read answer; ",
+			"after a program that reads": "head -c 1 >/dev/null; ",
+		} {
+			t.Run(shell+" "+name, func(t *testing.T) {
+				o := homeOf(t, shell, map[string]string{
+					shell: before + "export FIRST=1; exec " + fish, "fish": "set -gx SECOND 2",
+				})
+				l, err := usershell.LoginEnvironment(t.Context(), o)
+				require.NoError(t, err)
+				requireValue(t, l.Env(), "FIRST", "1")
+				requireValue(t, l.Env(), "SECOND", "2")
+			})
+		}
+	}
+	t.Run("a shell below", func(t *testing.T) {
+		o := homeOf(t, "bash", map[string]string{"bash": "export FIRST=1; " + fish, "fish": "set -gx SECOND 2"})
+		l, err := usershell.LoginEnvironment(t.Context(), o)
+		require.NoError(t, err)
+		requireValue(t, l.Env(), "SECOND", "2")
+	})
+	t.Run("fish", func(t *testing.T) {
+		zsh := loginShell(t, "zsh")
+		o := homeOf(t, "fish", map[string]string{"fish": "set -gx FIRST 1; exec " + zsh + " -i", "zsh": "export SECOND=2"})
+		l, err := usershell.LoginEnvironment(t.Context(), o)
+		require.NoError(t, err)
+		requireValue(t, l.Env(), "FIRST", "1")
+		requireValue(t, l.Env(), "SECOND", "2")
+	})
+}
+
+// What start-up files do that has stopped those that read them.
+func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
+	for name, text := range map[string]string{
+		"it fails on errors":         "set -e; set -u; export REACHED=1",
+		"it shows commands":          "set -xv; export REACHED=1",
+		"it has no terminal":         "stty sane; tput cols; tty; export REACHED=1",
+		"it reads the terminal":      "read answer < /dev/tty; export REACHED=1",
+		"it ignores hang-ups":        "trap '' HUP TERM INT; export REACHED=1",
+		"it replaces commands":       "printf() { :; }; alias echo=false env=false od=false; export REACHED=1",
+		"it closes standard error":   "exec 2>&-; export REACHED=1",
+		"it has jobs":                "sleep 300 & sleep 300 & export REACHED=1",
+		"it changes the directory":   "cd /; export REACHED=1",
+		"it has no PATH":             "export REACHED=1; export PATH=/nowhere",
+		"it has PATH unset":          "export REACHED=1; unset PATH",
+		"a trap prints when it ends": "trap 'echo noise' EXIT; export REACHED=1",
+	} {
+		for _, shell := range posix {
+			t.Run(shell+" "+name, func(t *testing.T) {
+				l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
+				require.NoError(t, err)
+				requireValue(t, l.Env(), "REACHED", "1")
+			})
+		}
+	}
+	t.Run("bash prints before each command", func(t *testing.T) {
+		text := "trap 'echo noise; export COUNT=$((COUNT+1))' DEBUG; export REACHED=1"
+		l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
+		require.NoError(t, err)
+		requireValue(t, l.Env(), "REACHED", "1")
+	})
+}
+
+func TestRealLoginShellsThatFail(t *testing.T) {
+	for _, shell := range append(posix, "fish") {
+		run := func(text string, check func(*testing.T, error), timeout time.Duration) {
+			o := homeOf(t, shell, map[string]string{shell: text}) // which looks for what is left when all have ended
+			o.Timeout = timeout
+			t.Run(shell+" "+text, func(t *testing.T) {
+				t.Parallel()
+				_, err := usershell.LoginEnvironment(t.Context(), o)
+				check(t, err)
+			})
+		}
+		for _, text := range []string{"sleep 300", "exec sleep 300", "sleep 300 & cat /dev/zero >/dev/null"} {
+			run(text, func(t *testing.T, err error) { requireLoginError(t, err, usershell.LoginTimedOut) }, time.Second/2)
+		}
+		for _, text := range []string{"exec cat", "exec true"} {
+			run(text, func(t *testing.T, err error) { requireLoginError(t, err, usershell.LoginNoEnvironment) }, time.Minute)
+		}
+		if shell != "fish" { // which goes on
+			run("exit 3", func(t *testing.T, err error) {
+				failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
+				require.Equal(t, "exit code 3", failed.Status.String())
+			}, time.Minute)
+		}
+	}
+}
+
+// A job that prints all the time cannot change a variable.
+func TestRealLoginShellsWithAJobThatPrints(t *testing.T) {
+	for _, shell := range posix {
+		t.Run(shell, func(t *testing.T) {
+			text := "(while :; do echo 61 62; done) & export REACHED=1 LONG=" + strings.Repeat("x", 20_000)
+			l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, shell, map[string]string{shell: text}))
+			if err != nil {
+				failed, ok := errors.AsType[*usershell.LoginError](err)
+				require.True(t, ok)
+				require.Contains(t, []usershell.LoginFailure{usershell.LoginMixedOutput, usershell.LoginTooMuchOutput},
+					failed.Failure)
+				return
+			}
+			requireValue(t, l.Env(), "LONG", strings.Repeat("x", 20_000))
+		})
+	}
+}
+
+// The agent for keys that a start-up file starts goes on, since the environment says where it listens.
+func TestLoginEnvironmentOfAnSSHAgent(t *testing.T) {
+	agent, err := exec.LookPath("ssh-agent")
+	if err != nil && os.Getenv("ACPTERM_REQUIRE_SSHD") == "" {
+		t.Skip("there is no ssh-agent")
+	}
+	require.NoError(t, err)
+	o := homeOf(t, "bash", map[string]string{"bash": `eval "$(` + agent + `)"`})
+	l, err := usershell.LoginEnvironment(t.Context(), o)
+	require.NoError(t, err)
+	text, _ := hosttest.Value(l.Env(), "SSH_AGENT_PID")
+	pid := hosttest.Number(text)
+	require.NotEmpty(t, hosttest.StartTime(pid))
+	socket, _ := hosttest.Value(l.Env(), "SSH_AUTH_SOCK")
+	require.FileExists(t, socket)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+	require.Eventually(t, func() bool { return hosttest.StartTime(pid) == "" }, time.Minute, time.Millisecond)
+}
+
+// hook is what a person puts into a start-up file for a tool that sets variables by directory. The tool, .tool in the
+// home, reads the file .vars of the directory.
+var hooks = map[string]string{
+	"bash": `
+		_hook() { local before=$?; eval "$("$HOME/.tool" export bash)"; return $before; }
+		PROMPT_COMMAND="_hook${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
+	`,
+	"bash with a list": `
+		_other() { :; }
+		_hook() { local before=$?; eval "$("$HOME/.tool" export bash)"; return $before; }
+		PROMPT_COMMAND=(_other _hook)
+	`,
+	"zsh": `
+		_hook() { eval "$("$HOME/.tool" export zsh)" }
+		typeset -ag precmd_functions; precmd_functions=(_hook $precmd_functions)
+	`,
+	"zsh that changes": `
+		_hook() { eval "$("$HOME/.tool" export zsh)" }
+		typeset -ag chpwd_functions; chpwd_functions=(_hook $chpwd_functions)
+	`,
+	"zsh with a function": `precmd() { eval "$("$HOME/.tool" export zsh)" }`,
+	"zsh that is strict":  `setopt ksh_arrays no_unset err_exit; precmd() { eval "$("$HOME/.tool" export zsh)"; false }`,
+	"bash that is strict": `set -eu; PROMPT_COMMAND='false; eval "$("$HOME/.tool" export bash)"'`,
+	"fish":                `function _hook --on-event fish_prompt; "$HOME/.tool" export fish | source; end`,
+	"fish that changes":   `function _hook --on-variable PWD; "$HOME/.tool" export fish | source; end`,
+}
+
+const tool = `#!/bin/sh
+test -f .vars || exit 0
+echo "loading" >&2
+case $2 in
+fish) echo "set -gx WHERE '$(cat .vars)';" ;;
+*) echo "export WHERE='$(cat .vars)';" ;;
+esac
+`
+
+func TestLoginEnvIn(t *testing.T) {
+	for name, hook := range hooks {
+		t.Run(name, func(t *testing.T) {
+			shell, _, _ := strings.Cut(name, " ")
+			o := homeOf(t, shell, map[string]string{shell: "echo noise\n" + hook})
+			home, _ := hosttest.Value(o.Env, "HOME")
+			require.NoError(t, os.WriteFile(filepath.Join(home, ".tool"), []byte(tool), 0o700))
+			l, err := usershell.LoginEnvironment(t.Context(), o)
+			require.NoError(t, err)
+
+			for _, dir := range []string{"plain", "it's a $(dir) \"quoted\"\\ ;\n", "-n"} {
+				dir = filepath.Join(t.TempDir(), dir)
+				require.NoError(t, os.Mkdir(dir, 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, ".vars"), []byte("in the directory"), 0o600))
+				env, err := l.In(t.Context(), dir)
+				require.NoError(t, err)
+				requireValue(t, env, "WHERE", "in the directory")
+				for _, own := range []string{"ACPTERM_LOGIN_DIRECTORY", "PWD", "OLDPWD"} {
+					_, there := hosttest.Value(env, own)
+					require.False(t, there, own)
+				}
+			}
+			env, err := l.In(t.Context(), t.TempDir())
+			require.NoError(t, err)
+			_, there := hosttest.Value(env, "WHERE")
+			require.False(t, there)
+			_, there = hosttest.Value(l.Env(), "WHERE")
+			require.False(t, there, "a hook ran where it was not asked for")
+		})
+	}
+}
+
+// A hook that ends the shell, a directory that the start-up files do not let the shell enter, and a hook that hangs.
+func TestLoginEnvInFails(t *testing.T) {
+	for _, text := range []string{"PROMPT_COMMAND='exit 4'", "cd() { :; }"} {
+		l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))
+		require.NoError(t, err)
+		_, err = l.In(t.Context(), t.TempDir())
+		requireLoginError(t, err, usershell.LoginNoEnvironment)
+	}
+	dir := t.TempDir()
+	o := homeOf(t, "bash", map[string]string{"bash": "PROMPT_COMMAND='>hangs; sleep 300'"})
+	l, err := usershell.LoginEnvironment(t.Context(), o)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go cancelWhen(filepath.Join(dir, "hangs"), cancel)
+	_, err = l.In(ctx, dir)
+	requireLoginError(t, err, usershell.LoginCancelled)
+}

@@ -89,10 +89,10 @@ func (m *Manager) adopt(session SessionID, agent *agentTerminal, u updates.Updat
 	if err != nil {
 		return nil, err
 	}
-	limit, head, now := m.options.outputLimit(nil), m.options.headLimit(0), time.Now()
+	limits, now := m.options.outputLimits(&s.commands, nil, 0), time.Now()
 	t := &Terminal{
 		id: TerminalID(u.Terminal), session: session, request: CreateTerminalRequest{SessionID: session},
-		created: now, limit: limit, head: head, ring: output.New(m.options.keep(limit), head),
+		created: now, limit: limits.last, head: limits.head, ring: output.New(limits.kept, limits.head),
 		processes: &m.processes, lost: func() {}, events: &m.events, busy: &m.busy,
 		state: StateRunning, startedAt: now, agent: agent,
 	}

@@ -27,7 +27,6 @@ func newAuthorizer(o *Options) *authorizer {
 // authorized is a command that may run, and what it was when that was decided.
 type authorized struct {
 	proposal Proposal
-	pty      *PTYOptions  // nil: none
 	pinned   *pinned      // nil where there is no policy, and with a Runner
 	pin      string       // Found.Pin, of a Runner
 	contents pin.Contents // of the program; nil where no question was asked
@@ -42,13 +41,13 @@ const maxChanges = 8
 // authorize asks the policies, and a person where they say so, until no policy changes the command any more. It fails
 // with ErrDenied, with ErrCancelled when ctx ends, or with ErrInternal when a function of the embedder's panics.
 func (z *authorizer) authorize(
-	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c located, pty *PTYOptions,
+	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c located,
 ) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c.Command, Name: c.name, Roots: s.roots, Requested: req,
 		SessionDone: s.done(), look: lookups{z.runner}, env: c.env,
-	}, pty: pty, pin: c.pin}
-	if pty != nil {
+	}, pin: c.pin}
+	if pty := s.commands.PTY; pty != nil {
 		a.proposal.PTY = new(*pty) // a policy's to keep
 	}
 	decision := Decision{Verdict: VerdictAllow}

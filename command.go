@@ -60,7 +60,7 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// ShellMode says when a request's command is a line for a shell, which Options.Shell is, and not a program's name. With
+// ShellMode says when a request's command is a line for a shell, CommandOptions.Shell, and not a program's name. With
 // arguments it always is the latter.
 type ShellMode int
 
@@ -77,25 +77,68 @@ const (
 // shellSyntax are the characters that make a command a shell line: white space, and those with a meaning to a shell.
 const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
 
+// resolveWith resolves the command of a request with the options that Create was given, and then adds those of
+// Options.CommandsFor. Afterwards the settings have the options of all levels.
+func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, own CommandOptions) (located, error) {
+	session := s.commands
+	s.commands = own.over(session)
+	command, err := s.resolve(ctx, req)
+	if err != nil {
+		return command, err
+	}
+	chosen, err := s.commandsFor(req.SessionID, command.Command)
+	if err != nil {
+		return command, err
+	}
+	s.commands = own.over(chosen.over(session))
+	if s.commands.PTY != nil {
+		command.Env = s.ptyEnv(command.Dir, req.Env)
+	}
+	return command, nil
+}
+
+// commandsFor returns what Options.CommandsFor says of a command.
+func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, error) {
+	var chosen *CommandOptions
+	if choose := s.manager.CommandsFor; choose != nil {
+		if err := callHook("CommandsFor", func() { chosen = choose(session, c.clone()) }); err != nil {
+			return CommandOptions{}, err
+		}
+	}
+	if chosen == nil {
+		return CommandOptions{}, nil
+	}
+	const field = "Options.CommandsFor"
+	if chosen.Dir != "" || chosen.Env != nil || chosen.Unattended != nil || chosen.Shell.Program != "" ||
+		chosen.ShellLines != ShellAuto {
+		return CommandOptions{}, optionError(field, "must not set Dir, Env, Unattended, Shell or ShellLines")
+	}
+	if err := chosen.validate(field, s.manager.Runner); err != nil {
+		return CommandOptions{}, err
+	}
+	return chosen.clone(lookups{s.manager.Runner}), nil
+}
+
 // resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable,
 // ErrCommandNotFound and, for what the host has set, ErrInternal; a Runner can add others.
-func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (located, error) {
+func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (located, error) {
+	o := &s.commands
 	if _, err := req.headBytes(); err != nil {
 		return located{}, err
 	}
 	if err := checkStrings(req); err != nil {
 		return located{}, err
 	}
-	look := lookups{o.Runner}
+	look := lookups{s.manager.Runner}
 	base, err := look.base(ctx)
 	if err != nil {
 		return located{}, err
 	}
 	dir, err := look.dir(req.Cwd, cmp.Or(o.Dir, base.Dir))
 	if err != nil {
-		return located{}, o.dirError(req, err)
+		return located{}, dirError(req, err)
 	}
-	env := o.env(base)
+	env := o.env(s.manager.Runner, base)
 	c := Command{
 		Args: append([]string{req.Command}, req.Args...),
 		Dir:  dir,
@@ -111,14 +154,14 @@ func (o *Options) resolve(ctx context.Context, req CreateTerminalRequest) (locat
 	if shell {
 		found, err = look.shell(ctx, c, req.Command, o.Shell, env)
 	}
-	if o.Env != nil || o.Runner != nil {
+	if o.Env != nil || s.manager.Runner != nil {
 		found.env = env
 	}
-	return found, o.dirError(req, err)
+	return found, dirError(req, err)
 }
 
 // dirError is an error about the directory as what it is if the host has set the directory: the host's mistake.
-func (o *Options) dirError(req CreateTerminalRequest, err error) error {
+func dirError(req CreateTerminalRequest, err error) error {
 	e, ok := err.(*Error)
 	if ok && req.Cwd == "" && e.Kind == ErrInvalidParams && e.Field == "cwd" {
 		return &Error{Kind: ErrInternal, Reason: "the directory for requests without cwd: " + e.Reason, Err: e.Err}

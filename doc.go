@@ -50,7 +50,7 @@
 //		show(chunk.Text)
 //	}
 //
-// A command has no terminal, unless [Options].PTY or [TerminalOptions].PTY gives it one. Then Output is plain text, and
+// A command has no terminal, unless [CommandOptions].PTY gives it one. Then Output is plain text, and
 // [Terminal.Write] and [Terminal.Resize] are for the person at it. The package signin has a person sign in to an agent.
 //
 // # Ends
@@ -60,7 +60,7 @@
 //
 // [Terminal.Kill] ends the command and what it started: SIGTERM, five seconds, SIGKILL; a second Kill forces at once.
 // It returns when the whole tree is gone, and an [Error] of kind [ErrSurvivors] names the processes that still run.
-// [Options] and [TerminalOptions] change the steps, and with [SessionOptions] end a command that takes too long.
+// [CommandOptions] change the steps, and end a command that takes too long.
 // [Manager.Release] does the same and forgets the terminal's id; the [Terminal] can still be read.
 // [Manager.Shutdown] releases all, and [Manager.Close] does so without grace; then nothing of the manager's is left.
 // [Options].KeepDetached lets what a command detached on purpose outlive it.
@@ -80,7 +80,7 @@
 // [Options].Policy sees each command as it will run and allows it, denies it, changes it or has a person asked
 // ([Options].Approve). The package policy has rules written down as data and ready-made policies; [Policies] joins
 // several, and the strictest wins. [Manager.OpenSession] gives a session a policy of its own, and directories that it
-// may not leave. [Limits] bound what a command uses, [Options].Sandbox confines it (package bubblewrap), and
+// may not leave. [Limits] bound what a command uses, [CommandOptions].Sandbox confines it (package bubblewrap), and
 // [Options].Record puts every decision on record before its command runs (package audit).
 //
 //	settable := policy.AllowVariables(policy.SafeVariables()...)

@@ -38,9 +38,11 @@ func guarded(
 		RequireSessions: true,
 		Policy:          acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)},
 		Approve:         askTheUser, // answers once, for the session, always or never
-		Limits:          acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
-		Sandbox:         sandbox,          // from bubblewrap.New, on Linux
-		Record:          decisions.Record, // from audit.Open
+		Commands: acpterm.CommandOptions{
+			Limits:  &acpterm.Limits{CPUTime: time.Hour, OpenFiles: 1024, Nice: 5},
+			Sandbox: sandbox, // from bubblewrap.New, on Linux
+		},
+		Record: decisions.Record, // from audit.Open
 	})
 }
 

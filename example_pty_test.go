@@ -15,9 +15,9 @@ import (
 func ExamplePTYOptions() {
 	ctx := context.Background()
 	m, err := acpterm.NewManager(&acpterm.Options{
-		PTY: func(_ acpterm.SessionID, c acpterm.Command) *acpterm.PTYOptions {
+		CommandsFor: func(_ acpterm.SessionID, c acpterm.Command) *acpterm.CommandOptions {
 			if strings.HasPrefix(c.ShellLine, "read ") {
-				return &acpterm.PTYOptions{Columns: 100, Rows: 30, Attended: true}
+				return &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 100, Rows: 30, Attended: true}}
 			}
 			return nil // a pipe
 		},

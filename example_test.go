@@ -116,7 +116,7 @@ func ExampleTerminal_Output() {
 }
 
 // End a command that takes too long.
-func ExampleTerminalOptions() {
+func ExampleCommandOptions() {
 	m, err := acpterm.NewManager(nil)
 	if err != nil {
 		log.Fatal(err)
@@ -125,7 +125,7 @@ func ExampleTerminalOptions() {
 
 	ctx := context.Background()
 	t, err := m.Create(ctx, acpterm.CreateTerminalRequest{SessionID: "s1", Command: "sleep 3600"},
-		&acpterm.TerminalOptions{Timeout: 10 * time.Millisecond})
+		&acpterm.CommandOptions{Timeout: 10 * time.Millisecond})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -65,10 +65,7 @@ func NewManager(options *Options) (*Manager, error) {
 		}
 		m.options = *options
 		m.processes.HostReaps = options.HostReaps
-		m.options.Env = lookups{options.Runner}.copyEnv(options.Env)
-		m.options.Unattended = slices.Clone(options.Unattended)
-		m.options.Escalation = slices.Clone(options.Escalation)
-		m.options.Shell = options.Shell.clone()
+		m.options.Commands = options.Commands.clone(lookups{options.Runner})
 	}
 	m.authorizer = newAuthorizer(&m.options)
 	m.events.open(&m.options)
@@ -78,22 +75,22 @@ func NewManager(options *Options) (*Manager, error) {
 // Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the
 // command: when ctx ends before Create returns, nothing is left running. Nil options are the defaults.
 //
-// Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong
-// with the request, ErrQuota, ErrDenied, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when an
-// option cannot hold, which Field names, when the system refuses, or when Options.Policy, Approve or TimeoutFor panics:
-// that is logged with its stack by slog.
-func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *TerminalOptions) (*Terminal, error) {
+// Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong with the
+// request, ErrQuota, ErrDenied, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when an option
+// cannot hold, which Field names, when the system refuses, or when Options.Policy, Approve or CommandsFor panics: that
+// is logged with its stack by slog.
+func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
 
 // create is Create.
-func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options *TerminalOptions) (*Terminal, error) {
+func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
 	requestedAt := time.Now()
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
 	}
-	if err := options.validate(); err != nil {
+	if err := options.validate("CommandOptions", m.options.Runner); err != nil {
 		return fail(err)
 	}
 	if !m.beginCreate() {
@@ -104,25 +101,18 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err != nil {
 		return fail(err)
 	}
-	own := *cmp.Or(options, &TerminalOptions{})
-	if own.NoShell {
-		s.options.ShellLines = ShellNever
-	}
 	asking, starting, stop := s.whileOpen(ctx, &m.closing)
 	defer stop()
-	command, err := s.options.resolve(starting, req)
+	own := cmp.Or(options, &CommandOptions{}).clone(lookups{m.options.Runner})
+	command, err := s.resolveWith(starting, req, own)
 	if err != nil {
 		return fail(orOver(starting, err))
-	}
-	pty, err := s.options.choosePTY(req, &own, &command.Command)
-	if err != nil {
-		return fail(err)
 	}
 	if err := m.events.full(m.options.maxOutputBytes()); err != nil {
 		return fail(err)
 	}
 	id := TerminalID(m.ids.Next(string(req.SessionID)))
-	allowed, err := m.authorizer.authorize(asking, s, id, req, command, pty)
+	allowed, err := m.authorizer.authorize(asking, s, id, req, command)
 	if err == nil {
 		defer allowed.pinned.close()
 	}
@@ -131,7 +121,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err != nil {
 		return fail(orOver(asking, err))
 	}
-	t, err := m.run(starting, s, id, allowed, own)
+	t, err := m.run(starting, s, id, allowed)
 	if err != nil {
 		err = inOperation("create", req.SessionID, orOver(starting, err))
 		if t == nil || t.State() == StateFailed { // else the terminal has reported its end
@@ -155,28 +145,21 @@ func (m *Manager) beginCreate() bool {
 
 // run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
 // has been discarded, or nil if there was none.
-func (m *Manager) run(
-	ctx context.Context, s settings, id TerminalID, allowed authorized, own TerminalOptions,
-) (*Terminal, error) {
-	req, command, pty := allowed.proposal.Requested, allowed.proposal.Command, allowed.pty
-	limit := m.options.outputLimit(req.OutputByteLimit)
+func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized) (t *Terminal, err error) {
+	req, pty := allowed.proposal.Requested, s.commands.PTY
 	asked, _ := req.headBytes() // was checked
-	head := m.options.headLimit(asked)
-	timeout, err := s.timeout(command)
-	if err != nil {
-		return nil, err
-	}
-	t := &Terminal{
+	limits := m.options.outputLimits(&s.commands, req.OutputByteLimit, asked)
+	t = &Terminal{
 		id:         id,
 		session:    req.SessionID,
 		request:    req,
 		created:    time.Now(),
-		limit:      limit,
-		head:       head,
-		escalation: lifeSteps(orElse(own.Escalation, m.options.escalation(pty))),
-		timeout:    max(cmp.Or(own.Timeout, timeout), 0),
-		limits:     *cmp.Or(own.Limits, &s.options.Limits),
-		ring:       output.New(m.options.keep(limit), head),
+		limit:      limits.last,
+		head:       limits.head,
+		escalation: lifeSteps(s.commands.escalation()),
+		timeout:    max(s.commands.Timeout, 0),
+		limits:     *cmp.Or(s.commands.Limits, &Limits{}),
+		ring:       output.New(limits.kept, limits.head),
 		cgroup:     m.options.Cgroup,
 		processes:  &m.processes,
 		lost:       func() { m.lost.Do(logLost) },
@@ -185,15 +168,15 @@ func (m *Manager) run(
 	}
 	if pty != nil {
 		t.size = pty.size()
-		t.ring = output.New(m.options.keep(limit), 0)
-		t.screen = screen.New(t.size.Columns, t.size.Rows, limit, head)
-		t.screenMax = limit + head + int64(t.size.Columns)*int64(t.size.Rows)*screen.CellBytes
+		t.ring = output.New(limits.kept, 0)
+		t.screen = screen.New(t.size.Columns, t.size.Rows, limits.last, limits.head)
+		t.screenMax = limits.last + limits.head + int64(t.size.Columns)*int64(t.size.Rows)*screen.CellBytes
 	}
 	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err
 	}
 	same := func() error { return m.authorizer.unchanged(ctx, allowed) }
-	if err := t.start(ctx, allowed, s.options, same); err != nil {
+	if err := t.start(ctx, allowed, s, same); err != nil {
 		m.discard(t)
 		return t, err
 	}

@@ -7,36 +7,125 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
+// CommandOptions are what can be set for a command, at three levels: Create has them for one terminal, SessionOptions
+// for a session and Options for all. A field that is zero at one level has the value of the next; where all are zero,
+// the default stands here. The zero value is good at each level.
+type CommandOptions struct {
+	// Dir is the working directory for requests without cwd, an absolute path. Default: the first of the session's
+	// Roots; else the host's own directory at the time of the request, or with a Runner the one that it chooses.
+	Dir string
+
+	// Env is the environment, "NAME=value", that the variables of requests are added to. Empty but not nil means no
+	// variables, and so no PATH to look commands up with. Default: the host's environment at the time of the request,
+	// or with a Runner its own.
+	Env []string
+
+	// Unattended are variables, "NAME=value", that replace those of Env for commands that no user answers, so that none
+	// waits in a pager, an editor or a prompt: all commands but those whose PTY is Attended. A request's variables come
+	// before them. Empty but not nil means none. Default: UnattendedVariables.
+	Unattended []string
+
+	// Shell runs shell lines. A create fails with ErrInternal and this as Field if it is not found. Default: the
+	// system's shell, or with a Runner sh -c.
+	Shell Shell
+
+	// ShellLines says when a command without arguments is a shell line. Default: ShellAuto, when it is not a program
+	// and looks like a line.
+	ShellLines ShellMode
+
+	// PTY runs the command on a PTY. Commands that a Runner runs cannot have one. Default: standard input is at its
+	// end, and a pipe takes the output.
+	PTY *PTYOptions
+
+	// Limits are what the command may use. They replace those of the next level as a whole. Default: no limits.
+	Limits *Limits
+
+	// Sandbox rewrites the command just before it starts, after the policy. If it fails, so does the create. It cannot
+	// be set with a Runner. Default: the command starts as it is.
+	Sandbox Sandbox
+
+	// Escalation is how a tree is ended, with a grace period between the signals: each step's signal goes to all of it,
+	// and the next step follows when it is not gone after the step's wait. SIGKILL always comes last; what is not gone
+	// 10 seconds after it, or after the wait of a last step that is SIGKILL, counts as a survivor. Empty but not nil
+	// means SIGKILL at once. On Windows every other signal is CTRL_BREAK, and a step is skipped when the host has no
+	// console to send it through. Default: SIGTERM and 5 seconds; with a PTY SIGHUP and 1 second, as when a terminal's
+	// window is closed, since interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
+	Escalation []EscalationStep
+
+	// Timeout is how long the command may run before its tree is ended. NoTimeout means without limit. Default:
+	// NoTimeout.
+	Timeout time.Duration
+
+	// OutputByteLimit is how many bytes of output are kept if the request has no limit. Default: 1 MiB.
+	OutputByteLimit int64
+
+	// HeadBytes is how many bytes of the output's beginning are kept for Terminal.Head, in addition to what the limit
+	// keeps of its end. They count for MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. Default:
+	// none.
+	HeadBytes int64
+
+	// FollowBytes is how many bytes of output are kept for Terminal.Follow at least, even if the request asks for
+	// fewer, so that a user can see what an agent does not want. Default: 64 KiB.
+	FollowBytes int64
+}
+
+// over returns the options with those of the next level where they are zero.
+func (o CommandOptions) over(next CommandOptions) CommandOptions {
+	if o.Shell.Program == "" {
+		o.Shell = next.Shell
+	}
+	if o.Sandbox == nil {
+		o.Sandbox = next.Sandbox
+	}
+	return CommandOptions{
+		Dir:             cmp.Or(o.Dir, next.Dir),
+		Env:             orElse(o.Env, next.Env),
+		Unattended:      orElse(o.Unattended, next.Unattended),
+		Shell:           o.Shell,
+		ShellLines:      cmp.Or(o.ShellLines, next.ShellLines),
+		PTY:             cmp.Or(o.PTY, next.PTY),
+		Limits:          cmp.Or(o.Limits, next.Limits),
+		Sandbox:         o.Sandbox,
+		Escalation:      orElse(o.Escalation, next.Escalation),
+		Timeout:         cmp.Or(o.Timeout, next.Timeout),
+		OutputByteLimit: cmp.Or(o.OutputByteLimit, next.OutputByteLimit),
+		HeadBytes:       cmp.Or(o.HeadBytes, next.HeadBytes),
+		FollowBytes:     cmp.Or(o.FollowBytes, next.FollowBytes),
+	}
+}
+
+// clone returns a copy that shares nothing that the embedder may change. Its Env has each name once.
+func (o CommandOptions) clone(look lookups) CommandOptions {
+	o.Env = look.copyEnv(o.Env)
+	o.Unattended, o.Escalation = slices.Clone(o.Unattended), slices.Clone(o.Escalation)
+	o.Shell = o.Shell.clone()
+	if o.PTY != nil {
+		o.PTY = new(*o.PTY)
+	}
+	if o.Limits != nil {
+		o.Limits = new(*o.Limits)
+	}
+	return o
+}
+
 // Options configure a Manager. The zero value, and nil in its place, is good: each field says what it means
 // when it is left alone.
 type Options struct {
-	// Dir is the working directory for requests without cwd, an absolute path. Empty: the host's own at the
-	// time of the request; with a Runner the one that it chooses.
-	Dir string
+	// Commands are options of commands, of all that neither the session nor Create sets.
+	Commands CommandOptions
 
-	// Env is the environment that requests add to, "NAME=value". Nil: the host's own at the time of the
-	// request; with a Runner none. Empty but not nil: none, so that there is no PATH to look commands up with either.
-	Env []string
-
-	// Unattended are variables, "NAME=value", that are put over Env for commands that no person answers, so that none
-	// waits in a pager, an editor or a prompt: all but those with a PTY that is PTYOptions.Attended. A request's
-	// variables come before them. Nil: UnattendedVariables. Empty but not nil: none.
-	Unattended []string
-
-	// PTY says which commands run on a PTY, and how. It is called with each command as it was resolved, before the
-	// policies, which see what it returns as Proposal.PTY; TerminalOptions.PTY comes before it. Commands that a Runner
-	// runs can have none. It is called by the goroutine that creates the terminal, concurrently for several. Nil, and a
-	// function that returns nil: the command has no terminal, standard input at its end, and a pipe for its output.
-	PTY func(SessionID, Command) *PTYOptions
-
-	// OutputByteLimit is how many bytes of output are kept for a request that names no limit. 0: 1 MiB.
-	OutputByteLimit int64
+	// CommandsFor returns options of a command by what it is, for example a timeout or a PTY. They come before those of
+	// Commands and of the session. The command is resolved by then and policies have not been asked yet, so Dir, Env,
+	// Unattended, Shell and ShellLines cannot be set. The goroutine that creates the terminal calls it, concurrently
+	// for several. If nil, or if it returns nil, no command has options of its own.
+	CommandsFor func(SessionID, Command) *CommandOptions
 
 	// MaxOutputByteLimit is the most that a request can ask for; higher limits are lowered to it. 0: 16 MiB.
 	MaxOutputByteLimit int64
@@ -52,30 +141,6 @@ type Options struct {
 	// what they have written, until they are released; one with a PTY has room for the text besides. A create beyond
 	// fails with ErrQuota. 0: 4 GiB, which is 256 terminals with the highest limit.
 	MaxOutputBytes int64
-
-	// HeadBytes is how many bytes of each output's beginning are kept, for Terminal.Head, besides what the limit keeps
-	// of its end. They count for MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. 0: none.
-	HeadBytes int64
-
-	// FollowBytes is how many bytes of output are kept for Terminal.Follow at the least, however little the
-	// request asks for, so that a person can see what an agent does not want to. 0: 64 KiB.
-	FollowBytes int64
-
-	// ShellLines says when a command without arguments is a shell line. The zero value, ShellAuto, is when it is no
-	// program and looks like one.
-	ShellLines ShellMode
-
-	// Shell is what runs shell lines. A create fails with ErrInternal and this as Field if it is not found.
-	// SessionOptions.Shell comes before it. The zero value: the system's shell, with a Runner sh -c.
-	Shell Shell
-
-	// Escalation is how a tree is ended, with a grace period between the signals: each step's signal goes to all of it,
-	// and the next step follows when it is not gone after the step's wait. SIGKILL always comes last; what is not gone
-	// 10 seconds after it, or after the wait of a last step that is SIGKILL, counts as a survivor. Nil: SIGTERM and 5
-	// seconds; with a PTY SIGHUP and 1 second, as when a terminal's window is closed, since interactive shells ignore
-	// SIGTERM, and then SIGTERM and 4 seconds. Empty but not nil: SIGKILL at once. On Windows every other signal is
-	// CTRL_BREAK, and a step is skipped when the host has no console to send it through.
-	Escalation []EscalationStep
 
 	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is started in one of its own,
 	// and all of it is killed at once. A process leaves it only by writing to cgroup.procs of another cgroup below the
@@ -103,14 +168,6 @@ type Options struct {
 	// once, and a command whose exit status was lost ends with ErrExitLost.
 	HostReaps bool
 
-	// Timeout is how long a command may run before its tree is ended. TerminalOptions.Timeout, TimeoutFor and
-	// SessionOptions.Timeout come before it, in this order. 0: NoTimeout.
-	Timeout time.Duration
-
-	// TimeoutFor is the timeout of a command by what it is. 0: the session's or the manager's. It is called by
-	// the goroutine that creates the terminal, concurrently for several. Nil: no command has one of its own.
-	TimeoutFor func(SessionID, Command) time.Duration
-
 	// RequireSessions has creates fail, with ErrSessionNotFound, for sessions that OpenSession has not opened.
 	RequireSessions bool
 
@@ -123,18 +180,10 @@ type Options struct {
 	// Nil: such commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Sandbox rewrites each command just before it starts, after the policy. SessionOptions.Sandbox comes before it.
-	// When it fails, so does the create. Nil: commands are started as they are.
-	Sandbox Sandbox
-
 	// Runner runs commands in place of this system, and looks them up: each with the directory, the environment and the
 	// limits that it has by the other options, and with nothing of this system's where they are not set. Sandbox and
 	// Cgroup are this system's, and cannot be set with it. The Journal is not called. Nil: this system runs them.
 	Runner Runner
-
-	// Limits are what each command may use. TerminalOptions.Limits and SessionOptions.Limits come before it, as a
-	// whole. The zero value bounds nothing.
-	Limits Limits
 
 	// Record puts events on record. A *DecisionEvent comes before its command starts, from the goroutine of the create,
 	// for several creates concurrently: if Record fails or panics, the command does not run and the create fails with
@@ -155,26 +204,26 @@ type Options struct {
 }
 
 // env is the environment that requests add to, each name once. base is the Runner's.
-func (o *Options) env(base Base) []string {
+func (o *CommandOptions) env(runner Runner, base Base) []string {
 	switch {
 	case o.Env != nil:
 		return o.Env // which the manager has copied so
-	case o.Runner != nil:
+	case runner != nil:
 		return base.Env
 	}
 	return lookup.HostEnviron()
 }
 
-// unattended are the variables for commands that no person answers.
-func (o *Options) unattended() []string { return orElse(o.Unattended, UnattendedVariables()) }
+// unattended are the variables for commands that no user answers.
+func (o *CommandOptions) unattended() []string { return orElse(o.Unattended, UnattendedVariables()) }
 
-func (o *Options) escalation(pty *PTYOptions) []EscalationStep {
+func (o *CommandOptions) escalation() []EscalationStep {
 	switch {
 	case o.Escalation != nil:
 		return o.Escalation
-	case pty != nil && !hasSessions: // the only step: the console is closed
+	case o.PTY != nil && !hasSessions: // the only step: the console is closed
 		return []EscalationStep{{Signal: syscall.SIGHUP}}
-	case pty != nil: // SIGTERM for what was started with SIGHUP ignored, as by nohup
+	case o.PTY != nil: // SIGTERM for what was started with SIGHUP ignored, as by nohup
 		return []EscalationStep{{syscall.SIGHUP, time.Second}, {syscall.SIGTERM, 4 * time.Second}}
 	}
 	return []EscalationStep{{Signal: syscall.SIGTERM}}
@@ -183,23 +232,26 @@ func (o *Options) escalation(pty *PTYOptions) []EscalationStep {
 // maxKept is how many bytes of output a terminal keeps at the most, whatever the options say.
 const maxKept = 1 << 40
 
-// outputLimit is the limit, in bytes, of a terminal whose request asks for this one.
-func (o *Options) outputLimit(asked *uint64) int64 {
-	limit := cmp.Or(o.OutputByteLimit, 1<<20)
+// limits of a terminal's output, in bytes.
+type outputLimits struct {
+	last int64 // what Output shows
+	head int64 // what Head returns
+	kept int64 // what the ring buffer keeps at least
+}
+
+// outputLimits returns those of a command, for a request that asks for a limit, nil if it does not, and for a head.
+func (o *Options) outputLimits(c *CommandOptions, asked *uint64, head int64) outputLimits {
+	most := min(cmp.Or(o.MaxOutputByteLimit, 16<<20), maxKept)
+	limit := cmp.Or(c.OutputByteLimit, 1<<20)
 	if asked != nil {
 		limit = int64(min(*asked, maxKept))
 	}
-	return min(limit, cmp.Or(o.MaxOutputByteLimit, 16<<20), maxKept)
-}
-
-// headLimit is how many bytes of its output's beginning a terminal keeps whose request asks for so many.
-func (o *Options) headLimit(asked int64) int64 {
-	return min(max(o.HeadBytes, asked), cmp.Or(o.MaxOutputByteLimit, 16<<20), maxKept)
-}
-
-// keep is how many bytes of output a terminal with this limit keeps.
-func (o *Options) keep(limit int64) int64 {
-	return max(limit, min(cmp.Or(o.FollowBytes, 64<<10), maxKept))
+	limit = min(limit, most)
+	return outputLimits{
+		last: limit,
+		head: min(max(c.HeadBytes, head), most),
+		kept: max(limit, min(cmp.Or(c.FollowBytes, 64<<10), maxKept)),
+	}
 }
 
 func (o *Options) maxTerminals() int        { return cmp.Or(o.MaxTerminals, 4096) }
@@ -212,80 +264,63 @@ func (o *Options) validate() error {
 		field string
 		value int64
 	}{
-		{"OutputByteLimit", o.OutputByteLimit}, {"MaxOutputByteLimit", o.MaxOutputByteLimit},
-		{"MaxTerminals", int64(o.MaxTerminals)}, {"MaxSessionTerminals", int64(o.MaxSessionTerminals)},
-		{"MaxOutputBytes", o.MaxOutputBytes}, {"FollowBytes", o.FollowBytes},
-		{"HeadBytes", o.HeadBytes},
+		{"MaxOutputByteLimit", o.MaxOutputByteLimit}, {"MaxTerminals", int64(o.MaxTerminals)},
+		{"MaxSessionTerminals", int64(o.MaxSessionTerminals)}, {"MaxOutputBytes", o.MaxOutputBytes},
 	} {
 		if number.value < 0 {
 			return optionError("Options."+number.field, "must not be negative")
 		}
 	}
-	if err := checkEscalation("Options", o.Escalation); err != nil {
-		return err
-	}
 	switch {
-	case o.ShellLines < ShellAuto || o.ShellLines > ShellAlways:
-		return optionError("Options.ShellLines", fmt.Sprintf("is none of the modes: %d", o.ShellLines))
-	case o.Timeout < NoTimeout:
-		return optionError("Options.Timeout", "must not be negative")
-	case o.Runner != nil && o.Sandbox != nil:
-		return optionError("Options.Sandbox", "is of no use to commands that Options.Runner runs")
-	case o.Runner != nil && o.PTY != nil:
-		return optionError("Options.PTY", "is of no use to commands that Options.Runner runs")
 	case o.Runner != nil && o.Cgroup != "":
 		return optionError("Options.Cgroup", "is of no use to commands that Options.Runner runs")
 	case o.KeepDetached && (!hasSessions || o.Runner != nil || o.Cgroup != ""):
 		return optionError("Options.KeepDetached", "cannot be had on this system, or with a Cgroup or a Runner")
-	case o.Runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
-		return optionError("Options.Dir", "must be an absolute path")
 	}
-	if err := o.Shell.validate("Options.Shell", o.Runner); err != nil {
-		return err
-	}
-	_, err := o.Limits.asked("Options.")
-	return err
+	return o.Commands.validate("Options.Commands", o.Runner)
 }
 
 // validate returns why the options cannot hold where a Runner runs commands or not, or nil.
 func (o *SessionOptions) validate(runner Runner) error {
-	switch {
-	case o.Timeout < NoTimeout:
-		return optionError("SessionOptions.Timeout", "must not be negative")
-	case o.MaxTerminals < 0:
+	if o.MaxTerminals < 0 {
 		return optionError("SessionOptions.MaxTerminals", "must not be negative")
-	case runner != nil && o.Sandbox != nil:
-		return optionError("SessionOptions.Sandbox", "is of no use to commands that Options.Runner runs")
-	case runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
-		return optionError("SessionOptions.Dir", "must be an absolute path")
 	}
-	if o.Shell != nil {
-		if err := o.Shell.validate("SessionOptions.Shell", runner); err != nil {
-			return err
-		}
-	}
-	if o.Limits == nil {
-		return nil
-	}
-	_, err := o.Limits.asked("SessionOptions.")
-	return err
+	return o.Commands.validate("SessionOptions.Commands", runner)
 }
 
-// validate returns why the options cannot hold, or nil.
-func (o *TerminalOptions) validate() error {
-	switch {
-	case o == nil:
+// validate returns why the options, called level, cannot hold where a Runner runs commands or not, or nil.
+func (o *CommandOptions) validate(level string, runner Runner) error {
+	if o == nil {
 		return nil
+	}
+	switch {
+	case o.OutputByteLimit < 0:
+		return optionError(level+".OutputByteLimit", "must not be negative")
+	case o.HeadBytes < 0:
+		return optionError(level+".HeadBytes", "must not be negative")
+	case o.FollowBytes < 0:
+		return optionError(level+".FollowBytes", "must not be negative")
 	case o.Timeout < NoTimeout:
-		return optionError("TerminalOptions.Timeout", "must not be negative")
+		return optionError(level+".Timeout", "must not be negative")
+	case o.ShellLines < ShellAuto || o.ShellLines > ShellAlways:
+		return optionError(level+".ShellLines", fmt.Sprintf("is none of the modes: %d", o.ShellLines))
+	case runner != nil && o.Sandbox != nil:
+		return optionError(level+".Sandbox", "is of no use to commands that Options.Runner runs")
+	case runner != nil && o.PTY != nil:
+		return optionError(level+".PTY", "is of no use to commands that Options.Runner runs")
+	case runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
+		return optionError(level+".Dir", "must be an absolute path")
 	}
-	if err := o.PTY.validate("TerminalOptions.PTY"); err != nil {
+	if err := o.PTY.validate(level + ".PTY"); err != nil {
 		return err
 	}
-	if err := checkEscalation("TerminalOptions", o.Escalation); err != nil || o.Limits == nil {
+	if err := checkEscalation(level, o.Escalation); err != nil {
 		return err
 	}
-	_, err := o.Limits.asked("TerminalOptions.")
+	if err := o.Shell.validate(level+".Shell", runner); err != nil || o.Limits == nil {
+		return err
+	}
+	_, err := o.Limits.asked(level + ".")
 	return err
 }
 
@@ -307,56 +342,18 @@ func optionError(field, reason string) *Error {
 // SessionOptions are what OpenSession gives a session of its own. The zero value, and nil in its place, is a session
 // like any other.
 type SessionOptions struct {
-	// Dir is the working directory for requests without cwd, an absolute path. Empty: the first of Roots, or
-	// Options.Dir if there are none.
-	Dir string
+	// Commands are options of this session's commands. They come before those of Options.
+	Commands CommandOptions
 
 	// Roots are directories, absolute paths: commands may only run in them and below. Links in them are followed once,
 	// by OpenSession. Sandboxes let commands write there. Nil: commands may run anywhere; empty but not nil: nowhere.
 	Roots []string
 
-	// Env is the environment that requests add to. Nil: Options.Env.
-	Env []string
-
-	// Shell is what runs this session's shell lines. Nil: Options.Shell.
-	Shell *Shell
-
 	// Policy says what may run in this session, besides Options.Policy: the strictest wins. Nil: that alone.
 	Policy Policy
 
-	// Sandbox rewrites this session's commands just before they start. Nil: Options.Sandbox.
-	Sandbox Sandbox
-
-	// Timeout is how long a command of this session may run before its tree is ended. 0: Options.Timeout. NoTimeout:
-	// without limit.
-	Timeout time.Duration
-
-	// Limits are what each command of this session may use. Nil: Options.Limits.
-	Limits *Limits
-
 	// MaxTerminals is how many terminals the session may have at once. 0: Options.MaxSessionTerminals.
 	MaxTerminals int
-}
-
-// TerminalOptions are what Manager.Create gives one terminal of its own. The zero value, and nil in its place, is a
-// terminal like any other of its session.
-type TerminalOptions struct {
-	// Timeout is how long the command may run before its tree is ended. 0: Options.TimeoutFor, or else the session's or
-	// the manager's. NoTimeout: without limit.
-	Timeout time.Duration
-
-	// Escalation is how the command's tree is ended. Nil: Options.Escalation, which says what the steps mean. Empty but
-	// not nil: SIGKILL at once.
-	Escalation []EscalationStep
-
-	// Limits are what the command may use, as a whole. Nil: the session's or the manager's.
-	Limits *Limits
-
-	// PTY has the command run on a PTY. Nil: what Options.PTY says.
-	PTY *PTYOptions
-
-	// NoShell says that the command is a program's name also without arguments, whatever Options.ShellLines says.
-	NoShell bool
 }
 
 // NoTimeout, as a timeout, lets a command run without limit.

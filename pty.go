@@ -28,7 +28,7 @@ type PTYOptions struct {
 	// Term is the variable TERM, which says what sequences the terminal knows. Empty: "xterm-256color".
 	Term string
 	// Attended says that a person reads what the command writes and can answer it, by Terminal.Write: the command then
-	// has the pager, the editor and the prompts of Options.Env. False: those of Options.Unattended.
+	// has the pager, the editor and the prompts of CommandOptions.Env. False: those of its Unattended.
 	Attended bool
 }
 
@@ -52,43 +52,26 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables are the default of Options.Unattended: pagers and editors that print and end, and no prompts of
-// git's.
+// UnattendedVariables are the default of CommandOptions.Unattended: pagers and editors that print and end, and no
+// prompts of git's.
 func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
 	}
 }
 
-// choosePTY returns what PTY a command has, as a copy, or nil, and gives the command the environment for it.
-func (o *Options) choosePTY(req CreateTerminalRequest, own *TerminalOptions, c *Command) (*PTYOptions, error) {
-	chosen, field := own.PTY, "TerminalOptions.PTY"
-	if chosen == nil && o.PTY != nil {
-		field = "Options.PTY"
-		if err := callHook("PTY", func() { chosen = o.PTY(req.SessionID, c.clone()) }); err != nil {
-			return nil, err
-		}
-	}
-	if chosen == nil {
-		return nil, nil
-	}
-	p := *chosen // which the embedder may change
-	if err := p.validate(field); err != nil {
-		return nil, err
-	}
-	if o.Runner != nil {
-		return nil, optionError(field, "is of no use to commands that Options.Runner runs")
-	}
-	base := slices.DeleteFunc(slices.Clone(o.env(Base{})), func(variable string) bool {
+// ptyEnv is the environment of a command that runs on a PTY.
+func (s *settings) ptyEnv(dir string, set []EnvVariable) []string {
+	o := &s.commands
+	base := slices.DeleteFunc(slices.Clone(o.env(nil, Base{})), func(variable string) bool {
 		name, _, _ := lookup.Cut(variable) // programs believe these rather than the terminal
 		return lookup.Key(name) == "COLUMNS" || lookup.Key(name) == "LINES"
 	})
-	over := []string{"TERM=" + cmp.Or(p.Term, "xterm-256color")}
-	if !p.Attended {
+	over := []string{"TERM=" + cmp.Or(o.PTY.Term, "xterm-256color")}
+	if !o.PTY.Attended {
 		over = append(over, o.unattended()...)
 	}
-	c.Env = lookups{}.mergeEnv(base, c.Dir, over, req.Env)
-	return &p, nil
+	return lookups{}.mergeEnv(base, dir, over, set)
 }
 
 // HasPTY reports whether the command runs on a PTY.

@@ -61,9 +61,9 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 	}
 }
 
-// Head is the beginning of the output, of at most Options.HeadBytes or as many bytes as the agent has asked for: valid
-// UTF-8 in whole characters. end is how many bytes of the output that is, as in a Chunk. Of a terminal with a PTY it is
-// the beginning of the plain text that Output has the end of, and counts its bytes.
+// Head is the beginning of the output, of at most CommandOptions.HeadBytes or as many bytes as the agent has asked for:
+// valid UTF-8 in whole characters. end is how many bytes of the output that is, as in a Chunk. Of a terminal with a PTY
+// it is the beginning of the plain text that Output has the end of, and counts its bytes.
 func (t *Terminal) Head() (text string, end int64) { return t.first(t.head) }
 
 // headAsked is the beginning of the output, nil if the agent has not asked for it.

@@ -20,7 +20,7 @@ import (
 // return soon after the end of ctx.
 //
 // It gets nothing of this system's. A command's environment are the options' and the request's variables over those of
-// Base, with Options.Unattended; its directory is the request's or the options', or that of Base.
+// Base, with CommandOptions.Unattended; its directory is the request's or the options', or that of Base.
 //
 // An error of its methods that is an *Error, or wraps one, has that one's kind; any other is ErrInternal. After the end
 // of ctx every error is ErrCancelled. Where the connection to what runs the commands is lost, it is ErrConnectionLost.
@@ -32,9 +32,9 @@ type Runner interface {
 	RealDir(ctx context.Context, dir string) (string, error)
 
 	// LookPath finds the program that c.Args[0] names as a start of c would: with the PATH of c.Env, in c.Dir. For a
-	// shell line the program is that of Options.Shell, or "sh", and c.Env is what commands inherit, so that no variable
-	// of the agent's decides about it. It fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
-	// ErrInvalidParams with the field "cwd" if it has no such directory. A name that leads elsewhere for each
+	// shell line the program is that of CommandOptions.Shell, or "sh", and c.Env is what commands inherit, so that no
+	// variable of the agent's decides about it. It fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable,
+	// or ErrInvalidParams with the field "cwd" if it has no such directory. A name that leads elsewhere for each
 	// process, as by a link in /proc, is ErrNotExecutable: policy/shell asks for names that a shell will look up.
 	// Policies are asked after it.
 	LookPath(ctx context.Context, c Command) (Found, error)

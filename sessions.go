@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/acpterm/acpterm/internal/latch"
 )
@@ -35,10 +34,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	if err := own.validate(m.options.Runner); err != nil {
 		return fail(err)
 	}
-	own.Env, own.Roots = lookups{m.options.Runner}.copyEnv(own.Env), slices.Clone(own.Roots)
-	if own.Shell != nil {
-		own.Shell = new(own.Shell.clone())
-	}
+	own.Commands, own.Roots = own.Commands.clone(lookups{m.options.Runner}), slices.Clone(own.Roots)
 	roots, err := lookups{m.options.Runner}.roots(context.Background(), own.Roots)
 	if err != nil {
 		return fail(err)
@@ -103,14 +99,12 @@ func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 
 // settings are what holds for one create: the session's options over the manager's.
 type settings struct {
-	options Options // with the session's where there are any
-	policy  Policy  // all that apply; nil: none does
-	roots   []string
-	opened  bool
-	closed  *latch.Latch // the session is, if it was opened
-
-	// Options' Timeout and TimeoutFor as they are for a command of this session. It fails if TimeoutFor panics.
-	timeout func(Command) (time.Duration, error)
+	manager  *Options
+	commands CommandOptions // of all levels that are known so far
+	policy   Policy         // all that apply; nil: none does
+	roots    []string
+	opened   bool
+	closed   *latch.Latch // the session is, if it was opened
 }
 
 // done is closed when the session is closed; nil if it was not opened.
@@ -129,31 +123,13 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	if m.options.RequireSessions && (known == nil || !known.opened) {
 		return settings{}, &Error{Kind: ErrSessionNotFound, SessionID: id}
 	}
-	s := settings{options: m.options}
+	s := settings{manager: &m.options}
 	var own SessionOptions
 	if known != nil && known.opened {
 		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
 	}
-	s.options.Dir = cmp.Or(slices.Concat([]string{own.Dir}, s.roots, []string{m.options.Dir})...)
-	s.options.Env = orElse(own.Env, m.options.Env)
-	if own.Shell != nil {
-		s.options.Shell = *own.Shell
-	}
-	if own.Sandbox != nil {
-		s.options.Sandbox = own.Sandbox
-	}
-	if own.Limits != nil {
-		s.options.Limits = *own.Limits
-	}
-	s.timeout = func(c Command) (timeout time.Duration, err error) {
-		if m.options.TimeoutFor != nil {
-			err = callHook("TimeoutFor", func() { timeout = m.options.TimeoutFor(id, c) })
-		}
-		if err == nil && timeout < NoTimeout {
-			err = optionError("Options.TimeoutFor", "returned a negative timeout")
-		}
-		return cmp.Or(timeout, own.Timeout, m.options.Timeout), err
-	}
+	own.Commands.Dir = cmp.Or(append([]string{own.Commands.Dir}, s.roots...)...)
+	s.commands = own.Commands.over(m.options.Commands)
 	var all Policies
 	for _, policy := range []Policy{m.options.Policy, own.Policy} {
 		if policy != nil {
@@ -183,8 +159,8 @@ func orElse[T any](list, other []T) []T {
 func (s settings) whileOpen(
 	ctx context.Context, closing *latch.Latch,
 ) (asking, starting context.Context, stop func()) {
-	elsewhere := s.options.Runner != nil
-	if s.policy == nil && s.options.Record == nil && !elsewhere {
+	elsewhere := s.manager.Runner != nil
+	if s.policy == nil && s.manager.Record == nil && !elsewhere {
 		return ctx, ctx, func() {}
 	}
 	asking, stop = s.untilClosed(ctx, closing)

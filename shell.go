@@ -1,6 +1,6 @@
 package acpterm
 
-// Which interpreter runs shell lines, by Options.Shell and SessionOptions.Shell.
+// Which interpreter runs shell lines, by CommandOptions.Shell.
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ import (
 // unless the line ends with "exit $LASTEXITCODE".
 type Shell struct {
 	// Program is the interpreter: a name, or an absolute path. A name is looked up, at each create, in the absolute
-	// entries of the PATH that commands inherit from Options.Env or SessionOptions.Env, and never in the agent's; with
+	// entries of the PATH that commands inherit from CommandOptions.Env, and never in the agent's; with
 	// Options.Runner, where that runs commands. On Windows names mean programs with the extension .exe, "cmd" is the
 	// system's own, and "bash" is not the launcher of WSL. Empty: the system's shell; then Args is empty.
 	Program string
@@ -60,6 +60,6 @@ func (s Shell) clone() Shell { return Shell{s.Program, slices.Clone(s.Args)} }
 
 // cannotRun is the error for a shell that is not there or cannot be executed, which is the host's mistake.
 func (s Shell) cannotRun(err error) error {
-	return &Error{Kind: ErrInternal, Field: "Options.Shell",
+	return &Error{Kind: ErrInternal, Field: "CommandOptions.Shell",
 		Reason: fmt.Sprintf("the shell %q cannot be run: %s", s.Program, lookup.Reason(err)), Err: err}
 }

@@ -33,9 +33,9 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 	return steps
 }
 
-// Kill ends the command and its whole tree: step by step as its escalation table says (Options.Escalation), then with
-// SIGKILL. It returns when the tree is gone. A second Kill while a step is being waited for forces at once.
-// On a command that has ended it ends what is left of its tree; when nothing is, that is no error.
+// Kill ends the command and its whole tree: step by step as its escalation table says (CommandOptions.Escalation), then
+// with SIGKILL. It returns when the tree is gone. A second Kill while a step is being waited for forces at once. On a
+// command that has ended it ends what is left of its tree; when nothing is, that is no error.
 //
 // It fails with ErrCancelled when ctx ends first, while the ending continues; with ErrSurvivors when
 // processes still run after the last step; with ErrConnectionLost when Options.Runner does not know what is left.

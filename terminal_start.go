@@ -45,15 +45,15 @@ type source interface {
 
 // start runs the command. The caller has made the terminal known already. same fails if the program is not what was
 // approved.
-func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, same func() error) error {
+func (t *Terminal) start(ctx context.Context, allowed authorized, s settings, same func() error) error {
 	defer t.started.Set()
 	t.command = allowed.proposal.Command
 	t.command.Env = lookup.Mark(t.command.Env, string(t.id))
 	var err error
-	if o.Runner != nil {
-		err = t.startElsewhere(ctx, o.Runner, allowed.pin)
+	if s.manager.Runner != nil {
+		err = t.startElsewhere(ctx, s.manager.Runner, allowed.pin)
 	} else {
-		err = t.startHere(ctx, allowed, o, same)
+		err = t.startHere(ctx, allowed, s, same)
 	}
 	if err != nil {
 		err = inOperation("create", t.session, err)
@@ -76,10 +76,11 @@ func (t *Terminal) start(ctx context.Context, allowed authorized, o Options, sam
 }
 
 // startHere has this system run the command.
-func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options, same func() error) (err error) {
+func (t *Terminal) startHere(ctx context.Context, allowed authorized, s settings, same func() error) (err error) {
 	wrapped := Wrapped{Command: t.command}
-	if o.Sandbox != nil {
-		panicked := callHook("Sandbox", func() { wrapped, err = o.Sandbox.Wrap(ctx, allowed.proposal) })
+	sandbox := s.commands.Sandbox
+	if sandbox != nil {
+		panicked := callHook("Sandbox", func() { wrapped, err = sandbox.Wrap(ctx, allowed.proposal) })
 		defer func() {
 			for _, file := range wrapped.Files {
 				file.Close()
@@ -91,7 +92,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 		wrapped.Command = wrapped.Command.withArgs()
 		wrapped.Command.Env = lookup.Mark(lookup.Once(lookup.Key, wrapped.Command.Env), string(t.id))
 	}
-	if err := t.record(o.Journal); err != nil {
+	if err := t.record(s.manager.Journal); err != nil {
 		return err
 	}
 	if err := same(); err != nil { // last, since what comes before may take a while
@@ -108,7 +109,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 	spec := proc.Spec{
 		Mark:   proc.Mark{Name: lookup.TerminalVariable, Value: string(t.id)},
 		Cgroup: t.cgroup, Limits: limits, Files: wrapped.Files, Contained: wrapped.PIDNamespace,
-		KeepDetached: o.KeepDetached,
+		KeepDetached: s.manager.KeepDetached,
 	}
 	if t.screen != nil {
 		spec.PTY = &proc.Size{Columns: uint16(t.size.Columns), Rows: uint16(t.size.Rows)}
@@ -121,7 +122,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, o Options,
 		if ctx.Err() != nil {
 			return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 		}
-		return t.notStarted(command, err, o.Sandbox != nil)
+		return t.notStarted(command, err, sandbox != nil)
 	}
 	t.tree = tree
 	if t.screen != nil {

@@ -135,7 +135,9 @@ func TestHowScriptsEnd(t *testing.T) {
 		}, "signal SIGTERM", "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": c.script}}, func(t *testing.T, m *acpterm.Manager) {
+			bubble(t, acpterm.Options{
+				Runner: acptermtest.Commands{"x": c.script},
+			}, func(t *testing.T, m *acpterm.Manager) {
 				term := create(t, m, "x")
 				synctest.Wait()
 				begin := time.Now()
@@ -159,9 +161,9 @@ func TestCaughtSignals(t *testing.T) {
 		got = append(got, p.Await())
 		return 0
 	}
-	o := acpterm.Options{Runner: acptermtest.Commands{"x": both}, Escalation: []acpterm.EscalationStep{
+	o := acpterm.Options{Runner: acptermtest.Commands{"x": both}, Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{
 		{Signal: syscall.SIGINT, Wait: time.Second}, {Signal: syscall.SIGTERM, Wait: time.Hour},
-	}}
+	}}}
 	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
 		term := create(t, m, "x")
 		synctest.Wait()
@@ -254,7 +256,10 @@ func TestScriptThatNothingEnds(t *testing.T) {
 func TestScriptSeesItsCommand(t *testing.T) {
 	var seen acpterm.Command
 	see := func(p *acptermtest.Process) int { seen = p.Command(); return 0 }
-	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": see}, Env: []string{"A=1"}}, func(t *testing.T, m *acpterm.Manager) {
+	bubble(t, acpterm.Options{
+		Runner:   acptermtest.Commands{"x": see},
+		Commands: acpterm.CommandOptions{Env: []string{"A=1"}},
+	}, func(t *testing.T, m *acpterm.Manager) {
 		term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 			SessionID: "s", Command: "x", Args: []string{"y"}, Cwd: "/a/../b", Env: []acpterm.EnvVariable{{Name: "B", Value: "2"}},
 		}, nil)
@@ -268,7 +273,9 @@ func TestScriptSeesItsCommand(t *testing.T) {
 }
 
 func TestRootsOfCommands(t *testing.T) {
-	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}}, func(t *testing.T, m *acpterm.Manager) {
+	bubble(t, acpterm.Options{
+		Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)},
+	}, func(t *testing.T, m *acpterm.Manager) {
 		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{"/work/a"}}))
 		require.ErrorIs(t, m.OpenSession("s2", &acpterm.SessionOptions{Roots: []string{"work"}}), acpterm.ErrInternal)
 		for cwd, allowed := range map[string]bool{"": true, "/work/a/b": true, "/work/ab": false, "/work/a/../b": false} {
@@ -283,7 +290,10 @@ func TestRootsOfCommands(t *testing.T) {
 
 func TestCommandsAreNotInTheJournal(t *testing.T) {
 	dir := t.TempDir()
-	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, Journal: journal.Dir(dir)}, func(t *testing.T, m *acpterm.Manager) {
+	bubble(t, acpterm.Options{
+		Runner:  acptermtest.Commands{"x": acptermtest.Block},
+		Journal: journal.Dir(dir),
+	}, func(t *testing.T, m *acpterm.Manager) {
 		create(t, m, "x")
 		entries, err := os.ReadDir(dir)
 		require.NoError(t, err)
@@ -292,7 +302,10 @@ func TestCommandsAreNotInTheJournal(t *testing.T) {
 }
 
 func TestSignalsWithoutNames(t *testing.T) {
-	o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, Escalation: []acpterm.EscalationStep{{Signal: 60, Wait: time.Second}}}
+	o := acpterm.Options{
+		Runner:   acptermtest.Commands{"x": acptermtest.Block},
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: 60, Wait: time.Second}}},
+	}
 	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
 		term := create(t, m, "x")
 		require.NoError(t, term.Kill(t.Context()))

@@ -1,7 +1,7 @@
 package acptermtest_test
 
-// An editor as an example, and its tests as its authors would write them: a pane with the agent's messages and a view of
-// each terminal, a policy, a question to the user, a stop button.
+// An editor as an example, and its tests as its authors would write them: a pane with the agent's messages and a view
+// of each terminal, a policy, a question to the user, a stop button.
 
 import (
 	"cmp"
@@ -169,7 +169,9 @@ func TestOutputStaysAfterTheRelease(t *testing.T) {
 }
 
 func TestOutputIsShownLive(t *testing.T) {
-	with(t, acpterm.Options{Runner: acptermtest.Commands{"make": build}}, run(0, "make"), func(t *testing.T, e *editor) {
+	with(t, acpterm.Options{
+		Runner: acptermtest.Commands{"make": build},
+	}, run(0, "make"), func(t *testing.T, e *editor) {
 		begin := time.Now()
 		go e.prompt(t.Context(), "build it")
 		time.Sleep(90 * time.Second)
@@ -189,7 +191,10 @@ func TestTimeouts(t *testing.T) {
 		{3 * time.Minute, 0, "timed out: signal SIGTERM", "[killed]"},
 		{0, 3 * time.Minute, "completed: signal SIGTERM", "[timed_out]"},
 	} {
-		o := acpterm.Options{Runner: acptermtest.Commands{"make": build}, Timeout: c.ofEditor}
+		o := acpterm.Options{
+			Runner:   acptermtest.Commands{"make": build},
+			Commands: acpterm.CommandOptions{Timeout: c.ofEditor},
+		}
 		with(t, o, run(c.ofAgent, "make"), func(t *testing.T, e *editor) {
 			_, err := e.prompt(t.Context(), "build it")
 			require.NoError(t, err)
@@ -211,7 +216,9 @@ func TestStopButton(t *testing.T) {
 		p.Sleep(24 * time.Hour)
 		return 0
 	}
-	with(t, acpterm.Options{Runner: acptermtest.Commands{"npm start": ignores}}, run(0, "npm start"), func(t *testing.T, e *editor) {
+	with(t, acpterm.Options{
+		Runner: acptermtest.Commands{"npm start": ignores},
+	}, run(0, "npm start"), func(t *testing.T, e *editor) {
 		go e.prompt(t.Context(), "start it")
 		synctest.Wait()
 		begin := time.Now()
@@ -266,7 +273,9 @@ func TestUserIsAsked(t *testing.T) {
 }
 
 func TestCancelledTurn(t *testing.T) {
-	with(t, acpterm.Options{Runner: acptermtest.Commands{"sleep": acptermtest.Block}}, run(0, "sleep", "9"), func(t *testing.T, e *editor) {
+	with(t, acpterm.Options{
+		Runner: acptermtest.Commands{"sleep": acptermtest.Block},
+	}, run(0, "sleep", "9"), func(t *testing.T, e *editor) {
 		reasons := make(chan string)
 		go func() {
 			reason, _ := e.prompt(t.Context(), "wait")
@@ -281,7 +290,9 @@ func TestCancelledTurn(t *testing.T) {
 
 func TestTranscriptOfATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("done\n", 2)}})
+		m := acptermtest.NewManager(t, &acpterm.Options{
+			Runner: acptermtest.Commands{"make": acptermtest.Print("done\n", 2)},
+		})
 		transcript := acptermtest.Record(acptermtest.NewAgent(t, run(0, "make")))
 		dir := t.TempDir()
 		quoted, err := json.Marshal(dir)
@@ -322,7 +333,9 @@ func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
 			golden := filepath.Join(t.TempDir(), "golden.txt")
 			var first string
 			play := func(t *testing.T) {
-				m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Block}})
+				m := acptermtest.NewManager(t, &acpterm.Options{
+					Runner: acptermtest.Commands{"make": acptermtest.Block},
+				})
 				transcript := acptermtest.Record(acptermtest.NewAgent(t, c.turn))
 				e, err := open(t.Context(), m, transcript, "/project")
 				require.NoError(t, err)

@@ -59,12 +59,12 @@ func (a *prompted) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc
 // An agent that uses the terminals of its client, or else its own. The client is sent different messages, the result is
 // the same.
 func ExampleTerminals() {
-	own, err := acpterm.NewManager(&acpterm.Options{Env: []string{"RUNS=agent"}})
+	own, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"RUNS=agent"}}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer own.Close()
-	clients, err := acpterm.NewManager(&acpterm.Options{Env: []string{"RUNS=client"}})
+	clients, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"RUNS=client"}}})
 	if err != nil {
 		log.Fatal(err)
 	}

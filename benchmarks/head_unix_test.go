@@ -22,7 +22,9 @@ func BenchmarkHead(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "zeros")
 	require.NoError(b, os.WriteFile(file, nil, 0o644))
 	require.NoError(b, os.Truncate(file, size)) // without a disk
-	without, with := newManager(b, nil), newManager(b, &acpterm.Options{HeadBytes: 64 << 10})
+	without, with := newManager(b, nil), newManager(b, &acpterm.Options{
+		Commands: acpterm.CommandOptions{HeadBytes: 64 << 10},
+	})
 	seconds := func(m *acpterm.Manager) float64 {
 		began := time.Now()
 		require.EqualValues(b, size, runOne(b, m, "cat", file).Written)

@@ -27,7 +27,7 @@ import (
 
 // start starts a command and returns when it has written "ready".
 func start(
-	t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest, options *acpterm.TerminalOptions,
+	t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest, options *acpterm.CommandOptions,
 ) *acpterm.Terminal {
 	t.Helper()
 	term, err := m.Create(t.Context(), r, options)
@@ -57,8 +57,8 @@ func marked(t testing.TB, id acpterm.TerminalID) (pids []int) {
 	return pids
 }
 
-// sandboxOf is a function that returns the processes that run in the sandbox of a command, whatever they did to hide. It
-// holds the PID namespace, so that no other one gets its number.
+// sandboxOf is a function that returns the processes that run in the sandbox of a command, whatever they did to hide.
+// It holds the PID namespace, so that no other one gets its number.
 func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	t.Helper()
 	own, err := os.Stat("/proc/self/ns/pid")
@@ -141,7 +141,9 @@ func TestSandboxKills(t *testing.T) {
 	} {
 		t.Run(test.line, func(t *testing.T) {
 			term := start(t, m, shell(test.line),
-				&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: test.grace}}})
+				&acpterm.CommandOptions{
+					Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: test.grace}},
+				})
 			running := sandboxOf(t, term)
 			require.GreaterOrEqual(t, len(running()), 2, "one of bwrap's and the command")
 			require.NoError(t, term.Kill(t.Context()))
@@ -244,7 +246,7 @@ func TestSandboxWithoutRoot(t *testing.T) {
 // A sandboxed command can have a PTY: its terminal, of its size, by which an interrupt reaches it.
 func TestSandboxOnAPTY(t *testing.T) {
 	m := newManager(t, bubblewrap.Options{}, t.TempDir())
-	onPTY := &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 90}}
+	onPTY := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 90}}
 	term, err := m.Create(t.Context(), shell("test -t 0 && stty size; echo ready; exec cat"), onPTY)
 	require.NoError(t, err)
 	for chunk := range term.Follow(t.Context(), 0) {

@@ -27,7 +27,10 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := acpterm.NewManager(&acpterm.Options{Sandbox: sandbox, RequireSessions: true})
+	m, err := acpterm.NewManager(&acpterm.Options{
+		Commands:        acpterm.CommandOptions{Sandbox: sandbox},
+		RequireSessions: true,
+	})
 	if err != nil {
 		log.Fatal(err)
 	}

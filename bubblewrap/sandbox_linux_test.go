@@ -38,7 +38,7 @@ func newManager(t testing.TB, o bubblewrap.Options, roots ...string) *acpterm.Ma
 	o.ReadOnly = append(o.ReadOnly, filepath.Dir(executable()))
 	sandbox, err := bubblewrap.New(&o)
 	require.NoError(t, err)
-	m := acptermtest.NewManager(t, &acpterm.Options{Sandbox: sandbox})
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Sandbox: sandbox}})
 	if roots != nil {
 		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: roots}))
 	}

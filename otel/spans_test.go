@@ -37,7 +37,7 @@ const (
 )
 
 func TestSpanOfACommand(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{OutputByteLimit: 4})
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 4}})
 	seen := observe(t, m, otelacpterm.Options{})
 	before := time.Now()
 	terminal := create(t, m, request("print", "12345", "67"))
@@ -117,7 +117,7 @@ func TestSpansOfAllEnds(t *testing.T) {
 	noGrace := []acpterm.EscalationStep{}
 	for name, end := range map[string]struct {
 		child  []string
-		own    acpterm.TerminalOptions
+		own    acpterm.CommandOptions
 		end    func(m *acpterm.Manager, terminal *acpterm.Terminal) error
 		failed string // error.type
 		code   any
@@ -130,12 +130,14 @@ func TestSpansOfAllEnds(t *testing.T) {
 			end: func(m *acpterm.Manager, terminal *acpterm.Terminal) error {
 				return m.Release(context.Background(), "s", terminal.ID())
 			}},
-		"timeout": {child: []string{"sleep"}, failed: "timed_out", own: acpterm.TerminalOptions{Timeout: time.Millisecond}},
+		"timeout": {child: []string{"sleep"}, failed: "timed_out", own: acpterm.CommandOptions{
+			Timeout: time.Millisecond,
+		}},
 		"close": {child: []string{"sleep"}, failed: "closing",
 			end: func(m *acpterm.Manager, _ *acpterm.Terminal) error { return m.Close() }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := acptermtest.NewManager(t, &acpterm.Options{Escalation: noGrace})
+			m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: noGrace}})
 			seen := observe(t, m, otelacpterm.Options{})
 			terminal, err := m.Create(t.Context(), request(end.child[0], end.child[1:]...), &end.own)
 			require.NoError(t, err)

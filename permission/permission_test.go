@@ -223,7 +223,7 @@ func TestOnlyWhatWasShownRuns(t *testing.T) {
 		{`{"command":["go"],"cwd":"/default"}`, request{Command: "go"}, "runs"},
 		{`{"command":["go"],"cwd":"/default/"}`, request{Command: "go"}, "asked"},
 	} {
-		h := newHost(t, acpterm.Options{Dir: "/default"})
+		h := newHost(t, acpterm.Options{Commands: acpterm.CommandOptions{Dir: "/default"}})
 		h.answer(t, c.shown, permission.OptionKindAllowOnce)
 		require.Equal(t, c.want, h.create(t, c.create), "%s, %+v", c.shown, c.create)
 	}
@@ -232,7 +232,7 @@ func TestOnlyWhatWasShownRuns(t *testing.T) {
 // With the session's directory it is all the same whether the agent names it.
 func TestTheSessionsDirectory(t *testing.T) {
 	for cwd, want := range map[string]string{"": "runs", "/default": "runs", "/q": "asked"} {
-		h := newHost(t, acpterm.Options{Dir: "/default"})
+		h := newHost(t, acpterm.Options{Commands: acpterm.CommandOptions{Dir: "/default"}})
 		r := read(t, "s", `{"command":["go"]}`)
 		r.Dir = "/default"
 		h.bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))

@@ -75,10 +75,8 @@ func ExampleRules() {
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"run", "."}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "toolchain.txt"}})
-	// Output:
-	// go version: runs
-	// go run .: acpterm: create: "go run .": no rule allows this (rule "default")
-	// go version toolchain.txt: acpterm: create: "go version toolchain.txt": use the one that is here (rule "no toolchains")
+	// Output: go version: runs go run .: acpterm: create: "go run .": no rule allows this (rule "default") go version
+	// toolchain.txt: acpterm: create: "go version toolchain.txt": use the one that is here (rule "no toolchains")
 }
 
 func ExampleConfineDir() {
@@ -86,7 +84,10 @@ func ExampleConfineDir() {
 	if err != nil {
 		panic(err)
 	}
-	m, err := acpterm.NewManager(&acpterm.Options{Dir: os.TempDir(), Policy: confined})
+	m, err := acpterm.NewManager(&acpterm.Options{
+		Commands: acpterm.CommandOptions{Dir: os.TempDir()},
+		Policy:   confined,
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -112,7 +113,8 @@ func ExampleNoShellSyntax() {
 	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "; rm x"}})
-	// Output: go version ; rm x: acpterm: create: "go version \"; rm x\"": args[1] has shell syntax in it, which is not allowed (rule "no-shell-syntax")
+	// Output: go version ; rm x: acpterm: create: "go version \"; rm x\"": args[1] has shell syntax in it, which is not
+	// allowed (rule "no-shell-syntax")
 }
 
 func ExampleDenyVariables() {
@@ -123,7 +125,8 @@ func ExampleDenyVariables() {
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
 		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: "/tmp/x.so"}}})
-	// Output: go version: acpterm: create: "go version": the variable "LD_PRELOAD" must not be set (rule "deny-variables")
+	// Output: go version: acpterm: create: "go version": the variable "LD_PRELOAD" must not be set (rule
+	// "deny-variables")
 }
 
 func ExampleAllowVariables() {
@@ -150,7 +153,7 @@ func ExampleAllowVariables() {
 func ExampleInheritVariables() {
 	env := policy.InheritVariables([]string{"PATH=/usr/bin", "LC_ALL=C", "AWS_SECRET=x"}, "PATH", "HOME", "LC_*")
 	fmt.Println(env)
-	m, err := acpterm.NewManager(&acpterm.Options{Env: env})
+	m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Env: env}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -61,7 +61,10 @@ func TestRulesUnderAttack(t *testing.T) {
 	}
 	target := newTarget(t)
 	bin, evil, cwd := target.bin, target.evil, target.cwd
-	m := acptermtest.NewManager(t, &acpterm.Options{Policy: target.rules, Env: target.env, ShellLines: acpterm.ShellNever})
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Policy:   target.rules,
+		Commands: acpterm.CommandOptions{Env: target.env, ShellLines: acpterm.ShellNever},
+	})
 	for _, c := range []struct {
 		want    bool
 		command string
@@ -110,7 +113,10 @@ func TestRulesOfADirectoryAndOfLines(t *testing.T) {
 		t.Skip("needs scripts that the system runs")
 	}
 	target := newTarget(t)
-	m := acptermtest.NewManager(t, &acpterm.Options{Policy: target.rules, Env: target.env})
+	m := acptermtest.NewManager(t, &acpterm.Options{
+		Policy:   target.rules,
+		Commands: acpterm.CommandOptions{Env: target.env},
+	})
 	for _, req := range []acpterm.CreateTerminalRequest{
 		{Command: target.cwd + "/tool", Args: []string{}, Cwd: target.bin}, // outside of the rule's directory
 		{Command: "git status; git push", Cwd: target.bin},
@@ -218,7 +224,9 @@ func TestRulesWithARunner(t *testing.T) {
 	compiled, err := rules.Compile(nil)
 	require.NoError(t, err)
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		Runner: paths{acptermtest.Commands{"git": acptermtest.Print("", 0)}}, Env: []string{"PATH=/opt/tools"},
+		Runner: paths{acptermtest.Commands{"git": acptermtest.Print("", 0)}}, Commands: acpterm.CommandOptions{
+			Env: []string{"PATH=/opt/tools"},
+		},
 		Policy: compiled,
 	})
 	for _, c := range []struct {

@@ -138,7 +138,7 @@ func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.
 }
 
 // InheritVariables returns the variables of an environment, such as os.Environ(), that are listed, in the form of
-// AllowVariables. It is for acpterm.Options.Env and acpterm.SessionOptions.Env, where nil means the host's whole
+// AllowVariables. It is for acpterm.CommandOptions.Env, where nil means the host's whole
 // environment: it never returns nil.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)

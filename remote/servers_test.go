@@ -191,7 +191,7 @@ func TestServersGetNoVariables(t *testing.T) {
 // manager returns a Manager of commands there.
 func (f *far) manager(t *testing.T, transport remote.Transport) *acpterm.Manager {
 	m, err := acpterm.NewManager(&acpterm.Options{
-		Runner: f.runner(t, transport, f.place.TempDir(t)), OutputByteLimit: 9 << 20,
+		Runner: f.runner(t, transport, f.place.TempDir(t)), Commands: acpterm.CommandOptions{OutputByteLimit: 9 << 20},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })

@@ -127,8 +127,8 @@ func run(
 	}()
 	pty := o.PTY
 	pty.Attended = true
-	t, err = p.manager.Create(ctx, l.request, &acpterm.TerminalOptions{
-		PTY: &pty, Timeout: acpterm.NoTimeout, NoShell: true,
+	t, err = p.manager.Create(ctx, l.request, &acpterm.CommandOptions{
+		PTY: &pty, Timeout: acpterm.NoTimeout, ShellLines: acpterm.ShellNever,
 	})
 	if err != nil {
 		return nil, err
@@ -167,7 +167,9 @@ func newPlace(l *launch, o *Options) (*place, error) {
 		}
 		p.manager, p.own = m, true
 	}
-	if err := p.manager.OpenSession(p.session, &acpterm.SessionOptions{Dir: l.dir, Env: l.env}); err != nil {
+	if err := p.manager.OpenSession(p.session, &acpterm.SessionOptions{
+		Commands: acpterm.CommandOptions{Dir: l.dir, Env: l.env},
+	}); err != nil {
 		if p.own {
 			p.manager.Close()
 		}

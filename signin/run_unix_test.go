@@ -251,7 +251,7 @@ func TestRunIsHeldToTheManagersPolicy(t *testing.T) {
 	cmd, ran, _ := agentCommand(t)
 	var proposals []acpterm.Proposal
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		ShellLines: acpterm.ShellAlways,
+		Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellAlways},
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			proposals = append(proposals, p)
 			return acpterm.Decision{Verdict: acpterm.VerdictDeny, Reason: "not today"}
@@ -270,7 +270,7 @@ func TestRunIsHeldToTheManagersPolicy(t *testing.T) {
 
 // A program without arguments is no shell line, whatever its name and the manager's options.
 func TestRunUsesNoShell(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{ShellLines: acpterm.ShellAlways})
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellAlways}})
 	dir := filepath.Join(t.TempDir(), "my agent; exit 5")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	file := filepath.Join(dir, "agent")

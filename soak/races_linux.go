@@ -22,9 +22,7 @@ func races(r *run) { racesWith(r, acpterm.Options{}) }
 
 // ptyRaces is races with a PTY for each tree.
 func ptyRaces(r *run) {
-	racesWith(r, acpterm.Options{PTY: func(acpterm.SessionID, acpterm.Command) *acpterm.PTYOptions {
-		return new(acpterm.PTYOptions)
-	}})
+	racesWith(r, acpterm.Options{Commands: acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)}})
 }
 
 func racesWith(r *run, options acpterm.Options) {

@@ -360,8 +360,8 @@ func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err 
 }
 
 // quick is an escalation for a test of many kills.
-func quick(grace time.Duration) *acpterm.TerminalOptions {
-	return &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}}
+func quick(grace time.Duration) *acpterm.CommandOptions {
+	return &acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}}
 }
 
 func executable() string {

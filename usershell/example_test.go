@@ -44,7 +44,8 @@ func ExampleLoginEnvironment() {
 		return
 	}
 	defer m.Close()
-	if err := m.OpenSession("s1", &acpterm.SessionOptions{Dir: home, Env: <-env}); err != nil {
+	commands := acpterm.CommandOptions{Dir: home, Env: <-env}
+	if err := m.OpenSession("s1", &acpterm.SessionOptions{Commands: commands}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -61,5 +61,5 @@ func KnownShell(name string) (acpterm.Shell, error) {
 }
 
 func unknown(reason string, err error) error {
-	return &acpterm.Error{Kind: acpterm.ErrInternal, Field: "Options.Shell", Reason: reason, Err: err}
+	return &acpterm.Error{Kind: acpterm.ErrInternal, Field: "CommandOptions.Shell", Reason: reason, Err: err}
 }

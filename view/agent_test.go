@@ -250,7 +250,7 @@ func TestOutputAfterTheEnd(t *testing.T) {
 func TestSkippedReplacement(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
-	m := made(t, nil, acpterm.Options{OutputByteLimit: 8 * mib})
+	m := made(t, nil, acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 8 * mib}})
 	v := newViewer(t, m, view.Options{})
 	a := newAgent(t, m, acpterm.HandlerOptions{})
 	terminal := a.print("s", "t1", "before")

@@ -53,8 +53,8 @@ func TestTextOfATerminal(t *testing.T) {
 	}
 	written.WriteString("unfinished \xe2\x9c")
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		FollowBytes: 1,
-		Runner:      acptermtest.Commands{"count": acptermtest.Print(written.String(), 0), "nothing": acptermtest.Print("", 0)},
+		Commands: acpterm.CommandOptions{FollowBytes: 1},
+		Runner:   acptermtest.Commands{"count": acptermtest.Print(written.String(), 0), "nothing": acptermtest.Print("", 0)},
 	})
 	v := newViewer(t, m, view.Options{})
 	text := func(command string, limit uint64) (*http.Response, string) {

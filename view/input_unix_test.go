@@ -58,7 +58,7 @@ func newTypist(t *testing.T, options view.Options, configure ...func(*httptest.S
 func (y *typist) sh(script string, args ...string) *acpterm.Terminal {
 	y.t.Helper()
 	terminal, err := y.Create(y.t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "sh",
-		Args: append([]string{"-c", script, "sh"}, args...)}, &acpterm.TerminalOptions{PTY: new(acpterm.PTYOptions)})
+		Args: append([]string{"-c", script, "sh"}, args...)}, &acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)})
 	require.NoError(y.t, err)
 	follow(y.t, terminal, "ready")
 	return terminal

@@ -147,7 +147,7 @@ func TestNewPageReceivesTheEndOfALongOutput(t *testing.T) {
 	v := newViewer(t, made(t, acptermtest.Commands{"flood": func(p *acptermtest.Process) int {
 		p.Write([]byte(strings.Repeat("0123456789abcde\n", 8<<20/16)))
 		return acptermtest.Block(p)
-	}}, acpterm.Options{OutputByteLimit: 16 << 20}), view.Options{})
+	}}, acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 16 << 20}}), view.Options{})
 	terminal := v.create("s", "flood")
 	for terminal.OutputTotal() < 8<<20 {
 		time.Sleep(time.Millisecond)

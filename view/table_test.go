@@ -47,9 +47,9 @@ func TestRows(t *testing.T) {
 		"old": acptermtest.Print("before\n", 0), "wait": acptermtest.Block, "slow": acptermtest.Block, "rm": acptermtest.Block,
 		"a && b": acptermtest.Print("", 0), "unmade": nil,
 	}, acpterm.Options{
-		Policy: denyRemovals, Dir: "/home/me", OutputByteLimit: 2,
-		TimeoutFor: func(_ acpterm.SessionID, c acpterm.Command) time.Duration {
-			return map[string]time.Duration{"slow": time.Millisecond}[c.String()]
+		Policy: denyRemovals, Commands: acpterm.CommandOptions{Dir: "/home/me", OutputByteLimit: 2},
+		CommandsFor: func(_ acpterm.SessionID, c acpterm.Command) *acpterm.CommandOptions {
+			return &acpterm.CommandOptions{Timeout: map[string]time.Duration{"slow": time.Millisecond}[c.String()]}
 		},
 	})
 	before := &viewer{t: t, Manager: m}
@@ -184,7 +184,7 @@ func TestPastBytesAreBounded(t *testing.T) {
 func TestCommandIsPrintable(t *testing.T) {
 	long := strings.Repeat("x", 10<<10)
 	m := made(t, acptermtest.Commands{"*": acptermtest.Print("", 0), "sh": acptermtest.Print("", 0)},
-		acpterm.Options{ShellLines: acpterm.ShellAlways})
+		acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellAlways}})
 	v := newViewer(t, m, view.Options{})
 	rows := make(map[string]tableRow)
 	for _, line := range []string{"<script>alert(1)</script>", "echo a\u202ecod.exe\x1b[2J\u200b\x00\xff", long} {
@@ -197,8 +197,8 @@ func TestCommandIsPrintable(t *testing.T) {
 }
 
 func TestStopEndsTheTree(t *testing.T) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
-		Wait: time.Hour}}})
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
+		Wait: time.Hour}}}})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	terminal := v.create("s", self(t), "child", "family")
 	t.Cleanup(func() { // shortens the hour if the test fails

@@ -1,7 +1,7 @@
 package main
 
-// Starting the client, and following what its agent finds. A client whose connection ends in a check is started anew for
-// the checks that are left.
+// Starting the client, and following what its agent finds. A client whose connection ends in a check is started anew
+// for the checks that are left.
 
 import (
 	"bytes"
@@ -47,7 +47,9 @@ func check(ctx context.Context, s settings) (r *report, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	m, err := acpterm.NewManager(&acpterm.Options{Unattended: []string{}, ShellLines: acpterm.ShellNever})
+	m, err := acpterm.NewManager(&acpterm.Options{
+		Commands: acpterm.CommandOptions{Unattended: []string{}, ShellLines: acpterm.ShellNever},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (c *checker) start(ctx context.Context, all []checks.Check) error {
 	}
 	client, err := c.manager.Create(ctx, acpterm.CreateTerminalRequest{
 		SessionID: "client", Command: line[0], Args: line[1:],
-	}, &acpterm.TerminalOptions{NoShell: true})
+	}, &acpterm.CommandOptions{ShellLines: acpterm.ShellNever})
 	if err != nil {
 		return fmt.Errorf("the client did not start: %w", err)
 	}

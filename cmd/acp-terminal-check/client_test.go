@@ -91,7 +91,11 @@ func runClient(name string, line []string) error {
 		return fmt.Errorf("there is no mutant %q", name)
 	}
 	ctx := context.Background()
-	options := acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Second}}}
+	options := acpterm.Options{
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Second}},
+		},
+	}
 	if mutation.options != nil {
 		mutation.options(&options)
 	}

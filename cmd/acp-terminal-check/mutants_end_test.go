@@ -117,7 +117,7 @@ func killMutants() map[string]mutant {
 		})},
 		"kills once": {breaks: "kill.twice", serve: refuses("kill", killed)},
 		"kills at once": {breaks: "kill.gentle", unix: true, options: func(o *acpterm.Options) {
-			o.Escalation = []acpterm.EscalationStep{}
+			o.Commands.Escalation = []acpterm.EscalationStep{}
 		}},
 		"kills one process": {breaks: "kill.tree", serve: func(c *call, next func() answer) answer {
 			return kills(func(c *call) {

@@ -19,8 +19,8 @@
 // not while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
 // command was denied is shown after "! ".
 //
-// An agent may want the person to sign in first: the client then asks for that on the terminal, runs the agent's program
-// there, and starts the agent again.
+// An agent may want the person to sign in first: the client then asks for that on the terminal, runs the agent's
+// program there, and starts the agent again.
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The
 // process exits with
@@ -231,12 +231,14 @@ func converse(ctx context.Context, opts options, session *session) (finish func(
 func managerOptions(opts options, guards guards, session *session, denials *denials, far *farEnd) *acpterm.Options {
 	options := &acpterm.Options{
 		RequireSessions: true,
-		OutputByteLimit: opts.limit,
-		Shell:           opts.shell,
-		Timeout:         opts.timeout,
-		Policy:          guards.policy,
-		Sandbox:         guards.wrap,
-		Events:          denials.hook,
+		Commands: acpterm.CommandOptions{
+			OutputByteLimit: opts.limit,
+			Shell:           opts.shell,
+			Timeout:         opts.timeout,
+			Sandbox:         guards.wrap,
+		},
+		Policy: guards.policy,
+		Events: denials.hook,
 	}
 	if far != nil {
 		options.Runner = far

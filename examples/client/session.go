@@ -132,7 +132,10 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		}
 	}
 	s.id = created.SessionID
-	s.notOpened = s.manager.OpenSession(s.id, &acpterm.SessionOptions{Dir: s.cwd, Roots: s.roots, Env: s.env})
+	s.notOpened = s.manager.OpenSession(s.id, &acpterm.SessionOptions{
+		Commands: acpterm.CommandOptions{Dir: s.cwd, Env: s.env},
+		Roots:    s.roots,
+	})
 }
 
 // close ends the session and its commands.

@@ -38,7 +38,7 @@ func takeSeat(t *testing.T, agent []string, flags ...string) *seat {
 	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: command[0], Args: command[1:],
 		Env: []acpterm.EnvVariable{{Name: "TERM", Value: "xterm"}},
-	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 200, Rows: 30, Attended: true}})
+	}, &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 200, Rows: 30, Attended: true}})
 	require.NoError(t, err)
 	d := &seat{Terminal: term, t: t}
 	t.Cleanup(func() {
@@ -145,7 +145,7 @@ func TestSignInFails(t *testing.T) {
 	command := shell(agent)
 	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: command[0], Args: command[1:],
-	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 200, Attended: true}})
+	}, &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 200, Attended: true}})
 	require.NoError(t, err)
 	d := &seat{Terminal: term, t: t}
 	d.await("? Sign in? ", "y\n")

@@ -73,15 +73,17 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	}
 	h.options = acpterm.Options{
 		RequireSessions: true,
-		Env:             h.env,
-		Policy:          allowed,
-		Sandbox:         sandbox,
-		Limits:          limits,
-		Cgroup:          c.cgroup,
-		Timeout:         15 * time.Minute,
+		Commands: acpterm.CommandOptions{
+			Env:             h.env,
+			Sandbox:         sandbox,
+			Limits:          new(limits),
+			Timeout:         15 * time.Minute,
+			OutputByteLimit: 256 << 10,
+		},
+		Policy: allowed,
+		Cgroup: c.cgroup,
 
 		MaxTerminals:       16,
-		OutputByteLimit:    256 << 10,
 		MaxOutputByteLimit: 1 << 20,
 		MaxOutputBytes:     8 << 20,
 

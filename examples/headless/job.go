@@ -33,7 +33,7 @@ func (h *host) sessionOptions(j job) *acpterm.SessionOptions {
 	for name, value := range j.Env {
 		env = append(env, name+"="+value)
 	}
-	return &acpterm.SessionOptions{Roots: []string{j.Dir}, Env: env}
+	return &acpterm.SessionOptions{Roots: []string{j.Dir}, Commands: acpterm.CommandOptions{Env: env}}
 }
 
 // inReach reports whether commands that may write to a directory could move or change the audit and the journal.

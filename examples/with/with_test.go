@@ -24,7 +24,7 @@ import (
 
 var programs = []string{"jsonrpc2", "acpsdk", "jrpc2"}
 
-const manyMessages = 2000
+const manyMessages = 1000 // the SDK ends a connection on which 1024 wait
 
 var (
 	longMessage = strings.Repeat("0123456789abcdef", 1<<16-1)

@@ -188,8 +188,8 @@ func testResuming(t *testing.T, b visitor) {
 }
 
 func testStop(t *testing.T, b visitor) {
-	m := acptermtest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
-		Wait: 15 * time.Second}}})
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM,
+		Wait: 15 * time.Second}}}})
 	v := serve(t, m, &view.Options{AllowStop: true})
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -288,7 +288,9 @@ func testFlood(t *testing.T, b visitor) {
 func testText(t *testing.T, b visitor) {
 	script := `<script>window.hurt = 1</script><img src=x onerror="window.hurt = 1">`
 	m := acptermtest.NewManager(t, &acpterm.Options{
-		Runner: acptermtest.Commands{"sh": acptermtest.Print(script+"\n", 0)}, ShellLines: acpterm.ShellAlways})
+		Runner: acptermtest.Commands{"sh": acptermtest.Print(script+"\n", 0)}, Commands: acpterm.CommandOptions{
+			ShellLines: acpterm.ShellAlways,
+		}})
 	v := serve(t, m, nil)
 	_, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: acpterm.SessionID(script), Command: script}, nil)
 	require.NoError(t, err)

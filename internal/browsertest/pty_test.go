@@ -71,7 +71,7 @@ func (y *typist) sh(t *testing.T, script string) *acpterm.Terminal {
 	t.Helper()
 	terminal, err := y.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "session-1", Command: "sh",
 		Args: []string{"-c", script}, Env: []acpterm.EnvVariable{{Name: "LC_ALL", Value: "C.UTF-8"}},
-	}, &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Attended: true}})
+	}, &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Attended: true}})
 	require.NoError(t, err)
 	return terminal
 }

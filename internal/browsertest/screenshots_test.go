@@ -123,12 +123,13 @@ func TestScreenshots(t *testing.T) {
 		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
 	}
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: shop(), Policy: policyFunc(denyRemovals),
-		TimeoutFor: func(_ acpterm.SessionID, c acpterm.Command) time.Duration {
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM}}},
+		CommandsFor: func(_ acpterm.SessionID, c acpterm.Command) *acpterm.CommandOptions {
 			if c.Args[0] == "./slow-report" {
-				return 800 * time.Millisecond
+				return &acpterm.CommandOptions{Timeout: 800 * time.Millisecond}
 			}
-			return 0
-		}, Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM}}})
+			return nil
+		}})
 	v := serve(t, m, &view.Options{AllowStop: true})
 	failed, build := runShop(t, v)
 	b := startBrowser(t)

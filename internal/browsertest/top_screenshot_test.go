@@ -53,13 +53,13 @@ func TestScreenshotOfTop(t *testing.T) {
 	dir := filepath.Join(os.TempDir(), "shop")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	t.Cleanup(func() { os.Remove(dir) })
-	m := acptermtest.NewManager(t, &acpterm.Options{Dir: dir})
+	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Dir: dir}})
 	v := serve(t, m, &view.Options{Input: true, AllowStop: true})
 	create := func(pty *acpterm.PTYOptions, command string, args ...string) *acpterm.Terminal {
 		terminal, err := v.Create(t.Context(), acpterm.CreateTerminalRequest{
 			SessionID: "checkout-fix", Command: command, Args: args,
 			Env: []acpterm.EnvVariable{{Name: "PATH", Value: bin + ":" + os.Getenv("PATH")}},
-		}, &acpterm.TerminalOptions{PTY: pty})
+		}, &acpterm.CommandOptions{PTY: pty})
 		require.NoError(t, err)
 		return terminal
 	}

@@ -1,8 +1,8 @@
 package conformance
 
 // An agent made with the official Go SDK, github.com/coder/acp-go-sdk, at the other end of two pipes: it runs commands
-// in the turn that it is given, and the test is what it thinks. What it cannot see, since the SDK keeps it to itself, is
-// read off the pipes.
+// in the turn that it is given, and the test is what it thinks. What it cannot see, since the SDK keeps it to itself,
+// is read off the pipes.
 
 import (
 	"bytes"
@@ -139,7 +139,7 @@ func converse(t testing.TB) *conversation {
 	require.NoError(t, err)
 
 	dir := t.TempDir()
-	m := must(acpterm.NewManager(&acpterm.Options{Dir: dir}))
+	m := must(acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Dir: dir}}))
 	h := acpterm.NewHandler(m, nil)
 	client := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentproc.JoinStdio(fromAgent, toAgent)), h)
 
@@ -268,7 +268,8 @@ type exit struct {
 	err error
 }
 
-// beginWait has the agent wait for the command's end, and returns when the client has been asked, with the request's id.
+// beginWait has the agent wait for the command's end, and returns when the client has been asked, with the request's
+// id.
 func (t goTerminal) beginWait(ctx context.Context) (id json.RawMessage, ended <-chan exit) {
 	t.t.Helper()
 	done := make(chan exit, 1)

@@ -60,7 +60,12 @@ func TestLookUpOnWindows(t *testing.T) {
 				entries[i] = filepath.Join(dir, entry)
 			}
 		}
-		options := acpterm.Options{Env: []string{`PATH=C:\nowhere`, "pathext=.none"}, ShellLines: acpterm.ShellNever}
+		options := acpterm.Options{
+			Commands: acpterm.CommandOptions{
+				Env:        []string{`PATH=C:\nowhere`, "pathext=.none"},
+				ShellLines: acpterm.ShellNever,
+			},
+		}
 		req := hosttest.CommandRequest(look.command)
 		req.Cwd = dir + `\work`
 		path := strings.Join(entries, ";")
@@ -76,7 +81,7 @@ func TestLookUpOnWindows(t *testing.T) {
 	for _, command := range []string{`.\plain`, dir} { // no program; a directory
 		req := hosttest.CommandRequest(command)
 		req.Cwd = dir + `\work`
-		_, err := proposed(t, acpterm.Options{ShellLines: acpterm.ShellNever}, req)
+		_, err := proposed(t, acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellNever}}, req)
 		require.ErrorIs(t, err, acpterm.ErrNotExecutable, command)
 	}
 }
@@ -85,14 +90,19 @@ func TestNamesOfVariablesHaveNoCase(t *testing.T) {
 	req := hosttest.ChildRequest("exit", "0")
 	req.Env = []acpterm.EnvVariable{{Name: "path", Value: "c"}, {Name: "TEMP", Value: "u"}, {Name: "New", Value: "n"}}
 	env := []string{"Path=a", `=C:=C:\dir`, "PATH=b", "Temp=t", "SystemRoot=r"}
-	c, err := proposed(t, acpterm.Options{Env: env, Unattended: []string{}}, req)
+	c, err := proposed(t, acpterm.Options{Commands: acpterm.CommandOptions{Env: env, Unattended: []string{}}}, req)
 	require.NoError(t, err)
 	require.Equal(t, []string{"path=c", `=C:=C:\dir`, "TEMP=u", "SystemRoot=r", "New=n"}, c.Env)
 	require.Equal(t, "c", lookup.Getenv(c.Env, "PATH"))
 }
 
 func TestShellLinesOnWindows(t *testing.T) {
-	options := acpterm.Options{ShellLines: acpterm.ShellAlways, Env: []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`}}
+	options := acpterm.Options{
+		Commands: acpterm.CommandOptions{
+			ShellLines: acpterm.ShellAlways,
+			Env:        []string{`ComSpec=C:\evil.exe`, `SystemRoot=C:\evil`},
+		},
+	}
 	c, err := proposed(t, options, hosttest.CommandRequest(`echo "a b" && dir`))
 	require.NoError(t, err)
 	program, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)

@@ -61,7 +61,7 @@ func TestCreateWithAWrapperThatFails(t *testing.T) {
 		}, createError{acpterm.ErrDenied, "", "", -32602}, acpterm.ErrDenied},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := hosttest.NewManager(t, &acpterm.Options{Sandbox: c.wrap})
+			m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Sandbox: c.wrap}})
 			require.Equal(t, c.want, failedCreate(t, m, hosttest.ChildRequest("pwd")))
 			_, err := m.Create(t.Context(), hosttest.ChildRequest("pwd"), nil)
 			require.ErrorIs(t, err, c.err)

@@ -23,7 +23,7 @@ func TestCreateErrorsOnWindows(t *testing.T) {
 		failedCreate(t, m, hosttest.CommandRequest(text)))
 	for option, options := range map[string]*acpterm.Options{
 		"cgroups":         {Cgroup: "x"},
-		"inherited files": {Sandbox: withFile},
+		"inherited files": {Commands: acpterm.CommandOptions{Sandbox: withFile}},
 	} {
 		m := hosttest.NewManager(t, options)
 		req := hosttest.ChildRequest("sleep")

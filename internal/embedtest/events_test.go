@@ -28,7 +28,7 @@ import (
 func TestAnEventForEachEnd(t *testing.T) {
 	hook, events := hosttest.Record()
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Events: hook, Escalation: []acpterm.EscalationStep{}, OutputByteLimit: 4,
+		Events: hook, Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}, OutputByteLimit: 4},
 	})
 
 	term := hosttest.Create(t, m, hosttest.ChildRequest("print", "12345", "67"))
@@ -56,7 +56,7 @@ func TestAnEventForEachEnd(t *testing.T) {
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 	require.Equal(t, acpterm.EndedByRelease, hosttest.Ended(t, events).EndedBy)
 
-	hosttest.Create(t, m, hosttest.ChildRequest("sleep"), &acpterm.TerminalOptions{Timeout: time.Millisecond})
+	hosttest.Create(t, m, hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{Timeout: time.Millisecond})
 	require.Equal(t, acpterm.EndedByTimeout, hosttest.Ended(t, events).EndedBy)
 
 	hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
@@ -96,8 +96,8 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 func TestLogEvents(t *testing.T) {
 	var log bytes.Buffer
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Events:     audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))),
-		Escalation: []acpterm.EscalationStep{},
+		Events:   audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))),
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.Command.Args[2] == "sleep" {
 				return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "sleepers"}

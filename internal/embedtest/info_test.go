@@ -103,7 +103,11 @@ func TestReleased(t *testing.T) {
 }
 
 func TestManagerStats(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{MaxTerminals: 7, MaxOutputBytes: 1 << 30, OutputByteLimit: 1 << 20})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		MaxTerminals:   7,
+		MaxOutputBytes: 1 << 30,
+		Commands:       acpterm.CommandOptions{OutputByteLimit: 1 << 20},
+	})
 	require.Equal(t, acpterm.Stats{MaxTerminals: 7, MaxOutputBytes: 1 << 30}, m.Stats())
 	hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
 	ended := hosttest.Finish(t, m, hosttest.InSession("other", hosttest.ChildRequest("print", "four")))

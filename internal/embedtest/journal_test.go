@@ -1,7 +1,7 @@
 package embedtest
 
-// An embedder's Journal: when its methods are called, with what, and what their errors do. What the package journal does
-// is tested there.
+// An embedder's Journal: when its methods are called, with what, and what their errors do. What the package journal
+// does is tested there.
 
 import (
 	"errors"
@@ -81,7 +81,10 @@ func TestTheJournalHasWhatRuns(t *testing.T) {
 
 func TestTheJournalForgets(t *testing.T) {
 	j := new(fakeJournal)
-	m := hosttest.NewManager(t, &acpterm.Options{Journal: j, Escalation: []acpterm.EscalationStep{}})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Journal:  j,
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
+	})
 	term := hosttest.Finish(t, m, hosttest.ChildRequest("exit", "0"))
 	require.Len(t, j.take(), 2, "what it started may run on")
 	end := []string{"End " + string(term.ID())}
@@ -137,7 +140,10 @@ func TestAJournalThatFails(t *testing.T) {
 					}
 					return broken
 				}}
-				m := hosttest.NewManager(t, &acpterm.Options{Journal: j, Escalation: []acpterm.EscalationStep{}})
+				m := hosttest.NewManager(t, &acpterm.Options{
+					Journal:  j,
+					Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
+				})
 				term, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil) // newManager looks for what runs
 				if method == "End" {
 					require.NoError(t, err)

@@ -1,7 +1,7 @@
 package embedtest
 
-// Options that cannot hold: NewManager and OpenSession refuse them and name the field, so that no create is refused for a
-// mistake of the host's.
+// Options that cannot hold: NewManager and OpenSession refuse them and name the field, so that no create is refused for
+// a mistake of the host's.
 
 import (
 	"context"
@@ -32,36 +32,44 @@ func (sandboxStub) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped,
 // badOptions are values that cannot hold, by the Field of the error. Those of a Runner's manager have a Runner.
 var (
 	badOptions = map[string]acpterm.Options{
-		"Options.OutputByteLimit":     {OutputByteLimit: -1},
-		"Options.MaxOutputByteLimit":  {MaxOutputByteLimit: -1},
-		"Options.MaxTerminals":        {MaxTerminals: -1},
-		"Options.MaxSessionTerminals": {MaxSessionTerminals: -1},
-		"Options.MaxOutputBytes":      {MaxOutputBytes: -1},
-		"Options.FollowBytes":         {FollowBytes: -1},
-		"Options.HeadBytes":           {HeadBytes: -1},
-		"Options.Timeout":             {Timeout: -2},
-		"Options.Dir":                 {Dir: "relative"},
-		"Options.ShellLines":          {ShellLines: 9},
-		"Options.Shell":               {Shell: acpterm.Shell{Program: "bash"}},
-		"Options.Escalation[0]":       {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
-		"Options.Escalation[1]":       {Escalation: []acpterm.EscalationStep{{Signal: 1}, {Signal: syscall.SIGTERM, Wait: -1}}},
-		"Options.Sandbox":             {Runner: runnerStub{}, Sandbox: sandboxStub{}},
-		"Options.PTY":                 {Runner: runnerStub{}, PTY: badPTY},
-		"Options.KeepDetached":        {KeepDetached: true, Cgroup: "/sys/fs/cgroup/x"},
-		"Options.Cgroup":              {Runner: runnerStub{}, Cgroup: "/sys/fs/cgroup/x"},
+		"Options.Commands.OutputByteLimit": {Commands: acpterm.CommandOptions{OutputByteLimit: -1}},
+		"Options.MaxOutputByteLimit":       {MaxOutputByteLimit: -1},
+		"Options.MaxTerminals":             {MaxTerminals: -1},
+		"Options.MaxSessionTerminals":      {MaxSessionTerminals: -1},
+		"Options.MaxOutputBytes":           {MaxOutputBytes: -1},
+		"Options.Commands.FollowBytes":     {Commands: acpterm.CommandOptions{FollowBytes: -1}},
+		"Options.Commands.HeadBytes":       {Commands: acpterm.CommandOptions{HeadBytes: -1}},
+		"Options.Commands.Timeout":         {Commands: acpterm.CommandOptions{Timeout: -2}},
+		"Options.Commands.Dir":             {Commands: acpterm.CommandOptions{Dir: "relative"}},
+		"Options.Commands.ShellLines":      {Commands: acpterm.CommandOptions{ShellLines: 9}},
+		"Options.Commands.Shell":           {Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: "bash"}}},
+		"Options.Commands.Escalation[0]": {Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Wait: time.Second}},
+		}},
+		"Options.Commands.Escalation[1]": {Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: 1}, {Signal: syscall.SIGTERM, Wait: -1}},
+		}},
+		"Options.Commands.Sandbox": {Runner: runnerStub{}, Commands: acpterm.CommandOptions{
+			Sandbox: sandboxStub{},
+		}},
+		"Options.Commands.PTY": {Runner: runnerStub{}, Commands: acpterm.CommandOptions{
+			PTY: &acpterm.PTYOptions{},
+		}},
+		"Options.KeepDetached": {KeepDetached: true, Cgroup: "/sys/fs/cgroup/x"},
+		"Options.Cgroup":       {Runner: runnerStub{}, Cgroup: "/sys/fs/cgroup/x"},
 	}
 	badSessionOptions = map[string]acpterm.SessionOptions{
-		"SessionOptions.Timeout":      {Timeout: -2},
-		"SessionOptions.MaxTerminals": {MaxTerminals: -1},
-		"SessionOptions.Dir":          {Dir: "relative"},
-		"SessionOptions.Shell":        {Shell: &acpterm.Shell{Program: "bash"}},
-		"SessionOptions.Roots[0]":     {Roots: []string{"relative"}},
-		"SessionOptions.Roots[1]":     {Roots: []string{os.TempDir(), filepath.Join(os.TempDir(), "acpterm-no-such-root")}},
+		"SessionOptions.Commands.Timeout": {Commands: acpterm.CommandOptions{Timeout: -2}},
+		"SessionOptions.MaxTerminals":     {MaxTerminals: -1},
+		"SessionOptions.Commands.Dir":     {Commands: acpterm.CommandOptions{Dir: "relative"}},
+		"SessionOptions.Commands.Shell":   {Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: "bash"}}},
+		"SessionOptions.Roots[0]":         {Roots: []string{"relative"}},
+		"SessionOptions.Roots[1]":         {Roots: []string{os.TempDir(), filepath.Join(os.TempDir(), "acpterm-no-such-root")}},
 	}
-	badTerminalOptions = map[string]acpterm.TerminalOptions{
-		"TerminalOptions.Timeout":       {Timeout: -2},
-		"TerminalOptions.Escalation[0]": {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
-		"TerminalOptions.PTY":           {PTY: badPTY("", acpterm.Command{})},
+	badCommandOptions = map[string]acpterm.CommandOptions{
+		"CommandOptions.Timeout":       {Timeout: -2},
+		"CommandOptions.Escalation[0]": {Escalation: []acpterm.EscalationStep{{Wait: time.Second}}},
+		"CommandOptions.PTY":           {PTY: badPTY()},
 	}
 	badLimits = map[string]acpterm.Limits{
 		"Limits.CPUTime": {CPUTime: -1}, "Limits.Memory": {Memory: -1}, "Limits.Processes": {Processes: -1},
@@ -69,7 +77,7 @@ var (
 	}
 )
 
-func badPTY(acpterm.SessionID, acpterm.Command) *acpterm.PTYOptions {
+func badPTY() *acpterm.PTYOptions {
 	return &acpterm.PTYOptions{Columns: -1}
 }
 
@@ -79,11 +87,11 @@ func TestOptionsThatCannotHold(t *testing.T) {
 		hosttest.RequireOptionRefused(t, err, "new manager", field)
 		require.Nil(t, m)
 	}
-	_, err := acpterm.NewManager(&acpterm.Options{ShellLines: -1})
-	hosttest.RequireOptionRefused(t, err, "new manager", "Options.ShellLines")
+	_, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: -1}})
+	hosttest.RequireOptionRefused(t, err, "new manager", "Options.Commands.ShellLines")
 	for field, limits := range badLimits {
-		_, err := acpterm.NewManager(&acpterm.Options{Limits: limits})
-		hosttest.RequireOptionRefused(t, err, "new manager", "Options."+field)
+		_, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Limits: new(limits)}})
+		hosttest.RequireOptionRefused(t, err, "new manager", "Options.Commands."+field)
 	}
 }
 
@@ -93,12 +101,12 @@ func TestSessionOptionsThatCannotHold(t *testing.T) {
 		hosttest.RequireOptionRefused(t, m.OpenSession("s", &options), "open session", field)
 	}
 	for field, limits := range badLimits {
-		err := m.OpenSession("s", &acpterm.SessionOptions{Limits: &limits})
-		hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions."+field)
+		err := m.OpenSession("s", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Limits: &limits}})
+		hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions.Commands."+field)
 	}
 	elsewhere := hosttest.NewManager(t, &acpterm.Options{Runner: runnerStub{}})
-	err := elsewhere.OpenSession("s", &acpterm.SessionOptions{Sandbox: sandboxStub{}})
-	hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions.Sandbox")
+	err := elsewhere.OpenSession("s", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Sandbox: sandboxStub{}}})
+	hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions.Commands.Sandbox")
 	require.NoError(t, m.OpenSession("s", nil), "a session that was refused is not open")
 	hosttest.RequireOptionRefused(t, m.AddRoot("s", t.TempDir()), "add root", "SessionOptions.Roots")
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
@@ -107,50 +115,59 @@ func TestSessionOptionsThatCannotHold(t *testing.T) {
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
 }
 
-func TestTerminalOptionsThatCannotHold(t *testing.T) {
+func TestCommandOptionsThatCannotHold(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
-	for field, options := range badTerminalOptions {
+	for field, options := range badCommandOptions {
 		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &options)
 		hosttest.RequireOptionRefused(t, err, "create", field)
 	}
 	for field, limits := range badLimits {
-		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.TerminalOptions{Limits: &limits})
-		hosttest.RequireOptionRefused(t, err, "create", "TerminalOptions."+field)
+		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{Limits: &limits})
+		hosttest.RequireOptionRefused(t, err, "create", "CommandOptions."+field)
 	}
 	elsewhere := hosttest.NewManager(t, &acpterm.Options{Runner: runnerStub{}})
-	_, err := elsewhere.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{}})
-	hosttest.RequireOptionRefused(t, err, "create", "TerminalOptions.PTY")
+	_, err := elsewhere.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{
+		PTY: &acpterm.PTYOptions{},
+	})
+	hosttest.RequireOptionRefused(t, err, "create", "CommandOptions.PTY")
 }
 
 // What a function of the host's returns is an option, too.
 func TestFunctionsThatReturnWhatCannotHold(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{PTY: badPTY})
-	_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil)
-	hosttest.RequireOptionRefused(t, err, "create", "Options.PTY")
-	m = hosttest.NewManager(t, &acpterm.Options{
-		TimeoutFor: func(acpterm.SessionID, acpterm.Command) time.Duration { return -2 },
-	})
-	_, err = m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil)
-	hosttest.RequireOptionRefused(t, err, "create", "Options.TimeoutFor")
+	for field, options := range map[string]acpterm.CommandOptions{
+		"Options.CommandsFor.PTY":     {PTY: badPTY()},
+		"Options.CommandsFor.Timeout": {Timeout: -2},
+		"Options.CommandsFor":         {Dir: "/"},
+	} {
+		m := hosttest.NewManager(t, &acpterm.Options{
+			CommandsFor: func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions { return &options },
+		})
+		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil)
+		hosttest.RequireOptionRefused(t, err, "create", field)
+	}
 }
 
 // Every option is in the tests above, or each of its values is one that can hold: those of a Handler, for instance.
 func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 	fields := func(all any) (names []string) {
 		for _, key := range reflect.ValueOf(all).MapKeys() {
-			names = append(names, strings.TrimRight(key.String(), "[]012"))
+			name := strings.TrimRight(key.String(), "[]012")
+			if _, field, ofCommands := strings.Cut(name, ".Commands."); ofCommands {
+				name = "CommandOptions." + field
+			}
+			names = append(names, name)
 		}
 		return names
 	}
-	refused := slices.Concat(fields(badOptions), fields(badSessionOptions), fields(badTerminalOptions), []string{
-		"Options.Limits", "SessionOptions.Limits", "TerminalOptions.Limits", "SessionOptions.Sandbox", "Options.TimeoutFor",
+	refused := slices.Concat(fields(badOptions), fields(badSessionOptions), fields(badCommandOptions), []string{
+		"CommandOptions.Limits", "Options.CommandsFor",
 	})
 	good := []string{
-		"Options.Env", "Options.Unattended", "Options.Policy", "Options.Approve", "Options.Events", "Options.Record",
-		"Options.Journal", "Options.Runner", "Options.RequireSessions", "Options.HostReaps", "SessionOptions.Env",
-		"SessionOptions.Policy", "TerminalOptions.NoShell",
+		"Options.Commands", "Options.Policy", "Options.Approve", "Options.Events", "Options.Record", "Options.Journal",
+		"Options.Runner", "Options.RequireSessions", "Options.HostReaps", "SessionOptions.Commands",
+		"SessionOptions.Policy", "CommandOptions.Env", "CommandOptions.Unattended",
 	}
-	for _, options := range []any{acpterm.Options{}, acpterm.SessionOptions{}, acpterm.TerminalOptions{}} {
+	for _, options := range []any{acpterm.Options{}, acpterm.SessionOptions{}, acpterm.CommandOptions{}} {
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(options)) {
 			name := reflect.TypeOf(options).Name() + "." + field.Name
 			require.True(t, slices.Contains(refused, name) != slices.Contains(good, name), name)
@@ -172,11 +189,14 @@ func TestShellsThatCannotHold(t *testing.T) {
 		{Program: "bash", Args: []string{"-c\x00"}},
 	} {
 		for _, runner := range []acpterm.Runner{nil, runnerStub{}} {
-			_, err := acpterm.NewManager(&acpterm.Options{Shell: shell, Runner: runner})
-			hosttest.RequireOptionRefused(t, err, "new manager", "Options.Shell")
+			_, err := acpterm.NewManager(&acpterm.Options{
+				Commands: acpterm.CommandOptions{Shell: shell},
+				Runner:   runner,
+			})
+			hosttest.RequireOptionRefused(t, err, "new manager", "Options.Commands.Shell")
 		}
-		err := m.OpenSession("x", &acpterm.SessionOptions{Shell: &shell})
-		hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions.Shell")
+		err := m.OpenSession("x", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Shell: shell}})
+		hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions.Commands.Shell")
 	}
 }
 
@@ -184,7 +204,7 @@ func TestKnownShells(t *testing.T) {
 	for _, name := range []string{"sh", "dash", "bash", "bash-login", "zsh", "zsh-login", "fish", "pwsh"} {
 		shell, err := usershell.KnownShell(name)
 		require.NoError(t, err, name)
-		m, err := acpterm.NewManager(&acpterm.Options{Shell: shell})
+		m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Shell: shell}})
 		require.NoError(t, err, name)
 		require.NoError(t, m.Close())
 		shell.Args[0] = "changed"
@@ -195,14 +215,14 @@ func TestKnownShells(t *testing.T) {
 	for _, name := range []string{"powershell", "cmd", "wsl", "git-bash"} {
 		_, err := usershell.KnownShell(name)
 		if runtime.GOOS != "windows" {
-			hosttest.RequireOptionRefused(t, err, "", "Options.Shell")
+			hosttest.RequireOptionRefused(t, err, "", "CommandOptions.Shell")
 		} else if name != "git-bash" {
 			require.NoError(t, err, name)
 		}
 	}
 	for _, name := range []string{"", "Bash", "/bin/sh", "command.com"} {
 		_, err := usershell.KnownShell(name)
-		hosttest.RequireOptionRefused(t, err, "", "Options.Shell")
+		hosttest.RequireOptionRefused(t, err, "", "CommandOptions.Shell")
 		require.ErrorContains(t, err, "bash-login")
 	}
 }

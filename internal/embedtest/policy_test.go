@@ -67,7 +67,7 @@ func TestProposalLookPath(t *testing.T) {
 			require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
 			return acpterm.Decision{}
 		})
-		options := acpterm.Options{Policy: policy, Env: []string{"PATH=" + bin}}
+		options := acpterm.Options{Policy: policy, Commands: acpterm.CommandOptions{Env: []string{"PATH=" + bin}}}
 		if remote {
 			options.Runner = keeping(&looked, &launched)
 		}

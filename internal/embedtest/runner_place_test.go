@@ -72,7 +72,7 @@ func newPlaceManager(t *testing.T, options acpterm.Options) *acpterm.Manager {
 func TestTheRunnersDirectoryAndEnvironmentAreTheBase(t *testing.T) {
 	t.Setenv("ACPTERM_TEST_SECRET", "secret")
 	place := &placeStub{}
-	m := newPlaceManager(t, acpterm.Options{Runner: place, Unattended: []string{}})
+	m := newPlaceManager(t, acpterm.Options{Runner: place, Commands: acpterm.CommandOptions{Unattended: []string{}}})
 	req := hosttest.CommandRequest("tool")
 	req.Env = []acpterm.EnvVariable{{Name: "HOME", Value: "/tmp"}, {Name: "A", Value: "1"}}
 	term := hosttest.Create(t, m, req)
@@ -168,7 +168,10 @@ func TestRootsAreTheRunners(t *testing.T) {
 func TestTheRunnersLimitsAndTheProcessesClose(t *testing.T) {
 	limits := []acpterm.EnforcedLimit{{Name: "Memory", Value: 1 << 30, By: "cgroup", Tree: true}}
 	place := &placeStub{limits: limits}
-	m := newPlaceManager(t, acpterm.Options{Runner: place, Limits: acpterm.Limits{Memory: 1 << 30}})
+	m := newPlaceManager(t, acpterm.Options{
+		Runner:   place,
+		Commands: acpterm.CommandOptions{Limits: &acpterm.Limits{Memory: 1 << 30}},
+	})
 	term := hosttest.Create(t, m, hosttest.CommandRequest("tool"))
 	require.Equal(t, limits, term.Info().Limits)
 	require.NoError(t, term.Kill(t.Context()))

@@ -1,6 +1,7 @@
 package embedtest
 
-// What a manager makes of a Runner's answers. That a good Runner's commands are like real ones is acptermtest's to show.
+// What a manager makes of a Runner's answers. That a good Runner's commands are like real ones is acptermtest's to
+// show.
 
 import (
 	"context"
@@ -204,7 +205,10 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 			{"Start", "x", runnerStub{start: start}, acpterm.ShellAuto},
 		} {
 			t.Run(c.name+"/"+name, func(t *testing.T) {
-				m := hosttest.NewManager(t, &acpterm.Options{Runner: c.runner, ShellLines: c.shell})
+				m := hosttest.NewManager(t, &acpterm.Options{
+					Runner:   c.runner,
+					Commands: acpterm.CommandOptions{ShellLines: c.shell},
+				})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(time.Millisecond, func() { cancel(errStop) })
 				_, err := m.Create(ctx, hosttest.CommandRequest(c.command), nil)
@@ -267,7 +271,10 @@ func TestRunnersPanics(t *testing.T) {
 		"Start": {start: func(context.Context, acpterm.StartRequest) (acpterm.Process, error) { panic("a test's Start panics") }},
 		"Wait":  {wait: func() (acpterm.TerminalExitStatus, error) { panic("a test's Wait panics") }},
 	} {
-		m := hosttest.NewManager(t, &acpterm.Options{Runner: runner, Escalation: []acpterm.EscalationStep{}})
+		m := hosttest.NewManager(t, &acpterm.Options{
+			Runner:   runner,
+			Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
+		})
 		term, err := m.Create(t.Context(), hosttest.CommandRequest("x"), nil)
 		if name == "Wait" {
 			require.NoError(t, err)
@@ -319,12 +326,12 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 		{name: "of the request", env: []string{"A=1"},
 			request: acpterm.CreateTerminalRequest{Env: []acpterm.EnvVariable{{Name: "A", Value: "1"}}}},
 		{name: "of the options", dir: "/there", env: []string{"B=2"},
-			options: acpterm.Options{Dir: "/there", Env: []string{"B=2"}}},
+			options: acpterm.Options{Commands: acpterm.CommandOptions{Dir: "/there", Env: []string{"B=2"}}}},
 		{name: "of the session", dir: "/there", env: []string{"C=3"},
-			session: acpterm.SessionOptions{Dir: "/there", Env: []string{"C=3"}}},
+			session: acpterm.SessionOptions{Commands: acpterm.CommandOptions{Dir: "/there", Env: []string{"C=3"}}}},
 		{name: "a root", session: acpterm.SessionOptions{Roots: []string{root}}, dir: root},
 		{name: "a cwd", request: acpterm.CreateTerminalRequest{Cwd: "/there"}, dir: "/there"},
-		{name: "an empty environment", options: acpterm.Options{Env: []string{}}},
+		{name: "an empty environment", options: acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var looked, launched []acpterm.Command
@@ -406,8 +413,8 @@ func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
 // The terminals of a process inside of another's terminal are listed with the outer first.
 func TestTerminalInATerminal(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Runner: runnerStub{},
-		Env:    []string{"A=1", "ACPTERM_TERMINAL=term_outer", "B=2"},
+		Runner:   runnerStub{},
+		Commands: acpterm.CommandOptions{Env: []string{"A=1", "ACPTERM_TERMINAL=term_outer", "B=2"}},
 	})
 	for range 2 { // the options' environment stays as it is
 		term := hosttest.Create(t, m, hosttest.CommandRequest("x"))

@@ -34,7 +34,9 @@ func TestShellsOfThisMachine(t *testing.T) {
 			continue
 		}
 		session := acpterm.SessionID(c.name)
-		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{Shell: &shell}))
+		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{
+			Commands: acpterm.CommandOptions{Shell: shell},
+		}))
 		term := hosttest.Finish(t, m, hosttest.InSession(session, hosttest.CommandRequest(c.line)))
 		require.Contains(t, term.Output().Output, c.want, c.name)
 		require.EqualValues(t, 5, *term.Output().ExitStatus.ExitCode, c.name)

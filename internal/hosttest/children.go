@@ -67,19 +67,19 @@ func InSession(session acpterm.SessionID, req acpterm.CreateTerminalRequest) acp
 }
 
 func Create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	options ...*acpterm.CommandOptions) *acpterm.Terminal {
 	t.Helper()
 	return terminaltest.Create(t, m, req, options...)
 }
 
 func CreateReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	options ...*acpterm.CommandOptions) *acpterm.Terminal {
 	t.Helper()
 	return terminaltest.CreateReady(t, m, req, options...)
 }
 
 func Finish(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	options ...*acpterm.CommandOptions) *acpterm.Terminal {
 	t.Helper()
 	return terminaltest.Finish(t, m, req, options...)
 }

@@ -18,11 +18,11 @@ func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	if options == nil {
 		options = new(acpterm.Options)
 	}
-	if options.Env == nil {
-		options.Env = os.Environ()
+	if options.Commands.Env == nil {
+		options.Commands.Env = os.Environ()
 	}
 	end := func() error { return nil }
-	options.Env = append(options.Env, leaktest.Watch(t, func() error { return end() }))
+	options.Commands.Env = append(options.Commands.Env, leaktest.Watch(t, func() error { return end() }))
 	m, err := acpterm.NewManager(options)
 	require.NoError(t, err)
 	end = m.Close

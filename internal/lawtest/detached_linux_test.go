@@ -37,7 +37,10 @@ func TestKeepDetached(t *testing.T) {
 		{"a hold on the output", withOutput, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := hosttest.Must(acpterm.NewManager(&acpterm.Options{KeepDetached: c.keep, Escalation: quickly}))
+			m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
+				KeepDetached: c.keep,
+				Commands:     acpterm.CommandOptions{Escalation: quickly},
+			}))
 			// The shell that starts it is there or gone, and the terminal is killed, released or closed.
 			for i, end := range []func(*acpterm.Terminal) error{
 				func(term *acpterm.Terminal) error { return term.Kill(t.Context()) },
@@ -82,7 +85,11 @@ func awaitNoOutput(t *testing.T, pid int) {
 
 // What is in the command's own session is not detached, also when the host has reaped the command.
 func TestKeepDetachedAfterTheHostReaped(t *testing.T) {
-	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{KeepDetached: true, HostReaps: true, Escalation: quickly}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
+		KeepDetached: true,
+		HostReaps:    true,
+		Commands:     acpterm.CommandOptions{Escalation: quickly},
+	}))
 	term := hosttest.Create(t, m, shellRequest(`trap "" TERM; sleep 300 <&- >&- 2>&- & echo $!`))
 	hosttest.AwaitOutput(t, term, "\n")
 	pid := hosttest.Number(strings.TrimSpace(term.Output().Output))
@@ -107,7 +114,10 @@ func (namespaceStub) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrappe
 
 // A process outside of the sandbox that was handed the output is not of the tree.
 func TestKeepDetachedInASandbox(t *testing.T) {
-	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{KeepDetached: true, Sandbox: namespaceStub{}, Escalation: quickly}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
+		KeepDetached: true,
+		Commands:     acpterm.CommandOptions{Sandbox: namespaceStub{}, Escalation: quickly},
+	}))
 	term := hosttest.Create(t, m, shellRequest("echo ready; exec sleep 300"))
 	hosttest.AwaitOutput(t, term, "ready")
 	output, err := os.OpenFile("/proc/"+strconv.Itoa(term.Info().PID)+"/fd/1", os.O_WRONLY, 0)

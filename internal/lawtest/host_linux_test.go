@@ -1,7 +1,8 @@
 package lawtest
 
-// Laws 3 and 4 in hosts that take the library's children away: they reap every child by wait4(-1), or ignore SIGCHLD. Each
-// host is a process of its own. The test gives the numbers of its commands to other processes, which no signal may reach.
+// Laws 3 and 4 in hosts that take the library's children away: they reap every child by wait4(-1), or ignore SIGCHLD.
+// Each host is a process of its own. The test gives the numbers of its commands to other processes, which no signal may
+// reach.
 
 import (
 	"bufio"
@@ -41,8 +42,9 @@ type hostReport struct {
 	Logged  int      // lines in the log
 }
 
-// hostThatReaps is the child that takes its children away: ignore, reap or hand-over; and "old", where the kernel does not
-// tell how a process ended that was reaped. It says "take PID" after each command has ended, and goes on after a line.
+// hostThatReaps is the child that takes its children away: ignore, reap or hand-over; and "old", where the kernel does
+// not tell how a process ended that was reaped. It says "take PID" after each command has ended, and goes on after a
+// line.
 func hostThatReaps(args []string) {
 	how := args[0]
 	if args[1] == "old" {
@@ -52,7 +54,10 @@ func hostThatReaps(args []string) {
 	}
 	var log bytes.Buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{HostReaps: how == "hand-over", Escalation: quickly}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
+		HostReaps: how == "hand-over",
+		Commands:  acpterm.CommandOptions{Escalation: quickly},
+	}))
 	switch how {
 	case "ignore":
 		signal.Ignore(syscall.SIGCHLD)
@@ -67,7 +72,7 @@ func hostThatReaps(args []string) {
 	lines := []string{"exit 7", "sleep 300 & exit 7", "setsid sleep 300 & exit 7", "sleep 0.02; exit 7"}
 	answers := bufio.NewReader(os.Stdin)
 	for i := range 8 {
-		var options acpterm.TerminalOptions
+		var options acpterm.CommandOptions
 		if i/4%2 == 1 {
 			options.Limits = &acpterm.Limits{OpenFiles: 100}
 		}
@@ -103,8 +108,8 @@ func hostThatReaps(args []string) {
 	}
 }
 
-// hostThatReapsAgents is the child that reaps every child of its process, and starts an agent that exits with 3; "old" is
-// as for hostThatReaps. It says what Wait and Close return.
+// hostThatReapsAgents is the child that reaps every child of its process, and starts an agent that exits with 3; "old"
+// is as for hostThatReaps. It says what Wait and Close return.
 func hostThatReapsAgents(args []string) {
 	if args[0] == "old" {
 		if err := refuseIoctl(unix.PIDFD_GET_INFO); err != nil {

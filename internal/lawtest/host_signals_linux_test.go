@@ -58,7 +58,7 @@ func hostThatIgnores(args []string) {
 	ignored = slices.DeleteFunc(ignored, func(sig os.Signal) bool { return !signal.Ignored(sig) })
 	report.Before = ignoredByHost()
 	var mu sync.Mutex
-	run := func(what string, m *acpterm.Manager, options *acpterm.TerminalOptions) {
+	run := func(what string, m *acpterm.Manager, options *acpterm.CommandOptions) {
 		term := hosttest.Must(m.Create(ctx, shellRequest(ignoredByChild), options))
 		hosttest.Must(term.Wait(ctx))
 		mu.Lock()
@@ -68,7 +68,7 @@ func hostThatIgnores(args []string) {
 	m := hosttest.Must(acpterm.NewManager(nil))
 	run("a pipe", m, nil)
 	run("a PTY", m, onPTY())
-	run("limits", m, &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 100}})
+	run("limits", m, &acpterm.CommandOptions{Limits: &acpterm.Limits{OpenFiles: 100}})
 	agent := hosttest.Must(agentproc.Start(ctx, exec.Command("/bin/sh", "-c", ignoredByChild), nil))
 	report.Ignored["an agent"] = string(hosttest.Must(io.ReadAll(agent)))
 	agent.Close()

@@ -43,7 +43,7 @@ func limitChildren() map[string]func(args []string) {
 // runLimited runs a command under limits to its end.
 func runLimited(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
 	t.Helper()
-	return hosttest.Finish(t, m, req, &acpterm.TerminalOptions{Limits: &limits})
+	return hosttest.Finish(t, m, req, &acpterm.CommandOptions{Limits: &limits})
 }
 
 // outputUnder runs a command under limits and returns what it wrote, in one line.
@@ -138,7 +138,9 @@ func TestForkBombInACgroup(t *testing.T) {
 		t.Skipf("the pids controller cannot be had here: %v", err)
 	}
 	m := hosttest.NewManager(t, &acpterm.Options{Cgroup: parent})
-	term := hosttest.Create(t, m, shellRequest(forkBomb), &acpterm.TerminalOptions{Limits: &acpterm.Limits{Processes: 20}})
+	term := hosttest.Create(t, m, shellRequest(forkBomb), &acpterm.CommandOptions{
+		Limits: &acpterm.Limits{Processes: 20},
+	})
 	require.Equal(t, []acpterm.EnforcedLimit{{Name: "Processes", Value: 20, By: "cgroup", Tree: true}}, term.Info().Limits)
 	hosttest.AwaitExit(t, term)
 	require.Contains(t, term.Output().Output, "fork")
@@ -189,7 +191,7 @@ func runHost(t *testing.T, args ...string) string {
 
 // runHosted is a create in a host that is a child.
 func runHosted(m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
-	term, err := m.Create(context.Background(), req, &acpterm.TerminalOptions{Limits: &limits})
+	term, err := m.Create(context.Background(), req, &acpterm.CommandOptions{Limits: &limits})
 	if err != nil {
 		panic(err)
 	}
@@ -214,7 +216,7 @@ func ownProcesses() (n int) {
 
 // hostWithAForkBomb is the child that says how many processes a fork bomb came to, and how many are left of it.
 func hostWithAForkBomb([]string) {
-	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Escalation: quickly}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}}))
 	term := runHosted(m, shellRequest(forkBomb), acpterm.Limits{Processes: 50})
 	fmt.Println(strings.Contains(term.Output().Output, "fork"), ownProcesses() > 5, ownProcesses() <= 50)
 	fmt.Println(m.Close(), ownProcesses(), term.Info().Limits)
@@ -257,7 +259,9 @@ func hostThatMayNotTrace([]string) {
 		panic(err)
 	}
 	m := hosttest.Must(acpterm.NewManager(nil))
-	_, err := m.Create(context.Background(), shellRequest("true"), &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
+	_, err := m.Create(context.Background(), shellRequest("true"), &acpterm.CommandOptions{
+		Limits: &acpterm.Limits{OpenFiles: 50},
+	})
 	fmt.Println(err)
 	fmt.Println(runHosted(m, shellRequest("true"), acpterm.Limits{}).Output().ExitStatus.Success())
 	fmt.Println(m.Close())
@@ -272,7 +276,7 @@ func TestAHostThatMayNotTrace(t *testing.T) {
 func TestSignalsDuringAStartUnderLimits(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGKILL, unix.SIGCONT} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
-			m := hosttest.NewManager(t, &acpterm.Options{Escalation: quickly})
+			m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 			ctx, cancel := context.WithCancel(t.Context())
 			var attacker sync.WaitGroup
 			hits := 0
@@ -290,7 +294,9 @@ func TestSignalsDuringAStartUnderLimits(t *testing.T) {
 				}
 			})
 			for range 100 {
-				term, err := m.Create(t.Context(), shellRequest("exec sleep 3600"), &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
+				term, err := m.Create(t.Context(), shellRequest("exec sleep 3600"), &acpterm.CommandOptions{
+					Limits: &acpterm.Limits{OpenFiles: 50},
+				})
 				if !assertStarted(t, err) {
 					break
 				}
@@ -315,7 +321,9 @@ func assertStarted(t *testing.T, err error) bool {
 // Creates under limits race with kills and releases; newManager looks for what is left.
 func TestCreateKillRacesUnderLimits(t *testing.T) {
 	limits := acpterm.Limits{OpenFiles: 50, Nice: 1, CPUTime: time.Minute}
-	terminaltest.RaceKills(t, hosttest.NewManager(t, &acpterm.Options{Timeout: 20 * time.Millisecond, Limits: limits}), 100)
+	terminaltest.RaceKills(t, hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{Timeout: 20 * time.Millisecond, Limits: new(limits)},
+	}), 100)
 }
 
 // BenchmarkStart is a create and the end of "true", without limits and with.
@@ -323,7 +331,7 @@ func BenchmarkStart(b *testing.B) {
 	for name, limits := range map[string]acpterm.Limits{"without": {}, "one-limit": {OpenFiles: 50},
 		"all": {OpenFiles: 50, CPUTime: time.Minute, Memory: 8 << 30, FileSize: 1 << 20, Nice: 1}} {
 		b.Run(name, func(b *testing.B) {
-			m := hosttest.NewManager(b, &acpterm.Options{Limits: limits})
+			m := hosttest.NewManager(b, &acpterm.Options{Commands: acpterm.CommandOptions{Limits: new(limits)}})
 			for b.Loop() {
 				term := hosttest.Create(b, m, hosttest.CommandRequest("/bin/true"))
 				b.StopTimer()

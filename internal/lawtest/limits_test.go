@@ -16,7 +16,7 @@ import (
 // requireRefused fails if a command starts, or the error does not say which limit it could not have.
 func requireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
 	t.Helper()
-	term, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.TerminalOptions{Limits: &limits})
+	term, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{Limits: &limits})
 	require.Nil(t, term)
 	var e *acpterm.Error
 	require.ErrorAs(t, err, &e)

@@ -16,7 +16,7 @@ import (
 func TestLimitsOnWindows(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	limits := acpterm.Limits{CPUTime: 1500 * time.Millisecond, Memory: 1 << 30, Processes: 7, Nice: 5}
-	term := hosttest.Create(t, m, hosttest.ChildRequest("exit", "0"), &acpterm.TerminalOptions{Limits: &limits})
+	term := hosttest.Create(t, m, hosttest.ChildRequest("exit", "0"), &acpterm.CommandOptions{Limits: &limits})
 	require.Equal(t, []acpterm.EnforcedLimit{
 		{Name: "CPUTime", Value: 2, By: "job object", Tree: true},
 		{Name: "Memory", Value: 1 << 30, By: "job object", Tree: true},
@@ -30,7 +30,7 @@ func TestLimitsThatNoJobHas(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for field, limits := range map[string]acpterm.Limits{"OpenFiles": {OpenFiles: 5}, "FileSize": {FileSize: 5}} {
 		requireRefused(t, m, "Limits."+field, limits)
-		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.TerminalOptions{Limits: &limits})
+		_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{Limits: &limits})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.ErrorContains(t, err, "Limits."+field+": cannot be enforced on Windows")
 	}

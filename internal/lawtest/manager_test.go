@@ -21,9 +21,11 @@ func TestCloseLeavesNothing(t *testing.T) {
 	for range 20 {
 		mark := leaktest.NewMark()
 		before := leaktest.Descriptors()
-		m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Env: append(os.Environ(), mark)}))
+		m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
+			Commands: acpterm.CommandOptions{Env: append(os.Environ(), mark)},
+		}))
 		for _, child := range []string{"sleep", "exit", "holder", "stubborn-holder", "polite"} {
-			hosttest.Create(t, m, hosttest.ChildRequest(child, "0"), &acpterm.TerminalOptions{
+			hosttest.Create(t, m, hosttest.ChildRequest(child, "0"), &acpterm.CommandOptions{
 				Timeout:    time.Hour,
 				Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Millisecond}},
 			})

@@ -216,7 +216,11 @@ func TestOutputAfterKillIsWhole(t *testing.T) {
 func TestLastWordsOfABackgroundProcess(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Minute}}})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Minute}},
+		},
+	})
 	request := func(i int, b burst) acpterm.CreateTerminalRequest {
 		line := strings.Join(hosttest.ChildArgs("last-words", b.path, b.sign(i)), " ")
 		return shellRequest(line + " & " + []string{"wait", "exit 0"}[i%2])
@@ -284,8 +288,8 @@ func TestStateAndStatusArePublishedAtOnce(t *testing.T) {
 	}
 }
 
-// splice hands its pages, with numbered lines, to the pipe for some milliseconds (man 2 vmsplice). It writes a page anew as
-// soon as a pipe's worth has followed it: by then it was read.
+// splice hands its pages, with numbered lines, to the pipe for some milliseconds (man 2 vmsplice). It writes a page
+// anew as soon as a pipe's worth has followed it: by then it was read.
 func splice(args []string) {
 	const page = 4096
 	size, err := unix.FcntlInt(1, unix.F_GETPIPE_SZ, 0)

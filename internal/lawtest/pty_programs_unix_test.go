@@ -39,8 +39,8 @@ func TestGitOnAPTY(t *testing.T) {
 	load.Stdin = strings.NewReader(history.String())
 	require.NoError(t, load.Run())
 
-	m := hosttest.NewManager(t, &acpterm.Options{Env: append(os.Environ(), "PAGER=less", "EDITOR=vi", "GIT_PAGER=less",
-		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Env: append(os.Environ(), "PAGER=less", "EDITOR=vi", "GIT_PAGER=less",
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")}})
 	log := hosttest.Finish(t, m, hosttest.CommandRequest("git", "-C", dir, "log", "main"), onPTY())
 	require.True(t, log.ExitStatus().Success())
 	text := log.Output().Output
@@ -119,7 +119,7 @@ func requirePlain(t *testing.T, text string, limit int) {
 func TestWirePollsOfAPTY(t *testing.T) {
 	dir := t.TempDir()
 	m := hosttest.NewManager(t, &acpterm.Options{
-		PTY: func(acpterm.SessionID, acpterm.Command) *acpterm.PTYOptions { return new(acpterm.PTYOptions) },
+		Commands: acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)},
 	})
 	agent := hosttest.Connect(t, m, nil)
 	id := agent.Create("pieces", filepath.Join(dir, "go"),
@@ -141,7 +141,9 @@ func TestPTYWithLimits(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // there are none
 	}
-	m := hosttest.NewManager(t, &acpterm.Options{Limits: acpterm.Limits{OpenFiles: 50}})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{Limits: &acpterm.Limits{OpenFiles: 50}},
+	})
 	term := hosttest.Finish(t, m, shellRequest("ulimit -n; test -t 0 && tty >/dev/null && echo terminal"), onPTY())
 	require.Equal(t, "50\nterminal\n", term.Output().Output)
 }

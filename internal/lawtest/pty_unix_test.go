@@ -24,7 +24,7 @@ import (
 )
 
 // onPTY has a command run on a PTY.
-func onPTY() *acpterm.TerminalOptions { return &acpterm.TerminalOptions{PTY: new(acpterm.PTYOptions)} }
+func onPTY() *acpterm.CommandOptions { return &acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)} }
 
 // All that a command wrote is there when a wait returns, though another process has the terminal open.
 func TestPTYDrainIsExact(t *testing.T) {
@@ -118,7 +118,9 @@ func TestPTYWriteDoesNotOutliveTheCommand(t *testing.T) {
 // An interactive shell with job control, and jobs in groups of their own, end with a kill.
 func TestPTYKillEndsAShellAndItsJobs(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGHUP, Wait: 50 * time.Millisecond}},
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGHUP, Wait: 50 * time.Millisecond}},
+		},
 	})
 	for _, stubborn := range []bool{false, true} {
 		term := hosttest.Create(t, m, hosttest.CommandRequest("/bin/bash", "--norc", "-i"), onPTY())
@@ -136,7 +138,9 @@ func TestPTYKillEndsAShellAndItsJobs(t *testing.T) {
 // What cleans up on the hang-up can do that.
 func TestPTYCleanUpIsLeftAlone(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGHUP, Wait: time.Hour}},
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGHUP, Wait: time.Hour}},
+		},
 	})
 	lock := filepath.Join(t.TempDir(), "lock")
 	term := hosttest.Create(t, m, shellRequest(terminaltest.CleanUp(lock, "HUP")), onPTY())
@@ -169,7 +173,7 @@ func TestPTYResizeAfterTheExit(t *testing.T) {
 
 // The beginning of a PTY's output is that of its plain text, also once it has scrolled off.
 func TestPTYHead(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{HeadBytes: 12})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 12}})
 	req := shellRequest(`printf '\033[1mfirst\033[0m line\n'; seq 100; printf 'last\n'`)
 	req.OutputByteLimit = new(uint64(5))
 	req.AskForHead(8)
@@ -198,13 +202,13 @@ func TestPTYCountsAgainstTheQuota(t *testing.T) {
 	}
 	require.EqualValues(t, 5000, createWith(5000)-createWith(0))
 	_, err := m.Create(t.Context(), shellRequest("sleep 300"),
-		&acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Columns: 1000, Rows: 1000}})
+		&acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 1000, Rows: 1000}})
 	require.ErrorIs(t, err, acpterm.ErrQuota)
 }
 
 // The end of the leader hangs up the foreground, and what is left ends with a release.
 func TestPTYLeftovers(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: quickly})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 	term := hosttest.Finish(t, m, shellRequest("(trap '' HUP; sleep 300) & (trap '' HUP; exec setsid sleep 300) & echo text"), onPTY())
 	require.Equal(t, "text\n", term.Output().Output)
 	require.NoError(t, term.Kill(t.Context()))
@@ -220,10 +224,10 @@ func TestPTYIsOpenedAgain(t *testing.T) {
 
 // Commands that no person answers do not wait in a pager, an editor or a prompt.
 func TestUnattendedVariables(t *testing.T) {
-	attended := &acpterm.TerminalOptions{PTY: &acpterm.PTYOptions{Attended: true, Term: "vt100"}}
+	attended := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Attended: true, Term: "vt100"}}
 	for name, c := range map[string]struct {
 		unattended []string
-		terminal   *acpterm.TerminalOptions
+		terminal   *acpterm.CommandOptions
 		env        []acpterm.EnvVariable
 		want       string
 	}{
@@ -236,8 +240,10 @@ func TestUnattendedVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := hosttest.NewManager(t, &acpterm.Options{
-				Env:        append(os.Environ(), "PAGER=less", "EDITOR=vi", "TERM=dumb", "COLUMNS=77", "GIT_TERMINAL_PROMPT="),
-				Unattended: c.unattended,
+				Commands: acpterm.CommandOptions{
+					Env:        append(os.Environ(), "PAGER=less", "EDITOR=vi", "TERM=dumb", "COLUMNS=77", "GIT_TERMINAL_PROMPT="),
+					Unattended: c.unattended,
+				},
 			})
 			req := shellRequest(`echo "$PAGER $EDITOR $GIT_TERMINAL_PROMPT $TERM $COLUMNS"`)
 			req.Env = c.env
@@ -246,15 +252,15 @@ func TestUnattendedVariables(t *testing.T) {
 	}
 }
 
-// Options.PTY chooses by the command, and the policy sees the choice and the environment.
+// Options.CommandsFor chooses by the command, and the policy sees the choice and the environment.
 func TestPTYIsTheEmbeddersChoice(t *testing.T) {
 	var seen []acpterm.Proposal
 	m := hosttest.NewManager(t, &acpterm.Options{
-		PTY: func(session acpterm.SessionID, c acpterm.Command) *acpterm.PTYOptions {
+		CommandsFor: func(session acpterm.SessionID, c acpterm.Command) *acpterm.CommandOptions {
 			if filepath.Base(c.Args[0]) != "sh" {
 				return nil
 			}
-			return &acpterm.PTYOptions{Columns: 100}
+			return &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 100}}
 		},
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.PTY != nil {
@@ -278,11 +284,13 @@ func TestPTYIsTheEmbeddersChoice(t *testing.T) {
 func TestPTYOptionsAreChecked(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for _, p := range []acpterm.PTYOptions{{Columns: -1}, {Rows: 1001}, {Term: "\x00"}} {
-		_, err := m.Create(t.Context(), shellRequest("true"), &acpterm.TerminalOptions{PTY: &p})
+		_, err := m.Create(t.Context(), shellRequest("true"), &acpterm.CommandOptions{PTY: &p})
 		require.ErrorIs(t, err, acpterm.ErrInternal)
-		require.ErrorContains(t, err, "TerminalOptions.PTY")
+		require.ErrorContains(t, err, "CommandOptions.PTY")
 	}
-	m = hosttest.NewManager(t, &acpterm.Options{PTY: func(acpterm.SessionID, acpterm.Command) *acpterm.PTYOptions { panic("oh") }})
+	m = hosttest.NewManager(t, &acpterm.Options{
+		CommandsFor: func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions { panic("oh") },
+	})
 	_, err := m.Create(t.Context(), shellRequest("true"), nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 }

@@ -76,7 +76,7 @@ func startWith(flags string) (pid int) {
 }
 
 // onPTY has a command run on a PTY.
-func onPTY() *acpterm.TerminalOptions { return &acpterm.TerminalOptions{PTY: new(acpterm.PTYOptions)} }
+func onPTY() *acpterm.CommandOptions { return &acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)} }
 
 // consoleRequest asks for a child that uses its console.
 func consoleRequest(name string, args ...string) acpterm.CreateTerminalRequest {
@@ -197,7 +197,7 @@ func TestPTYKill(t *testing.T) {
 		escalation []acpterm.EscalationStep
 		signal     string
 	}{{nil, "SIGTERM"}, {[]acpterm.EscalationStep{}, "SIGKILL"}} {
-		term := hosttest.Create(t, m, consoleRequest("sleep"), &acpterm.TerminalOptions{
+		term := hosttest.Create(t, m, consoleRequest("sleep"), &acpterm.CommandOptions{
 			PTY: new(acpterm.PTYOptions), Escalation: c.escalation,
 		})
 		hosttest.AwaitOutput(t, term, "ready")
@@ -215,7 +215,7 @@ func TestPTYKill(t *testing.T) {
 	for _, flags := range []uint32{
 		0, windows.CREATE_NEW_PROCESS_GROUP, windows.DETACHED_PROCESS, windows.CREATE_NO_WINDOW,
 	} {
-		atOnce := &acpterm.TerminalOptions{PTY: new(acpterm.PTYOptions), Escalation: []acpterm.EscalationStep{}}
+		atOnce := &acpterm.CommandOptions{PTY: new(acpterm.PTYOptions), Escalation: []acpterm.EscalationStep{}}
 		term := hosttest.Create(t, m, consoleRequest("keep", strconv.Itoa(int(flags))), atOnce)
 		hosttest.AwaitOutput(t, term, "ready")
 		require.Len(t, descendants(), 2)

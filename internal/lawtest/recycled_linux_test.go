@@ -21,7 +21,9 @@ func TestNoSignalReachesARecycledNumber(t *testing.T) {
 		return
 	}
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 2 * time.Millisecond}},
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 2 * time.Millisecond}},
+		},
 	})
 	lines := []string{"", "sleep 3600 & exit 0", "trap '' TERM; sleep 3600 & exit 0", "setsid sleep 3600 & exit 0"}
 	for i := range 16 {

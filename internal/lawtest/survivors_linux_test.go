@@ -49,7 +49,9 @@ func survivorHost(args []string) {
 	}
 	var result withstood
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
+		},
 		Events: func(event acpterm.Event) {
 			switch event.(type) {
 			case *acpterm.DecisionEvent, *acpterm.StartEvent:

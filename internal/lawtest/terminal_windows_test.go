@@ -104,8 +104,8 @@ func spawned(t *testing.T, term *acpterm.Terminal, count int) (processes []watch
 }
 
 // Whatever process group and console the command's children are given, they are in its job and end with it; also more
-// of them than the first look at a job has room for (firstLook). Wine 8 sometimes stalls in the creation of processes when
-// there are many at once: with 70, one run in ten.
+// of them than the first look at a job has room for (firstLook). Wine 8 sometimes stalls in the creation of processes
+// when there are many at once: with 70, one run in ten.
 func TestKillEndsChildrenOfEveryKind(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for _, c := range []struct{ flags, count int }{
@@ -113,7 +113,7 @@ func TestKillEndsChildrenOfEveryKind(t *testing.T) {
 		{windows.CREATE_NEW_PROCESS_GROUP | windows.DETACHED_PROCESS, 2}, {0, 20},
 	} {
 		for _, child := range []string{"spawn", "spawn-and-exit"} {
-			atOnce := &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{}}
+			atOnce := &acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}
 			term := hosttest.Create(t, m, hosttest.ChildRequest(child, strconv.Itoa(c.flags), strconv.Itoa(c.count)), atOnce)
 			processes := spawned(t, term, c.count)
 			if child == "spawn-and-exit" {
@@ -143,7 +143,7 @@ func TestKillWithoutAConsole(t *testing.T) {
 	}
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"),
-		&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
+		&acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	require.NoError(t, term.Kill(t.Context()))
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
 	require.Nil(t, term.Output().ExitStatus.ExitCode)
@@ -315,7 +315,9 @@ func TestShellsOfTheHost(t *testing.T) {
 		require.NoError(t, os.Link(fake, filepath.Join(dir, name)))
 	}
 	env := append(os.Environ(), "PATH="+dir, `COMSPEC=C:\evil.exe`)
-	m := hosttest.NewManager(t, &acpterm.Options{Env: env, Shell: cmd, ShellLines: acpterm.ShellAlways})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{Env: env, Shell: cmd, ShellLines: acpterm.ShellAlways},
+	})
 	req := hosttest.CommandRequest(`echo "a  b"& echo %NAME%^&`)
 	req.Env = []acpterm.EnvVariable{{Name: "NAME", Value: "c d"}, {Name: "COMSPEC", Value: fake}}
 	require.Equal(t, "\"a  b\"\r\nc d&\r\n", hosttest.Run(t, m, req).Output)
@@ -328,19 +330,23 @@ func TestShellsOfTheHost(t *testing.T) {
 		// As a child the test binary prints its arguments.
 		known.Args = append([]string{hosttest.ChildMark, "quote"}, known.Args...)
 		session := acpterm.SessionID(name)
-		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{Shell: &known}))
+		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{
+			Commands: acpterm.CommandOptions{Shell: known},
+		}))
 		const line = `Get-Item "a  b\" | % { "$_" } # 'é' \\`
 		want := append(slices.Clone(known.Args[2:]), line)
 		require.Equal(t, fmt.Sprintf("%q", want), hosttest.Run(t, m, hosttest.InSession(session, hosttest.CommandRequest(line))).Output, name)
 	}
-	_, err = acpterm.NewManager(&acpterm.Options{Shell: acpterm.Shell{Program: "CMD.exe", Args: []string{"/c"}}})
-	hosttest.RequireOptionRefused(t, err, "new manager", "Options.Shell")
+	_, err = acpterm.NewManager(&acpterm.Options{
+		Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: "CMD.exe", Args: []string{"/c"}}},
+	})
+	hosttest.RequireOptionRefused(t, err, "new manager", "Options.Commands.Shell")
 }
 
 // Arguments reach a batch file, and a program that it hands them on to, as they were meant; those that cmd.exe
 // would make something else of are refused, and nothing runs.
 func TestBatchFiles(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Dir: t.TempDir()})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Dir: t.TempDir()}})
 	dir := t.TempDir()
 	batch := filepath.Join(dir, "my tool.bat")
 	require.NoError(t, os.WriteFile(batch, []byte("@\""+hosttest.Executable()+"\" "+hosttest.ChildMark+" quote %*\r\n@exit /b 3\r\n"), 0o600))
@@ -362,7 +368,7 @@ func TestBatchFiles(t *testing.T) {
 }
 
 func TestSystemRootReachesTheCommand(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Env: []string{"A=1"}})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"A=1"}}})
 	out := hosttest.Run(t, m, hosttest.ChildRequest("environ")).Output
 	require.Contains(t, strings.ToUpper(out), "\nSYSTEMROOT="+strings.ToUpper(os.Getenv("SYSTEMROOT"))+"\n")
 }

@@ -29,7 +29,7 @@ func stateOf(pid int) string { return hosttest.StatOf(pid)[0] }
 // What has neither environment nor output nor parent nor session left is a stranger, but for a cgroup.
 func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 	parent := linuxtest.CgroupDir(t)
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: quickly, Cgroup: parent})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}, Cgroup: parent})
 	for _, child := range append([]string{"vanished"}, nasty...) {
 		term := hosttest.Create(t, m, hosttest.ChildRequest(child))
 		tree := here().SaidOrRuns(t, term)
@@ -44,7 +44,7 @@ func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 	}
 
 	// Without one it lives. Should this ever fail, the documentation has good news to tell.
-	without := hosttest.NewManager(t, &acpterm.Options{Escalation: quickly})
+	without := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 	term := hosttest.Create(t, without, hosttest.ChildRequest("vanished"))
 	tree := here().Said(t, term)
 	require.NoError(t, term.Kill(t.Context()))

@@ -24,7 +24,7 @@ var quickly = []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 30 * time
 func TestAShellWithJobControl(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	require.NoError(t, err)
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: quickly})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 	term := hosttest.Create(t, m, hosttest.CommandRequest(bash, "-c", "set -m; (trap '' TERM; sleep 3600) & echo $!; sleep 3600 & "+
 		"echo $!; (sleep 3600 | sleep 3600) & echo $!; echo $$; echo ready; wait"))
 	tree := here().Said(t, term)

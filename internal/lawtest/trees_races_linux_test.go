@@ -118,7 +118,7 @@ func hostOfTrees(args []string) {
 	if err := refuseCall(unix.SYS_PIDFD_OPEN, unix.EPERM); err != nil {
 		panic(err)
 	}
-	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Escalation: quickly}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}}))
 	inParallel(hosttest.Number(args[1]), func(i int) {
 		if err := raceTree(m, args[0], 1_000_000+i); err != nil {
 			fmt.Println(err)
@@ -132,7 +132,7 @@ func hostOfTrees(args []string) {
 func TestTreesThatAreHardToFind(t *testing.T) {
 	alsoOnOneProcessor(t)
 	underLoad(t)
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: quickly})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 	script := writeTreeScript(t)
 	inParallel(runsOf(200), func(i int) {
 		if err := raceTree(m, script, i); err != nil {
@@ -166,7 +166,9 @@ func headless([]string) {
 // its main thread has exited. In a session of others such a process is no part of a tree: an end does not wait for it,
 // and does not report it.
 func TestStrangersWithoutAnEnvironmentAreNoSurvivors(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL}}})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL}}},
+	})
 	older := startStranger(t)
 	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
 	younger := startStranger(t)
@@ -203,7 +205,9 @@ func startStranger(t *testing.T) (pid int) {
 func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	underLoad(t)
 	const grace = time.Minute
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}},
+	})
 	script := writeTreeScript(t)
 	for range 4 {
 		term := hosttest.Create(t, m, hosttest.CommandRequest(script, "threes", "25"))
@@ -225,9 +229,13 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	}
 }
 
-// treeHost is the child that makes and ends trees until it is killed: DIRECTORY SCRIPT, with a journal in the directory.
+// treeHost is the child that makes and ends trees until it is killed: DIRECTORY SCRIPT, with a journal in the
+// directory.
 func treeHost(args []string) {
-	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0]), Escalation: quickly}))
+	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
+		Journal:  journal.Dir(args[0]),
+		Commands: acpterm.CommandOptions{Escalation: quickly},
+	}))
 	fmt.Println("begun")
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 		inParallel(64, func(i int) {
@@ -281,7 +289,9 @@ func TestStepsWithoutAWait(t *testing.T) {
 		{"polite", acpterm.EscalationStep{Signal: syscall.SIGTERM}, "exit code 7"},
 		{"polite", acpterm.EscalationStep{Signal: syscall.SIGKILL, Wait: time.Minute}, "SIGKILL"},
 	} {
-		term := hosttest.CreateReady(t, m, hosttest.ChildRequest(c.child), &acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{c.step}})
+		term := hosttest.CreateReady(t, m, hosttest.ChildRequest(c.child), &acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{c.step},
+		})
 		require.NoError(t, term.Kill(t.Context()))
 		require.Contains(t, term.Output().ExitStatus.String(), c.outcome)
 	}

@@ -75,7 +75,9 @@ func TestOutputLimitZero(t *testing.T, p Place) {
 }
 
 func TestKillEndsASessionOfItsOwn(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Escalation: quickly}) // a member ignores SIGTERM
+	m := p.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{Escalation: quickly},
+	}) // a member ignores SIGTERM
 	term := Create(t, m, p.Child("setsid"))
 	tree := p.Said(t, term)
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
@@ -160,7 +162,7 @@ func TestManyBytesArriveInOrder(t *testing.T, p Place) {
 
 // A create is cancelled at any time; what is left of it is looked for when the Manager is closed.
 func TestACancelledCreateLeavesNothing(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{}})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}})
 	for i := range 50 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
 		term, err := m.Create(ctx, p.Child("sleep"), nil)

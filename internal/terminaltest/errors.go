@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/acpterm/acpterm"
 	"github.com/stretchr/testify/require"
@@ -20,18 +19,19 @@ func errorTests() []test {
 	}
 }
 
-// TimeoutFor is called when a command has been looked up and before it is started. What it removes is missing at the
+// CommandsFor is called when a command has been looked up and before it is started. What it removes is missing at the
 // start.
 func TestCreateWithoutWhatWasLookedUp(t *testing.T, p Place) {
 	var remove string
-	m := p.NewManager(t, &acpterm.Options{TimeoutFor: func(acpterm.SessionID, acpterm.Command) time.Duration {
+	commandsFor := func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions {
 		if remove != "" {
 			if err := p.removeAll(remove); err != nil {
 				t.Error(err)
 			}
 		}
-		return 0
-	}})
+		return nil
+	}
+	m := p.NewManager(t, &acpterm.Options{CommandsFor: commandsFor})
 	req := p.copyOfChild(t, filepath.Join(p.TempDir(t), "program"))
 	req.Cwd = filepath.Join(p.TempDir(t), "dir")
 	require.NoError(t, p.mkdir(req.Cwd, 0o700))
@@ -56,13 +56,13 @@ func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T, p Place) {
 	require.NoError(t, p.writeFile(file, nil, 0o600))
 	for _, dir := range []string{filepath.Join(p.TempDir(t), "missing"), file} {
 		hosts := createError{acpterm.ErrInternal, "", "", -32603}
-		m := p.NewManager(t, &acpterm.Options{Dir: dir})
+		m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Dir: dir}})
 		require.Equal(t, hosts, failedCreate(t, m, p.Child("pwd")), dir)
 		req := p.Child("pwd")
 		req.Cwd = dir
 		require.Equal(t, createError{acpterm.ErrInvalidParams, "cwd", "", -32602}, failedCreate(t, m, req), dir)
 		m = p.NewManager(t, nil)
-		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Dir: dir}))
+		require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Dir: dir}}))
 		require.Equal(t, hosts, failedCreate(t, m, p.Child("pwd")), dir)
 	}
 }

@@ -119,7 +119,7 @@ func TestKillIsGracefulFirst(t *testing.T, p Place) {
 	for asked, name := range map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", syscall.SIGINT: "SIGINT"} {
 		step := acpterm.EscalationStep{Signal: asked, Wait: time.Hour}
 		term := CreateReady(t, m, p.Child("sleep"),
-			&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{step}})
+			&acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{step}})
 		require.NoError(t, term.Kill(t.Context()))
 		want := &acpterm.TerminalExitStatus{Signal: &name, Meta: endedBy(acpterm.EndedByKill)}
 		require.Equal(t, want, term.Output().ExitStatus)
@@ -130,7 +130,7 @@ func TestKillForcesAfterTheGracePeriod(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, nil)
 	term := CreateReady(t, m, p.Child("stubborn"),
-		&acpterm.TerminalOptions{Escalation: askFor(50 * time.Millisecond)})
+		&acpterm.CommandOptions{Escalation: askFor(50 * time.Millisecond)})
 	require.NoError(t, term.Kill(t.Context()))
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
 }
@@ -140,7 +140,7 @@ func TestSecondKillForces(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, nil)
 	term := CreateReady(t, m, p.Child("stubborn"),
-		&acpterm.TerminalOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
+		&acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	err := term.Kill(ctx)
@@ -209,15 +209,17 @@ func TestWhichTimeoutApplies(t *testing.T, p Place) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := p.NewManager(t, &acpterm.Options{
-				Timeout: c.manager,
-				TimeoutFor: func(session acpterm.SessionID, command acpterm.Command) time.Duration {
+				Commands: acpterm.CommandOptions{Timeout: c.manager},
+				CommandsFor: func(session acpterm.SessionID, command acpterm.Command) *acpterm.CommandOptions {
 					require.Equal(t, acpterm.SessionID("s"), session)
 					require.Equal(t, p.Program, command.Path)
-					return c.function
+					return &acpterm.CommandOptions{Timeout: c.function}
 				},
 			})
-			require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: c.session}))
-			term := Create(t, m, p.Child("sleep"), &acpterm.TerminalOptions{Timeout: c.terminal})
+			require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{
+				Commands: acpterm.CommandOptions{Timeout: c.session},
+			}))
+			term := Create(t, m, p.Child("sleep"), &acpterm.CommandOptions{Timeout: c.terminal})
 			if c.expires {
 				AwaitExit(t, term)
 				require.Equal(t, acpterm.EndedByTimeout, term.EndedBy())
@@ -235,7 +237,7 @@ func TestTimeoutAgainstANaturalExit(t *testing.T, p Place) {
 	won := make(map[acpterm.EndedBy]int)
 	for i := range longtest.Times(40, 100) { // each time-out twice, or more often
 		timeout := time.Duration(1+i%20) * 500 * time.Microsecond
-		term := Create(t, m, p.Child("exit", "0"), &acpterm.TerminalOptions{Timeout: timeout})
+		term := Create(t, m, p.Child("exit", "0"), &acpterm.CommandOptions{Timeout: timeout})
 		status := AwaitExit(t, term)
 		by := term.EndedBy()
 		require.Equal(t, endedBy(by), status.Meta)

@@ -19,14 +19,14 @@ func limitTests() []test {
 func TestLimitsThatAreNone(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	for field, limits := range map[string]acpterm.Limits{
-		"TerminalOptions.Limits.CPUTime":   {CPUTime: -time.Second},
-		"TerminalOptions.Limits.Processes": {Processes: -1},
-		"TerminalOptions.Limits.OpenFiles": {OpenFiles: -1},
-		"TerminalOptions.Limits.Nice":      {Nice: 20},
+		"CommandOptions.Limits.CPUTime":   {CPUTime: -time.Second},
+		"CommandOptions.Limits.Processes": {Processes: -1},
+		"CommandOptions.Limits.OpenFiles": {OpenFiles: -1},
+		"CommandOptions.Limits.Nice":      {Nice: 20},
 	} {
 		p.requireRefused(t, m, field, limits)
 	}
-	p.requireRefused(t, m, "TerminalOptions.Limits.Nice", acpterm.Limits{Nice: -1})
+	p.requireRefused(t, m, "CommandOptions.Limits.Nice", acpterm.Limits{Nice: -1})
 	term := Create(t, m, p.Child("exit", "0"))
 	require.Empty(t, term.Info().Limits)
 }
@@ -34,7 +34,7 @@ func TestLimitsThatAreNone(t *testing.T, p Place) {
 // requireRefused fails if a command starts, or the error does not say which limit it could not have.
 func (p Place) requireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
 	t.Helper()
-	term, err := m.Create(t.Context(), p.Child("sleep"), &acpterm.TerminalOptions{Limits: &limits})
+	term, err := m.Create(t.Context(), p.Child("sleep"), &acpterm.CommandOptions{Limits: &limits})
 	require.Nil(t, term)
 	var e *acpterm.Error
 	require.ErrorAs(t, err, &e)

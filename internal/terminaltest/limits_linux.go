@@ -92,8 +92,10 @@ func TestNice(t *testing.T, p Place) {
 }
 
 func TestOptionsSetLimits(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Limits: acpterm.Limits{OpenFiles: 50}})
-	require.NoError(t, m.OpenSession("own", &acpterm.SessionOptions{Limits: &acpterm.Limits{OpenFiles: 60, Nice: 1}}))
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Limits: &acpterm.Limits{OpenFiles: 50}}})
+	require.NoError(t, m.OpenSession("own", &acpterm.SessionOptions{
+		Commands: acpterm.CommandOptions{Limits: &acpterm.Limits{OpenFiles: 60, Nice: 1}},
+	}))
 	for session, want := range map[acpterm.SessionID]string{"s": "50", "own": "60"} {
 		term := Finish(t, m, InSession(session, ShellRequest("ulimit -n")))
 		require.Equal(t, want+"\n", term.Output().Output)
@@ -132,7 +134,7 @@ func TestErrorsUnderLimits(t *testing.T, p Place) {
 		request := CommandRequest(program)
 		_, without := m.Create(t.Context(), request, nil)
 		require.ErrorIs(t, without, kind)
-		_, with := m.Create(t.Context(), request, &acpterm.TerminalOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
+		_, with := m.Create(t.Context(), request, &acpterm.CommandOptions{Limits: &acpterm.Limits{OpenFiles: 50}})
 		require.EqualError(t, with, without.Error())
 		require.ErrorIs(t, with, kind)
 	}
@@ -142,7 +144,7 @@ func TestErrorsUnderLimits(t *testing.T, p Place) {
 func runLimited(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
 	limits acpterm.Limits) *acpterm.Terminal {
 	t.Helper()
-	return Finish(t, m, req, &acpterm.TerminalOptions{Limits: &limits})
+	return Finish(t, m, req, &acpterm.CommandOptions{Limits: &limits})
 }
 
 // outputUnder runs a command under limits and returns what it wrote, in one line.

@@ -60,7 +60,9 @@ func TestLookUp(t *testing.T, p Place) {
 	} {
 		req := CommandRequest(look.command)
 		req.Cwd, req.Env = work, []acpterm.EnvVariable{{Name: "PATH", Value: look.path}}
-		options := acpterm.Options{Env: []string{"PATH=/nonexistent"}, ShellLines: acpterm.ShellNever}
+		options := acpterm.Options{
+			Commands: acpterm.CommandOptions{Env: []string{"PATH=/nonexistent"}, ShellLines: acpterm.ShellNever},
+		}
 		c, err := p.proposed(t, options, req)
 		if look.want == "" {
 			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", look)
@@ -80,10 +82,10 @@ func TestLookUpOfAFileThatCannotBeExecuted(t *testing.T, p Place) {
 	require.NoError(t, p.mkdir(dir+"/lib", 0o700))
 	require.NoError(t, p.writeFile(dir+"/lib/tool", nil, 0o600))
 	path := dir + "/lib:" + p.unreadable(t, dir)
-	options := acpterm.Options{Env: []string{"PATH=" + path}}
+	options := acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"PATH=" + path}}}
 	_, err := p.proposed(t, options, CommandRequest("tool"))
 	require.ErrorIs(t, err, acpterm.ErrNotExecutable)
-	options.Env = []string{"PATH=" + path + ":" + dir + "/bin"}
+	options.Commands.Env = []string{"PATH=" + path + ":" + dir + "/bin"}
 	c, err := p.proposed(t, options, CommandRequest("tool"))
 	require.NoError(t, err)
 	require.Equal(t, tool, c.Path)
@@ -117,7 +119,9 @@ func TestShellLines(t *testing.T, p Place) {
 		{acpterm.ShellAlways, "tool", nil, true, false},
 		{acpterm.ShellAlways, "tool", []string{"-v"}, false, false},
 	} {
-		options := acpterm.Options{Env: []string{"PATH=" + unreadable + ":" + dir}, ShellLines: line.mode}
+		options := acpterm.Options{
+			Commands: acpterm.CommandOptions{Env: []string{"PATH=" + unreadable + ":" + dir}, ShellLines: line.mode},
+		}
 		c, err := p.proposed(t, options, CommandRequest(line.command, line.args...))
 		if line.fails {
 			require.ErrorIs(t, err, acpterm.ErrCommandNotFound, "%+v", line)
@@ -133,14 +137,16 @@ func TestShellLines(t *testing.T, p Place) {
 	}
 }
 
-// TerminalOptions.NoShell comes before the manager's options.
+// The options of Create come before the manager's.
 func TestNoShell(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{ShellLines: acpterm.ShellAlways})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellAlways}})
 	for _, missing := range []string{"exit 0", "acpterm-no-such-program"} {
-		_, err := m.Create(t.Context(), CommandRequest(missing), &acpterm.TerminalOptions{NoShell: true})
+		_, err := m.Create(t.Context(), CommandRequest(missing), &acpterm.CommandOptions{
+			ShellLines: acpterm.ShellNever,
+		})
 		require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
 	}
-	term := Create(t, m, CommandRequest(p.Program), &acpterm.TerminalOptions{NoShell: true})
+	term := Create(t, m, CommandRequest(p.Program), &acpterm.CommandOptions{ShellLines: acpterm.ShellNever})
 	require.Empty(t, term.Command().ShellLine)
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 }
@@ -149,8 +155,10 @@ func TestNoShell(t *testing.T, p Place) {
 func TestEnvironmentOfACommand(t *testing.T, p Place) {
 	dir := p.TempDir(t)
 	options := acpterm.Options{
-		Env:        []string{"A=1", "B=2", "A=3", "broken", "PWD=/elsewhere", "EMPTY=", ""},
-		Unattended: []string{},
+		Commands: acpterm.CommandOptions{
+			Env:        []string{"A=1", "B=2", "A=3", "broken", "PWD=/elsewhere", "EMPTY=", ""},
+			Unattended: []string{},
+		},
 	}
 	req := CommandRequest("/bin/sh")
 	req.Cwd = dir
@@ -159,10 +167,12 @@ func TestEnvironmentOfACommand(t *testing.T, p Place) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"A=3", "B=y", "PWD=" + dir, "EMPTY=", "C=a=b"}, c.Env)
 	req.Env = []acpterm.EnvVariable{{Name: "PWD", Value: "/set"}}
-	c, err = p.proposed(t, acpterm.Options{Env: []string{}, Unattended: []string{}}, req)
+	c, err = p.proposed(t, acpterm.Options{
+		Commands: acpterm.CommandOptions{Env: []string{}, Unattended: []string{}},
+	}, req)
 	require.NoError(t, err)
 	require.Equal(t, []string{"PWD=/set"}, c.Env)
-	c, err = p.proposed(t, acpterm.Options{Env: []string{"EDITOR=vi"}}, req)
+	c, err = p.proposed(t, acpterm.Options{Commands: acpterm.CommandOptions{Env: []string{"EDITOR=vi"}}}, req)
 	require.NoError(t, err)
 	require.ElementsMatch(t, append(acpterm.UnattendedVariables(), "PWD=/set"), c.Env)
 }

@@ -50,7 +50,7 @@ func TestSessionsDoNotSeeEachOther(t *testing.T, p Place) {
 // this would not come to an end.
 func TestShutdownEndsAllAtOnce(t *testing.T, p Place) {
 	p.needsAsking(t)
-	m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
 	dir := p.TempDir(t)
 	var terms []*acpterm.Terminal
 	for i := range 20 {
@@ -72,7 +72,7 @@ func TestShutdownEndsAllAtOnce(t *testing.T, p Place) {
 // The grace is an hour: Shutdown returns when its context ends, and only Close ends what runs then.
 func TestCloseEndsAtOnceWhatAShutdownWaitsFor(t *testing.T, p Place) {
 	p.needsAsking(t)
-	m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
 	term := CreateReady(t, m, p.Child("stubborn"))
 	earlier := CreateReady(t, m, p.Child("stubborn"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -100,7 +100,9 @@ func TestSessionsAreOpenedAndClosed(t *testing.T, p Place) {
 	require.NoError(t, m.CloseSession(t.Context(), "s"))
 	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 	require.NoError(t, m.CloseSession(t.Context(), "s"), "a second time")
-	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: time.Hour}))
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{
+		Commands: acpterm.CommandOptions{Timeout: time.Hour},
+	}))
 }
 
 // Creates, kills, releases, waits and a Close, all at once: nothing hangs, and the checks of newManager find
@@ -144,7 +146,7 @@ func TestEverythingAtOnce(t *testing.T, p Place) {
 // Law 4: while one terminal's kill waits for its grace, everything else goes on.
 func TestAKillThatWaitsBlocksNobody(t *testing.T, p Place) {
 	p.needsAsking(t)
-	m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
 	stubborn := CreateReady(t, m, p.Child("stubborn"))
 	killed := make(chan error, 1)
 	go func() { killed <- stubborn.Kill(context.Background()) }()

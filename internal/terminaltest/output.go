@@ -65,7 +65,10 @@ func TestOutputLimits(t *testing.T, p Place) {
 }
 
 func TestDefaultLimitAndCeiling(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{OutputByteLimit: 1000, MaxOutputByteLimit: 2000})
+	m := p.NewManager(t, &acpterm.Options{
+		Commands:           acpterm.CommandOptions{OutputByteLimit: 1000},
+		MaxOutputByteLimit: 2000,
+	})
 	for limit, want := range map[*uint64]int{
 		nil: 1000, new(uint64(1 << 63)): 2000, new(^uint64(0)): 2000, new(uint64(1500)): 1500,
 	} {
@@ -90,7 +93,7 @@ func TestHeadOfTheOutput(t *testing.T, p Place) {
 		{0, 1 << 62, text, text},
 	} {
 		t.Run(fmt.Sprintf("%d and %d", c.kept, c.asked), func(t *testing.T) { // each manager ends before the next
-			m := p.NewManager(t, &acpterm.Options{HeadBytes: c.kept})
+			m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: c.kept}})
 			req := p.Child("print", text)
 			req.OutputByteLimit = new(uint64(7))
 			if c.asked > 0 {
@@ -177,7 +180,7 @@ func TestFollowIsLive(t *testing.T, p Place) {
 
 // A reader that is too slow is told what it missed, to the byte, and the command did not wait for it.
 func TestFollowTellsWhatWasMissed(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{FollowBytes: 1000})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{FollowBytes: 1000}})
 	req := p.Child("flood", "1000000", "1000")
 	req.OutputByteLimit = new(uint64(10))
 	term := Finish(t, m, req) // nothing was read before

@@ -57,7 +57,9 @@ func TestCommandInheritsItsThreeDescriptorsOnly(t *testing.T, p Place) {
 // A release whose caller does not wait for it is completed all the same.
 func TestReleaseGoesOnWithoutItsCaller(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{
-		Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 50 * time.Millisecond}},
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 50 * time.Millisecond}},
+		},
 	})
 	term := CreateReady(t, m, p.Child("stubborn"))
 	ctx, cancel := context.WithCancel(t.Context())

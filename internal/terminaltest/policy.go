@@ -84,7 +84,9 @@ func TestASessionsDirectoryAndEnvironment(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	require.NoError(t, m.OpenSession("roots", &acpterm.SessionOptions{Roots: []string{first, second}}))
 	env := []string{"ONLY=this", "GORACE=atexit_sleep_ms=0"}
-	require.NoError(t, m.OpenSession("dir", &acpterm.SessionOptions{Dir: second, Env: env}))
+	require.NoError(t, m.OpenSession("dir", &acpterm.SessionOptions{
+		Commands: acpterm.CommandOptions{Dir: second, Env: env},
+	}))
 	for session, want := range map[acpterm.SessionID]string{"roots": first, "dir": second} {
 		term := Finish(t, m, InSession(session, p.Child("pwd")))
 		require.Equal(t, want+"\n", term.Output().Output)
@@ -158,7 +160,10 @@ func TestProgramBehindALinkAndBack(t *testing.T, p Place) {
 		require.NoError(t, p.writeFile(filepath.Join(dir, name, "tool"), []byte("#!/bin/sh\necho "+name+"\n"), 0o700))
 	}
 	policy := &verdict{decision: acpterm.Decision{Verdict: acpterm.VerdictAllow}}
-	m := p.NewManager(t, &acpterm.Options{Policy: policy, Dir: filepath.Join(dir, "work")})
+	m := p.NewManager(t, &acpterm.Options{
+		Policy:   policy,
+		Commands: acpterm.CommandOptions{Dir: filepath.Join(dir, "work")},
+	})
 	for i, c := range []struct{ command, path, line, want string }{
 		{"link/../tool", "", "", "elsewhere"},
 		{"./link/../tool", "", "", "elsewhere"},

@@ -43,15 +43,17 @@ func TestTheHostsShell(t *testing.T, p Place) {
 	p.program(t, dir+"/work/pwsh")
 	p.program(t, dir+"/work/bin/pwsh")
 	options := acpterm.Options{
-		Env:   []string{"PATH=.:bin::" + dir + "/bin", "PWD=/"},
-		Shell: acpterm.Shell{Program: "pwsh", Args: []string{"-NoProfile", "-Command"}},
+		Commands: acpterm.CommandOptions{
+			Env:   []string{"PATH=.:bin::" + dir + "/bin", "PWD=/"},
+			Shell: acpterm.Shell{Program: "pwsh", Args: []string{"-NoProfile", "-Command"}},
+		},
 	}
 	const line = `Get-Item "a  b" | % { $_ } # 'x'`
 	req := CommandRequest(line)
 	req.Cwd = dir + "/work"
 	req.Env = []acpterm.EnvVariable{{Name: "PATH", Value: dir + "/agent"}}
 	for _, program := range []string{"pwsh", hosts} {
-		options.Shell.Program = program
+		options.Commands.Shell.Program = program
 		c, err := p.proposed(t, options, req)
 		require.NoError(t, err)
 		require.Equal(t, hosts, c.Path)
@@ -69,9 +71,11 @@ func TestTheHostsShell(t *testing.T, p Place) {
 	require.EqualValues(t, 7, *term.Output().ExitStatus.ExitCode)
 
 	// A session's shell comes before the manager's, and the zero value is the system's.
-	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Shell: &acpterm.Shell{}}))
+	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{
+		Commands: acpterm.CommandOptions{Shell: acpterm.Shell{}},
+	}))
 	require.NoError(t, m.OpenSession("other", &acpterm.SessionOptions{
-		Shell: &acpterm.Shell{Program: hosts, Args: []string{"-x"}},
+		Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: hosts, Args: []string{"-x"}}},
 	}))
 	require.Equal(t, "a b\n", Finish(t, m, CommandRequest("echo a b")).Output().Output)
 	term = Finish(t, m, InSession("other", CommandRequest("echo a b")))
@@ -86,8 +90,10 @@ func TestShellThatIsNotThere(t *testing.T, p Place) {
 	require.NoError(t, p.writeFile(dir+"/bin/plain", []byte("text"), 0o600))
 	for _, program := range []string{"pwsh", "plain", dir + "/bin/missing", dir + "/bin/plain", dir + "/bin"} {
 		options := acpterm.Options{
-			Env:   []string{"PATH=../agent:" + dir + "/bin"},
-			Shell: acpterm.Shell{Program: program, Args: []string{"-c"}},
+			Commands: acpterm.CommandOptions{
+				Env:   []string{"PATH=../agent:" + dir + "/bin"},
+				Shell: acpterm.Shell{Program: program, Args: []string{"-c"}},
+			},
 		}
 		req := CommandRequest("a line")
 		req.Cwd = dir + "/bin"
@@ -95,7 +101,7 @@ func TestShellThatIsNotThere(t *testing.T, p Place) {
 		_, err := p.proposed(t, options, req)
 		require.ErrorIs(t, err, acpterm.ErrInternal, program)
 		require.NotErrorIs(t, err, acpterm.ErrDenied)
-		require.Equal(t, "Options.Shell", err.(*acpterm.Error).Field, program)
+		require.Equal(t, "CommandOptions.Shell", err.(*acpterm.Error).Field, program)
 		require.ErrorContains(t, err, program)
 
 		req = CommandRequest(p.Program, p.childArgs("exit", "0")[1:]...) // which needs no shell
@@ -115,9 +121,9 @@ func TestLoginShell(t *testing.T, p Place) {
 	home := p.TempDir(t)
 	require.NoError(t, p.writeFile(home+"/.profile", []byte("FROM_PROFILE=yes\n"), 0o600))
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home}
-	m := p.NewManager(t, &acpterm.Options{Env: env})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Env: env}})
 	for name, shell := range shells {
-		require.NoError(t, m.OpenSession(name, &acpterm.SessionOptions{Shell: &shell}))
+		require.NoError(t, m.OpenSession(name, &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Shell: shell}}))
 		line := `test -n "${BASH_VERSION+set}" && shopt -q login_shell && echo bash; echo "$FROM_PROFILE"; exit 5`
 		term := Finish(t, m, InSession(name, CommandRequest(line)))
 		require.Contains(t, term.Output().Output, "yes\n", name)

@@ -7,8 +7,8 @@
 //     denied; here it is a command that is not found, or a directory that does not exist.
 //   - EndEvent.CPUTime and PeakMemory are zero.
 //   - There are no PTYs, no Sandbox, no Cgroup, no KeepDetached and no journal.
-//   - Without a directory of the request's or the options' a command runs in the far end's, and without Options.Env it
-//     has the far end's variables: none of this process's.
+//   - Without a directory of the request's or the options' a command runs in the far end's, and without
+//     CommandOptions.Env it has the far end's variables: none of this process's.
 package terminaltest
 
 import (
@@ -171,9 +171,9 @@ func InSession(session acpterm.SessionID, req acpterm.CreateTerminalRequest) acp
 
 // Create starts a command and fails the test if it does not start.
 func Create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	options ...*acpterm.CommandOptions) *acpterm.Terminal {
 	t.Helper()
-	var o *acpterm.TerminalOptions
+	var o *acpterm.CommandOptions
 	if len(options) > 0 {
 		o = options[0]
 	}
@@ -184,7 +184,7 @@ func Create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
 
 // CreateReady starts a command that says "ready", and waits for that.
 func CreateReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	options ...*acpterm.CommandOptions) *acpterm.Terminal {
 	t.Helper()
 	term := Create(t, m, req, options...)
 	AwaitOutput(t, term, "ready")
@@ -193,7 +193,7 @@ func CreateReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalReq
 
 // Finish runs a command to its end.
 func Finish(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
-	options ...*acpterm.TerminalOptions) *acpterm.Terminal {
+	options ...*acpterm.CommandOptions) *acpterm.Terminal {
 	t.Helper()
 	term := Create(t, m, req, options...)
 	AwaitExit(t, term)

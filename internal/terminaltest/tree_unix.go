@@ -62,7 +62,7 @@ func TestNastyChildrenAreGone(t *testing.T, p Place) {
 	for _, child := range p.Nasty {
 		for _, how := range []string{"kill", "release"} {
 			t.Run(child+"/"+how, func(t *testing.T) {
-				m := p.NewManager(t, &acpterm.Options{Escalation: quickly})
+				m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 				term := Create(t, m, p.Child(child))
 				tree := p.SaidOrRuns(t, term)
 				if how == "kill" {
@@ -78,7 +78,9 @@ func TestNastyChildrenAreGone(t *testing.T, p Place) {
 			continue
 		}
 		t.Run(child+"/at once", func(t *testing.T) { // whatever it is just doing
-			m := p.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{}})
+			m := p.NewManager(t, &acpterm.Options{
+				Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
+			})
 			for range 5 {
 				require.NoError(t, Create(t, m, p.Child(child)).Kill(t.Context()))
 			}
@@ -110,7 +112,7 @@ func TestAStoppedCommandHearsTheSignal(t *testing.T, p Place) {
 }
 
 func TestAChildStartedOnSIGTERMIsEndedToo(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Escalation: askFor(300 * time.Millisecond)})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(300 * time.Millisecond)}})
 	term := Create(t, m, p.Child("starts-a-child-on-sigterm"))
 	p.Said(t, term)
 	require.NoError(t, term.Kill(t.Context()))
@@ -154,13 +156,15 @@ func TestCleanUpIsLeftAlone(t *testing.T, p Place) {
 	p.needsAsking(t)
 	for how, end := range endings {
 		t.Run(how, func(t *testing.T) {
-			m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
+			m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
 			h := acpterm.NewHandler(m, nil)
 			lock := filepath.Join(p.TempDir(t), "lock")
 			params, err := json.Marshal(ShellRequest(CleanUp(lock, "TERM")))
 			require.NoError(t, err)
 			start := func(timeout time.Duration) *acpterm.Terminal {
-				require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Timeout: timeout}))
+				require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{
+					Commands: acpterm.CommandOptions{Timeout: timeout},
+				}))
 				created, err := h.Dispatch(t.Context(), acpterm.MethodCreate, params)
 				require.NoError(t, err)
 				term, err := m.Terminal("s", created.(acpterm.CreateTerminalResponse).TerminalID)
@@ -198,7 +202,7 @@ func isReadyInTime(t *testing.T, term *acpterm.Terminal) bool {
 // Clean-up that takes longer than the grace, here an hour, ends by force, as all else does.
 func TestASecondKillEndsCleanUp(t *testing.T, p Place) {
 	p.needsAsking(t)
-	m := p.NewManager(t, &acpterm.Options{Escalation: askFor(time.Hour)})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
 	const line = `trap 'sleep 300 & echo $! cleans; wait' TERM; sh -c 'echo ready; exec sleep 300' & wait`
 	term := CreateReady(t, m, ShellRequest(line))
 	killed := make(chan error, 1)
@@ -227,7 +231,7 @@ func TestAShellThatWaitsDiesOfTheSignal(t *testing.T, p Place) {
 
 // Law 2: 500 commands write 64 KiB and exit at once, while a child of theirs holds the pipe. No byte is lost.
 func TestBurstThenExitLosesNothing(t *testing.T, p Place) {
-	m := p.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{}})
+	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}})
 	for range longtest.Times(15, 50) { // the soak does thousands
 		term := Finish(t, m, p.Child("burst"))
 		require.Len(t, term.Output().Output, 64<<10)

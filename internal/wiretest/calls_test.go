@@ -137,11 +137,20 @@ func TestQuotas(t *testing.T) {
 			[]acpterm.CreateTerminalRequest{small, inOther}, small},
 		{acpterm.QuotaSessionTerminals, acpterm.Options{MaxSessionTerminals: 2}, acpterm.HandlerOptions{}, 2,
 			[]acpterm.CreateTerminalRequest{small, inOther, small}, small},
-		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1}, acpterm.HandlerOptions{}, 5000,
+		{acpterm.QuotaOutputBytes, acpterm.Options{
+			MaxOutputBytes: 5000,
+			Commands:       acpterm.CommandOptions{FollowBytes: 1},
+		}, acpterm.HandlerOptions{}, 5000,
 			[]acpterm.CreateTerminalRequest{small, inOther, small, small, small}, small},
-		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1}, acpterm.HandlerOptions{}, 5000,
+		{acpterm.QuotaOutputBytes, acpterm.Options{
+			MaxOutputBytes: 5000,
+			Commands:       acpterm.CommandOptions{FollowBytes: 1},
+		}, acpterm.HandlerOptions{}, 5000,
 			[]acpterm.CreateTerminalRequest{withHead, small, small}, small},
-		{acpterm.QuotaOutputBytes, acpterm.Options{MaxOutputBytes: 5000, FollowBytes: 1, HeadBytes: 1500},
+		{acpterm.QuotaOutputBytes, acpterm.Options{
+			MaxOutputBytes: 5000,
+			Commands:       acpterm.CommandOptions{FollowBytes: 1, HeadBytes: 1500},
+		},
 			acpterm.HandlerOptions{}, 5000, []acpterm.CreateTerminalRequest{small, withHead}, small},
 		{acpterm.QuotaCreateBytes, acpterm.Options{}, acpterm.HandlerOptions{MaxCreateBytes: 10_000}, 10_000,
 			nil, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Args: []string{strings.Repeat("x", 10_000)}}},
@@ -280,7 +289,9 @@ func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 		return acpterm.Decision{Verdict: acpterm.VerdictDeny}
 	})
-	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, &acpterm.Options{Policy: deny}), &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
+	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, &acpterm.Options{
+		Policy: deny,
+	}), &acpterm.HandlerOptions{MaxPendingCreateBytes: 10_000})
 	line := hosttest.Request(`1`, acpterm.MethodCreate, sized(6000))
 	for range longtest.Times(100, 1000) {
 		p.Write(line)

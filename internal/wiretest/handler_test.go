@@ -134,7 +134,7 @@ func TestWireOutputWithItsHead(t *testing.T) {
 			want = append(want, reply)
 		}
 	})
-	m := hosttest.NewManager(t, &acpterm.Options{HeadBytes: 5000})
+	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 5000}})
 	a := hosttest.Connect(t, m, nil)
 	for i, limit := range limits {
 		_, reply := polled(a, limit, 0)
@@ -227,7 +227,11 @@ func ignoreNotFound(err error) error {
 }
 
 func TestWireSecondKillForces(t *testing.T) {
-	m := hosttest.NewManager(t, &acpterm.Options{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}}})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{
+			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: time.Hour}},
+		},
+	})
 	a := hosttest.Connect(t, m, nil)
 	id := a.CreateReady("stubborn")
 	first := a.Begin(acpterm.MethodKill, hosttest.Of(id))
@@ -239,7 +243,12 @@ func TestWireSecondKillForces(t *testing.T) {
 func TestWireParamsOfCreate(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	m := hosttest.NewManager(t, &acpterm.Options{Env: []string{"KEPT=base", "CHANGED=base", "GORACE=atexit_sleep_ms=0"}, Dir: dir})
+	m := hosttest.NewManager(t, &acpterm.Options{
+		Commands: acpterm.CommandOptions{
+			Env: []string{"KEPT=base", "CHANGED=base", "GORACE=atexit_sleep_ms=0"},
+			Dir: dir,
+		},
+	})
 	a := hosttest.Connect(t, m, nil)
 	argv := hosttest.ChildArgs("environ")
 	id := a.CreateRequest(hosttest.Object{
@@ -498,7 +507,9 @@ func FuzzHandlerParams(f *testing.F) {
 		}
 	}
 	// No PATH and no shell: nothing that is made up here runs.
-	m := hosttest.NewManager(f, &acpterm.Options{Env: []string{}, ShellLines: acpterm.ShellNever, Dir: f.TempDir()})
+	m := hosttest.NewManager(f, &acpterm.Options{
+		Commands: acpterm.CommandOptions{Env: []string{}, ShellLines: acpterm.ShellNever, Dir: f.TempDir()},
+	})
 	h := acpterm.NewHandler(m, nil)
 	methods := []string{acpterm.MethodCreate, acpterm.MethodOutput, acpterm.MethodWaitForExit, acpterm.MethodKill, acpterm.MethodRelease}
 	f.Fuzz(func(t *testing.T, method uint8, params []byte) {

@@ -442,9 +442,9 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	require.Len(t, m.Terminals(), 2)
 }
 
-// An agent cannot take over the id of a command that the client ran: not while it is being decided on, not while it runs,
-// and not after its release, by any kind of update. Ids of that form which this client did not make are the agent's: an
-// agent that has a Manager of its own sends such.
+// An agent cannot take over the id of a command that the client ran: not while it is being decided on, not while it
+// runs, and not after its release, by any kind of update. Ids of that form which this client did not make are the
+// agent's: an agent that has a Manager of its own sends such.
 func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 	hook, events := hosttest.Record()
 	var h *acpterm.Handler
@@ -556,7 +556,9 @@ func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
 
 	_, err = a.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
 	require.ErrorIs(t, err, acpterm.ErrClosing)
-	strict := acpterm.NewHandler(hosttest.NewManager(t, &acpterm.Options{RequireSessions: true}), ownsTerminals(acpterm.HandlerOptions{}))
+	strict := acpterm.NewHandler(hosttest.NewManager(t, &acpterm.Options{
+		RequireSessions: true,
+	}), ownsTerminals(acpterm.HandlerOptions{}))
 	_, err = strict.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
 	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 }
@@ -644,7 +646,8 @@ func TestCreatedOfAnOwnedTerminalMayClose(t *testing.T) {
 	require.Empty(t, m.Terminals())
 }
 
-// A late update does not bring back what was released; one that says what runs does, as in a session that is loaded again.
+// A late update does not bring back what was released; one that says what runs does, as in a session that is loaded
+// again.
 func TestReleasedOwnedTerminalStaysReleased(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h, v2(`,"command":"make"`))
@@ -658,7 +661,7 @@ func TestReleasedOwnedTerminalStaysReleased(t *testing.T) {
 // What was replaced is not counted as dropped.
 func TestEndEventOfReplacedOutput(t *testing.T) {
 	hook, events := hosttest.Record()
-	h, _ := owned(t, &acpterm.Options{Events: hook, OutputByteLimit: 100})
+	h, _ := owned(t, &acpterm.Options{Events: hook, Commands: acpterm.CommandOptions{OutputByteLimit: 100}})
 	for i := range byte(10) {
 		text, _ := json.Marshal(bytes.Repeat([]byte{'a' + i}, 50))
 		sendUpdates(t, h, v2(`,"output":{"data":`+string(text)+`}`))

@@ -178,7 +178,10 @@ func (b fixture) runGuarded(t testing.TB, a attack) (output string, err error) {
 	if a.rules != nil {
 		rules = a.rules
 	}
-	m := must(acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: shell.NewPolicy(rules(t, b), a.options)}))
+	m := must(acpterm.NewManager(&acpterm.Options{
+		Commands: acpterm.CommandOptions{Env: b.env},
+		Policy:   shell.NewPolicy(rules(t, b), a.options),
+	}))
 	defer func() { require.NoError(t, m.Close()) }()
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{filepath.Join(b.dir, "root")}}))
 	req := acpterm.CreateTerminalRequest{SessionID: "s", Command: b.replacer.Replace(a.line)}
@@ -349,9 +352,15 @@ func TestEnvironmentOfALine(t *testing.T) {
 			b := newFixture(t)
 			guard := shell.NewPolicy(allowAll, nil)
 			env := append(slices.Clone(b.env), c.variable+"="+c.value)
-			inherited := must(acpterm.NewManager(&acpterm.Options{Env: env, Policy: guard}))
+			inherited := must(acpterm.NewManager(&acpterm.Options{
+				Commands: acpterm.CommandOptions{Env: env},
+				Policy:   guard,
+			}))
 			defer func() { require.NoError(t, inherited.Close()) }()
-			requested := must(acpterm.NewManager(&acpterm.Options{Env: b.env, Policy: guard}))
+			requested := must(acpterm.NewManager(&acpterm.Options{
+				Commands: acpterm.CommandOptions{Env: b.env},
+				Policy:   guard,
+			}))
 			defer func() { require.NoError(t, requested.Close()) }()
 			for _, req := range requests {
 				req.SessionID = "s"
@@ -367,7 +376,10 @@ func TestEnvironmentOfALine(t *testing.T) {
 			}
 		})
 	}
-	m := must(acpterm.NewManager(&acpterm.Options{Env: newFixture(t).env, Policy: shell.NewPolicy(allowAll, nil)}))
+	m := must(acpterm.NewManager(&acpterm.Options{
+		Commands: acpterm.CommandOptions{Env: newFixture(t).env},
+		Policy:   shell.NewPolicy(allowAll, nil),
+	}))
 	defer func() { require.NoError(t, m.Close()) }()
 	for _, name := range []string{
 		"PATH", "ENV", "BASH_ENV", "BASH_FUNC_git%%", "BASHOPTS", "SHELLOPTS", "PS4", "IFS", "CDPATH", "HOME",

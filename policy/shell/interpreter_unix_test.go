@@ -2,7 +2,7 @@
 
 package shell_test
 
-// The policy for each shell that Options.Shell can name.
+// The policy for each shell that CommandOptions.Shell can name.
 
 import (
 	"errors"
@@ -60,7 +60,11 @@ func ruled(t *testing.T, dir string, interpreter acpterm.Shell, whole acpterm.Ve
 	compiled, err := rules.Compile(env)
 	require.NoError(t, err)
 	m, err := acpterm.NewManager(&acpterm.Options{
-		Env: env, Shell: interpreter, ShellLines: acpterm.ShellAlways, Policy: shell.NewPolicy(compiled, options),
+		Commands: acpterm.CommandOptions{
+			Env:        env,
+			Shell:      interpreter,
+			ShellLines: acpterm.ShellAlways,
+		}, Policy: shell.NewPolicy(compiled, options),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })

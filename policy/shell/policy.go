@@ -26,15 +26,16 @@ type Options struct {
 	// LoginShells lets a line start login shells, such as `bash -lc`. Their start-up files may change PATH, and then
 	// other programs run than the rules have seen.
 	LoginShells bool
-	// OtherShells leaves lines for shells whose language is not read, by acpterm.Options.Shell (PowerShell, cmd.exe, zsh,
-	// fish, wsl), to the rules as a whole, with their ShellLine: policy.Rules.ShellLines, for one, is a verdict on them.
-	// Whatever the rules do not see in such a line they allow with it. Without it such lines are denied.
+	// OtherShells leaves lines for shells whose language is not read, by acpterm.CommandOptions.Shell (PowerShell,
+	// cmd.exe, zsh, fish, wsl), to the rules as a whole, with their ShellLine: policy.Rules.ShellLines, for one, is a
+	// verdict on them. Whatever the rules do not see in such a line they allow with it. Without it such lines are
+	// denied.
 	OtherShells bool
 }
 
-// NewPolicy returns a policy for all commands, which asks rules about each program that a command runs: those of a shell
-// line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest verdict
-// applies. A line that Parse refuses is denied, and so is a program that is not found. Options may be nil.
+// NewPolicy returns a policy for all commands, which asks rules about each program that a command runs: those of a
+// shell line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest
+// verdict applies. A line that Parse refuses is denied, and so is a program that is not found. Options may be nil.
 //
 // rules is asked at least once for each program, each time with an acpterm.Proposal without a ShellLine. A Change of
 // rules counts as a denial, since a part of a line cannot be changed; so does a verdict that is not one of acpterm's

@@ -44,7 +44,7 @@ func TestLinesUnderRules(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(root, "git"), []byte("#!/bin/sh\nexit 0\n"), 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(elsewhere, "not-there"), filepath.Join(root, "dangling")))
 	m := must(acpterm.NewManager(&acpterm.Options{
-		Env: []string{"PATH=" + bin + ":/usr/bin:/bin"}, Policy: allowed(t, bin),
+		Commands: acpterm.CommandOptions{Env: []string{"PATH=" + bin + ":/usr/bin:/bin"}}, Policy: allowed(t, bin),
 	}))
 	defer func() { require.NoError(t, m.Close()) }()
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Roots: []string{root}}))

@@ -79,9 +79,6 @@ var errCancelRequest = errors.New("the agent cancelled the request")
 // serveMessage is Handle for a message that Filter read. It reports whether it took the message.
 func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.Lines) (taken bool) {
 	switch {
-	case m.Method == methodSessionUpdate && m.ID == nil:
-		h.takeUpdate(m.Params)
-		return false
 	case m.Method == MethodCancelRequest && m.ID == nil:
 		return h.cancelPending(m.Params)
 	case !slices.Contains(methods, m.Method):

@@ -109,7 +109,7 @@ func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, er
 		return CommandOptions{}, nil
 	}
 	const field = "Options.CommandsFor"
-	if chosen.Dir != "" || chosen.Env != nil || chosen.Unattended != nil || chosen.Shell.Program != "" ||
+	if chosen.Dir != "" || chosen.Env != nil || chosen.Unattended != nil || chosen.Shell != nil ||
 		chosen.ShellLines != ShellAuto {
 		return CommandOptions{}, optionError(field, "must not set Dir, Env, Unattended, Shell or ShellLines")
 	}
@@ -152,7 +152,7 @@ func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (loca
 			o.ShellLines == ShellAuto && strings.ContainsAny(req.Command, shellSyntax)
 	}
 	if shell {
-		found, err = look.shell(ctx, c, req.Command, o.Shell, env)
+		found, err = look.shell(ctx, c, req.Command, *cmp.Or(o.Shell, &Shell{}), env)
 	}
 	if o.Env != nil || s.manager.Runner != nil {
 		found.env = env

@@ -47,8 +47,8 @@ const (
 	// ErrConnectionLost is a command of Options.Runner of which nothing is known any more, neither its end nor what is
 	// left of its tree: the connection to what runs it was lost. Its output so far can be read.
 	ErrConnectionLost Kind = "connection_lost"
-	// ErrNotCancellable is a Kill of a terminal that the agent owns and does not cancel. Error.Err is what it answered,
-	// if it was asked.
+	// ErrNotCancellable is returned by Kill of an attached terminal whose owner does not end the command. Error.Err is
+	// the owner's answer, if it was asked.
 	ErrNotCancellable Kind = "not_cancellable"
 	// ErrMethodNotFound is a method that is not one of the five.
 	ErrMethodNotFound Kind = "method_not_found"

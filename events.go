@@ -38,8 +38,8 @@ type Subject struct {
 	ShellLine string
 	// PID is the process that the command ran as, and the leader of its session; 0 of one that did not run here.
 	PID int
-	// OfAgent says that the agent runs the command itself: see Terminal.OfAgent. No policy has decided on it.
-	OfAgent bool
+	// Attached says that the terminal was made by Handler.Attach. No policy has decided about its command.
+	Attached bool
 	// Meta is the _meta of the create, which the agent chose; the package tracecontext reads a trace from it. It must
 	// not be changed.
 	Meta Meta

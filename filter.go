@@ -46,7 +46,6 @@ type SkippedLine struct {
 //
 // Read is for one goroutine; Write and Close may be called concurrently.
 func (h *Handler) Filter(ctx context.Context, conn io.ReadWriteCloser) (rest io.ReadWriteCloser) {
-	h.filtered.Store(true)
 	f := &filter{handler: h, ctx: ctx, skipped: h.options.SkippedLines}
 	if f.skipped == nil {
 		f.skipped = logSkippedLine

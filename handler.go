@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -55,13 +54,10 @@ type Handler struct {
 	outputs  wire.Cache
 	requests *requests.Table
 	polls    requests.Serial // terminal/output requests, which are answered in their order
-	released releasedTerminals
-	filtered atomic.Bool // Filter takes the updates
 
-	connected sync.Once                     // closeAfter was called
-	conn      atomic.Pointer[jsonrpc2.Conn] // the first that Handle was given, until it ends
-	closing   latch.Latch                   // Close was called
-	creates   sync.WaitGroup                // creates under way; none is added once closed is set
+	connected sync.Once      // closeAfter was called
+	closing   latch.Latch    // Close was called
+	creates   sync.WaitGroup // creates under way; none is added once closed is set
 
 	mu          sync.Mutex
 	closed      bool
@@ -97,13 +93,6 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	if h.options.TerminalAuth {
 		c.Auth.Terminal = true
 	}
-	if h.options.AgentTerminals {
-		c.Meta = maps.Clone(c.Meta)
-		if c.Meta == nil {
-			c.Meta = make(Meta)
-		}
-		c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
-	}
 	return c
 }
 
@@ -117,9 +106,6 @@ func (h *Handler) Capabilities() ClientCapabilities {
 // It waits for the agent to read only when it refuses a request: beyond MaxPending, or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
-	if req.Method == methodSessionUpdate && req.Notif && !h.filtered.Load() {
-		h.takeUpdate(paramsOf(req))
-	}
 	switch {
 	case req.Method == MethodCancelRequest && req.Notif && h.cancelPending(paramsOf(req)):
 	case h.options.Next != nil && !slices.Contains(methods, req.Method):
@@ -140,13 +126,11 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 // closeAfter closes the handler when its connection has ended.
 func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 	h.connected.Do(func() {
-		h.conn.Store(conn)
 		go func() {
 			select {
 			case <-conn.DisconnectNotify():
 			case <-h.closing.Done(): // by Filter, whose end comes first
 			}
-			h.conn.Store(nil)
 			h.Close()
 		}()
 	})
@@ -254,7 +238,7 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 	}
 	session = h.toInternalID(session)
 	t, err := h.manager.Terminal(session, id)
-	if err == nil && t.agent != nil {
+	if err == nil && t.attached != nil {
 		err = &Error{Op: method, Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 	}
 	if method == MethodRelease && (err == nil || t == nil) {

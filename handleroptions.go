@@ -4,7 +4,6 @@ package acpterm
 
 import (
 	"cmp"
-	"context"
 
 	"github.com/sourcegraph/jsonrpc2"
 )
@@ -26,23 +25,11 @@ type HandlerOptions struct {
 	// ErrInternal and its terminal is released; the panic is logged with its stack. Nil: nothing is called.
 	Created func(*Terminal)
 
-	// AgentTerminals has session/update notifications of the agent make terminals that it owns: commands that it runs
-	// itself, of which it sends the output, by ACP v2's terminal_update and terminal_output_chunk (experimental, as v2
-	// is) or by the _meta convention of agents on v1. Capabilities advertises the latter. Created is called with each,
-	// by the goroutine that reads. Terminal.OfAgent tells them from the client's own; they count in the same quotas,
-	// where the one that ended first makes room. Next still gets the notification. False, the default, shows none.
-	AgentTerminals bool
-
 	// TerminalAuth has Capabilities advertise that a person can sign in to the agent in a terminal
 	// (clientCapabilities.auth.terminal): the agent may then offer methods that the package signin reads and runs. Set
 	// it only where the agent's program can be started in a terminal with a person at it. False: it is not advertised,
 	// unless Capabilities says so.
 	TerminalAuth bool
-
-	// CancelTerminal sends a terminal/cancel of ACP v2 to the agent and returns its error: for Kill of a terminal that
-	// the agent owns. Nil: it is sent over the jsonrpc2 connection of Handle; without one, no such terminal
-	// can be cancelled.
-	CancelTerminal func(ctx context.Context, request TerminalRequest) error
 
 	// SessionPrefix is put before the session ids of this connection: "a/" makes the agent's "session-1" the manager's
 	// "a/session-1", for OpenSession, for policies, in events. It keeps connections whose prefixes are not the

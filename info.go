@@ -20,20 +20,19 @@ type TerminalInfo struct {
 	ExitStatus *TerminalExitStatus
 	// EndedBy says what ended the command; empty while it runs.
 	EndedBy EndedBy
-	// OfAgent says that the agent owns the terminal. Of such a terminal only is known: Cancellable, that Kill can ask
-	// the agent to end the command now (the agent offers it, and there is a way to send it: see
-	// HandlerOptions.CancelTerminal); Meta, the metadata that the agent has given it.
-	OfAgent     bool
+	// Attached says that the terminal was made by Handler.Attach. Only such a terminal has the next two: Cancellable
+	// says that Kill can ask the owner to end the command now, and Meta is what the owner has given it.
+	Attached    bool
 	Cancellable bool
 	Meta        Meta
 	// HasPTY says that the command runs on a PTY.
 	HasPTY bool
-	// Size is that of the PTY, or what the agent has said of a terminal of its own; nil if there is none.
+	// Size is that of the PTY, or what the owner of an attached terminal said; nil if there is none.
 	Size *TerminalSize
 	// Created, Started and Ended are when the terminal was created, when its command was started and when it ended; a
 	// time that has not come is zero.
 	Created, Started, Ended time.Time
-	// Written is how many bytes the command has written, without what the agent has replaced, and Kept how many of
+	// Written is how many bytes the command has written, without what an owner has replaced, and Kept how many of
 	// those Output can show.
 	Written, Kept int64
 	// OutputByteLimit is how many bytes of output are kept for Output.
@@ -50,11 +49,11 @@ func (t *Terminal) Info() TerminalInfo {
 	t.mu.Lock()
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.endedBy, t.startedAt, t.endedAt
 	info.ExitStatus = t.exitStatusLocked()
-	if a := t.agent; a != nil {
-		info.OfAgent, info.Meta = true, a.meta.clone()
-		info.Cancellable = a.cancellable && info.State == StateRunning && a.canAsk()
-		if a.size != nil {
-			info.Size = new(*a.size)
+	if b := t.attached; b != nil {
+		info.Attached, info.Meta = true, b.about.Meta.clone()
+		info.Cancellable = b.ask != nil && info.State == StateRunning && !b.orphaned()
+		if b.about.Size != nil {
+			info.Size = new(*b.about.Size)
 		}
 	}
 	if t.screen != nil {

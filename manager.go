@@ -309,7 +309,7 @@ func oldestFirst(terminals []*Terminal) []*Terminal {
 
 // Release ends a terminal's command and its whole tree, as Terminal.Kill does, and forgets the terminal: from
 // the first moment its id is unknown to every method. It returns when the tree is gone. To release an id again
-// that the session once had is no error, unless the agent owned the terminal. The *Terminal can still be read.
+// that the session once had is no error, unless the terminal was attached. The *Terminal can still be read.
 //
 // It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled when ctx ends
 // first, while the release continues; with ErrSurvivors when processes still run in the end.

@@ -32,9 +32,9 @@ type CommandOptions struct {
 	// before them. Empty but not nil means none. Default: UnattendedVariables.
 	Unattended []string
 
-	// Shell runs shell lines. A create fails with ErrInternal and this as Field if it is not found. Default: the
-	// system's shell, or with a Runner sh -c.
-	Shell Shell
+	// Shell runs shell lines; the zero Shell is the system's. A create fails with ErrInternal and this as Field if it
+	// is not found. Default: the system's shell, or with a Runner sh -c.
+	Shell *Shell
 
 	// ShellLines says when a command without arguments is a shell line. Default: ShellAuto, when it is not a program
 	// and looks like a line.
@@ -78,9 +78,6 @@ type CommandOptions struct {
 
 // over returns the options with those of the next level where they are zero.
 func (o CommandOptions) over(next CommandOptions) CommandOptions {
-	if o.Shell.Program == "" {
-		o.Shell = next.Shell
-	}
 	if o.Sandbox == nil {
 		o.Sandbox = next.Sandbox
 	}
@@ -88,7 +85,7 @@ func (o CommandOptions) over(next CommandOptions) CommandOptions {
 		Dir:             cmp.Or(o.Dir, next.Dir),
 		Env:             orElse(o.Env, next.Env),
 		Unattended:      orElse(o.Unattended, next.Unattended),
-		Shell:           o.Shell,
+		Shell:           cmp.Or(o.Shell, next.Shell),
 		ShellLines:      cmp.Or(o.ShellLines, next.ShellLines),
 		PTY:             cmp.Or(o.PTY, next.PTY),
 		Limits:          cmp.Or(o.Limits, next.Limits),
@@ -105,7 +102,9 @@ func (o CommandOptions) over(next CommandOptions) CommandOptions {
 func (o CommandOptions) clone(look lookups) CommandOptions {
 	o.Env = look.copyEnv(o.Env)
 	o.Unattended, o.Escalation = slices.Clone(o.Unattended), slices.Clone(o.Escalation)
-	o.Shell = o.Shell.clone()
+	if o.Shell != nil {
+		o.Shell = new(o.Shell.clone())
+	}
 	if o.PTY != nil {
 		o.PTY = new(*o.PTY)
 	}
@@ -317,8 +316,13 @@ func (o *CommandOptions) validate(level string, runner Runner) error {
 	if err := checkEscalation(level, o.Escalation); err != nil {
 		return err
 	}
-	if err := o.Shell.validate(level+".Shell", runner); err != nil || o.Limits == nil {
-		return err
+	if o.Shell != nil {
+		if err := o.Shell.validate(level+".Shell", runner); err != nil {
+			return err
+		}
+	}
+	if o.Limits == nil {
+		return nil
 	}
 	_, err := o.Limits.asked(level + ".")
 	return err

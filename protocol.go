@@ -217,13 +217,6 @@ type EmptyResponse struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// CancelRequestNotification names a pending request that its sender no longer wants (schema type
-// CancelRequestNotification). RequestID is a JSON string, number or null, as it came.
-type CancelRequestNotification struct {
-	RequestID json.RawMessage `json:"requestId"`
-	Meta      Meta            `json:"_meta,omitempty"`
-}
-
 // UnmarshalJSON reads a request and refuses what the schema refuses: a required field that is absent
 // or null, and a null in args or env. Its errors are *Error of kind ErrInvalidParams and name the field.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {

@@ -26,13 +26,13 @@ type Chunk struct {
 	Raw string
 	// Missed is how many bytes before Offset were dropped before the follower read them.
 	Missed int64
-	// Replaced says that the agent has replaced the output of a terminal of its own: all earlier chunks are void. It
+	// Replaced says that the owner of an attached terminal has replaced the output: all earlier chunks are void. It
 	// counts as one byte.
 	Replaced bool
 }
 
 // OutputTotal is the offset of the output's end: how many bytes the command has written so far, kept or not, and one
-// for each time that the agent has replaced the output of its terminal.
+// for each time that the owner of an attached terminal has replaced the output.
 func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
 
 // Output is the output so far and, once the command has ended, how it ended. With an exit status it has all that the
@@ -111,20 +111,20 @@ func (t *Terminal) room() int64 {
 
 // Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is where to go
 // on. It ends when there can be no more output: the last process that has the output open has closed it, which may be
-// long after the command's end, or the terminal is released. If the agent owns the terminal, Follow ends with all
-// output so far when the agent says that the command has ended. To stop sooner, end ctx or leave the loop.
+// long after the command's end, or the terminal is released. For an attached terminal, Follow ends with all output so
+// far when the owner says that the command has ended. To stop sooner, end ctx or leave the loop.
 //
 // A follower never slows the command. A Chunk says how many bytes a slow follower missed; the last one may say that
 // without text.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)
-		var agentEnded <-chan struct{} // nil: it is not the agent's, and its end is that of its output
-		if t.agent != nil {
-			agentEnded = t.ended.Done()
+		var ownerEnded <-chan struct{} // nil: it is not attached, and its end is that of its output
+		if t.attached != nil {
+			ownerEnded = t.ended.Done()
 		}
 		for ctx.Err() == nil {
-			over := agentEnded != nil && t.ended.IsSet() // before the read, which then has all
+			over := ownerEnded != nil && t.ended.IsSet() // before the read, which then has all
 			e := t.ring.Read(at, followSize)
 			if e.End > at {
 				c := Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - max(at, e.Base)}
@@ -141,7 +141,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 			if changed := t.ring.Changed(e); changed != nil {
 				select {
 				case <-changed:
-				case <-agentEnded:
+				case <-ownerEnded:
 				case <-ctx.Done():
 				}
 			}

@@ -91,12 +91,12 @@ type Terminal struct {
 
 	// Written before started, and read after.
 	command   Command
-	tree      tree           // nil when starting failed
-	source    source         // likewise
-	pty       *proc.Tree     // the tree, if it has a PTY; else nil
-	elsewhere *runnerTree    // the tree, if a Runner runs it; else nil
-	journal   Journal        // has a record of the command; nil: none has
-	agent     *agentTerminal // nil: the client owns the terminal
+	tree      tree        // nil when starting failed
+	source    source      // likewise
+	pty       *proc.Tree  // the tree, if it has a PTY; else nil
+	elsewhere *runnerTree // the tree, if a Runner runs it; else nil
+	journal   Journal     // has a record of the command; nil: none has
+	attached  *attached   // the tree, if another owner runs it; else nil
 
 	mu        sync.Mutex
 	state     State
@@ -138,12 +138,12 @@ func (t *Terminal) Command() Command {
 
 // commandNow is a copy of the command. It has been started.
 func (t *Terminal) commandNow() Command {
-	if t.agent == nil {
+	if t.attached == nil {
 		return t.command.clone()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.agent.command.clone()
+	return t.attached.about.Command.clone()
 }
 
 // State is where the terminal is in its life.
@@ -213,11 +213,11 @@ func (t *Terminal) cancelled(op string, ctx context.Context) error {
 // subject is the terminal in an event. Its command has been started.
 func (t *Terminal) subject() Subject {
 	c := t.command
-	if t.agent != nil {
+	if t.attached != nil {
 		c = t.commandNow()
 	}
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), OfAgent: t.OfAgent(), Meta: t.request.Meta,
+		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), Attached: t.Attached(), Meta: t.request.Meta,
 		Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine,
 	}
 }

@@ -40,11 +40,11 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 // It fails with ErrCancelled when ctx ends first, while the ending continues; with ErrSurvivors when
 // processes still run after the last step; with ErrConnectionLost when Options.Runner does not know what is left.
 //
-// The command of a terminal that the agent owns is not signalled: Kill asks the agent to cancel it, and returns when
-// the agent has said that it has ended. It fails with ErrNotCancellable if the agent does not offer or refuses that.
+// The command of an attached terminal is not signalled: Kill asks its owner to end it, and returns when the owner has
+// said that it has ended. It fails with ErrNotCancellable if the owner does not offer or refuses that.
 func (t *Terminal) Kill(ctx context.Context) error {
-	if t.agent != nil {
-		return t.cancelByAgent(ctx)
+	if t.attached != nil {
+		return t.attached.cancel(ctx, t)
 	}
 	e := t.beginKill()
 	select {
@@ -69,12 +69,10 @@ func (t *Terminal) beginKill() *ending {
 func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
 	begin = func() {}
 	t.retireOnce.Do(func() {
-		if t.agent != nil {
-			t.agent.forget()
-		}
 		e, begun := t.prepareEnd(by)
 		t.busy.Add(1)
 		begin = func() {
+			t.attached.release()
 			go func() {
 				defer t.busy.Done()
 				if begun {
@@ -273,11 +271,11 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	}
 	t.state = StateEnded
 	switch {
-	case err == nil && t.agent != nil:
-		if t.agent.cancelled && ending == nil {
+	case err == nil && t.attached != nil:
+		if t.attached.cancelled && ending == nil {
 			t.endedBy = EndedByKill
 		}
-		t.status = t.agent.exitStatus(t.endedBy)
+		t.status = t.attached.exitStatus(t.endedBy)
 	case err == nil:
 		t.exit = e
 		t.status = TerminalExitStatus{Meta: t.endedBy.meta()}

@@ -38,7 +38,7 @@ func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.R
 	}
 	r.onLine = func(line []byte) (forSDK bool) {
 		s.readAnswer(line)
-		return !t.options.AgentTerminals || readUpdate(t.handler, line)
+		return t.agents == nil || readUpdate(t.agents, line)
 	}
 	return acp.NewClientSideConnection(client, toAgent, r)
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentterm"
 	acp "github.com/coder/acp-go-sdk"
 )
 
@@ -24,8 +25,7 @@ type Options struct {
 	// session/resume open the session before the call, since its id is known. Nil: nothing is called.
 	NewSession func(Session)
 
-	// AgentTerminals is acpterm.HandlerOptions.AgentTerminals: terminals that the agent owns, whose commands it runs
-	// itself. Created is called with each before the agent's next message is read, which waits for it to return. It is
+	// AgentTerminals shows the commands that the agent runs itself, as package agentterm does. Created is called with each before the agent's next message is read, which waits for it to return. It is
 	// for connections that Connect made; advertise ClientCapabilities. The SDK does not speak ACP v2, where an agent may
 	// offer to cancel such a command: Terminal.Kill of it fails with acpterm.ErrNotCancellable. False: none are shown.
 	AgentTerminals bool
@@ -60,6 +60,7 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine)
 // The context bounds the request and never the command.
 type Terminals struct {
 	handler *acpterm.Handler // nil: no terminals
+	agents  *agentterm.Terminals // nil without Options.AgentTerminals
 	options Options
 }
 
@@ -68,13 +69,16 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
 	}
-	return &Terminals{
+	t := &Terminals{
 		handler: acpterm.NewHandler(m, &acpterm.HandlerOptions{
-			Created: options.Created, AgentTerminals: options.AgentTerminals, SessionPrefix: options.SessionPrefix,
-			TerminalAuth: options.TerminalAuth,
+			Created: options.Created, SessionPrefix: options.SessionPrefix, TerminalAuth: options.TerminalAuth,
 		}),
 		options: *options,
 	}
+	if options.AgentTerminals {
+		t.agents = agentterm.New(t.handler, nil)
+	}
+	return t
 }
 
 // TerminalCapability is the value for ClientCapabilities.Terminal in the InitializeRequest.
@@ -88,6 +92,9 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 		return acp.ClientCapabilities{}
 	}
 	c := t.handler.Capabilities()
+	if t.agents != nil {
+		agentterm.Advertise(&c)
+	}
 	return acp.ClientCapabilities{
 		Terminal: c.Terminal, Meta: metaOf(c.Meta),
 		Auth: acp.AuthCapabilities{Terminal: c.Auth.Terminal, Meta: metaOf(c.Auth.Meta)},

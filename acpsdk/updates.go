@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"log/slog"
 
-	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentterm"
 	acp "github.com/coder/acp-go-sdk"
 )
 
@@ -17,9 +17,9 @@ const (
 	terminalOutputChunk = "terminal_output_chunk"
 )
 
-// readUpdate reads a line that was received, and gives a session/update to the handler. It reports whether the line is
+// readUpdate reads a line that was received, and gives a session/update to the terminals. It reports whether the line is
 // for the SDK too, which takes an update that it does not know for a session_info_update.
-func readUpdate(h *acpterm.Handler, line []byte) (forSDK bool) {
+func readUpdate(agents *agentterm.Terminals, line []byte) (forSDK bool) {
 	var m struct {
 		ID     *json.RawMessage `json:"id"`
 		Method string           `json:"method"`
@@ -28,7 +28,7 @@ func readUpdate(h *acpterm.Handler, line []byte) (forSDK bool) {
 	if json.Unmarshal(line, &m) != nil || m.Method != acp.ClientMethodSessionUpdate || m.ID != nil {
 		return true
 	}
-	if _, err := h.SessionUpdate(m.Params); err != nil {
+	if _, err := agents.Update(m.Params); err != nil {
 		slog.Warn("acpsdk: an agent's update of a terminal cannot be used", "error", err)
 	}
 	var params struct {

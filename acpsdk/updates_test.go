@@ -29,7 +29,7 @@ type traffic struct {
 }
 
 func readTraffic(t *testing.T) (all []traffic) {
-	files, err := filepath.Glob("../testdata/updates/*.json")
+	files, err := filepath.Glob("../agentterm/testdata/updates/*.json")
 	require.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -95,7 +95,7 @@ func TestAdaptersTraffic(t *testing.T) {
 		require.Len(t, created, 1, c.Name)
 		term := <-created
 		require.Equal(t, acpterm.SessionID(c.Name), term.SessionID())
-		require.True(t, term.OfAgent())
+		require.True(t, term.Attached())
 		shown := term.Output()
 		require.Equal(t, c.Want.Text, shown.Output, c.Name)
 		require.Equal(t, c.Want.Ended, shown.ExitStatus != nil, c.Name)
@@ -144,7 +144,7 @@ func TestWithoutAgentTerminals(t *testing.T) {
 	require.Empty(t, a.manager.Terminals())
 }
 
-func TestCapabilityOfAgentTerminals(t *testing.T) {
+func TestCapabilityAttachedTerminals(t *testing.T) {
 	for owns, want := range map[bool]string{
 		false: `{"auth":{},"fs":{},"terminal":true}`,
 		true:  `{"auth":{},"fs":{},"terminal":true,"_meta":{"terminal_output":true,"terminal_output_delta":true}}`,

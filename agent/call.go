@@ -121,5 +121,12 @@ type cancellation struct{ request *request }
 // write writes the cancellation. It fails only if the connection is closed.
 func (c *cancellation) write() {
 	c.request.client.conn.Notify(context.Background(), acpterm.MethodCancelRequest,
-		acpterm.CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})
+		CancelRequestNotification{RequestID: json.RawMessage(strconv.Quote(c.request.id.Str))})
+}
+
+// CancelRequestNotification names a pending request that its sender no longer wants (schema type
+// CancelRequestNotification). RequestID is a JSON string, number or null, as it came.
+type CancelRequestNotification struct {
+	RequestID json.RawMessage `json:"requestId"`
+	Meta      acpterm.Meta    `json:"_meta,omitempty"`
 }

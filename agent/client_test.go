@@ -238,7 +238,7 @@ func TestWaitIsCancelled(t *testing.T) {
 		require.ErrorIs(t, err, acpterm.ErrCancelled)
 		synctest.Wait()
 		require.Equal(t, 1, s.cancels)
-		var cancelled acpterm.CancelRequestNotification
+		var cancelled agent.CancelRequestNotification
 		require.NoError(t, json.Unmarshal(s.params[acpterm.MethodCancelRequest], &cancelled))
 		require.Regexp(t, `^"terminal-[A-Z2-7]{8}-2"$`, string(cancelled.RequestID))
 

@@ -14,7 +14,7 @@ import (
 func TestCommandsOfTheAgentAreMarked(t *testing.T) {
 	var log bytes.Buffer
 	hook := audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil)))
-	hook(&acpterm.EndEvent{Subject: acpterm.Subject{TerminalID: "call_1", OfAgent: true, ShellLine: "ls"}})
+	hook(&acpterm.EndEvent{Subject: acpterm.Subject{TerminalID: "call_1", Attached: true, ShellLine: "ls"}})
 	require.Contains(t, log.String(), `"ofAgent":true`)
 	log.Reset()
 	hook(&acpterm.EndEvent{Subject: acpterm.Subject{TerminalID: "term_1"}})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 )
 
@@ -79,10 +80,11 @@ var _ io.StringWriter = (*failingWriter)(nil)
 // A sequence that was cut by a replacement of the output hides nothing of what replaces it.
 func TestFollowReplacedOutput(t *testing.T) {
 	m := acptermtest.NewManager(t, nil)
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{AgentTerminals: true})
+	h := acpterm.NewHandler(m, nil)
+	terminals := agentterm.New(h, nil)
 	snapshot := func(text string) {
 		data, _ := json.Marshal([]byte(text))
-		if _, err := h.SessionUpdate(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"terminal_update",
+		if _, err := terminals.Update(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"terminal_update",
 			"terminalId":"t","output":{"data":%s}}}`, data)); err != nil {
 			t.Fatal(err)
 		}

@@ -27,5 +27,5 @@
 // Options.Arguments alone.
 //
 // A create that names no command which could be run, such as a program that is not found, has no span, nor has a
-// command that the agent runs itself (acpterm.Terminal's OfAgent).
+// command that the agent runs itself (acpterm.Terminal's Attached).
 package otelacpterm

@@ -89,11 +89,11 @@ func (o *observer) event(event acpterm.Event) {
 	case *acpterm.DecisionEvent:
 		o.decided(e)
 	case *acpterm.StartEvent:
-		if c := o.commands[e.TerminalID]; c != nil && !e.OfAgent {
+		if c := o.commands[e.TerminalID]; c != nil && !e.Attached {
 			o.started(c, e)
 		}
 	case *acpterm.EndEvent:
-		if c := o.commands[e.TerminalID]; c != nil && !e.OfAgent {
+		if c := o.commands[e.TerminalID]; c != nil && !e.Attached {
 			delete(o.commands, e.TerminalID)
 			o.ended(c, e)
 		}

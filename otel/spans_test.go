@@ -25,6 +25,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/internal/terminaltest/children"
 	otelacpterm "github.com/acpterm/acpterm/otel"
 	"github.com/acpterm/acpterm/policy"
@@ -474,9 +475,10 @@ func TestCommandsOfTheAgentAreNotObserved(t *testing.T) {
 	seen := observe(t, m, otelacpterm.Options{})
 	running := create(t, m, request("sleep"))
 	ready(t, running)
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{AgentTerminals: true})
+	h := acpterm.NewHandler(m, nil)
+	terminals := agentterm.New(h, nil)
 	for _, update := range []string{`"command":"x"`, `"exitStatus":{"exitCode":9}`} {
-		h.SessionUpdate(json.RawMessage(fmt.Sprintf(
+		terminals.Update(json.RawMessage(fmt.Sprintf(
 			`{"sessionId":"other","update":{"sessionUpdate":"terminal_update","terminalId":%q,%s}}`, running.ID(), update)))
 	}
 	own, err := m.Terminal("other", running.ID())

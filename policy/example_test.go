@@ -75,8 +75,10 @@ func ExampleRules() {
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"run", "."}})
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "toolchain.txt"}})
-	// Output: go version: runs go run .: acpterm: create: "go run .": no rule allows this (rule "default") go version
-	// toolchain.txt: acpterm: create: "go version toolchain.txt": use the one that is here (rule "no toolchains")
+	// Output:
+	// go version: runs
+	// go run .: acpterm: create: "go run .": no rule allows this (rule "default")
+	// go version toolchain.txt: acpterm: create: "go version toolchain.txt": use the one that is here (rule "no toolchains")
 }
 
 func ExampleConfineDir() {
@@ -113,8 +115,7 @@ func ExampleNoShellSyntax() {
 	}
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version", "; rm x"}})
-	// Output: go version ; rm x: acpterm: create: "go version \"; rm x\"": args[1] has shell syntax in it, which is not
-	// allowed (rule "no-shell-syntax")
+	// Output: go version ; rm x: acpterm: create: "go version \"; rm x\"": args[1] has shell syntax in it, which is not allowed (rule "no-shell-syntax")
 }
 
 func ExampleDenyVariables() {
@@ -125,8 +126,7 @@ func ExampleDenyVariables() {
 	defer m.Close()
 	try(m, acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"},
 		Env: []acpterm.EnvVariable{{Name: "LD_PRELOAD", Value: "/tmp/x.so"}}})
-	// Output: go version: acpterm: create: "go version": the variable "LD_PRELOAD" must not be set (rule
-	// "deny-variables")
+	// Output: go version: acpterm: create: "go version": the variable "LD_PRELOAD" must not be set (rule "deny-variables")
 }
 
 func ExampleAllowVariables() {

@@ -17,7 +17,7 @@ func ExampleKnownShell() {
 		fmt.Println(err) // it is none of those, or there is none on this system
 		return
 	}
-	m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Shell: shell}})
+	m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Shell: &shell}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/view"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -26,15 +27,16 @@ type members = map[string]any
 type agent struct {
 	t testing.TB
 	*acpterm.Handler
-	m *acpterm.Manager
+	terminals *agentterm.Terminals
+	m         *acpterm.Manager
 }
 
-func newAgent(t testing.TB, m *acpterm.Manager, options acpterm.HandlerOptions) *agent {
-	options.AgentTerminals = true
-	if options.CancelTerminal == nil {
-		options.CancelTerminal = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
+func newAgent(t testing.TB, m *acpterm.Manager, options agentterm.Options) *agent {
+	if options.Cancel == nil {
+		options.Cancel = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
 	}
-	return &agent{t, acpterm.NewHandler(m, &options), m}
+	h := acpterm.NewHandler(m, nil)
+	return &agent{t, h, agentterm.New(h, &options), m}
 }
 
 // send sends an update of a session's terminal, and returns the terminal.
@@ -44,7 +46,7 @@ func (a *agent) send(session acpterm.SessionID, id acpterm.TerminalID, kind stri
 	for name, value := range more {
 		update[name] = value
 	}
-	about, err := a.SessionUpdate(must(json.Marshal(members{"sessionId": session, "update": update})))
+	about, err := a.terminals.Update(must(json.Marshal(members{"sessionId": session, "update": update})))
 	require.NoError(a.t, err)
 	require.Equal(a.t, []acpterm.TerminalID{id}, about)
 	return must(a.m.Terminal(session, id))
@@ -101,7 +103,7 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
-	a := newAgent(t, m, acpterm.HandlerOptions{})
+	a := newAgent(t, m, agentterm.Options{})
 	s := v.open("events", "")
 	v.create("s", "serve")
 	require.False(t, s.row(func(r tableRow) bool { return r.Command == "serve" }).Agent)
@@ -139,7 +141,7 @@ func TestEndOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
-	a := newAgent(t, m, acpterm.HandlerOptions{})
+	a := newAgent(t, m, agentterm.Options{})
 	var terminal *acpterm.Terminal
 	for _, c := range []struct {
 		id     acpterm.TerminalID
@@ -185,7 +187,7 @@ func TestReplacedOutput(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, acpterm.HandlerOptions{})
+	a := newAgent(t, m, agentterm.Options{})
 	terminal := a.print("s", "t1", "one\ntwo\n")
 	s := v.open(output(terminal), "")
 	require.False(t, s.pieces(texts("one\ntwo\n"))[0].Replaced)
@@ -228,7 +230,7 @@ func TestOutputAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, acpterm.HandlerOptions{})
+	a := newAgent(t, m, agentterm.Options{})
 	terminal := a.print("s", "t1", "started\n")
 	s := v.open(output(terminal), "")
 	s.pieces(texts("started\n"))
@@ -252,7 +254,7 @@ func TestSkippedReplacement(t *testing.T) {
 	const mib = 1 << 20
 	m := made(t, nil, acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 8 * mib}})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, acpterm.HandlerOptions{})
+	a := newAgent(t, m, agentterm.Options{})
 	terminal := a.print("s", "t1", "before")
 	s := v.open(output(terminal), "")
 	s.pieces(texts("before"))
@@ -271,7 +273,7 @@ func TestIDsOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
-	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(
+	a := newAgent(t, m, agentterm.Options{Cancel: func(
 		_ context.Context, r acpterm.TerminalRequest,
 	) error {
 		cancelled <- r
@@ -310,7 +312,7 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{})
-	a := newAgent(t, m, acpterm.HandlerOptions{})
+	a := newAgent(t, m, agentterm.Options{})
 	first := a.print("s", "t1", "the first\n")
 	list, s := v.open("events", ""), v.open(output(first), "")
 	number := list.row(func(r tableRow) bool { return r.Key == keyOf(first) }).Number
@@ -336,7 +338,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	v := newViewer(t, m, view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := newAgent(t, m, acpterm.HandlerOptions{CancelTerminal: func(
+	a := newAgent(t, m, agentterm.Options{Cancel: func(
 		ctx context.Context, _ acpterm.TerminalRequest,
 	) error {
 		select {
@@ -387,7 +389,8 @@ func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
 		}),
 	})
 	v := newViewer(t, m, view.Options{AllowStop: true})
-	a := &agent{t, acpterm.NewHandler(m, &acpterm.HandlerOptions{AgentTerminals: true}), m}
+	h := acpterm.NewHandler(m, nil)
+	a := &agent{t, h, agentterm.New(h, nil), m}
 	terminal := a.update("s", "t1", cancellable)
 	s, list := v.open(output(terminal), ""), v.open("events", "")
 	for _, s := range []*stream{s, list} {
@@ -396,7 +399,8 @@ func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
 	require.Equal(t, http.StatusConflict, v.stop(keyOf(terminal)))
 
 	ours, theirs := net.Pipe()
-	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a.Filter(t.Context(), ours)), a)
+	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a.Filter(t.Context(), ours)),
+		a.terminals.Handler(a))
 	_, err := io.WriteString(theirs, `{"jsonrpc":"2.0","method":"session/update","params":{}}`+"\n")
 	require.NoError(t, err)
 	for _, s := range []*stream{s, list} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/stretchr/testify/require"
 )
 
@@ -80,16 +81,16 @@ func TestRowOfTheClientsIsNotReplaced(t *testing.T) {
 	v.first.observe(&acpterm.DecisionEvent{Subject: denied, Verdict: acpterm.VerdictDeny})
 
 	other := acptermtest.NewManager(t, nil)
-	h := acpterm.NewHandler(other, &acpterm.HandlerOptions{AgentTerminals: true})
+	terminals := agentterm.New(acpterm.NewHandler(other, nil), nil)
 	for id, state := range map[acpterm.TerminalID]string{mine.ID(): "finished", "term_denied": "denied"} {
 		e, terminal := v.table.find(keyOf(0, "s", id))
 		before, _, _, _ := v.table.rowOf(e)
 		require.Equal(t, state, before.State)
-		_, err := h.SessionUpdate([]byte(`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"` +
+		_, err := terminals.Update([]byte(`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"` +
 			string(id) + `","command":"true","output":{"data":"YQ=="},"exitStatus":{"exitCode":0}}}`))
 		require.NoError(t, err)
 		theirs := must(other.Terminal("s", id))
-		subject := acpterm.Subject{TerminalID: id, SessionID: "s", ShellLine: "true", OfAgent: true}
+		subject := acpterm.Subject{TerminalID: id, SessionID: "s", ShellLine: "true", Attached: true}
 		v.table.addTerminal(v.first, theirs)
 		v.first.observe(&acpterm.StartEvent{Subject: subject, Time: time.Now(), Terminal: theirs})
 		v.first.observe(&acpterm.EndEvent{Subject: subject})

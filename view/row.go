@@ -81,7 +81,7 @@ type sizeUpdate struct {
 func newRow(s acpterm.Subject) row {
 	return row{
 		Session: printable(string(s.SessionID), maxText),
-		Agent:   s.OfAgent, Dir: printable(s.Dir, maxText),
+		Agent:   s.Attached, Dir: printable(s.Dir, maxText),
 		Command: printableCommand(s), Program: printable(s.Path, maxText), Shell: s.ShellLine != "", PID: s.PID,
 	}
 }
@@ -102,7 +102,7 @@ func (e *entry) makeRow(may permissions) row {
 	if e.terminal != nil {
 		info = e.terminal.Info()
 	}
-	if info.OfAgent {
+	if info.Attached {
 		e.describe(info.Command)
 	}
 	r := e.fixed
@@ -143,7 +143,7 @@ func (e *entry) makeRow(may permissions) row {
 
 // canStop reports whether a stop can have an effect. The second of an agent's terminal asks again; a third would not.
 func (e *entry) canStop(info acpterm.TerminalInfo) bool {
-	if info.OfAgent {
+	if info.Attached {
 		return info.Cancellable && e.stops < maxStops
 	}
 	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
@@ -171,7 +171,7 @@ func stateOf(info acpterm.TerminalInfo) string {
 	case acpterm.EndedByLostConnection:
 		return "connection lost"
 	}
-	if info.OfAgent && info.EndedBy != acpterm.EndedByKill {
+	if info.Attached && info.EndedBy != acpterm.EndedByKill {
 		return "released"
 	}
 	return "killed"

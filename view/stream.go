@@ -253,7 +253,7 @@ func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan position, chu
 // next returns the chunk of a position. It is Replaced also if what was skipped was.
 func (p position) next(ctx context.Context, t *acpterm.Terminal) *acpterm.Chunk {
 	begin := int64(-1) // of the output, if it was replaced after at
-	if t.OfAgent() && p.at < p.from {
+	if t.Attached() && p.at < p.from {
 		if skipped := nextChunk(ctx, t, p.at); skipped != nil && skipped.Replaced {
 			begin = skipped.Offset - skipped.Missed
 		}
@@ -273,7 +273,7 @@ func nextChunk(ctx context.Context, t *acpterm.Terminal, from int64) *acpterm.Ch
 		case <-t.Released():
 			over = true
 		default:
-			over = !t.OfAgent()
+			over = !t.Attached()
 		}
 		for chunk := range t.Follow(ctx, from) {
 			return &chunk

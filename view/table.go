@@ -114,7 +114,7 @@ func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	}
 	command := info.Command
 	t.start(from, acpterm.Subject{
-		TerminalID: info.ID, SessionID: info.SessionID, OfAgent: info.OfAgent,
+		TerminalID: info.ID, SessionID: info.SessionID, Attached: info.Attached,
 		Path: command.Path, Args: command.Args, Dir: command.Dir, ShellLine: command.ShellLine,
 	}, info.Started, terminal)
 }
@@ -149,7 +149,7 @@ func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*e
 	}
 	key := keyOf(from.number, s.SessionID, s.TerminalID)
 	e := t.entries[key]
-	if e != nil && s.OfAgent && !e.fixed.Agent {
+	if e != nil && s.Attached && !e.fixed.Agent {
 		return
 	}
 	if e == nil {
@@ -205,7 +205,7 @@ func (e *entry) measure() {
 		return
 	}
 	e.requestBytes = sizeOf(e.terminal.Request())
-	if info := e.terminal.Info(); info.OfAgent {
+	if info := e.terminal.Info(); info.Attached {
 		e.requestBytes += int64(len(info.Command.ShellLine) + len(info.Command.Dir) + sizeOfMeta(info.Meta))
 	}
 }

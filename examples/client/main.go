@@ -51,6 +51,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 	"github.com/acpterm/acpterm/examples/internal/exampleagent"
 	"github.com/acpterm/acpterm/policy"
@@ -204,17 +205,19 @@ func converse(ctx context.Context, opts options, session *session) (finish func(
 		return func() error { return nil }, err
 	}
 	handler := acpterm.NewHandler(session.manager, &acpterm.HandlerOptions{
-		Next: session, Created: session.screen.follow, AgentTerminals: true, TerminalAuth: hasTerminal(),
-		SkippedLines: session.screen.printSkipped,
+		Created: session.screen.follow, TerminalAuth: hasTerminal(), SkippedLines: session.screen.printSkipped,
 	})
+	terminals := agentterm.New(handler, nil)
 	rest := handler.Filter(context.Background(), agent)
-	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), handler,
+	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), terminals.Handler(session),
 		jsonrpc2.OnRecv(session.received))
 	stop := context.AfterFunc(ctx, func() { agent.Kill() }) // an agent that does not read may be holding up a request
 	defer stop()
 
 	// The commands go first, at the end of the session. Then the agent's input ends, at which it should go by itself.
-	err = session.run(ctx, conn, handler.Capabilities(), opts.prompt)
+	capabilities := handler.Capabilities()
+	agentterm.Advertise(&capabilities)
+	err = session.run(ctx, conn, capabilities, opts.prompt)
 	go agent.Close()
 	<-agent.Done()
 	if errors.Is(err, errAgentGone) {
@@ -233,7 +236,7 @@ func managerOptions(opts options, guards guards, session *session, denials *deni
 		RequireSessions: true,
 		Commands: acpterm.CommandOptions{
 			OutputByteLimit: opts.limit,
-			Shell:           opts.shell,
+			Shell:           new(opts.shell),
 			Timeout:         opts.timeout,
 			Sandbox:         guards.wrap,
 		},

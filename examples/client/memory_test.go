@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 )
 
 // heap is how many bytes are in use.
@@ -84,9 +85,10 @@ func TestHeldPiecesAreBounded(t *testing.T) {
 func TestNamesOfTerminalsAreBounded(t *testing.T) {
 	s := newScreen(io.Discard, io.Discard, false, func(err error) { t.Error(err) })
 	m := acptermtest.NewManager(t, nil)
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{AgentTerminals: true, Created: func(t *acpterm.Terminal) { s.addName(t) }})
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: func(t *acpterm.Terminal) { s.addName(t) }})
+	terminals := agentterm.New(h, nil)
 	for i := range mostNames + 10 {
-		_, err := h.SessionUpdate(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"terminal_update",`+
+		_, err := terminals.Update(fmt.Appendf(nil, `{"sessionId":"s","update":{"sessionUpdate":"terminal_update",`+
 			`"terminalId":"t%d","exitStatus":{"exitCode":0}}}`, i))
 		require.NoError(t, err)
 		require.NoError(t, m.Release(t.Context(), "s", acpterm.TerminalID(fmt.Sprint("t", i))))

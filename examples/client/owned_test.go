@@ -12,6 +12,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 )
 
 // sendUpdates sends updates, given as JSON, in a turn.
@@ -56,7 +57,7 @@ func TestAdaptersCommandsAreShownOnce(t *testing.T) {
 		"codex-2.6-output-killed":             "exit code 137",
 	}
 	for _, file := range []string{"claude-0.101.json", "codex-1.6.json", "codex-2.6.json"} {
-		data, err := os.ReadFile("../../testdata/updates/" + file)
+		data, err := os.ReadFile("../../agentterm/testdata/updates/" + file)
 		require.NoError(t, err)
 		var traffic []struct {
 			Name    string
@@ -116,11 +117,10 @@ func TestWhatTheAgentSaysLater(t *testing.T) {
 func TestReplacedOutput(t *testing.T) {
 	transcript, out := newTranscript(t)
 	s := newScreen(out, out, false, func(err error) { require.NoError(t, err) })
-	h := acpterm.NewHandler(acptermtest.NewManager(t, nil), &acpterm.HandlerOptions{
-		AgentTerminals: true, Created: s.follow,
-	})
+	h := acpterm.NewHandler(acptermtest.NewManager(t, nil), &acpterm.HandlerOptions{Created: s.follow})
+	terminals := agentterm.New(h, nil)
 	update := func(members string) {
-		_, err := h.SessionUpdate(json.RawMessage(
+		_, err := terminals.Update(json.RawMessage(
 			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t1"` + members + `}}`))
 		require.NoError(t, err)
 	}

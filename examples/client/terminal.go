@@ -42,7 +42,7 @@ func (s *screen) addName(t *acpterm.Terminal) string {
 	defer s.mu.Unlock()
 	s.terminals++
 	name := fmt.Sprintf("[%d]", s.terminals)
-	if t.OfAgent() {
+	if t.Attached() {
 		name = fmt.Sprintf("[agent %d]", s.terminals)
 	}
 	if _, again := s.names[t.ID()]; !again {
@@ -75,7 +75,7 @@ func (t *shownTerminal) printOutput() {
 	}
 	stripper := display.ANSIStripper{KeepColours: t.screen.colours}
 	for chunk := range t.Follow(context.Background(), 0) {
-		if t.OfAgent() {
+		if t.Attached() {
 			t.printCommand()
 		}
 		if chunk.Replaced {
@@ -93,7 +93,7 @@ func (t *shownTerminal) printOutput() {
 func (t *shownTerminal) end() string {
 	status, err := t.Wait(context.Background())
 	switch {
-	case err != nil && t.OfAgent():
+	case err != nil && t.Attached():
 		return "not ended, as far as the agent has said"
 	case err != nil:
 		return err.Error()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/display"
 )
 
@@ -73,7 +74,7 @@ func (s *session) showToolCall(update toolCallUpdate) (title string) {
 	}
 	var content []json.RawMessage // its text is left out: a terminal shows the output
 	if json.Unmarshal(update.Content, &content) == nil && content != nil {
-		known.terminals = slices.DeleteFunc(acpterm.ToolCallTerminals(update.Content), func(id acpterm.TerminalID) bool {
+		known.terminals = slices.DeleteFunc(agentterm.ToolCallTerminals(update.Content), func(id acpterm.TerminalID) bool {
 			return len(id) > mostTerminalID
 		})
 		known.terminals = slices.Clone(known.terminals[:min(len(known.terminals), mostShownInCall)])

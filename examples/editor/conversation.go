@@ -19,6 +19,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/agentterm"
 )
 
 const protocolVersion = 1
@@ -75,9 +76,10 @@ func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
 	e.mu.Lock()
 	e.conversations = append(e.conversations, c)
 	e.mu.Unlock()
-	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Next: c, Created: e.show, AgentTerminals: true})
+	c.handler = acpterm.NewHandler(e.manager, &acpterm.HandlerOptions{Created: e.show})
+	terminals := agentterm.New(c.handler, nil)
 	rest := c.handler.Filter(context.Background(), stdio)
-	c.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), c.handler,
+	c.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), terminals.Handler(c),
 		jsonrpc2.OnRecv(c.openNewSession))
 	e.busy.Go(c.awaitEnd)
 	return c
@@ -88,7 +90,9 @@ func (c *Conversation) Open(ctx context.Context, dir string) error {
 	var agent struct {
 		ProtocolVersion int `json:"protocolVersion"`
 	}
-	initialize := map[string]any{"protocolVersion": protocolVersion, "clientCapabilities": c.handler.Capabilities()}
+	capabilities := c.handler.Capabilities()
+	agentterm.Advertise(&capabilities)
+	initialize := map[string]any{"protocolVersion": protocolVersion, "clientCapabilities": capabilities}
 	if err := c.conn.Call(ctx, "initialize", initialize, &agent); err != nil {
 		return callError("initialize", err)
 	}

@@ -69,7 +69,7 @@ func (p *Pane) Text() (text string, missed int64) {
 }
 
 // OfAgent reports whether the agent runs the command itself.
-func (p *Pane) OfAgent() bool { return p.terminal.OfAgent() }
+func (p *Pane) OfAgent() bool { return p.terminal.Attached() }
 
 // Command is what runs, safe to show, in most bytes at the most. The agent may say later what it runs itself.
 func (p *Pane) Command(most int) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentterm"
 )
 
 // Limits of the tool calls of a conversation. When an agent makes more, the ended ones are forgotten, or else all.
@@ -88,7 +89,7 @@ func (c *Conversation) update(params json.RawMessage) {
 	case "tool_call", "tool_call_update":
 		c.editor.ui.ShowToolCall(c.updateToolCall(ToolCall{
 			ID: u.ToolCallID, Title: u.Title, Kind: u.ToolKind, Status: u.Status, RawInput: u.RawInput,
-			Terminals: acpterm.ToolCallTerminals(u.Content), // what they print is not shown here again
+			Terminals: agentterm.ToolCallTerminals(u.Content), // what they print is not shown here again
 		}))
 	}
 }

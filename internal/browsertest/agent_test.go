@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/view"
 	"github.com/stretchr/testify/require"
 )
@@ -26,15 +27,16 @@ type members = map[string]any
 type agent struct {
 	t testing.TB
 	*acpterm.Handler
-	m *acpterm.Manager
+	terminals *agentterm.Terminals
+	m         *acpterm.Manager
 }
 
-func newAgent(t testing.TB, m *acpterm.Manager, options acpterm.HandlerOptions) *agent {
-	options.AgentTerminals = true
-	if options.CancelTerminal == nil {
-		options.CancelTerminal = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
+func newAgent(t testing.TB, m *acpterm.Manager, options agentterm.Options) *agent {
+	if options.Cancel == nil {
+		options.Cancel = func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") }
 	}
-	return &agent{t, acpterm.NewHandler(m, &options), m}
+	h := acpterm.NewHandler(m, nil)
+	return &agent{t, h, agentterm.New(h, &options), m}
 }
 
 // update sends members of a session's terminal, and returns the terminal.
@@ -42,7 +44,7 @@ func (a *agent) update(session acpterm.SessionID, id acpterm.TerminalID, more me
 	a.t.Helper()
 	update := members{"sessionUpdate": "terminal_update", "terminalId": id}
 	maps.Copy(update, more)
-	_, err := a.SessionUpdate(must(json.Marshal(members{"sessionId": session, "update": update})))
+	_, err := a.terminals.Update(must(json.Marshal(members{"sessionId": session, "update": update})))
 	require.NoError(a.t, err)
 	return must(a.m.Terminal(session, id))
 }
@@ -60,7 +62,7 @@ var cancellable = members{"capabilities": members{"cancel": members{}}}
 
 func testBothKinds(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	a := newAgent(t, v.Manager, agentterm.Options{})
 	p := b.visit(t, v.url)
 	p.resize(1000, 700)
 	mine := v.create(t, "serve")
@@ -97,7 +99,7 @@ func testBothKinds(t *testing.T, b visitor) {
 
 func testReplaced(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), nil)
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	a := newAgent(t, v.Manager, agentterm.Options{})
 	terminal := a.print("s", "t1", "\x1b[31mone\ntwo\x1b[5")
 	p := b.visit(t, v.url)
 	p.until(`el.text === 'one\ntwo'`)
@@ -132,7 +134,7 @@ func testReplaced(t *testing.T, b visitor) {
 func testAgentStop(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	answers := make(chan error)
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(
+	a := newAgent(t, v.Manager, agentterm.Options{Cancel: func(
 		ctx context.Context, _ acpterm.TerminalRequest,
 	) error {
 		select {
@@ -171,7 +173,7 @@ func testAgentStop(t *testing.T, b visitor) {
 func testSameIDs(t *testing.T, b visitor) {
 	v := serve(t, made(t, nil), &view.Options{AllowStop: true})
 	cancelled := make(chan acpterm.TerminalRequest, 1)
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{CancelTerminal: func(
+	a := newAgent(t, v.Manager, agentterm.Options{Cancel: func(
 		_ context.Context, r acpterm.TerminalRequest,
 	) error {
 		cancelled <- r
@@ -236,7 +238,7 @@ func TestScreenshotOfBothKinds(t *testing.T) {
 		t.Skip("VIEW_SCREENSHOTS names no directory to write them to")
 	}
 	v := serve(t, made(t, shop()), &view.Options{AllowStop: true})
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	a := newAgent(t, v.Manager, agentterm.Options{})
 	run := func(
 		session acpterm.SessionID, id acpterm.TerminalID, command, output string, end members,
 	) *acpterm.Terminal {

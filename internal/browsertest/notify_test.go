@@ -11,6 +11,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agentterm"
 )
 
 // setHidden has the page be behind another one, or in front.
@@ -45,7 +46,7 @@ func testNotify(t *testing.T, b visitor) {
 
 	// A command that the agent says it has run itself, and how it ended, is not mistaken for one that was seen to end.
 	setHidden(p, true)
-	a := newAgent(t, v.Manager, acpterm.HandlerOptions{})
+	a := newAgent(t, v.Manager, agentterm.Options{})
 	a.update("s", "t1", members{"command": "make\nall"})
 	p.until(`document.title === '(1) Terminals'`)
 	a.update("s", "t1", members{"exitStatus": members{"exitCode": 0}})

@@ -25,6 +25,7 @@ import (
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -160,7 +161,7 @@ func (a adapter) test(t *testing.T, bin, without string) {
 		require.NoError(t, err, c.name)
 		info := term.Info()
 		t.Logf("%s: %q, %v", info.Command, term.Output().Output, status)
-		require.True(t, info.OfAgent, c.name)
+		require.True(t, info.Attached, c.name)
 		require.Equal(t, session.id, info.SessionID, c.name)
 		require.Equal(t, c.text, info.Command.String(), c.name)
 		require.Regexp(t, `\A`+a.want[c.name].output+`\z`, term.Output().Output, c.name)
@@ -194,11 +195,10 @@ func (a adapter) converse(
 		Stderr: func(line string) { t.Logf("%s: %s", a.program, line) },
 	})
 	require.NoError(t, err)
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{
-		AgentTerminals: true, Next: jsonrpc2.HandlerWithError(allowOnce),
-	})
+	h := acpterm.NewHandler(m, nil)
 	rest := h.Filter(context.WithoutCancel(ctx), process)
-	session.conn = jsonrpc2.NewConn(context.WithoutCancel(ctx), jsonrpc2.NewPlainObjectStream(rest), h)
+	session.conn = jsonrpc2.NewConn(context.WithoutCancel(ctx), jsonrpc2.NewPlainObjectStream(rest),
+		agentterm.New(h, nil).Handler(jsonrpc2.HandlerWithError(allowOnce)))
 	t.Cleanup(func() {
 		require.NoError(t, process.Close())
 		<-session.conn.DisconnectNotify()

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/stretchr/testify/require"
 )
 
@@ -51,7 +52,7 @@ var filled = map[string]any{
 		ExitCode: new(uint32(math.MaxUint32)), Signal: new("SIGKILL"), Meta: meta,
 	},
 	"EnvVariable":               acpterm.EnvVariable{Name: "A", Value: "1", Meta: meta},
-	"CancelRequestNotification": acpterm.CancelRequestNotification{RequestID: json.RawMessage(`"r1"`), Meta: meta},
+	"CancelRequestNotification": agent.CancelRequestNotification{RequestID: json.RawMessage(`"r1"`), Meta: meta},
 	"ClientCapabilities":        acpterm.ClientCapabilities{Terminal: true, Auth: acpterm.AuthCapabilities{Terminal: true, Meta: meta}, Meta: meta},
 	"AuthCapabilities":          acpterm.AuthCapabilities{Terminal: true, Meta: meta},
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/stretchr/testify/require"
 )
 
@@ -29,7 +30,7 @@ var objectTypes = map[string]reflect.Type{
 	"ReleaseTerminalResponse":     reflect.TypeFor[acpterm.EmptyResponse](),
 	"TerminalExitStatus":          reflect.TypeFor[acpterm.TerminalExitStatus](),
 	"EnvVariable":                 reflect.TypeFor[acpterm.EnvVariable](),
-	"CancelRequestNotification":   reflect.TypeFor[acpterm.CancelRequestNotification](),
+	"CancelRequestNotification":   reflect.TypeFor[agent.CancelRequestNotification](),
 	"ClientCapabilities":          reflect.TypeFor[acpterm.ClientCapabilities](),
 	"AuthCapabilities":            reflect.TypeFor[acpterm.AuthCapabilities](),
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/agentproc"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
 )
@@ -65,7 +66,7 @@ func startV2Agent(t *testing.T, args ...string) *v2Agent {
 
 	a.manager = must(acpterm.NewManager(nil))
 	h := acpterm.NewHandler(a.manager, &acpterm.HandlerOptions{
-		AgentTerminals: true, Next: jsonrpc2.HandlerWithError(a.next), Created: func(term *acpterm.Terminal) {
+		Created: func(term *acpterm.Terminal) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
 			a.created = append(a.created, term)
@@ -73,7 +74,9 @@ func startV2Agent(t *testing.T, args ...string) *v2Agent {
 	})
 	fromAgent := &tap{stdout, messageLines{take: a.take}}
 	toAgent := &sink{stdin, messageLines{take: a.give}}
-	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))), h)
+	rest := h.Filter(context.Background(), agentproc.JoinStdio(fromAgent, toAgent))
+	a.conn = jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest),
+		agentterm.New(h, nil).Handler(jsonrpc2.HandlerWithError(a.next)))
 	t.Cleanup(func() {
 		stop := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 		defer stop.Stop()
@@ -292,7 +295,7 @@ func TestV2AgentRefersToTerminals(t *testing.T) {
 	} {
 		var update struct{ Content json.RawMessage }
 		require.NoError(t, json.Unmarshal(steps[name].Update, &update))
-		require.Equal(t, want, acpterm.ToolCallTerminals(update.Content), name)
+		require.Equal(t, want, agentterm.ToolCallTerminals(update.Content), name)
 	}
 	require.Equal(t, acpterm.StateRunning, steps["end of the tool call"].infos["a"].State)
 	require.Equal(t, acpterm.StateRunning, steps["a tool call with a terminal's id"].infos["b"].State)

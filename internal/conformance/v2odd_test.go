@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/stretchr/testify/require"
 )
 
@@ -96,8 +97,9 @@ func ownReading(unchanged held) map[string]func(held) held {
 func TestOddUpdates(t *testing.T) {
 	requireTypeScript(t, "v2client.mjs")
 	m := must(acpterm.NewManager(nil))
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{
-		AgentTerminals: true, CancelTerminal: func(context.Context, acpterm.TerminalRequest) error { return nil },
+	h := acpterm.NewHandler(m, nil)
+	terminals := agentterm.New(h, &agentterm.Options{
+		Cancel: func(context.Context, acpterm.TerminalRequest) error { return nil },
 	})
 	defer func() {
 		require.NoError(t, h.Close())
@@ -112,7 +114,7 @@ func TestOddUpdates(t *testing.T) {
 		for _, update := range []string{begin, update} {
 			update = strings.ReplaceAll(update, `"T"`, strconv.Quote(oddID(n)))
 			fmt.Fprintln(&lines, update)
-			h.SessionUpdate(json.RawMessage(`{"sessionId":"s1","update":` + update + `}`))
+			terminals.Update(json.RawMessage(`{"sessionId":"s1","update":` + update + `}`))
 		}
 	}
 	require.Len(t, m.Terminals(), len(all))

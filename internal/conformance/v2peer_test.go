@@ -33,7 +33,7 @@ type heldExit struct {
 // requireHeld holds what acpterm has of a terminal against what a client has to hold.
 func requireHeld(t *testing.T, want held, got acpterm.TerminalInfo, output, what string) {
 	t.Helper()
-	require.True(t, got.OfAgent, what)
+	require.True(t, got.Attached, what)
 	require.Equal(t, textOf(want.Command), got.Command.String(), what)
 	require.Equal(t, textOf(want.Cwd), got.Command.Dir, what)
 	require.Equal(t, want.Size != nil, got.Size != nil, what)

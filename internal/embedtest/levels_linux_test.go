@@ -79,7 +79,7 @@ func optionsOfLevels(t *testing.T) map[string]option {
 		"Shell": {
 			values: four(func(i int) acpterm.CommandOptions {
 				return acpterm.CommandOptions{
-					Shell: acpterm.Shell{Program: "/bin/sh", Args: []string{"-" + string("euxv"[i]), "-c"}},
+					Shell: &acpterm.Shell{Program: "/bin/sh", Args: []string{"-" + string("euxv"[i]), "-c"}},
 				}
 			}),
 			request: func() acpterm.CreateTerminalRequest {

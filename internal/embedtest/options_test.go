@@ -42,7 +42,7 @@ var (
 		"Options.Commands.Timeout":         {Commands: acpterm.CommandOptions{Timeout: -2}},
 		"Options.Commands.Dir":             {Commands: acpterm.CommandOptions{Dir: "relative"}},
 		"Options.Commands.ShellLines":      {Commands: acpterm.CommandOptions{ShellLines: 9}},
-		"Options.Commands.Shell":           {Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: "bash"}}},
+		"Options.Commands.Shell":           {Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: "bash"}}},
 		"Options.Commands.Escalation[0]": {Commands: acpterm.CommandOptions{
 			Escalation: []acpterm.EscalationStep{{Wait: time.Second}},
 		}},
@@ -62,7 +62,7 @@ var (
 		"SessionOptions.Commands.Timeout": {Commands: acpterm.CommandOptions{Timeout: -2}},
 		"SessionOptions.MaxTerminals":     {MaxTerminals: -1},
 		"SessionOptions.Commands.Dir":     {Commands: acpterm.CommandOptions{Dir: "relative"}},
-		"SessionOptions.Commands.Shell":   {Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: "bash"}}},
+		"SessionOptions.Commands.Shell":   {Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: "bash"}}},
 		"SessionOptions.Roots[0]":         {Roots: []string{"relative"}},
 		"SessionOptions.Roots[1]":         {Roots: []string{os.TempDir(), filepath.Join(os.TempDir(), "acpterm-no-such-root")}},
 	}
@@ -190,12 +190,12 @@ func TestShellsThatCannotHold(t *testing.T) {
 	} {
 		for _, runner := range []acpterm.Runner{nil, runnerStub{}} {
 			_, err := acpterm.NewManager(&acpterm.Options{
-				Commands: acpterm.CommandOptions{Shell: shell},
+				Commands: acpterm.CommandOptions{Shell: &shell},
 				Runner:   runner,
 			})
 			hosttest.RequireOptionRefused(t, err, "new manager", "Options.Commands.Shell")
 		}
-		err := m.OpenSession("x", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Shell: shell}})
+		err := m.OpenSession("x", &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Shell: &shell}})
 		hosttest.RequireOptionRefused(t, err, "open session", "SessionOptions.Commands.Shell")
 	}
 }
@@ -204,7 +204,7 @@ func TestKnownShells(t *testing.T) {
 	for _, name := range []string{"sh", "dash", "bash", "bash-login", "zsh", "zsh-login", "fish", "pwsh"} {
 		shell, err := usershell.KnownShell(name)
 		require.NoError(t, err, name)
-		m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Shell: shell}})
+		m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Shell: &shell}})
 		require.NoError(t, err, name)
 		require.NoError(t, m.Close())
 		shell.Args[0] = "changed"

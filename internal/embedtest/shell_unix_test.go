@@ -35,7 +35,7 @@ func TestShellsOfThisMachine(t *testing.T) {
 		}
 		session := acpterm.SessionID(c.name)
 		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{
-			Commands: acpterm.CommandOptions{Shell: shell},
+			Commands: acpterm.CommandOptions{Shell: &shell},
 		}))
 		term := hosttest.Finish(t, m, hosttest.InSession(session, hosttest.CommandRequest(c.line)))
 		require.Contains(t, term.Output().Output, c.want, c.name)

@@ -316,7 +316,7 @@ func TestShellsOfTheHost(t *testing.T) {
 	}
 	env := append(os.Environ(), "PATH="+dir, `COMSPEC=C:\evil.exe`)
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Commands: acpterm.CommandOptions{Env: env, Shell: cmd, ShellLines: acpterm.ShellAlways},
+		Commands: acpterm.CommandOptions{Env: env, Shell: &cmd, ShellLines: acpterm.ShellAlways},
 	})
 	req := hosttest.CommandRequest(`echo "a  b"& echo %NAME%^&`)
 	req.Env = []acpterm.EnvVariable{{Name: "NAME", Value: "c d"}, {Name: "COMSPEC", Value: fake}}
@@ -331,14 +331,14 @@ func TestShellsOfTheHost(t *testing.T) {
 		known.Args = append([]string{hosttest.ChildMark, "quote"}, known.Args...)
 		session := acpterm.SessionID(name)
 		require.NoError(t, m.OpenSession(session, &acpterm.SessionOptions{
-			Commands: acpterm.CommandOptions{Shell: known},
+			Commands: acpterm.CommandOptions{Shell: &known},
 		}))
 		const line = `Get-Item "a  b\" | % { "$_" } # 'é' \\`
 		want := append(slices.Clone(known.Args[2:]), line)
 		require.Equal(t, fmt.Sprintf("%q", want), hosttest.Run(t, m, hosttest.InSession(session, hosttest.CommandRequest(line))).Output, name)
 	}
 	_, err = acpterm.NewManager(&acpterm.Options{
-		Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: "CMD.exe", Args: []string{"/c"}}},
+		Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: "CMD.exe", Args: []string{"/c"}}},
 	})
 	hosttest.RequireOptionRefused(t, err, "new manager", "Options.Commands.Shell")
 }

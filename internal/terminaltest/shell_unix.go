@@ -45,7 +45,7 @@ func TestTheHostsShell(t *testing.T, p Place) {
 	options := acpterm.Options{
 		Commands: acpterm.CommandOptions{
 			Env:   []string{"PATH=.:bin::" + dir + "/bin", "PWD=/"},
-			Shell: acpterm.Shell{Program: "pwsh", Args: []string{"-NoProfile", "-Command"}},
+			Shell: &acpterm.Shell{Program: "pwsh", Args: []string{"-NoProfile", "-Command"}},
 		},
 	}
 	const line = `Get-Item "a  b" | % { $_ } # 'x'`
@@ -72,10 +72,10 @@ func TestTheHostsShell(t *testing.T, p Place) {
 
 	// A session's shell comes before the manager's, and the zero value is the system's.
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{
-		Commands: acpterm.CommandOptions{Shell: acpterm.Shell{}},
+		Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{}},
 	}))
 	require.NoError(t, m.OpenSession("other", &acpterm.SessionOptions{
-		Commands: acpterm.CommandOptions{Shell: acpterm.Shell{Program: hosts, Args: []string{"-x"}}},
+		Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{Program: hosts, Args: []string{"-x"}}},
 	}))
 	require.Equal(t, "a b\n", Finish(t, m, CommandRequest("echo a b")).Output().Output)
 	term = Finish(t, m, InSession("other", CommandRequest("echo a b")))
@@ -92,7 +92,7 @@ func TestShellThatIsNotThere(t *testing.T, p Place) {
 		options := acpterm.Options{
 			Commands: acpterm.CommandOptions{
 				Env:   []string{"PATH=../agent:" + dir + "/bin"},
-				Shell: acpterm.Shell{Program: program, Args: []string{"-c"}},
+				Shell: &acpterm.Shell{Program: program, Args: []string{"-c"}},
 			},
 		}
 		req := CommandRequest("a line")
@@ -123,7 +123,8 @@ func TestLoginShell(t *testing.T, p Place) {
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + home}
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Env: env}})
 	for name, shell := range shells {
-		require.NoError(t, m.OpenSession(name, &acpterm.SessionOptions{Commands: acpterm.CommandOptions{Shell: shell}}))
+		commands := acpterm.CommandOptions{Shell: &shell}
+		require.NoError(t, m.OpenSession(name, &acpterm.SessionOptions{Commands: commands}))
 		line := `test -n "${BASH_VERSION+set}" && shopt -q login_shell && echo bash; echo "$FROM_PROFILE"; exit 5`
 		term := Finish(t, m, InSession(name, CommandRequest(line)))
 		require.Contains(t, term.Output().Output, "yes\n", name)

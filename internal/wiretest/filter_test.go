@@ -30,7 +30,7 @@ type filtered struct {
 func newFiltered(ctx context.Context, t *testing.T) *filtered {
 	ours, theirs := hosttest.PipePair(t)
 	m := hosttest.NewManager(t, nil)
-	h := acpterm.NewHandler(m, ownsTerminals(*hosttest.Quietly()))
+	h := acpterm.NewHandler(m, hosttest.Quietly())
 	f := &filtered{t: t, manager: m, handler: h, agent: theirs, restLines: make(chan string, 10)}
 	f.rest = f.handler.Filter(ctx, ours)
 	f.agentReader = bufio.NewReader(theirs)
@@ -135,22 +135,6 @@ func TestFilterAtItsEnd(t *testing.T) {
 			require.NoError(t, f.handler.Close())
 		})
 	}
-}
-
-// Updates of the agent's own terminals are applied, and passed on.
-func TestFilterTakesUpdates(t *testing.T) {
-	f := newFiltered(t.Context(), t)
-	defer f.rest.Close()
-	f.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`, v2Chunk([]byte("text")))
-	require.Contains(t, <-f.restLines, "terminal_output_chunk")
-	term, err := f.manager.Terminal("s", "t1")
-	require.NoError(t, err)
-	require.Equal(t, "text", term.Output().Output)
-	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
-	f.send(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`, v2(`,"capabilities":{"cancel":{}}`))
-	<-f.restLines
-	require.ErrorContains(t, term.Kill(t.Context()), "no connection")
-	require.False(t, term.Info().Cancellable)
 }
 
 // A line that is not JSON fails the Write after what came before it, and takes nothing else with it; a blank line is

@@ -62,7 +62,7 @@ func ruled(t *testing.T, dir string, interpreter acpterm.Shell, whole acpterm.Ve
 	m, err := acpterm.NewManager(&acpterm.Options{
 		Commands: acpterm.CommandOptions{
 			Env:        env,
-			Shell:      interpreter,
+			Shell:      &interpreter,
 			ShellLines: acpterm.ShellAlways,
 		}, Policy: shell.NewPolicy(compiled, options),
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/internal/racetest"
 	"github.com/acpterm/acpterm/signin"
 )
@@ -51,13 +52,16 @@ func connect(t *testing.T, capabilities acpterm.ClientCapabilities) *client {
 	t.Cleanup(func() { own.Close() })
 	agent := newAgent(own).connect(agentEnd)
 	t.Cleanup(func() { agent.Close() })
-	c.conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(clientEnd), acpterm.NewHandler(manager, &acpterm.HandlerOptions{
+	h := acpterm.NewHandler(manager, &acpterm.HandlerOptions{
 		Next:         jsonrpc2.HandlerWithError(c.handle),
 		Capabilities: &capabilities,
 		Created:      func(t *acpterm.Terminal) { c.created <- t },
-
-		AgentTerminals: capabilities.Meta != nil,
-	}))
+	})
+	var handler jsonrpc2.Handler = h
+	if capabilities.Meta != nil {
+		handler = agentterm.New(h, nil).Handler(h)
+	}
+	c.conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(clientEnd), handler)
 	c.call("initialize", map[string]any{"protocolVersion": 1, "clientCapabilities": capabilities}, nil)
 	c.call("session/new", map[string]any{"cwd": t.TempDir(), "mcpServers": []any{}}, nil)
 	return c
@@ -187,7 +191,7 @@ func TestCommandsThatTheAgentRuns(t *testing.T) {
 	require.Equal(t, "refusal", c.prompt("self: "))
 	require.Equal(t, "end_turn", c.prompt("self: go version"))
 	terminal := <-c.created
-	require.True(t, terminal.OfAgent())
+	require.True(t, terminal.Attached())
 	require.Equal(t, "go version", terminal.Command().String())
 	require.Contains(t, terminal.Output().Output, "go version")
 	require.Equal(t, "exit code 0", howItEnded(terminal))

@@ -1,6 +1,6 @@
-package wiretest
+package agentterm_test
 
-// Terminals that the agent owns, by session/update: at a Handler's face, and over a connection.
+// Terminals of the agent: at the face of Terminals, and over a connection.
 
 import (
 	"bytes"
@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/acpterm/acpterm/agentterm"
 	"github.com/acpterm/acpterm/internal/hosttest"
 
 	"github.com/acpterm/acpterm"
@@ -39,7 +39,7 @@ type traffic struct {
 }
 
 func readTraffic(t *testing.T) (all []traffic) {
-	files, err := filepath.Glob("../../testdata/updates/*.json")
+	files, err := filepath.Glob("testdata/updates/*.json")
 	require.NoError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -52,28 +52,29 @@ func readTraffic(t *testing.T) (all []traffic) {
 	return all
 }
 
-func ownsTerminals(o acpterm.HandlerOptions) *acpterm.HandlerOptions {
-	o.AgentTerminals = true
-	return &o
-}
-
-// sendUpdates hands updates of session "s" to a handler.
-func sendUpdates(t testing.TB, h *acpterm.Handler, updates ...json.RawMessage) (about []acpterm.TerminalID) {
+// sendUpdates hands updates of session "s" to Terminals.
+func sendUpdates(t testing.TB, ts *agentterm.Terminals, updates ...json.RawMessage) (about []acpterm.TerminalID) {
 	t.Helper()
 	for _, update := range updates {
-		ids, err := h.SessionUpdate(json.RawMessage(fmt.Sprintf(`{"sessionId":"s","update":%s}`, update)))
+		ids, err := ts.Update(json.RawMessage(fmt.Sprintf(`{"sessionId":"s","update":%s}`, update)))
 		require.NoError(t, err, "%s", update)
 		about = append(about, ids...)
 	}
 	return about
 }
 
+// shown is a Manager that shows the terminals of an agent.
+func shown(m *acpterm.Manager, options acpterm.HandlerOptions) (*agentterm.Terminals, *acpterm.Handler) {
+	h := acpterm.NewHandler(m, &options)
+	return agentterm.New(h, nil), h
+}
+
 func TestAdaptersTraffic(t *testing.T) {
 	for _, c := range readTraffic(t) {
 		t.Run(c.Name, func(t *testing.T) {
 			m := hosttest.NewManager(t, nil)
-			h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
-			about := sendUpdates(t, h, c.Updates...)
+			ts, h := shown(m, acpterm.HandlerOptions{})
+			about := sendUpdates(t, ts, c.Updates...)
 			if c.Want == nil {
 				require.Empty(t, about)
 				require.Empty(t, m.Terminals())
@@ -82,7 +83,7 @@ func TestAdaptersTraffic(t *testing.T) {
 			require.NotEmpty(t, about)
 			require.Len(t, m.Terminals(), 1)
 			term := m.Terminals()[0]
-			require.True(t, term.OfAgent())
+			require.True(t, term.Attached())
 			shown := term.Output()
 			require.Equal(t, c.Want.Text, shown.Output)
 			require.False(t, shown.Truncated)
@@ -110,12 +111,12 @@ func waitFor(t testing.TB, term *acpterm.Terminal) error {
 	return err
 }
 
-// owned is a handler for terminals that the agent owns, and its manager. The agent can be asked to cancel, and refuses.
-func owned(t testing.TB, options *acpterm.Options) (*acpterm.Handler, *acpterm.Manager) {
+// owned are the agent's terminals of a new Manager. The agent can be asked to cancel, and refuses.
+func owned(t testing.TB, options *acpterm.Options) (*agentterm.Terminals, *acpterm.Manager) {
 	m := hosttest.NewManager(t, options)
-	return acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{
-		CancelTerminal: func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") },
-	})), m
+	return agentterm.New(acpterm.NewHandler(m, nil), &agentterm.Options{
+		Cancel: func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") },
+	}), m
 }
 
 // How a command ended is not forgotten when its tool call fails later.
@@ -145,7 +146,7 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 	term := m.Terminals()[0]
 	begin := term.Info()
 	require.Equal(t, acpterm.StateRunning, begin.State)
-	require.True(t, begin.OfAgent)
+	require.True(t, begin.Attached)
 	require.Zero(t, begin.PID)
 
 	for _, c := range []struct {
@@ -269,11 +270,11 @@ func TestNamesOfMembersAreExact(t *testing.T) {
 	require.Equal(t, "c", info.Command.String())
 	sendUpdates(t, h, v2(`,"capabilities":{"Cancel":{}}`))
 	require.False(t, term.Info().Cancellable, "what was not advertised must not be sent")
-	about, err := h.SessionUpdate(json.RawMessage(
+	about, err := h.Update(json.RawMessage(
 		`{"sessionId":"s","SessionId":"x","update":` + string(v2("")) + `,"Update":null}`))
 	require.NoError(t, err)
 	require.Equal(t, []acpterm.TerminalID{"t1"}, about)
-	_, err = h.SessionUpdate(json.RawMessage(`{"SessionID":"s","update":` + string(v2("")) + `}`))
+	_, err = h.Update(json.RawMessage(`{"SessionID":"s","update":` + string(v2("")) + `}`))
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 }
 
@@ -409,7 +410,7 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	mine := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
 	refuse := func(update, field string) {
 		t.Helper()
-		ids, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		ids, err := h.Update(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
 		require.Empty(t, ids)
 		refused, ok := errors.AsType[*acpterm.Error](err)
 		require.True(t, ok, "%v", err)
@@ -447,16 +448,16 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 // agent's: an agent that has a Manager of its own sends such.
 func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 	hook, events := hosttest.Record()
-	var h *acpterm.Handler
+	var h *agentterm.Terminals
 	var early error // of an update while the command is not running yet
 	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, Record: func(_ context.Context, e acpterm.Event) error {
 		if d, ok := e.(*acpterm.DecisionEvent); ok {
-			_, early = h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":{
+			_, early = h.Update(json.RawMessage(`{"sessionId":"s","update":{
 				"sessionUpdate":"terminal_update","terminalId":"` + string(d.TerminalID) + `","command":"true"}}`))
 		}
 		return nil
 	}})
-	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+	h, _ = shown(m, acpterm.HandlerOptions{})
 	mine := hosttest.Create(t, m, hosttest.ChildRequest("exit", "3"))
 	require.ErrorIs(t, early, acpterm.ErrInvalidParams)
 	require.NoError(t, waitFor(t, mine))
@@ -470,7 +471,7 @@ func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output_delta":{"terminal_id":"` + id + `","data":"x"}}}`,
 		`{"sessionUpdate":"tool_call_update","_meta":{"terminal_exit":{"terminal_id":"` + id + `","exit_code":0}}}`,
 	} {
-		ids, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+		ids, err := h.Update(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
 		require.Empty(t, ids, update)
 		refused, ok := errors.AsType[*acpterm.Error](err)
 		require.True(t, ok, "%v: %s", err, update)
@@ -488,7 +489,7 @@ func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 	ends := 0
 	for len(events) > 0 {
 		if end, ok := (<-events).(*acpterm.EndEvent); ok && end.TerminalID == mine.ID() {
-			require.False(t, end.OfAgent)
+			require.False(t, end.Attached)
 			ends++
 		}
 	}
@@ -499,7 +500,7 @@ func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 func TestOwnedTerminalsInQuotas(t *testing.T) {
 	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10})
 	update := func(i int, members string) error {
-		_, err := h.SessionUpdate(json.RawMessage(fmt.Sprintf(
+		_, err := h.Update(json.RawMessage(fmt.Sprintf(
 			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t%d"%s}}`, i, members)))
 		return err
 	}
@@ -528,7 +529,7 @@ func TestOwnedTerminalsWhileAHookIsSlow(t *testing.T) {
 	var err error
 	for i := 0; err == nil; i++ {
 		require.Less(t, i, 10_000)
-		_, err = h.SessionUpdate(json.RawMessage(fmt.Sprintf(
+		_, err = h.Update(json.RawMessage(fmt.Sprintf(
 			`{"sessionId":"s","update":{"sessionUpdate":"terminal_update","terminalId":"t%d","exitStatus":{}}}`, i)))
 	}
 	require.ErrorIs(t, err, acpterm.ErrQuota)
@@ -538,11 +539,11 @@ func TestOwnedTerminalsWhileAHookIsSlow(t *testing.T) {
 // Sessions have terminals of their own, and another connection's prefix keeps them apart.
 func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
-	a := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{SessionPrefix: "a/"}))
-	b := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{SessionPrefix: "b/"}))
+	a, handlerOfA := shown(m, acpterm.HandlerOptions{SessionPrefix: "a/"})
+	b, _ := shown(m, acpterm.HandlerOptions{SessionPrefix: "b/"})
 	sendUpdates(t, a, v2Chunk([]byte("a")))
 	sendUpdates(t, b, v2Chunk([]byte("b")), v2(`,"exitStatus":{}`))
-	_, err := a.SessionUpdate(json.RawMessage(`{"sessionId":"other","update":` + string(v2(`,"exitStatus":{}`)) + `}`))
+	_, err := a.Update(json.RawMessage(`{"sessionId":"other","update":` + string(v2(`,"exitStatus":{}`)) + `}`))
 	require.NoError(t, err)
 	ofA, err := m.Terminal("a/s", "t1")
 	require.NoError(t, err)
@@ -551,15 +552,15 @@ func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
 	require.Equal(t, "a", ofA.Output().Output)
 	require.Equal(t, "b", ofB.Output().Output)
 	require.Equal(t, acpterm.StateRunning, ofA.State())
-	require.NoError(t, a.Close())
+	require.NoError(t, handlerOfA.Close())
 	require.Len(t, m.Terminals(), 1)
 
-	_, err = a.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
+	_, err = a.Update(json.RawMessage(`{"sessionId":"s","update":` + string(v2(`,"command":"x"`)) + `}`))
 	require.ErrorIs(t, err, acpterm.ErrClosing)
-	strict := acpterm.NewHandler(hosttest.NewManager(t, &acpterm.Options{
+	strict, _ := shown(hosttest.NewManager(t, &acpterm.Options{
 		RequireSessions: true,
-	}), ownsTerminals(acpterm.HandlerOptions{}))
-	_, err = strict.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
+	}), acpterm.HandlerOptions{})
+	_, err = strict.Update(json.RawMessage(`{"sessionId":"s","update":` + string(v2("")) + `}`))
 	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 }
 
@@ -571,7 +572,7 @@ func TestEndedOwnedTerminalsMakeRoom(t *testing.T) {
 	}
 	require.Equal(t, acpterm.TerminalID("z"), m.Terminals()[0].ID(), "the oldest first")
 	hosttest.Create(t, m, hosttest.ChildRequest("exit", "0"))
-	_, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"other","update":` + string(v2("")) + `}`))
+	_, err := h.Update(json.RawMessage(`{"sessionId":"other","update":` + string(v2("")) + `}`))
 	require.NoError(t, err)
 	require.Equal(t, 3, m.Stats().Terminals)
 	_, err = m.Terminal("s", "a")
@@ -583,7 +584,7 @@ func TestOwnedTerminalsKeepLittle(t *testing.T) {
 	h, m := owned(t, nil)
 	refuse := func(session, update, field string) {
 		t.Helper()
-		_, err := h.SessionUpdate(json.RawMessage(`{"sessionId":"` + session + `","update":` + update + `}`))
+		_, err := h.Update(json.RawMessage(`{"sessionId":"` + session + `","update":` + update + `}`))
 		refused, ok := errors.AsType[*acpterm.Error](err)
 		require.True(t, ok, "%v", err)
 		require.Equal(t, field, refused.Field)
@@ -615,11 +616,11 @@ func TestOwnedTerminalsOnTwoConnections(t *testing.T) {
 		require.NoError(t, err)
 		var busy sync.WaitGroup
 		for range 2 {
-			h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+			h, _ := shown(m, acpterm.HandlerOptions{})
 			busy.Go(func() {
 				for _, u := range []json.RawMessage{v2(`,"command":"x"`), v2Chunk([]byte("a")), v2(`,"output":{"data":"YWI="}`),
 					json.RawMessage(`{"sessionUpdate":"tool_call_update","_meta":{"terminal_output_delta":{"terminal_id":"t1","data":"d"}}}`)} {
-					h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + string(u) + `}`))
+					h.Update(json.RawMessage(`{"sessionId":"s","update":` + string(u) + `}`))
 				}
 			})
 		}
@@ -637,12 +638,11 @@ func TestOwnedTerminalsOnTwoConnections(t *testing.T) {
 
 // The hook may close the connection.
 func TestCreatedOfAnOwnedTerminalMayClose(t *testing.T) {
+	var ts *agentterm.Terminals
 	var h *acpterm.Handler
 	m := hosttest.NewManager(t, nil)
-	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{Created: func(*acpterm.Terminal) {
-		require.NoError(t, h.Close())
-	}}))
-	sendUpdates(t, h, v2(""))
+	ts, h = shown(m, acpterm.HandlerOptions{Created: func(*acpterm.Terminal) { require.NoError(t, h.Close()) }})
+	sendUpdates(t, ts, v2(""))
 	require.Empty(t, m.Terminals())
 }
 
@@ -672,7 +672,7 @@ func TestEndEventOfReplacedOutput(t *testing.T) {
 	require.Zero(t, end.Dropped)
 }
 
-// Over a connection: updates come in their order and go on to Next, the agent's terminal/* do not reach its own
+// Over a connection: updates come in their order and go on to the handler, the agent's terminal/* do not reach its own
 // terminals, and Kill sends terminal/cancel where that is advertised and nothing anywhere else.
 func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	events := make(chan acpterm.Event, 9)
@@ -680,16 +680,16 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	next := make(chan string, 9)
 	m := hosttest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) { events <- e }})
 	client, agentEnd := hosttest.PipePair(t)
-	h, conn := hosttest.Connection(t.Context(), m, client, ownsTerminals(acpterm.HandlerOptions{
-		Created: func(term *acpterm.Terminal) { created <- term },
-		Next: jsonrpc2.HandlerWithError(func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
+	ts, h := shown(m, acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term }})
+	rest := jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client))
+	conn := jsonrpc2.NewConn(t.Context(), rest, ts.Handler(jsonrpc2.HandlerWithError(
+		func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 			if !req.Notif {
 				return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
 			}
 			next <- req.Method
 			return nil, nil
-		}),
-	}))
+		})))
 	cancels := make(chan string, 1)
 	a := &hosttest.Agent{T: t, Handler: h}
 	a.Conn = jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(agentEnd), jsonrpc2.HandlerWithError(
@@ -702,7 +702,9 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 		<-conn.DisconnectNotify()
 		require.NoError(t, h.Close())
 	}()
-	advertised, err := json.Marshal(a.Handler.Capabilities())
+	capabilities := a.Handler.Capabilities()
+	agentterm.Advertise(&capabilities)
+	advertised, err := json.Marshal(capabilities)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"terminal":true,"_meta":{"terminal_output":true,"terminal_output_delta":true}}`, string(advertised))
 
@@ -751,20 +753,20 @@ func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
 		return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 	})})
 	client, agentEnd := hosttest.PipePair(t)
-	h := acpterm.NewHandler(m, ownsTerminals(*hosttest.Quietly()))
-	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}}`))
+	ts, h := shown(m, *hosttest.Quietly())
+	sendUpdates(t, ts, v2(`,"capabilities":{"cancel":{}}`))
 	term := m.Terminals()[0]
 	require.False(t, term.Info().Cancellable, "without a connection")
 	require.ErrorIs(t, term.Kill(t.Context()), acpterm.ErrNotCancellable)
 
-	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client)), h)
-	_, err := io.WriteString(agentEnd, `{"jsonrpc":"2.0","method":"session/update","params":{}}`+"\n")
+	rest := jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client))
+	conn := jsonrpc2.NewConn(t.Context(), rest, ts.Handler(h))
+	_, err := fmt.Fprintf(agentEnd, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":%s}}`+"\n", v2(""))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return term.Info().Cancellable }, time.Minute, time.Millisecond)
-	require.True(t, term.Info().Cancellable)
-	sendUpdates(t, h, v2(`,"capabilities":null`))
+	sendUpdates(t, ts, v2(`,"capabilities":null`))
 	require.False(t, term.Info().Cancellable, "the agent does not offer it any more")
-	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}}`))
+	sendUpdates(t, ts, v2(`,"capabilities":{"cancel":{}}`))
 	require.True(t, term.Info().Cancellable)
 
 	// The connection ends, and a policy that does not return holds up the release of its terminals.
@@ -782,14 +784,15 @@ func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
 	require.NoError(t, h.Close())
 
 	asked := 0
-	h = acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{
-		CancelTerminal: func(context.Context, acpterm.TerminalRequest) error {
+	h = acpterm.NewHandler(m, nil)
+	ts = agentterm.New(h, &agentterm.Options{
+		Cancel: func(context.Context, acpterm.TerminalRequest) error {
 			asked++
-			sendUpdates(t, h, v2(`,"exitStatus":{"signal":"SIGTERM"}`))
+			sendUpdates(t, ts, v2(`,"exitStatus":{"signal":"SIGTERM"}`))
 			return nil
 		},
-	}))
-	sendUpdates(t, h, v2(`,"command":"make","capabilities":{"cancel":{}}`))
+	})
+	sendUpdates(t, ts, v2(`,"command":"make","capabilities":{"cancel":{}}`))
 	term = m.Terminals()[0]
 	require.True(t, term.Info().Cancellable)
 	require.NoError(t, term.Kill(t.Context()))
@@ -818,12 +821,12 @@ func TestToolCallTerminals(t *testing.T) {
 		`{"type":"terminal","terminalId":"term_1"}`:                                                        {"term_1"},
 		`null`: nil, `{}`: nil, ``: nil, `{"type":"content","terminalId":"x"}`: nil, `7`: nil, `"terminal"`: nil,
 	} {
-		require.Equal(t, want, acpterm.ToolCallTerminals(json.RawMessage(content)), content)
+		require.Equal(t, want, agentterm.ToolCallTerminals(json.RawMessage(content)), content)
 	}
 }
 
 // Whatever an agent sends, nothing panics, and what is shown is valid.
-func FuzzSessionUpdate(f *testing.F) {
+func FuzzUpdate(f *testing.F) {
 	f.Add(string(v2(`,"output":{"data":"YQ=="},"exitStatus":{"exitCode":1}`)))
 	f.Add(string(v2Chunk([]byte("a\xff"))))
 	f.Add(`{"sessionUpdate":"tool_call","toolCallId":"c","_meta":{"terminal_info":{"terminal_id":"c","cwd":"/w"}}}`)
@@ -832,9 +835,9 @@ func FuzzSessionUpdate(f *testing.F) {
 		m, err := acpterm.NewManager(nil)
 		require.NoError(t, err)
 		defer m.Close()
-		h := acpterm.NewHandler(m, ownsTerminals(acpterm.HandlerOptions{}))
+		h, _ := shown(m, acpterm.HandlerOptions{})
 		for range 2 {
-			h.SessionUpdate(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
+			h.Update(json.RawMessage(`{"sessionId":"s","update":` + update + `}`))
 		}
 		for _, term := range m.Terminals() {
 			require.True(t, utf8.ValidString(term.Output().Output))

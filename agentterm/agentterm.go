@@ -1,0 +1,341 @@
+// Package agentterm shows the commands that an agent runs itself, as terminals of the client's Manager. Agents send
+// what such a command prints in session/update: by ACP v2's terminal_update and terminal_output_chunk (experimental, as
+// v2 is), or by the _meta convention of agents on v1.
+//
+// With jsonrpc2, put [Terminals.Handler] around your handler:
+//
+//	terminals := agentterm.New(h, nil) // h is the connection's acpterm.Handler
+//	rest := jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent))
+//	conn := jsonrpc2.NewConn(ctx, rest, terminals.Handler(yours))
+//
+// With another library, call [Terminals.Update] with the params of each session/update, in their order.
+//
+// [Advertise] adds the convention to the capabilities for initialize, so that agents on v1 follow it.
+// acpterm.HandlerOptions.Created is called with each terminal, and acpterm.Terminal's Attached tells it from the
+// client's own. It has no process here, and no policy decides about it. It counts in the Manager's quotas, where the
+// one that ended first makes room. Kill asks the agent to end the command, and a release only forgets the terminal.
+package agentterm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agentterm/internal/updates"
+)
+
+// The methods between a client and an agent that has terminals.
+const (
+	// MethodUpdate is the agent's notification, for Terminals.Update.
+	MethodUpdate = "session/update"
+	// MethodCancel is the client's request to end a command, in ACP v2 (schema type CancelTerminalRequest).
+	MethodCancel = "terminal/cancel"
+)
+
+// What may be kept of each terminal, in bytes.
+const (
+	maxID   = 1 << 10
+	maxText = 64 << 10 // of the command, of the directory, and of the metadata
+)
+
+// Options configure Terminals. The zero value is good.
+type Options struct {
+	// Cancel sends a MethodCancel request to the agent and returns its error, for acpterm.Terminal's Kill. It is called
+	// only for terminals that the agent lets the client cancel. If nil, the request goes over the connection of
+	// Terminals.Handler; without one, Kill fails with acpterm.ErrNotCancellable.
+	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
+}
+
+// Terminals are the terminals of one connection's agent. All methods may be called concurrently; updates of one
+// terminal count in the order of the calls.
+type Terminals struct {
+	handler *acpterm.Handler
+	options Options
+	conn    atomic.Pointer[jsonrpc2.Conn] // of Handler; nil before its first message
+
+	mu       sync.Mutex
+	live     map[key]*terminal
+	released released
+}
+
+// key names a terminal of the agent.
+type key struct {
+	session acpterm.SessionID
+	id      acpterm.TerminalID
+}
+
+// terminal is one that was not released.
+type terminal struct {
+	applying sync.Mutex // held over one update, so that they change the output one after the other
+
+	// Under applying.
+	attached    *acpterm.Attached // nil if it could not be attached
+	about       acpterm.TerminalInfo
+	cancellable bool // the agent serves MethodCancel for it
+	exited      bool // the agent has said how the command ended
+	v1          bool // updates are by the convention of v1
+	deltas      bool // there was a terminal_output_delta
+	announced   bool // there was a terminal_info
+}
+
+// New returns the terminals of the agent at the other end of a Handler's connection. Nil options are the defaults.
+func New(h *acpterm.Handler, options *Options) *Terminals {
+	return &Terminals{
+		handler: h, options: *cmp.Or(options, &Options{}), live: make(map[key]*terminal),
+	}
+}
+
+// Advertise adds to the capabilities of initialize that the client shows terminals by the convention of v1.
+func Advertise(c *acpterm.ClientCapabilities) {
+	c.Meta = maps.Clone(c.Meta)
+	if c.Meta == nil {
+		c.Meta = make(acpterm.Meta)
+	}
+	c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
+}
+
+// ToolCallTerminals returns the ids of the terminals that a tool call's content shows: of those that the client owns,
+// and of those that the agent does. The content is an array of the schema type ToolCallContent or, as in ACP v2's
+// tool_call_content_chunk, a single one. Other content has none.
+func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
+	for _, id := range updates.ToolCallTerminals(content) {
+		ids = append(ids, acpterm.TerminalID(id))
+	}
+	return ids
+}
+
+// Update takes the params of a session/update, of ACP v1 or v2, and returns the ids of the agent's terminals that it
+// was about; none if it was about something else. A terminal that is not known yet begins with it. A terminal that was
+// released begins again only with an update that says what runs.
+//
+// An update that cannot be used changes nothing and fails: with acpterm.ErrInvalidParams, also for a terminal that the
+// client owns or has released, and otherwise as acpterm.Handler's Attach does.
+func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.TerminalID, err error) {
+	session, all, err := updates.Read(params)
+	if wrong, ok := errors.AsType[*updates.Error](err); ok {
+		return nil, invalid(acpterm.SessionID(session), wrong.Field, wrong.Reason)
+	}
+	for _, u := range all {
+		k := key{acpterm.SessionID(session), acpterm.TerminalID(u.Terminal)}
+		counts, err := ts.update(k, u)
+		if err != nil {
+			return terminals, err
+		}
+		if counts && (len(terminals) == 0 || terminals[len(terminals)-1] != k.id) {
+			terminals = append(terminals, k.id)
+		}
+	}
+	return terminals, nil
+}
+
+// invalid is the error for an update that cannot be used.
+func invalid(session acpterm.SessionID, field, reason string) error {
+	return &acpterm.Error{
+		Op: MethodUpdate, Kind: acpterm.ErrInvalidParams, SessionID: session, Field: field, Reason: reason,
+	}
+}
+
+// update changes a terminal. It reports whether the update counts for one.
+func (ts *Terminals) update(k key, u updates.Update) (counts bool, err error) {
+	if err := check(k, u); err != nil {
+		return false, err
+	}
+	ts.mu.Lock()
+	t := ts.live[k]
+	announced := u.Info || !u.V1 && u.Command.Value != nil // as a session that is loaded again does
+	if t == nil && (u.Known || ts.released.has(k) && !announced) {
+		ts.mu.Unlock()
+		return false, nil
+	}
+	begins := t == nil
+	if begins {
+		t = new(terminal)
+		t.applying.Lock()
+		ts.live[k] = t
+	}
+	ts.mu.Unlock()
+	if !begins {
+		t.applying.Lock()
+	}
+	defer t.applying.Unlock()
+	if begins {
+		return true, ts.begin(k, t, u)
+	}
+	if t.attached == nil || u.V1 && !t.concerns(u) {
+		return false, nil
+	}
+	if err := ts.patch(k, t, u); err != nil {
+		return false, err
+	}
+	t.attached.Describe(t.about, ts.canceller(k, t))
+	t.apply(u)
+	return true, nil
+}
+
+// begin attaches a terminal. It is called with applying held.
+func (ts *Terminals) begin(k key, t *terminal, u updates.Update) error {
+	forget := func() {
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		if ts.live[k] == t {
+			delete(ts.live, k)
+		}
+	}
+	t.about = acpterm.TerminalInfo{SessionID: k.session, ID: k.id}
+	err := ts.patch(k, t, u)
+	if err == nil {
+		t.attached, err = ts.handler.Attach(t.about, ts.canceller(k, t), func() {
+			forget()
+			ts.mu.Lock()
+			defer ts.mu.Unlock()
+			ts.released.add(k)
+		})
+	}
+	if err != nil {
+		forget()
+		if e, ok := errors.AsType[*acpterm.Error](err); ok {
+			renamed := *e
+			renamed.Op = MethodUpdate
+			return &renamed
+		}
+		return err
+	}
+	t.apply(u)
+	return nil
+}
+
+// concerns reports whether an update by the convention of v1 counts for the terminal. None does for one of v2, whose id
+// may be that of a tool call all the same.
+func (t *terminal) concerns(u updates.Update) bool {
+	endKnown := u.Known && u.Exit.Present && t.exited // the exit said it better
+	return t.v1 && !endKnown && !(u.Final && t.announced)
+}
+
+// patch changes what an update says of the terminal, but for its output and its end.
+func (ts *Terminals) patch(k key, t *terminal, u updates.Update) error {
+	meta, err := patchMeta(k.session, t.about.Meta, u.Meta)
+	if err != nil {
+		return err
+	}
+	t.about.Meta = meta
+	t.v1 = t.v1 || u.V1
+	t.deltas = t.deltas || u.Delta
+	t.announced = t.announced || u.Info
+	set(&t.about.Command.ShellLine, u.Command)
+	set(&t.about.Command.Dir, u.Dir)
+	set(&t.cancellable, u.Cancel)
+	if u.Size.Present {
+		t.about.Size = nil
+	}
+	if size := u.Size.Value; size != nil {
+		t.about.Size = &acpterm.TerminalSize{Columns: int(size.Columns), Rows: int(size.Rows)}
+	}
+	return nil
+}
+
+// canceller asks the agent to end a terminal's command; nil if that is not possible.
+func (ts *Terminals) canceller(k key, t *terminal) func(context.Context) error {
+	if !t.cancellable || !ts.canAsk() {
+		return nil
+	}
+	return func(ctx context.Context) error { return ts.cancel(ctx, k) }
+}
+
+// set changes a value as a patch says: null makes it the zero value.
+func set[T any](to *T, p updates.Patch[T]) {
+	switch {
+	case p.Value != nil:
+		*to = *p.Value
+	case p.Present:
+		*to = *new(T)
+	}
+}
+
+// patchMeta returns metadata with a patch applied by top-level key.
+func patchMeta(
+	session acpterm.SessionID, meta acpterm.Meta, p updates.Patch[map[string]json.RawMessage],
+) (acpterm.Meta, error) {
+	if p.Value == nil {
+		if p.Present {
+			return nil, nil
+		}
+		return meta, nil
+	}
+	patched := maps.Clone(meta)
+	if patched == nil {
+		patched = make(acpterm.Meta)
+	}
+	for name, value := range *p.Value {
+		if patched[name] = slices.Clone(value); string(value) == "null" {
+			delete(patched, name)
+		}
+	}
+	switch size := metaSize(patched); {
+	case size > maxText:
+		return nil, invalid(session, "_meta", "too long")
+	case size == 0:
+		return nil, nil
+	}
+	return patched, nil
+}
+
+// metaSize is how many bytes metadata takes.
+func metaSize(meta map[string]json.RawMessage) (size int) {
+	const entry = 100 // bytes of a key and its value without their text
+	for name, value := range meta {
+		size += entry + len(name) + len(value)
+	}
+	return size
+}
+
+// apply applies an update's output and end.
+func (t *terminal) apply(u updates.Update) {
+	if u.Output.Present {
+		t.attached.Replace(*cmp.Or(u.Output.Value, new([]byte)))
+	}
+	t.attached.Write(u.Append)
+	whole := u.Whole
+	if rest, extends := t.attached.Extends(whole); extends && (u.Last || t.deltas) {
+		whole = rest
+	}
+	t.attached.Write(whole)
+	if exit := u.Exit.Value; exit != nil { // a null clears nothing: an end is final
+		t.exited = true
+		t.attached.Exit(exit.Code, exit.Signal)
+	}
+}
+
+// check refuses what an update must not have the client keep.
+func check(k key, u updates.Update) error {
+	meta := 0
+	if u.Meta.Value != nil {
+		meta = metaSize(*u.Meta.Value)
+	}
+	for _, part := range []struct {
+		field string
+		size  int
+		most  int
+	}{
+		{"sessionId", len(k.session), maxID},
+		{"terminalId", len(k.id), maxID},
+		{"command", len(*cmp.Or(u.Command.Value, new(""))), maxText},
+		{"cwd", len(*cmp.Or(u.Dir.Value, new(""))), maxText},
+		{"_meta", meta, maxText},
+	} {
+		if part.size > part.most {
+			return invalid(k.session[:min(len(k.session), maxID)], part.field, "too long")
+		}
+	}
+	if k.session == "" {
+		return invalid(k.session, "sessionId", "must not be empty")
+	}
+	return nil
+}

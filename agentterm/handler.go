@@ -1,0 +1,48 @@
+package agentterm
+
+// A connection of jsonrpc2.
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/acpterm/acpterm"
+)
+
+// Handler returns a jsonrpc2.Handler that calls Update for each session/update and passes everything on to next. An
+// update that cannot be used is logged. Without Options.Cancel, Kill asks the agent over this connection.
+func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return handler{ts, next} }
+
+type handler struct {
+	terminals *Terminals
+	next      jsonrpc2.Handler
+}
+
+func (h handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	h.terminals.conn.Store(conn)
+	if req.Method == MethodUpdate && req.Notif && req.Params != nil {
+		if _, err := h.terminals.Update(*req.Params); err != nil {
+			slog.Warn("agentterm: an agent's update of a terminal cannot be used", "error", err)
+		}
+	}
+	h.next.Handle(ctx, conn, req)
+}
+
+// canAsk reports whether there is a way to ask the agent to end a command.
+func (ts *Terminals) canAsk() bool { return ts.options.Cancel != nil || ts.conn.Load() != nil }
+
+// cancel asks the agent to end a terminal's command.
+func (ts *Terminals) cancel(ctx context.Context, k key) error {
+	request := acpterm.TerminalRequest{SessionID: k.session, TerminalID: k.id}
+	if ts.options.Cancel != nil {
+		return ts.options.Cancel(ctx, request)
+	}
+	conn := ts.conn.Load()
+	if conn == nil {
+		return errors.New("there is no connection to the agent")
+	}
+	return conn.Call(ctx, MethodCancel, request, nil)
+}

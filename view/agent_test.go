@@ -401,7 +401,8 @@ func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
 	ours, theirs := net.Pipe()
 	conn := jsonrpc2.NewConn(t.Context(), jsonrpc2.NewPlainObjectStream(a.Filter(t.Context(), ours)),
 		a.terminals.Handler(a))
-	_, err := io.WriteString(theirs, `{"jsonrpc":"2.0","method":"session/update","params":{}}`+"\n")
+	_, err := io.WriteString(theirs, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s",`+
+		`"update":{"sessionUpdate":"terminal_update","terminalId":"t1"}}}`+"\n")
 	require.NoError(t, err)
 	for _, s := range []*stream{s, list} {
 		s.row(func(r tableRow) bool { return r.Agent && r.CanStop })

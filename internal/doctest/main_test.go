@@ -9,8 +9,9 @@ import (
 
 // The tests are about the whole repository: names of files are from its root.
 func TestMain(m *testing.M) {
+	racetest.Restart() // before the directory changes
 	if err := os.Chdir("../.."); err != nil {
 		panic(err)
 	}
-	racetest.Main(m)
+	os.Exit(m.Run())
 }

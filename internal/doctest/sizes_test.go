@@ -21,7 +21,7 @@ import (
 const (
 	maxRootLines      = 5893
 	maxRootFiles      = 31
-	maxLibraryLines   = 15290 // the root and internal, without the packages that only tests import
+	maxLibraryLines   = 15581 // the root and internal, without the packages that only tests import
 	maxRootTestFiles  = 10
 	maxNames          = 125 // exported by the root
 	maxIdentifiers    = 445 // the same with exported methods and fields

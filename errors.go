@@ -69,7 +69,7 @@ const (
 	QuotaSessionTerminals Quota = "session_terminals"
 	// QuotaOutputBytes is Options.MaxOutputBytes.
 	QuotaOutputBytes Quota = "output_bytes"
-	// QuotaEvents is how many events may wait for the hooks, Options.Events and those of Observe: 10,000.
+	// QuotaEvents is how many events may wait for the hooks of Manager.Observe: 10,000.
 	QuotaEvents Quota = "events"
 	// QuotaEventBytes is how many bytes of commands and decisions those events may have: 64 MiB.
 	QuotaEventBytes Quota = "event_bytes"

@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
-// Event is what Options.Record, Options.Events and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent,
+// Event is what Options.Record and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent,
 // *SurvivorsEvent or *ReleaseEvent, and of a PTY *InputEvent and *ResizeEvent. Those of one command come in this order,
 // except that a SurvivorsEvent may come before the EndEvent, and those of a PTY at any time after the StartEvent.
 type Event interface{ event() }
@@ -163,14 +163,11 @@ func (e *events) open(o *Options) {
 			}
 		})
 	}
-	if o.Events != nil {
-		e.observe(o.Events)
-	}
 }
 
 // observe adds a hook. stop removes it, and returns when it is not running and will not be called.
 func (e *events) observe(hook func(Event)) (stop func()) {
-	return e.Observe(func(q queuedEvent) { callHook("Events", func() { hook(q.Event) }) })
+	return e.Observe(func(q queuedEvent) { callHook("Observe", func() { hook(q.Event) }) })
 }
 
 // recordDecision records a decision, if Options.Record is set, and queues its event. It returns why the command must

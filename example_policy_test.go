@@ -87,11 +87,12 @@ func ExampleOptions_events() {
 		return a
 	}})
 	logged := audit.LogEvents(slog.New(handler))
-	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables(), Events: logged})
+	m, err := acpterm.NewManager(&acpterm.Options{Policy: policy.AllowVariables()})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer m.Close()
+	m.Observe(logged)
 	m.Create(context.Background(), acpterm.CreateTerminalRequest{SessionID: "s1", Command: "go", Args: []string{"version"},
 		Env: []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}}, nil)
 	// Output: {"msg":"decision","session":"s1","args":["go","version"],"verdict":"deny","rule":"allow-variables","reason":"the variable \"TOKEN\" must not be set","variables":["TOKEN"],"error":"acpterm: \"go version\": the variable \"TOKEN\" must not be set (rule \"allow-variables\")"}

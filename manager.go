@@ -345,9 +345,16 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 	return errors.Join(errs...)
 }
 
-// Observe adds a hook for events, for example a view's. It is called as Options.Events is and after it, in the same
-// goroutine, until stop is called. stop returns when the hook will not be called any more; no hook may call it. It
-// may be called again.
+// Observe adds a hook, which is called with each event from now on: decisions, starts, ends, and processes that
+// survived an ending. The hooks are called in the order in which they were added, from one goroutine, in the order of
+// the events and after the fact: what must be on record before a command runs is for Options.Record. A slow hook delays
+// only the other hooks and Close, which returns after the last event; but while 10,000 events, 64 MiB of them or
+// Options.MaxOutputBytes of released terminals' output wait, creates fail with ErrQuota. A hook may call the Manager,
+// Create too, but neither Close nor Shutdown, which wait for it. A panic is logged. A hook may keep an event, but must
+// not change what it points to.
+//
+// The hook is called until stop is called. stop returns when the hook will not be called any more; no hook may call it.
+// It may be called again.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
 // Reaped hands over how a child of this process ended, for a host that reaps every child itself (Options.HostReaps): it
@@ -389,8 +396,8 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 }
 
 // Close is Shutdown without grace: what runs is sent SIGKILL at once, also where a Shutdown or a release is under way.
-// It returns what Shutdown does, and waits for Options.Record and Events as that does. To end commands gracefully, call
-// Shutdown before.
+// It returns what Shutdown does, and waits for Options.Record and the hooks of Observe as that does. To end commands
+// gracefully, call Shutdown before.
 func (m *Manager) Close() error {
 	m.beginClose()
 	m.hurry()

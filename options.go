@@ -189,17 +189,9 @@ type Options struct {
 	// ErrInternal, or ErrCancelled when ctx has ended; the error is logged. A denial stays one. ctx ends when the
 	// request is cancelled, its connection or session ends, or the manager closes; Record must return then: the create
 	// waits for it, and Close does. All other events, and the decisions of creates that were cancelled before, come in
-	// order from the goroutine that calls Events, before Events; an error is logged, and ctx ends when the context of a
-	// Shutdown does. The package audit writes them to a file. Nil: nothing has to be on record.
+	// order from the goroutine that calls the hooks of Manager.Observe, before them; an error is logged, and ctx ends
+	// when the context of a Shutdown does. The package audit writes them to a file. Nil: nothing has to be on record.
 	Record func(ctx context.Context, event Event) error
-
-	// Events is called with each event: decisions, starts, ends, and processes that survived an ending. It is called
-	// from one goroutine, in order, after the fact: what must be on record before a command runs is for Record. A slow
-	// hook delays nothing but Close, which returns after the last event; but while 10,000 events, 64 MiB of them or
-	// MaxOutputBytes of released terminals' output wait, creates fail with ErrQuota. It may call the manager, Create
-	// too, but neither Close nor Shutdown, which wait for it. A panic is logged. The hook may keep an event, but must
-	// not change what it points to. Nil: no hook.
-	Events func(Event)
 }
 
 // env is the environment that requests add to, each name once. base is the Runner's.

@@ -59,7 +59,7 @@ func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine)
 //
 // The context bounds the request and never the command.
 type Terminals struct {
-	handler *acpterm.Handler // nil: no terminals
+	handler *acpterm.Handler     // nil: no terminals
 	agents  *agentterm.Terminals // nil without Options.AgentTerminals
 	options Options
 }

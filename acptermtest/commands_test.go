@@ -226,11 +226,11 @@ func TestScriptThatNothingEnds(t *testing.T) {
 		survivors := make(chan []int, 2)
 		m := acptermtest.NewManager(t, &acpterm.Options{
 			Runner: launchRunner{blocked, func(l acpterm.StartRequest) { output = l.Output }},
-			Events: func(e acpterm.Event) {
-				if e, ok := e.(*acpterm.SurvivorsEvent); ok {
-					survivors <- e.Survivors
-				}
-			},
+		})
+		m.Observe(func(e acpterm.Event) {
+			if e, ok := e.(*acpterm.SurvivorsEvent); ok {
+				survivors <- e.Survivors
+			}
 		})
 		killed := create(t, m, "x")
 		err := killed.Kill(t.Context())
@@ -315,12 +315,13 @@ func TestSignalsWithoutNames(t *testing.T) {
 
 func TestPIDsAreOfNoProcess(t *testing.T) {
 	var pids []int
-	o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}, Events: func(e acpterm.Event) {
-		if e, ok := e.(*acpterm.EndEvent); ok {
-			pids = append(pids, e.PID)
-		}
-	}}
+	o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)}}
 	bubble(t, o, func(t *testing.T, m *acpterm.Manager) {
+		m.Observe(func(e acpterm.Event) {
+			if e, ok := e.(*acpterm.EndEvent); ok {
+				pids = append(pids, e.PID)
+			}
+		})
 		for range 10 {
 			create(t, m, "x").Wait(t.Context())
 		}

@@ -38,8 +38,6 @@ func newManager(t testing.TB, options *acpterm.Options, wait time.Duration) *acp
 	if options != nil {
 		own = *options
 	}
-	started := &startedCommands{next: own.Events}
-	own.Events = started.event
 	var before files
 	if own.Runner == nil {
 		t.Setenv("ACPTERMTEST", t.Name())
@@ -50,6 +48,8 @@ func newManager(t testing.TB, options *acpterm.Options, wait time.Duration) *acp
 	if err != nil {
 		t.Fatal(err)
 	}
+	started := new(startedCommands)
+	m.Observe(started.event)
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Errorf("acptermtest: the manager's Close: %v", err)
@@ -76,8 +76,6 @@ func newManager(t testing.TB, options *acpterm.Options, wait time.Duration) *acp
 
 // startedCommands records the commands of a manager from its events.
 type startedCommands struct {
-	next func(acpterm.Event) // the test's own hook, or nil
-
 	mu      sync.Mutex
 	ids     []acpterm.TerminalID
 	leaders []int
@@ -85,15 +83,12 @@ type startedCommands struct {
 
 func (c *startedCommands) event(e acpterm.Event) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch e := e.(type) {
 	case *acpterm.DecisionEvent:
 		c.ids = append(c.ids, e.TerminalID)
 	case *acpterm.EndEvent:
 		c.leaders = append(c.leaders, e.PID)
-	}
-	c.mu.Unlock()
-	if c.next != nil {
-		c.next(e)
 	}
 }
 

@@ -112,8 +112,10 @@ func waitFor(t testing.TB, term *acpterm.Terminal) error {
 }
 
 // owned are the agent's terminals of a new Manager. The agent can be asked to cancel, and refuses.
-func owned(t testing.TB, options *acpterm.Options) (*agentterm.Terminals, *acpterm.Manager) {
-	m := hosttest.NewManager(t, options)
+func owned(
+	t testing.TB, options *acpterm.Options, hooks ...func(acpterm.Event),
+) (*agentterm.Terminals, *acpterm.Manager) {
+	m := hosttest.NewManager(t, options, hooks...)
 	return agentterm.New(acpterm.NewHandler(m, nil), &agentterm.Options{
 		Cancel: func(context.Context, acpterm.TerminalRequest) error { return errors.New("not now") },
 	}), m
@@ -232,7 +234,7 @@ func TestAnEndIsFinal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hook, events := hosttest.Record()
-			h, m := owned(t, &acpterm.Options{Events: hook})
+			h, m := owned(t, nil, hook)
 			sendUpdates(t, h, c.updates[0])
 			term := m.Terminals()[0]
 			first, err := term.Wait(t.Context())
@@ -450,13 +452,13 @@ func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 	hook, events := hosttest.Record()
 	var h *agentterm.Terminals
 	var early error // of an update while the command is not running yet
-	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, Record: func(_ context.Context, e acpterm.Event) error {
+	m := hosttest.NewManager(t, &acpterm.Options{Record: func(_ context.Context, e acpterm.Event) error {
 		if d, ok := e.(*acpterm.DecisionEvent); ok {
 			_, early = h.Update(json.RawMessage(`{"sessionId":"s","update":{
 				"sessionUpdate":"terminal_update","terminalId":"` + string(d.TerminalID) + `","command":"true"}}`))
 		}
 		return nil
-	}})
+	}}, hook)
 	h, _ = shown(m, acpterm.HandlerOptions{})
 	mine := hosttest.Create(t, m, hosttest.ChildRequest("exit", "3"))
 	require.ErrorIs(t, early, acpterm.ErrInvalidParams)
@@ -524,7 +526,7 @@ func TestOwnedTerminalsInQuotas(t *testing.T) {
 // While the host's hooks do not return, terminals that begin and end cannot fill its memory with events.
 func TestOwnedTerminalsWhileAHookIsSlow(t *testing.T) {
 	release := make(chan struct{})
-	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10, Events: func(acpterm.Event) { <-release }})
+	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10}, func(acpterm.Event) { <-release })
 	defer close(release)
 	var err error
 	for i := 0; err == nil; i++ {
@@ -608,12 +610,13 @@ func TestOwnedTerminalsOnTwoConnections(t *testing.T) {
 	for range longtest.Times(30, 200) {
 		var mu sync.Mutex
 		var events []string
-		m, err := acpterm.NewManager(&acpterm.Options{Events: func(e acpterm.Event) {
+		m, err := acpterm.NewManager(nil)
+		require.NoError(t, err)
+		m.Observe(func(e acpterm.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			events = append(events, fmt.Sprintf("%T", e))
-		}})
-		require.NoError(t, err)
+		})
 		var busy sync.WaitGroup
 		for range 2 {
 			h, _ := shown(m, acpterm.HandlerOptions{})
@@ -661,7 +664,7 @@ func TestReleasedOwnedTerminalStaysReleased(t *testing.T) {
 // What was replaced is not counted as dropped.
 func TestEndEventOfReplacedOutput(t *testing.T) {
 	hook, events := hosttest.Record()
-	h, _ := owned(t, &acpterm.Options{Events: hook, Commands: acpterm.CommandOptions{OutputByteLimit: 100}})
+	h, _ := owned(t, &acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 100}}, hook)
 	for i := range byte(10) {
 		text, _ := json.Marshal(bytes.Repeat([]byte{'a' + i}, 50))
 		sendUpdates(t, h, v2(`,"output":{"data":`+string(text)+`}`))
@@ -678,7 +681,7 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	events := make(chan acpterm.Event, 9)
 	created := make(chan *acpterm.Terminal, 1)
 	next := make(chan string, 9)
-	m := hosttest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) { events <- e }})
+	m := hosttest.NewManager(t, nil, func(e acpterm.Event) { events <- e })
 	client, agentEnd := hosttest.PipePair(t)
 	ts, h := shown(m, acpterm.HandlerOptions{Created: func(term *acpterm.Terminal) { created <- term }})
 	rest := jsonrpc2.NewPlainObjectStream(h.Filter(t.Context(), client))

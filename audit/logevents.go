@@ -11,12 +11,12 @@ import (
 	"github.com/acpterm/acpterm/tracecontext"
 )
 
-// LogEvents returns a hook for acpterm.Options.Events that writes events as structured records, at level Info, or Warn
-// for a denial, for survivors and for a command that was allowed and did not run: "decision", "end", "survivors", and
-// "input" with how many bytes a person typed, but not which. A start has no record of its own: that of the end says how
-// long the command ran. If the create had a valid traceparent in its _meta, records but those of inputs have its ids as
-// trace_id and span_id, as OpenTelemetry names them. slog drops what its handler fails to write, and commands run
-// before they are logged: for a record that must be complete there is Log.
+// LogEvents returns a hook for acpterm.Manager's Observe that writes events as structured records, at level Info, or
+// Warn for a denial, for survivors and for a command that was allowed and did not run: "decision", "end", "survivors",
+// and "input" with how many bytes a person typed, but not which. A start has no record of its own: that of the end says
+// how long the command ran. If the create had a valid traceparent in its _meta, records but those of inputs have its
+// ids as trace_id and span_id, as OpenTelemetry names them. slog drops what its handler fails to write, and commands
+// run before they are logged: for a record that must be complete there is Log.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()

@@ -45,8 +45,8 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	m := must(acpterm.NewManager(&acpterm.Options{
 		RequireSessions: true,
 		Policy:          acpterm.Policies{rules, policy.AllowVariables(policy.SafeVariables()...)},
-		Events:          audit.LogEvents(slog.New(slog.NewJSONHandler(io.Discard, nil))),
 	}))
+	m.Observe(audit.LogEvents(slog.New(slog.NewJSONHandler(io.Discard, nil))))
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err

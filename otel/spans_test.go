@@ -370,9 +370,9 @@ func TestTimes(t *testing.T) {
 			Approve: approvals.Approve(func(context.Context, acpterm.Question) acpterm.Answer {
 				time.Sleep(3 * time.Second)
 				return acpterm.Answer{Approval: allow, By: "a person"}
-			}),
-			Events: func(acpterm.Event) { time.Sleep(time.Second) }, // before this module's
+			}), // before this module's
 		})
+		m.Observe(func(acpterm.Event) { time.Sleep(time.Second) })
 		seen := observe(t, m, otelacpterm.Options{})
 		begin := time.Now()
 		for range 2 { // the answer is remembered

@@ -327,14 +327,15 @@ func TestRunInAManagersTerminal(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
 	typedBytes := 0
-	m := acptermtest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+	m := acptermtest.NewManager(t, nil)
+	m.Observe(func(e acpterm.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(&events, "%T %+v\n", e, e)
 		if input, ok := e.(*acpterm.InputEvent); ok {
 			typedBytes += input.Bytes
 		}
-	}})
+	})
 	cmd, _, _ := agentCommand(t)
 	var shown *acpterm.Terminal
 	answer := func(keys string) func(*acpterm.Terminal) {

@@ -228,8 +228,8 @@ func (r *run) serve(options acpterm.Options) (*served, func()) {
 	}
 	s := &served{survivors: make(map[acpterm.SessionID][]int), ends: make(map[acpterm.SessionID][]*acpterm.EndEvent),
 		changed: make(chan struct{})}
-	options.Events = s.event
 	s.m = must(acpterm.NewManager(&options))
+	s.m.Observe(s.event)
 	r.serving = s
 	return s, func() {
 		r.within("Close", func() {

@@ -38,7 +38,8 @@ type typist struct {
 
 func newTypist(t *testing.T, options view.Options, configure ...func(*httptest.Server)) *typist {
 	y := &typist{}
-	m := acptermtest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+	m := acptermtest.NewManager(t, nil)
+	m.Observe(func(e acpterm.Event) {
 		switch e := e.(type) {
 		case *acpterm.InputEvent:
 			y.mu.Lock()
@@ -49,7 +50,7 @@ func newTypist(t *testing.T, options view.Options, configure ...func(*httptest.S
 				<-y.hold
 			}
 		}
-	}})
+	})
 	y.viewer = newViewer(t, m, options, configure...)
 	return y
 }

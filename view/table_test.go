@@ -140,8 +140,8 @@ func TestPastCommandsAreBounded(t *testing.T) {
 
 func TestNewTerminalIsFoundBeforeItsEvents(t *testing.T) {
 	blocked := make(chan struct{}) // the events
-	m := made(t, acptermtest.Commands{"make": acptermtest.Print("x", 0)},
-		acpterm.Options{Events: func(acpterm.Event) { <-blocked }})
+	m := made(t, acptermtest.Commands{"make": acptermtest.Print("x", 0)}, acpterm.Options{})
+	m.Observe(func(acpterm.Event) { <-blocked })
 	v := newViewer(t, m, view.Options{})
 	defer close(blocked)
 	text, _, _ := v.open(output(v.create("s", "make")), "").text(nil)

@@ -25,7 +25,7 @@ func newDenials(screen *screen) *denials {
 	return d
 }
 
-// hook is for acpterm.Options.Events.
+// hook is for acpterm.Manager's Observe.
 func (d *denials) hook(event acpterm.Event) {
 	decision, ok := event.(*acpterm.DecisionEvent)
 	if !ok || !errors.Is(decision.Err, acpterm.ErrDenied) {

@@ -135,10 +135,11 @@ func run(opts options) error {
 	defer far.close()
 	session.cwd, session.roots = opts.cwd, opts.roots
 	denials := newDenials(screen)
-	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, denials, far))
+	manager, err := acpterm.NewManager(managerOptions(opts, guards, session, far))
 	if err != nil {
 		return err
 	}
+	manager.Observe(denials.hook)
 	session.manager = manager
 	if err := page.serve(manager, os.Stderr); err != nil {
 		return errors.Join(err, manager.Close())
@@ -231,7 +232,7 @@ func converse(ctx context.Context, opts options, session *session) (finish func(
 }
 
 // managerOptions are what the flags say of commands.
-func managerOptions(opts options, guards guards, session *session, denials *denials, far *farEnd) *acpterm.Options {
+func managerOptions(opts options, guards guards, session *session, far *farEnd) *acpterm.Options {
 	options := &acpterm.Options{
 		RequireSessions: true,
 		Commands: acpterm.CommandOptions{
@@ -241,7 +242,6 @@ func managerOptions(opts options, guards guards, session *session, denials *deni
 			Sandbox:         guards.wrap,
 		},
 		Policy: guards.policy,
-		Events: denials.hook,
 	}
 	if far != nil {
 		options.Runner = far

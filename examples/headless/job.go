@@ -72,12 +72,11 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 		return "", "", errors.New("the job's directory has the host's state in it")
 	}
 	// A manager for each agent: session ids are the agent's, and two agents may well choose the same.
-	options := h.options
-	options.Events = report.event
-	manager, err := acpterm.NewManager(&options)
+	manager, err := acpterm.NewManager(&h.options)
 	if err != nil {
 		return "", "", err
 	}
+	manager.Observe(report.event)
 	defer func() {
 		graceful, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer stop()

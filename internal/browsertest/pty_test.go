@@ -40,13 +40,14 @@ func serveTyping(t *testing.T, options *view.Options) *typist {
 		t.Skip("the programs of these tests are Linux's")
 	}
 	y := &typist{}
-	m := acptermtest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+	m := acptermtest.NewManager(t, nil)
+	m.Observe(func(e acpterm.Event) {
 		if typed, ok := e.(*acpterm.InputEvent); ok {
 			y.mu.Lock()
 			defer y.mu.Unlock()
 			y.bytes += typed.Bytes
 		}
-	}})
+	})
 	y.viewer = serve(t, m, options, func(server *httptest.Server) {
 		inner := server.Config.Handler
 		server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -24,11 +24,11 @@ func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) 
 	var approvals policy.Approvals
 	options := &acpterm.Options{Policy: approvals.Policy(&verdict{
 		decision: acpterm.Decision{Verdict: acpterm.VerdictAsk, Rule: "ask", Reason: "because"},
-	}), Events: hook}
+	})}
 	if approve != nil {
 		options.Approve = approvals.Approve(approve)
 	}
-	return hosttest.NewManager(t, options), events
+	return hosttest.NewManager(t, options, hook), events
 }
 
 func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {

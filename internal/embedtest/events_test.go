@@ -28,8 +28,8 @@ import (
 func TestAnEventForEachEnd(t *testing.T) {
 	hook, events := hosttest.Record()
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Events: hook, Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}, OutputByteLimit: 4},
-	})
+		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}, OutputByteLimit: 4},
+	}, hook)
 
 	term := hosttest.Create(t, m, hosttest.ChildRequest("print", "12345", "67"))
 	e := hosttest.Ended(t, events)
@@ -69,7 +69,7 @@ func TestAnEventForEachEnd(t *testing.T) {
 func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 	begin, events := make(chan struct{}), make(chan acpterm.Event, 100)
 	first := true
-	m := hosttest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+	m := hosttest.NewManager(t, nil, func(e acpterm.Event) {
 		<-begin
 		if _, ok := e.(*acpterm.EndEvent); !ok {
 			return
@@ -79,7 +79,7 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 			panic("a test's hook panics")
 		}
 		events <- e
-	}})
+	})
 	var ids []acpterm.TerminalID
 	for range 3 {
 		term := hosttest.Finish(t, m, hosttest.ChildRequest("print", "x"))
@@ -96,7 +96,6 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 func TestLogEvents(t *testing.T) {
 	var log bytes.Buffer
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Events:   audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))),
 		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.Command.Args[2] == "sleep" {
@@ -104,7 +103,7 @@ func TestLogEvents(t *testing.T) {
 			}
 			return acpterm.Decision{Rule: "others", Reason: "only sleepers"}
 		}),
-	})
+	}, audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil))))
 	req := hosttest.ChildRequest("sleep")
 	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret-value"}}
 	term := hosttest.CreateReady(t, m, req)
@@ -162,7 +161,7 @@ var denyAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (deny a
 // Creates fail while 10,000 events wait for the hook, and succeed again when it has kept up.
 func TestEventsAreBoundedInNumber(t *testing.T) {
 	hook, called, free := heldHook()
-	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
+	m := hosttest.NewManager(t, &acpterm.Options{Policy: denyAll}, hook)
 	defer free()
 	for i := range 10_001 { // one that the hook has, and as many as may wait
 		_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
@@ -184,7 +183,7 @@ func TestEventsAreBoundedInNumber(t *testing.T) {
 // not return.
 func TestEventsAreBoundedInBytes(t *testing.T) {
 	hook, called, free := heldHook()
-	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, Policy: denyAll})
+	m := hosttest.NewManager(t, &acpterm.Options{Policy: denyAll}, hook)
 	defer free()
 	_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
 	require.ErrorIs(t, err, acpterm.ErrDenied)
@@ -206,9 +205,9 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 func TestEventsAreBoundedInOutput(t *testing.T) {
 	hook, called, free := heldHook()
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Events: hook, MaxOutputBytes: 10 << 20,
-		Runner: acptermtest.Commands{"x": acptermtest.Print("", 0)},
-	})
+		MaxOutputBytes: 10 << 20,
+		Runner:         acptermtest.Commands{"x": acptermtest.Print("", 0)},
+	}, hook)
 	defer free()
 	var err error
 	for err == nil {
@@ -234,7 +233,7 @@ func TestAHookThatCreates(t *testing.T) {
 	called, goOn, created := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	first := true
 	var m *acpterm.Manager
-	m = hosttest.NewManager(t, &acpterm.Options{Policy: denyAll, Events: func(acpterm.Event) {
+	m = hosttest.NewManager(t, &acpterm.Options{Policy: denyAll}, func(acpterm.Event) {
 		if !first {
 			return
 		}
@@ -243,7 +242,7 @@ func TestAHookThatCreates(t *testing.T) {
 		<-goOn
 		_, err := m.Create(context.Background(), hosttest.ChildRequest("exit", "0"), nil)
 		created <- err
-	}})
+	})
 	for i := range 10_001 {
 		_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)
 		require.ErrorIs(t, err, acpterm.ErrDenied)
@@ -269,7 +268,7 @@ func TestOneEndOfACancelledCreate(t *testing.T) {
 		defer cancel()
 		return blocking.Start(ctx, l)
 	}
-	m := hosttest.NewManager(t, &acpterm.Options{Events: c.Hook, Runner: runnerStub{start: start}})
+	m := hosttest.NewManager(t, &acpterm.Options{Runner: runnerStub{start: start}}, c.Hook)
 	_, err := m.Create(ctx, hosttest.CommandRequest("x"), nil)
 	require.ErrorIs(t, err, acpterm.ErrCancelled)
 	require.NoError(t, m.Close())
@@ -283,7 +282,7 @@ func TestOneEndOfACancelledCreate(t *testing.T) {
 // Creates that are cancelled at any moment: each command that was allowed has one end, whether it ran or not.
 func TestOneEndOfEach(t *testing.T) {
 	var c hosttest.Ends
-	m := hosttest.NewManager(t, &acpterm.Options{Events: c.Hook})
+	m := hosttest.NewManager(t, nil, c.Hook)
 	var creates sync.WaitGroup
 	for i := range 200 {
 		creates.Go(func() {
@@ -310,7 +309,7 @@ func TestObserve(t *testing.T) {
 		id := reflect.ValueOf(e).Elem().FieldByName("TerminalID").Interface().(acpterm.TerminalID)
 		lives[id] = append(lives[id], fmt.Sprintf("%T", e))
 	}
-	m := hosttest.NewManager(t, &acpterm.Options{Events: hook})
+	m := hosttest.NewManager(t, nil, hook)
 	one := hosttest.Create(t, m, hosttest.ChildRequest("print", "x"))
 	one.Wait(t.Context())
 

@@ -41,7 +41,6 @@ func TestEventsHaveTheTraceAndTheTimes(t *testing.T) {
 	logged := audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil)))
 	allow := acpterm.ApprovalAllowOnce
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Events: func(e acpterm.Event) { logged(e); hook(e) },
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.Requested.Args[1] == "print" {
 				return acpterm.Decision{Verdict: acpterm.VerdictAllow}
@@ -49,7 +48,7 @@ func TestEventsHaveTheTraceAndTheTimes(t *testing.T) {
 			return acpterm.Decision{Verdict: acpterm.VerdictAsk}
 		}),
 		Approve: func(context.Context, acpterm.Question) acpterm.Answer { return acpterm.Answer{Approval: allow} },
-	})
+	}, func(e acpterm.Event) { logged(e); hook(e) })
 	a := hosttest.Connect(t, m, nil)
 	create := func(meta acpterm.Meta, child ...string) (decision *acpterm.DecisionEvent) {
 		req := hosttest.ChildRequest(child[0], child[1:]...)
@@ -102,7 +101,7 @@ func TestEventsHaveTheTraceAndTheTimes(t *testing.T) {
 // A command that was allowed and did not start has an end with a time.
 func TestTheEndOfACommandThatDidNotStartHasATime(t *testing.T) {
 	hook, events := hosttest.Record()
-	m := hosttest.NewManager(t, &acpterm.Options{Events: hook, MaxTerminals: 1})
+	m := hosttest.NewManager(t, &acpterm.Options{MaxTerminals: 1}, hook)
 	hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
 	decision := (<-events).(*acpterm.DecisionEvent)
 	_, err := m.Create(t.Context(), hosttest.ChildRequest("exit", "0"), nil)

@@ -40,8 +40,7 @@ func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := hosttest.CaptureLog(t)
 			hook, events := hosttest.Record()
-			options.Events = hook
-			m := hosttest.NewManager(t, &options)
+			m := hosttest.NewManager(t, &options, hook)
 			p := hosttest.ConnectPeer(t, m, nil)
 
 			r := p.Ask(`1`, acpterm.MethodCreate, hosttest.ChildRequest("print", "bad"))

@@ -79,7 +79,7 @@ func TestTerminalInfoIsConsistent(t *testing.T) {
 
 func TestReleased(t *testing.T) {
 	events := make(chan acpterm.Event, 100)
-	m := hosttest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) { events <- e }})
+	m := hosttest.NewManager(t, nil, func(e acpterm.Event) { events <- e })
 	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("sleep"))
 	select {
 	case <-term.Released():
@@ -138,12 +138,12 @@ func (j slowJournal) Started(acpterm.TerminalID, int, func() bool) error {
 func TestInfoOfAStartEvent(t *testing.T) {
 	seen := make(chan acpterm.TerminalInfo, 1)
 	journal := slowJournal{make(chan struct{})}
-	m := hosttest.NewManager(t, &acpterm.Options{Journal: journal, Events: func(e acpterm.Event) {
+	m := hosttest.NewManager(t, &acpterm.Options{Journal: journal}, func(e acpterm.Event) {
 		if started, ok := e.(*acpterm.StartEvent); ok {
 			seen <- started.Terminal.Info()
 			close(journal.goOn)
 		}
-	}})
+	})
 	term := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
 	info := <-seen
 	require.Equal(t, acpterm.StateRunning, info.State)

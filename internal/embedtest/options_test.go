@@ -163,7 +163,7 @@ func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 		"CommandOptions.Limits", "Options.CommandsFor",
 	})
 	good := []string{
-		"Options.Commands", "Options.Policy", "Options.Approve", "Options.Events", "Options.Record", "Options.Journal",
+		"Options.Commands", "Options.Policy", "Options.Approve", "Options.Record", "Options.Journal",
 		"Options.Runner", "Options.RequireSessions", "Options.HostReaps", "SessionOptions.Commands",
 		"SessionOptions.Policy", "CommandOptions.Env", "CommandOptions.Unattended",
 	}

@@ -100,7 +100,7 @@ func TestDecisionsAreEvents(t *testing.T) {
 		}
 		return acpterm.Decision{Verdict: acpterm.VerdictAllow, Rule: "good"}
 	})
-	m := hosttest.NewManager(t, &acpterm.Options{Policy: deny, Events: hook})
+	m := hosttest.NewManager(t, &acpterm.Options{Policy: deny}, hook)
 	p := hosttest.ConnectPeer(t, m, nil)
 	req := hosttest.ChildRequest("print", "bad")
 	req.Env = []acpterm.EnvVariable{{Name: "TOKEN", Value: "secret"}}

@@ -21,12 +21,12 @@ var errDiskFull = errors.New("the test's disk is full")
 func TestACommandThatIsNotOnRecordDoesNotRun(t *testing.T) {
 	var c hosttest.Ends
 	fails := true
-	m := hosttest.NewManager(t, &acpterm.Options{Events: c.Hook, Record: func(_ context.Context, e acpterm.Event) error {
+	m := hosttest.NewManager(t, &acpterm.Options{Record: func(_ context.Context, e acpterm.Event) error {
 		if _, ok := e.(*acpterm.DecisionEvent); ok && fails {
 			return errDiskFull
 		}
 		return nil
-	}})
+	}}, c.Hook)
 	ran := filepath.Join(t.TempDir(), "ran")
 	touch := hosttest.ChildRequest("flood-and-touch", "0", ran)
 	_, err := m.Create(t.Context(), touch, nil)
@@ -63,9 +63,8 @@ func TestFullDiskAndADenial(t *testing.T) {
 func TestAPanickingRecordDenies(t *testing.T) {
 	var c hosttest.Ends
 	m := hosttest.NewManager(t, &acpterm.Options{
-		Events: c.Hook,
 		Record: func(context.Context, acpterm.Event) error { panic("a test's Record panics") },
-	})
+	}, c.Hook)
 	ran := filepath.Join(t.TempDir(), "ran")
 	_, err := m.Create(t.Context(), hosttest.ChildRequest("flood-and-touch", "0", ran), nil)
 	require.ErrorIs(t, err, acpterm.ErrInternal)

@@ -63,8 +63,11 @@ func (s *placeStub) Limits() []acpterm.EnforcedLimit { return s.limits }
 func (s *placeStub) Close() { s.closed.Add(1) }
 
 // newPlaceManager is newManager, which adds a variable, without that.
-func newPlaceManager(t *testing.T, options acpterm.Options) *acpterm.Manager {
+func newPlaceManager(t *testing.T, options acpterm.Options, hooks ...func(acpterm.Event)) *acpterm.Manager {
 	m := hosttest.Must(acpterm.NewManager(&options))
+	for _, hook := range hooks {
+		m.Observe(hook)
+	}
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	return m
 }
@@ -196,11 +199,10 @@ func TestALostConnectionIsNeitherAnExitNorAnEnd(t *testing.T) {
 			},
 			"other": func(*acptermtest.Process) int { <-others; return 7 },
 		},
-		Events: func(e acpterm.Event) {
-			if e, ok := e.(*acpterm.EndEvent); ok {
-				ends <- e
-			}
-		},
+	}, func(e acpterm.Event) {
+		if e, ok := e.(*acpterm.EndEvent); ok {
+			ends <- e
+		}
 	})
 	a := hosttest.Connect(t, m, nil)
 	create := func(command string) acpterm.TerminalID {

@@ -495,14 +495,15 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 				defer hear()
 				var ends []*acpterm.EndEvent
 				var survivors []*acpterm.SurvivorsEvent
-				m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Runner: runner, Events: func(e acpterm.Event) {
+				m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Runner: runner}))
+				m.Observe(func(e acpterm.Event) {
 					switch e := e.(type) {
 					case *acpterm.EndEvent:
 						ends = append(ends, e)
 					case *acpterm.SurvivorsEvent:
 						survivors = append(survivors, e)
 					}
-				}}))
+				})
 				term, err := m.Create(ctx, hosttest.CommandRequest("x"), nil)
 				require.NoError(t, err)
 				waited := make(chan error, 1)

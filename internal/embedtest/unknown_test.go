@@ -48,7 +48,7 @@ func TestUnknownVerdictDenies(t *testing.T) {
 				once := func(context.Context, acpterm.Question) acpterm.Answer {
 					return acpterm.Answer{Approval: acpterm.ApprovalAllowOnce}
 				}
-				m := hosttest.NewManager(t, &acpterm.Options{Policy: policy, Events: hook, Approve: once})
+				m := hosttest.NewManager(t, &acpterm.Options{Policy: policy, Approve: once}, hook)
 				_, err := m.Create(t.Context(), hosttest.ChildRequest("print", "x"), nil)
 				require.ErrorIs(t, err, acpterm.ErrDenied)
 				require.ErrorContains(t, err, unknown.String())

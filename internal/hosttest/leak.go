@@ -13,7 +13,7 @@ import (
 )
 
 // NewManager returns a manager that is closed when the test ends; the test fails if anything is left then.
-func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
+func NewManager(t testing.TB, options *acpterm.Options, hooks ...func(acpterm.Event)) *acpterm.Manager {
 	t.Helper()
 	if options == nil {
 		options = new(acpterm.Options)
@@ -26,6 +26,9 @@ func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	m, err := acpterm.NewManager(options)
 	require.NoError(t, err)
 	end = m.Close
+	for _, hook := range hooks {
+		m.Observe(hook)
+	}
 	return m
 }
 

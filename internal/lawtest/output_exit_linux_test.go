@@ -138,7 +138,7 @@ func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
 	var events hosttest.Ends
-	m := hosttest.NewManager(t, &acpterm.Options{Events: events.Hook})
+	m := hosttest.NewManager(t, nil, events.Hook)
 	runs := runsOf(80)
 	files := bursts(t, min(runs, 40), 300<<10)
 	terminals := make([]*acpterm.Terminal, runs)

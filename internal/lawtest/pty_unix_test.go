@@ -60,13 +60,13 @@ func TestPTYSizeFollowsResize(t *testing.T) {
 func TestPTYInput(t *testing.T) {
 	var mu sync.Mutex
 	typed := 0
-	m := hosttest.NewManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+	m := hosttest.NewManager(t, nil, func(e acpterm.Event) {
 		if input, ok := e.(*acpterm.InputEvent); ok {
 			mu.Lock()
 			defer mu.Unlock()
 			typed += input.Bytes
 		}
-	}})
+	})
 	term := hosttest.Create(t, m, shellRequest(
 		`printf 'Name: '; read -r name; stty -echo; printf 'Password: '; read -r password; stty echo; `+
 			`echo; echo "<$name> <$password>"`), onPTY())

@@ -84,14 +84,16 @@ func consoleRequest(name string, args ...string) acpterm.CreateTerminalRequest {
 }
 
 // newPTYManager is newManager, and the test fails if one of its consoles is left.
-func newPTYManager(t *testing.T, options *acpterm.Options) *acpterm.Manager {
+func newPTYManager(
+	t *testing.T, options *acpterm.Options, hooks ...func(acpterm.Event),
+) *acpterm.Manager {
 	t.Helper()
 	t.Cleanup(func() {
 		for _, host := range consoleHosts(t, int(windows.GetCurrentProcessId())) {
 			host.awaitExit()
 		}
 	})
-	return hosttest.NewManager(t, options)
+	return hosttest.NewManager(t, options, hooks...)
 }
 
 // consoleHosts are the running processes that serve the pseudo consoles of a process.
@@ -168,13 +170,13 @@ func TestPTYLeftovers(t *testing.T) {
 func TestPTYInput(t *testing.T) {
 	var mu sync.Mutex
 	typed := 0
-	m := newPTYManager(t, &acpterm.Options{Events: func(e acpterm.Event) {
+	m := newPTYManager(t, nil, func(e acpterm.Event) {
 		if input, ok := e.(*acpterm.InputEvent); ok {
 			mu.Lock()
 			defer mu.Unlock()
 			typed += input.Bytes
 		}
-	}})
+	})
 	term := hosttest.Create(t, m, consoleRequest("ask"), onPTY())
 	hosttest.AwaitOutput(t, term, "Name:")
 	fmt.Fprint(term, "Grüße\r")

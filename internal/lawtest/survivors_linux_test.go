@@ -52,18 +52,18 @@ func survivorHost(args []string) {
 		Commands: acpterm.CommandOptions{
 			Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL, Wait: 200 * time.Millisecond}},
 		},
-		Events: func(event acpterm.Event) {
-			switch event.(type) {
-			case *acpterm.DecisionEvent, *acpterm.StartEvent:
-				return
-			}
-			line, err := json.Marshal(event)
-			if err != nil {
-				panic(err)
-			}
-			result.Events = append(result.Events, string(line))
-		},
 	}))
+	m.Observe(func(event acpterm.Event) {
+		switch event.(type) {
+		case *acpterm.DecisionEvent, *acpterm.StartEvent:
+			return
+		}
+		line, err := json.Marshal(event)
+		if err != nil {
+			panic(err)
+		}
+		result.Events = append(result.Events, string(line))
+	})
 	ctx := context.Background()
 	term, err := m.Create(ctx, hosttest.CommandRequest(args[0], hosttest.ChildMark, "untouchable"), nil)
 	if err != nil {

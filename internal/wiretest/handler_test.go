@@ -467,7 +467,7 @@ func TestWireClosingManager(t *testing.T) {
 // With another JSON-RPC library, Dispatch does the work and ResponseError names the errors.
 func TestDispatch(t *testing.T) {
 	hook, events := hosttest.Record()
-	h := acpterm.NewHandler(hosttest.NewManager(t, &acpterm.Options{Events: hook}), nil)
+	h := acpterm.NewHandler(hosttest.NewManager(t, nil, hook), nil)
 	createParams, err := json.Marshal(hosttest.ChildRequest("print", "x"))
 	require.NoError(t, err)
 	params := createParams

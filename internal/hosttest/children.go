@@ -107,11 +107,3 @@ func KilledBy() string {
 	}
 	return "SIGKILL" // at once
 }
-
-// first is the options of a call that may have none.
-func first[T any](options []*T) *T {
-	if len(options) == 0 {
-		return nil
-	}
-	return options[0]
-}

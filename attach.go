@@ -26,14 +26,15 @@ type Attached struct{ terminal *Terminal }
 type TerminalSize struct{ Columns, Rows int }
 
 // Attach adds a terminal whose owner runs the command, calls HandlerOptions.Created with it, and returns what feeds it.
-// about has the terminal's ID, which the owner chooses, the SessionID as the agent names it, and, as far as they are
-// known, Command, Size and Meta; its other fields are ignored. Describe says what cancel is for. Attach calls released
-// once, if it is not nil, when a release of the terminal begins; released must not block.
+//
+// The ID of about, which the owner chooses, and the SessionID, as the agent names it, are required; Command, Size and
+// Meta are optional, and the other fields are ignored. See Describe for cancel. If released is not nil, Attach calls it
+// once, when a release of the terminal begins; released must not block.
 //
 // The terminal counts in the Manager's quotas; while one is full, the attached terminal that ended first is released.
 // No policy is asked, and the agent's terminal/* requests do not reach the terminal.
 //
-// It fails with ErrInvalidParams for an id that the session has or that the Manager has given to a command of its own,
+// It fails with ErrInvalidParams for an id that the session already has or that the Manager has given to a command,
 // and with ErrQuota, ErrClosing, or ErrSessionNotFound if Options.RequireSessions is set and the session is not open.
 func (h *Handler) Attach(
 	about TerminalInfo, cancel func(context.Context) error, released func(),
@@ -130,7 +131,7 @@ func (m *Manager) registerInRoom(t *Terminal, s settings) error {
 	}
 }
 
-// oldestEnded is the attached terminal that ended first, of one session or of any; nil if there is none.
+// oldestEnded is the attached terminal that ended first, of one session or of any; nil if none has ended.
 func (m *Manager) oldestEnded(session SessionID, any bool) (oldest *Terminal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -184,12 +185,12 @@ func (a *Attached) Replace(p []byte) {
 	a.Write(rest)
 }
 
-// Extends reports whether p begins with the output so far, and returns what follows that.
+// Extends reports whether p begins with the output so far, and returns the rest of p.
 func (a *Attached) Extends(p []byte) (rest []byte, ok bool) { return a.terminal.ring.Extends(p) }
 
 // Exit says that the command has ended. A nil code and a nil signal are not known. The first call ends the terminal; a
-// later one counts if neither was known before. An exit code that is not a uint32, such as a negative one on Windows,
-// has its lower 32 bits in the exit status, and is whole in its Meta. A signal has its POSIX name.
+// later one counts if neither was known before. The exit status has the lower 32 bits of an exit code, and its
+// Meta the whole code if that is not a uint32, such as a negative one on Windows. A signal has its POSIX name.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.terminal.attached
 	t.mu.Lock()
@@ -208,7 +209,7 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 var _ io.Writer = (*Attached)(nil)
 
-// attached is the tree of an attached terminal, of which nothing runs here, and the source of its output.
+// attached is the tree of an attached terminal and the source of its output. No process of it runs here.
 type attached struct {
 	proc.ExitStatus
 	output   *output.Writer
@@ -218,7 +219,7 @@ type attached struct {
 	// Under Terminal.mu.
 	about     TerminalInfo // the ID, SessionID, Command, Size and Meta
 	ask       func(context.Context) error
-	code      *int64 // how the command ended, as far as the owner said
+	code      *int64 // of the exit status, if the owner knows them
 	signal    *string
 	cancelled bool // the owner was asked to end the command
 }
@@ -246,7 +247,7 @@ func (b *attached) release() {
 	}
 }
 
-// exitStatus is how the command ended, as far as the owner said.
+// exitStatus is the exit status that the owner reported.
 func (b *attached) exitStatus(by EndedBy) (s TerminalExitStatus) {
 	s.Meta = by.meta()
 	if b.signal != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// SkippedLine is a line that the agent wrote and that is not a JSON-RPC message.
+// SkippedLine is a line of the agent, but not a JSON-RPC message.
 type SkippedLine struct {
 	// Text is the line without its newline, at most its first 64 KiB. It is valid until the hook returns.
 	Text []byte
 	// Bytes is the length of the line.
 	Bytes int64
-	// Reason says what is wrong, such as "is not JSON".
+	// Reason completes the sentence "the line …", for example "is not JSON".
 	Reason string
 	// Code is the code of the error that answered the line, -32700 or -32600; 0 if no answer was sent.
 	Code int64
@@ -33,13 +33,13 @@ type SkippedLine struct {
 //	rest := h.Filter(ctx, agent)
 //	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 //
-// Read returns the agent's other messages, one per line. Write passes lines to the agent, between the Handler's own; it
-// fails for a line that is not JSON, after the lines before it. The Handler serves requests while rest is being read,
+// Read returns the agent's other messages, one per line. Write passes lines to the agent, between the Handler's own. It
+// fails for invalid JSON, after it has passed the lines before. The Handler serves requests while rest is being read,
 // and writes its replies without copying output.
 //
-// Nothing that the agent writes ends the connection. A line that is not a message, such as a debugging print, is
-// passed to HandlerOptions.SkippedLines, answered if JSON-RPC has an error for it (-32700 or -32600), and skipped; a
-// blank line is ignored. An id that jsonrpc2 cannot hold, such as 1.5, is a string in rest; the reply has the original.
+// No line of the agent ends the connection. Filter skips lines other than messages, such as debugging prints: it passes
+// them to HandlerOptions.SkippedLines and answers them if JSON-RPC has an error for them (-32700 or -32600). It ignores
+// blank lines. An id that jsonrpc2 cannot hold, such as 1.5, is a string in rest; the reply has the original.
 //
 // When the agent or the embedder closes the connection, or ctx ends, the connection and the Handler are closed. If conn
 // is nil, the connection has ended already. Call Filter once.
@@ -111,7 +111,7 @@ func (f *filter) Close() error {
 	return f.lines.Close()
 }
 
-// skip passes a line that is not a message to the hook.
+// skip passes a line to the hook.
 func (f *filter) skip(text []byte, size int64, fault *wire.Fault) {
 	l := SkippedLine{Text: text, Bytes: size, Reason: fault.Reason, Code: fault.Code}
 	callHook("SkippedLines", func() { f.skipped(l) })

@@ -1,6 +1,6 @@
 package acpterm
 
-// What an embedder can set for a manager, for one of its sessions, for one terminal, and the defaults.
+// The options of a Manager, of a session and of a command, and their defaults.
 
 import (
 	"cmp"
@@ -14,65 +14,65 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// CommandOptions are what can be set for a command, at three levels: Create has them for one terminal, SessionOptions
-// for a session and Options for all. A field that is zero at one level has the value of the next; where all are zero,
-// the default stands here. The zero value is good at each level.
+// CommandOptions configure a command. They can be set at three levels: by Create for one terminal, in SessionOptions for
+// a session, and in Options for all commands. A zero field means the value of the next level; if all levels are zero,
+// the default below applies.
 type CommandOptions struct {
-	// Dir is the working directory for requests without cwd, an absolute path. Default: the first of the session's
-	// Roots; else the host's own directory at the time of the request, or with a Runner the one that it chooses.
+	// Dir is the working directory for requests without cwd, an absolute path. The default is the first of the
+	// session's Roots, or else the host's working directory at the time of the request; with a Runner, the directory
+	// that the Runner chooses.
 	Dir string
 
-	// Env is the environment, "NAME=value", that the variables of requests are added to. Empty but not nil means no
-	// variables, and so no PATH to look commands up with. Default: the host's environment at the time of the request,
-	// or with a Runner its own.
+	// Env is the environment, "NAME=value", to which requests add variables. Empty but not nil means no variables, and
+	// so no PATH for looking up commands. The default is the host's environment at the time of the request; with a
+	// Runner, the Runner's.
 	Env []string
 
-	// Unattended are variables, "NAME=value", that replace those of Env for commands that no user answers, so that none
-	// waits in a pager, an editor or a prompt: all commands but those whose PTY is Attended. A request's variables come
-	// before them. Empty but not nil means none. Default: UnattendedVariables.
+	// Unattended are variables, "NAME=value", that override Env for commands whose output no user answers, so that no
+	// pager, editor or prompt waits: all commands but those whose PTY is Attended. Variables of the request override
+	// them. Empty but not nil means none. The default is UnattendedVariables.
 	Unattended []string
 
-	// Shell runs shell lines; the zero Shell is the system's. A create fails with ErrInternal and this as Field if it
-	// is not found. Default: the system's shell, or with a Runner sh -c.
+	// Shell runs shell lines; the zero Shell is the system's. If the shell is not found, Create fails with ErrInternal
+	// and "CommandOptions.Shell" as Field. The default is the system's shell; with a Runner, sh -c.
 	Shell *Shell
 
-	// ShellLines says when a command without arguments is a shell line. Default: ShellAuto, when it is not a program
-	// and looks like a line.
+	// ShellLines says when a command without arguments is a shell line. The default, ShellAuto, is when the command is
+	// not a program and looks like a line.
 	ShellLines ShellMode
 
-	// PTY runs the command on a PTY. Commands that a Runner runs cannot have one. Default: standard input is at its
-	// end, and a pipe takes the output.
+	// PTY runs the command on a PTY. It cannot be set with a Runner. By default, standard input is at its end and a pipe
+	// takes the output.
 	PTY *PTYOptions
 
-	// Limits are what the command may use. They replace those of the next level as a whole. Default: no limits.
+	// Limits bound the resources of the command. They replace the Limits of the next level as a whole. The default is
+	// no limits.
 	Limits *Limits
 
-	// Sandbox rewrites the command just before it starts, after the policy. If it fails, so does the create. It cannot
-	// be set with a Runner. Default: the command starts as it is.
+	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot be
+	// set with a Runner. By default, commands start unchanged.
 	Sandbox Sandbox
 
-	// Escalation is how a tree is ended, with a grace period between the signals: each step's signal goes to all of it,
-	// and the next step follows when it is not gone after the step's wait. SIGKILL always comes last; what is not gone
-	// 10 seconds after it, or after the wait of a last step that is SIGKILL, counts as a survivor. Empty but not nil
-	// means SIGKILL at once. On Windows every other signal is CTRL_BREAK, and a step is skipped when the host has no
-	// console to send it through. Default: SIGTERM and 5 seconds; with a PTY SIGHUP and 1 second, as when a terminal's
-	// window is closed, since interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
+	// Escalation is how a process tree is ended: each step sends its signal to the whole tree, and the next step follows
+	// if the tree still runs after the step's wait. SIGKILL always comes last. A process that still runs 10 seconds
+	// after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. Empty but not nil means SIGKILL
+	// at once. On Windows every other signal is CTRL_BREAK, and a step is skipped if the host has no console to send it
+	// through. The default is SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a terminal's window is
+	// closed, because interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
 	Escalation []EscalationStep
 
-	// Timeout is how long the command may run before its tree is ended. NoTimeout means without limit. Default:
-	// NoTimeout.
+	// Timeout is how long the command may run before its process tree is ended. NoTimeout, the default, sets no limit.
 	Timeout time.Duration
 
-	// OutputByteLimit is how many bytes of output are kept if the request has no limit. Default: 1 MiB.
+	// OutputByteLimit is how many bytes of output are kept if the request sets no limit. The default is 1 MiB.
 	OutputByteLimit int64
 
-	// HeadBytes is how many bytes of the output's beginning are kept for Terminal.Head, in addition to what the limit
-	// keeps of its end. They count for MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. Default:
-	// none.
+	// HeadBytes is how many bytes of the output's beginning are kept for Terminal.Head, in addition to OutputByteLimit.
+	// They count for MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. The default is 0.
 	HeadBytes int64
 
-	// FollowBytes is how many bytes of output are kept for Terminal.Follow at least, even if the request asks for
-	// fewer, so that a user can see what an agent does not want. Default: 64 KiB.
+	// FollowBytes is the least number of bytes of output that are kept for Terminal.Follow. It shows the user output
+	// for which the agent asked for a lower limit. The default is 64 KiB.
 	FollowBytes int64
 }
 
@@ -114,83 +114,82 @@ func (o CommandOptions) clone(look lookups) CommandOptions {
 	return o
 }
 
-// Options configure a Manager. The zero value, and nil in its place, is good: each field says what it means
-// when it is left alone.
+// Options configure a Manager. The zero value is good, and nil options mean the zero value.
 type Options struct {
-	// Commands are options of commands, of all that neither the session nor Create sets.
+	// Commands are the options of all commands for which neither the session nor Create sets others.
 	Commands CommandOptions
 
-	// CommandsFor returns options of a command by what it is, for example a timeout or a PTY. They come before those of
-	// Commands and of the session. The command is resolved by then and policies have not been asked yet, so Dir, Env,
-	// Unattended, Shell and ShellLines cannot be set. The goroutine that creates the terminal calls it, concurrently
-	// for several. If nil, or if it returns nil, no command has options of its own.
+	// CommandsFor, if not nil, returns options of one resolved command, such as a timeout or a PTY, or nil. They override
+	// those of the session and of Commands. CommandsFor must not set Dir, Env, Unattended, Shell or ShellLines. It is
+	// called before the policies, by the goroutine that creates the terminal, concurrently for several.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the most that a request can ask for; higher limits are lowered to it. 0: 16 MiB.
+	// MaxOutputByteLimit is the highest limit that a request can ask for, in bytes; higher limits are lowered to it. The
+	// default is 16 MiB.
 	MaxOutputByteLimit int64
 
-	// MaxTerminals is how many terminals there may be at once. One counts from its create until its tree is gone: to
-	// release it is not enough. A create beyond fails with ErrQuota. 0: 4096.
+	// MaxTerminals is the maximum number of terminals. A terminal counts from its create until its process tree is gone,
+	// also after its release. Another create fails with ErrQuota. The default is 4096.
 	MaxTerminals int
 
-	// MaxSessionTerminals is the same for each session. 0: 1024.
+	// MaxSessionTerminals is the maximum number of terminals of each session. The default is 1024.
 	MaxSessionTerminals int
 
-	// MaxOutputBytes is how many bytes of output all terminals together may have room for, by their limits and not by
-	// what they have written, until they are released; one with a PTY has room for the text besides. A create beyond
-	// fails with ErrQuota. 0: 4 GiB, which is 256 terminals with the highest limit.
+	// MaxOutputBytes bounds the room for output of all terminals together, in bytes. The room of a terminal is its limit
+	// and does not depend on how much it has written; a terminal with a PTY has the room twice, and space for its
+	// screen. Room is reserved until the release. Another create fails with ErrQuota. The default is 4 GiB: 256
+	// terminals with the highest limit.
 	MaxOutputBytes int64
 
-	// Cgroup is a cgroup v2 directory that this process may make others in. Each command is started in one of its own,
-	// and all of it is killed at once. A process leaves it only by writing to cgroup.procs of another cgroup below the
-	// directory: have commands run as another user, or in a sandbox, if they must not. Without one, a process that
-	// cleared its environment, closed the output and left the session is not found. Linux only; a create fails where it
-	// cannot be had. Empty: none.
+	// Cgroup is a cgroup v2 directory in which this process may create others. Each command starts in its own cgroup and
+	// is killed with the whole cgroup. A process leaves the cgroup only by writing to cgroup.procs of another one below
+	// the directory; run commands as another user or in a sandbox to prevent that. Without a cgroup, a process that
+	// cleared its environment, closed the output and left the session is not found. Linux only; on other systems every
+	// create fails. By default there are no cgroups.
 	Cgroup string
 
-	// KeepDetached lets what a command detaches on purpose outlive every end of its terminal: a process in a session of
-	// its own that does not hold the output, such as the server that tmux or gpg-agent starts, or an editor's window.
-	// Everything else ends as without it. It takes a system that has sessions, and no Cgroup; what a sandbox confines
-	// ends all the same, and journal.Recover ends it when the host died. False: everything that a command started
-	// ends.
+	// KeepDetached leaves deliberately detached processes running at every end of a terminal: processes in their own
+	// session that do not hold the output, such as the server that tmux or gpg-agent starts, or an editor's window. All
+	// others still end. KeepDetached needs sessions, and excludes Cgroup and Runner. A sandbox still ends its processes,
+	// and journal.Recover ends detached ones after the host died. By default, all processes end.
 	KeepDetached bool
 
-	// Journal records each command from before it starts until a kill or a release has ended its tree: the end of the
-	// command alone is not the end of what it started. In the package journal, Dir is one, and Recover ends what a
-	// host that died has left running. A create fails when the record cannot be written, and a release when it cannot
-	// be removed. Managers may share a journal. Nil: none.
+	// Journal, if not nil, records each command before its start, until a kill or a release has ended its process tree.
+	// In package journal, Dir is a Journal, and Recover ends the processes that a dead host left running. A create fails
+	// if the record cannot be written, and a release if it cannot be removed. Managers may share a journal.
 	Journal Journal
 
-	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped
-	// for each. Commands then end with the status that Reaped was called with, where Linux (before 6.15) does not tell
-	// it. False: nothing but this package reaps the processes that it starts. Where that does not hold, it is logged
+	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped for
+	// each. Commands then end with the status given to Reaped, where Linux (before 6.15) does not tell it. By default,
+	// only this package reaps the processes that it starts. If another part of the program reaps them, that is logged
 	// once, and a command whose exit status was lost ends with ErrExitLost.
 	HostReaps bool
 
-	// RequireSessions has creates fail, with ErrSessionNotFound, for sessions that OpenSession has not opened.
+	// RequireSessions makes creates fail with ErrSessionNotFound in sessions that OpenSession has not opened.
 	RequireSessions bool
 
-	// Policy says what may run, in every session; SessionOptions.Policy and Roots are asked as well. Nil: everything.
+	// Policy decides which commands run, in every session; SessionOptions.Policy and Roots decide too. If nil, all
+	// commands run.
 	Policy Policy
 
-	// Approve is asked about commands for which a policy says VerdictAsk. It may take as long as a person does: only
-	// that create waits, and ctx ends when the request is cancelled, its connection or session ends, or the manager
-	// closes; an answer after that counts for nothing, but Close waits for it. It is called concurrently for several.
-	// Nil: such commands are denied.
+	// Approve is asked about a command if a policy returns VerdictAsk. It may take as long as a user needs, and only that
+	// create waits. ctx ends when the request is cancelled, its connection or session ends, or the Manager closes; later
+	// answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If nil, such
+	// commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
-	// Runner runs commands in place of this system, and looks them up: each with the directory, the environment and the
-	// limits that it has by the other options, and with nothing of this system's where they are not set. Sandbox and
-	// Cgroup are this system's, and cannot be set with it. The Journal is not called. Nil: this system runs them.
+	// Runner, if not nil, looks up and runs commands instead of the local machine, with the directory, the environment
+	// and the limits of the other options and nothing of the local machine's. Sandbox, PTY, Cgroup and KeepDetached cannot
+	// be set with it, and the Journal is not called.
 	Runner Runner
 
-	// Record puts events on record. A *DecisionEvent comes before its command starts, from the goroutine of the create,
-	// for several creates concurrently: if Record fails or panics, the command does not run and the create fails with
-	// ErrInternal, or ErrCancelled when ctx has ended; the error is logged. A denial stays one. ctx ends when the
-	// request is cancelled, its connection or session ends, or the manager closes; Record must return then: the create
-	// waits for it, and Close does. All other events, and the decisions of creates that were cancelled before, come in
-	// order from the goroutine that calls the hooks of Manager.Observe, before them; an error is logged, and ctx ends
-	// when the context of a Shutdown does. The package audit writes them to a file. Nil: nothing has to be on record.
+	// Record, if not nil, puts events on record. It gets each *DecisionEvent before the command starts, from the goroutine
+	// of the create, concurrently for several creates. If Record fails or panics, the command does not run and the create
+	// fails with ErrInternal, or with ErrCancelled if ctx has ended; the error is logged. A denial stays a denial. ctx
+	// ends when the request is cancelled, its connection or session ends, or the Manager closes; Record must return
+	// then, because the create and Close wait for it. Record gets all other events, and decisions of creates that were
+	// already cancelled, in order, from the goroutine of the hooks of Manager.Observe and before them; errors are logged,
+	// and ctx ends with the context of a Shutdown. Package audit writes events to a file.
 	Record func(ctx context.Context, event Event) error
 }
 
@@ -214,20 +213,20 @@ func (o *CommandOptions) escalation() []EscalationStep {
 		return o.Escalation
 	case o.PTY != nil && !hasSessions: // the only step: the console is closed
 		return []EscalationStep{{Signal: syscall.SIGHUP}}
-	case o.PTY != nil: // SIGTERM for what was started with SIGHUP ignored, as by nohup
+	case o.PTY != nil: // SIGTERM for programs that ignore SIGHUP, such as those that nohup starts
 		return []EscalationStep{{syscall.SIGHUP, time.Second}, {syscall.SIGTERM, 4 * time.Second}}
 	}
 	return []EscalationStep{{Signal: syscall.SIGTERM}}
 }
 
-// maxKept is how many bytes of output a terminal keeps at the most, whatever the options say.
+// maxKept bounds the output of each terminal, in bytes, at every value of the options.
 const maxKept = 1 << 40
 
 // limits of a terminal's output, in bytes.
 type outputLimits struct {
-	last int64 // what Output shows
-	head int64 // what Head returns
-	kept int64 // what the ring buffer keeps at least
+	last int64 // that Output shows
+	head int64 // that Head returns
+	kept int64 // that the ring buffer keeps, at least
 }
 
 // outputLimits returns those of a command, for a request that asks for a limit, nil if it does not, and for a head.
@@ -335,20 +334,21 @@ func optionError(field, reason string) *Error {
 	return &Error{Kind: ErrInternal, Field: field, Reason: reason}
 }
 
-// SessionOptions are what OpenSession gives a session of its own. The zero value, and nil in its place, is a session
-// like any other.
+// SessionOptions configure a session; see Manager.OpenSession. The zero value is good, and nil options mean the zero
+// value.
 type SessionOptions struct {
-	// Commands are options of this session's commands. They come before those of Options.
+	// Commands are the options of this session's commands. They override Options.Commands.
 	Commands CommandOptions
 
-	// Roots are directories, absolute paths: commands may only run in them and below. Links in them are followed once,
-	// by OpenSession. Sandboxes let commands write there. Nil: commands may run anywhere; empty but not nil: nowhere.
+	// Roots are directories, absolute paths, to which the working directories of commands are confined. OpenSession
+	// resolves symbolic links in them once. Sandboxes allow writes there. If nil, commands may run anywhere; empty but
+	// not nil means nowhere.
 	Roots []string
 
-	// Policy says what may run in this session, besides Options.Policy: the strictest wins. Nil: that alone.
+	// Policy decides which commands run in this session, in addition to Options.Policy; the strictest decision counts.
 	Policy Policy
 
-	// MaxTerminals is how many terminals the session may have at once. 0: Options.MaxSessionTerminals.
+	// MaxTerminals is the maximum number of terminals of the session. The default is Options.MaxSessionTerminals.
 	MaxTerminals int
 }
 

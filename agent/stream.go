@@ -14,10 +14,10 @@ import (
 // maxLine is how many bytes a line of the client may have.
 const maxLine = 64 << 20
 
-// NewStream returns the messages of a connection to a client, one per line, for jsonrpc2.NewConn. A line that is not a
-// message is logged and skipped, where jsonrpc2's own streams end the connection; so is an error without an id, which
-// jsonrpc2 takes for the answer to its first request. A client sends such an error after a line of the agent's that is
-// not a message. If conn is nil, the connection has ended.
+// NewStream returns a stream of the messages of a connection to a client, one per line, for jsonrpc2.NewConn. It logs
+// and skips lines other than messages, where the streams of jsonrpc2 end the connection. It also skips errors without
+// an id, such as the answer to a debugging print on the agent's standard output; jsonrpc2 would take them for the
+// answer to its first request. If conn is nil, the connection has ended.
 func NewStream(conn io.ReadWriteCloser) jsonrpc2.ObjectStream {
 	skipped := func(_ []byte, size int64, f *wire.Fault) {
 		slog.Warn("agent: skipped a line that "+f.Reason, "bytes", size)

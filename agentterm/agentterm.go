@@ -32,7 +32,7 @@ import (
 	"github.com/acpterm/acpterm/agentterm/internal/updates"
 )
 
-// The methods between a client and an agent that has terminals.
+// The methods between a client and the agent.
 const (
 	// MethodUpdate is the agent's notification, for Terminals.Update.
 	MethodUpdate = "session/update"
@@ -40,7 +40,7 @@ const (
 	MethodCancel = "terminal/cancel"
 )
 
-// What may be kept of each terminal, in bytes.
+// Limits for each terminal, in bytes.
 const (
 	maxID   = 1 << 10
 	maxText = 64 << 10 // of the command, of the directory, and of the metadata
@@ -72,7 +72,7 @@ type key struct {
 	id      acpterm.TerminalID
 }
 
-// terminal is one that was not released.
+// terminal is a terminal before its release.
 type terminal struct {
 	applying sync.Mutex // held over one update, so that they change the output one after the other
 
@@ -113,8 +113,8 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 }
 
 // Update takes the params of a session/update, of ACP v1 or v2, and returns the ids of the agent's terminals that it
-// was about; none if it was about something else. A terminal that is not known yet begins with it. A terminal that was
-// released begins again only with an update that says what runs.
+// was about; none if it was about something else. The first update of a terminal creates it. After its release, only an
+// update with the command creates it again.
 //
 // An update that cannot be used changes nothing and fails: with acpterm.ErrInvalidParams, also for a terminal that the
 // client owns or has released, and otherwise as acpterm.Handler's Attach does.
@@ -150,7 +150,7 @@ func (ts *Terminals) update(k key, u updates.Update) (counts bool, err error) {
 	}
 	ts.mu.Lock()
 	t := ts.live[k]
-	announced := u.Info || !u.V1 && u.Command.Value != nil // as a session that is loaded again does
+	announced := u.Info || !u.V1 && u.Command.Value != nil // as in a session that was loaded again
 	if t == nil && (u.Known || ts.released.has(k) && !announced) {
 		ts.mu.Unlock()
 		return false, nil
@@ -219,7 +219,7 @@ func (t *terminal) concerns(u updates.Update) bool {
 	return t.v1 && !endKnown && !(u.Final && t.announced)
 }
 
-// patch changes what an update says of the terminal, but for its output and its end.
+// patch applies an update, except for its output and its end.
 func (ts *Terminals) patch(k key, t *terminal, u updates.Update) error {
 	meta, err := patchMeta(k.session, t.about.Meta, u.Meta)
 	if err != nil {
@@ -241,7 +241,7 @@ func (ts *Terminals) patch(k key, t *terminal, u updates.Update) error {
 	return nil
 }
 
-// canceller asks the agent to end a terminal's command; nil if that is not possible.
+// canceller asks the agent to end a terminal's command; nil if it cannot be asked.
 func (ts *Terminals) canceller(k key, t *terminal) func(context.Context) error {
 	if !t.cancellable || !ts.canAsk() {
 		return nil
@@ -313,7 +313,7 @@ func (t *terminal) apply(u updates.Update) {
 	}
 }
 
-// check refuses what an update must not have the client keep.
+// check refuses an update with too large members.
 func check(k key, u updates.Update) error {
 	meta := 0
 	if u.Meta.Value != nil {

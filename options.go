@@ -14,9 +14,9 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// CommandOptions configure a command. They can be set at three levels: by Create for one terminal, in SessionOptions for
-// a session, and in Options for all commands. A zero field means the value of the next level; if all levels are zero,
-// the default below applies.
+// CommandOptions configure a command. They can be set at three levels: by Create for one terminal, in SessionOptions
+// for a session, and in Options for all commands. A zero field means the value of the next level; if all levels are
+// zero, the default below applies.
 type CommandOptions struct {
 	// Dir is the working directory for requests without cwd, an absolute path. The default is the first of the
 	// session's Roots, or else the host's working directory at the time of the request; with a Runner, the directory
@@ -41,24 +41,24 @@ type CommandOptions struct {
 	// not a program and looks like a line.
 	ShellLines ShellMode
 
-	// PTY runs the command on a PTY. It cannot be set with a Runner. By default, standard input is at its end and a pipe
-	// takes the output.
+	// PTY runs the command on a PTY. It cannot be set with a Runner. By default, standard input is at its end and a
+	// pipe takes the output.
 	PTY *PTYOptions
 
 	// Limits bound the resources of the command. They replace the Limits of the next level as a whole. The default is
 	// no limits.
 	Limits *Limits
 
-	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot be
-	// set with a Runner. By default, commands start unchanged.
+	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot
+	// be set with a Runner. By default, commands start unchanged.
 	Sandbox Sandbox
 
-	// Escalation is how a process tree is ended: each step sends its signal to the whole tree, and the next step follows
-	// if the tree still runs after the step's wait. SIGKILL always comes last. A process that still runs 10 seconds
-	// after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. Empty but not nil means SIGKILL
-	// at once. On Windows every other signal is CTRL_BREAK, and a step is skipped if the host has no console to send it
-	// through. The default is SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a terminal's window is
-	// closed, because interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
+	// Escalation is how a process tree is ended: each step sends its signal to the whole tree, and the next step
+	// follows if the tree still runs after the step's wait. SIGKILL always comes last. A process that still runs 10
+	// seconds after SIGKILL, or after the wait of a last step with SIGKILL, counts as a survivor. Empty but not nil
+	// means SIGKILL at once. On Windows every other signal is CTRL_BREAK, and a step is skipped if the host has no
+	// console to send it through. The default is SIGTERM and 5 seconds; with a PTY, SIGHUP and 1 second, as when a
+	// terminal's window is closed, because interactive shells ignore SIGTERM, and then SIGTERM and 4 seconds.
 	Escalation []EscalationStep
 
 	// Timeout is how long the command may run before its process tree is ended. NoTimeout, the default, sets no limit.
@@ -119,50 +119,51 @@ type Options struct {
 	// Commands are the options of all commands for which neither the session nor Create sets others.
 	Commands CommandOptions
 
-	// CommandsFor, if not nil, returns options of one resolved command, such as a timeout or a PTY, or nil. They override
-	// those of the session and of Commands. CommandsFor must not set Dir, Env, Unattended, Shell or ShellLines. It is
-	// called before the policies, by the goroutine that creates the terminal, concurrently for several.
+	// CommandsFor, if not nil, returns options of one resolved command, such as a timeout or a PTY, or nil. They
+	// override those of the session and of Commands. CommandsFor must not set Dir, Env, Unattended, Shell or
+	// ShellLines. It is called before the policies, by the goroutine that creates the terminal, concurrently for
+	// several.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the highest limit that a request can ask for, in bytes; higher limits are lowered to it. The
-	// default is 16 MiB.
+	// MaxOutputByteLimit is the highest limit that a request can ask for, in bytes; higher limits are lowered to it.
+	// The default is 16 MiB.
 	MaxOutputByteLimit int64
 
-	// MaxTerminals is the maximum number of terminals. A terminal counts from its create until its process tree is gone,
-	// also after its release. Another create fails with ErrQuota. The default is 4096.
+	// MaxTerminals is the maximum number of terminals. A terminal counts from its create until its process tree is
+	// gone, also after its release. Another create fails with ErrQuota. The default is 4096.
 	MaxTerminals int
 
 	// MaxSessionTerminals is the maximum number of terminals of each session. The default is 1024.
 	MaxSessionTerminals int
 
-	// MaxOutputBytes bounds the room for output of all terminals together, in bytes. The room of a terminal is its limit
-	// and does not depend on how much it has written; a terminal with a PTY has the room twice, and space for its
+	// MaxOutputBytes bounds the room for output of all terminals together, in bytes. The room of a terminal is its
+	// limit and does not depend on how much it has written; a terminal with a PTY has the room twice, and space for its
 	// screen. Room is reserved until the release. Another create fails with ErrQuota. The default is 4 GiB: 256
 	// terminals with the highest limit.
 	MaxOutputBytes int64
 
-	// Cgroup is a cgroup v2 directory in which this process may create others. Each command starts in its own cgroup and
-	// is killed with the whole cgroup. A process leaves the cgroup only by writing to cgroup.procs of another one below
-	// the directory; run commands as another user or in a sandbox to prevent that. Without a cgroup, a process that
-	// cleared its environment, closed the output and left the session is not found. Linux only; on other systems every
-	// create fails. By default there are no cgroups.
+	// Cgroup is a cgroup v2 directory in which this process may create others. Each command starts in its own cgroup
+	// and is killed with the whole cgroup. A process leaves the cgroup only by writing to cgroup.procs of another one
+	// below the directory; run commands as another user or in a sandbox to prevent that. Without a cgroup, a process
+	// that cleared its environment, closed the output and left the session is not found. Linux only; on other systems
+	// every create fails. By default there are no cgroups.
 	Cgroup string
 
 	// KeepDetached leaves deliberately detached processes running at every end of a terminal: processes in their own
 	// session that do not hold the output, such as the server that tmux or gpg-agent starts, or an editor's window. All
-	// others still end. KeepDetached needs sessions, and excludes Cgroup and Runner. A sandbox still ends its processes,
-	// and journal.Recover ends detached ones after the host died. By default, all processes end.
+	// others still end. KeepDetached needs sessions, and excludes Cgroup and Runner. A sandbox still ends its
+	// processes, and journal.Recover ends detached ones after the host died. By default, all processes end.
 	KeepDetached bool
 
 	// Journal, if not nil, records each command before its start, until a kill or a release has ended its process tree.
-	// In package journal, Dir is a Journal, and Recover ends the processes that a dead host left running. A create fails
-	// if the record cannot be written, and a release if it cannot be removed. Managers may share a journal.
+	// In package journal, Dir is a Journal, and Recover ends the processes that a dead host left running. A create
+	// fails if the record cannot be written, and a release if it cannot be removed. Managers may share a journal.
 	Journal Journal
 
-	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped for
-	// each. Commands then end with the status given to Reaped, where Linux (before 6.15) does not tell it. By default,
-	// only this package reaps the processes that it starts. If another part of the program reaps them, that is logged
-	// once, and a command whose exit status was lost ends with ErrExitLost.
+	// HostReaps says that the host's program reaps every child of its process, by wait4(-1), and calls Manager.Reaped
+	// for each. Commands then end with the status given to Reaped, where Linux (before 6.15) does not tell it. By
+	// default, only this package reaps the processes that it starts. If another part of the program reaps them, that is
+	// logged once, and a command whose exit status was lost ends with ErrExitLost.
 	HostReaps bool
 
 	// RequireSessions makes creates fail with ErrSessionNotFound in sessions that OpenSession has not opened.
@@ -172,24 +173,24 @@ type Options struct {
 	// commands run.
 	Policy Policy
 
-	// Approve is asked about a command if a policy returns VerdictAsk. It may take as long as a user needs, and only that
-	// create waits. ctx ends when the request is cancelled, its connection or session ends, or the Manager closes; later
-	// answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If nil, such
+	// Approve is asked about a command if a policy returns VerdictAsk. It may take as long as a user needs, and only
+	// that create waits. ctx ends when the request is cancelled, its connection or session ends, or the Manager closes;
+	// later answers have no effect, but Close waits for Approve to return. Approve is called concurrently. If nil, such
 	// commands are denied.
 	Approve func(ctx context.Context, q Question) Answer
 
 	// Runner, if not nil, looks up and runs commands instead of the local machine, with the directory, the environment
-	// and the limits of the other options and nothing of the local machine's. Sandbox, PTY, Cgroup and KeepDetached cannot
-	// be set with it, and the Journal is not called.
+	// and the limits of the other options and nothing of the local machine's. Sandbox, PTY, Cgroup and KeepDetached
+	// cannot be set with it, and the Journal is not called.
 	Runner Runner
 
-	// Record, if not nil, puts events on record. It gets each *DecisionEvent before the command starts, from the goroutine
-	// of the create, concurrently for several creates. If Record fails or panics, the command does not run and the create
-	// fails with ErrInternal, or with ErrCancelled if ctx has ended; the error is logged. A denial stays a denial. ctx
-	// ends when the request is cancelled, its connection or session ends, or the Manager closes; Record must return
-	// then, because the create and Close wait for it. Record gets all other events, and decisions of creates that were
-	// already cancelled, in order, from the goroutine of the hooks of Manager.Observe and before them; errors are logged,
-	// and ctx ends with the context of a Shutdown. Package audit writes events to a file.
+	// Record, if not nil, puts events on record. It gets each *DecisionEvent before the command starts, from the
+	// goroutine of the create, concurrently for several creates. If Record fails or panics, the command does not run
+	// and the create fails with ErrInternal, or with ErrCancelled if ctx has ended; the error is logged. A denial stays
+	// a denial. ctx ends when the request is cancelled, its connection or session ends, or the Manager closes; Record
+	// must return then, because the create and Close wait for it. Record gets all other events, and decisions of
+	// creates that were already cancelled, in order, from the goroutine of the hooks of Manager.Observe and before
+	// them; errors are logged, and ctx ends with the context of a Shutdown. Package audit writes events to a file.
 	Record func(ctx context.Context, event Event) error
 }
 

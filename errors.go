@@ -12,53 +12,53 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Kind says what is wrong. It is an error itself, so that errors.Is(err, acpterm.ErrTerminalNotFound)
-// reads as usual, and it is the "kind" in the data of an error on the wire.
+// Kind classifies an Error. It is an error itself, for errors.Is(err, acpterm.ErrTerminalNotFound), and the "kind" in
+// the data of an error on the wire.
 type Kind string
 
 // The kinds of error.
 const (
-	// ErrInvalidParams is a request that is malformed or cannot be carried out: a field of the wrong
-	// type, a cwd that is relative or is not a directory. Error.Field names the field.
+	// ErrInvalidParams is returned for a malformed or unusable request, such as a field of the wrong type or a relative
+	// cwd. Error.Field names the field.
 	ErrInvalidParams Kind = "invalid_params"
-	// ErrNotExecutable is a command that names a file which exists and cannot be executed.
+	// ErrNotExecutable is returned if the file of the command exists but cannot be executed.
 	ErrNotExecutable Kind = "not_executable"
-	// ErrCommandNotFound is a command that names no file. Error.Command is the command.
+	// ErrCommandNotFound is returned if the command names no file. Error.Command is the command.
 	ErrCommandNotFound Kind = "command_not_found"
-	// ErrTerminalNotFound is an id that does not exist, was released, or is another session's.
+	// ErrTerminalNotFound is returned for an id that does not exist, was released, or belongs to another session.
 	ErrTerminalNotFound Kind = "terminal_not_found"
-	// ErrCancelled is a call whose context ended, or whose request the agent cancelled.
+	// ErrCancelled is returned if the context of the call ended or the agent cancelled the request.
 	ErrCancelled Kind = "cancelled"
-	// ErrDenied is a command that the policy or a person's answer denies. Error.Command is the command, Error.Reason
-	// says why, and Error.Rule by which rule.
+	// ErrDenied is returned if the policy or a user denies the command, Error.Command. Error.Reason and Error.Rule say
+	// why.
 	ErrDenied Kind = "denied"
-	// ErrSessionNotFound is a session that was not opened, where Options.RequireSessions asks for that.
+	// ErrSessionNotFound is returned for a session that was not opened, if Options.RequireSessions is set.
 	ErrSessionNotFound Kind = "session_not_found"
-	// ErrQuota is a request beyond what the options allow. Error.Quota says which, and Error.Limit how much.
+	// ErrQuota is returned for a request beyond Error.Quota, whose limit is Error.Limit.
 	ErrQuota Kind = "quota"
-	// ErrClosing is a call on a manager or a handler that was closed.
+	// ErrClosing is returned by calls on a closed Manager or Handler.
 	ErrClosing Kind = "closing"
-	// ErrSurvivors is a tree of which processes still run after the last step of the escalation table. Error.PIDs are
-	// their numbers.
+	// ErrSurvivors is returned if processes of the tree still run after the last escalation step. Error.PIDs are their
+	// PIDs.
 	ErrSurvivors Kind = "survivors"
-	// ErrExitLost is a command that has ended, and whose exit status is lost: another part of the host's program reaps
-	// children that it has not started, or ignores SIGCHLD. See Options.HostReaps.
+	// ErrExitLost is returned if the exit status of an ended command is lost, because another part of the host's
+	// program reaps children that it has not started or ignores SIGCHLD. See Options.HostReaps.
 	ErrExitLost Kind = "exit_lost"
-	// ErrConnectionLost is a command of Options.Runner of which nothing is known any more, neither its end nor what is
-	// left of its tree: the connection to what runs it was lost. Its output so far can be read.
+	// ErrConnectionLost is returned if the connection of Options.Runner was lost, so that neither the end of the
+	// command nor the rest of its process tree is known. The output so far can be read.
 	ErrConnectionLost Kind = "connection_lost"
 	// ErrNotCancellable is returned by Kill of an attached terminal whose owner does not end the command. Error.Err is
 	// the owner's answer, if it was asked.
 	ErrNotCancellable Kind = "not_cancellable"
-	// ErrMethodNotFound is a method that is not one of the five.
+	// ErrMethodNotFound is returned for methods other than the five of terminals.
 	ErrMethodNotFound Kind = "method_not_found"
-	// ErrInvalidMessage is a line that is no JSON-RPC message. It is in the data of answers alone.
+	// ErrInvalidMessage answers a line of the agent other than a JSON-RPC message. No function returns it.
 	ErrInvalidMessage Kind = "invalid_message"
-	// ErrInternal is everything else: the system refused something. Error.Err says what.
+	// ErrInternal is returned for all other errors, such as a failed system call. Error.Err is the cause.
 	ErrInternal Kind = "internal"
 )
 
-// Quota names something that is bounded; it is "quota" in the data of an error on the wire.
+// Quota names a bound; it is "quota" in the data of an error on the wire.
 type Quota string
 
 // The quotas, and the options that set them.
@@ -69,9 +69,9 @@ const (
 	QuotaSessionTerminals Quota = "session_terminals"
 	// QuotaOutputBytes is Options.MaxOutputBytes.
 	QuotaOutputBytes Quota = "output_bytes"
-	// QuotaEvents is how many events may wait for the hooks of Manager.Observe: 10,000.
+	// QuotaEvents bounds the number of events that wait for the hooks of Manager.Observe: 10,000.
 	QuotaEvents Quota = "events"
-	// QuotaEventBytes is how many bytes of commands and decisions those events may have: 64 MiB.
+	// QuotaEventBytes bounds the commands and decisions of these events: 64 MiB.
 	QuotaEventBytes Quota = "event_bytes"
 	// QuotaPendingRequests is HandlerOptions.MaxPending.
 	QuotaPendingRequests Quota = "pending_requests"
@@ -84,8 +84,8 @@ const (
 // Error is the kind as a text.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Error is what an operation of this package returns when it fails. Fields that do not concern the
-// failure are empty. It never holds the value of an environment variable.
+// Error is the error of a failed operation. Fields that do not concern the failure are empty. An Error never contains
+// the value of an environment variable.
 type Error struct {
 	// Op is the operation: "create", "wait", "kill", "release", "write", "resize", "open session", "add root", "new
 	// manager", "recover", "bubblewrap"; of package agentproc "start agent", "wait for agent", "close agent".
@@ -94,19 +94,18 @@ type Error struct {
 	// Field is the wrong field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's
 	// option, such as "SessionOptions.Roots[1]", or, when the system cannot enforce a limit, "Limits.Memory".
 	Field string
-	// Reason says in words what is wrong with Field, or why a policy said no.
+	// Reason says in words what is wrong with Field, or why a policy denies the command.
 	Reason string
-	// Rule is the policy's rule that said no.
+	// Rule is the policy's rule that denies the command.
 	Rule string
-	// Command is the command that was asked for: its name where that cannot be found or executed, with its arguments in
-	// a denial.
+	// Command is the requested command: its name if that cannot be found or executed, with its arguments in a denial.
 	Command string
 
 	SessionID  SessionID
 	TerminalID TerminalID
 	PIDs       []int
 
-	// Quota is the quota that is full, and Limit its size in what it counts: terminals, bytes, requests.
+	// Quota is the full quota, and Limit its size: a number of terminals, bytes, events or requests.
 	Quota Quota
 	Limit int64
 

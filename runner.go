@@ -1,8 +1,7 @@
 package acpterm
 
-// Commands that run somewhere else than on this system: a Runner looks up what it is asked for and starts it. Here is
-// what a terminal sees of it. All that is promised of terminals is promised of these, as far as the Runner keeps its
-// part.
+// Commands that run elsewhere: a Runner looks them up and starts them. A terminal keeps its promises for these commands
+// as far as the Runner keeps those below.
 
 import (
 	"cmp"
@@ -15,96 +14,94 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Runner runs commands in place of this system: made-up ones in a test (the package acptermtest has such a Runner), on
-// another machine or in a container (the module remote has one). Its methods must be safe for concurrent use, and
-// return soon after the end of ctx.
+// Runner runs commands elsewhere: scripts in a test (package acptermtest), or real commands on another machine or in a
+// container (module remote). Its methods must be safe for concurrent use and return soon after the end of ctx.
 //
-// It gets nothing of this system's. A command's environment are the options' and the request's variables over those of
-// Base, with CommandOptions.Unattended; its directory is the request's or the options', or that of Base.
+// A Runner gets nothing of the local machine. The environment of a command consists of Base.Env, CommandOptions.Env,
+// CommandOptions.Unattended and the request's variables, each overriding the ones before. Its directory is the
+// request's, or else CommandOptions.Dir, or else Base.Dir.
 //
-// An error of its methods that is an *Error, or wraps one, has that one's kind; any other is ErrInternal. After the end
-// of ctx every error is ErrCancelled. Where the connection to what runs the commands is lost, it is ErrConnectionLost.
+// If an error of a method is or wraps an *Error, it keeps its kind; any other error becomes ErrInternal. After the end
+// of ctx every error becomes ErrCancelled. A Runner returns ErrConnectionLost if it has lost its connection.
 type Runner interface {
-	// Base returns what commands have there that neither options nor requests set. Each create asks for it.
+	// Base returns the default directory and environment. Each create calls it.
 	Base(ctx context.Context) (Base, error)
 
-	// RealDir returns a directory, an absolute path, without symbolic links. Roots of sessions are resolved by it.
+	// RealDir returns an absolute directory with symbolic links resolved, for the Roots of sessions.
 	RealDir(ctx context.Context, dir string) (string, error)
 
-	// LookPath finds the program that c.Args[0] names as a start of c would: with the PATH of c.Env, in c.Dir. For a
-	// shell line the program is that of CommandOptions.Shell, or "sh", and c.Env is what commands inherit, so that no
-	// variable of the agent's decides about it. It fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable,
-	// or ErrInvalidParams with the field "cwd" if it has no such directory. A name that leads elsewhere for each
-	// process, as by a link in /proc, is ErrNotExecutable: policy/shell asks for names that a shell will look up.
-	// Policies are asked after it.
+	// LookPath finds the program c.Args[0] as a start of c would: with the PATH of c.Env, in c.Dir. For a shell line
+	// the program is CommandOptions.Shell or "sh", and c.Env is without the request's variables, so that the agent
+	// cannot choose the shell. LookPath fails with an *Error of kind ErrCommandNotFound or ErrNotExecutable, or
+	// ErrInvalidParams with the field "cwd" if the directory does not exist. A name that resolves differently in each
+	// process, such as a link in /proc, is ErrNotExecutable: policy/shell looks up names for a shell. Policies are
+	// asked after LookPath.
 	LookPath(ctx context.Context, c Command) (Found, error)
 
-	// Start starts a command. When ctx ends before Start returns, nothing must be left running.
+	// Start starts a command. If ctx ends before Start returns, no process may remain.
 	Start(ctx context.Context, r StartRequest) (Process, error)
 }
 
-// Base are the directory and the environment that commands of a Runner have by default.
+// Base has the default directory and environment of a Runner's commands.
 type Base struct {
-	// Dir is the working directory, an absolute path. Empty: the Runner's choice, which is not known.
+	// Dir is the working directory, an absolute path. If empty, the Runner chooses it.
 	Dir string
 	// Env is the environment, "NAME=value", each name once.
 	Env []string
 }
 
-// Found is what a Runner found of a command.
+// Found is the result of Runner.LookPath.
 type Found struct {
-	// Path is the program's file: an absolute path without symbolic links.
+	// Path is the file of the program, an absolute path without symbolic links.
 	Path string
-	// Name is the last part of the path that the program was found at, before links were followed. Empty: that of Path.
+	// Name is the last element of the path before symbolic links were resolved. If empty, it is that of Path.
 	Name string
-	// Dir is the command's directory without symbolic links. Empty: as it is in the Command.
+	// Dir is the directory of the command without symbolic links. If empty, it is Command.Dir.
 	Dir string
-	// Pin stands for this program and this directory as they are now, in the Runner's own terms: StartRequest.Pin.
-	// Empty: the Runner does not tell a file that was replaced from the one before.
+	// Pin identifies the present program and directory, in the Runner's own terms, for StartRequest.Pin. If empty, the
+	// Runner does not notice replaced files.
 	Pin string
 }
 
-// StartRequest is what a Runner starts.
+// StartRequest is a command for Runner.Start.
 type StartRequest struct {
 	SessionID  SessionID
 	TerminalID TerminalID
-	// Command is what was allowed. Its Env has the variable ACPTERM_TERMINAL with, at its end, the terminal's id, which
-	// tells what belongs to it from everything else.
+	// Command is the allowed command. The value of the variable ACPTERM_TERMINAL in its Env ends with the terminal's
+	// id, which marks the processes of its tree.
 	Command Command
-	// Pin is the Pin of the Found that was decided about. Start fails with ErrDenied if the program or the directory is
-	// another one now, or has been changed.
+	// Pin is the Pin of the Found of the decision. Start fails with ErrDenied if the program or the directory has been
+	// replaced or changed since.
 	Pin string
-	// Limits are what the command may use. Start has to fail if it cannot see to one.
+	// Limits bound the command. Start must fail if it cannot enforce one.
 	Limits Limits
-	// Output takes what the command and those that it started write, standard output and standard error together, and
-	// copies it: a Write waits for nothing. The Runner closes it when no process is left that could write, which may be
-	// long after the command's end. After a release a Write fails with os.ErrClosed. Its methods may be called
-	// concurrently.
+	// Output takes a copy of the standard output and standard error of the whole tree; a Write does not wait. The
+	// Runner closes Output when no process is left to write, which may be long after the end of the command. After a
+	// release a Write fails with os.ErrClosed. Its methods may be called concurrently.
 	Output io.WriteCloser
 }
 
-// Process is a command that a Runner has started, and what that started: a tree. Its methods may be called
-// concurrently, and after its end, too. None but Wait waits for anything.
+// Process is a started command with its process tree. Its methods may be called concurrently, also after its end. Only
+// Wait waits.
 type Process interface {
-	// Wait returns how the command ended, when it has and when all that it wrote itself has been written to
-	// StartRequest.Output, whatever it left running. It is called once. A status with neither a code nor a signal is an
-	// end of which more is not known: waits for the terminal fail with ErrExitLost. So they do with an error of kind
-	// ErrExitLost or ErrConnectionLost, and with ErrInternal for any other.
+	// Wait returns the exit status once the command has ended and all its own output has been written to
+	// StartRequest.Output, even if other processes of the tree still run. It is called once. If the status has neither
+	// an exit code nor a signal, waits for the terminal fail with ErrExitLost. An error of kind ErrExitLost or
+	// ErrConnectionLost is returned by waits for the terminal; other errors become ErrInternal.
 	Wait() (TerminalExitStatus, error)
-	// Signal sends a signal to the whole tree, and waits for nothing. SIGKILL ends all of it.
+	// Signal sends a signal to the whole tree. SIGKILL ends every process of it.
 	Signal(sig syscall.Signal)
-	// Gone is closed when nothing of the tree is left, or when that cannot be known any more. Wait returns then, if it
-	// has not before.
+	// Gone is closed when the tree is gone or its state is no longer known. Wait then returns, if it has not before.
 	Gone() <-chan struct{}
-	// Err says, once Gone is closed, it cannot be known whether something of the tree is left, such as an error of
-	// kind ErrConnectionLost; kills and the release fail with it. It is nil if nothing is left.
+	// Err returns, once Gone is closed, why the state of the tree is not known, such as an error of kind
+	// ErrConnectionLost, which kills and the release return. It is nil if the tree is gone.
 	Err() error
-	// Limits are the limits that hold. It does not change.
+	// Limits returns the enforced limits, which do not change.
 	Limits() []EnforcedLimit
-	// PID is the number of the command's process where it runs, for people: events and errors have it. 0: not known.
+	// PID returns the PID of the command where it runs, for events and errors, or 0 if it is not known.
 	PID() int
-	// Close is called once the terminal is released: nothing is asked of the tree any more, and what is left of it is
-	// given up. Wait and Gone return then, if they have not before.
+	// Close gives up the rest of the tree after the release of the terminal. Wait and Gone then return, if they have
+	// not before.
 	Close()
 }
 

@@ -198,7 +198,13 @@ func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 }
 
 // over reports whether State says that the command has ended or was not started.
-func (t *Terminal) over() bool { return t.State() > StateRunning }
+func (t *Terminal) over() bool {
+	switch t.State() {
+	case StateEnded, StateFailed:
+		return true
+	}
+	return false
+}
 
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	t.mu.Lock()

@@ -20,7 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// Manager makes terminals and keeps them until they are released. NewManager makes one; Shutdown or Close ends it.
+// Manager creates terminals and keeps them until their release. Call Shutdown or Close to end it.
 //
 // All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
@@ -49,10 +49,8 @@ type Manager struct {
 	reserved   int64                  // bytes of output that they have room for
 }
 
-// NewManager returns a manager with the given options; nil means all defaults. The options are copied. It fails when
-// they cannot hold, with an *Error of kind ErrInternal whose Field is the option: a size, a limit or a time that is
-// negative, a step of Escalation without a signal, a relative Dir, ShellLines that is none of the modes, a Shell
-// that cannot take a line, a Sandbox or a Cgroup beside a Runner, KeepDetached where it cannot be had.
+// NewManager returns a Manager with a copy of the options; nil options mean the defaults. If an option is invalid, it
+// fails with an *Error of kind ErrInternal with the option as Field.
 func NewManager(options *Options) (*Manager, error) {
 	m := &Manager{
 		ids:       ids.New(),
@@ -72,13 +70,13 @@ func NewManager(options *Options) (*Manager, error) {
 	return m, nil
 }
 
-// Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the
-// command: when ctx ends before Create returns, nothing is left running. Nil options are the defaults.
+// Create starts a command in a new terminal and returns when it runs. ctx bounds this call and never the command: if
+// ctx ends before Create returns, no process remains. Nil options mean those of the session and of the Manager.
 //
-// Errors are *Error of the kinds ErrInvalidParams, ErrNotExecutable and ErrCommandNotFound for what is wrong with the
-// request, ErrQuota, ErrDenied, ErrCancelled when ctx ended, ErrClosing after Close, and ErrInternal when an option
-// cannot hold, which Field names, when the system refuses, or when Options.Policy, Approve or CommandsFor panics: that
-// is logged with its stack by slog.
+// Its errors are of type *Error. The kind is ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound for a wrong
+// request, ErrQuota, ErrDenied, ErrSessionNotFound, ErrCancelled if ctx ended, ErrClosing after Close, and ErrInternal
+// if an option is invalid (Field names it), if a system call fails, or if a function of the options panics; the panic
+// is logged by slog with its stack.
 func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	return m.create(ctx, req.clone(), options)
 }
@@ -260,8 +258,8 @@ func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*T
 	return nil, &Error{Op: "release", Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminal returns a session's terminal by its id. It fails with ErrTerminalNotFound for an id that does
-// not exist, was released, or is another session's.
+// Terminal returns a session's terminal by its id. It fails with ErrTerminalNotFound for an id that does not exist, was
+// released, or belongs to another session.
 func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -271,8 +269,7 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 	return nil, &Error{Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 }
 
-// Terminals returns the terminals of all sessions that are not released, those that are starting too, the
-// oldest first.
+// Terminals returns the terminals of all sessions before their release, oldest first, including starting ones.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
 	var all []*Terminal
@@ -283,7 +280,7 @@ func (m *Manager) Terminals() []*Terminal {
 	return oldestFirst(all)
 }
 
-// SessionTerminals is Terminals for one session.
+// SessionTerminals returns the terminals of one session, as Terminals does.
 func (m *Manager) SessionTerminals(session SessionID) []*Terminal {
 	m.mu.Lock()
 	var all []*Terminal
@@ -307,12 +304,12 @@ func oldestFirst(terminals []*Terminal) []*Terminal {
 	return terminals
 }
 
-// Release ends a terminal's command and its whole tree, as Terminal.Kill does, and forgets the terminal: from
-// the first moment its id is unknown to every method. It returns when the tree is gone. To release an id again
-// that the session once had is no error, unless the terminal was attached. The *Terminal can still be read.
+// Release ends a terminal's process tree, as Terminal.Kill does, and forgets the terminal: its id is unknown to every
+// method at once. Release returns when the tree is gone. The *Terminal can still be read. Releasing an id again
+// succeeds, unless the terminal was attached.
 //
-// It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled when ctx ends
-// first, while the release continues; with ErrSurvivors when processes still run in the end.
+// It fails with ErrTerminalNotFound for an id that the session never had; with ErrCancelled if ctx ends first, while
+// the release goes on; and with ErrSurvivors if processes still run after the last step.
 func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID) error {
 	t, err := m.beginRelease(session, id, EndedByRelease)
 	if t == nil {
@@ -357,9 +354,8 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 // It may be called again.
 func (m *Manager) Observe(hook func(Event)) (stop func()) { return m.events.observe(hook) }
 
-// Reaped hands over how a child of this process ended, for a host that reaps every child itself (Options.HostReaps): it
-// calls Reaped after each wait4. Reaped reports whether the child is known to be a command of this manager.
-// It may be called concurrently.
+// Reaped takes the wait status of a child of this process. A host that reaps every child itself (Options.HostReaps)
+// calls it after each wait4. Reaped reports whether the child was a command of this Manager.
 func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
@@ -376,12 +372,12 @@ func (m *Manager) discard(t *Terminal) {
 	t.hurryRelease()
 }
 
-// Shutdown refuses new terminals and releases every terminal, concurrently, as its escalation table says. When it has
-// returned there is no process, goroutine, timer or file of the manager's left, but for what it reports: its error is
-// that of the releases, joined. A second Shutdown waits for the first and returns the same.
+// Shutdown gracefully shuts the Manager down: it refuses new terminals and releases all terminals concurrently. When it
+// returns, no process, goroutine, timer or file of the Manager remains, except for survivors: its error joins those of
+// the releases. A second Shutdown waits for the first and returns the same error.
 //
-// When ctx ends first it fails with ErrCancelled, and the releases go on until they are complete; Options.Record does
-// not. Call Close then to end at once what is left.
+// If ctx ends first, Shutdown fails with ErrCancelled and the releases go on, without Options.Record. Call Close then
+// to kill the remaining processes.
 func (m *Manager) Shutdown(ctx context.Context) error {
 	m.beginClose()
 	select {
@@ -395,9 +391,9 @@ func (m *Manager) Shutdown(ctx context.Context) error {
 	return m.closeErr
 }
 
-// Close is Shutdown without grace: what runs is sent SIGKILL at once, also where a Shutdown or a release is under way.
-// It returns what Shutdown does, and waits for Options.Record and the hooks of Observe as that does. To end commands
-// gracefully, call Shutdown before.
+// Close shuts the Manager down with SIGKILL for all processes, also during a Shutdown or a release. It returns the same
+// error as Shutdown, and also waits for Options.Record and the hooks of Observe. For a graceful shutdown, call Shutdown
+// first.
 func (m *Manager) Close() error {
 	m.beginClose()
 	m.hurry()

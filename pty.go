@@ -16,19 +16,19 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// PTYOptions have a command run on a PTY (a pseudo-terminal): it is the command's standard input, output and error and
-// its controlling terminal, as in the window of a terminal program. The zero value is good.
+// PTYOptions configure a PTY (a pseudo-terminal): the command's standard input, output and error and its controlling
+// terminal, as in the window of a terminal program. The zero value is good.
 //
-// Terminal.Follow has what the command writes, byte for byte; on Windows what the system's console draws of it.
-// Terminal.Output and the agent have plain text: what has scrolled off the terminal and what stands on it, without
-// escape sequences, at most the terminal's limit in bytes.
+// Terminal.Follow returns the bytes of the command; on Windows, those that the system's console draws. Terminal.Output,
+// which the agent also gets, is plain text without escape sequences: the lines that scrolled off the screen and those
+// on it, up to the terminal's limit in bytes.
 type PTYOptions struct {
-	// Columns and Rows are the size in characters, at most 1000 each. 0: 80 columns, 24 rows.
+	// Columns and Rows are the size in characters, at most 1000 each. The default is 80 columns and 24 rows.
 	Columns, Rows int
-	// Term is the variable TERM, which says what sequences the terminal knows. Empty: "xterm-256color".
+	// Term is the variable TERM. The default is "xterm-256color".
 	Term string
-	// Attended says that a person reads what the command writes and can answer it, by Terminal.Write: the command then
-	// has the pager, the editor and the prompts of CommandOptions.Env. False: those of its Unattended.
+	// Attended says that a user reads the output and can answer it with Terminal.Write. The command then uses the
+	// pager, editor and prompts of CommandOptions.Env instead of those of CommandOptions.Unattended.
 	Attended bool
 }
 
@@ -52,8 +52,8 @@ func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
 
-// UnattendedVariables are the default of CommandOptions.Unattended: pagers and editors that print and end, and no
-// prompts of git's.
+// UnattendedVariables returns the default of CommandOptions.Unattended: pagers and editors that print and exit, and no
+// prompts of git.
 func UnattendedVariables() []string {
 	return []string{
 		"PAGER=cat", "GIT_PAGER=cat", "EDITOR=cat", "VISUAL=cat", "GIT_EDITOR=cat", "GIT_TERMINAL_PROMPT=0",
@@ -77,13 +77,13 @@ func (s *settings) ptyEnv(dir string, set []EnvVariable) []string {
 // HasPTY reports whether the command runs on a PTY.
 func (t *Terminal) HasPTY() bool { return t.screen != nil }
 
-// Write writes what a person types to the command's PTY: text, control characters such as "\x03" for an interrupt and
-// "\x04" for the end of the input, and the sequences of keys. It is for the embedder; nothing on the wire reaches it. A
-// write is reported by an InputEvent, without the bytes. Writes are made one after the other.
+// Write sends keyboard input to the command: text, control characters such as "\x03" for an interrupt and "\x04" for
+// the end of the input, and escape sequences of keys. Only the embedder can call it; no request of the agent does. An
+// InputEvent reports the write without its bytes. Concurrent writes are serialized.
 //
-// It waits while the command does not read and the system's buffer is full, at most until the command exits. It fails
-// with errors.ErrUnsupported for a terminal without a PTY, with os.ErrClosed when the command has exited, and otherwise
-// with an error of the system's; each is in an *Error of kind ErrInternal.
+// Write waits while the system's buffer is full, at most until the command exits. It fails with errors.ErrUnsupported
+// without a PTY, with os.ErrClosed after the exit of the command, and otherwise with an error of the system; each is
+// wrapped in an *Error of kind ErrInternal.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
 	err = proc.ErrNoPTY
@@ -99,8 +99,8 @@ func (t *Terminal) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Resize changes the size of the command's PTY, in characters from 1 to 1000. The system tells the programs in the
-// foreground, and a ResizeEvent the embedder. It fails as Write does, and with ErrInvalidParams for another size.
+// Resize changes the size of the PTY, in characters from 1 to 1000. The system notifies the foreground programs, and a
+// ResizeEvent the embedder. It fails with ErrInvalidParams for another size, and otherwise as Write does.
 func (t *Terminal) Resize(columns, rows int) error {
 	fail := func(e *Error) error {
 		e.Op, e.SessionID, e.TerminalID = "resize", t.session, t.id

@@ -14,30 +14,29 @@ import (
 // followSize is how many bytes of output one Chunk has at the most.
 const followSize = 64 << 10
 
-// Chunk is a piece of output that a follower gets.
+// Chunk is a piece of output from Terminal.Follow.
 type Chunk struct {
-	// Offset and End are where the piece begins and ends, in bytes as they are in Raw. Going on from End gets what
-	// comes next.
+	// Offset and End are the offsets of the piece, in bytes of Raw. The next piece begins at End.
 	Offset, End int64
-	// Text is the piece as valid UTF-8 in whole characters; a byte that is part of none is U+FFFD.
+	// Text is the piece as valid UTF-8 in whole characters, with U+FFFD for invalid bytes.
 	Text string
-	// Raw is the piece byte for byte as the command wrote it, which need not be UTF-8; on Windows lines in the
-	// console's code page are UTF-8 already.
+	// Raw is the piece as the command wrote it, which need not be UTF-8. On Windows, output in the console's code page
+	// is converted to UTF-8.
 	Raw string
-	// Missed is how many bytes before Offset were dropped before the follower read them.
+	// Missed is the number of bytes before Offset that were dropped before the follower read them.
 	Missed int64
 	// Replaced says that the owner of an attached terminal has replaced the output: all earlier chunks are void. It
 	// counts as one byte.
 	Replaced bool
 }
 
-// OutputTotal is the offset of the output's end: how many bytes the command has written so far, kept or not, and one
-// for each time that the owner of an attached terminal has replaced the output.
+// OutputTotal returns the offset of the output's end: the number of bytes that the command has written so far, kept or
+// not, plus one for each replacement of an attached terminal's output.
 func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
 
-// Output is the output so far and, once the command has ended, how it ended. With an exit status it has all that the
-// command itself wrote. It is what terminal/output answers. Of a terminal with a PTY it is plain text: the lines that
-// have scrolled off the terminal and those that stand on it, without escape sequences.
+// Output returns the output so far and, once the command has ended, its exit status. With an exit status it contains
+// all output of the command itself. It is the answer to terminal/output. With a PTY it is plain text without escape
+// sequences: the lines that scrolled off the screen and those on it.
 func (t *Terminal) Output() TerminalOutputResponse {
 	respond := t.respond()
 	text, start := t.text()
@@ -61,9 +60,9 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 	}
 }
 
-// Head is the beginning of the output, of at most CommandOptions.HeadBytes or as many bytes as the agent has asked for:
-// valid UTF-8 in whole characters. end is how many bytes of the output that is, as in a Chunk. Of a terminal with a PTY
-// it is the beginning of the plain text that Output has the end of, and counts its bytes.
+// Head returns the beginning of the output, in valid UTF-8 and whole characters, up to CommandOptions.HeadBytes or the
+// number of bytes that the agent asked for. end is the offset after it, as in a Chunk. With a PTY, Head returns the
+// beginning of the plain text whose end Output returns, and end counts its bytes.
 func (t *Terminal) Head() (text string, end int64) { return t.first(t.head) }
 
 // headAsked is the beginning of the output, nil if the agent has not asked for it.
@@ -109,13 +108,13 @@ func (t *Terminal) room() int64 {
 	return t.ring.Room() + t.screenMax
 }
 
-// Follow returns the output from an offset on, in pieces, as it comes: 0 is the beginning, a Chunk's End is where to go
-// on. It ends when there can be no more output: the last process that has the output open has closed it, which may be
-// long after the command's end, or the terminal is released. For an attached terminal, Follow ends with all output so
-// far when the owner says that the command has ended. To stop sooner, end ctx or leave the loop.
+// Follow returns the output live, in pieces, from an offset on; 0 is the beginning. It ends when the last process has
+// closed the output, which may be long after the end of the command, or when the terminal is released. For an attached
+// terminal it ends, with all output so far, when the owner reports the end of the command. To stop earlier, end ctx or
+// leave the loop.
 //
-// A follower never slows the command. A Chunk says how many bytes a slow follower missed; the last one may say that
-// without text.
+// A follower never slows the command down. A Chunk reports how many bytes a slow follower missed; the last one may do
+// so without text.
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)

@@ -20,11 +20,12 @@ type session struct {
 	alive     int // terminals, those that are being released too
 }
 
-// OpenSession gives a session options of its own, before its first terminal or later; those that it has keep
-// theirs. A session need not be opened to have terminals, unless Options.RequireSessions says so. It fails with
-// ErrInvalidParams if it is open already or the id is empty, and with ErrInternal and the option as Field if an option
-// cannot hold, such as a missing root. With a Runner it waits until that has resolved the roots, and fails
-// as that does. CloseSession ends it.
+// OpenSession opens a session with its own options, for its later terminals. A session can have terminals without being
+// opened, unless Options.RequireSessions is set. CloseSession closes it.
+//
+// OpenSession fails with ErrInvalidParams if the session is already open or the id is empty, and with ErrInternal and
+// the option as Field if an option is invalid, such as a missing root. With a Runner it waits for Runner.RealDir and
+// returns its errors.
 func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	fail := func(err error) error { return inOperation("open session", id, err) }
 	var own SessionOptions
@@ -54,10 +55,10 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	return nil
 }
 
-// AddRoot adds a directory to the Roots of an open session, for creates that begin after it. The path is absolute;
-// links in it are followed now. It fails with ErrSessionNotFound if the session is not open, and with ErrInternal if
-// the directory cannot be resolved, or if the session has no Roots: its commands may run anywhere. With a Runner it
-// waits until that has resolved the directory, and fails as that does.
+// AddRoot adds a directory, an absolute path, to the Roots of an open session, for later creates. It resolves symbolic
+// links at once. It fails with ErrSessionNotFound if the session is not open, and with ErrInternal if the directory
+// cannot be resolved or the Roots are nil, so that commands may run anywhere. With a Runner it waits for Runner.RealDir
+// and returns its errors.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
 	root, err := lookups{m.options.Runner}.root(context.Background(), "dir", dir)
@@ -77,9 +78,9 @@ func (m *Manager) AddRoot(id SessionID, dir string) error {
 	return nil
 }
 
-// CloseSession forgets a session's options, closes Proposal.SessionDone, ends pending creates with ErrSessionNotFound,
-// and releases the session's terminals, as ReleaseSession does. If the session was not opened, CloseSession only
-// releases its terminals, and pending creates go on: open sessions, and set Options.RequireSessions.
+// CloseSession closes a session: it forgets the options, closes Proposal.SessionDone, fails pending creates with
+// ErrSessionNotFound, and releases the session's terminals, as ReleaseSession does. If the session was never opened, it
+// only releases the terminals, and pending creates go on; set Options.RequireSessions to prevent that.
 func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	m.mu.Lock()
 	if s := m.sessions[id]; s != nil && s.opened {
@@ -91,8 +92,8 @@ func (m *Manager) CloseSession(ctx context.Context, id SessionID) error {
 	return m.ReleaseSession(ctx, id)
 }
 
-// ReleaseSession releases all terminals of a session, concurrently. It returns when all are gone, or ctx ends, with the
-// errors of Release joined.
+// ReleaseSession releases all terminals of a session concurrently. It returns the joined errors of Release when all are
+// gone or ctx ends.
 func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }

@@ -17,36 +17,36 @@ import (
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
-// State is where a terminal is in its life.
+// State is the state of a terminal.
 type State int
 
 const (
-	// StateStarting is before the command runs.
+	// StateStarting means the command does not run yet.
 	StateStarting State = iota
-	// StateRunning is while it does.
+	// StateRunning means the command is running.
 	StateRunning
-	// StateEnded is after it ended: Terminal.EndedBy says by what.
+	// StateEnded means the command has ended; see Terminal.EndedBy.
 	StateEnded
-	// StateFailed is when it could not be started. Such a terminal is in no manager.
+	// StateFailed means the command could not be started. The Manager does not keep such a terminal.
 	StateFailed
 )
 
-// EndedBy says what ended a command. On the wire it is "endedBy" in the object "acpterm" in the _meta of exit
-// statuses.
+// EndedBy says what ended a command. On the wire it is "endedBy" in the object "acpterm" in the _meta of an exit
+// status.
 type EndedBy string
 
 const (
-	// EndedByItself is a command that exited, or was ended by another process.
+	// EndedByItself means the command exited, or another process ended it.
 	EndedByItself EndedBy = "finished"
-	// EndedByKill is Terminal.Kill.
+	// EndedByKill means Terminal.Kill ended the command.
 	EndedByKill EndedBy = "killed"
-	// EndedByRelease is a release, also one by the end of a connection.
+	// EndedByRelease means a release ended the command, for example at the end of its connection.
 	EndedByRelease EndedBy = "released"
-	// EndedByTimeout is the command's timeout.
+	// EndedByTimeout means CommandOptions.Timeout ended the command.
 	EndedByTimeout EndedBy = "timed_out"
-	// EndedByClose is Manager.Close.
+	// EndedByClose means Manager.Close or Manager.Shutdown ended the command.
 	EndedByClose EndedBy = "closing"
-	// EndedByLostConnection is no end that was seen: the connection of Options.Runner was lost before.
+	// EndedByLostConnection means the end of the command is unknown: the connection of Options.Runner was lost.
 	EndedByLostConnection EndedBy = "connection_lost"
 )
 
@@ -57,11 +57,11 @@ func (by EndedBy) meta() Meta {
 
 var stateNames = [...]string{"starting", "running", "ended", "failed"}
 
-// String is the state for people: "running", "ended", or of an unknown state "State(9)".
+// String returns the name of the state, such as "running", or "State(9)" for an unknown state.
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
-// Terminal is one command, running or ended, with its output. A Manager makes it. It can
-// still be read after its release.
+// Terminal is one command, running or ended, with its output. Manager.Create makes it. It can still be read after its
+// release.
 //
 // All methods may be called concurrently. None of them holds a lock while it waits.
 type Terminal struct {
@@ -119,16 +119,16 @@ type Terminal struct {
 	retireErr  error       // once retired
 }
 
-// ID is the terminal's id.
+// ID returns the id of the terminal.
 func (t *Terminal) ID() TerminalID { return t.id }
 
-// Session is the session that the terminal belongs to.
+// SessionID returns the id of the terminal's session.
 func (t *Terminal) SessionID() SessionID { return t.session }
 
-// Request is what was asked for. It is a copy.
+// Request returns a copy of the request.
 func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
-// Command is what really runs, as a copy. It is the zero Command while the terminal is starting.
+// Command returns a copy of the resolved command. While the terminal is starting, it is the zero Command.
 func (t *Terminal) Command() Command {
 	if t.State() == StateStarting {
 		return Command{}
@@ -146,27 +146,27 @@ func (t *Terminal) commandNow() Command {
 	return t.attached.about.Command.clone()
 }
 
-// State is where the terminal is in its life.
+// State returns the state of the terminal.
 func (t *Terminal) State() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.state
 }
 
-// EndedBy says what ended the command; empty while it runs.
+// EndedBy returns what ended the command. It is empty while the command runs.
 func (t *Terminal) EndedBy() EndedBy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.endedBy
 }
 
-// Done returns a channel that is closed when the command has ended and all it wrote can be read.
+// Done returns a channel that is closed once the command has ended and all its output can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// Released returns a channel that is closed when a release is complete: the tree is gone, or was given up.
+// Released returns a channel that is closed once a release is complete: the process tree is gone, or was given up.
 func (t *Terminal) Released() <-chan struct{} { return t.retired.Done() }
 
-// ExitStatus is how the command ended, as a copy; nil while it runs, or when its end could not be seen.
+// ExitStatus returns a copy of the exit status. It is nil while the command runs, and if its end could not be seen.
 func (t *Terminal) ExitStatus() *TerminalExitStatus {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -180,12 +180,12 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 	return new(t.status.clone())
 }
 
-// Wait returns how the command ended, once it has, even if processes that it started still run. Every byte that the
-// command itself wrote can be read by then.
+// Wait waits for the end of the command and returns its exit status, even if processes that it started still run. By
+// then every byte that the command itself wrote can be read.
 //
-// It fails with ErrCancelled when ctx ends first, with what Create returned when the command never started,
-// and with ErrInternal when its end could not be seen: a release that gave it up ends the watch for it. A command of
-// Options.Runner can also end with ErrConnectionLost or ErrExitLost.
+// It fails with ErrCancelled if ctx ends first, with the error of Create if the command never started, and with
+// ErrInternal if its end could not be seen because a release gave it up. It fails with ErrExitLost if the exit status
+// was lost, and with ErrConnectionLost if the connection of Options.Runner was lost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	select {
 	case <-t.ended.Done():

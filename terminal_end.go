@@ -15,13 +15,12 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// EscalationStep is one step of how a command is ended: a signal for its whole tree, which is always sent, and how long
-// the tree may take to be gone before the next step. Programs that a command starts after the signal, to clean up, are
-// left to the next step.
+// EscalationStep is a step of CommandOptions.Escalation: it sends a signal to the whole process tree and waits until
+// the tree is gone. The signal does not reach programs that the command starts later, to clean up; the next step does.
 type EscalationStep struct {
 	Signal syscall.Signal
-	// Wait is the time until the next step. 0: 5 seconds, and 10 seconds for SIGKILL, after which what still runs
-	// counts as a survivor.
+	// Wait is the time until the next step. The default is 5 seconds; for SIGKILL, after which remaining processes
+	// count as survivors, it is 10 seconds.
 	Wait time.Duration
 }
 
@@ -33,15 +32,15 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 	return steps
 }
 
-// Kill ends the command and its whole tree: step by step as its escalation table says (CommandOptions.Escalation), then
-// with SIGKILL. It returns when the tree is gone. A second Kill while a step is being waited for forces at once. On a
-// command that has ended it ends what is left of its tree; when nothing is, that is no error.
+// Kill ends the command and its whole process tree by the steps of CommandOptions.Escalation and then by SIGKILL. It
+// returns when the tree is gone. A second Kill during a step sends SIGKILL at once. After the end of the command, Kill
+// ends the remaining processes of its tree, if any.
 //
-// It fails with ErrCancelled when ctx ends first, while the ending continues; with ErrSurvivors when
-// processes still run after the last step; with ErrConnectionLost when Options.Runner does not know what is left.
+// It fails with ErrCancelled if ctx ends first, while the escalation goes on; with ErrSurvivors if processes still run
+// after the last step; and with ErrConnectionLost if Options.Runner has lost its connection.
 //
-// The command of an attached terminal is not signalled: Kill asks its owner to end it, and returns when the owner has
-// said that it has ended. It fails with ErrNotCancellable if the owner does not offer or refuses that.
+// For an attached terminal, Kill sends no signal. It asks the owner to end the command, and returns when the owner has
+// reported the end. It fails with ErrNotCancellable if the owner cannot be asked or refuses.
 func (t *Terminal) Kill(ctx context.Context) error {
 	if t.attached != nil {
 		return t.attached.cancel(ctx, t)

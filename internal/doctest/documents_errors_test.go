@@ -36,6 +36,7 @@ func errorKinds(t *testing.T) (kinds []acpterm.Kind) {
 }
 
 func TestDocumentErrors(t *testing.T) {
+	atRoot(t)
 	page, err := os.ReadFile("docs/wire.md")
 	require.NoError(t, err)
 	codes := make(map[acpterm.Kind]string) // of the rows that name the kind

@@ -22,6 +22,7 @@ import (
 // A block after the comment "run" is run by sh in the repository's root, and has to succeed. Lines that begin with "$ "
 // are its commands, and the others are what these print, where "…" stands for any text and a line of "…" for any lines.
 func TestDocumentRuns(t *testing.T) {
+	atRoot(t)
 	if testing.Short() {
 		t.Skip("it builds and runs the examples")
 	}
@@ -41,6 +42,7 @@ func TestDocumentRuns(t *testing.T) {
 
 // docs/architecture.md says that the root needs package net on Windows only.
 func TestTheRootDoesNotImportNet(t *testing.T) {
+	atRoot(t)
 	t.Parallel()
 	for _, system := range []string{"linux", "darwin", "freebsd"} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", ".")
@@ -55,6 +57,7 @@ func TestTheRootDoesNotImportNet(t *testing.T) {
 
 // README.md's commands for a module beside a clone hold for each module of this repository that users import.
 func TestModuleBesideAClone(t *testing.T) {
+	atRoot(t)
 	t.Parallel()
 	readme := readDocument(t, "README.md")
 	at := slices.IndexFunc(readme.blocks, func(b block) bool { return b.comment == "in a module beside the clone" })

@@ -16,6 +16,7 @@ import (
 var telemetryName = regexp.MustCompile(`^acpterm(\.[a-z_]+)+$`)
 
 func TestDocumentTelemetry(t *testing.T) {
+	atRoot(t)
 	literals := regexp.MustCompile(`"(acpterm\.[a-z_.]+)"`)
 	var made, documented []string
 	files, err := filepath.Glob("otel/*.go")

@@ -46,6 +46,7 @@ type block struct {
 }
 
 func TestDocumentLinks(t *testing.T) {
+	atRoot(t)
 	all := documents(t)
 	for _, doc := range all {
 		for _, l := range doc.prose {
@@ -59,6 +60,7 @@ func TestDocumentLinks(t *testing.T) {
 }
 
 func TestDocumentExcerpts(t *testing.T) {
+	atRoot(t)
 	for _, doc := range documents(t) {
 		for _, b := range doc.blocks {
 			if b.language != "go" {
@@ -72,6 +74,7 @@ func TestDocumentExcerpts(t *testing.T) {
 }
 
 func TestDocumentCommands(t *testing.T) {
+	atRoot(t)
 	t.Parallel()
 	for _, doc := range documents(t) {
 		for _, b := range doc.blocks {
@@ -89,6 +92,7 @@ func TestDocumentCommands(t *testing.T) {
 
 // Rules that are shown are rules that load, with their examples.
 func TestDocumentRules(t *testing.T) {
+	atRoot(t)
 	for _, doc := range documents(t) {
 		for _, b := range doc.blocks {
 			if b.language != "json" {
@@ -106,6 +110,7 @@ func TestDocumentRules(t *testing.T) {
 }
 
 func TestDocumentNames(t *testing.T) {
+	atRoot(t)
 	t.Parallel()
 	all := declared(t)
 	for _, doc := range documents(t) {

@@ -23,6 +23,7 @@ var importsOfInternal = map[string][]string{
 }
 
 func TestImports(t *testing.T) {
+	atRoot(t)
 	const module = "github.com/acpterm/acpterm"
 	walk(t, func(name string) {
 		dir := path.Dir(name)

@@ -13,6 +13,7 @@ import (
 
 // No request, and no other part of the library, runs a login shell: only usershell mentions it.
 func TestOnlyEmbeddersReadALoginEnvironment(t *testing.T) {
+	atRoot(t)
 	mentions := 0
 	for _, name := range libraryFiles(t) {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)

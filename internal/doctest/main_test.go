@@ -2,16 +2,22 @@ package doctest
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/acpterm/acpterm/internal/racetest"
+	"github.com/stretchr/testify/require"
 )
 
-// The tests are about the whole repository: names of files are from its root.
-func TestMain(m *testing.M) {
-	racetest.Restart() // before the directory changes
-	if err := os.Chdir("../.."); err != nil {
-		panic(err)
-	}
-	os.Exit(m.Run())
+func TestMain(m *testing.M) { racetest.Main(m) }
+
+// root is the directory of the repository.
+var root, rootErr = filepath.Abs("../..")
+
+// atRoot begins each test: names of files are from the root of the repository. In TestMain it would be too early: go
+// test would not see which files the tests read, and take their results for those of files that have changed.
+func atRoot(t *testing.T) {
+	t.Helper()
+	require.NoError(t, rootErr)
+	require.NoError(t, os.Chdir(root))
 }

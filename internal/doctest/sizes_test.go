@@ -38,6 +38,7 @@ var longFunctions = map[string]string{
 }
 
 func TestSizes(t *testing.T) {
+	atRoot(t)
 	t.Parallel()
 	rootLines, rootFiles, internalLines := 0, 0, 0
 	for _, path := range libraryFiles(t) {
@@ -79,6 +80,7 @@ func TestSizes(t *testing.T) {
 
 // TestFace bounds what a reader of the root has to know.
 func TestFace(t *testing.T) {
+	atRoot(t)
 	names, identifiers, optionFields, terminalFields := 0, 0, 0, 0
 	paths, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -14,9 +14,10 @@ import (
 	"github.com/acpterm/acpterm/internal/notify"
 )
 
-// Event is what Options.Record and Manager.Observe get: a *DecisionEvent, *StartEvent, *EndEvent,
-// *SurvivorsEvent or *ReleaseEvent, and of a PTY *InputEvent and *ResizeEvent. Those of one command come in this order,
-// except that a SurvivorsEvent may come before the EndEvent, and those of a PTY at any time after the StartEvent.
+// Event is the parameter of Options.Record and the hooks of Manager.Observe: a *DecisionEvent, *StartEvent, *EndEvent,
+// *SurvivorsEvent or *ReleaseEvent, and for a PTY *InputEvent and *ResizeEvent. The events of one command come in this
+// order, except that a SurvivorsEvent may come before the EndEvent, and those of a PTY at any time after the
+// StartEvent.
 type Event interface{ event() }
 
 func (*DecisionEvent) event()  {}
@@ -27,7 +28,7 @@ func (*ReleaseEvent) event()   {}
 func (*InputEvent) event()     {}
 func (*ResizeEvent) event()    {}
 
-// Subject is the terminal that an event is about, and its command as it ran.
+// Subject is the terminal of an event, and its command as it ran.
 type Subject struct {
 	TerminalID TerminalID
 	SessionID  SessionID
@@ -36,90 +37,88 @@ type Subject struct {
 	Args      []string
 	Dir       string
 	ShellLine string
-	// PID is the process that the command ran as, and the leader of its session; 0 of one that did not run here.
+	// PID is the PID of the command, the leader of its session, or 0 if it did not run on the local machine.
 	PID int
 	// Attached says that the terminal was made by Handler.Attach. No policy has decided about its command.
 	Attached bool
-	// Meta is the _meta of the create, which the agent chose; the package tracecontext reads a trace from it. It must
-	// not be changed.
+	// Meta is the _meta of the create, which the agent chose; package tracecontext reads a trace from it. It must not
+	// be changed.
 	Meta Meta
 }
 
-// DecisionEvent is a decision on a command: there is one for each create that names a command which could be run.
+// DecisionEvent reports a decision on a command. There is one for each create whose command could be resolved.
 type DecisionEvent struct {
 	Subject
-	// Name is Proposal.Name. With a policy, links in Path were followed.
+	// Name is Proposal.Name. With a policy, Path has no symbolic links.
 	Name string
-	// Requested is when the create came, Time when it was decided.
+	// Requested is the time of the create, and Time the time of the decision.
 	Requested, Time time.Time
-	// Asked is when Options.Approve was called, and Answered when its answer was given; zero if that was not.
+	// Asked and Answered are the times of the call of Options.Approve and of its answer, or zero.
 	Asked, Answered time.Time
-	// Verdict is the outcome: VerdictAllow or VerdictDeny. Without a policy everything is allowed.
+	// Verdict is VerdictAllow or VerdictDeny. Without a policy it is VerdictAllow.
 	Verdict Verdict
 	// Rule and Reason are those of the Decision.
 	Rule, Reason string
-	// Approval is the answer to the question, given now or remembered, as the String of its Approval; empty if no
-	// question was asked. Approver is the answer's By.
+	// Approval is the String of the answer's Approval, and Approver its By; the answer may be a remembered one. They
+	// are empty without a question.
 	Approval, Approver string
 	// Variables are the names of the environment variables that the request sets.
 	Variables []string
-	// Err is the error of a denial, or why there was no decision, such as a cancel.
+	// Err is the error of a denial, or of a create that ended before the decision.
 	Err error
 }
 
-// StartEvent is a command that runs.
+// StartEvent reports the start of a command.
 type StartEvent struct {
 	Subject
 	Time time.Time
-	// Terminal is the terminal itself. It can be read after its release, too.
+	// Terminal is the terminal. It can also be read after its release.
 	Terminal *Terminal
 }
 
-// EndEvent is a command's end. There is exactly one for each command that was allowed, also when its create failed or
-// was cancelled after the decision. If its tree is being ended then, by a kill for instance, the event comes when
-// that is complete.
+// EndEvent reports the end of a command. There is exactly one for each allowed command, even if its create failed or
+// was cancelled after the decision. If the command ends during a kill, a release or a timeout, the event comes after
+// that.
 type EndEvent struct {
 	Subject
 	Started, Ended time.Time
-	// Status is how it ended; nil if that could not be seen.
+	// Status is the exit status, or nil if the end could not be seen.
 	Status  *TerminalExitStatus
 	EndedBy EndedBy
-	// Bytes is how much output there was by then, Dropped how much of it is not in terminal/output any more.
+	// Bytes is the number of bytes of output by then, and Dropped how many of them terminal/output no longer returns.
 	Bytes, Dropped int64
-	// Survivors are the processes of its tree that still run after it was ended.
+	// Survivors are the PIDs of processes of the tree that still run.
 	Survivors []int
-	// CPUTime and PeakMemory are what the command's process used, and those of its children that it waited for: the
-	// time of processors, and the most bytes of memory that one of them held. Known on Linux
-	// only; 0 elsewhere.
+	// CPUTime and PeakMemory are the CPU time, and the maximum resident memory in bytes, of the command's process and
+	// of the children that it waited for. They are 0 except on Linux.
 	CPUTime    time.Duration
 	PeakMemory int64
-	// Err is why a command that was allowed did not run; nothing else is set then but the Subject and Ended. Nil if it
-	// ran.
+	// Err is why an allowed command did not run; then only the Subject and Ended are set. It is nil if the command ran.
 	Err error
 }
 
-// SurvivorsEvent reports that processes of a tree still run after a kill, a release, a timeout or a Close. The calls
-// return an error that says the same; for a timeout there is this event alone.
+// SurvivorsEvent reports processes that still run after a kill, a release, a timeout or a Close. The calls also return
+// an error of kind ErrSurvivors; a timeout only has this event.
 type SurvivorsEvent struct {
 	Subject
 	Time      time.Time
 	Survivors []int
 }
 
-// ReleaseEvent reports that a release is complete: the terminal's tree is gone, or was given up. There is one for each
-// command that was started, unless the host ends before.
+// ReleaseEvent reports a complete release: the process tree is gone, or was given up. There is one for each started
+// command, unless the host ends before.
 type ReleaseEvent struct {
 	Subject
 	Time time.Time
-	// Err is the error of the release, such as one of kind ErrSurvivors; nil if nothing of the tree is left.
+	// Err is the error of the release, such as one of kind ErrSurvivors, or nil.
 	Err error
 }
 
-// InputEvent reports a Terminal.Write. What was written is not in it: it may be a password.
+// InputEvent reports a Terminal.Write, without the bytes, which may be a password.
 type InputEvent struct {
 	Subject
 	Time time.Time
-	// Bytes is how many bytes were written.
+	// Bytes is the number of bytes.
 	Bytes int
 }
 
@@ -130,7 +129,7 @@ type ResizeEvent struct {
 	Size TerminalSize
 }
 
-// What may wait for the hooks before creates fail.
+// Bounds on the events that wait for the hooks.
 const (
 	maxEvents     = 10_000
 	maxEventBytes = 64 << 20

@@ -1,49 +1,47 @@
 package acpterm
 
-// What a host can show of a terminal and of a manager: snapshots.
+// Snapshots of a terminal and of a Manager, to show to a user.
 
 import (
 	"math"
 	"time"
 )
 
-// TerminalInfo is a terminal at one moment. It shares nothing with the terminal.
+// TerminalInfo is a snapshot of a terminal. It shares no memory with the terminal.
 type TerminalInfo struct {
 	ID        TerminalID
 	SessionID SessionID
-	// Command is what really runs; the zero Command while the terminal is starting.
+	// Command is the resolved command. While the terminal is starting, it is the zero Command.
 	Command Command
-	// PID is the number of the command's process; 0 while the terminal is starting, or when that failed.
+	// PID is the PID of the command, or 0 if it has not started.
 	PID   int
 	State State
-	// ExitStatus is how the command ended; nil while it runs, or when its end could not be seen.
+	// ExitStatus is the exit status. It is nil while the command runs, and if its end could not be seen.
 	ExitStatus *TerminalExitStatus
-	// EndedBy says what ended the command; empty while it runs.
+	// EndedBy says what ended the command. It is empty while the command runs.
 	EndedBy EndedBy
-	// Attached says that the terminal was made by Handler.Attach. Only such a terminal has the next two: Cancellable
-	// says that Kill can ask the owner to end the command now, and Meta is what the owner has given it.
+	// Attached says that the terminal was made by Handler.Attach. Cancellable and Meta are only set for such terminals:
+	// Cancellable says that Kill can ask the owner to end the command, and Meta is the metadata of the owner.
 	Attached    bool
 	Cancellable bool
 	Meta        Meta
 	// HasPTY says that the command runs on a PTY.
 	HasPTY bool
-	// Size is that of the PTY, or what the owner of an attached terminal said; nil if there is none.
+	// Size is the size of the PTY, or of an attached terminal if its owner has set it; otherwise nil.
 	Size *TerminalSize
-	// Created, Started and Ended are when the terminal was created, when its command was started and when it ended; a
-	// time that has not come is zero.
+	// Created, Started and Ended are the times of the create, of the start and of the end of the command, or zero.
 	Created, Started, Ended time.Time
-	// Written is how many bytes the command has written, without what an owner has replaced, and Kept how many of
-	// those Output can show.
+	// Written is the number of bytes that the command has written, without replaced output of an attached terminal, and
+	// Kept how many of them Output can return.
 	Written, Kept int64
-	// OutputByteLimit is how many bytes of output are kept for Output.
+	// OutputByteLimit is the limit of Output in bytes.
 	OutputByteLimit int64
-	// Limits are what the system enforces on the command, or what Options.Runner says is enforced. There are none while
-	// the terminal is starting.
+	// Limits are the enforced limits, or those that Options.Runner reports. While the terminal is starting, they are
+	// nil.
 	Limits []EnforcedLimit
 }
 
-// Info returns what the terminal is at this moment. With a State of StateEnded, Written has all that the command itself
-// wrote.
+// Info returns a snapshot of the terminal. If State is StateEnded, Written counts all output of the command itself.
 func (t *Terminal) Info() TerminalInfo {
 	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, OutputByteLimit: t.limit}
 	t.mu.Lock()
@@ -76,25 +74,25 @@ func (t *Terminal) Info() TerminalInfo {
 	return info
 }
 
-// Stats are what a manager has at one moment, and the quotas that it counts against.
+// Stats is a snapshot of a Manager, with its quotas.
 type Stats struct {
-	// Terminals are those that count against MaxTerminals: a terminal counts from its create until its tree is gone,
-	// also after its release. Running are those whose command runs.
+	// Terminals is the number that counts against MaxTerminals: a terminal counts from its create until its process
+	// tree is gone, also after its release. Running is the number of running commands.
 	Terminals, Running int
-	// Sessions are those that are open or have terminals.
+	// Sessions is the number of sessions that are open or have terminals.
 	Sessions int
-	// ReservedBytes is the room for output that counts against MaxOutputBytes, and KeptBytes how much of it is used by
-	// terminals that are not released.
+	// ReservedBytes is the room for output that counts against MaxOutputBytes. KeptBytes is the part of it in use,
+	// without released terminals.
 	ReservedBytes, KeptBytes int64
-	// PendingEvents wait for the hooks.
+	// PendingEvents is the number of events that wait for the hooks.
 	PendingEvents int
 
-	// MaxTerminals and MaxOutputBytes are those of Options, or their defaults.
+	// MaxTerminals and MaxOutputBytes are the values of Options, or their defaults.
 	MaxTerminals   int
 	MaxOutputBytes int64
 }
 
-// Stats returns what the manager has at this moment.
+// Stats returns a snapshot of the Manager.
 func (m *Manager) Stats() Stats {
 	m.mu.Lock()
 	s := Stats{

@@ -1,7 +1,7 @@
 package acpterm
 
-// What may run: what a Policy is shown before a command starts, and what it can say. Package policy has policies that
-// are ready to use; authorize.go asks them.
+// Policies: the proposal that a Policy gets before a command starts, and its decision. Package policy has ready-made
+// policies; authorize.go asks them.
 
 import (
 	"context"
@@ -13,63 +13,62 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Policy decides what may run. It must be safe for concurrent use. Only the create waits for it, until ctx ends.
+// Policy decides about commands. It must be safe for concurrent use. Only the create waits for it, until ctx ends.
 type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
 
-// PolicyFunc makes a Policy of a function.
+// PolicyFunc is a function that is a Policy.
 type PolicyFunc func(ctx context.Context, p Proposal) Decision
 
 // Decide calls the function.
 func (f PolicyFunc) Decide(ctx context.Context, p Proposal) Decision { return f(ctx, p) }
 
-// Proposal is a command as it will run if it is allowed: this program and this directory, even if other files get their
-// names before the start. Where Options.Runner runs commands, keeping that promise is up to the Runner.
+// Proposal is a command as it will run if it is allowed: this program in this directory, even if other files get their
+// names before the start. With Options.Runner, the Runner must keep that promise.
 type Proposal struct {
 	SessionID SessionID
-	// Command is what will run. Path and Dir have no symbolic links. A policy must not write to Args and Env.
+	// Command is the resolved command. Path and Dir have no symbolic links. A policy must not write to Args and Env.
 	Command Command
-	// Name is the last part of the path that the program was found at, before links were followed. Programs such as
-	// busybox choose what they do by it.
+	// Name is the last element of the program's path before symbolic links were resolved. Programs such as busybox
+	// choose their function by it.
 	Name string
-	// ArgsUnknown says that the arguments can be any, whatever Command.Args has: in a shell line, for instance, those
-	// that the shell expands.
+	// ArgsUnknown says that the arguments may differ from Command.Args, for example because the shell expands them in a
+	// shell line.
 	ArgsUnknown bool
-	// DirUnknown says that the directory can be any, whatever Command.Dir is: in a shell line, for instance, after cd.
+	// DirUnknown says that the directory may differ from Command.Dir, for example after cd in a shell line.
 	DirUnknown bool
-	// ValuesUnknown are the names of variables in Requested.Env whose values can be any: in a shell line, for instance,
-	// those that the shell expands.
+	// ValuesUnknown are the names of variables whose values may differ from those in Requested.Env, for example because
+	// the shell expands them in a shell line.
 	ValuesUnknown []string
-	// Roots are SessionOptions.Roots without symbolic links; nil if there are none.
+	// Roots are SessionOptions.Roots with symbolic links resolved, or nil.
 	Roots []string
 	// Requested is the agent's request. Its Env are the variables that the agent sets; the rest of Command.Env is the
 	// embedder's.
 	Requested CreateTerminalRequest
-	// PTY says that the command runs on a PTY, and how, as a copy; nil: on none.
+	// PTY is a copy of the options of the PTY. It is nil if the command has no PTY.
 	PTY *PTYOptions
-	// SessionDone is closed by CloseSession. It is nil if the session was not opened. It tells a session from a later
-	// one of the same id.
+	// SessionDone is closed by CloseSession; it distinguishes a session from a later one with the same id. It is nil if
+	// the session was not opened.
 	SessionDone <-chan struct{}
 
 	look lookups
 	env  []string // that commands inherit; nil: this process's
 }
 
-// DirWithin reports whether the command certainly runs in one of these directories or below: not if DirUnknown. The
-// directories are absolute and have no symbolic links, as in Roots.
+// DirWithin reports whether the command certainly runs in or below one of the directories, which are absolute and have
+// no symbolic links, as Roots. It returns false if DirUnknown is set.
 func (p Proposal) DirWithin(dirs ...string) bool {
 	within := func(dir string) bool { return p.look.within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
-// Remote reports whether Options.Runner runs the command. Then paths are names of the Runner's files, not of this
-// system's.
+// Remote reports whether Options.Runner runs the command, so that paths name the Runner's files and not local ones.
 func (p Proposal) Remote() bool { return p.look.runner != nil }
 
-// LookPath returns the file of a program, without symbolic links, as the command would find it without the agent's
-// variables: a name is looked up in the PATH that commands inherit. It fails with ErrCommandNotFound or
-// ErrNotExecutable. A Runner looks programs up until ctx ends.
+// LookPath returns the file of a program, without symbolic links. It looks a name up in the PATH that commands inherit,
+// without the agent's variables. It fails with ErrCommandNotFound or ErrNotExecutable. With a Runner it waits until ctx
+// ends.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
 	if env == nil && !p.Remote() {
@@ -79,8 +78,8 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	return found.Path, err
 }
 
-// RealDir returns a directory, an absolute path, without symbolic links, where the command runs. It fails with
-// ErrInvalidParams and the field "dir", or as the Runner does.
+// RealDir returns an absolute directory with symbolic links resolved, on the machine where the command runs. It fails
+// with ErrInvalidParams and the field "dir", or with the error of the Runner.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	resolved, err := p.look.realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
@@ -91,22 +90,22 @@ func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
 	return resolved, nil
 }
 
-// Verdict is what a policy says of a command. The zero value and unknown values deny.
+// Verdict is the verdict of a policy on a command. The zero value and unknown values deny.
 type Verdict int
 
 // The verdicts, the strictest first.
 const (
 	// VerdictDeny refuses the command.
 	VerdictDeny Verdict = iota
-	// VerdictAsk leaves the decision to Options.Approve. Without that it denies.
+	// VerdictAsk leaves the decision to Options.Approve. If that is nil, the command is denied.
 	VerdictAsk
-	// VerdictAllow lets the command run, unless another policy is stricter.
+	// VerdictAllow allows the command, unless another policy is stricter.
 	VerdictAllow
 )
 
 var verdictNames = [...]string{"deny", "ask", "allow"}
 
-// String is "deny", "ask" or "allow", or of an unknown verdict "Verdict(9)".
+// String returns "deny", "ask" or "allow", or "Verdict(9)" for an unknown verdict.
 func (v Verdict) String() string { return nameOf("Verdict", verdictNames[:], int(v)) }
 
 // nameOf is the name of a value, or the type and the number of an unknown one.
@@ -117,10 +116,10 @@ func nameOf(typ string, names []string, value int) string {
 	return names[value]
 }
 
-// MarshalText returns the verdict's String. UnmarshalText refuses that of an unknown verdict.
+// MarshalText returns the String of the verdict. UnmarshalText refuses an unknown verdict.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads a verdict's name.
+// UnmarshalText reads the name of a verdict.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	i := slices.Index(verdictNames[:], string(text))
 	if i < 0 {
@@ -135,17 +134,18 @@ type Decision struct {
 	Verdict Verdict
 	// Rule names the rule that decided, in events and questions.
 	Rule string
-	// Reason is for the agent, in the error of a denial, and for the person who is asked.
+	// Reason is for the agent, in the error of a denial, and for the user, in a question.
 	Reason string
-	// Change, unless it is nil or the verdict is VerdictDeny, is the command to run instead. All policies decide about
-	// it anew.
+	// Change, if not nil, is the command to run instead, unless the verdict is VerdictDeny. All policies decide about
+	// it again.
 	Change *Command
-	// Answer, with VerdictAsk, is an earlier answer to the same question. If it is set, Options.Approve is not called.
+	// Answer, with VerdictAsk, is an earlier answer to the same question. If it is not nil, Options.Approve is not
+	// called.
 	Answer *Answer
 }
 
-// Policies is a Policy made of several. All of them decide, in order, and the strictest decision holds, the first of
-// equals, with the first change. An empty list allows everything. An unknown verdict becomes VerdictDeny.
+// Policies joins several policies into one. All decide, in order. The strictest decision counts, the first of equals,
+// with the first Change. An empty list allows every command. An unknown verdict becomes VerdictDeny.
 type Policies []Policy
 
 // Decide returns the strictest decision.

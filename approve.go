@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// Question asks the user whether a command may run, and why a policy asks.
+// Question asks the user whether a command may run.
 type Question struct {
 	Proposal
-	Rule, Reason string // the Decision's
+	Rule, Reason string // of the policy's Decision
 
-	// Unverified are those of the program's files that are not compared, right before the start, with what they were at
-	// the time of the question: they are larger than 256 MiB, or cannot be read. A script's interpreter is one of its
-	// files. Show them: a process that can write to such a file can change what runs.
+	// Unverified are files of the program whose contents cannot be compared right before the start with those at the
+	// time of the question, because they are larger than 256 MiB or unreadable. The interpreter of a script is one of
+	// its files. Show them to the user: a process that can write to such a file can change the command.
 	Unverified []string
 }
 
-// Answer is the answer to a Question. The zero value denies, this time.
+// Answer is the answer to a Question. The zero value denies the command once.
 type Answer struct {
 	Approval Approval
-	// Reason is sent to the agent with a denial. Empty: "it was not approved".
+	// Reason is sent to the agent with a denial. The default is "it was not approved".
 	Reason string
-	// By names the person who answered, for the record.
+	// By names the user, for the record.
 	By string
 }
 
-// Approval is the decision in an answer. An unknown value denies. A Manager asks again each time; policy.Approvals
-// remembers answers that are given for a session or for always.
+// Approval is the decision in an answer. An unknown value denies the command. A Manager asks each time;
+// policy.Approvals remembers answers for a session or for always.
 type Approval int
 
 // The approvals.
@@ -48,8 +48,8 @@ const (
 
 var approvalNames = [...]string{"reject_once", "allow_once", "allow_session", "allow_always", "reject_always"}
 
-// String is "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always", or of an unknown approval
-// "Approval(9)". All but "allow_session" are kinds of ACP (schema type PermissionOptionKind).
+// String returns "reject_once", "allow_once", "allow_session", "allow_always" or "reject_always", or "Approval(9)" for
+// an unknown approval. All but "allow_session" are values of the schema type PermissionOptionKind.
 func (a Approval) String() string { return nameOf("Approval", approvalNames[:], int(a)) }
 
 // allows reports whether an answer allows the command. An unknown one does not.

@@ -13,29 +13,27 @@ import (
 // requiredCapability is the capability's place in the parameters of initialize.
 const requiredCapability = "clientCapabilities.terminal"
 
-// ClientCapabilities is the part of the schema type ClientCapabilities that concerns terminals. Its
-// JSON is what goes into initialize as clientCapabilities; an embedder with a type of its own copies
-// Terminal and Auth there. The zero value is a client without terminals.
+// ClientCapabilities is the part of the schema type ClientCapabilities that concerns terminals. Its JSON is the value
+// of clientCapabilities in initialize; an embedder with its own type copies Terminal and Auth. The zero value is a
+// client without terminals.
 type ClientCapabilities struct {
 	// Terminal says that the client serves all five terminal/* methods.
 	Terminal bool `json:"terminal"`
-	// Auth is left out of the JSON when it is zero.
+	// Auth is omitted from the JSON if it is zero.
 	Auth AuthCapabilities `json:"auth,omitzero"`
 	Meta Meta             `json:"_meta,omitempty"`
 }
 
-// AuthCapabilities is the schema type AuthCapabilities: the ways of signing in that an agent may offer.
+// AuthCapabilities says which ways of signing in an agent may offer (schema type AuthCapabilities).
 type AuthCapabilities struct {
-	// Terminal says that the client can run the agent's program in a terminal with a person at it, as
-	// signin.Run does.
+	// Terminal says that the client can run the agent's program in a terminal for the user, as signin.Run does.
 	Terminal bool `json:"terminal"`
 	Meta     Meta `json:"_meta,omitempty"`
 }
 
-// ReadClientCapabilities reads what a client advertised from the parameters of its initialize request.
-// A capability that is absent, or that is not a boolean, counts as false, as the schema says. What a client
-// of ACP v2 writes as capabilities.auth.terminal counts as Auth.Terminal. It fails only for parameters
-// that are no JSON object, with an *Error of kind ErrInvalidParams.
+// ReadClientCapabilities reads the capabilities from the params of an initialize request. An absent capability, or a
+// value other than a boolean, counts as false, as the schema says. capabilities.auth.terminal of ACP v2 counts as
+// Auth.Terminal. It fails with ErrInvalidParams if the params are not a JSON object.
 func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error) {
 	params := wire.ReadObject(initializeParams)
 	if err := params.Err(); err != nil {
@@ -56,7 +54,7 @@ func ReadClientCapabilities(initializeParams []byte) (ClientCapabilities, error)
 	return c, nil
 }
 
-// Require is the guard: nil when terminals were advertised, else a *CapabilityError for the method.
+// Require returns nil if terminals were advertised, and otherwise a *CapabilityError for the method.
 func (c ClientCapabilities) Require(method string) error {
 	if c.Terminal {
 		return nil
@@ -69,14 +67,13 @@ func (c ClientCapabilities) Require(method string) error {
 	}
 }
 
-// CapabilityError is a terminal/* method that was called though the client did not advertise
-// terminals. Its JSON is the data of the error on the wire, which has the code -32601.
+// CapabilityError is the error for a terminal/* method if the client did not advertise terminals. Its JSON is the data
+// of the error on the wire, whose code is -32601.
 type CapabilityError struct {
 	Method             string `json:"method"`
 	RequiredCapability string `json:"requiredCapability"`
 	DeclaredValue      bool   `json:"declaredValue"`
-	// SupportedMethods are the methods that the client does serve, as far as it is known (see
-	// HandlerOptions.SupportedMethods); never nil.
+	// SupportedMethods are the methods that the client serves (see HandlerOptions.SupportedMethods). It is not nil.
 	SupportedMethods []string `json:"supportedMethods"`
 }
 

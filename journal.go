@@ -1,7 +1,7 @@
 package acpterm
 
-// The journal: a record of each command from before its start until its tree is gone, by which the next host finds what
-// one that died left running. Package journal has a Journal.
+// The journal: a record of each command from before its start until its process tree is gone. With it, the next host
+// finds the processes that a dead host left running. Package journal has a Journal.
 
 import (
 	"cmp"
@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// Journal records the commands that may still be running. Its methods are called concurrently for several terminals,
-// and for each terminal one after the other. A panic is logged and counts as an error.
+// Journal records commands that may still be running. Its methods are called concurrently for several terminals, and
+// one after the other for each terminal. A panic is logged and counts as an error.
 type Journal interface {
-	// Begin records a command that is about to start. When it fails, the command does not start, and the create fails
-	// with ErrInternal.
+	// Begin records a command before its start. If Begin fails, the command does not start and the create fails with
+	// ErrInternal.
 	Begin(r JournalRecord) error
-	// Started adds the number of the command's process to the record. It reads what it needs of the process, then calls
-	// unreaped: if that reports false, the number may be another process's, and it must record nothing.
-	// When Started fails, the tree is ended, and the create fails with ErrInternal.
+	// Started adds the PID of the command to the record. It reads facts about the process and then calls unreaped: if
+	// that returns false, the PID may belong to another process, and Started must record nothing. If Started fails, the
+	// process tree is ended and the create fails with ErrInternal.
 	Started(id TerminalID, pid int, unreaped func() bool) error
-	// End removes the record, if Begin has made one: nothing of the command's tree runs any more. When it fails after a
-	// kill, the kill succeeds and the release calls it again. When it fails in a release, that fails with ErrInternal.
+	// End removes the record, if there is one, because the process tree is gone. If End fails after a kill, the kill
+	// succeeds and the release calls End again. If End fails in a release, the release fails with ErrInternal.
 	End(id TerminalID) error
 }
 
-// JournalRecord is a command that is about to start.
+// JournalRecord describes a command before its start.
 type JournalRecord struct {
 	TerminalID TerminalID
 	SessionID  SessionID
-	// Command is what was allowed, whatever a Sandbox makes of it. Env is nil: it may hold secrets.
+	// Command is the allowed command, before a Sandbox rewrites it. Env is nil, because it may contain secrets.
 	Command Command
 	Created time.Time
-	// Cgroup is the directory of the cgroup that the command is started in. Empty: none.
+	// Cgroup is the directory of the command's cgroup, or empty.
 	Cgroup string
 }
 

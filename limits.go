@@ -17,40 +17,39 @@ import (
 //
 // On macOS and FreeBSD no limit can be enforced.
 type Limits struct {
-	// CPUTime is how much processor time each process may use, or the whole tree where Limit says so. It is rounded up
-	// to seconds. A process beyond is sent SIGXCPU, and SIGKILL a second later; on Windows, where the time in the
-	// kernel is not counted, the tree is terminated.
+	// CPUTime is the maximum CPU time of each process, or of the whole tree if EnforcedLimit.Tree is set. It is rounded
+	// up to seconds. A process beyond the limit gets SIGXCPU, and SIGKILL a second later. On Windows, which does not
+	// count time in the kernel, the tree is terminated.
 	CPUTime time.Duration
-	// Memory is how many bytes each process may have as address space, or the whole tree as memory where Limit says so.
-	// Address space is more than what is used: Go, Java and JavaScript programs reserve gigabytes that they never
-	// touch. It is for the whole tree only with Options.Cgroup and on Windows.
+	// Memory is the maximum address space of each process in bytes, or the maximum memory of the whole tree if
+	// EnforcedLimit.Tree is set, with Options.Cgroup and on Windows. Programs reserve more address space than they use:
+	// Go, Java and JavaScript programs reserve gigabytes.
 	Memory int64
-	// Processes is how many there may be in the tree, threads counted on Linux. By an rlimit, which is all there is
-	// without a cgroup or a job object, it is how many the user may have on the whole machine for the command to start
-	// another one. Linux does not enforce it for root, nor for users with CAP_SYS_RESOURCE or CAP_SYS_ADMIN: such hosts
-	// need a cgroup.
+	// Processes is the maximum number of processes of the tree, with their threads on Linux. Without a cgroup or a job
+	// object an rlimit enforces it, which counts all processes of the user on the machine. Linux does not enforce the
+	// rlimit for root, nor for users with CAP_SYS_RESOURCE or CAP_SYS_ADMIN; such hosts need a cgroup.
 	Processes int
-	// OpenFiles is one more than the highest descriptor that each process may open. Not on Windows.
+	// OpenFiles is one more than the highest descriptor of each process. It is not supported on Windows.
 	OpenFiles int
-	// FileSize is how many bytes a file may have that a process writes to. A process that writes on is
-	// sent SIGXFSZ. Not on Windows.
+	// FileSize is the maximum size in bytes of a file that a process writes. A process that writes more gets SIGXFSZ.
+	// It is not supported on Windows.
 	FileSize int64
 	// Nice is added to the priority number of each process: 1 to 19 is less urgent. On Windows 1 to 9 is the priority
 	// class below normal, and more is idle.
 	Nice int
 }
 
-// EnforcedLimit is a limit as the system enforces it.
+// EnforcedLimit is an enforced limit.
 type EnforcedLimit struct {
 	// Name is the field of Limits: "CPUTime", "Memory", "Processes", "OpenFiles", "FileSize", "Nice".
 	Name string
-	// Value is in the field's unit, seconds for CPUTime. It may be lower than what was asked for, where the host itself
-	// has less.
+	// Value is in the field's unit, seconds for CPUTime. It may be lower than the requested value, if the host itself
+	// has a lower limit.
 	Value int64
-	// By is what enforces it: "rlimit", "cgroup", "job object", "priority".
+	// By is "rlimit", "cgroup", "job object" or "priority".
 	By string
-	// Tree says that it holds for the whole tree together, and not for each process or, as an rlimit for Processes
-	// does, for all that the user runs.
+	// Tree says that the limit applies to the whole process tree together. Otherwise it applies to each process, and
+	// the rlimit for Processes to all processes of the user.
 	Tree bool
 }
 

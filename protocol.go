@@ -70,24 +70,24 @@ type EnvVariable struct {
 	Meta  Meta   `json:"_meta,omitempty"`
 }
 
-// CreateTerminalRequest asks for a new terminal with a command running in it (schema type
-// CreateTerminalRequest). SessionID and Command are required.
+// CreateTerminalRequest asks for a command in a new terminal (schema type CreateTerminalRequest). SessionID and Command
+// are required.
 type CreateTerminalRequest struct {
 	SessionID SessionID `json:"sessionId"`
-	// Command is a program's name or path, or a whole shell line where the manager's ShellMode says so.
+	// Command is the name or path of a program, or a shell line (see ShellMode).
 	Command string        `json:"command"`
 	Args    []string      `json:"args,omitempty"`
 	Env     []EnvVariable `json:"env,omitempty"`
-	// Cwd is an absolute path; empty means the manager's default directory.
+	// Cwd is an absolute path. The default is CommandOptions.Dir.
 	Cwd string `json:"cwd,omitempty"`
-	// OutputByteLimit is how many bytes of output are kept; nil means the manager's default.
+	// OutputByteLimit is how many bytes of output are kept. If nil, it is CommandOptions.OutputByteLimit.
 	OutputByteLimit *uint64 `json:"outputByteLimit,omitempty"`
 	Meta            Meta    `json:"_meta,omitempty"`
 }
 
-// AskForHead asks for the first bytes of the output, up to the client's own limit, beside the end that the protocol
-// promises: TerminalOutputResponse.Head has them. It is an extension of acpterm's, which other clients ignore. It
-// replaces "acpterm" in the request's Meta.
+// AskForHead asks for the first bytes of the output, up to the client's own limit, in addition to its end;
+// TerminalOutputResponse.Head returns them. It is an extension of acpterm, which other clients ignore. It replaces
+// "acpterm" in the request's Meta.
 func (r *CreateTerminalRequest) AskForHead(bytes int64) {
 	r.Meta = maps.Clone(r.Meta)
 	if r.Meta == nil {
@@ -138,31 +138,31 @@ type TerminalRequest struct {
 	Meta       Meta       `json:"_meta,omitempty"`
 }
 
-// TerminalOutputResponse is the output so far and, once the command has ended, how it ended (schema
-// type TerminalOutputResponse).
+// TerminalOutputResponse is the output so far and, once the command has ended, its exit status (schema type
+// TerminalOutputResponse).
 type TerminalOutputResponse struct {
-	// Output is valid UTF-8: the longest suffix in whole characters, of all the output so far, that the
-	// terminal's limit in bytes allows.
+	// Output is the longest suffix of the output so far, in valid UTF-8 and whole characters, within the terminal's
+	// limit in bytes.
 	Output string `json:"output"`
-	// Truncated says that Output is not all of it.
+	// Truncated says that Output does not begin at the beginning of the output.
 	Truncated bool `json:"truncated"`
 	// ExitStatus is nil while the command runs.
 	ExitStatus *TerminalExitStatus `json:"exitStatus,omitempty"`
 	Meta       Meta                `json:"_meta,omitempty"`
 }
 
-// OutputHead is the beginning of a command's output, in the _meta of a TerminalOutputResponse (an extension).
+// OutputHead is the beginning of the output, in the _meta of a TerminalOutputResponse (an extension).
 type OutputHead struct {
-	// Text is valid UTF-8 in whole characters, and End is how many bytes of the output it is.
+	// Text is valid UTF-8 in whole characters, and End the offset after it.
 	Text string `json:"head"`
 	End  int64  `json:"headEnd"`
-	// OutputStart is how many bytes of the output come before TerminalOutputResponse.Output: if it is more than End,
-	// those in between are missing.
+	// OutputStart is the offset of TerminalOutputResponse.Output. If it is greater than End, the bytes between them are
+	// missing.
 	OutputStart int64 `json:"outputStart"`
 }
 
-// Head returns the beginning of the output; nil if the response has none, because the request did not ask for it
-// (CreateTerminalRequest.AskForHead), or the client does not know the extension.
+// Head returns the beginning of the output. It is nil if the request did not ask for it
+// (CreateTerminalRequest.AskForHead) or the client does not know the extension.
 func (r TerminalOutputResponse) Head() *OutputHead {
 	var head struct {
 		Text *string `json:"head"`
@@ -175,12 +175,13 @@ func (r TerminalOutputResponse) Head() *OutputHead {
 	return &head.OutputHead
 }
 
-// TerminalExitStatus is how a command ended, and answers terminal/wait_for_exit (schema types TerminalExitStatus
-// and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is set in what this package makes.
+// TerminalExitStatus is the exit status of a command, and the answer to terminal/wait_for_exit (schema types
+// TerminalExitStatus and WaitForTerminalExitResponse). Exactly one of ExitCode and Signal is set, except for an
+// attached terminal whose owner knows neither.
 type TerminalExitStatus struct {
-	// ExitCode is null on the wire when a signal ended the command.
+	// ExitCode is null on the wire if a signal ended the command.
 	ExitCode *uint32 `json:"exitCode"`
-	// Signal is a POSIX name such as "SIGTERM", and null on the wire when the command exited by itself.
+	// Signal is a POSIX name such as "SIGTERM", and null on the wire if the command exited.
 	Signal *string `json:"signal"`
 	Meta   Meta    `json:"_meta,omitempty"`
 }
@@ -197,10 +198,10 @@ func (s TerminalExitStatus) clone() TerminalExitStatus {
 	return s
 }
 
-// Success reports whether the command exited by itself with code 0.
+// Success reports whether the exit code is 0.
 func (s TerminalExitStatus) Success() bool { return s.ExitCode != nil && *s.ExitCode == 0 }
 
-// String says it for people: "exit code 1" or "signal SIGTERM".
+// String returns "exit code 1", "signal SIGTERM" or "not known".
 func (s TerminalExitStatus) String() string {
 	switch {
 	case s.Signal != nil:
@@ -217,8 +218,8 @@ type EmptyResponse struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON reads a request and refuses what the schema refuses: a required field that is absent
-// or null, and a null in args or env. Its errors are *Error of kind ErrInvalidParams and name the field.
+// UnmarshalJSON reads a request and refuses required fields that are absent or null, and null elements of args or env,
+// as the schema does. Its errors are *Error of kind ErrInvalidParams and name the field.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest
 	var args, env []json.RawMessage

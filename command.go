@@ -17,17 +17,17 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Command is what a terminal runs. Nothing of it is looked up again.
+// Command is a resolved command.
 type Command struct {
-	// Path is the program's file, absolute.
+	// Path is the file of the program, an absolute path.
 	Path string
-	// Args are the arguments with the program's name first, as in exec.Cmd.
+	// Args are the arguments, beginning with the name of the program, as in exec.Cmd.
 	Args []string
-	// Dir is the working directory, absolute. Empty: Options.Runner chooses it.
+	// Dir is the working directory, an absolute path. If empty, Options.Runner chooses it.
 	Dir string
-	// Env is the whole environment, "NAME=value", each name once. It may hold secrets.
+	// Env is the whole environment, "NAME=value", each name once. It may contain secrets.
 	Env []string
-	// ShellLine is the line that a shell runs, which is the last of Args; empty for a command that is no shell line.
+	// ShellLine is the shell line, the last of Args. It is empty for other commands.
 	ShellLine string
 }
 
@@ -45,7 +45,7 @@ func (c Command) withArgs() Command {
 	return c
 }
 
-// String is the shell line, or the program and its arguments, quoted where needed. It is the agent's text:
+// String returns the shell line, or the program and its arguments, quoted where needed. The agent chose the text;
 // display.Visible makes it safe to print.
 func (c Command) String() string {
 	if c.ShellLine != "" {
@@ -60,17 +60,17 @@ func (c Command) String() string {
 	return strings.Join(words, " ")
 }
 
-// ShellMode says when a request's command is a line for a shell, CommandOptions.Shell, and not a program's name. With
-// arguments it always is the latter.
+// ShellMode says when the command of a request is a line for CommandOptions.Shell and not the name of a program. A
+// command with arguments is never a shell line.
 type ShellMode int
 
 const (
-	// ShellAuto gives a command to the shell when no program of that exact name exists and it has white space or shell
-	// syntax. Agents do send "npm test && git diff" without arguments.
+	// ShellAuto runs a command by the shell if no program of that exact name exists and it contains white space or
+	// shell syntax. Agents send "npm test && git diff" without arguments.
 	ShellAuto ShellMode = iota
-	// ShellNever runs programs only.
+	// ShellNever only runs programs.
 	ShellNever
-	// ShellAlways gives every command without arguments to the shell.
+	// ShellAlways runs every command without arguments by the shell.
 	ShellAlways
 )
 

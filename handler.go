@@ -20,7 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// The codes that ACP adds to JSON-RPC's (schema type ErrorCode).
+// Error codes of ACP in addition to those of JSON-RPC (schema type ErrorCode).
 const (
 	CodeResourceNotFound = -32002
 	CodeRequestCancelled = -32800
@@ -43,9 +43,9 @@ var codes = map[Kind]int64{
 // maxParamsBytes bounds the params of requests other than creates, which only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
-// Handler serves the terminal/* methods of one connection from a Manager. It is a jsonrpc2.Handler; for
-// another JSON-RPC library there are Filter and Dispatch. When its connection ends, or Close is called, it releases the
-// terminals that were created through it.
+// Handler serves the terminal/* methods of one connection from a Manager: by Filter for any JSON-RPC library, as a
+// jsonrpc2.Handler, or by Dispatch. When the connection ends or Close is called, it releases the terminals that were
+// created through it.
 //
 // All methods may be called concurrently.
 type Handler struct {
@@ -65,8 +65,8 @@ type Handler struct {
 	terminals   map[*Terminal]bool // created through this handler and not gone
 }
 
-// NewHandler returns a handler for one connection; nil options mean all defaults. The options are copied. Without a
-// Manager every terminal request fails with ErrInternal.
+// NewHandler returns a Handler for one connection, with a copy of the options; nil options mean the defaults. If m is
+// nil, every terminal request fails with ErrInternal.
 func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	h := &Handler{
 		manager:   m,
@@ -83,8 +83,8 @@ func NewHandler(m *Manager, options *HandlerOptions) *Handler {
 	return h
 }
 
-// Capabilities returns what to advertise in initialize as clientCapabilities. The handler refuses requests that it does
-// not cover.
+// Capabilities returns the value of clientCapabilities for initialize. The Handler refuses requests that they do not
+// cover.
 func (h *Handler) Capabilities() ClientCapabilities {
 	c := ClientCapabilities{Terminal: true}
 	if h.options.Capabilities != nil {
@@ -96,14 +96,14 @@ func (h *Handler) Capabilities() ClientCapabilities {
 	return c
 }
 
-// Handle is for jsonrpc2: it returns at once, and the answer follows. Requests are served concurrently, so that one
-// which waits holds up nothing; only terminal/output requests are answered in the order in which they came. terminal/*
-// notifications, to which there is no answer, are dropped. When conn has ended, the Handler is closed.
+// Handle serves a request of a jsonrpc2.Conn. It returns at once, and the answer follows. Requests are served
+// concurrently; only terminal/output requests are answered in their order. Notifications of terminal/* are dropped.
+// When conn ends, the Handler is closed. Prefer Filter, which copies less and survives invalid lines.
 //
-// Policies and hooks get the values of ctx. Its end does not end the request, since Handle has returned by then: the
-// connection's end does, $/cancel_request and Close.
+// Policies and hooks get the values of ctx. The request ends with the connection, with $/cancel_request or with Close,
+// but not with ctx.
 //
-// It waits for the agent to read only when it refuses a request: beyond MaxPending, or after Close.
+// Handle waits for the agent to read only if it refuses a request, beyond MaxPending or after Close.
 func (h *Handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	h.closeAfter(conn)
 	switch {
@@ -136,17 +136,16 @@ func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 	})
 }
 
-// methods are those that Dispatch serves.
+// methods are the methods of terminals.
 var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
 
-// Dispatch serves one request of any JSON-RPC library: a method, its params as they came, and the result to
-// send or an error that ResponseError turns into a code, a message and data. It returns when the answer is
-// there; for terminal/wait_for_exit that may be long, so call it in a goroutine of its own and read on. ctx
-// bounds the request and never the command; end it for $/cancel_request and when the connection ends. When the
-// connection has ended, call Close.
+// Dispatch serves one request of any JSON-RPC library. It takes the method and the params as they came, and returns the
+// result, or an error for ResponseError. It returns when the answer is known, which takes long for
+// terminal/wait_for_exit: call it in a goroutine and read on. ctx bounds the request and never the command; end it for
+// $/cancel_request and at the end of the connection. Then call Close.
 //
-// A method that is not one of the five terminal/* methods is an *Error of kind ErrMethodNotFound, and one that
-// was not advertised a *CapabilityError.
+// Dispatch fails with ErrMethodNotFound for other methods than the five of terminals, and with a *CapabilityError if
+// terminals were not advertised.
 func (h *Handler) Dispatch(ctx context.Context, method string, params json.RawMessage) (result any, err error) {
 	result, err = h.dispatch(ctx, method, params)
 	return result, h.toWireError(err)
@@ -178,7 +177,7 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 	panic("acpterm: a request without work")
 }
 
-// work is what remains of a request after prepare. It is one of the four types that follow.
+// work is the rest of a request after prepare: one of the four types that follow.
 type work interface{ work() }
 
 // refusal is a request that fails.
@@ -204,8 +203,8 @@ func (start) work()   {}
 func (poll) work()    {}
 func (await) work()   {}
 
-// prepare does what must happen in the order of requests, without blocking: it reads the params and finds the terminal.
-// The id of a release is unknown when it returns.
+// prepare reads the params and finds the terminal, in the order of the requests and without blocking. After it, the id
+// of a release is unknown.
 func (h *Handler) prepare(method string, params json.RawMessage) work {
 	if !slices.Contains(methods, method) {
 		return refusal{methodNotFound(method)}
@@ -341,7 +340,7 @@ func (h *Handler) beginCreate() bool {
 	return !h.closed
 }
 
-// track has Close release a terminal, until it is gone.
+// track adds a terminal to those that Close releases, until it is gone.
 func (h *Handler) track(t *Terminal) {
 	h.mu.Lock()
 	h.terminals[t] = true
@@ -357,10 +356,9 @@ func (h *Handler) untrack(t *Terminal) {
 	delete(h.terminals, t)
 }
 
-// Close cancels creates that are under way, releases the terminals that were created through this handler, as
-// Manager.Release does, and returns when they are gone. Its error joins those of the releases. Pending requests are
-// answered if the agent still reads; later ones are refused with ErrClosing. The end of a jsonrpc2 connection calls it.
-// It may be called more than once; each call waits.
+// Close cancels pending creates, releases the terminals that were created through the Handler, as Manager.Release does,
+// and returns the joined errors when they are gone. Pending requests are answered if the agent still reads; later
+// requests are refused with ErrClosing. The end of a connection calls Close. Each call waits.
 func (h *Handler) Close() error {
 	h.mu.Lock()
 	h.closed = true
@@ -416,10 +414,9 @@ type errorData struct {
 	Limit      int64      `json:"limit,omitempty"`
 }
 
-// ResponseError returns an error as it goes out on the wire: a code, a message, and data, an object that tells programs
-// what is wrong. A *jsonrpc2.Error stays as it is, and any other error that is not of this package is an internal
-// error. Texts of more than 2 KiB are cut. For nil it returns a nil pointer, which is not nil as an error: test err,
-// not the result.
+// ResponseError converts an error for the wire: a code, a message, and data, an object for programs. It keeps a
+// *jsonrpc2.Error; other errors from outside this package become internal errors. It cuts texts longer than 2 KiB. For
+// a nil error it returns a nil pointer, which is not a nil error: test err and not the result.
 func ResponseError(err error) *jsonrpc2.Error {
 	if err == nil {
 		return nil
@@ -450,7 +447,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 	return responseError(code, e, data)
 }
 
-// invalidMessage is the error that answers a line which is no message.
+// invalidMessage is the answer to a line that is not a message.
 func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
 	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.Reason}
 	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})

@@ -12,20 +12,19 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Shell is what runs shell lines: a program, which gets the line as its last argument. The zero value is the system's:
-// /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. usershell.KnownShell has the
-// usual ones.
+// Shell is a program that runs shell lines; it gets the line as its last argument. The zero value is the system's
+// shell: /bin/sh -c, or cmd.exe /d /s /c from Windows' system directory. usershell.KnownShell has the usual shells.
 //
-// The exit code of a line is that of the interpreter. PowerShell's -Command makes 1 of every code of a program but 0,
-// unless the line ends with "exit $LASTEXITCODE".
+// The exit code of a line is that of the shell. PowerShell's -Command turns every exit code of a program except 0 into
+// 1, unless the line ends with "exit $LASTEXITCODE".
 type Shell struct {
-	// Program is the interpreter: a name, or an absolute path. A name is looked up, at each create, in the absolute
-	// entries of the PATH that commands inherit from CommandOptions.Env, and never in the agent's; with
-	// Options.Runner, where that runs commands. On Windows names mean programs with the extension .exe, "cmd" is the
-	// system's own, and "bash" is not the launcher of WSL. Empty: the system's shell; then Args is empty.
+	// Program is the name or absolute path of the shell. Each create looks a name up in the absolute entries of the
+	// PATH of CommandOptions.Env, and never in that of the agent; with Options.Runner, where the Runner runs commands.
+	// On Windows a name means a program with the extension .exe, "cmd" is the system's own, and "bash" is not the
+	// launcher of WSL. If empty, the system's shell is used, and Args must be empty.
 	Program string
-	// Args stand before the line. The last one has to be the option that takes the line, "-c" for most shells. cmd.exe
-	// gets the line as it is, without escapes, for which it needs "/s" and, as the last, "/c".
+	// Args come before the line. The last one must be the option that takes the line, "-c" for most shells. cmd.exe
+	// gets the line without escapes and therefore needs "/s" and, as the last, "/c".
 	Args []string
 }
 

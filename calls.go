@@ -48,7 +48,7 @@ func (r viaJSONRPC2) reply(result any, err error) {
 
 func (r viaJSONRPC2) replyOutput(t *Terminal) { r.reply(t.Output(), nil) }
 
-// viaLines answers a request that Filter read. After a line that was written in part later writes fail.
+// viaLines answers a request that Filter read. After a partly written line, later writes fail.
 type viaLines struct {
 	lines   *wire.Lines
 	outputs *wire.Cache

@@ -32,7 +32,7 @@ const (
 	// ErrDenied is returned if the policy or a user denies the command, Error.Command. Error.Reason and Error.Rule say
 	// why.
 	ErrDenied Kind = "denied"
-	// ErrSessionNotFound is returned for a session that was not opened, if Options.RequireSessions is set.
+	// ErrSessionNotFound is returned for an unopened session, if Options.RequireSessions is set.
 	ErrSessionNotFound Kind = "session_not_found"
 	// ErrQuota is returned for a request beyond Error.Quota, whose limit is Error.Limit.
 	ErrQuota Kind = "quota"
@@ -94,7 +94,7 @@ type Error struct {
 	// Field is the wrong field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's
 	// option, such as "SessionOptions.Roots[1]", or, when the system cannot enforce a limit, "Limits.Memory".
 	Field string
-	// Reason says in words what is wrong with Field, or why a policy denies the command.
+	// Reason explains the error in Field, or why a policy denies the command.
 	Reason string
 	// Rule is the policy's rule that denies the command.
 	Rule string

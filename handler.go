@@ -139,8 +139,8 @@ func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 // methods are the methods of terminals.
 var methods = []string{MethodCreate, MethodOutput, MethodWaitForExit, MethodKill, MethodRelease}
 
-// Dispatch serves one request of any JSON-RPC library. It takes the method and the params as they came, and returns the
-// result, or an error for ResponseError. It returns when the answer is known, which takes long for
+// Dispatch serves one request of any JSON-RPC library. Its parameters are the method and the unchanged params. It
+// returns the result, or an error for ResponseError. It returns when the answer is known, which takes long for
 // terminal/wait_for_exit: call it in a goroutine and read on. ctx bounds the request and never the command; end it for
 // $/cancel_request and at the end of the connection. Then call Close.
 //
@@ -447,7 +447,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 	return responseError(code, e, data)
 }
 
-// invalidMessage is the answer to a line that is not a message.
+// invalidMessage is the error for an invalid line.
 func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
 	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.Reason}
 	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})

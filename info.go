@@ -79,7 +79,7 @@ type Stats struct {
 	// Terminals is the number that counts against MaxTerminals: a terminal counts from its create until its process
 	// tree is gone, also after its release. Running is the number of running commands.
 	Terminals, Running int
-	// Sessions is the number of sessions that are open or have terminals.
+	// Sessions is the number of sessions: open ones, and those with terminals.
 	Sessions int
 	// ReservedBytes is the room for output that counts against MaxOutputBytes. KeptBytes is the part of it in use,
 	// without released terminals.

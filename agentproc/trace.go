@@ -27,7 +27,7 @@ type tracedConn struct {
 // and the output of commands, and may have secrets. The goroutines that read and write call the hook, one at a time in
 // each direction, and wait for it. A panic of the hook is logged.
 //
-// It is for one reader, and for writers of whole lines, such as Handler.Filter of acpterm.
+// Use it with one reader and with writers of whole lines, such as Handler.Filter of acpterm.
 func Trace(conn io.ReadWriteCloser, trace func(TraceLine)) io.ReadWriteCloser {
 	return &tracedConn{
 		ReadWriteCloser: conn, received: lineTrace{trace: trace}, sent: lineTrace{trace: trace, isSent: true},

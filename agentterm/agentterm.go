@@ -150,7 +150,7 @@ func (ts *Terminals) update(k key, u updates.Update) (counts bool, err error) {
 	}
 	ts.mu.Lock()
 	t := ts.live[k]
-	announced := u.Info || !u.V1 && u.Command.Value != nil // as in a session that was loaded again
+	announced := u.Info || !u.V1 && u.Command.Value != nil // as in a reloaded session
 	if t == nil && (u.Known || ts.released.has(k) && !announced) {
 		ts.mu.Unlock()
 		return false, nil

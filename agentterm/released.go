@@ -7,7 +7,7 @@ import "hash/maphash"
 // maxReleased is how many released terminals are remembered.
 const maxReleased = 4096
 
-// released remembers the last terminals that were released, so that a late update does not make them again. The zero
+// released remembers the last released terminals, so that a late update does not create them again. The zero
 // value is ready.
 type released struct {
 	seed  maphash.Seed

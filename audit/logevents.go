@@ -11,12 +11,12 @@ import (
 	"github.com/acpterm/acpterm/tracecontext"
 )
 
-// LogEvents returns a hook for acpterm.Manager's Observe that writes events as structured records, at level Info, or
-// Warn for a denial, for survivors and for a command that was allowed and did not run: "decision", "end", "survivors",
-// and "input" with how many bytes a person typed, but not which. A start has no record of its own: that of the end says
-// how long the command ran. If the create had a valid traceparent in its _meta, records but those of inputs have its
-// ids as trace_id and span_id, as OpenTelemetry names them. slog drops what its handler fails to write, and commands
-// run before they are logged: for a record that must be complete there is Log.
+// LogEvents returns a hook for acpterm.Manager's Observe that writes events as structured records: "decision", "end",
+// "survivors", and "input" with the number of typed bytes. The level is Info; it is Warn for denials, for survivors,
+// and for allowed commands that did not run. A start has no record; the record of the end has the duration. If the
+// create had a valid traceparent in its _meta, all records but those of inputs have its ids as trace_id and span_id, as
+// OpenTelemetry names them. slog drops records that its handler fails to write, and commands run before they are
+// logged; use Log for a complete record.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()

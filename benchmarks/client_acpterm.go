@@ -23,7 +23,7 @@ func serveBare(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	return serve(h, conn, h), nil
 }
 
-// serve serves an agent's connection; other answers what is not terminal/*.
+// serve serves an agent's connection; other answers all other requests.
 func serve(h *acpterm.Handler, conn io.ReadWriteCloser, other jsonrpc2.Handler) (ended <-chan struct{}) {
 	ctx := context.Background()
 	return jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, conn)), other).DisconnectNotify()

@@ -49,7 +49,7 @@ type report struct {
 	stderr []string // the last maxStderr lines
 }
 
-// event is for acpterm.Manager's Observe. Once the manager is shut down there are no more.
+// event is for acpterm.Manager's Observe. After the shutdown of the Manager no events follow.
 func (r *report) event(event acpterm.Event) {
 	decision, ok := event.(*acpterm.DecisionEvent)
 	if !ok || !errors.Is(decision.Err, acpterm.ErrDenied) {

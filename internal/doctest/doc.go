@@ -1,2 +1,2 @@
-// Package doctest tests what the documents say, and how large the code is.
+// Package doctest tests the documents against the code, the imports, and the size of the code.
 package doctest

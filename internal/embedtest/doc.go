@@ -1,2 +1,2 @@
-// Package embedtest tests what an embedder sets and is told: options, policies, hooks, records, events and Runners.
+// Package embedtest tests the side of the embedder: options, policies, hooks, records, events and Runners.
 package embedtest

@@ -78,7 +78,7 @@ func (a *Agent) Do(method string, params any) (json.RawMessage, error) {
 	return result, err
 }
 
-// MustDo is Do for what must succeed.
+// MustDo is Do for requests that must succeed.
 func (a *Agent) MustDo(method string, params any) json.RawMessage {
 	a.T.Helper()
 	result, err := a.Do(method, params)
@@ -100,7 +100,7 @@ func (a *Agent) CreateReady(name string) acpterm.TerminalID {
 	return id
 }
 
-// Begin sends a request, and returns what waits for its answer.
+// Begin sends a request and returns a waiter for its answer.
 func (a *Agent) Begin(method string, params any) jsonrpc2.Waiter {
 	a.T.Helper()
 	waiter, err := a.DispatchCall(a.T.Context(), method, params)

@@ -23,7 +23,7 @@ func RunTests(m *testing.M, own map[string]func(args []string)) {
 	maps.Copy(Children, own)
 	testchildren.Main(Children)
 	racetest.Restart()
-	// What is parallel waits most of the time. What makes a manager is not: newManager looks at the whole process.
+	// Parallel tests mostly wait. Tests with a Manager are not parallel, because NewManager looks at the whole process.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
@@ -100,7 +100,7 @@ func Run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) ac
 	return terminaltest.RunToEnd(t, m, req)
 }
 
-// KilledBy is the signal in the status of a command that was killed and did nothing about it.
+// KilledBy is the signal in the status of a killed command that does not handle signals.
 func KilledBy() string {
 	if leaktest.CanAsk() {
 		return "SIGTERM"

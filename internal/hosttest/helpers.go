@@ -65,7 +65,7 @@ func RequireOptionRefused(t *testing.T, err error, op, field string) {
 	require.NotEmpty(t, refused.Reason)
 }
 
-// Quietly keeps what is skipped out of the log.
+// Quietly returns options that keep skipped lines out of the log.
 func Quietly() *acpterm.HandlerOptions {
 	return &acpterm.HandlerOptions{SkippedLines: func(acpterm.SkippedLine) {}}
 }
@@ -118,7 +118,7 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// CaptureLog returns a buffer that receives what is logged by slog during the test.
+// CaptureLog returns a buffer with the log of slog during the test.
 func CaptureLog(t *testing.T) *lockedBuffer {
 	buffer := new(lockedBuffer)
 	logger, writer, flags := slog.Default(), log.Writer(), log.Flags()
@@ -181,7 +181,7 @@ func (c *Ends) Hook(e acpterm.Event) {
 	}
 }
 
-// OneEach requires one EndEvent for each command that was allowed, and returns them.
+// OneEach requires one EndEvent for each allowed command, and returns them.
 func (c *Ends) OneEach(t *testing.T) (all []*acpterm.EndEvent) {
 	require.Len(t, c.Ended, len(c.allowed))
 	for id := range c.allowed {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NewManager returns a manager that is closed when the test ends; the test fails if anything is left then.
+// NewManager returns a Manager that is closed at the end of the test; the test fails if it leaves anything.
 func NewManager(t testing.TB, options *acpterm.Options, hooks ...func(acpterm.Event)) *acpterm.Manager {
 	t.Helper()
 	if options == nil {
@@ -32,7 +32,7 @@ func NewManager(t testing.TB, options *acpterm.Options, hooks ...func(acpterm.Ev
 	return m
 }
 
-// Must is a value that is made without an error.
+// Must returns a value and panics for an error.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

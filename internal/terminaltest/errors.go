@@ -19,8 +19,7 @@ func errorTests() []test {
 	}
 }
 
-// CommandsFor is called when a command has been looked up and before it is started. What it removes is missing at the
-// start.
+// CommandsFor is called between the look-up of a command and its start. Files that it removes are missing at the start.
 func TestCreateWithoutWhatWasLookedUp(t *testing.T, p Place) {
 	var remove string
 	commandsFor := func(acpterm.SessionID, acpterm.Command) *acpterm.CommandOptions {

@@ -96,8 +96,7 @@ func (m *Manager) attach(owner *attached) (*Terminal, error) {
 	t := &Terminal{
 		id: id, session: session, request: CreateTerminalRequest{SessionID: session},
 		created: now, limit: limits.last, head: limits.head, ring: output.New(limits.kept, limits.head),
-		processes: &m.processes, lost: func() {}, events: &m.events, busy: &m.busy,
-		state: StateRunning, startedAt: now,
+		shared: &m.shared, state: StateRunning, startedAt: now,
 	}
 	owner.output = output.NewWriter(t.ring)
 	t.attached = owner
@@ -160,7 +159,7 @@ func (t *Terminal) endedAttached() time.Time {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.endedAt
+	return t.end.at
 }
 
 // Describe replaces the Command, Size and Meta of the terminal by those of about, and what asks the owner to end the
@@ -200,7 +199,7 @@ func (a *Attached) Exit(code *int64, signal *string) {
 		}
 		b.code, b.signal = code, signal
 		if t.state == StateEnded {
-			t.status = b.exitStatus(t.endedBy)
+			t.end.status = b.exitStatus(t.end.by)
 		}
 	}
 	t.mu.Unlock()

@@ -292,7 +292,7 @@ func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
 		return await{done, func() (any, error) { return EmptyResponse{}, nil }}
 	}
 	h.outputs.Forget(terminalOutput{t}) // t stays tracked, so that Close waits for it
-	return await{&t.retired, func() (any, error) { return EmptyResponse{}, t.retireErr }}
+	return await{&t.release.done, func() (any, error) { return EmptyResponse{}, t.release.err }}
 }
 
 // create creates a terminal, unless the handler is closed or ctx ends. cancel ends ctx.
@@ -345,7 +345,7 @@ func (h *Handler) track(t *Terminal) {
 	h.mu.Lock()
 	h.terminals[t] = true
 	h.mu.Unlock()
-	t.retired.OnSet(func() { h.untrack(t) }) // the host may release it too
+	t.release.done.OnSet(func() { h.untrack(t) }) // the host may release it too
 }
 
 // untrack forgets a terminal that is gone.

@@ -45,7 +45,7 @@ type TerminalInfo struct {
 func (t *Terminal) Info() TerminalInfo {
 	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, OutputByteLimit: t.limit}
 	t.mu.Lock()
-	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.endedBy, t.startedAt, t.endedAt
+	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.end.by, t.startedAt, t.end.at
 	info.ExitStatus = t.exitStatusLocked()
 	if b := t.attached; b != nil {
 		info.Attached, info.Meta = true, b.about.Meta.clone()

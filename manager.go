@@ -16,7 +16,6 @@ import (
 	"github.com/acpterm/acpterm/internal/ids"
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/output"
-	"github.com/acpterm/acpterm/internal/proc"
 	"github.com/acpterm/acpterm/internal/screen"
 )
 
@@ -28,18 +27,13 @@ type Manager struct {
 	ids        *ids.Generator
 	authorizer *authorizer
 
-	// Every goroutine of a terminal. A release's is begun under mu, and it outlasts the terminal's others; so
-	// once leave has begun the releases of all, it can wait for all.
-	busy sync.WaitGroup
+	shared
 
 	creates sync.WaitGroup // calls of Create; none is added once closing is set
 
-	processes proc.Supervisor
-	lost      sync.Once // logs that the host reaps the children of this package
-	events    events
-	closing   latch.Latch // Shutdown or Close has begun; set under mu
-	closed    latch.Latch // all releases are complete
-	closeErr  error       // once closed
+	closing  latch.Latch // Shutdown or Close has begun; set under mu
+	closed   latch.Latch // all releases are complete
+	closeErr error       // once closed
 
 	mu         sync.Mutex
 	releasing  map[*Terminal]bool     // in no session any more, and not gone yet
@@ -62,7 +56,7 @@ func NewManager(options *Options) (*Manager, error) {
 			return nil, inOperation("new manager", "", err)
 		}
 		m.options = *options
-		m.processes.HostReaps = options.HostReaps
+		m.processes.HostReaps, m.cgroup = options.HostReaps, options.Cgroup
 		m.options.Commands = options.Commands.clone(lookups{options.Runner})
 	}
 	m.authorizer = newAuthorizer(&m.options)
@@ -158,11 +152,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		timeout:    max(s.commands.Timeout, 0),
 		limits:     *cmp.Or(s.commands.Limits, &Limits{}),
 		ring:       output.New(limits.kept, limits.head),
-		cgroup:     m.options.Cgroup,
-		processes:  &m.processes,
-		lost:       func() { m.lost.Do(logLost) },
-		events:     &m.events,
-		busy:       &m.busy,
+		shared:     &m.shared,
 	}
 	if pty != nil {
 		t.size = pty.size()
@@ -360,8 +350,8 @@ func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
 
-// logLost says once what the host does that takes exit statuses away.
-func logLost() {
+// logReaped says once what the host does that takes exit statuses away.
+func logReaped() {
 	slog.Error("acpterm: another part of this program reaps the children of acpterm, by wait4(-1) or by ignoring " +
 		"SIGCHLD; how a command ended may be lost, and less is found of what it started. See Options.HostReaps")
 }
@@ -433,7 +423,7 @@ func (m *Manager) hurry() {
 	all = slices.AppendSeq(all, maps.Keys(m.releasing))
 	m.mu.Unlock()
 	for _, t := range all {
-		e, _ := t.end(EndedByClose)
+		e, _ := t.beginEnd(EndedByClose)
 		e.forced.Set()
 	}
 }

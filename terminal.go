@@ -76,47 +76,62 @@ type Terminal struct {
 	timeout    time.Duration // 0: none
 	limits     Limits
 
+	*shared   // the Manager's
 	ring      *output.Buffer
-	decoder   *output.Decoder  // of the pipe into ring, on Windows
-	screen    *screen.Screen   // what the agent reads of a PTY; nil: there is none
-	screenMax int64            // bytes that the screen may keep
-	cgroup    string           // Options.Cgroup
-	processes *proc.Supervisor // the manager's
-	lost      func()           // the manager's: another part of the program reaped the command's process
-	events    *events          // the manager's
-	busy      *sync.WaitGroup  // the manager's: every goroutine of the terminal is in it
-	started   latch.Latch      // it has left StateStarting
-	ended     latch.Latch      // the command has ended and its output is in the ring
-	finished  latch.Latch      // and its EndEvent is queued, if no ending has to report it
+	decoder   *output.Decoder // of the pipe into ring, on Windows
+	screen    *screen.Screen  // the plain text of a PTY; nil without a PTY
+	screenMax int64           // bytes that the screen may keep
+	started   latch.Latch     // it has left StateStarting
+	ended     latch.Latch     // the command has ended and its output is in the ring
+	finished  latch.Latch     // and its EndEvent is queued, if no ending has to report it
+	release   release
 
 	// Written before started, and read after.
-	command   Command
-	tree      tree        // nil when starting failed
-	source    source      // likewise
-	pty       *proc.Tree  // the tree, if it has a PTY; else nil
-	elsewhere *runnerTree // the tree, if a Runner runs it; else nil
-	journal   Journal     // has a record of the command; nil: none has
-	attached  *attached   // the tree, if another owner runs it; else nil
+	command  Command
+	tree     tree       // nil if starting failed
+	source   source     // likewise
+	pty      *proc.Tree // the tree, if it has a PTY; else nil
+	attached *attached  // the tree, if it is attached; else nil
+	journal  Journal    // has a record of the command; nil if none has
 
 	mu        sync.Mutex
 	state     State
 	startedAt time.Time
-	endedAt   time.Time
-	endedBy   EndedBy            // empty until ended
-	status    TerminalExitStatus // once ended
-	exit      proc.Exit          // likewise
-	waitErr   error              // likewise
-	ending    *ending            // the last one; nil until something ends the tree
-	timer     *time.Timer        // of the timeout; nil when there is none
-	size      TerminalSize       // of the PTY; Resize changes it under resizing too
+	end       end          // of the command
+	ending    *ending      // the last one; nil until something ends the tree
+	released  bool         // a release has ended the tree, or given it up
+	timer     *time.Timer  // of the timeout; nil without one
+	size      TerminalSize // of the PTY; Resize changes it under resizing too
 
 	resizing sync.Mutex // held while the PTY's size is changed, which does not wait
+}
 
-	released bool // a release has ended the tree, or given it up
+// shared is the part of a Manager that its terminals use.
+type shared struct {
+	processes proc.Supervisor
+	events    events
+	cgroup    string    // Options.Cgroup
+	reaped    sync.Once // logs that the host reaps the children of this package
 
-	retireOnce sync.Once
-	retired    latch.Latch // a release has ended everything
-	retireErr  error       // once retired
+	// Every goroutine of a terminal. A release's is begun under Manager.mu, and it outlasts the terminal's others; so
+	// once Manager.leave has begun the releases of all, it can wait for all.
+	busy sync.WaitGroup
+}
+
+// end is how a command ended. It is zero before that.
+type end struct {
+	at     time.Time
+	by     EndedBy
+	status TerminalExitStatus
+	exit   proc.Exit
+	err    error // of waits, if the end could not be seen or the command never started
+}
+
+// release is the release of a terminal.
+type release struct {
+	once sync.Once
+	done latch.Latch // it has ended everything
+	err  error       // once done
 }
 
 // ID returns the id of the terminal.
@@ -157,14 +172,14 @@ func (t *Terminal) State() State {
 func (t *Terminal) EndedBy() EndedBy {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.endedBy
+	return t.end.by
 }
 
 // Done returns a channel that is closed once the command has ended and all its output can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
 // Released returns a channel that is closed once a release is complete: the process tree is gone, or was given up.
-func (t *Terminal) Released() <-chan struct{} { return t.retired.Done() }
+func (t *Terminal) Released() <-chan struct{} { return t.release.done.Done() }
 
 // ExitStatus returns a copy of the exit status. It is nil while the command runs, and if its end could not be seen.
 func (t *Terminal) ExitStatus() *TerminalExitStatus {
@@ -174,10 +189,10 @@ func (t *Terminal) ExitStatus() *TerminalExitStatus {
 }
 
 func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
-	if t.endedAt.IsZero() || t.waitErr != nil {
+	if t.end.at.IsZero() || t.end.err != nil {
 		return nil
 	}
-	return new(t.status.clone())
+	return new(t.end.status.clone())
 }
 
 // Wait waits for the end of the command and returns its exit status, even if processes that it started still run. By
@@ -209,7 +224,7 @@ func (t *Terminal) over() bool {
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.status.clone(), t.waitErr
+	return t.end.status.clone(), t.end.err
 }
 
 func (t *Terminal) cancelled(op string, ctx context.Context) error {

@@ -56,7 +56,7 @@ func (t *Terminal) Kill(ctx context.Context) error {
 
 // beginKill is the part of Kill that waits for nothing.
 func (t *Terminal) beginKill() *ending {
-	e, begun := t.end(EndedByKill)
+	e, begun := t.beginEnd(EndedByKill)
 	if !begun {
 		e.forced.Set()
 	}
@@ -67,7 +67,7 @@ func (t *Terminal) beginKill() *ending {
 // tree and the capture, and does not block. after is called when everything has ended, before waits for it return.
 func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
 	begin = func() {}
-	t.retireOnce.Do(func() {
+	t.release.once.Do(func() {
 		e, begun := t.prepareEnd(by)
 		t.busy.Add(1)
 		begin = func() {
@@ -80,7 +80,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 				t.retire(e)
 				t.reportRelease()
 				after(t)
-				t.retired.Set()
+				t.release.done.Set()
 			}()
 		}
 	})
@@ -91,7 +91,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 func (t *Terminal) reportRelease() {
 	if t.tree != nil && t.events.Observed() {
 		<-t.finished.Done() // the EndEvent comes first
-		t.events.emit(&ReleaseEvent{Subject: t.subject(), Time: time.Now(), Err: t.retireErr})
+		t.events.emit(&ReleaseEvent{Subject: t.subject(), Time: time.Now(), Err: t.release.err})
 	}
 }
 
@@ -99,8 +99,8 @@ func (t *Terminal) reportRelease() {
 // goes on.
 func (t *Terminal) awaitRelease(ctx context.Context) error {
 	select {
-	case <-t.retired.Done():
-		return t.retireErr
+	case <-t.release.done.Done():
+		return t.release.err
 	case <-ctx.Done():
 		return t.cancelled("release", ctx)
 	}
@@ -115,9 +115,9 @@ func (t *Terminal) retire(e *ending) {
 		e, t.released = t.ending, settled
 		t.mu.Unlock()
 	}
-	t.retireErr = e.err
+	t.release.err = e.err
 	if e.err == nil {
-		t.retireErr = t.forgetRecord()
+		t.release.err = t.forgetRecord()
 	}
 	if t.tree != nil {
 		t.source.Stop()
@@ -127,9 +127,9 @@ func (t *Terminal) retire(e *ending) {
 
 // hurryRelease makes a release that was begun do without grace, and returns when it is complete.
 func (t *Terminal) hurryRelease() {
-	e, _ := t.end(EndedByRelease)
+	e, _ := t.beginEnd(EndedByRelease)
 	e.forced.Set()
-	<-t.retired.Done()
+	<-t.release.done.Done()
 }
 
 // ending is a tree being ended: one run through the escalation table.
@@ -144,9 +144,9 @@ type ending struct {
 	reportsEnd bool // the command ended before that, and its EndEvent is sent with the survivors of this ending
 }
 
-// end begins to end the tree, or returns the ending that is under way or was successful. After a release
+// beginEnd begins to end the tree, or returns the ending that is under way or was successful. After a release
 // there is no new one. A command that is still being started is ended once it runs.
-func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
+func (t *Terminal) beginEnd(by EndedBy) (e *ending, begun bool) {
 	e, begun = t.prepareEnd(by)
 	if begun {
 		t.busy.Go(func() { t.runEnding(e) })
@@ -154,7 +154,7 @@ func (t *Terminal) end(by EndedBy) (e *ending, begun bool) {
 	return e, begun
 }
 
-// prepareEnd is end but for the work, which is runEnding's if it reports true.
+// prepareEnd is beginEnd but for the work, which is runEnding's if it reports true.
 func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -223,14 +223,11 @@ func (t *Terminal) endTree(e *ending) error {
 
 // lostTree is the error for a tree of which a Runner does not know any more what is left; nil for any other.
 func (t *Terminal) lostTree() error {
-	if t.elsewhere == nil {
+	elsewhere, ok := t.tree.(*runnerTree)
+	if !ok || elsewhere.err() == nil {
 		return nil
 	}
-	err := t.elsewhere.err()
-	if err == nil {
-		return nil
-	}
-	e := *runnerError(context.Background(), t.command, "the Runner has lost its tree", err)
+	e := *runnerError(context.Background(), t.command, "the Runner has lost its tree", elsewhere.err())
 	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.session, t.id, ""
 	return &e
 }
@@ -249,7 +246,7 @@ func (t *Terminal) expire() {
 // exited ends the terminal when its output is whole. The command has exited, or that will not be seen.
 func (t *Terminal) exited(e proc.Exit, err error) {
 	if e.Reaped && !t.processes.HostReaps || errors.Is(err, proc.ErrReaped) {
-		t.lost()
+		t.reaped.Do(logReaped)
 	}
 	t.source.Drain(func() {
 		defer t.busy.Done()
@@ -261,10 +258,10 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 func (t *Terminal) finish(e proc.Exit, err error) {
 	t.commandEnded()
 	t.mu.Lock()
-	t.endedAt, t.endedBy = time.Now(), EndedByItself
+	t.end.at, t.end.by = time.Now(), EndedByItself
 	ending, reported := t.ending, false
 	if ending != nil {
-		t.endedBy = ending.by
+		t.end.by = ending.by
 		reported = !ending.over
 		ending.reportsEnd = ending.reportsEnd || reported
 	}
@@ -272,17 +269,17 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	switch {
 	case err == nil && t.attached != nil:
 		if t.attached.cancelled && ending == nil {
-			t.endedBy = EndedByKill
+			t.end.by = EndedByKill
 		}
-		t.status = t.attached.exitStatus(t.endedBy)
+		t.end.status = t.attached.exitStatus(t.end.by)
 	case err == nil:
-		t.exit = e
-		t.status = TerminalExitStatus{Meta: t.endedBy.meta()}
-		t.status.ExitCode, t.status.Signal = e.Status()
+		t.end.exit = e
+		t.end.status = TerminalExitStatus{Meta: t.end.by.meta()}
+		t.end.status.ExitCode, t.end.status.Signal = e.Status()
 	default:
-		t.waitErr = t.endNotSeen(err)
-		if errors.Is(t.waitErr, ErrConnectionLost) {
-			t.endedBy = EndedByLostConnection
+		t.end.err = t.endNotSeen(err)
+		if errors.Is(t.end.err, ErrConnectionLost) {
+			t.end.by = EndedByLostConnection
 		}
 	}
 	if t.timer != nil {
@@ -320,10 +317,10 @@ func (t *Terminal) report(survivors []int) {
 	}
 	event := &EndEvent{
 		Subject: t.subject(), EndedBy: t.EndedBy(), Status: t.ExitStatus(), Survivors: survivors,
-		CPUTime: t.exit.CPUTime, PeakMemory: t.exit.PeakMemory,
+		CPUTime: t.end.exit.CPUTime, PeakMemory: t.end.exit.PeakMemory,
 	}
 	t.mu.Lock()
-	event.Started, event.Ended = t.startedAt, t.endedAt
+	event.Started, event.Ended = t.startedAt, t.end.at
 	t.mu.Unlock()
 	event.Bytes = t.ring.Written()
 	event.Dropped = max(0, event.Bytes-t.limit)

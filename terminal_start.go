@@ -126,10 +126,10 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, s settings
 	}
 	t.tree = tree
 	if t.screen != nil {
-		t.pty, t.source = tree, capture.StartPTY(tree.Output(), &ptySink{Buffer: t.ring, screen: t.screen}, t.busy)
+		t.pty, t.source = tree, capture.StartPTY(tree.Output(), &ptySink{Buffer: t.ring, screen: t.screen}, &t.busy)
 		return nil
 	}
-	t.source = capture.Start(tree.Output(), t.pipeSink(), t.busy)
+	t.source = capture.Start(tree.Output(), t.pipeSink(), &t.busy)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (t *Terminal) startElsewhere(ctx context.Context, r Runner, pin string) err
 	if err != nil {
 		return err
 	}
-	t.tree, t.source, t.elsewhere = tree, tree, tree
+	t.tree, t.source = tree, tree
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (t *Terminal) startElsewhere(ctx context.Context, r Runner, pin string) err
 func (t *Terminal) fail(err error) {
 	t.ring.Close()
 	t.mu.Lock()
-	t.state, t.waitErr = StateFailed, err
+	t.state, t.end.err = StateFailed, err
 	t.mu.Unlock()
 	t.ended.Set()
 }

@@ -26,7 +26,7 @@ const (
 	maxNames          = 125 // exported by the root
 	maxIdentifiers    = 444 // the same with exported methods and fields
 	maxOptionFields   = 47  // of all structs of options in the root
-	maxTerminalFields = 45
+	maxTerminalFields = 34
 	maxFileLines      = 500
 	maxFunctionLines  = 60
 	maxColumns        = 120 // a tab is four

@@ -31,7 +31,8 @@ type TerminalSize struct{ Columns, Rows int }
 // Meta are optional, and the other fields are ignored. See Describe for cancel. If released is not nil, Attach calls it
 // once, when a release of the terminal begins; released must not block.
 //
-// The terminal counts in the Manager's quotas; while one is full, the attached terminal that ended first is released.
+// The terminal counts in the Manager's quotas. While one is full, each create and each Attach releases the attached
+// terminal that ended first.
 // No policy is asked, and the agent's terminal/* requests do not reach the terminal.
 //
 // It fails with ErrInvalidParams for an id that the session already has or that the Manager has given to a command,
@@ -187,9 +188,9 @@ func (a *Attached) Replace(p []byte) {
 // Extends reports whether p begins with the output so far, and returns the rest of p.
 func (a *Attached) Extends(p []byte) (rest []byte, ok bool) { return a.terminal.ring.Extends(p) }
 
-// Exit says that the command has ended. A nil code and a nil signal are not known. The first call ends the terminal; a
-// later one counts if neither was known before. The exit status has the lower 32 bits of an exit code, and its
-// Meta the whole code if it is beyond uint32, such as a negative one on Windows. A signal has its POSIX name.
+// Exit says that the command has ended. A nil code or signal means that it is not known. The first call ends the
+// terminal; a later one counts if neither was known before. The exit status has the lower 32 bits of an exit code, and
+// its Meta the whole code if it is beyond uint32, such as a negative one on Windows. A signal has its POSIX name.
 func (a *Attached) Exit(code *int64, signal *string) {
 	t, b := a.terminal, a.terminal.attached
 	t.mu.Lock()

@@ -14,9 +14,9 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// CommandOptions configure a command. They can be set at three levels: by Create for one terminal, in SessionOptions
-// for a session, and in Options for all commands. A zero field means the value of the next level; if all levels are
-// zero, the default below applies.
+// CommandOptions configure a command. They can be set, in this order of precedence, by Create for one terminal, by
+// Options.CommandsFor for certain commands, in SessionOptions for a session, and in Options for all commands. A zero
+// field means the value of the next level; if all levels are zero, the default below applies.
 type CommandOptions struct {
 	// Dir is the working directory for requests without cwd, an absolute path. The default is the first of the
 	// session's Roots, or else the host's working directory at the time of the request; with a Runner, the directory
@@ -45,8 +45,8 @@ type CommandOptions struct {
 	// pipe takes the output.
 	PTY *PTYOptions
 
-	// Limits bound the resources of the command. They replace the Limits of the next level as a whole. The default is
-	// no limits.
+	// Limits bound the resources of the command. They replace those of the next level; fields are
+	// not merged. The default is no limits.
 	Limits *Limits
 
 	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot
@@ -125,8 +125,8 @@ type Options struct {
 	// several.
 	CommandsFor func(SessionID, Command) *CommandOptions
 
-	// MaxOutputByteLimit is the highest limit that a request can ask for, in bytes; higher limits are lowered to it.
-	// The default is 16 MiB.
+	// MaxOutputByteLimit is the highest output limit in bytes. Higher limits, of requests and of options, are lowered
+	// to it. The default is 16 MiB.
 	MaxOutputByteLimit int64
 
 	// MaxTerminals is the maximum number of terminals. A terminal counts from its create until its process tree is

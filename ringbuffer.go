@@ -46,7 +46,8 @@ func (t *Terminal) Output() TerminalOutputResponse {
 }
 
 // respond reads everything that Output shows beside the text, before the text is read: with an exit status the text is
-// whole. complete returns the response to a text that begins at the offset start. All answers to polls are made here.
+// whole. complete returns the response to a text that begins at the offset start. All answers to polls of this
+// module are made here; acpsdk copies them to the types of its SDK.
 func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse) {
 	status, head := t.ExitStatus(), t.headAsked()
 	return func(start int64) TerminalOutputResponse {

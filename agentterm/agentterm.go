@@ -116,8 +116,9 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 // was about; none if it was about something else. The first update of a terminal creates it. After its release, only an
 // update with the command creates it again.
 //
-// An update that cannot be used changes nothing and fails: with acpterm.ErrInvalidParams, also for a terminal that the
-// client owns or has released, and otherwise as acpterm.Handler's Attach does.
+// An unusable update fails and changes nothing: with acpterm.ErrInvalidParams, also for a terminal that the client owns
+// or has released, and otherwise with the errors of acpterm.Handler's Attach. If a notification is about several
+// terminals, the updates before the unusable one remain.
 func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.TerminalID, err error) {
 	session, all, err := updates.Read(params)
 	if wrong, ok := errors.AsType[*updates.Error](err); ok {

@@ -481,7 +481,7 @@ func TestNumbersThatComeRound(t *testing.T) {
 	}
 	s := newSupervisor(t)
 	s.counts = forkCount{} // as if no start had been a moment ago
-	for i := range 30 { // the program's new threads take numbers, too
+	for i := range 30 {    // the program's new threads take numbers, too
 		require.NoError(t, os.WriteFile(lastPID, fmt.Append(nil, procfs.Limit()-3-uint64(i%9)), 0))
 		tree := start(t, s, line(`for i in 1 2 3 4 5 6; do setsid sh -c 'exec sleep 300 >/dev/null 2>&1' & sleep 300 & echo $!; done; wait`))
 		var pids []int

@@ -14,7 +14,7 @@ import (
 // exitSeen reports whether the leader has exited, and it is known how.
 func (s *ExitStatus) exitSeen() bool { return s.hasExited() && s.exitErr == nil }
 
-// send sends a signal to a group or by a number, and then SIGCONT, as procfs.Handle.Signal does.
+// send sends a signal to a group or by a number, and then SIGCONT, so that stopped processes receive the signal too.
 func send(sig syscall.Signal, by func(syscall.Signal) error) error {
 	err := by(sig)
 	if err == nil && sig != syscall.SIGKILL {

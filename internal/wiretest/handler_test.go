@@ -68,7 +68,7 @@ func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
 	}
 }
 
-// Every way to answer a poll sends all fields of TerminalOutputResponse. A field that this test finds empty is one that
+// Dispatch, Handle and Filter send all fields of TerminalOutputResponse. A field that this test finds empty is one that
 // Terminal.Output does not set.
 func TestWireOutputHasEveryField(t *testing.T) {
 	ways := map[string]func(*testing.T, *acpterm.Handler, io.ReadWriteCloser){

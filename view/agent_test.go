@@ -202,7 +202,9 @@ func TestReplacedOutput(t *testing.T) {
 	cleared := s.lastID
 	a.print("s", "t1", "five\n")
 	require.False(t, s.pieces(texts("five\n"))[0].Replaced)
-	s.until(func(r tableRow) bool { return r.Bytes == 5 && r.Dropped == 0 })
+	sizes := v.open(output(terminal), "") // its first row has them; s may have read its own with the pieces
+	sizes.until(func(r tableRow) bool { return r.Bytes == 5 && r.Dropped == 0 })
+	sizes.close()
 
 	for _, ended := range []bool{false, true} {
 		for _, c := range []struct {

@@ -32,8 +32,7 @@ type TerminalSize struct{ Columns, Rows int }
 // once, when a release of the terminal begins; released must not block.
 //
 // The terminal counts in the Manager's quotas. While one is full, each create and each Attach releases the attached
-// terminal that ended first.
-// No policy is asked, and the agent's terminal/* requests do not reach the terminal.
+// terminal that ended first. No policy is asked, and the agent's terminal/* requests do not reach the terminal.
 //
 // It fails with ErrInvalidParams for an id that the session already has or that the Manager has given to a command,
 // and with ErrQuota, ErrClosing, or ErrSessionNotFound if Options.RequireSessions is set and the session is not open.
@@ -175,8 +174,8 @@ func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) err
 // Write appends output. It fails with os.ErrClosed after the release.
 func (a *Attached) Write(p []byte) (int, error) { return a.terminal.attached.output.Write(p) }
 
-// Replace replaces all output. Followers get a Chunk that is Replaced, unless p begins with the output so far: then
-// only the rest is appended.
+// Replace replaces all output. If p begins with the output so far, only the rest is appended; otherwise followers get
+// a Chunk with Replaced set.
 func (a *Attached) Replace(p []byte) {
 	rest, extends := a.Extends(p)
 	if !extends {

@@ -62,7 +62,7 @@
 // returns when the whole tree is gone; if processes survive, it returns an [Error] of kind [ErrSurvivors] with their
 // PIDs. [CommandOptions] change the steps, and set a timeout. [Manager.Release] also ends the tree, and forgets the id
 // of the terminal; the [Terminal] can still be read. [Manager.Shutdown] releases all terminals, and [Manager.Close]
-// kills them at once; afterwards no process, goroutine or file of the Manager remains. [Options].KeepDetached leaves
+// kills them at once. Then no process, goroutine or file of the Manager remains. [Options].KeepDetached leaves
 // deliberately detached processes running.
 //
 //	err = t.Kill(ctx)
@@ -79,8 +79,8 @@
 //
 // [Options].Policy sees each command as it will run, and allows, denies or changes it, or asks the user
 // ([Options].Approve). Package policy has rules as data, and ready-made policies; [Policies] joins several, and the
-// strictest decision counts. [Manager.OpenSession] gives a session its own policy, and roots to which its commands are
-// confined. [Limits] bound the resources of a command, a [Sandbox] confines it (package bubblewrap), and
+// strictest decision counts. [Manager.OpenSession] gives a session its own policy, and roots that confine its
+// commands. [Limits] bound the resources of a command, a [Sandbox] confines it (package bubblewrap), and
 // [Options].Record puts every decision on record before its command runs (package audit).
 //
 //	settable := policy.AllowVariables(policy.SafeVariables()...)

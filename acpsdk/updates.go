@@ -17,7 +17,7 @@ const (
 	terminalOutputChunk = "terminal_output_chunk"
 )
 
-// readUpdate reads a line that was received, and gives a session/update to the terminals. It reports whether the line is
+// readUpdate reads a received line, and gives a session/update to the terminals. It reports whether the line is
 // for the SDK too, which takes an update that it does not know for a session_info_update.
 func readUpdate(agents *agentterm.Terminals, line []byte) (forSDK bool) {
 	var m struct {

@@ -83,7 +83,7 @@ func subjectAttrs(s acpterm.Subject) []slog.Attr {
 		slog.String("terminal", string(s.TerminalID)), slog.String("session", string(s.SessionID)),
 		slog.Any("args", s.Args), slog.String("path", s.Path), slog.String("dir", s.Dir),
 	}
-	if s.Attached { // there is no decision on it
+	if s.Attached { // no policy decided on it
 		attrs = append(attrs, slog.Bool("ofAgent", true))
 	}
 	attrs = appendText(attrs, "shellLine", s.ShellLine)

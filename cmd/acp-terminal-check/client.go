@@ -1,7 +1,7 @@
 package main
 
-// Starting the client, and following what its agent finds. A client whose connection ends in a check is started anew
-// for the checks that are left.
+// Starting the client, and following what its agent finds. A client whose connection ends in a check is started again
+// for the remaining checks.
 
 import (
 	"bytes"

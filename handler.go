@@ -44,7 +44,7 @@ var codes = map[Kind]int64{
 const maxParamsBytes = 64 << 10
 
 // Handler serves the terminal/* methods of one connection from a Manager: by Filter for any JSON-RPC library, as a
-// jsonrpc2.Handler, or by Dispatch. When the connection ends or Close is called, it releases the terminals that were
+// jsonrpc2.Handler, or by Dispatch. When the connection ends or Close is called, it releases the terminals
 // created through it.
 //
 // All methods may be called concurrently.
@@ -356,7 +356,7 @@ func (h *Handler) untrack(t *Terminal) {
 	delete(h.terminals, t)
 }
 
-// Close cancels pending creates, releases the terminals that were created through the Handler, as Manager.Release does,
+// Close cancels pending creates, releases the terminals created through the Handler, as Manager.Release does,
 // and returns the joined errors when they are gone. Pending requests are answered if the agent still reads; later
 // requests are refused with ErrClosing. The end of a connection calls Close. Each call waits.
 func (h *Handler) Close() error {

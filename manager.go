@@ -333,12 +333,12 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 }
 
 // Observe adds a hook, which is called with each event from now on: decisions, starts, ends, and processes that
-// survived an ending. The hooks are called in the order in which they were added, from one goroutine, in the order of
-// the events and after the fact: what must be on record before a command runs is for Options.Record. A slow hook delays
+// survived an ending. One goroutine calls the hooks, in the order they were added, with the events in order and after
+// the fact. To record a decision before its command runs, use Options.Record. A slow hook delays
 // only the other hooks and Close, which returns after the last event; but while 10,000 events, 64 MiB of them or
 // Options.MaxOutputBytes of released terminals' output wait, creates fail with ErrQuota. A hook may call the Manager,
 // Create too, but neither Close nor Shutdown, which wait for it. A panic is logged. A hook may keep an event, but must
-// not change what it points to.
+// not change the values it points to.
 //
 // The hook is called until stop is called. stop returns when the hook will not be called any more; no hook may call it.
 // It may be called again.
@@ -350,7 +350,7 @@ func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
 
-// logReaped says once what the host does that takes exit statuses away.
+// logReaped logs that the host takes exit statuses away.
 func logReaped() {
 	slog.Error("acpterm: another part of this program reaps the children of acpterm, by wait4(-1) or by ignoring " +
 		"SIGCHLD; how a command ended may be lost, and less is found of what it started. See Options.HostReaps")

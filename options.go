@@ -71,8 +71,8 @@ type CommandOptions struct {
 	// They count for MaxOutputBytes. A request can ask for more, up to MaxOutputByteLimit. The default is 0.
 	HeadBytes int64
 
-	// FollowBytes is the least number of bytes of output that are kept for Terminal.Follow. It shows the user output
-	// for which the agent asked for a lower limit. The default is 64 KiB.
+	// FollowBytes is the least number of bytes of output kept for Terminal.Follow, even if the agent asked for a lower
+	// limit. The default is 64 KiB.
 	FollowBytes int64
 }
 
@@ -116,7 +116,7 @@ func (o CommandOptions) clone(look lookups) CommandOptions {
 
 // Options configure a Manager. The zero value is good, and nil options mean the zero value.
 type Options struct {
-	// Commands are the options of all commands for which neither the session nor Create sets others.
+	// Commands are the options of all commands, unless the session or Create sets others.
 	Commands CommandOptions
 
 	// CommandsFor, if not nil, returns options of one resolved command, such as a timeout or a PTY, or nil. They
@@ -146,7 +146,7 @@ type Options struct {
 	// and is killed with the whole cgroup. A process leaves the cgroup only by writing to cgroup.procs of another one
 	// below the directory; run commands as another user or in a sandbox to prevent that. Without a cgroup, a process
 	// that cleared its environment, closed the output and left the session is not found. Linux only; on other systems
-	// every create fails. By default there are no cgroups.
+	// every create fails. The default is to use no cgroup.
 	Cgroup string
 
 	// KeepDetached leaves deliberately detached processes running at every end of a terminal: processes in their own
@@ -341,7 +341,7 @@ type SessionOptions struct {
 	// Commands are the options of this session's commands. They override Options.Commands.
 	Commands CommandOptions
 
-	// Roots are directories, absolute paths, to which the working directories of commands are confined. OpenSession
+	// Roots are directories, as absolute paths. The working directory of a command must be in one of them. OpenSession
 	// resolves symbolic links in them once. Sandboxes allow writes there. If nil, commands may run anywhere; empty but
 	// not nil means nowhere.
 	Roots []string

@@ -18,7 +18,7 @@ type Policy interface {
 	Decide(ctx context.Context, p Proposal) Decision
 }
 
-// PolicyFunc is a function that is a Policy.
+// PolicyFunc is a function used as a Policy.
 type PolicyFunc func(ctx context.Context, p Proposal) Decision
 
 // Decide calls the function.

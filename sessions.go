@@ -101,7 +101,7 @@ func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 // settings are what holds for one create: the session's options over the manager's.
 type settings struct {
 	manager  *Options
-	commands CommandOptions // of all levels that are known so far
+	commands CommandOptions // merged from the levels known so far
 	policy   Policy         // all that apply; nil: none does
 	roots    []string
 	opened   bool

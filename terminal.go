@@ -89,7 +89,7 @@ type Terminal struct {
 	// Written before started, and read after.
 	command  Command
 	tree     tree       // nil if starting failed
-	source   source     // likewise
+	source   source     // nil if starting failed
 	pty      *proc.Tree // the tree, if it has a PTY; else nil
 	attached *attached  // the tree, if it is attached; else nil
 	journal  Journal    // has a record of the command; nil if none has

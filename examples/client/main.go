@@ -19,7 +19,7 @@
 // not while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
 // command was denied is shown after "! ".
 //
-// An agent may want the person to sign in first: the client then asks for that on the terminal, runs the agent's
+// An agent may want the user to sign in first: the client then asks for that on the terminal, runs the agent's
 // program there, and starts the agent again.
 //
 // The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The

@@ -7,8 +7,8 @@
 //     denied; here it is a command that is not found, or a directory that does not exist.
 //   - EndEvent.CPUTime and PeakMemory are zero.
 //   - There are no PTYs, no Sandbox, no Cgroup, no KeepDetached and no journal.
-//   - Without a directory of the request's or the options' a command runs in the far end's, and without
-//     CommandOptions.Env it has the far end's variables: none of this process's.
+//   - If neither the request nor the options name a directory, a command runs in the remote side's directory.
+//     Without CommandOptions.Env it gets the remote side's variables, and none of this process's.
 package terminaltest
 
 import (

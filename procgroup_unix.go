@@ -4,10 +4,7 @@ package acpterm
 
 // From a Command to what internal/proc starts, on Unix.
 
-import (
-	"github.com/acpterm/acpterm/internal/capture"
-	"github.com/acpterm/acpterm/internal/proc"
-)
+import "github.com/acpterm/acpterm/internal/proc"
 
 // hasSessions says that a process can leave its command's session.
 const hasSessions = true
@@ -17,6 +14,3 @@ func setCommand(spec *proc.Spec, c Command) error {
 	spec.Path, spec.Args, spec.Env, spec.Dir = c.Path, c.Args, c.Env, c.Dir
 	return nil
 }
-
-// pipeSink takes what comes through the command's pipe.
-func (t *Terminal) pipeSink() capture.Sink { return t.ring }

@@ -3,9 +3,7 @@ package acpterm
 // From a Command to what internal/proc starts, on Windows.
 
 import (
-	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/lookup"
-	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -21,10 +19,4 @@ func setCommand(spec *proc.Spec, c Command) error {
 	spec.Path, spec.Args, spec.CommandLine = path, c.Args, line
 	spec.Env, spec.Dir = lookup.WithSystemRoot(c.Env), c.Dir
 	return nil
-}
-
-// pipeSink takes what comes through the command's pipe: programs write there in the console's code page or in UTF-8.
-func (t *Terminal) pipeSink() capture.Sink {
-	t.decoder = output.NewDecoder(t.ring, output.ConsoleCodePage)
-	return t.decoder
 }

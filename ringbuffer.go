@@ -95,9 +95,6 @@ func (t *Terminal) text() (text string, start int64) {
 
 // commandEnded is called when all that the command wrote can be read: a character that it left unfinished is shown.
 func (t *Terminal) commandEnded() {
-	if t.decoder != nil {
-		t.decoder.Flush()
-	}
 	t.ring.CommandEnded()
 	if t.screen != nil {
 		t.screen.Finish()

@@ -78,12 +78,11 @@ type Terminal struct {
 
 	*shared   // the Manager's
 	ring      *output.Buffer
-	decoder   *output.Decoder // of the pipe into ring, on Windows
-	screen    *screen.Screen  // the plain text of a PTY; nil without a PTY
-	screenMax int64           // bytes that the screen may keep
-	started   latch.Latch     // it has left StateStarting
-	ended     latch.Latch     // the command has ended and its output is in the ring
-	finished  latch.Latch     // and its EndEvent is queued, if no ending has to report it
+	screen    *screen.Screen // the plain text of a PTY; nil without a PTY
+	screenMax int64          // bytes that the screen may keep
+	started   latch.Latch    // it has left StateStarting
+	ended     latch.Latch    // the command has ended and its output is in the ring
+	finished  latch.Latch    // and its EndEvent is queued, if no ending has to report it
 	release   release
 
 	// Written before started, and read after.

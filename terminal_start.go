@@ -129,7 +129,7 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, s settings
 		t.pty, t.source = tree, capture.StartPTY(tree.Output(), &ptySink{Buffer: t.ring, screen: t.screen}, &t.busy)
 		return nil
 	}
-	t.source = capture.Start(tree.Output(), t.pipeSink(), &t.busy)
+	t.source = capture.Start(tree.Output(), t.ring, &t.busy)
 	return nil
 }
 

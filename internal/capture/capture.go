@@ -28,6 +28,7 @@ const (
 // closed it, or until Stop. Its methods may be called concurrently. None of them waits, except Stop.
 type Reader struct {
 	sink  Sink
+	flush func()        // has the sink take a character that was left unfinished
 	pty   bool          // the pipe is the master of a PTY
 	ended chan struct{} // closed when the pipe and the sink are closed
 
@@ -38,9 +39,12 @@ type Reader struct {
 	over     bool // the sink is closed, and drains are called at once
 }
 
-// Start begins to copy, in a goroutine that it adds to busy. The pipe must support deadlines; the Reader closes it.
+// Start begins to copy, in a goroutine that it adds to busy. The pipe must support deadlines; the Reader closes it. On
+// Windows, text in the console's code page becomes UTF-8.
 func Start(pipe *os.File, to Sink, busy *sync.WaitGroup) *Reader {
+	to, flush := asUTF8(to)
 	r := newReader(pipe, to)
+	r.flush = flush
 	busy.Go(r.run)
 	return r
 }
@@ -54,7 +58,7 @@ func StartPTY(master *os.File, to Sink, busy *sync.WaitGroup) *Reader {
 }
 
 func newReader(pipe *os.File, to Sink) *Reader {
-	return &Reader{pipe: pipe, sink: to, ended: make(chan struct{})}
+	return &Reader{pipe: pipe, sink: to, flush: func() {}, ended: make(chan struct{})}
 }
 
 // Drain calls done, which must not wait, when every byte that was written to the pipe before the call is in the sink.
@@ -166,6 +170,9 @@ func (r *Reader) serve() bool {
 			r.drains = append(drains, r.drains...)
 			r.mu.Unlock()
 			return false
+		}
+		if len(drains) > 0 {
+			r.flush()
 		}
 		call(drains)
 		if interrupted {

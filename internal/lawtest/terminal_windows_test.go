@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/capture"
 	"github.com/acpterm/acpterm/internal/leaktest"
-	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/wintest"
 	"github.com/acpterm/acpterm/usershell"
 	"github.com/stretchr/testify/require"
@@ -274,7 +274,7 @@ func TestShellLinesRun(t *testing.T) {
 // Output in the code page of the console is UTF-8 in every way of reading it, also the beginning of a character that
 // the command's end shows; UTF-8 stays what it is.
 func TestOutputInACodePage(t *testing.T) {
-	page := output.ConsoleCodePage()
+	page := capture.ConsoleCodePage()
 	require.NotNil(t, page)
 	e9 := page.Single[0xe9-0x80]
 	m := hosttest.NewManager(t, nil)

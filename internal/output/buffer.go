@@ -1,6 +1,6 @@
 // Package output keeps the last bytes of a command's output, at absolute offsets, and the first ones if asked to: one
 // writer fills a Buffer in place, and any number of readers take copies of either end as valid UTF-8 in whole
-// characters. It imports the standard library and, on Windows, x/sys. Its caller says when the command's own output is
+// characters. It imports the standard library. Its caller says when the command's own output is
 // complete (CommandEnded) and when no process can write any more (Close).
 package output
 

@@ -1,4 +1,4 @@
-package output
+package capture
 
 // Output in a code page of Windows as UTF-8.
 
@@ -16,30 +16,30 @@ type CodePage struct {
 	Pair func(lead, trail byte) string
 }
 
-// Decoder is the writer of a Buffer for a pipe that gets UTF-8 or text in a code page: each line is UTF-8 up to the
-// first bytes that are not, and from there on in the code page. The Buffer counts the bytes of the text.
+// Decoder is the Sink of a pipe that gets UTF-8 or text in a code page. It passes UTF-8 on to another Sink. Each line
+// is UTF-8 up to the first bytes that are not, and from there on in the code page.
 //
 // What is withheld, until more comes or Flush, is at most the beginning of one character. Nothing depends on how the
 // bytes were cut into pieces. The methods are for one goroutine at a time.
 type Decoder struct {
-	buffer *Buffer
-	find   func() *CodePage
-	page   *CodePage // once found; nil if there is none
-	found  bool
-	room   []byte // what the last Reserve returned
-	held   []byte // the beginning of a character, at most three bytes
-	paged  bool   // the rest of the line is in the code page
+	sink  Sink
+	find  func() *CodePage
+	page  *CodePage // once found; nil if there is none
+	found bool
+	room  []byte // what the last Reserve returned
+	held  []byte // the beginning of a character, at most three bytes
+	paged bool   // the rest of the line is in the code page
 }
 
-// NewDecoder returns the only writer of a buffer. find is called once, by Commit or Flush, when bytes come that are not
-// UTF-8; if it returns nil all bytes stay what they are.
-func NewDecoder(b *Buffer, find func() *CodePage) *Decoder {
-	return &Decoder{buffer: b, find: find}
+// NewDecoder returns a Decoder for a Sink. It calls find once, by Commit or Flush, when bytes come that are not UTF-8;
+// if find returns nil, all bytes stay what they are.
+func NewDecoder(to Sink, find func() *CodePage) *Decoder {
+	return &Decoder{sink: to, find: find}
 }
 
-// Reserve is Buffer.Reserve.
+// Reserve returns room of the Sink.
 func (d *Decoder) Reserve(n int) []byte {
-	d.room = d.buffer.Reserve(n)
+	d.room = d.sink.Reserve(n)
 	return d.room
 }
 
@@ -48,32 +48,32 @@ func (d *Decoder) Commit(n int) {
 	written := d.room[:n]
 	asTheyAre := d.found && d.page == nil
 	if asTheyAre || !d.paged && len(d.held) == 0 && utf8.Valid(written) {
-		d.buffer.Commit(n) // in place
+		d.sink.Commit(n) // in place
 		return
 	}
 	d.write(slices.Concat(d.held, written), false)
 }
 
-// Flush shows the beginning of a character that is withheld. After Close it may be called concurrently.
+// Flush passes on the beginning of a character that is withheld.
 func (d *Decoder) Flush() {
 	if len(d.held) > 0 {
 		d.write(d.held, true)
 	}
 }
 
-// Close flushes, and closes the buffer.
+// Close flushes, and closes the Sink.
 func (d *Decoder) Close() {
 	d.Flush()
-	d.buffer.Close()
+	d.sink.Close()
 }
 
-// write puts the text of what was written, which is not in the buffer's room, into the buffer.
+// write passes on the text of what was written, which is not in the Sink's room.
 func (d *Decoder) write(written []byte, final bool) {
 	text, rest := d.decode(make([]byte, 0, len(written)), written, final)
 	d.held = slices.Clone(rest)
 	for len(text) > 0 {
-		n := copy(d.buffer.Reserve(min(len(text), MaxReserve)), text)
-		d.buffer.Commit(n)
+		n := copy(d.sink.Reserve(min(len(text), maxRead)), text)
+		d.sink.Commit(n)
 		text = text[n:]
 	}
 }

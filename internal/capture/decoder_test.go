@@ -1,4 +1,4 @@
-package output
+package capture
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/acpterm/acpterm/internal/output"
 	"github.com/stretchr/testify/require"
 )
 
@@ -23,7 +24,7 @@ func testPage() *CodePage {
 
 // decoded writes pieces to a Decoder and returns all of its output, and what could be read before the Close.
 func decoded(t testing.TB, page func() *CodePage, pieces ...string) (all, before string) {
-	b := New(1<<20, 0)
+	b := output.New(1<<20, 0)
 	d := NewDecoder(b, page)
 	for _, piece := range pieces {
 		for len(piece) > 0 {
@@ -80,7 +81,7 @@ func TestDecoderWithoutACodePage(t *testing.T) {
 
 // A character that a command left unfinished is shown at its end, and what others write later is decoded, too.
 func TestDecoderFlush(t *testing.T) {
-	b := New(100, 0)
+	b := output.New(100, 0)
 	d := NewDecoder(b, testPage)
 	write := func(text string) {
 		n := copy(d.Reserve(len(text)), text)

@@ -1,4 +1,4 @@
-package output
+package capture
 
 // The code page that programs write to a pipe in.
 
@@ -17,6 +17,13 @@ var (
 )
 
 const utf8CodePage = 65001
+
+// asUTF8 returns a Sink for text in UTF-8 or in the code page of the console, which passes UTF-8 on. flush passes on
+// the beginning of a character that is withheld.
+func asUTF8(to Sink) (sink Sink, flush func()) {
+	d := NewDecoder(to, ConsoleCodePage)
+	return d, d.Flush
+}
 
 // ConsoleCodePage returns the output code page of the console that commands share with this process; if it has none,
 // the system's OEM code page, which is that of the console that a command then gets. It returns nil for UTF-8, and for

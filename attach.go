@@ -92,13 +92,12 @@ func (m *Manager) attach(owner *attached) (*Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, now := m.options.outputLimits(&s.commands, nil, 0), time.Now()
+	kept, now := newByteStore(m.options.outputLimits(&s.commands, nil, 0)), time.Now()
 	t := &Terminal{
 		id: id, session: session, request: CreateTerminalRequest{SessionID: session},
-		created: now, limit: limits.last, head: limits.head, ring: output.New(limits.kept, limits.head),
-		shared: &m.shared, state: StateRunning, startedAt: now,
+		created: now, store: kept, shared: &m.shared, state: StateRunning, startedAt: now,
 	}
-	owner.output = output.NewWriter(t.ring)
+	owner.output = output.NewWriter(kept.Buffer)
 	t.attached = owner
 	t.tree, t.source = t.attached, t.attached
 	t.started.Set()
@@ -185,7 +184,9 @@ func (a *Attached) Replace(p []byte) {
 }
 
 // Extends reports whether p begins with the output so far, and returns the rest of p.
-func (a *Attached) Extends(p []byte) (rest []byte, ok bool) { return a.terminal.ring.Extends(p) }
+func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
+	return a.terminal.store.buffer().Extends(p)
+}
 
 // Exit says that the command has ended. A nil code or signal means that it is not known. The first call ends the
 // terminal; a later one counts if neither was known before. The exit status has the lower 32 bits of an exit code, and

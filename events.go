@@ -234,7 +234,7 @@ func sizeOf(event Event) notify.Size {
 		decided := stringsSize(e.Name, e.Rule, e.Reason, e.Approval, e.Approver) + stringsSize(e.Variables...)
 		return notify.Size{Bytes: e.Subject.size() + decided}
 	case *StartEvent:
-		return notify.Size{Bytes: e.Subject.size(), Output: e.Terminal.room()}
+		return notify.Size{Bytes: e.Subject.size(), Output: e.Terminal.store.room()}
 	case *EndEvent:
 		return notify.Size{Bytes: e.Subject.size()}
 	case *SurvivorsEvent:

@@ -43,7 +43,8 @@ type TerminalInfo struct {
 
 // Info returns a snapshot of the terminal. If State is StateEnded, Written counts all output of the command itself.
 func (t *Terminal) Info() TerminalInfo {
-	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, OutputByteLimit: t.limit}
+	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, Size: t.store.size()}
+	info.HasPTY = info.Size != nil
 	t.mu.Lock()
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.end.by, t.startedAt, t.end.at
 	info.ExitStatus = t.exitStatusLocked()
@@ -53,9 +54,6 @@ func (t *Terminal) Info() TerminalInfo {
 		if b.about.Size != nil {
 			info.Size = new(*b.about.Size)
 		}
-	}
-	if t.screen != nil {
-		info.HasPTY, info.Size = true, new(t.size)
 	}
 	t.mu.Unlock()
 	if info.State != StateStarting { // these are written before the state is
@@ -69,8 +67,9 @@ func (t *Terminal) Info() TerminalInfo {
 			})
 		}
 	}
-	info.Written = t.ring.Written() // after the state: the output is whole then
-	info.Kept = min(info.Written, t.limit)
+	info.Written = t.store.buffer().Written() // after the state: the output is whole then
+	info.OutputByteLimit = t.store.limits().last
+	info.Kept = min(info.Written, info.OutputByteLimit)
 	return info
 }
 
@@ -104,7 +103,7 @@ func (m *Manager) Stats() Stats {
 		if t.State() == StateRunning {
 			s.Running++
 		}
-		s.KeptBytes += t.ring.Kept()
+		s.KeptBytes += t.store.buffer().Kept()
 	}
 	s.PendingEvents, _ = m.events.Waiting()
 	return s

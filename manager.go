@@ -15,8 +15,6 @@ import (
 
 	"github.com/acpterm/acpterm/internal/ids"
 	"github.com/acpterm/acpterm/internal/latch"
-	"github.com/acpterm/acpterm/internal/output"
-	"github.com/acpterm/acpterm/internal/screen"
 )
 
 // Manager creates terminals and keeps them until their release. Call Shutdown or Close to end it.
@@ -138,7 +136,7 @@ func (m *Manager) beginCreate() bool {
 // run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
 // has been discarded, or nil if there was none.
 func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized) (t *Terminal, err error) {
-	req, pty := allowed.proposal.Requested, s.commands.PTY
+	req := allowed.proposal.Requested
 	asked, _ := req.headBytes() // was checked
 	limits := m.options.outputLimits(&s.commands, req.OutputByteLimit, asked)
 	t = &Terminal{
@@ -146,19 +144,11 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		session:    req.SessionID,
 		request:    req,
 		created:    time.Now(),
-		limit:      limits.last,
-		head:       limits.head,
 		escalation: lifeSteps(s.commands.escalation()),
 		timeout:    max(s.commands.Timeout, 0),
 		limits:     *cmp.Or(s.commands.Limits, &Limits{}),
-		ring:       output.New(limits.kept, limits.head),
+		store:      newStore(limits, s.commands.PTY),
 		shared:     &m.shared,
-	}
-	if pty != nil {
-		t.size = pty.size()
-		t.ring = output.New(limits.kept, 0)
-		t.screen = screen.New(t.size.Columns, t.size.Rows, limits.last, limits.head)
-		t.screenMax = limits.last + limits.head + int64(t.size.Columns)*int64(t.size.Rows)*screen.CellBytes
 	}
 	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err
@@ -203,7 +193,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	}{
 		{QuotaSessionTerminals, int64(inSession) + 1, int64(sessionLimit)},
 		{QuotaTerminals, int64(m.alive) + 1, int64(m.options.maxTerminals())},
-		{QuotaOutputBytes, m.reserved + t.room(), m.options.maxOutputBytes()},
+		{QuotaOutputBytes, m.reserved + t.store.room(), m.options.maxOutputBytes()},
 	} {
 		if quota.after > quota.limit {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}
@@ -215,7 +205,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	s.terminals[t.id] = t
 	s.alive++
 	m.alive++
-	m.reserved += t.room()
+	m.reserved += t.store.room()
 	return nil
 }
 
@@ -314,7 +304,7 @@ func (m *Manager) released(t *Terminal) {
 	defer m.mu.Unlock()
 	delete(m.releasing, t)
 	m.alive--
-	m.reserved -= t.room()
+	m.reserved -= t.store.room()
 	s := m.sessions[t.session]
 	s.alive--
 	m.forgetIfEmptyLocked(t.session, s)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acpterm/acpterm/internal/lookup"
@@ -75,7 +77,7 @@ func (s *settings) ptyEnv(dir string, set []EnvVariable) []string {
 }
 
 // HasPTY reports whether the command runs on a PTY.
-func (t *Terminal) HasPTY() bool { return t.screen != nil }
+func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
 
 // Write sends keyboard input to the command: text, control characters such as "\x03" for an interrupt and "\x04" for
 // the end of the input, and escape sequences of keys. Only the embedder can call it; no request of the agent does. An
@@ -113,18 +115,8 @@ func (t *Terminal) Resize(columns, rows int) error {
 		return fail(invalidField("rows", fmt.Sprintf("must be from 1 to %d", maxPTYSize)))
 	}
 	<-t.started.Done()
-	if t.pty == nil {
-		return fail(&Error{Kind: ErrInternal, Err: proc.ErrNoPTY})
-	}
-	t.resizing.Lock()
-	defer t.resizing.Unlock()
-	if t.over() {
-		return fail(&Error{Kind: ErrInternal, Err: os.ErrClosed})
-	}
-	size, before := TerminalSize{Columns: columns, Rows: rows}, t.size
-	t.setSize(size) // first: programs draw anew as soon as the system tells them
-	if err := t.pty.Resize(proc.Size{Columns: uint16(columns), Rows: uint16(rows)}); err != nil {
-		t.setSize(before)
+	size := TerminalSize{Columns: columns, Rows: rows}
+	if err := t.store.resize(size, func(s proc.Size) error { return t.pty.Resize(s) }); err != nil {
 		return fail(&Error{Kind: ErrInternal, Err: err})
 	}
 	if t.events.Observed() {
@@ -133,27 +125,67 @@ func (t *Terminal) Resize(columns, rows int) error {
 	return nil
 }
 
-func (t *Terminal) setSize(size TerminalSize) {
-	t.screen.Resize(size.Columns, size.Rows)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.size = size
+// screenStore shows the text on the screen of a PTY.
+type screenStore struct {
+	byteStore
+	screen   *screen.Screen
+	roomMax  int64
+	reserved []byte      // what Reserve returned
+	ended    atomic.Bool // the command has
+	resizing sync.Mutex  // held while the size is changed, which does not wait
 }
 
-// ptySink is where the output of a PTY goes: into the buffer as it is, and onto the screen. The screen comes first, so
-// that what a follower has seen is in Terminal.Output.
-type ptySink struct {
-	*output.Buffer
-	screen *screen.Screen
-	room   []byte // what Reserve returned
+func newScreenStore(l outputLimits, size TerminalSize) *screenStore {
+	s := &screenStore{
+		byteStore: byteStore{output.New(l.kept, 0), l},
+		screen:    screen.New(size.Columns, size.Rows, l.last, l.head),
+	}
+	s.roomMax = s.Room() + l.last + l.head + int64(size.Columns)*int64(size.Rows)*screen.CellBytes
+	return s
 }
 
-func (s *ptySink) Reserve(n int) []byte {
-	s.room = s.Buffer.Reserve(n)
-	return s.room
+func (s *screenStore) Reserve(n int) []byte {
+	s.reserved = s.Buffer.Reserve(n)
+	return s.reserved
 }
 
-func (s *ptySink) Commit(n int) {
-	s.screen.Write(s.room[:n])
+// Commit writes to the screen first, so that what a follower has seen is in Terminal.Output.
+func (s *screenStore) Commit(n int) {
+	s.screen.Write(s.reserved[:n])
 	s.Buffer.Commit(n)
+}
+
+func (s *screenStore) room() int64                      { return s.roomMax }
+func (s *screenStore) text() (text string, start int64) { return s.screen.Text() }
+func (s *screenStore) polled() int64                    { return 0 }
+
+func (s *screenStore) head(limit int64) (text string, end int64) {
+	text = s.screen.Head(limit)
+	return text, int64(len(text))
+}
+
+func (s *screenStore) commandEnded() {
+	s.ended.Store(true)
+	s.CommandEnded()
+	s.screen.Finish()
+}
+
+func (s *screenStore) size() *TerminalSize {
+	columns, rows := s.screen.Size()
+	return &TerminalSize{columns, rows}
+}
+
+func (s *screenStore) resize(to TerminalSize, tell func(proc.Size) error) error {
+	s.resizing.Lock()
+	defer s.resizing.Unlock()
+	if s.ended.Load() {
+		return os.ErrClosed
+	}
+	columns, rows := s.screen.Size()
+	s.screen.Resize(to.Columns, to.Rows) // first: programs draw anew as soon as the system tells them
+	err := tell(proc.Size{Columns: uint16(to.Columns), Rows: uint16(to.Rows)})
+	if err != nil {
+		s.screen.Resize(columns, rows)
+	}
+	return err
 }

@@ -1,15 +1,67 @@
 package acpterm
 
-// How a terminal's output is read: as a whole, piece by piece, and by polls. internal/output keeps its last bytes in a
-// ring buffer.
+// The output of a terminal: the store that keeps it, and how it is read as a whole, piece by piece, and by polls.
+// internal/output has the ring buffer.
 
 import (
 	"context"
 	"encoding/json"
 	"iter"
 
+	"github.com/acpterm/acpterm/internal/capture"
+	"github.com/acpterm/acpterm/internal/output"
+	"github.com/acpterm/acpterm/internal/proc"
 	"github.com/acpterm/acpterm/internal/wire"
 )
+
+// store keeps a terminal's output. All bytes go through a ring buffer, which Follow reads. Polls and Head show what the
+// implementation chooses: byteStore the same bytes, screenStore the text on the screen of a PTY. All methods but those
+// of Sink may be called concurrently.
+type store interface {
+	capture.Sink
+	buffer() *output.Buffer
+	limits() outputLimits
+	// room is the number of bytes that the store may keep.
+	room() int64
+	// text is what Output shows, and the number of bytes before it.
+	text() (text string, start int64)
+	// head is at most limit bytes of the beginning, and the offset of its end.
+	head(limit int64) (text string, end int64)
+	// polled is the number of bytes that text shows the end of; 0 if the text changes in place.
+	polled() int64
+	// commandEnded is called when all output of the command itself has been written. It shows an unfinished character.
+	commandEnded()
+	// size is the size of the PTY, or nil.
+	size() *TerminalSize
+	// resize changes the size and has tell change that of the PTY.
+	resize(to TerminalSize, tell func(proc.Size) error) error
+}
+
+// byteStore shows the bytes as the command wrote them.
+type byteStore struct {
+	*output.Buffer
+	most outputLimits
+}
+
+func newByteStore(l outputLimits) *byteStore { return &byteStore{output.New(l.kept, l.head), l} }
+
+// newStore returns the store for a command with a PTY, or without if pty is nil.
+func newStore(l outputLimits, pty *PTYOptions) store {
+	if pty != nil {
+		return newScreenStore(l, pty.size())
+	}
+	return newByteStore(l)
+}
+
+func (s *byteStore) buffer() *output.Buffer                           { return s.Buffer }
+func (s *byteStore) limits() outputLimits                             { return s.most }
+func (s *byteStore) room() int64                                      { return s.Room() }
+func (s *byteStore) text() (text string, start int64)                 { return s.Last(s.most.last) }
+func (s *byteStore) head(limit int64) (text string, end int64)        { return s.Head(limit) }
+func (s *byteStore) polled() int64                                    { return s.Total() }
+func (s *byteStore) commandEnded()                                    { s.CommandEnded() }
+func (s *byteStore) size() *TerminalSize                              { return nil }
+func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return proc.ErrNoPTY }
 
 // followSize is how many bytes of output one Chunk has at the most.
 const followSize = 64 << 10
@@ -32,14 +84,14 @@ type Chunk struct {
 
 // OutputTotal returns the offset of the output's end: the number of bytes that the command has written so far, kept or
 // not, plus one for each replacement of an attached terminal's output.
-func (t *Terminal) OutputTotal() int64 { return t.ring.Total() }
+func (t *Terminal) OutputTotal() int64 { return t.store.buffer().Total() }
 
 // Output returns the output so far and, once the command has ended, its exit status. With an exit status it contains
 // all output of the command itself. It is the answer to terminal/output. With a PTY it is plain text without escape
 // sequences: the lines that scrolled off the screen and those on it.
 func (t *Terminal) Output() TerminalOutputResponse {
 	respond := t.respond()
-	text, start := t.text()
+	text, start := t.store.text()
 	response := respond(start)
 	response.Output = text
 	return response
@@ -64,7 +116,7 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 // Head returns the beginning of the output, in valid UTF-8 and whole characters, up to CommandOptions.HeadBytes or the
 // number of bytes that the agent asked for. end is the offset after it, as in a Chunk. With a PTY, Head returns the
 // beginning of the plain text whose end Output returns, and end counts its bytes.
-func (t *Terminal) Head() (text string, end int64) { return t.first(t.head) }
+func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked is the beginning of the output, nil if the agent has not asked for it.
 func (t *Terminal) headAsked() *OutputHead {
@@ -72,38 +124,8 @@ func (t *Terminal) headAsked() *OutputHead {
 	if asked == 0 {
 		return nil
 	}
-	text, end := t.first(min(asked, t.head))
+	text, end := t.store.head(min(asked, t.store.limits().head))
 	return &OutputHead{Text: text, End: end}
-}
-
-// first returns at most limit bytes of the output's beginning.
-func (t *Terminal) first(limit int64) (text string, end int64) {
-	if t.screen != nil {
-		text = t.screen.Head(limit)
-		return text, int64(len(text))
-	}
-	return t.ring.Head(limit)
-}
-
-// text is what Output shows, and how many bytes of the output come before it.
-func (t *Terminal) text() (text string, start int64) {
-	if t.screen != nil {
-		return t.screen.Text()
-	}
-	return t.ring.Last(t.limit)
-}
-
-// commandEnded is called when all that the command wrote can be read: a character that it left unfinished is shown.
-func (t *Terminal) commandEnded() {
-	t.ring.CommandEnded()
-	if t.screen != nil {
-		t.screen.Finish()
-	}
-}
-
-// room is how many bytes the terminal may keep for its output.
-func (t *Terminal) room() int64 {
-	return t.ring.Room() + t.screenMax
 }
 
 // Follow returns the output live, in pieces, from an offset on; 0 is the beginning. It ends when the last process has
@@ -120,9 +142,10 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 		if t.attached != nil {
 			ownerEnded = t.ended.Done()
 		}
+		ring := t.store.buffer()
 		for ctx.Err() == nil {
 			over := ownerEnded != nil && t.ended.IsSet() // before the read, which then has all
-			e := t.ring.Read(at, followSize)
+			e := ring.Read(at, followSize)
 			if e.End > at {
 				c := Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - max(at, e.Base)}
 				c.Replaced = at < e.Base
@@ -135,7 +158,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 			if e.Over || over {
 				return
 			}
-			if changed := t.ring.Changed(e); changed != nil {
+			if changed := ring.Changed(e); changed != nil {
 				select {
 				case <-changed:
 				case <-ownerEnded:
@@ -149,18 +172,11 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 // terminalOutput is a terminal's output as polls read it.
 type terminalOutput struct{ t *Terminal }
 
-func (o terminalOutput) Text() (text string, start int64) { return o.t.text() }
-
-// Total is 0 for the text of a PTY, which changes in place: it is then escaped for each poll anew.
-func (o terminalOutput) Total() int64 {
-	if o.t.screen != nil {
-		return 0
-	}
-	return o.t.ring.Total()
-}
+func (o terminalOutput) Text() (text string, start int64) { return o.t.store.text() }
+func (o terminalOutput) Total() int64                     { return o.t.store.polled() }
 
 func (o terminalOutput) Window(raw []byte, known int64, size int) wire.Window {
-	return wire.Window(o.t.ring.Window(raw, o.t.limit, known, size))
+	return wire.Window(o.t.store.buffer().Window(raw, o.t.store.limits().last, known, size))
 }
 
 func (o terminalOutput) Response() (encode func(start int64) []byte) {

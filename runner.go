@@ -113,8 +113,8 @@ type runnerTree struct {
 }
 
 // startElsewhere has a Runner start a command.
-func startElsewhere(ctx context.Context, r Runner, l StartRequest, ring *output.Buffer) (*runnerTree, error) {
-	w := output.NewWriter(ring)
+func startElsewhere(ctx context.Context, r Runner, l StartRequest, to store) (*runnerTree, error) {
+	w := output.NewWriter(to.buffer())
 	l.Output = w
 	var process Process
 	var err error

@@ -12,9 +12,7 @@ import (
 
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/life"
-	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
-	"github.com/acpterm/acpterm/internal/screen"
 )
 
 // State is the state of a terminal.
@@ -70,20 +68,16 @@ type Terminal struct {
 	number     int64 // in the order of registration
 	request    CreateTerminalRequest
 	created    time.Time
-	limit      int64 // bytes that Output shows
-	head       int64 // bytes that Head returns
 	escalation []life.Step
 	timeout    time.Duration // 0: none
 	limits     Limits
 
-	*shared   // the Manager's
-	ring      *output.Buffer
-	screen    *screen.Screen // the plain text of a PTY; nil without a PTY
-	screenMax int64          // bytes that the screen may keep
-	started   latch.Latch    // it has left StateStarting
-	ended     latch.Latch    // the command has ended and its output is in the ring
-	finished  latch.Latch    // and its EndEvent is queued, if no ending has to report it
-	release   release
+	*shared              // the Manager's
+	store    store       // of the output
+	started  latch.Latch // it has left StateStarting
+	ended    latch.Latch // the command has ended and its output is in the ring
+	finished latch.Latch // and its EndEvent is queued, if no ending has to report it
+	release  release
 
 	// Written before started, and read after.
 	command  Command
@@ -96,13 +90,10 @@ type Terminal struct {
 	mu        sync.Mutex
 	state     State
 	startedAt time.Time
-	end       end          // of the command
-	ending    *ending      // the last one; nil until something ends the tree
-	released  bool         // a release has ended the tree, or given it up
-	timer     *time.Timer  // of the timeout; nil without one
-	size      TerminalSize // of the PTY; Resize changes it under resizing too
-
-	resizing sync.Mutex // held while the PTY's size is changed, which does not wait
+	end       end         // of the command
+	ending    *ending     // the last one; nil until something ends the tree
+	released  bool        // a release has ended the tree, or given it up
+	timer     *time.Timer // of the timeout; nil without one
 }
 
 // shared is the part of a Manager that its terminals use.

@@ -212,7 +212,7 @@ func (t *Terminal) endTree(e *ending) error {
 	<-t.ended.Done() // the command is gone, so this is near
 	drained := make(chan struct{})
 	t.source.Drain(func() { // what the rest of the tree wrote before it was gone
-		t.commandEnded()
+		t.store.commandEnded()
 		close(drained)
 	})
 	<-drained
@@ -256,7 +256,7 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 
 // finish makes the terminal one whose command has ended. It waits for nothing.
 func (t *Terminal) finish(e proc.Exit, err error) {
-	t.commandEnded()
+	t.store.commandEnded()
 	t.mu.Lock()
 	t.end.at, t.end.by = time.Now(), EndedByItself
 	ending, reported := t.ending, false
@@ -322,7 +322,7 @@ func (t *Terminal) report(survivors []int) {
 	t.mu.Lock()
 	event.Started, event.Ended = t.startedAt, t.end.at
 	t.mu.Unlock()
-	event.Bytes = t.ring.Written()
-	event.Dropped = max(0, event.Bytes-t.limit)
+	event.Bytes = t.store.buffer().Written()
+	event.Dropped = max(0, event.Bytes-t.store.limits().last)
 	t.events.emit(event)
 }

@@ -111,8 +111,9 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, s settings
 		Cgroup: t.cgroup, Limits: limits, Files: wrapped.Files, Contained: wrapped.PIDNamespace,
 		KeepDetached: s.manager.KeepDetached,
 	}
-	if t.screen != nil {
-		spec.PTY = &proc.Size{Columns: uint16(t.size.Columns), Rows: uint16(t.size.Rows)}
+	size := t.store.size()
+	if size != nil {
+		spec.PTY = &proc.Size{Columns: uint16(size.Columns), Rows: uint16(size.Rows)}
 	}
 	if err := setCommand(&spec, command); err != nil {
 		return err
@@ -125,11 +126,11 @@ func (t *Terminal) startHere(ctx context.Context, allowed authorized, s settings
 		return t.notStarted(command, err, sandbox != nil)
 	}
 	t.tree = tree
-	if t.screen != nil {
-		t.pty, t.source = tree, capture.StartPTY(tree.Output(), &ptySink{Buffer: t.ring, screen: t.screen}, &t.busy)
+	if size != nil {
+		t.pty, t.source = tree, capture.StartPTY(tree.Output(), t.store, &t.busy)
 		return nil
 	}
-	t.source = capture.Start(tree.Output(), t.ring, &t.busy)
+	t.source = capture.Start(tree.Output(), t.store, &t.busy)
 	return nil
 }
 
@@ -146,7 +147,7 @@ func (t *Terminal) notStarted(c Command, err error, wrapped bool) error {
 func (t *Terminal) startElsewhere(ctx context.Context, r Runner, pin string) error {
 	tree, err := startElsewhere(ctx, r, StartRequest{
 		SessionID: t.session, TerminalID: t.id, Command: t.command, Pin: pin, Limits: t.limits,
-	}, t.ring)
+	}, t.store)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,8 @@ func (t *Terminal) startElsewhere(ctx context.Context, r Runner, pin string) err
 
 // fail makes it a terminal whose command never ran.
 func (t *Terminal) fail(err error) {
-	t.ring.Close()
+	t.store.commandEnded()
+	t.store.Close()
 	t.mu.Lock()
 	t.state, t.end.err = StateFailed, err
 	t.mu.Unlock()

@@ -111,6 +111,13 @@ func (s *Screen) Resize(columns, rows int) {
 	s.columns, s.rows, s.top, s.bottom = columns, rows, 0, rows-1
 }
 
+// Size returns the size.
+func (s *Screen) Size() (columns, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.columns, s.rows
+}
+
 // resizeLines returns as many lines as there are rows, and how many were taken off at the top.
 func (s *Screen) resizeLines(lines []*line, rows, y int, main bool) ([]*line, int) {
 	off := max(0, max(y+1, used(lines))-rows)

@@ -18,15 +18,9 @@ import (
 // *SurvivorsEvent or *ReleaseEvent, and for a PTY *InputEvent and *ResizeEvent. The events of one command come in this
 // order, except that a SurvivorsEvent may come before the EndEvent, and those of a PTY at any time after the
 // StartEvent.
-type Event interface{ event() }
+type Event interface{ subject() *Subject }
 
-func (*DecisionEvent) event()  {}
-func (*StartEvent) event()     {}
-func (*EndEvent) event()       {}
-func (*SurvivorsEvent) event() {}
-func (*ReleaseEvent) event()   {}
-func (*InputEvent) event()     {}
-func (*ResizeEvent) event()    {}
+func (s *Subject) subject() *Subject { return s }
 
 // Subject is the terminal of an event, and its command as it ran.
 type Subject struct {
@@ -229,37 +223,19 @@ func (e *events) full(maxOutput int64) error {
 
 // sizeOf is what an event keeps in memory, roughly. What it shares with other events counts for each.
 func sizeOf(event Event) notify.Size {
+	const fields = 256 // of the event itself
+	s := event.subject()
+	texts := append([]string{string(s.SessionID), s.Path, s.Dir, s.ShellLine}, s.Args...)
+	var size notify.Size
 	switch e := event.(type) {
 	case *DecisionEvent:
-		decided := stringsSize(e.Name, e.Rule, e.Reason, e.Approval, e.Approver) + stringsSize(e.Variables...)
-		return notify.Size{Bytes: e.Subject.size() + decided}
+		texts = append(append(texts, e.Name, e.Rule, e.Reason, e.Approval, e.Approver), e.Variables...)
 	case *StartEvent:
-		return notify.Size{Bytes: e.Subject.size(), Output: e.Terminal.store.room()}
-	case *EndEvent:
-		return notify.Size{Bytes: e.Subject.size()}
-	case *SurvivorsEvent:
-		return notify.Size{Bytes: e.Subject.size()}
-	case *ReleaseEvent:
-		return notify.Size{Bytes: e.Subject.size()}
-	case *InputEvent:
-		return notify.Size{Bytes: e.Subject.size()}
-	case *ResizeEvent:
-		return notify.Size{Bytes: e.Subject.size()}
+		size.Output = e.Terminal.store.room()
 	}
-	return notify.Size{}
-}
-
-func (s Subject) size() int64 {
-	const fields = 256 // of the event itself
-	texts := stringsSize(string(s.SessionID), s.Path, s.Dir, s.ShellLine)
-	return fields + stringsSize(s.Args...) + texts + s.Meta.size()
-}
-
-// stringsSize is what strings keep in memory.
-func stringsSize(texts ...string) (size int64) {
-	const header = 16
+	size.Bytes = fields + s.Meta.size()
 	for _, text := range texts {
-		size += header + int64(len(text))
+		size.Bytes += int64(len(text)) + 16 // its header
 	}
 	return size
 }

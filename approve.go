@@ -71,10 +71,8 @@ func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (an
 	if z.ask == nil {
 		return nil, nil
 	}
-	if z.runner == nil {
-		if a.contents, q.Unverified, err = z.verifier.Read(ctx, q.Command.Path, q.Command.Dir); err != nil {
-			return nil, &Error{Kind: ErrCancelled, Err: err}
-		}
+	if q.Unverified, err = z.machine.remember(ctx, a); err != nil {
+		return nil, err
 	}
 	a.asked, answer = time.Now(), new(Answer)
 	err = callHook("Approve", func() { *answer = z.ask(ctx, q) })
@@ -85,17 +83,4 @@ func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (an
 		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 	}
 	return answer, err
-}
-
-// unchanged fails if the program's files are not those that the person was asked about, or with ErrCancelled when ctx
-// ends.
-func (z *authorizer) unchanged(ctx context.Context, a authorized) error {
-	same, err := z.verifier.Unchanged(ctx, a.contents)
-	switch {
-	case err != nil:
-		return &Error{Kind: ErrCancelled, Err: err}
-	case !same:
-		return errChanged
-	}
-	return nil
 }

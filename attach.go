@@ -20,7 +20,10 @@ import (
 
 // Attached feeds a terminal whose command its owner runs. All methods may be called concurrently. After the release
 // they change nothing.
-type Attached struct{ terminal *Terminal }
+type Attached struct {
+	terminal *Terminal
+	owner    *attached
+}
 
 // TerminalSize is the size of a terminal, in characters.
 type TerminalSize struct{ Columns, Rows int }
@@ -47,37 +50,21 @@ func (h *Handler) Attach(
 	if session == "" {
 		return fail(invalidField("sessionId", "must not be empty"))
 	}
-	about.SessionID = session
-	owner := &attached{about: about, ask: cancel, released: released, orphaned: h.closing.IsSet}
-	t, err := h.attachTracked(owner)
+	owner := &attached{released: released, orphaned: h.closing.IsSet}
+	t, err := h.tracked(func() (*Terminal, error) { return h.manager.attach(owner, session, about, cancel) })
+	if err == nil {
+		err = h.announce(t)
+	}
 	if err != nil {
 		return fail(err)
 	}
-	if h.options.Created != nil {
-		if err := callHook("Created", func() { h.options.Created(t) }); err != nil {
-			h.manager.discard(t)
-			return fail(err)
-		}
-	}
-	return &Attached{t}, nil
-}
-
-// attachTracked attaches a terminal that Close releases. Close waits for it to return.
-func (h *Handler) attachTracked(owner *attached) (*Terminal, error) {
-	if !h.beginCreate() {
-		return nil, &Error{Kind: ErrClosing}
-	}
-	defer h.creates.Done()
-	t, err := h.manager.attach(owner)
-	if err == nil {
-		h.track(t)
-	}
-	return t, err
+	return &Attached{t, owner}, nil
 }
 
 // attach makes an attached terminal.
-func (m *Manager) attach(owner *attached) (*Terminal, error) {
-	session, id := owner.about.SessionID, owner.about.ID
+func (m *Manager) attach(
+	owner *attached, session SessionID, about TerminalInfo, cancel func(context.Context) error,
+) (*Terminal, error) {
 	if !m.beginCreate() {
 		return nil, &Error{Kind: ErrClosing}
 	}
@@ -86,29 +73,24 @@ func (m *Manager) attach(owner *attached) (*Terminal, error) {
 	if err == nil {
 		err = m.events.full(m.options.maxOutputBytes())
 	}
-	if err == nil && m.ids.Issued(string(session), string(id)) {
+	if err == nil && m.ids.Issued(string(session), string(about.ID)) {
 		err = invalidField("terminalId", "is a terminal of the client's")
 	}
 	if err != nil {
 		return nil, err
 	}
 	kept, now := newByteStore(m.options.outputLimits(&s.commands, nil, 0)), time.Now()
-	t := &Terminal{
-		id: id, session: session, request: CreateTerminalRequest{SessionID: session},
-		created: now, store: kept, shared: &m.shared, state: StateRunning, startedAt: now,
-	}
 	owner.output = output.NewWriter(kept.Buffer)
-	t.attached = owner
-	t.tree, t.source = t.attached, t.attached
+	t := &Terminal{
+		id: about.ID, session: session, request: CreateTerminalRequest{SessionID: session}, created: now,
+		shared: &m.shared, store: kept, backend: owner, state: StateRunning, startedAt: now,
+	}
 	t.started.Set()
+	(&Attached{t, owner}).Describe(about, cancel)
 	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err
 	}
-	if t.events.Observed() {
-		t.events.emit(&StartEvent{Subject: t.subject(), Time: now, Terminal: t})
-	}
-	t.busy.Add(1)
-	t.tree.OnExit(t.exited) // after the StartEvent: a release waits for it
+	t.begin(owner, now)
 	return t, nil
 }
 
@@ -153,7 +135,7 @@ func (m *Manager) oldestEnded(session SessionID, any bool) (oldest *Terminal) {
 
 // endedAttached is when an attached terminal ended; zero for any other.
 func (t *Terminal) endedAttached() time.Time {
-	if t.attached == nil {
+	if !t.Attached() {
 		return time.Time{}
 	}
 	t.mu.Lock()
@@ -166,19 +148,19 @@ func (t *Terminal) endedAttached() time.Time {
 func (a *Attached) Describe(about TerminalInfo, cancel func(context.Context) error) {
 	a.terminal.mu.Lock()
 	defer a.terminal.mu.Unlock()
-	b := a.terminal.attached
-	b.about.Command, b.about.Size, b.about.Meta, b.ask = about.Command, about.Size, about.Meta, cancel
+	a.terminal.command = about.Command
+	a.owner.size, a.owner.meta, a.owner.cancel = about.Size, about.Meta, cancel
 }
 
 // Write appends output. It fails with os.ErrClosed after the release.
-func (a *Attached) Write(p []byte) (int, error) { return a.terminal.attached.output.Write(p) }
+func (a *Attached) Write(p []byte) (int, error) { return a.owner.output.Write(p) }
 
 // Replace replaces all output. If p begins with the output so far, only the rest is appended; otherwise followers get
 // a Chunk with Replaced set.
 func (a *Attached) Replace(p []byte) {
 	rest, extends := a.Extends(p)
 	if !extends {
-		a.terminal.attached.output.Restart()
+		a.owner.output.Restart()
 	}
 	a.Write(rest)
 }
@@ -192,7 +174,7 @@ func (a *Attached) Extends(p []byte) (rest []byte, ok bool) {
 // terminal; a later one counts if neither was known before. The exit status has the lower 32 bits of an exit code, and
 // its Meta the whole code if it is beyond uint32, such as a negative one on Windows. A signal has its POSIX name.
 func (a *Attached) Exit(code *int64, signal *string) {
-	t, b := a.terminal, a.terminal.attached
+	t, b := a.terminal, a.owner
 	t.mu.Lock()
 	if b.code == nil && b.signal == nil {
 		if signal != nil {
@@ -200,7 +182,7 @@ func (a *Attached) Exit(code *int64, signal *string) {
 		}
 		b.code, b.signal = code, signal
 		if t.state == StateEnded {
-			t.end.status = b.exitStatus(t.end.by)
+			t.end.by, t.end.status = b.ended(t.end.by, proc.Exit{})
 		}
 	}
 	t.mu.Unlock()
@@ -209,16 +191,25 @@ func (a *Attached) Exit(code *int64, signal *string) {
 
 var _ io.Writer = (*Attached)(nil)
 
-// attached is the tree of an attached terminal and the source of its output. No process of it runs here.
+// Attached reports whether the terminal was made by Handler.Attach: its owner runs the command, for example the agent.
+// Such a terminal has no process here. Kill asks the owner to end the command, and a release only forgets the terminal.
+func (t *Terminal) Attached() bool {
+	_, ok := t.behind().(*attached)
+	return ok
+}
+
+// attached is the backend of an attached terminal. No process of it runs here.
 type attached struct {
+	noProcess
 	proc.ExitStatus
 	output   *output.Writer
 	released func()
 	orphaned func() bool // reports whether the owner cannot be reached any more
 
 	// Under Terminal.mu.
-	about     TerminalInfo // the ID, SessionID, Command, Size and Meta
-	ask       func(context.Context) error
+	size      *TerminalSize
+	meta      Meta
+	cancel    func(context.Context) error
 	code      *int64 // of the exit status, if the owner knows them
 	signal    *string
 	cancelled bool // the owner was asked to end the command
@@ -230,26 +221,26 @@ func (b *attached) End(context.Context, syscall.Signal) (left []int) {
 	return nil
 }
 
-func (b *attached) Gone() bool           { return false }
-func (b *attached) Close()               { b.SetExit(proc.Exit{}, errUnseen) }
-func (b *attached) PID() int             { return 0 }
-func (b *attached) Unreaped() bool       { return false }
-func (b *attached) Limits() []proc.Limit { return nil }
+func (b *attached) Gone() bool  { return false }
+func (b *attached) Close()      { b.SetExit(proc.Exit{}, errUnseen) }
+func (b *attached) Stop()       { b.output.Close() }
+func (b *attached) lost() error { return nil }
 
-// Drain has nothing to do: the owner has written the output.
-func (b *attached) Drain(done func()) { done() }
-func (b *attached) Stop()             { b.output.Close() }
-
-// release tells the owner. A nil attached is the tree of no attached terminal.
-func (b *attached) release() {
-	if b != nil && b.released != nil {
+func (b *attached) releasing() {
+	if b.released != nil {
 		callHook("released", b.released)
 	}
 }
 
-// exitStatus is the exit status that the owner reported.
-func (b *attached) exitStatus(by EndedBy) (s TerminalExitStatus) {
-	s.Meta = by.meta()
+// outputEnds with the command: more output may come, but need not.
+func (b *attached) outputEnds(t *Terminal) <-chan struct{} { return t.ended.Done() }
+
+// ended returns the exit status that the owner reported.
+func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) {
+	if b.cancelled && by == EndedByItself {
+		by = EndedByKill
+	}
+	s := TerminalExitStatus{Meta: by.meta()}
 	if b.signal != nil {
 		s.Signal = new(*b.signal)
 	}
@@ -259,43 +250,41 @@ func (b *attached) exitStatus(by EndedBy) (s TerminalExitStatus) {
 			s.Meta["acpterm"] = json.RawMessage(fmt.Sprintf(`{"endedBy":%q,"exitCode":%d}`, by, *b.code))
 		}
 	}
-	return s
+	return by, s
 }
 
-// Attached reports whether the terminal was made by Handler.Attach: its owner runs the command, for example the agent.
-// Such a terminal has no process here. Kill asks the owner to end the command, and a release only forgets the terminal.
-func (t *Terminal) Attached() bool { return t.attached != nil }
+func (b *attached) describe(info *TerminalInfo) {
+	info.Attached, info.Meta = true, b.meta.clone()
+	info.Cancellable = b.cancel != nil && info.State == StateRunning && !b.orphaned()
+	if b.size != nil {
+		info.Size = new(*b.size)
+	}
+}
 
-// cancel is Kill of an attached terminal. It returns when the owner has said that the command has ended.
-func (b *attached) cancel(ctx context.Context, t *Terminal) error {
+// kill asks the owner, and returns when the owner has said that the command has ended.
+func (b *attached) kill(ctx context.Context, t *Terminal) error {
 	refuse := func(err error) error {
 		return &Error{Op: "kill", Kind: ErrNotCancellable, SessionID: t.session, TerminalID: t.id, Err: err}
 	}
 	t.mu.Lock()
-	ended, ask := t.state == StateEnded, b.ask
-	b.cancelled = b.cancelled || !ended && ask != nil
+	ended, cancel := t.state == StateEnded, b.cancel
+	b.cancelled = b.cancelled || !ended && cancel != nil
 	t.mu.Unlock()
 	switch {
 	case ended:
 		return nil
-	case ask == nil:
+	case cancel == nil:
 		return refuse(nil)
 	}
 	var err error
-	panicked := callHook("Cancel", func() { err = ask(ctx) })
+	panicked := callHook("Cancel", func() { err = cancel(ctx) })
 	if err = cmp.Or(panicked, err); err != nil && t.State() != StateEnded {
 		t.mu.Lock()
 		b.cancelled = false
 		t.mu.Unlock()
-		if ctx.Err() != nil {
-			return t.cancelled("kill", ctx)
+		if ctx.Err() == nil {
+			return refuse(err)
 		}
-		return refuse(err)
 	}
-	select {
-	case <-t.ended.Done():
-		return nil
-	case <-ctx.Done():
-		return t.cancelled("kill", ctx)
-	}
+	return t.await(ctx, &t.ended, "kill")
 }

@@ -6,22 +6,15 @@ package acpterm
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
 // authorizer decides what may run. Its methods may be called concurrently.
 type authorizer struct {
-	runner   Runner                                 // Options.Runner
-	ask      func(context.Context, Question) Answer // Options.Approve
-	verifier *pin.Verifier
-}
-
-func newAuthorizer(o *Options) *authorizer {
-	return &authorizer{runner: o.Runner, ask: o.Approve, verifier: pin.NewVerifier()}
+	machine machine
+	ask     func(context.Context, Question) Answer // Options.Approve
 }
 
 // authorized is a command that may run, and what it was when that was decided.
@@ -45,7 +38,7 @@ func (z *authorizer) authorize(
 ) (authorized, error) {
 	a := authorized{proposal: Proposal{
 		SessionID: req.SessionID, Command: c.Command, Name: c.name, Roots: s.roots, Requested: req,
-		SessionDone: s.done(), look: lookups{z.runner}, env: c.env,
+		SessionDone: s.done(), machine: z.machine, env: c.env,
 	}, pin: c.pin}
 	if pty := s.commands.PTY; pty != nil {
 		a.proposal.PTY = new(*pty) // a policy's to keep
@@ -83,7 +76,7 @@ func requested(req CreateTerminalRequest) string {
 // question was asked.
 func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (Decision, *Answer, error) {
 	for i := range maxChanges {
-		if err := a.resolve(ctx, i > 0); err != nil {
+		if err := z.machine.settle(ctx, a, i > 0); err != nil {
 			return Decision{}, nil, err
 		}
 		var d Decision
@@ -118,95 +111,6 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 		return d, answer, nil
 	}
 	return Decision{Reason: "the policies go on changing the command"}, nil, nil
-}
-
-// resolve resolves the proposal's program and directory, and pins them. A Runner has done so, unless a policy has
-// changed the command since.
-func (a *authorized) resolve(ctx context.Context, changed bool) error {
-	a.pinned.close()
-	a.pinned = nil
-	if a.proposal.Remote() {
-		if !changed {
-			return nil
-		}
-		return a.resolveElsewhere(ctx)
-	}
-	c := &a.proposal.Command
-	path, err := filepath.EvalSymlinks(c.Path)
-	if err != nil {
-		return &Error{Kind: ErrCommandNotFound, Command: a.proposal.Requested.Command, Err: err}
-	}
-	dir, err := filepath.EvalSymlinks(c.Dir)
-	if err != nil {
-		return fieldError("cwd", err)
-	}
-	if !setsVariable(a.proposal.Requested.Env, "PWD") && lookup.Getenv(c.Env, "PWD") == c.Dir {
-		c.Env = lookup.Merge(lookup.Key, lookup.Once(lookup.Key, c.Env), dir, nil) // a policy may have set it
-	}
-	c.Path, c.Dir = path, dir
-	a.pinned, err = newPinned(path, dir)
-	return err
-}
-
-// resolveElsewhere has the Runner resolve the proposal's program and directory.
-func (a *authorized) resolveElsewhere(ctx context.Context) error {
-	c := a.proposal.Command
-	looked := c
-	looked.Args, looked.ShellLine = []string{c.Path}, ""
-	found, err := a.proposal.look.program(ctx, looked)
-	if err != nil {
-		return err
-	}
-	c.Path, c.Dir, c.Env = found.Path, found.Dir, found.Env
-	a.proposal.Command, a.proposal.Name, a.pin = c, found.name, found.pin
-	return nil
-}
-
-func setsVariable(set []EnvVariable, name string) bool {
-	return slices.ContainsFunc(set, func(v EnvVariable) bool { return v.Name == name })
-}
-
-// errChanged denies a command that is not what was decided about any more.
-var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
-	Reason: "the program or the directory has been replaced or changed since it was looked at"}
-
-// pinned is a program and a directory as they were at the decision. A nil pinned holds neither.
-type pinned struct {
-	program pin.File
-	dir     *pin.Dir
-	dirPath string
-}
-
-// newPinned pins a program and a directory, both without symbolic links in their paths.
-func newPinned(program, dir string) (*pinned, error) {
-	p := &pinned{dirPath: dir}
-	var err error
-	if p.program, err = pin.Stat(program); err != nil {
-		return nil, fieldError("command", err)
-	}
-	if p.dir, err = pin.OpenDir(dir); err != nil {
-		return nil, fieldError("cwd", err)
-	}
-	return p, nil
-}
-
-// start returns the command to start, or errChanged if its program or directory is not what was decided about.
-func (p *pinned) start(c Command) (Command, error) {
-	switch {
-	case p == nil:
-		return c, nil
-	case !p.program.Unchanged() || !p.dir.Unchanged():
-		return c, errChanged
-	case c.Dir == p.dirPath:
-		c.Dir = p.dir.Path()
-	}
-	return c, nil
-}
-
-func (p *pinned) close() {
-	if p != nil {
-		p.dir.Close()
-	}
 }
 
 // newDecisionEvent makes the event of a decision.

@@ -8,9 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -92,7 +89,7 @@ func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, o
 	}
 	s.commands = own.over(chosen.over(session))
 	if s.commands.PTY != nil {
-		command.Env = s.ptyEnv(command.Dir, req.Env)
+		command.Env = s.ptyEnv(command, req.Env)
 	}
 	return command, nil
 }
@@ -113,10 +110,10 @@ func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, er
 		chosen.ShellLines != ShellAuto {
 		return CommandOptions{}, optionError(field, "must not set Dir, Env, Unattended, Shell or ShellLines")
 	}
-	if err := chosen.validate(field, s.manager.Runner); err != nil {
+	if err := chosen.validate(field, s.machine); err != nil {
 		return CommandOptions{}, err
 	}
-	return chosen.clone(lookups{s.manager.Runner}), nil
+	return chosen.clone(s.machine.names()), nil
 }
 
 // resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable,
@@ -129,35 +126,42 @@ func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (loca
 	if err := checkStrings(req); err != nil {
 		return located{}, err
 	}
-	look := lookups{s.manager.Runner}
-	base, err := look.base(ctx)
+	base, err := s.machine.base(ctx)
 	if err != nil {
 		return located{}, err
 	}
-	dir, err := look.dir(req.Cwd, cmp.Or(o.Dir, base.Dir))
+	dir, err := s.machine.dir(cmp.Or(req.Cwd, o.Dir, base.Dir))
 	if err != nil {
 		return located{}, dirError(req, err)
 	}
-	env := o.env(s.manager.Runner, base)
+	env := orElse(o.Env, base.Env)
 	c := Command{
 		Args: append([]string{req.Command}, req.Args...),
 		Dir:  dir,
-		Env:  look.mergeEnv(env, dir, o.unattended(), req.Env),
+		Env:  mergeEnv(s.machine.names(), env, dir, o.unattended(), req.Env),
 	}
 	var found located
 	shell := len(req.Args) == 0 && o.ShellLines == ShellAlways
 	if !shell {
-		found, err = look.program(ctx, c)
+		found, err = s.machine.program(ctx, c)
 		shell = errors.Is(err, ErrCommandNotFound) && len(req.Args) == 0 &&
 			o.ShellLines == ShellAuto && strings.ContainsAny(req.Command, shellSyntax)
 	}
 	if shell {
-		found, err = look.shell(ctx, c, req.Command, *cmp.Or(o.Shell, &Shell{}), env)
+		c.ShellLine = req.Command
+		found, err = s.machine.shell(ctx, c, *cmp.Or(o.Shell, &Shell{}), env)
 	}
-	if o.Env != nil || s.manager.Runner != nil {
-		found.env = env
-	}
+	found.env = env
 	return found, dirError(req, err)
+}
+
+// mergeEnv is lookup.Merge for variables of the embedder's and then those of a request.
+func mergeEnv(names lookup.Names, base []string, dir string, over []string, set []EnvVariable) []string {
+	all := slices.Grow(slices.Clone(over), len(set))
+	for _, v := range set {
+		all = append(all, v.Name+"="+v.Value)
+	}
+	return lookup.Merge(names, base, dir, all)
 }
 
 // dirError is an error about the directory as what it is if the host has set the directory: the host's mistake.
@@ -200,49 +204,3 @@ func checkStrings(req CreateTerminalRequest) error {
 }
 
 func hasNUL(s string) bool { return strings.IndexByte(s, 0) >= 0 }
-
-// resolveDir returns the directory that a command will run in: the request's, else the fallback, else the host's own.
-func resolveDir(cwd, fallback string) (string, error) {
-	if cwd = cmp.Or(cwd, fallback); cwd == "" {
-		host, err := lookup.HostDir()
-		if err != nil {
-			return "", &Error{Kind: ErrInternal, Reason: "the host has no working directory", Err: err}
-		}
-		return host, nil
-	}
-	if !filepath.IsAbs(cwd) {
-		return "", invalidField("cwd", "must be an absolute path")
-	}
-	info, err := os.Stat(cwd)
-	switch {
-	case err != nil:
-		return "", fieldError("cwd", err)
-	case !info.IsDir():
-		return "", invalidField("cwd", "not a directory")
-	}
-	if err := lookup.MayEnter(cwd); err != nil {
-		return "", fieldError("cwd", err)
-	}
-	return cwd, nil
-}
-
-// lookProgram is lookup.Program with errors of this package.
-func lookProgram(command, dir string, env []string) (string, error) {
-	path, err := lookup.Program(command, dir, env)
-	switch {
-	case err == nil:
-		return path, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return "", &Error{Kind: ErrCommandNotFound, Command: command}
-	}
-	return "", &Error{Kind: ErrNotExecutable, Command: command, Field: "command",
-		Reason: "cannot be executed: " + lookup.Reason(err)}
-}
-
-// lookupError is an error of lookup.Shell or lookup.CommandLine as one of this package.
-func lookupError(err error) error {
-	if e, ok := errors.AsType[*lookup.FieldError](err); ok {
-		return invalidField(e.Field, e.Reason)
-	}
-	return &Error{Kind: ErrInternal, Reason: "the system's shell cannot be found", Err: err}
-}

@@ -237,7 +237,7 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 	}
 	session = h.toInternalID(session)
 	t, err := h.manager.Terminal(session, id)
-	if err == nil && t.attached != nil {
+	if err == nil && t.Attached() {
 		err = &Error{Op: method, Kind: ErrTerminalNotFound, SessionID: session, TerminalID: id}
 	}
 	if method == MethodRelease && (err == nil || t == nil) {
@@ -299,35 +299,43 @@ func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
 func (h *Handler) create(
 	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
 ) (*Terminal, error) {
-	t, err := h.createTracked(ctx, cancel, req)
-	if err != nil || h.options.Created == nil {
-		return t, err
+	defer h.closing.OnSet(func() { cancel(ErrClosing) })()
+	t, err := h.tracked(func() (*Terminal, error) { return h.manager.create(ctx, req, nil) })
+	switch {
+	case err == nil:
+		err = h.announce(t)
+	case context.Cause(ctx) == error(ErrClosing):
+		err = &Error{Kind: ErrClosing}
 	}
-	if err := callHook("Created", func() { h.options.Created(t) }); err != nil {
-		h.manager.discard(t)
+	if err != nil {
 		return nil, inOperation("create", req.SessionID, err)
 	}
 	return t, nil
 }
 
-// createTracked creates a terminal that Close releases. Close waits for it to return.
-func (h *Handler) createTracked(
-	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
-) (*Terminal, error) {
+// tracked makes a terminal that Close releases. Close waits for it to return.
+func (h *Handler) tracked(create func() (*Terminal, error)) (*Terminal, error) {
 	if !h.beginCreate() {
-		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
+		return nil, &Error{Kind: ErrClosing}
 	}
 	defer h.creates.Done()
-	defer h.closing.OnSet(func() { cancel(ErrClosing) })()
-	t, err := h.manager.create(ctx, req, nil)
-	switch {
-	case err == nil:
+	t, err := create()
+	if err == nil {
 		h.track(t)
-		return t, nil
-	case context.Cause(ctx) == error(ErrClosing):
-		return nil, &Error{Op: "create", Kind: ErrClosing, SessionID: req.SessionID}
 	}
-	return nil, err
+	return t, err
+}
+
+// announce calls HandlerOptions.Created. If that panics, the terminal is released.
+func (h *Handler) announce(t *Terminal) error {
+	if h.options.Created == nil {
+		return nil
+	}
+	err := callHook("Created", func() { h.options.Created(t) })
+	if err != nil {
+		h.manager.discard(t)
+	}
+	return err
 }
 
 // beginCreate counts a create, unless the handler is closed.

@@ -46,26 +46,16 @@ func (t *Terminal) Info() TerminalInfo {
 	info := TerminalInfo{ID: t.id, SessionID: t.session, Created: t.created, Size: t.store.size()}
 	info.HasPTY = info.Size != nil
 	t.mu.Lock()
+	b := t.backend
 	info.State, info.EndedBy, info.Started, info.Ended = t.state, t.end.by, t.startedAt, t.end.at
-	info.ExitStatus = t.exitStatusLocked()
-	if b := t.attached; b != nil {
-		info.Attached, info.Meta = true, b.about.Meta.clone()
-		info.Cancellable = b.ask != nil && info.State == StateRunning && !b.orphaned()
-		if b.about.Size != nil {
-			info.Size = new(*b.about.Size)
-		}
-	}
+	info.ExitStatus, info.Command = t.exitStatusLocked(), t.command.clone()
+	b.describe(&info)
 	t.mu.Unlock()
-	if info.State != StateStarting { // these are written before the state is
-		info.Command = t.commandNow()
-	}
-	if info.State != StateStarting && t.tree != nil {
-		info.PID = t.tree.PID()
-		for _, l := range t.tree.Limits() {
-			info.Limits = append(info.Limits, EnforcedLimit{
-				Name: l.Name, Value: int64(min(l.Value, math.MaxInt64)), By: l.By, Tree: l.Tree,
-			})
-		}
+	info.PID = b.PID()
+	for _, l := range b.Limits() {
+		info.Limits = append(info.Limits, EnforcedLimit{
+			Name: l.Name, Value: int64(min(l.Value, math.MaxInt64)), By: l.By, Tree: l.Tree,
+		})
 	}
 	info.Written = t.store.buffer().Written() // after the state: the output is whole then
 	info.OutputByteLimit = t.store.limits().last

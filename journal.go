@@ -36,11 +36,10 @@ type JournalRecord struct {
 }
 
 // record sets the terminal's journal and calls its Begin. A nil j is no journal.
-func (t *Terminal) record(j Journal) error {
+func (t *Terminal) record(j Journal, c Command) error {
 	if t.journal = j; j == nil {
 		return nil
 	}
-	c := t.command
 	c.Env = nil
 	r := JournalRecord{TerminalID: t.id, SessionID: t.session, Command: c.clone(), Created: t.created}
 	if t.cgroup != "" {
@@ -50,9 +49,9 @@ func (t *Terminal) record(j Journal) error {
 }
 
 // recordStart adds which process the command is.
-func (t *Terminal) recordStart() error {
+func (t *Terminal) recordStart(b backend) error {
 	return t.callJournal("create", "Started", func() error {
-		return t.journal.Started(t.id, t.tree.PID(), t.tree.Unreaped)
+		return t.journal.Started(t.id, b.PID(), b.Unreaped)
 	})
 }
 

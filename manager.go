@@ -23,7 +23,8 @@ import (
 type Manager struct {
 	options    Options
 	ids        *ids.Generator
-	authorizer *authorizer
+	machine    machine
+	authorizer authorizer
 
 	shared
 
@@ -55,9 +56,10 @@ func NewManager(options *Options) (*Manager, error) {
 		}
 		m.options = *options
 		m.processes.HostReaps, m.cgroup = options.HostReaps, options.Cgroup
-		m.options.Commands = options.Commands.clone(lookups{options.Runner})
 	}
-	m.authorizer = newAuthorizer(&m.options)
+	m.machine = m.options.machine()
+	m.options.Commands = m.options.Commands.clone(m.machine.names())
+	m.authorizer = authorizer{m.machine, m.options.Approve}
 	m.events.open(&m.options)
 	return m, nil
 }
@@ -80,7 +82,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if ctx.Err() != nil {
 		return fail(&Error{Kind: ErrCancelled, Err: context.Cause(ctx)})
 	}
-	if err := options.validate("CommandOptions", m.options.Runner); err != nil {
+	if err := options.validate("CommandOptions", m.machine); err != nil {
 		return fail(err)
 	}
 	if !m.beginCreate() {
@@ -91,29 +93,29 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	if err != nil {
 		return fail(err)
 	}
-	asking, starting, stop := s.whileOpen(ctx, &m.closing)
+	ctx, stop := s.whileOpen(ctx, &m.closing)
 	defer stop()
-	own := cmp.Or(options, &CommandOptions{}).clone(lookups{m.options.Runner})
-	command, err := s.resolveWith(starting, req, own)
+	own := cmp.Or(options, &CommandOptions{}).clone(m.machine.names())
+	command, err := s.resolveWith(ctx, req, own)
 	if err != nil {
-		return fail(orOver(starting, err))
+		return fail(orOver(ctx, err))
 	}
 	if err := m.events.full(m.options.maxOutputBytes()); err != nil {
 		return fail(err)
 	}
 	id := TerminalID(m.ids.Next(string(req.SessionID)))
-	allowed, err := m.authorizer.authorize(asking, s, id, req, command)
+	allowed, err := m.authorizer.authorize(ctx, s, id, req, command)
 	if err == nil {
 		defer allowed.pinned.close()
 	}
 	allowed.decision.Requested = requestedAt
-	err = m.events.recordDecision(asking, allowed.decision, err)
+	err = m.events.recordDecision(ctx, allowed.decision, err)
 	if err != nil {
-		return fail(orOver(asking, err))
+		return fail(orOver(ctx, err))
 	}
-	t, err := m.run(starting, s, id, allowed)
+	t, err := m.run(ctx, s, id, allowed)
 	if err != nil {
-		err = inOperation("create", req.SessionID, orOver(starting, err))
+		err = inOperation("create", req.SessionID, orOver(ctx, err))
 		if t == nil || t.State() == StateFailed { // else the terminal has reported its end
 			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Ended: time.Now(), Err: err})
 		}
@@ -146,15 +148,14 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 		created:    time.Now(),
 		escalation: lifeSteps(s.commands.escalation()),
 		timeout:    max(s.commands.Timeout, 0),
-		limits:     *cmp.Or(s.commands.Limits, &Limits{}),
+		backend:    notStarted{},
 		store:      newStore(limits, s.commands.PTY),
 		shared:     &m.shared,
 	}
 	if err := m.registerInRoom(t, s); err != nil {
 		return nil, err
 	}
-	same := func() error { return m.authorizer.unchanged(ctx, allowed) }
-	if err := t.start(ctx, allowed, s, same); err != nil {
+	if err := t.start(ctx, m.machine, &allowed, s); err != nil {
 		m.discard(t)
 		return t, err
 	}
@@ -252,36 +253,27 @@ func (m *Manager) Terminal(session SessionID, id TerminalID) (*Terminal, error) 
 // Terminals returns the terminals of all sessions before their release, oldest first, including starting ones.
 func (m *Manager) Terminals() []*Terminal {
 	m.mu.Lock()
-	var all []*Terminal
-	for _, s := range m.sessions {
-		all = appendTerminals(all, s.terminals)
-	}
-	m.mu.Unlock()
-	return oldestFirst(all)
+	defer m.mu.Unlock()
+	return oldestFirst(slices.Collect(maps.Values(m.sessions))...)
 }
 
 // SessionTerminals returns the terminals of one session, as Terminals does.
 func (m *Manager) SessionTerminals(session SessionID) []*Terminal {
 	m.mu.Lock()
-	var all []*Terminal
+	defer m.mu.Unlock()
 	if s := m.sessions[session]; s != nil {
-		all = appendTerminals(nil, s.terminals)
+		return oldestFirst(s)
 	}
-	m.mu.Unlock()
-	return oldestFirst(all)
+	return nil
 }
 
-func appendTerminals(to []*Terminal, terminals map[TerminalID]*Terminal) []*Terminal {
-	for _, t := range terminals {
-		to = append(to, t)
+// oldestFirst returns the terminals of sessions in the order of registration. Manager.mu is held.
+func oldestFirst(sessions ...*session) (all []*Terminal) {
+	for _, s := range sessions {
+		all = slices.AppendSeq(all, maps.Values(s.terminals))
 	}
-	return to
-}
-
-// oldestFirst sorts in the order of registration.
-func oldestFirst(terminals []*Terminal) []*Terminal {
-	slices.SortFunc(terminals, func(a, b *Terminal) int { return cmp.Compare(a.number, b.number) })
-	return terminals
+	slices.SortFunc(all, func(a, b *Terminal) int { return cmp.Compare(a.number, b.number) })
+	return all
 }
 
 // Release ends a terminal's process tree, as Terminal.Kill does, and forgets the terminal: its id is unknown to every
@@ -406,10 +398,7 @@ func (m *Manager) leave() {
 // hurry skips the grace of all releases: those of beginClose, and those that were under way before.
 func (m *Manager) hurry() {
 	m.mu.Lock()
-	var all []*Terminal
-	for _, s := range m.sessions { // their release has not begun yet
-		all = appendTerminals(all, s.terminals)
-	}
+	all := oldestFirst(slices.Collect(maps.Values(m.sessions))...) // their release has not begun yet
 	all = slices.AppendSeq(all, maps.Keys(m.releasing))
 	m.mu.Unlock()
 	for _, t := range all {

@@ -6,12 +6,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/pin"
 )
 
 // CommandOptions configure a command. They can be set, in this order of precedence, by Create for one terminal, by
@@ -99,8 +99,10 @@ func (o CommandOptions) over(next CommandOptions) CommandOptions {
 }
 
 // clone returns a copy that shares nothing that the embedder may change. Its Env has each name once.
-func (o CommandOptions) clone(look lookups) CommandOptions {
-	o.Env = look.copyEnv(o.Env)
+func (o CommandOptions) clone(names lookup.Names) CommandOptions {
+	if o.Env != nil {
+		o.Env = lookup.Once(names, o.Env)
+	}
 	o.Unattended, o.Escalation = slices.Clone(o.Unattended), slices.Clone(o.Escalation)
 	if o.Shell != nil {
 		o.Shell = new(o.Shell.clone())
@@ -194,17 +196,6 @@ type Options struct {
 	Record func(ctx context.Context, event Event) error
 }
 
-// env is the environment that requests add to, each name once. base is the Runner's.
-func (o *CommandOptions) env(runner Runner, base Base) []string {
-	switch {
-	case o.Env != nil:
-		return o.Env // which the manager has copied so
-	case runner != nil:
-		return base.Env
-	}
-	return lookup.HostEnviron()
-}
-
 // unattended are the variables for commands that no user answers.
 func (o *CommandOptions) unattended() []string { return orElse(o.Unattended, UnattendedVariables()) }
 
@@ -268,19 +259,27 @@ func (o *Options) validate() error {
 	case o.KeepDetached && (!hasSessions || o.Runner != nil || o.Cgroup != ""):
 		return optionError("Options.KeepDetached", "cannot be had on this system, or with a Cgroup or a Runner")
 	}
-	return o.Commands.validate("Options.Commands", o.Runner)
+	return o.Commands.validate("Options.Commands", o.machine())
 }
 
-// validate returns why the options cannot hold where a Runner runs commands or not, or nil.
-func (o *SessionOptions) validate(runner Runner) error {
+// machine is where commands run.
+func (o *Options) machine() machine {
+	if o.Runner != nil {
+		return runnerMachine{o.Runner}
+	}
+	return localMachine{pin.NewVerifier()}
+}
+
+// validate returns why the options cannot hold where commands run, or nil.
+func (o *SessionOptions) validate(where machine) error {
 	if o.MaxTerminals < 0 {
 		return optionError("SessionOptions.MaxTerminals", "must not be negative")
 	}
-	return o.Commands.validate("SessionOptions.Commands", runner)
+	return o.Commands.validate("SessionOptions.Commands", where)
 }
 
-// validate returns why the options, called level, cannot hold where a Runner runs commands or not, or nil.
-func (o *CommandOptions) validate(level string, runner Runner) error {
+// validate returns why the options, called level, cannot hold where commands run, or nil.
+func (o *CommandOptions) validate(level string, where machine) error {
 	if o == nil {
 		return nil
 	}
@@ -295,23 +294,15 @@ func (o *CommandOptions) validate(level string, runner Runner) error {
 		return optionError(level+".Timeout", "must not be negative")
 	case o.ShellLines < ShellAuto || o.ShellLines > ShellAlways:
 		return optionError(level+".ShellLines", fmt.Sprintf("is none of the modes: %d", o.ShellLines))
-	case runner != nil && o.Sandbox != nil:
-		return optionError(level+".Sandbox", "is of no use to commands that Options.Runner runs")
-	case runner != nil && o.PTY != nil:
-		return optionError(level+".PTY", "is of no use to commands that Options.Runner runs")
-	case runner == nil && o.Dir != "" && !filepath.IsAbs(o.Dir):
-		return optionError(level+".Dir", "must be an absolute path")
+	}
+	if err := where.check(level, o); err != nil {
+		return err
 	}
 	if err := o.PTY.validate(level + ".PTY"); err != nil {
 		return err
 	}
 	if err := checkEscalation(level, o.Escalation); err != nil {
 		return err
-	}
-	if o.Shell != nil {
-		if err := o.Shell.validate(level+".Shell", runner); err != nil {
-			return err
-		}
 	}
 	if o.Limits == nil {
 		return nil

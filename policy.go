@@ -52,19 +52,27 @@ type Proposal struct {
 	// the session was not opened.
 	SessionDone <-chan struct{}
 
-	look lookups
-	env  []string // that commands inherit; nil: this process's
+	machine machine  // nil: the local one
+	env     []string // that commands inherit; nil: this process's
+}
+
+// where is the machine of the command.
+func (p Proposal) where() machine {
+	if p.machine == nil {
+		return localMachine{}
+	}
+	return p.machine
 }
 
 // DirWithin reports whether the command certainly runs in or below one of the directories, which are absolute and have
 // no symbolic links, as Roots. It returns false if DirUnknown is set.
 func (p Proposal) DirWithin(dirs ...string) bool {
-	within := func(dir string) bool { return p.look.within(p.Command.Dir, dir) }
+	within := func(dir string) bool { return p.where().within(p.Command.Dir, dir) }
 	return !p.DirUnknown && slices.ContainsFunc(dirs, within)
 }
 
 // Remote reports whether Options.Runner runs the command, so that paths name the Runner's files and not local ones.
-func (p Proposal) Remote() bool { return p.look.runner != nil }
+func (p Proposal) Remote() bool { return p.where().remote() }
 
 // LookPath returns the file of a program, without symbolic links. It looks a name up in the PATH that commands inherit,
 // without the agent's variables. It fails with ErrCommandNotFound or ErrNotExecutable. With a Runner it waits until ctx
@@ -74,14 +82,14 @@ func (p Proposal) LookPath(ctx context.Context, program string) (path string, er
 	if env == nil && !p.Remote() {
 		env = lookup.HostEnviron()
 	}
-	found, err := p.look.file(ctx, Command{Args: []string{program}, Dir: p.Command.Dir, Env: env})
+	found, err := p.where().file(ctx, Command{Args: []string{program}, Dir: p.Command.Dir, Env: env})
 	return found.Path, err
 }
 
 // RealDir returns an absolute directory with symbolic links resolved, on the machine where the command runs. It fails
 // with ErrInvalidParams and the field "dir", or with the error of the Runner.
 func (p Proposal) RealDir(ctx context.Context, dir string) (string, error) {
-	resolved, err := p.look.realDir(ctx, dir)
+	resolved, err := p.where().realDir(ctx, dir)
 	if e, ok := errors.AsType[*Error](err); err != nil && !ok {
 		return "", invalidField("dir", err.Error())
 	} else if ok {
@@ -185,12 +193,13 @@ func confinement(roots []string) Policy {
 func (p Proposal) Propose(ctx context.Context, name string, args []string, set []EnvVariable) (Proposal, error) {
 	inner := p
 	inner.Requested.Env = slices.Concat(p.Requested.Env, set)
-	inner.Command.Env = p.look.mergeEnv(lookup.Once(p.look.names(), p.Command.Env), p.Command.Dir, nil, set)
+	names := p.where().names()
+	inner.Command.Env = mergeEnv(names, lookup.Once(names, p.Command.Env), p.Command.Dir, nil, set)
 	inner.Command.Args = slices.Concat([]string{name}, args)
 	inner.Command.ShellLine = ""
 	looked := inner.Command
 	looked.Env = p.Command.Env
-	found, err := p.look.file(ctx, looked)
+	found, err := p.where().file(ctx, looked)
 	if err != nil {
 		return Proposal{}, err
 	}

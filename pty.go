@@ -63,17 +63,16 @@ func UnattendedVariables() []string {
 }
 
 // ptyEnv is the environment of a command that runs on a PTY.
-func (s *settings) ptyEnv(dir string, set []EnvVariable) []string {
-	o := &s.commands
-	base := slices.DeleteFunc(slices.Clone(o.env(nil, Base{})), func(variable string) bool {
+func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
+	base := slices.DeleteFunc(slices.Clone(c.env), func(variable string) bool {
 		name, _, _ := lookup.Cut(variable) // programs believe these rather than the terminal
 		return lookup.Key(name) == "COLUMNS" || lookup.Key(name) == "LINES"
 	})
-	over := []string{"TERM=" + cmp.Or(o.PTY.Term, "xterm-256color")}
-	if !o.PTY.Attended {
-		over = append(over, o.unattended()...)
+	over := []string{"TERM=" + cmp.Or(s.commands.PTY.Term, "xterm-256color")}
+	if !s.commands.PTY.Attended {
+		over = append(over, s.commands.unattended()...)
 	}
-	return lookups{}.mergeEnv(base, dir, over, set)
+	return mergeEnv(lookup.Key, base, c.Dir, over, set)
 }
 
 // HasPTY reports whether the command runs on a PTY.
@@ -88,11 +87,8 @@ func (t *Terminal) HasPTY() bool { return t.store.size() != nil }
 // wrapped in an *Error of kind ErrInternal.
 func (t *Terminal) Write(p []byte) (n int, err error) {
 	<-t.started.Done()
-	err = proc.ErrNoPTY
-	if t.pty != nil {
-		n, err = t.pty.Write(p)
-	}
-	if n > 0 && t.events.Observed() {
+	n, err = t.behind().Write(p)
+	if n > 0 {
 		t.events.emit(&InputEvent{Subject: t.subject(), Time: time.Now(), Bytes: n})
 	}
 	if err != nil {
@@ -116,12 +112,10 @@ func (t *Terminal) Resize(columns, rows int) error {
 	}
 	<-t.started.Done()
 	size := TerminalSize{Columns: columns, Rows: rows}
-	if err := t.store.resize(size, func(s proc.Size) error { return t.pty.Resize(s) }); err != nil {
+	if err := t.store.resize(size, t.behind().Resize); err != nil {
 		return fail(&Error{Kind: ErrInternal, Err: err})
 	}
-	if t.events.Observed() {
-		t.events.emit(&ResizeEvent{Subject: t.subject(), Time: time.Now(), Size: size})
-	}
+	t.events.emit(&ResizeEvent{Subject: t.subject(), Time: time.Now(), Size: size})
 	return nil
 }
 

@@ -138,13 +138,9 @@ func (t *Terminal) headAsked() *OutputHead {
 func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	return func(yield func(Chunk) bool) {
 		at := max(offset, 0)
-		var ownerEnded <-chan struct{} // nil: it is not attached, and its end is that of its output
-		if t.attached != nil {
-			ownerEnded = t.ended.Done()
-		}
-		ring := t.store.buffer()
+		ring, ends := t.store.buffer(), t.behind().outputEnds(t)
 		for ctx.Err() == nil {
-			over := ownerEnded != nil && t.ended.IsSet() // before the read, which then has all
+			over := isClosed(ends) // before the read, which then has all
 			e := ring.Read(at, followSize)
 			if e.End > at {
 				c := Chunk{Offset: e.Begin, End: e.End, Text: e.Text, Raw: e.Raw, Missed: e.Begin - max(at, e.Base)}
@@ -161,11 +157,21 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 			if changed := ring.Changed(e); changed != nil {
 				select {
 				case <-changed:
-				case <-ownerEnded:
+				case <-ends:
 				case <-ctx.Done():
 				}
 			}
 		}
+	}
+}
+
+// isClosed reports whether a channel is closed; a nil one is not.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -8,8 +8,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/output"
 	"github.com/acpterm/acpterm/internal/proc"
 )
@@ -105,26 +110,165 @@ type Process interface {
 	Close()
 }
 
-// runnerTree is a Runner's Process as a tree, and as the source of its output. Its methods may be called concurrently.
-type runnerTree struct {
-	proc.ExitStatus
-	process Process
-	output  *output.Writer
+// runnerMachine is where a Runner runs commands.
+type runnerMachine struct{ runner Runner }
+
+func (runnerMachine) remote() bool { return true }
+
+// names are exact: the Runner's system may tell capitals apart where the local one does not.
+func (runnerMachine) names() lookup.Names { return lookup.Exact }
+
+func (runnerMachine) check(level string, o *CommandOptions) error {
+	switch {
+	case o.Sandbox != nil:
+		return optionError(level+".Sandbox", "is of no use to commands that Options.Runner runs")
+	case o.PTY != nil:
+		return optionError(level+".PTY", "is of no use to commands that Options.Runner runs")
+	case o.Shell != nil:
+		program := o.Shell.Program
+		return o.Shell.validate(level+".Shell", strings.Contains(program, "/"), isAbsAnywhere(program))
+	}
+	return nil
 }
 
-// startElsewhere has a Runner start a command.
-func startElsewhere(ctx context.Context, r Runner, l StartRequest, to store) (*runnerTree, error) {
-	w := output.NewWriter(to.buffer())
-	l.Output = w
-	var process Process
-	var err error
-	panicked := callHook("Runner's Start", func() { process, err = r.Start(ctx, l) })
-	if err = cmp.Or(panicked, err); err != nil || process == nil {
-		return nil, runnerError(ctx, l.Command, "cannot be started", err)
+// isAbsAnywhere reports whether a path is absolute on the local machine or on a Unix system: what is absolute where the
+// Runner runs commands need not be so here.
+func isAbsAnywhere(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
+
+func (m runnerMachine) base(ctx context.Context) (base Base, err error) {
+	panicked := callHook("Runner's Base", func() { base, err = m.runner.Base(ctx) })
+	if err = cmp.Or(panicked, err); err != nil {
+		return Base{}, runnerError(ctx, Command{}, "the Runner cannot be reached", err)
 	}
-	t := &runnerTree{process: process, output: w}
-	go func() { t.SetExit(t.awaitExit()) }() // which ends when the Runner's Wait does: Close does not wait for it
-	return t, nil
+	base.Env = lookup.Once(lookup.Exact, base.Env)
+	return base, nil
+}
+
+// dir leaves ".." in a path: behind a link it is the parent of what the link leads to. program checks the directory.
+func (runnerMachine) dir(dir string) (string, error) {
+	switch {
+	case dir == "" || path.IsAbs(dir):
+		return dir, nil
+	case filepath.IsAbs(dir):
+		return filepath.Clean(dir), nil
+	}
+	return "", invalidField("cwd", "must be an absolute path")
+}
+
+func (m runnerMachine) program(ctx context.Context, c Command) (located, error) {
+	return m.lookPath(ctx, c, c.Env)
+}
+
+// file needs no more than program: a Runner follows links.
+func (m runnerMachine) file(ctx context.Context, c Command) (located, error) {
+	return m.program(ctx, c)
+}
+
+// lookPath looks a program up with the PATH of an environment.
+func (m runnerMachine) lookPath(ctx context.Context, c Command, env []string) (located, error) {
+	asked := c
+	asked.Env = env
+	var found Found
+	var err error
+	panicked := callHook("Runner's LookPath", func() { found, err = m.runner.LookPath(ctx, asked) })
+	if err = cmp.Or(panicked, err); err != nil || found.Path == "" {
+		return located{}, runnerError(ctx, c, "cannot be looked up", err)
+	}
+	c.Path = found.Path
+	if found.Dir != "" && found.Dir != c.Dir {
+		if lookup.Getenv(c.Env, "PWD") == c.Dir {
+			c.Env = mergeEnv(lookup.Exact, c.Env, found.Dir, nil, nil)
+		}
+		c.Dir = found.Dir
+	}
+	return located{Command: c, name: cmp.Or(found.Name, path.Base(found.Path)), pin: found.Pin}, nil
+}
+
+func (m runnerMachine) shell(ctx context.Context, c Command, s Shell, inherited []string) (located, error) {
+	if s.Program == "" {
+		s = Shell{Program: "sh", Args: []string{"-c"}}
+	}
+	c.Args = slices.Concat([]string{s.Program}, s.Args, []string{c.ShellLine})
+	found, err := m.lookPath(ctx, c, absolutePath(inherited))
+	if errors.Is(err, ErrCommandNotFound) || errors.Is(err, ErrNotExecutable) {
+		return located{}, s.cannotRun(err)
+	}
+	return found, err
+}
+
+// absolutePath is an environment whose PATH has absolute entries only: others lead into the command's directory, which
+// the agent chooses.
+func absolutePath(env []string) []string {
+	env = slices.Clone(env)
+	for i, variable := range env {
+		if list, ok := strings.CutPrefix(variable, "PATH="); ok {
+			isRelative := func(entry string) bool { return !path.IsAbs(entry) }
+			env[i] = "PATH=" + strings.Join(slices.DeleteFunc(strings.Split(list, ":"), isRelative), ":")
+		}
+	}
+	return env
+}
+
+func (m runnerMachine) realDir(ctx context.Context, dir string) (resolved string, err error) {
+	if !isAbsAnywhere(dir) {
+		return "", errors.New("must be an absolute path")
+	}
+	panicked := callHook("Runner's RealDir", func() { resolved, err = m.runner.RealDir(ctx, dir) })
+	if err = cmp.Or(panicked, err); err != nil || resolved == "" {
+		e := runnerError(ctx, Command{}, "the Runner cannot resolve a directory", err)
+		if e.Kind == ErrInvalidParams {
+			return "", errors.New(e.Reason)
+		}
+		return "", e
+	}
+	return resolved, nil
+}
+
+func (runnerMachine) within(file, dir string) bool {
+	if !path.IsAbs(dir) {
+		return lookup.Within(file, dir)
+	}
+	file, dir = path.Clean(file), path.Clean(dir)
+	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// settle has nothing to do for a command as it was looked up: LookPath has followed the links.
+func (m runnerMachine) settle(ctx context.Context, a *authorized, changed bool) error {
+	if !changed {
+		return nil
+	}
+	c := a.proposal.Command
+	looked := c
+	looked.Args, looked.ShellLine = []string{c.Path}, ""
+	found, err := m.program(ctx, looked)
+	if err != nil {
+		return err
+	}
+	c.Path, c.Dir, c.Env = found.Path, found.Dir, found.Env
+	a.proposal.Command, a.proposal.Name, a.pin = c, found.name, found.pin
+	return nil
+}
+
+// remember reads nothing: the Runner compares the files with the Pin.
+func (runnerMachine) remember(context.Context, *authorized) (unverified []string, err error) {
+	return nil, nil
+}
+
+func (m runnerMachine) start(
+	ctx context.Context, t *Terminal, c Command, allowed *authorized, s settings,
+) (backend, error) {
+	b := &runnerBackend{output: output.NewWriter(t.store.buffer())}
+	request := StartRequest{
+		SessionID: t.session, TerminalID: t.id, Command: c, Pin: allowed.pin,
+		Limits: *cmp.Or(s.commands.Limits, &Limits{}), Output: b.output,
+	}
+	var err error
+	panicked := callHook("Runner's Start", func() { b.process, err = m.runner.Start(ctx, request) })
+	if err = cmp.Or(panicked, err); err != nil || b.process == nil {
+		return nil, runnerError(ctx, c, "cannot be started", err)
+	}
+	go func() { b.SetExit(b.awaitExit()) }() // which ends when the Runner's Wait does: Close does not wait for it
+	return b, nil
 }
 
 // runnerError is an error of a Runner's, or of a Sandbox's, as an *Error; reason is for those that are none. A nil err
@@ -135,22 +279,35 @@ func runnerError(ctx context.Context, c Command, reason string, err error) *Erro
 	}
 	e, ok := errors.AsType[*Error](err)
 	switch {
-	case !ok:
-		return &Error{Kind: ErrInternal, Command: c.Args[0], Reason: reason, Err: err}
-	case e == nil:
-		return &Error{Kind: ErrInternal, Command: c.Args[0], Reason: reason}
-	case err != error(e):
+	case ok && e == nil:
+		err = nil
+	case ok && err == error(e):
+		return e
+	case ok:
 		wrapped := *e
 		wrapped.Err = err
 		return &wrapped
 	}
+	e = &Error{Kind: ErrInternal, Reason: reason, Err: err}
+	if len(c.Args) > 0 {
+		e.Command = c.Args[0]
+	}
 	return e
 }
 
-func (t *runnerTree) awaitExit() (proc.Exit, error) {
+// runnerBackend is a Runner's Process.
+type runnerBackend struct {
+	ownCommand
+	noProcess
+	proc.ExitStatus
+	process Process
+	output  *output.Writer
+}
+
+func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 	var status TerminalExitStatus
 	var err error
-	panicked := callHook("Process's Wait", func() { status, err = t.process.Wait() })
+	panicked := callHook("Process's Wait", func() { status, err = b.process.Wait() })
 	switch err = cmp.Or(panicked, err); {
 	case err != nil:
 		return proc.Exit{}, err
@@ -162,59 +319,43 @@ func (t *runnerTree) awaitExit() (proc.Exit, error) {
 	return proc.Exit{}, &Error{Kind: ErrExitLost, Reason: "the Runner does not know how it ended"}
 }
 
-func (t *runnerTree) Gone() bool {
-	select {
-	case <-t.process.Gone():
-		return t.process.Err() == nil
-	default:
-		return false
-	}
-}
+func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns at once where it is not known any more what is left; then err says why.
-func (t *runnerTree) End(ctx context.Context, sig syscall.Signal) (left []int) {
-	select {
-	case <-t.process.Gone():
+// End returns at once where it is not known any more what is left; then lost says why.
+func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
+	if isClosed(b.process.Gone()) {
 		return nil
-	default:
 	}
-	callHook("Process's Signal", func() { t.process.Signal(sig) })
+	callHook("Process's Signal", func() { b.process.Signal(sig) })
 	select {
-	case <-t.process.Gone():
+	case <-b.process.Gone():
 		return nil
 	case <-ctx.Done():
-		return []int{t.process.PID()}
+		return []int{b.process.PID()}
 	}
 }
 
-// err is why it is not known whether something of the tree is left; nil while it may be known.
-func (t *runnerTree) err() error {
-	select {
-	case <-t.process.Gone():
-		return t.process.Err()
-	default:
+func (b *runnerBackend) lost() error {
+	if !isClosed(b.process.Gone()) {
 		return nil
 	}
+	return b.process.Err()
 }
 
-func (t *runnerTree) Limits() (limits []proc.Limit) {
-	for _, l := range t.process.Limits() {
+func (b *runnerBackend) Limits() (limits []proc.Limit) {
+	for _, l := range b.process.Limits() {
 		limits = append(limits, proc.Limit{Name: l.Name, Value: uint64(max(l.Value, 0)), By: l.By, Tree: l.Tree})
 	}
 	return limits
 }
 
-func (t *runnerTree) PID() int       { return t.process.PID() }
-func (t *runnerTree) Unreaped() bool { return true }
-func (t *runnerTree) Close()         { t.SetExit(proc.Exit{}, errUnseen) }
-
-// Drain has nothing to do: the Runner has written the output.
-func (t *runnerTree) Drain(done func()) { done() }
+func (b *runnerBackend) PID() int { return b.process.PID() }
+func (b *runnerBackend) Close()   { b.SetExit(proc.Exit{}, errUnseen) }
 
 // Stop is called once, by the release.
-func (t *runnerTree) Stop() {
-	t.output.Close()
-	callHook("Process's Close", t.process.Close)
+func (b *runnerBackend) Stop() {
+	b.output.Close()
+	callHook("Process's Close", b.process.Close)
 }
 
 // errUnseen is why a wait fails when the tree was closed before the command's end was seen.

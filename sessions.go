@@ -5,9 +5,11 @@ package acpterm
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/acpterm/acpterm/internal/latch"
+	"github.com/acpterm/acpterm/internal/lookup"
 )
 
 // session is a session with terminals or options of its own.
@@ -32,13 +34,16 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	if options != nil {
 		own = *options
 	}
-	if err := own.validate(m.options.Runner); err != nil {
+	if err := own.validate(m.machine); err != nil {
 		return fail(err)
 	}
-	own.Commands, own.Roots = own.Commands.clone(lookups{m.options.Runner}), slices.Clone(own.Roots)
-	roots, err := lookups{m.options.Runner}.roots(context.Background(), own.Roots)
-	if err != nil {
-		return fail(err)
+	own.Commands, own.Roots = own.Commands.clone(m.machine.names()), slices.Clone(own.Roots)
+	roots := slices.Clone(own.Roots)
+	for i, root := range roots {
+		var err error
+		if roots[i], err = m.root(fmt.Sprintf("SessionOptions.Roots[%d]", i), root); err != nil {
+			return fail(err)
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,7 +66,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 // and returns its errors.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
-	root, err := lookups{m.options.Runner}.root(context.Background(), "dir", dir)
+	root, err := m.root("dir", dir)
 	if err != nil {
 		return fail(err)
 	}
@@ -76,6 +81,15 @@ func (m *Manager) AddRoot(id SessionID, dir string) error {
 	}
 	s.roots = append(slices.Clip(s.roots), root) // those that creates have are not changed
 	return nil
+}
+
+// root is a directory without symbolic links, the value of an option or a parameter of the host's.
+func (m *Manager) root(field, dir string) (string, error) {
+	resolved, err := m.machine.realDir(context.Background(), dir)
+	if _, failed := err.(*Error); err != nil && !failed {
+		err = optionError(field, lookup.Reason(err))
+	}
+	return resolved, err
 }
 
 // CloseSession closes a session: it forgets the options, closes Proposal.SessionDone, fails pending creates with
@@ -101,6 +115,7 @@ func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 // settings are what holds for one create: the session's options over the manager's.
 type settings struct {
 	manager  *Options
+	machine  machine
 	commands CommandOptions // merged from the levels known so far
 	policy   Policy         // all that apply; nil: none does
 	roots    []string
@@ -124,7 +139,7 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	if m.options.RequireSessions && (known == nil || !known.opened) {
 		return settings{}, &Error{Kind: ErrSessionNotFound, SessionID: id}
 	}
-	s := settings{manager: &m.options}
+	s := settings{manager: &m.options, machine: m.machine}
 	var own SessionOptions
 	if known != nil && known.opened {
 		own, s.roots, s.opened, s.closed = known.options, known.roots, true, known.closed
@@ -154,33 +169,12 @@ func orElse[T any](list, other []T) []T {
 	return other
 }
 
-// whileOpen returns contexts for what a create waits for: asking for policies, questions and the record, starting for
-// lookups and the start. They end with ctx, and those for the embedder's functions also with the session, if it was
-// opened, and with the manager: a Runner's lookups and starts can take as long as a policy.
-func (s settings) whileOpen(
-	ctx context.Context, closing *latch.Latch,
-) (asking, starting context.Context, stop func()) {
-	elsewhere := s.manager.Runner != nil
-	if s.policy == nil && s.manager.Record == nil && !elsewhere {
-		return ctx, ctx, func() {}
+// whileOpen returns a context for what a create waits for. It ends with ctx; if the create may wait for functions of
+// the embedder's, it also ends with the session, if that was opened, and with the manager.
+func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
+	if s.policy == nil && s.manager.Record == nil && !s.machine.remote() {
+		return ctx, func() {}
 	}
-	asking, stop = s.untilClosed(ctx, closing)
-	if elsewhere {
-		return asking, asking, stop
-	}
-	return asking, ctx, stop
-}
-
-// orOver is err, or the end of the session or the manager if that has ended ctx.
-func orOver(ctx context.Context, err error) error {
-	if over, ok := context.Cause(ctx).(Kind); ok {
-		return &Error{Kind: over}
-	}
-	return err
-}
-
-// untilClosed is a context that ends with ctx, with the session if it was opened, and with the manager.
-func (s settings) untilClosed(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stops := []func() bool{closing.OnSet(func() { cancel(ErrClosing) })}
 	if s.opened {
@@ -192,6 +186,14 @@ func (s settings) untilClosed(ctx context.Context, closing *latch.Latch) (_ cont
 		}
 		cancel(nil)
 	}
+}
+
+// orOver is err, or the end of the session or the manager if that has ended ctx.
+func orOver(ctx context.Context, err error) error {
+	if over, ok := context.Cause(ctx).(Kind); ok {
+		return &Error{Kind: over}
+	}
+	return err
 }
 
 // sessionLocked returns a session, and makes it known if it is not.

@@ -1,8 +1,7 @@
 package acpterm
 
-// A Terminal: what can be asked of it. terminal_start.go and terminal_end.go have its start and its end. It joins a
-// process tree (internal/proc), the capture of its output (internal/capture) and the buffer that keeps it; it knows its
-// own id and session and nothing of others.
+// A Terminal: what can be asked of it, and its start; terminal_end.go has its end. It has a backend, which is the
+// process tree, and a store for the output. It knows its own id and session and nothing of others.
 
 import (
 	"context"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/acpterm/acpterm/internal/latch"
 	"github.com/acpterm/acpterm/internal/life"
+	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
@@ -70,7 +70,6 @@ type Terminal struct {
 	created    time.Time
 	escalation []life.Step
 	timeout    time.Duration // 0: none
-	limits     Limits
 
 	*shared              // the Manager's
 	store    store       // of the output
@@ -79,16 +78,11 @@ type Terminal struct {
 	finished latch.Latch // and its EndEvent is queued, if no ending has to report it
 	release  release
 
-	// Written before started, and read after.
-	command  Command
-	tree     tree       // nil if starting failed
-	source   source     // nil if starting failed
-	pty      *proc.Tree // the tree, if it has a PTY; else nil
-	attached *attached  // the tree, if it is attached; else nil
-	journal  Journal    // has a record of the command; nil if none has
-
 	mu        sync.Mutex
 	state     State
+	backend   backend // notStarted until the command has been started
+	command   Command // zero until then
+	journal   Journal // has a record of the command; nil if none has
 	startedAt time.Time
 	end       end         // of the command
 	ending    *ending     // the last one; nil until something ends the tree
@@ -135,20 +129,16 @@ func (t *Terminal) Request() CreateTerminalRequest { return t.request.clone() }
 
 // Command returns a copy of the resolved command. While the terminal is starting, it is the zero Command.
 func (t *Terminal) Command() Command {
-	if t.State() == StateStarting {
-		return Command{}
-	}
-	return t.commandNow()
-}
-
-// commandNow is a copy of the command. It has been started.
-func (t *Terminal) commandNow() Command {
-	if t.attached == nil {
-		return t.command.clone()
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.attached.about.Command.clone()
+	return t.command.clone()
+}
+
+// behind is the backend.
+func (t *Terminal) behind() backend {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.backend
 }
 
 // State returns the state of the terminal.
@@ -192,12 +182,8 @@ func (t *Terminal) exitStatusLocked() *TerminalExitStatus {
 // ErrInternal if its end could not be seen because a release gave it up. It fails with ErrExitLost if the exit status
 // was lost, and with ErrConnectionLost if the connection of Options.Runner was lost.
 func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
-	select {
-	case <-t.ended.Done():
-	case <-ctx.Done():
-		if !t.over() {
-			return TerminalExitStatus{}, t.cancelled("wait", ctx)
-		}
+	if err := t.await(ctx, &t.ended, "wait"); err != nil && !t.over() {
+		return TerminalExitStatus{}, err
 	}
 	return t.exitStatus()
 }
@@ -217,18 +203,62 @@ func (t *Terminal) exitStatus() (TerminalExitStatus, error) {
 	return t.end.status.clone(), t.end.err
 }
 
-func (t *Terminal) cancelled(op string, ctx context.Context) error {
-	return &Error{Op: op, Kind: ErrCancelled, SessionID: t.session, TerminalID: t.id, Err: context.Cause(ctx)}
+// await waits until a latch is set. It fails with ErrCancelled if ctx ends first.
+func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
+	select {
+	case <-l.Done():
+		return nil
+	case <-ctx.Done():
+		return &Error{Op: op, Kind: ErrCancelled, SessionID: t.session, TerminalID: t.id, Err: context.Cause(ctx)}
+	}
 }
 
 // subject is the terminal in an event. Its command has been started.
 func (t *Terminal) subject() Subject {
-	c := t.command
-	if t.attached != nil {
-		c = t.commandNow()
-	}
+	t.mu.Lock()
+	c, b := t.command, t.backend
+	t.mu.Unlock()
 	return Subject{
-		TerminalID: t.id, SessionID: t.session, PID: t.tree.PID(), Attached: t.Attached(), Meta: t.request.Meta,
+		TerminalID: t.id, SessionID: t.session, PID: b.PID(), Attached: t.Attached(), Meta: t.request.Meta,
 		Path: c.Path, Args: c.Args, Dir: c.Dir, ShellLine: c.ShellLine,
 	}
+}
+
+// start has a machine run the command. The caller has made the terminal known already.
+func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized, s settings) error {
+	defer t.started.Set()
+	command := allowed.proposal.Command
+	command.Env = lookup.Mark(command.Env, string(t.id))
+	started, err := where.start(ctx, t, command, allowed, s)
+	if err != nil {
+		err = inOperation("create", t.session, err)
+		t.fail(command, err)
+		return err
+	}
+	t.mu.Lock()
+	t.backend, t.command, t.state, t.startedAt = started, command, StateRunning, time.Now()
+	if t.timeout > 0 {
+		t.timer = time.AfterFunc(t.timeout, t.expire)
+	}
+	startedAt := t.startedAt
+	t.mu.Unlock()
+	t.begin(started, startedAt)
+	return t.recordStart(started)
+}
+
+// begin reports the start of a command, and waits for its end from then on.
+func (t *Terminal) begin(b backend, startedAt time.Time) {
+	t.events.emit(&StartEvent{Subject: t.subject(), Time: startedAt, Terminal: t})
+	t.busy.Add(1)
+	b.OnExit(t.exited)
+}
+
+// fail makes it a terminal whose command never ran.
+func (t *Terminal) fail(c Command, err error) {
+	t.store.commandEnded()
+	t.store.Close()
+	t.mu.Lock()
+	t.state, t.command, t.end.err = StateFailed, c, err
+	t.mu.Unlock()
+	t.ended.Set()
 }

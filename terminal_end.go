@@ -42,16 +42,16 @@ func lifeSteps(table []EscalationStep) (steps []life.Step) {
 // For an attached terminal, Kill sends no signal. It asks the owner to end the command, and returns when the owner has
 // reported the end. It fails with ErrNotCancellable if the owner cannot be asked or refuses.
 func (t *Terminal) Kill(ctx context.Context) error {
-	if t.attached != nil {
-		return t.attached.cancel(ctx, t)
-	}
+	return t.behind().kill(ctx, t)
+}
+
+// killTree is Kill for a command of the Manager.
+func (t *Terminal) killTree(ctx context.Context) error {
 	e := t.beginKill()
-	select {
-	case <-e.done.Done():
-		return e.err
-	case <-ctx.Done():
-		return t.cancelled("kill", ctx)
+	if err := t.await(ctx, &e.done, "kill"); err != nil {
+		return err
 	}
+	return e.err
 }
 
 // beginKill is the part of Kill that waits for nothing.
@@ -71,7 +71,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 		e, begun := t.prepareEnd(by)
 		t.busy.Add(1)
 		begin = func() {
-			t.attached.release()
+			t.behind().releasing()
 			go func() {
 				defer t.busy.Done()
 				if begun {
@@ -89,7 +89,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 
 // reportRelease emits the ReleaseEvent of a terminal whose command was started.
 func (t *Terminal) reportRelease() {
-	if t.tree != nil && t.events.Observed() {
+	if t.State() != StateFailed && t.events.Observed() {
 		<-t.finished.Done() // the EndEvent comes first
 		t.events.emit(&ReleaseEvent{Subject: t.subject(), Time: time.Now(), Err: t.release.err})
 	}
@@ -98,12 +98,10 @@ func (t *Terminal) reportRelease() {
 // awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
 // goes on.
 func (t *Terminal) awaitRelease(ctx context.Context) error {
-	select {
-	case <-t.release.done.Done():
-		return t.release.err
-	case <-ctx.Done():
-		return t.cancelled("release", ctx)
+	if err := t.await(ctx, &t.release.done, "release"); err != nil {
+		return err
 	}
+	return t.release.err
 }
 
 // retire is the goroutine of a release.
@@ -119,10 +117,9 @@ func (t *Terminal) retire(e *ending) {
 	if e.err == nil {
 		t.release.err = t.forgetRecord()
 	}
-	if t.tree != nil {
-		t.source.Stop()
-		t.tree.Close()
-	}
+	b := t.behind()
+	b.Stop()
+	b.Close()
 }
 
 // hurryRelease makes a release that was begun do without grace, and returns when it is complete.
@@ -198,36 +195,30 @@ func (e *ending) failed() bool {
 // endTree ends the tree, if it is not gone.
 func (t *Terminal) endTree(e *ending) error {
 	<-t.started.Done()
-	if t.tree == nil {
-		return nil // it never ran
-	}
-	survivors := life.End(t.tree, &e.forced, t.escalation...)
-	if err := t.lostTree(); err != nil {
+	b := t.behind()
+	survivors := life.End(b, &e.forced, t.escalation...)
+	if err := b.lost(); err != nil {
 		<-t.ended.Done() // with the reason, before a release closes the tree
-		return err
+		return t.lostTree(err)
 	}
 	if len(survivors) > 0 {
 		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 	}
 	<-t.ended.Done() // the command is gone, so this is near
 	drained := make(chan struct{})
-	t.source.Drain(func() { // what the rest of the tree wrote before it was gone
+	b.Drain(func() { // what the rest of the tree wrote before it was gone
 		t.store.commandEnded()
 		close(drained)
 	})
 	<-drained
-	t.tree.Close()
+	b.Close()
 	t.forgetRecord() // should that fail, the release says so
 	return nil
 }
 
-// lostTree is the error for a tree of which a Runner does not know any more what is left; nil for any other.
-func (t *Terminal) lostTree() error {
-	elsewhere, ok := t.tree.(*runnerTree)
-	if !ok || elsewhere.err() == nil {
-		return nil
-	}
-	e := *runnerError(context.Background(), t.command, "the Runner has lost its tree", elsewhere.err())
+// lostTree is the error for a tree of which it is not known what is left.
+func (t *Terminal) lostTree(err error) error {
+	e := *runnerError(context.Background(), t.Command(), "the Runner has lost its tree", err)
 	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.session, t.id, ""
 	return &e
 }
@@ -248,7 +239,7 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 	if e.Reaped && !t.processes.HostReaps || errors.Is(err, proc.ErrReaped) {
 		t.reaped.Do(logReaped)
 	}
-	t.source.Drain(func() {
+	t.behind().Drain(func() {
 		defer t.busy.Done()
 		t.finish(e, err)
 	})
@@ -267,15 +258,9 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	}
 	t.state = StateEnded
 	switch {
-	case err == nil && t.attached != nil:
-		if t.attached.cancelled && ending == nil {
-			t.end.by = EndedByKill
-		}
-		t.end.status = t.attached.exitStatus(t.end.by)
 	case err == nil:
 		t.end.exit = e
-		t.end.status = TerminalExitStatus{Meta: t.end.by.meta()}
-		t.end.status.ExitCode, t.end.status.Signal = e.Status()
+		t.end.by, t.end.status = t.backend.ended(t.end.by, e)
 	default:
 		t.end.err = t.endNotSeen(err)
 		if errors.Is(t.end.err, ErrConnectionLost) {

@@ -1,0 +1,203 @@
+package acpterm
+
+// The local machine: how a request's names become a program and a directory, and what is held on to from the decision
+// to the start.
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/acpterm/acpterm/internal/lookup"
+	"github.com/acpterm/acpterm/internal/pin"
+)
+
+// localMachine runs commands here. The zero value can look them up.
+type localMachine struct{ verifier *pin.Verifier }
+
+func (localMachine) remote() bool                       { return false }
+func (localMachine) names() lookup.Names                { return lookup.Key }
+func (localMachine) base(context.Context) (Base, error) { return Base{Env: lookup.HostEnviron()}, nil }
+func (localMachine) within(path, dir string) bool       { return lookup.Within(path, dir) }
+
+func (localMachine) realDir(_ context.Context, dir string) (string, error) {
+	return lookup.RealDir(dir)
+}
+
+func (localMachine) check(level string, o *CommandOptions) error {
+	if o.Dir != "" && !filepath.IsAbs(o.Dir) {
+		return optionError(level+".Dir", "must be an absolute path")
+	}
+	if o.Shell == nil {
+		return nil
+	}
+	program := o.Shell.Program
+	if err := o.Shell.validate(level+".Shell", lookup.NamesPath(program), filepath.IsAbs(program)); err != nil {
+		return err
+	}
+	if reason := lookup.RefusedShell(program, o.Shell.Args); reason != "" {
+		return optionError(level+".Shell", reason)
+	}
+	return nil
+}
+
+// dir of an empty path is the host's own.
+func (localMachine) dir(path string) (string, error) {
+	if path == "" {
+		host, err := lookup.HostDir()
+		if err != nil {
+			return "", &Error{Kind: ErrInternal, Reason: "the host has no working directory", Err: err}
+		}
+		return host, nil
+	}
+	if !filepath.IsAbs(path) {
+		return "", invalidField("cwd", "must be an absolute path")
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", fieldError("cwd", err)
+	case !info.IsDir():
+		return "", invalidField("cwd", "not a directory")
+	}
+	if err := lookup.MayEnter(path); err != nil {
+		return "", fieldError("cwd", err)
+	}
+	return path, nil
+}
+
+func (localMachine) program(_ context.Context, c Command) (located, error) {
+	var err error
+	c.Path, err = lookup.Program(c.Args[0], c.Dir, c.Env)
+	switch {
+	case err == nil:
+		return located{Command: c, name: filepath.Base(c.Path)}, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return located{}, &Error{Kind: ErrCommandNotFound, Command: c.Args[0]}
+	}
+	return located{}, &Error{Kind: ErrNotExecutable, Command: c.Args[0], Field: "command",
+		Reason: "cannot be executed: " + lookup.Reason(err)}
+}
+
+func (m localMachine) file(ctx context.Context, c Command) (located, error) {
+	found, err := m.program(ctx, c)
+	if err != nil {
+		return found, err
+	}
+	if found.Path, err = filepath.EvalSymlinks(found.Path); err != nil {
+		return located{}, &Error{Kind: ErrCommandNotFound, Command: c.Args[0], Err: err}
+	}
+	return found, nil
+}
+
+func (localMachine) shell(_ context.Context, c Command, s Shell, inherited []string) (located, error) {
+	var err error
+	if s.Program == "" {
+		c.Path, c.Args, err = lookup.Shell(c.ShellLine)
+	} else {
+		c.Args = slices.Concat([]string{s.Program}, s.Args, []string{c.ShellLine})
+		if c.Path, err = lookup.Interpreter(s.Program, inherited); err != nil {
+			return located{}, s.cannotRun(err)
+		}
+		err = lookup.CheckLine(c.Path, c.Args)
+	}
+	if err != nil {
+		return located{}, lookupError(err)
+	}
+	return located{Command: c, name: filepath.Base(c.Path)}, nil
+}
+
+// lookupError is an error of lookup.Shell or lookup.CommandLine as one of this package.
+func lookupError(err error) error {
+	if e, ok := errors.AsType[*lookup.FieldError](err); ok {
+		return invalidField(e.Field, e.Reason)
+	}
+	return &Error{Kind: ErrInternal, Reason: "the system's shell cannot be found", Err: err}
+}
+
+func (localMachine) settle(_ context.Context, a *authorized, _ bool) error {
+	a.pinned.close()
+	a.pinned = nil
+	c := &a.proposal.Command
+	path, err := filepath.EvalSymlinks(c.Path)
+	if err != nil {
+		return &Error{Kind: ErrCommandNotFound, Command: a.proposal.Requested.Command, Err: err}
+	}
+	dir, err := filepath.EvalSymlinks(c.Dir)
+	if err != nil {
+		return fieldError("cwd", err)
+	}
+	setsPWD := slices.ContainsFunc(a.proposal.Requested.Env, func(v EnvVariable) bool { return v.Name == "PWD" })
+	if !setsPWD && lookup.Getenv(c.Env, "PWD") == c.Dir {
+		c.Env = lookup.Merge(lookup.Key, lookup.Once(lookup.Key, c.Env), dir, nil) // a policy may have set it
+	}
+	c.Path, c.Dir = path, dir
+	a.pinned, err = newPinned(path, dir)
+	return err
+}
+
+func (m localMachine) remember(ctx context.Context, a *authorized) (unverified []string, err error) {
+	c := a.proposal.Command
+	if a.contents, unverified, err = m.verifier.Read(ctx, c.Path, c.Dir); err != nil {
+		return nil, &Error{Kind: ErrCancelled, Err: err}
+	}
+	return unverified, nil
+}
+
+// unchanged fails if the files of a program are not those that the user was asked about.
+func (m localMachine) unchanged(ctx context.Context, a *authorized) error {
+	same, err := m.verifier.Unchanged(ctx, a.contents)
+	switch {
+	case err != nil:
+		return &Error{Kind: ErrCancelled, Err: err}
+	case !same:
+		return errChanged
+	}
+	return nil
+}
+
+// errChanged denies a command that is not what was decided about any more.
+var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
+	Reason: "the program or the directory has been replaced or changed since it was looked at"}
+
+// pinned is a program and a directory as they were at the decision. A nil pinned holds neither.
+type pinned struct {
+	program pin.File
+	dir     *pin.Dir
+	dirPath string
+}
+
+// newPinned pins a program and a directory, both without symbolic links in their paths.
+func newPinned(program, dir string) (*pinned, error) {
+	p := &pinned{dirPath: dir}
+	var err error
+	if p.program, err = pin.Stat(program); err != nil {
+		return nil, fieldError("command", err)
+	}
+	if p.dir, err = pin.OpenDir(dir); err != nil {
+		return nil, fieldError("cwd", err)
+	}
+	return p, nil
+}
+
+// start returns the command to start, or errChanged if its program or directory is not what was decided about.
+func (p *pinned) start(c Command) (Command, error) {
+	switch {
+	case p == nil:
+		return c, nil
+	case !p.program.Unchanged() || !p.dir.Unchanged():
+		return c, errChanged
+	case c.Dir == p.dirPath:
+		c.Dir = p.dir.Path()
+	}
+	return c, nil
+}
+
+func (p *pinned) close() {
+	if p != nil {
+		p.dir.Close()
+	}
+}

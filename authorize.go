@@ -1,7 +1,7 @@
 package acpterm
 
-// From a command that an agent asks for to one that may run: policies decide, a person may be asked, and the program
-// and directory of the decision are pinned until the start. Nothing here knows of terminals.
+// From a command that an agent asks for to one that may run: policies decide, and the user may be asked. The machine
+// holds on to what was decided about. Nothing here knows of terminals.
 
 import (
 	"context"
@@ -111,6 +111,26 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 		return d, answer, nil
 	}
 	return Decision{Reason: "the policies go on changing the command"}, nil, nil
+}
+
+// approve calls Options.Approve; without that the answer is nil. It stores in a the times of the question and the
+// answer, and the contents of the program's files before the question.
+func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (answer *Answer, err error) {
+	if z.ask == nil {
+		return nil, nil
+	}
+	if q.Unverified, err = z.machine.remember(ctx, a); err != nil {
+		return nil, err
+	}
+	a.asked, answer = time.Now(), new(Answer)
+	err = callHook("Approve", func() { *answer = z.ask(ctx, q) })
+	if err == nil {
+		a.answered = time.Now()
+	}
+	if ctx.Err() != nil { // the answer came too late
+		err = &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
+	}
+	return answer, err
 }
 
 // newDecisionEvent makes the event of a decision.

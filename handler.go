@@ -1,7 +1,7 @@
 package acpterm
 
 // From JSON-RPC to a Manager and back: the five methods, and the codes of errors. calls.go answers the requests. Only
-// these two, filter.go, handleroptions.go, internal/wire and internal/requests use JSON-RPC types.
+// these two, filter.go, options.go, internal/wire and internal/requests use JSON-RPC types.
 
 import (
 	"context"

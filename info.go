@@ -36,6 +36,8 @@ type TerminalInfo struct {
 	Written, Kept int64
 	// OutputByteLimit is the limit of Output in bytes.
 	OutputByteLimit int64
+	// Cgroup is the directory of the command's cgroup, or empty.
+	Cgroup string
 	// Limits are the enforced limits, or those that Options.Runner reports. While the terminal is starting, they are
 	// nil.
 	Limits []EnforcedLimit

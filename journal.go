@@ -6,15 +6,14 @@ package acpterm
 import (
 	"cmp"
 	"path/filepath"
-	"time"
 )
 
 // Journal records commands that may still be running. Its methods are called concurrently for several terminals, and
 // one after the other for each terminal. A panic is logged and counts as an error.
 type Journal interface {
-	// Begin records a command before its start. If Begin fails, the command does not start and the create fails with
-	// ErrInternal.
-	Begin(r JournalRecord) error
+	// Begin records a command before its start: the allowed one, before a Sandbox rewrites it. Its Env is nil, because
+	// it may contain secrets. If Begin fails, the command does not start and the create fails with ErrInternal.
+	Begin(info TerminalInfo) error
 	// Started adds the PID of the command to the record. It reads facts about the process and then calls unreaped: if
 	// that returns false, the PID may belong to another process, and Started must record nothing. If Started fails, the
 	// process tree is ended and the create fails with ErrInternal.
@@ -24,28 +23,22 @@ type Journal interface {
 	End(id TerminalID) error
 }
 
-// JournalRecord describes a command before its start.
-type JournalRecord struct {
-	TerminalID TerminalID
-	SessionID  SessionID
-	// Command is the allowed command, before a Sandbox rewrites it. Env is nil, because it may contain secrets.
-	Command Command
-	Created time.Time
-	// Cgroup is the directory of the command's cgroup, or empty.
-	Cgroup string
-}
-
 // record sets the terminal's journal and calls its Begin. A nil j is no journal.
 func (t *Terminal) record(j Journal, c Command) error {
 	if t.journal = j; j == nil {
 		return nil
 	}
-	c.Env = nil
-	r := JournalRecord{TerminalID: t.id, SessionID: t.session, Command: c.clone(), Created: t.created}
-	if t.cgroup != "" {
-		r.Cgroup = filepath.Join(t.cgroup, string(t.id))
-	}
+	r := t.Info()
+	r.Command, r.Command.Env, r.Cgroup = c.clone(), nil, t.ownCgroup()
 	return t.callJournal("create", "Begin", func() error { return t.journal.Begin(r) })
+}
+
+// ownCgroup is the directory of the command's cgroup, or empty.
+func (t *Terminal) ownCgroup() string {
+	if t.cgroup == "" {
+		return ""
+	}
+	return filepath.Join(t.cgroup, string(t.id))
 }
 
 // recordStart adds which process the command is.

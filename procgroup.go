@@ -22,7 +22,10 @@ type localBackend struct {
 	ownCommand
 	*proc.Tree
 	*capture.Reader
+	cgroup string // of its own, or empty
 }
+
+func (b localBackend) describe(info *TerminalInfo) { info.Cgroup = b.cgroup }
 
 // start has the journal and the Sandbox come first, and then looks whether the program is still the same, since what
 // comes before may take a while.
@@ -69,7 +72,8 @@ func (m localMachine) start(
 	if spec.PTY != nil {
 		begin = capture.StartPTY
 	}
-	return localBackend{Tree: tree, Reader: begin(tree.Output(), t.store, &t.busy)}, nil
+	output := begin(tree.Output(), t.store, &t.busy)
+	return localBackend{Tree: tree, Reader: output, cgroup: t.ownCgroup()}, nil
 }
 
 // spec is what internal/proc is to start.

@@ -32,7 +32,7 @@ import (
 type Dir string
 
 // Begin writes a command's file.
-func (d Dir) Begin(begun acpterm.JournalRecord) error {
+func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	r, err := newRecord(begun)
 	if err != nil {
 		return err

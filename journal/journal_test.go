@@ -42,14 +42,14 @@ func fileNames(t testing.TB, dir string) []string {
 func newID() acpterm.TerminalID { return acpterm.TerminalID("term_" + ulid.Make().String()) }
 
 // begin records a command of this process's, and returns its record's file.
-func begin(t testing.TB, dir string) (acpterm.JournalRecord, string) {
+func begin(t testing.TB, dir string) (acpterm.TerminalInfo, string) {
 	t.Helper()
-	r := acpterm.JournalRecord{
-		TerminalID: newID(), SessionID: "s", Created: time.Now(),
+	r := acpterm.TerminalInfo{
+		ID: newID(), SessionID: "s", Created: time.Now(),
 		Command: acpterm.Command{Path: "/bin/make", Args: []string{"make", "all"}, Dir: "/src", Env: []string{"NAME=secret"}},
 	}
 	require.NoError(t, journal.Dir(dir).Begin(r))
-	return r, filepath.Join(dir, string(r.TerminalID)+".json")
+	return r, filepath.Join(dir, string(r.ID)+".json")
 }
 
 // started adds this process to a record as the command's.
@@ -106,10 +106,10 @@ func writeRecord(t testing.TB, dir string, changes object) acpterm.TerminalID {
 func TestWhatARecordHas(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "journal")
 	begun, file := begin(t, dir)
-	started(t, dir, begun.TerminalID)
+	started(t, dir, begun.ID)
 	require.Equal(t, []string{filepath.Base(file)}, fileNames(t, dir))
-	r := readRecord(t, dir, begun.TerminalID)
-	require.Equal(t, string(begun.TerminalID), r.Terminal)
+	r := readRecord(t, dir, begun.ID)
+	require.Equal(t, string(begun.ID), r.Terminal)
 	require.Equal(t, "s", r.Session)
 	require.Equal(t, object{"path": "/bin/make", "args": []any{"make", "all"}, "dir": "/src"}, r.Command)
 	require.Equal(t, os.Getpid(), r.Leader.PID)
@@ -133,7 +133,7 @@ func TestWhatARecordHas(t *testing.T) {
 	require.Empty(t, recovered, "its host lives")
 	require.FileExists(t, file)
 	for range 2 {
-		require.NoError(t, journal.Dir(dir).End(begun.TerminalID))
+		require.NoError(t, journal.Dir(dir).End(begun.ID))
 		require.NoFileExists(t, file)
 	}
 }
@@ -144,7 +144,7 @@ func TestAReapedProcessIsNotRecorded(t *testing.T) {
 	begun, file := begin(t, dir)
 	before, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.NoError(t, journal.Dir(dir).Started(begun.TerminalID, os.Getpid(), func() bool { return false }))
+	require.NoError(t, journal.Dir(dir).Started(begun.ID, os.Getpid(), func() bool { return false }))
 	now, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, before, now)
@@ -155,11 +155,11 @@ func TestErrorsNameTheFile(t *testing.T) {
 	r, file := begin(t, dir)
 	require.ErrorContains(t, journal.Dir(file).Begin(r), file)
 	require.NoError(t, os.Remove(file))
-	err := journal.Dir(dir).Started(r.TerminalID, os.Getpid(), func() bool { return true })
+	err := journal.Dir(dir).Started(r.ID, os.Getpid(), func() bool { return true })
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, file)
 	require.NoError(t, os.MkdirAll(filepath.Join(file, "full"), 0o700))
-	require.ErrorContains(t, journal.Dir(dir).End(r.TerminalID), file)
+	require.ErrorContains(t, journal.Dir(dir).End(r.ID), file)
 	require.Error(t, journal.Dir("").Begin(r), "no directory is no journal")
 }
 
@@ -273,8 +273,8 @@ func TestRecoverWithoutTheProcess(t *testing.T) {
 func TestRecoverRemovesHalfWrittenFilesOfTheDead(t *testing.T) {
 	dir := t.TempDir()
 	begun, _ := begin(t, dir)
-	started(t, dir, begun.TerminalID)
-	host := readRecord(t, dir, begun.TerminalID).Host
+	started(t, dir, begun.ID)
+	host := readRecord(t, dir, begun.ID).Host
 	name := func(pid, started int) string {
 		return filepath.Join(dir, fmt.Sprintf("%s.json.%d.%d.tmp", newID(), pid, started))
 	}

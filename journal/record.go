@@ -52,14 +52,14 @@ type process struct {
 }
 
 // newRecord is the record of a command of this process's.
-func newRecord(begun acpterm.JournalRecord) (record, error) {
+func newRecord(begun acpterm.TerminalInfo) (record, error) {
 	boot, err := bootID()
 	if err != nil {
 		return record{}, err
 	}
 	host, err := newProcess(os.Getpid())
 	return record{
-		Version: version, Terminal: begun.TerminalID, Session: begun.SessionID, Command: command(begun.Command),
+		Version: version, Terminal: begun.ID, Session: begun.SessionID, Command: command(begun.Command),
 		Host: host, Boot: boot, Cgroup: begun.Cgroup, Created: begun.Created,
 	}, err
 }

@@ -126,8 +126,8 @@ func TestManagerStats(t *testing.T) {
 // slowJournal records nothing, and takes until a test says so.
 type slowJournal struct{ goOn chan struct{} }
 
-func (slowJournal) Begin(acpterm.JournalRecord) error { return nil }
-func (slowJournal) End(acpterm.TerminalID) error      { return nil }
+func (slowJournal) Begin(acpterm.TerminalInfo) error { return nil }
+func (slowJournal) End(acpterm.TerminalID) error     { return nil }
 
 func (j slowJournal) Started(acpterm.TerminalID, int, func() bool) error {
 	<-j.goOn

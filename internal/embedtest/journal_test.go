@@ -21,7 +21,7 @@ import (
 type fakeJournal struct {
 	mu    sync.Mutex
 	calls []string // in their order: "Begin ID", "Started ID", "End ID"
-	begun acpterm.JournalRecord
+	begun acpterm.TerminalInfo
 	alive bool // what unreaped reported last
 	fail  func(method string) error
 }
@@ -34,11 +34,11 @@ func (j *fakeJournal) called(method string, id acpterm.TerminalID) error {
 	return nil
 }
 
-func (j *fakeJournal) Begin(r acpterm.JournalRecord) error {
+func (j *fakeJournal) Begin(r acpterm.TerminalInfo) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.begun = r
-	return j.called("Begin", r.TerminalID)
+	return j.called("Begin", r.ID)
 }
 
 func (j *fakeJournal) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
@@ -73,9 +73,8 @@ func TestTheJournalHasWhatRuns(t *testing.T) {
 	require.True(t, j.alive)
 	command := term.Command()
 	command.Env = nil
-	created := term.Info().Created
-	require.Equal(t, acpterm.JournalRecord{
-		TerminalID: term.ID(), SessionID: "s", Command: command, Created: created,
+	require.Equal(t, acpterm.TerminalInfo{
+		ID: term.ID(), SessionID: "s", Command: command, Created: term.Info().Created, OutputByteLimit: 1 << 20,
 	}, j.begun)
 }
 
@@ -110,7 +109,7 @@ func TestTheJournalForgetsWhatDidNotStart(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Journal: j, Cgroup: missing})
 	_, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil)
 	require.Error(t, err)
-	id := string(j.begun.TerminalID)
+	id := string(j.begun.ID)
 	require.Equal(t, filepath.Join(missing, id), j.begun.Cgroup)
 	require.Equal(t, []string{"Begin " + id, "End " + id}, j.take())
 	require.Empty(t, m.Terminals())
@@ -156,7 +155,7 @@ func TestAJournalThatFails(t *testing.T) {
 				require.NotContains(t, err.Error(), "secret")
 				require.Equal(t, panics, log.String() != "")
 				require.Empty(t, m.Terminals())
-				id := string(j.begun.TerminalID)
+				id := string(j.begun.ID)
 				require.Equal(t, strings.ReplaceAll(calls, " ", " "+id+"\n"), strings.Join(j.take(), "\n")+"\n")
 			})
 		}

@@ -32,6 +32,7 @@ func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}, Cgroup: parent})
 	for _, child := range append([]string{"vanished"}, nasty...) {
 		term := hosttest.Create(t, m, hosttest.ChildRequest(child))
+		require.Equal(t, filepath.Join(parent, string(term.ID())), term.Info().Cgroup)
 		tree := here().SaidOrRuns(t, term)
 		require.NoError(t, term.Kill(t.Context()))
 		here().RequireGone(t, tree)

@@ -102,7 +102,7 @@ func (m *Manager) registerInRoom(t *Terminal, s settings) error {
 		if !ok || full.Kind != ErrQuota {
 			return err
 		}
-		oldest := m.oldestEnded(t.session, full.Quota != QuotaSessionTerminals)
+		oldest := m.oldestEnded(t.session, full.Quota != "session_terminals")
 		if oldest == nil {
 			return err
 		}

@@ -135,7 +135,7 @@ func (h *Handler) admit(c *call) error {
 		return &Error{Op: c.method, Kind: ErrClosing}
 	default:
 		limit := int64(h.options.maxPending())
-		return &Error{Op: c.method, Kind: ErrQuota, Quota: QuotaPendingRequests, Limit: limit}
+		return &Error{Op: c.method, Kind: ErrQuota, Quota: "pending_requests", Limit: limit}
 	}
 }
 

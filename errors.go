@@ -52,33 +52,10 @@ const (
 	ErrNotCancellable Kind = "not_cancellable"
 	// ErrMethodNotFound is returned for methods other than the five of terminals.
 	ErrMethodNotFound Kind = "method_not_found"
-	// ErrInvalidMessage answers a line of the agent other than a JSON-RPC message. No function returns it.
-	ErrInvalidMessage Kind = "invalid_message"
+	// errInvalidMessage is only sent, for a line of the agent other than a JSON-RPC message.
+	errInvalidMessage Kind = "invalid_message"
 	// ErrInternal is returned for all other errors, such as a failed system call. Error.Err is the cause.
 	ErrInternal Kind = "internal"
-)
-
-// Quota names a bound; it is "quota" in the data of an error on the wire.
-type Quota string
-
-// The quotas, and the options that set them.
-const (
-	// QuotaTerminals is Options.MaxTerminals.
-	QuotaTerminals Quota = "terminals"
-	// QuotaSessionTerminals is Options.MaxSessionTerminals or SessionOptions.MaxTerminals.
-	QuotaSessionTerminals Quota = "session_terminals"
-	// QuotaOutputBytes is Options.MaxOutputBytes.
-	QuotaOutputBytes Quota = "output_bytes"
-	// QuotaEvents bounds the number of events that wait for the hooks of Manager.Observe: 10,000.
-	QuotaEvents Quota = "events"
-	// QuotaEventBytes bounds the commands and decisions of these events: 64 MiB.
-	QuotaEventBytes Quota = "event_bytes"
-	// QuotaPendingRequests is HandlerOptions.MaxPending.
-	QuotaPendingRequests Quota = "pending_requests"
-	// QuotaCreateBytes is HandlerOptions.MaxCreateBytes.
-	QuotaCreateBytes Quota = "create_bytes"
-	// QuotaPendingCreateBytes is HandlerOptions.MaxPendingCreateBytes.
-	QuotaPendingCreateBytes Quota = "pending_create_bytes"
 )
 
 // Error is the kind as a text.
@@ -105,8 +82,11 @@ type Error struct {
 	TerminalID TerminalID
 	PIDs       []int
 
-	// Quota is the full quota, and Limit its size: a number of terminals, bytes, events or requests.
-	Quota Quota
+	// Quota names the quota that is full, as in the data of an error on the wire: "terminals" (Options.MaxTerminals),
+	// "session_terminals" (MaxSessionTerminals, SessionOptions.MaxTerminals), "output_bytes" (MaxOutputBytes), "events"
+	// and "event_bytes" (see Manager.Observe), "pending_requests" (HandlerOptions.MaxPending), "create_bytes"
+	// (MaxCreateBytes), or "pending_create_bytes" (MaxPendingCreateBytes). Limit is its size.
+	Quota string
 	Limit int64
 
 	// Err is the cause, where there is one: a system's error, a context's.

@@ -206,12 +206,12 @@ func (e *events) emit(event Event) { e.Add(queuedEvent{Event: event}, sizeOf(eve
 func (e *events) full(maxOutput int64) error {
 	n, waiting := e.Waiting()
 	for _, quota := range []struct {
-		name           Quota
+		name           string
 		waiting, limit int64
 	}{
-		{QuotaEvents, int64(n), maxEvents},
-		{QuotaEventBytes, waiting.Bytes, maxEventBytes},
-		{QuotaOutputBytes, waiting.Output, maxOutput},
+		{"events", int64(n), maxEvents},
+		{"event_bytes", waiting.Bytes, maxEventBytes},
+		{"output_bytes", waiting.Output, maxOutput},
 	} {
 		if quota.waiting >= quota.limit {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit,

@@ -219,7 +219,7 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 	}
 	if method == MethodCreate {
 		if limit := h.options.maxCreateBytes(); len(params) > limit {
-			return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: QuotaCreateBytes, Limit: int64(limit)}}
+			return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: "create_bytes", Limit: int64(limit)}}
 		}
 		var req CreateTerminalRequest
 		if err := req.UnmarshalJSON(params); err != nil {
@@ -269,7 +269,7 @@ func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.createBytes+size > limit {
-		return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: QuotaPendingCreateBytes, Limit: int64(limit)}}
+		return refusal{&Error{Op: "create", Kind: ErrQuota, Quota: "pending_create_bytes", Limit: int64(limit)}}
 	}
 	h.createBytes += size
 	return start{req, size}
@@ -418,7 +418,7 @@ type errorData struct {
 	TerminalID TerminalID `json:"terminalId,omitempty"`
 	Command    string     `json:"command,omitempty"`
 	PIDs       []int      `json:"pids,omitempty"`
-	Quota      Quota      `json:"quota,omitempty"`
+	Quota      string     `json:"quota,omitempty"`
 	Limit      int64      `json:"limit,omitempty"`
 }
 
@@ -457,7 +457,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 
 // invalidMessage is the error for an invalid line.
 func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
-	e := &Error{Kind: ErrInvalidMessage, Reason: "the line " + f.Reason}
+	e := &Error{Kind: errInvalidMessage, Reason: "the line " + f.Reason}
 	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})
 }
 

@@ -189,12 +189,12 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 		inSession, sessionLimit = s.alive, cmp.Or(s.options.MaxTerminals, sessionLimit)
 	}
 	for _, quota := range []struct {
-		name         Quota
+		name         string
 		after, limit int64
 	}{
-		{QuotaSessionTerminals, int64(inSession) + 1, int64(sessionLimit)},
-		{QuotaTerminals, int64(m.alive) + 1, int64(m.options.maxTerminals())},
-		{QuotaOutputBytes, m.reserved + t.store.room(), m.options.maxOutputBytes()},
+		{"session_terminals", int64(inSession) + 1, int64(sessionLimit)},
+		{"terminals", int64(m.alive) + 1, int64(m.options.maxTerminals())},
+		{"output_bytes", m.reserved + t.store.room(), m.options.maxOutputBytes()},
 	} {
 		if quota.after > quota.limit {
 			return &Error{Kind: ErrQuota, Quota: quota.name, Limit: quota.limit}

@@ -85,17 +85,6 @@ type CreateTerminalRequest struct {
 	Meta            Meta    `json:"_meta,omitempty"`
 }
 
-// AskForHead asks for the first bytes of the output, up to the client's own limit, in addition to its end;
-// TerminalOutputResponse.Head returns them. It is an extension of acpterm, which other clients ignore. It replaces
-// "acpterm" in the request's Meta.
-func (r *CreateTerminalRequest) AskForHead(bytes int64) {
-	r.Meta = maps.Clone(r.Meta)
-	if r.Meta == nil {
-		r.Meta = make(Meta)
-	}
-	r.Meta["acpterm"] = fmt.Appendf(nil, `{"headBytes":%d}`, bytes)
-}
-
 // headBytes is how many of the first bytes of the output the request asks for. Its errors are *Error of kind
 // ErrInvalidParams.
 func (r *CreateTerminalRequest) headBytes() (bytes int64, err error) {
@@ -151,28 +140,12 @@ type TerminalOutputResponse struct {
 	Meta       Meta                `json:"_meta,omitempty"`
 }
 
-// OutputHead is the beginning of the output, in the _meta of a TerminalOutputResponse (an extension).
-type OutputHead struct {
-	// Text is valid UTF-8 in whole characters, and End the offset after it.
-	Text string `json:"head"`
-	End  int64  `json:"headEnd"`
-	// OutputStart is the offset of TerminalOutputResponse.Output. If it is greater than End, the bytes between them are
-	// missing.
-	OutputStart int64 `json:"outputStart"`
-}
-
-// Head returns the beginning of the output. It is nil if the request did not ask for it
-// (CreateTerminalRequest.AskForHead) or the client does not know the extension.
-func (r TerminalOutputResponse) Head() *OutputHead {
-	var head struct {
-		Text *string `json:"head"`
-		OutputHead
-	}
-	if json.Unmarshal(r.Meta["acpterm"], &head) != nil || head.Text == nil {
-		return nil
-	}
-	head.OutputHead.Text = *head.Text
-	return &head.OutputHead
+// outputHead is the beginning of the output, in the _meta of a TerminalOutputResponse. It is an extension, for which
+// package agent has the agent's side.
+type outputHead struct {
+	Text        string `json:"head"`
+	End         int64  `json:"headEnd"`
+	OutputStart int64  `json:"outputStart"` // the offset of TerminalOutputResponse.Output
 }
 
 // TerminalExitStatus is the exit status of a command, and the answer to terminal/wait_for_exit (schema types

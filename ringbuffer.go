@@ -119,13 +119,13 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
 // headAsked is the beginning of the output, nil if the agent has not asked for it.
-func (t *Terminal) headAsked() *OutputHead {
+func (t *Terminal) headAsked() *outputHead {
 	asked, _ := t.request.headBytes() // was checked
 	if asked == 0 {
 		return nil
 	}
 	text, end := t.store.head(min(asked, t.store.limits().head))
-	return &OutputHead{Text: text, End: end}
+	return &outputHead{Text: text, End: end}
 }
 
 // Follow returns the output live, in pieces, from an offset on; 0 is the beginning. It ends when the last process has

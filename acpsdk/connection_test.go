@@ -261,7 +261,7 @@ func awaitOutput(t testing.TB, term *acpterm.Terminal) {
 type errorData struct {
 	Kind               acpterm.Kind
 	Field              string
-	Quota              acpterm.Quota
+	Quota              string
 	Rule               string
 	RequiredCapability string
 }

@@ -139,7 +139,7 @@ func (t *Terminals) create(
 
 // TerminalOutput returns the output so far and, once the command has ended, its status. The output is shortened so that
 // the answer fits Options.MaxLineBytes; an answer that has to be is without the head that the agent may have asked for
-// (acpterm.OutputHead).
+// (Head in package agent).
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {

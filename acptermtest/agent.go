@@ -167,7 +167,7 @@ func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *js
 func (a *scriptedAgent) initialize(
 	ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, params json.RawMessage,
 ) {
-	capabilities, err := acpterm.ReadClientCapabilities(params)
+	capabilities, err := agent.ReadClientCapabilities(params)
 	if err != nil {
 		conn.ReplyWithError(ctx, req.ID, acpterm.ResponseError(err))
 		return

@@ -46,7 +46,7 @@ type ClientOptions struct {
 }
 
 // NewClient returns a client for a connection, with the capabilities that initialize advertised on it;
-// acpterm.ReadClientCapabilities reads them. It has nothing to close. Nil options are the defaults.
+// ReadClientCapabilities reads them. It has nothing to close. Nil options are the defaults.
 func NewClient(conn *jsonrpc2.Conn, capabilities acpterm.ClientCapabilities, options *ClientOptions) *Client {
 	c := &Client{
 		conn: conn, capabilities: capabilities, grace: defaultGrace,

@@ -2,7 +2,7 @@
 // on github.com/sourcegraph/jsonrpc2. A [Client] calls the terminal/* methods of any ACP client over a connection; for
 // clients that have none, [Terminals] runs commands in the agent and shows them.
 //
-//	caps, err := acpterm.ReadClientCapabilities(params) // in the handler of initialize
+//	caps, err := ReadClientCapabilities(params) // in the handler of initialize
 //	c := agent.NewClient(conn, caps, nil)
 //
 // A method that the client did not advertise is refused with an [acpterm.CapabilityError], and nothing is sent.

@@ -41,7 +41,7 @@ func ExampleClient_Run() {
 	defer hangUp()
 
 	// What the handler of initialize was given.
-	caps, err := acpterm.ReadClientCapabilities([]byte(`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`))
+	caps, err := agent.ReadClientCapabilities([]byte(`{"protocolVersion":1,"clientCapabilities":{"terminal":true}}`))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -86,11 +86,11 @@ func TestRealRun(t *testing.T) {
 
 	request := child(t, "print")
 	request.OutputByteLimit = new(uint64(3))
-	request.AskForHead(2)
+	agent.AskForHead(&request, 2)
 	result, err = c.Run(t.Context(), request, agent.RunOptions{Timeout: time.Minute})
 	require.NoError(t, err)
 	require.Equal(t, "lo\n", result.Output)
-	require.Equal(t, &acpterm.OutputHead{Text: "he", End: 2, OutputStart: 3}, result.Head)
+	require.Equal(t, &agent.Head{Text: "he", End: 2, OutputStart: 3}, result.Head)
 
 	request = child(t, "sleep")
 	request.OutputByteLimit = new(uint64(3))

@@ -37,9 +37,9 @@ type Result struct {
 	// Output is the end of the output, up to the terminal's limit; Truncated says that its beginning is missing.
 	Output    string
 	Truncated bool
-	// Head is the beginning of the output, if the request asked for it (acpterm.CreateTerminalRequest.AskForHead) and
+	// Head is the beginning of the output, if the request asked for it (AskForHead) and
 	// the client has it; else nil.
-	Head *acpterm.OutputHead
+	Head *Head
 	// ExitStatus is how the command ended; nil if the client did not say.
 	ExitStatus *acpterm.TerminalExitStatus
 	// TerminalID is the id of the terminal, which is released; empty if none was created.
@@ -105,7 +105,7 @@ func (r *Result) finish(ctx context.Context, t *Terminal, w *exitWait, expired <
 	}
 	err = joinErrors(err, t.client.withGrace(ctx, func(ctx context.Context) error {
 		out, err := t.Output(ctx)
-		r.Output, r.Truncated, r.Head, r.ExitStatus = out.Output, out.Truncated, out.Head(), out.ExitStatus
+		r.Output, r.Truncated, r.Head, r.ExitStatus = out.Output, out.Truncated, ReadHead(out), out.ExitStatus
 		return err
 	}))
 	if w.isAnswered() && w.err == nil && (r.Outcome == Completed || r.ExitStatus == nil) {

@@ -86,7 +86,7 @@ func (ts *Terminals) initialize(conn *jsonrpc2.Conn, params *json.RawMessage) er
 	if params != nil {
 		raw = *params
 	}
-	capabilities, err := acpterm.ReadClientCapabilities(raw)
+	capabilities, err := ReadClientCapabilities(raw)
 	if err != nil {
 		return err
 	}

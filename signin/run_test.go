@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/agentproc"
 	"github.com/acpterm/acpterm/signin"
 )
@@ -77,7 +78,7 @@ func TestCapabilities(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"protocolVersion":2,"capabilities":{"auth":{"terminal":{}}}}`, string(written))
-	c, err := acpterm.ReadClientCapabilities(written)
+	c, err := agent.ReadClientCapabilities(written)
 	require.NoError(t, err)
 	require.True(t, c.Auth.Terminal)
 	require.False(t, c.Terminal)

@@ -68,7 +68,7 @@ func playAgent() {
 	handle := func(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 		switch req.Method {
 		case "initialize":
-			caps, _ = acpterm.ReadClientCapabilities(*req.Params)
+			caps, _ = agent.ReadClientCapabilities(*req.Params)
 			return struct{}{}, nil
 		case "session/new":
 			return map[string]string{"sessionId": "session-1"}, nil
@@ -245,7 +245,7 @@ func TestQuota(t *testing.T) {
 	err = create(16)
 	var e *acpterm.Error
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, acpterm.QuotaTerminals, e.Quota)
+	require.Equal(t, "terminals", e.Quota)
 }
 
 // must is a value that is made without an error.

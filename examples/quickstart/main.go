@@ -84,7 +84,7 @@ func run(out io.Writer, verbose bool) error {
 	}
 	var capabilities acpterm.ClientCapabilities
 	initialize := func(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (_ any, err error) {
-		capabilities, err = acpterm.ReadClientCapabilities(*req.Params)
+		capabilities, err = agent.ReadClientCapabilities(*req.Params)
 		return map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}}, err
 	}
 	agentConn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(traced), jsonrpc2.HandlerWithError(initialize))

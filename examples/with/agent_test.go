@@ -46,7 +46,7 @@ func (a *testAgent) handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrp
 	switch req.Method {
 	case "initialize":
 		a.conn = conn
-		capabilities, err := acpterm.ReadClientCapabilities(*req.Params)
+		capabilities, err := agent.ReadClientCapabilities(*req.Params)
 		a.client = agent.NewClient(a.conn, capabilities, nil)
 		return map[string]any{"protocolVersion": 1}, err
 	case "session/new":

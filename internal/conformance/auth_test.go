@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/signin"
 )
 
@@ -46,7 +47,7 @@ func TestCapabilityOfSigningIn(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, schemas[version].validate(t, "ClientCapabilities", written), "%d: %s", version, written)
 		params := fmt.Sprintf(`{"protocolVersion":%d,"clientCapabilities":%s,"capabilities":%[2]s}`, version, written)
-		read, err := acpterm.ReadClientCapabilities([]byte(params))
+		read, err := agent.ReadClientCapabilities([]byte(params))
 		require.NoError(t, err)
 		require.True(t, read.Auth.Terminal)
 	}

@@ -49,13 +49,13 @@ func TestNegativeLimits(t *testing.T) {
 
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxPending: -1})
 	p.Write(hosttest.Request(`1`, acpterm.MethodOutput, hosttest.Of("none")))
-	p.Refused(acpterm.QuotaPendingRequests, -1)
+	p.Refused("pending_requests", -1)
 	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxPendingCreateBytes: -1})
 	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
-	p.Refused(acpterm.QuotaPendingCreateBytes, -1)
+	p.Refused("pending_create_bytes", -1)
 	p = hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), &acpterm.HandlerOptions{MaxCreateBytes: -1})
 	p.Write(hosttest.Request(`1`, acpterm.MethodCreate, hosttest.ChildRequest("exit", "0")))
-	p.Refused(acpterm.QuotaCreateBytes, -1)
+	p.Refused("create_bytes", -1)
 }
 
 // A Handler's options are those of its making.

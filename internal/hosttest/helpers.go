@@ -38,15 +38,15 @@ func Cancel(id string) string {
 }
 
 // Refused checks the answer of a request beyond a quota.
-func (p *Peer) Refused(quota acpterm.Quota, limit int) {
+func (p *Peer) Refused(quota string, limit int) {
 	p.t.Helper()
 	r := p.Read()
 	require.NotNil(p.t, r.Error, "%s", r.Result)
 	require.EqualValues(p.t, -32800, r.Error.Code)
 	var data struct {
-		Kind  acpterm.Kind  `json:"kind"`
-		Quota acpterm.Quota `json:"quota"`
-		Limit int           `json:"limit"`
+		Kind  acpterm.Kind `json:"kind"`
+		Quota string       `json:"quota"`
+		Limit int          `json:"limit"`
 	}
 	require.NoError(p.t, json.Unmarshal(*r.Error.Data, &data))
 	require.Equal(p.t, acpterm.ErrQuota, data.Kind)

@@ -18,6 +18,7 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/acpterm/acpterm/internal/terminaltest"
 	"github.com/stretchr/testify/require"
@@ -176,14 +177,14 @@ func TestPTYHead(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 12}})
 	req := shellRequest(`printf '\033[1mfirst\033[0m line\n'; seq 100; printf 'last\n'`)
 	req.OutputByteLimit = new(uint64(5))
-	req.AskForHead(8)
+	agent.AskForHead(&req, 8)
 	term := hosttest.Finish(t, m, req, onPTY())
 	head, end := term.Head()
 	require.Equal(t, "first line\n1", head)
 	require.EqualValues(t, 12, end)
 	out := term.Output()
 	require.Equal(t, "last\n", out.Output)
-	require.Equal(t, &acpterm.OutputHead{Text: "first li", End: 8, OutputStart: 11 + 9*2 + 90*3 + 4}, out.Head())
+	require.Equal(t, &agent.Head{Text: "first li", End: 8, OutputStart: 11 + 9*2 + 90*3 + 4}, agent.ReadHead(out))
 }
 
 // The memory of a screen counts against the quota.
@@ -195,7 +196,7 @@ func TestPTYCountsAgainstTheQuota(t *testing.T) {
 	withHead := shellRequest("sleep 300")
 	withHead.OutputByteLimit = new(uint64(0))
 	createWith := func(ask int64) int64 {
-		withHead.AskForHead(ask)
+		agent.AskForHead(&withHead, ask)
 		before := m.Stats().ReservedBytes
 		hosttest.Create(t, m, withHead, onPTY())
 		return m.Stats().ReservedBytes - before

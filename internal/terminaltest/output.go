@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/stretchr/testify/require"
 )
 
@@ -97,7 +98,7 @@ func TestHeadOfTheOutput(t *testing.T, p Place) {
 			req := p.Child("print", text)
 			req.OutputByteLimit = new(uint64(7))
 			if c.asked > 0 {
-				req.AskForHead(c.asked)
+				agent.AskForHead(&req, c.asked)
 			}
 			term := Finish(t, m, req)
 			head, end := term.Head()
@@ -107,12 +108,12 @@ func TestHeadOfTheOutput(t *testing.T, p Place) {
 			require.Equal(t, "the end", out.Output)
 			if c.asked == 0 {
 				require.Nil(t, out.Meta)
-				require.Nil(t, out.Head())
+				require.Nil(t, agent.ReadHead(out))
 				return
 			}
 			start := int64(len(text) - len(out.Output))
-			want := &acpterm.OutputHead{Text: c.shown, End: int64(len(c.shown)), OutputStart: start}
-			require.Equal(t, want, out.Head())
+			want := &agent.Head{Text: c.shown, End: int64(len(c.shown)), OutputStart: start}
+			require.Equal(t, want, agent.ReadHead(out))
 		})
 	}
 }

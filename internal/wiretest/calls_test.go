@@ -15,6 +15,7 @@ import (
 
 	"github.com/acpterm/acpterm"
 	"github.com/acpterm/acpterm/acptermtest"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/acpterm/acpterm/internal/longtest"
 	"github.com/stretchr/testify/require"
@@ -124,35 +125,35 @@ func TestQuotas(t *testing.T) {
 	inOther := small
 	inOther.SessionID = "other"
 	withHead := small
-	withHead.AskForHead(1500)
+	agent.AskForHead(&withHead, 1500)
 	for _, quota := range []struct {
-		name    acpterm.Quota
+		name    string
 		options acpterm.Options
 		handler acpterm.HandlerOptions
 		limit   int
 		fill    []acpterm.CreateTerminalRequest
 		beyond  acpterm.CreateTerminalRequest
 	}{
-		{acpterm.QuotaTerminals, acpterm.Options{MaxTerminals: 2}, acpterm.HandlerOptions{}, 2,
+		{"terminals", acpterm.Options{MaxTerminals: 2}, acpterm.HandlerOptions{}, 2,
 			[]acpterm.CreateTerminalRequest{small, inOther}, small},
-		{acpterm.QuotaSessionTerminals, acpterm.Options{MaxSessionTerminals: 2}, acpterm.HandlerOptions{}, 2,
+		{"session_terminals", acpterm.Options{MaxSessionTerminals: 2}, acpterm.HandlerOptions{}, 2,
 			[]acpterm.CreateTerminalRequest{small, inOther, small}, small},
-		{acpterm.QuotaOutputBytes, acpterm.Options{
+		{"output_bytes", acpterm.Options{
 			MaxOutputBytes: 5000,
 			Commands:       acpterm.CommandOptions{FollowBytes: 1},
 		}, acpterm.HandlerOptions{}, 5000,
 			[]acpterm.CreateTerminalRequest{small, inOther, small, small, small}, small},
-		{acpterm.QuotaOutputBytes, acpterm.Options{
+		{"output_bytes", acpterm.Options{
 			MaxOutputBytes: 5000,
 			Commands:       acpterm.CommandOptions{FollowBytes: 1},
 		}, acpterm.HandlerOptions{}, 5000,
 			[]acpterm.CreateTerminalRequest{withHead, small, small}, small},
-		{acpterm.QuotaOutputBytes, acpterm.Options{
+		{"output_bytes", acpterm.Options{
 			MaxOutputBytes: 5000,
 			Commands:       acpterm.CommandOptions{FollowBytes: 1, HeadBytes: 1500},
 		},
 			acpterm.HandlerOptions{}, 5000, []acpterm.CreateTerminalRequest{small, withHead}, small},
-		{acpterm.QuotaCreateBytes, acpterm.Options{}, acpterm.HandlerOptions{MaxCreateBytes: 10_000}, 10_000,
+		{"create_bytes", acpterm.Options{}, acpterm.HandlerOptions{MaxCreateBytes: 10_000}, 10_000,
 			nil, acpterm.CreateTerminalRequest{SessionID: "s", Command: "x", Args: []string{strings.Repeat("x", 10_000)}}},
 	} {
 		t.Run(string(quota.name), func(t *testing.T) {
@@ -223,7 +224,7 @@ func TestPendingRequestsAreBounded(t *testing.T) {
 		return hosttest.Request(fmt.Sprint(i), acpterm.MethodWaitForExit, hosttest.Of(term.ID()))
 	})
 	p.Write(hosttest.Request(`"beyond"`, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
-	p.Refused(acpterm.QuotaPendingRequests, limit)
+	p.Refused("pending_requests", limit)
 	p.Write(hosttest.Cancel(`0`))
 	require.EqualValues(t, -32800, p.Read().Error.Code)
 	p.Works()
@@ -269,7 +270,7 @@ func TestPendingCreatesAreBounded(t *testing.T) {
 	}
 	for range 3 {
 		p.Write(hosttest.Request(`"beyond"`, acpterm.MethodCreate, create))
-		p.Refused(acpterm.QuotaPendingCreateBytes, limit)
+		p.Refused("pending_create_bytes", limit)
 	}
 	p.Works()
 	verdicts <- acpterm.VerdictDeny
@@ -277,7 +278,7 @@ func TestPendingCreatesAreBounded(t *testing.T) {
 	for range 3 {
 		p.Write(hosttest.Request(`"room again"`, acpterm.MethodCreate, create))
 		p.Write(hosttest.Request(`"beyond"`, acpterm.MethodCreate, create))
-		p.Refused(acpterm.QuotaPendingCreateBytes, limit)
+		p.Refused("pending_create_bytes", limit)
 		p.Write(hosttest.Cancel(`"room again"`))
 		require.EqualValues(t, -32800, p.Read().Error.Code)
 	}

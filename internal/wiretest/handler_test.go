@@ -20,6 +20,7 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/acpterm/acpterm/internal/leaktest"
 	"github.com/sourcegraph/jsonrpc2"
 	"github.com/stretchr/testify/require"
@@ -83,7 +84,7 @@ func TestWireOutputHasEveryField(t *testing.T) {
 	for name, size := range map[string]int{"short": 100, "long": 10_000} {
 		req := hosttest.ChildRequest("print", strings.Repeat("x", size))
 		req.OutputByteLimit = new(uint64(size - 1))
-		req.AskForHead(10)
+		agent.AskForHead(&req, 10)
 		term := hosttest.Finish(t, m, req)
 		out := term.Output()
 		for _, field := range reflect.VisibleFields(reflect.TypeOf(out)) {
@@ -120,7 +121,7 @@ func TestWireOutputWithItsHead(t *testing.T) {
 		req := hosttest.ChildRequest("print", printed)
 		req.OutputByteLimit = &limit
 		if ask > 0 {
-			req.AskForHead(ask)
+			agent.AskForHead(&req, ask)
 		}
 		id := a.CreateRequest(req)
 		a.MustDo(acpterm.MethodWaitForExit, hosttest.Of(id))
@@ -146,7 +147,7 @@ func TestWireOutputWithItsHead(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, term.Output(), out)
 		start := int64(len(printed) - len(out.Output))
-		require.Equal(t, &acpterm.OutputHead{Text: "(é)", End: 4, OutputStart: start}, out.Head())
+		require.Equal(t, &agent.Head{Text: "(é)", End: 4, OutputStart: start}, agent.ReadHead(out))
 		meta := fmt.Sprintf(`,"_meta":{"acpterm":{"head":"(é)","headEnd":4,"outputStart":%d}}}`, start)
 		require.Equal(t, strings.TrimSuffix(want[i], "}")+meta, reply, "nothing else is added")
 	}
@@ -160,11 +161,11 @@ func TestHeadOfResponses(t *testing.T) {
 	} {
 		var out acpterm.TerminalOutputResponse
 		require.NoError(t, json.Unmarshal([]byte(`{"output":"","truncated":false,"_meta":`+meta+`}`), &out))
-		require.Nil(t, out.Head(), meta)
+		require.Nil(t, agent.ReadHead(out), meta)
 	}
 	req := acpterm.CreateTerminalRequest{Meta: acpterm.Meta{"x": json.RawMessage("1")}}
 	asking := req
-	asking.AskForHead(7)
+	agent.AskForHead(&asking, 7)
 	require.Len(t, req.Meta, 1, "a copy of the request is another one")
 	require.Equal(t, acpterm.Meta{"x": json.RawMessage("1"), "acpterm": json.RawMessage(`{"headBytes":7}`)}, asking.Meta)
 }

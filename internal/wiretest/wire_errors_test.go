@@ -16,6 +16,7 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 
 	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/agent"
 	"github.com/stretchr/testify/require"
 )
 
@@ -185,7 +186,7 @@ func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
 		`{"protocolVersion":1,"clientCapabilities":7}`:                   false,
 		`{"protocolVersion":1}`:                                          false,
 	} {
-		c, err := acpterm.ReadClientCapabilities([]byte(params))
+		c, err := agent.ReadClientCapabilities([]byte(params))
 		require.NoError(t, err)
 		require.Equal(t, want, c.Terminal, params)
 		if want {
@@ -196,7 +197,7 @@ func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, acpterm.MethodCreate, refused.Method)
 	}
-	_, err := acpterm.ReadClientCapabilities([]byte(`[]`))
+	_, err := agent.ReadClientCapabilities([]byte(`[]`))
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 
 	for want, options := range map[string]acpterm.HandlerOptions{
@@ -228,7 +229,7 @@ func TestAuthCapabilityIsReadAsItWasWritten(t *testing.T) {
 		`{"protocolVersion":2,"capabilities":7}`:                                  false,
 		`{"protocolVersion":2}`:                                                   false,
 	} {
-		c, err := acpterm.ReadClientCapabilities([]byte(params))
+		c, err := agent.ReadClientCapabilities([]byte(params))
 		require.NoError(t, err)
 		require.Equal(t, want, c.Auth.Terminal, params)
 		require.False(t, c.Terminal)

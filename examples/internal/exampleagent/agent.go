@@ -93,7 +93,7 @@ func answer(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, res
 }
 
 func (a *agent) initialize(params json.RawMessage) (any, error) {
-	capabilities, err := acpterm.ReadClientCapabilities(params)
+	capabilities, err := acpagent.ReadClientCapabilities(params)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,33 @@
+package agent
+
+// The client's capabilities, which it sends with initialize.
+
+import (
+	"github.com/acpterm/acpterm"
+	"github.com/acpterm/acpterm/internal/wire"
+)
+
+// ReadClientCapabilities reads the capabilities from the params of an initialize request. An absent capability, or a
+// value other than a boolean, counts as false, as the schema says. capabilities.auth.terminal of ACP v2 counts as
+// Auth.Terminal. It fails with acpterm.ErrInvalidParams if the params are not a JSON object.
+func ReadClientCapabilities(initializeParams []byte) (acpterm.ClientCapabilities, error) {
+	params := wire.ReadObject(initializeParams)
+	if err := params.Err(); err != nil {
+		return acpterm.ClientCapabilities{}, &acpterm.Error{
+			Op: "initialize", Kind: acpterm.ErrInvalidParams, Field: err.Field, Reason: err.Reason,
+		}
+	}
+	// A value of the wrong type counts as absent, so the errors of Read do not matter.
+	var c acpterm.ClientCapabilities
+	v1 := wire.ReadObject(params.Get("clientCapabilities"))
+	v1.Read("terminal", &c.Terminal, "a boolean")
+	v1.Read("_meta", &c.Meta, "an object")
+	auth := wire.ReadObject(v1.Get("auth"))
+	auth.Read("terminal", &c.Auth.Terminal, "a boolean")
+	auth.Read("_meta", &c.Auth.Meta, "an object")
+	v2 := wire.ReadObject(wire.ReadObject(params.Get("capabilities")).Get("auth"))
+	if wire.ReadObject(v2.Get("terminal")).Err() == nil {
+		c.Auth.Terminal = true
+	}
+	return c, nil
+}

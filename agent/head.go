@@ -1,0 +1,45 @@
+package agent
+
+// The beginning of the output, in addition to its end: an extension of package acpterm, which other clients ignore.
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/acpterm/acpterm"
+)
+
+// AskForHead has a request ask for the first bytes of the output, up to the client's own limit, in addition to its end;
+// ReadHead returns them. It replaces "acpterm" in the request's Meta.
+func AskForHead(request *acpterm.CreateTerminalRequest, bytes int64) {
+	request.Meta = maps.Clone(request.Meta)
+	if request.Meta == nil {
+		request.Meta = make(acpterm.Meta)
+	}
+	request.Meta["acpterm"] = fmt.Appendf(nil, `{"headBytes":%d}`, bytes)
+}
+
+// Head is the beginning of the output.
+type Head struct {
+	// Text is valid UTF-8 in whole characters, and End the offset after it.
+	Text string `json:"head"`
+	End  int64  `json:"headEnd"`
+	// OutputStart is the offset of TerminalOutputResponse.Output. If it is greater than End, the bytes between them are
+	// missing.
+	OutputStart int64 `json:"outputStart"`
+}
+
+// ReadHead returns the beginning of the output. It is nil if the request did not ask for it (AskForHead) or the client
+// does not know the extension.
+func ReadHead(response acpterm.TerminalOutputResponse) *Head {
+	var read struct {
+		Text *string `json:"head"`
+		Head
+	}
+	if json.Unmarshal(response.Meta["acpterm"], &read) != nil || read.Text == nil {
+		return nil
+	}
+	read.Head.Text = *read.Text
+	return &read.Head
+}

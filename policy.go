@@ -54,7 +54,7 @@ type Proposal struct {
 	SessionDone <-chan struct{}
 
 	machine machine  // nil: the local one
-	env     []string // that commands inherit; nil: this process's
+	env     []string // that commands inherit
 }
 
 // where is the machine of the command.
@@ -80,7 +80,7 @@ func (p Proposal) Remote() bool { return p.where().remote() }
 // ends.
 func (p Proposal) LookPath(ctx context.Context, program string) (path string, err error) {
 	env := p.env
-	if env == nil && !p.Remote() {
+	if p.machine == nil {
 		env = lookup.HostEnviron()
 	}
 	found, err := p.where().file(ctx, Command{Args: []string{program}, Dir: p.Command.Dir, Env: env})

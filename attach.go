@@ -94,7 +94,7 @@ func (m *Manager) attach(
 	return t, nil
 }
 
-// registerInRoom is register. While a quota is full, the attached terminal that ended first is released.
+// registerInRoom is register. While a quota is full, it releases the attached terminal that ended first.
 func (m *Manager) registerInRoom(t *Terminal, s settings) error {
 	for {
 		err := m.register(t, s)
@@ -107,11 +107,11 @@ func (m *Manager) registerInRoom(t *Terminal, s settings) error {
 			return err
 		}
 		m.beginRelease(oldest.session, oldest.id, EndedByRelease)
-		<-oldest.Released() // which waits for nothing but a goroutine, since its command has ended
+		<-oldest.Released() // soon, because its command has ended
 	}
 }
 
-// oldestEnded is the attached terminal that ended first, of one session or of any; nil if none has ended.
+// oldestEnded returns the attached terminal that ended first, of one session or of any, or nil.
 func (m *Manager) oldestEnded(session SessionID, any bool) (oldest *Terminal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func (m *Manager) oldestEnded(session SessionID, any bool) (oldest *Terminal) {
 	return oldest
 }
 
-// endedAttached is when an attached terminal ended; zero for any other.
+// endedAttached returns the time of the end of an attached terminal, or zero.
 func (t *Terminal) endedAttached() time.Time {
 	if !t.Attached() {
 		return time.Time{}
@@ -198,24 +198,24 @@ func (t *Terminal) Attached() bool {
 	return ok
 }
 
-// attached is the backend of an attached terminal. No process of it runs here.
+// attached is the backend of an attached terminal.
 type attached struct {
 	noProcess
 	proc.ExitStatus
 	output   *output.Writer
 	released func()
-	orphaned func() bool // reports whether the owner cannot be reached any more
+	orphaned func() bool // reports whether the owner is unreachable
 
 	// Under Terminal.mu.
 	size      *TerminalSize
 	meta      Meta
 	cancel    func(context.Context) error
-	code      *int64 // of the exit status, if the owner knows them
+	code      *int64 // of the exit, if known
 	signal    *string
-	cancelled bool // the owner was asked to end the command
+	cancelled bool // cancel was called
 }
 
-// End gives it up: the processes are the owner's.
+// End gives up the terminal: the processes are the owner's.
 func (b *attached) End(context.Context, syscall.Signal) (left []int) {
 	b.Close()
 	return nil
@@ -232,10 +232,10 @@ func (b *attached) releasing() {
 	}
 }
 
-// outputEnds with the command: more output may come, but need not.
+// outputEnds at the end of the command: the owner may write more, but need not.
 func (b *attached) outputEnds(t *Terminal) <-chan struct{} { return t.ended.Done() }
 
-// ended returns the exit status that the owner reported.
+// ended returns the exit status of the owner.
 func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) {
 	if b.cancelled && by == EndedByItself {
 		by = EndedByKill
@@ -261,7 +261,7 @@ func (b *attached) describe(info *TerminalInfo) {
 	}
 }
 
-// kill asks the owner, and returns when the owner has said that the command has ended.
+// kill asks the owner to end the command, and returns when the owner has reported the end.
 func (b *attached) kill(ctx context.Context, t *Terminal) error {
 	refuse := func(err error) error {
 		return &Error{Op: "kill", Kind: ErrNotCancellable, SessionID: t.session, TerminalID: t.id, Err: err}

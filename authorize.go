@@ -1,7 +1,7 @@
 package acpterm
 
-// From a command that an agent asks for to one that may run: policies decide, and the user may be asked. The machine
-// holds on to what was decided about. Nothing here knows of terminals.
+// Authorizing a command: policies decide, and the user may be asked. The machine pins the program and the directory
+// from the decision until the start.
 
 import (
 	"context"
@@ -11,28 +11,28 @@ import (
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
-// authorizer decides what may run. Its methods may be called concurrently.
+// authorizer decides which commands may run. Its methods may be called concurrently.
 type authorizer struct {
 	machine machine
 	ask     func(context.Context, Question) Answer // Options.Approve
 }
 
-// authorized is a command that may run, and what it was when that was decided.
+// authorized is an allowed command, as it was at the decision.
 type authorized struct {
 	proposal Proposal
-	pinned   *pinned      // nil where there is no policy, and with a Runner
+	pinned   *pinned      // nil without a policy, and with a Runner
 	pin      string       // Found.Pin, of a Runner
-	contents pin.Contents // of the program; nil where no question was asked
+	contents pin.Contents // of the program; nil if no question was asked
 	decision *DecisionEvent
 
-	asked, answered time.Time // zero where that was not
+	asked, answered time.Time // zero without a question
 }
 
 // maxChanges is how often policies can change a command before the create is denied.
 const maxChanges = 8
 
-// authorize asks the policies, and a person where they say so, until no policy changes the command any more. It fails
-// with ErrDenied, with ErrCancelled when ctx ends, or with ErrInternal when a function of the embedder's panics.
+// authorize asks the policies, and the user if they say so, until no policy changes the command any more. It fails with
+// ErrDenied, with ErrCancelled if ctx ends, or with ErrInternal if a function of the embedder panics.
 func (z *authorizer) authorize(
 	ctx context.Context, s settings, id TerminalID, req CreateTerminalRequest, c located,
 ) (authorized, error) {
@@ -64,7 +64,7 @@ func (z *authorizer) authorize(
 	return a, err
 }
 
-// requested is what a request asks to run, as people read it.
+// requested returns the command of a request for error texts.
 func requested(req CreateTerminalRequest) string {
 	if len(req.Args) == 0 {
 		return req.Command
@@ -72,7 +72,7 @@ func requested(req CreateTerminalRequest) string {
 	return Command{Args: append([]string{req.Command}, req.Args...)}.String()
 }
 
-// decide asks until no policy changes the command, and stores in a what was decided about. The answer is nil if no
+// decide asks until no policy changes the command any more, and stores the command in a. The answer is nil if no
 // question was asked.
 func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (Decision, *Answer, error) {
 	for i := range maxChanges {
@@ -113,8 +113,8 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 	return Decision{Reason: "the policies go on changing the command"}, nil, nil
 }
 
-// approve calls Options.Approve; without that the answer is nil. It stores in a the times of the question and the
-// answer, and the contents of the program's files before the question.
+// approve calls Options.Approve; if that is nil, so is the answer. It stores the times of the question and the answer
+// in a, and the contents of the program's files before the question.
 func (z *authorizer) approve(ctx context.Context, a *authorized, q Question) (answer *Answer, err error) {
 	if z.ask == nil {
 		return nil, nil

@@ -1,6 +1,6 @@
 package acpterm
 
-// The requests of one connection, from arrival to answer. Each is answered once; terminal/output in the order of
+// The requests of one connection, from arrival to answer. Each gets one answer; terminal/output in the order of
 // arrival. An agent that does not read delays only its own answers.
 
 import (
@@ -17,22 +17,22 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// call is a request that has not been answered.
+// call is a pending request.
 type call struct {
 	requests.Request
 	method string
 	to     replier
-	bytes  int // reserved by a create until its answer
+	bytes  int // that a create reserves until its answer
 }
 
-// replier writes the answer of one call. An error of the write is dropped: the connection's reader sees its end.
+// replier writes the answer of one call. It drops write errors, because the reader of the connection sees its end.
 type replier interface {
 	reply(result any, err error)
 	// replyOutput answers a terminal/output.
 	replyOutput(t *Terminal)
 }
 
-// viaJSONRPC2 answers a request that Handle got.
+// viaJSONRPC2 answers a request of Handle.
 type viaJSONRPC2 struct {
 	conn *jsonrpc2.Conn
 	id   jsonrpc2.ID
@@ -48,7 +48,7 @@ func (r viaJSONRPC2) reply(result any, err error) {
 
 func (r viaJSONRPC2) replyOutput(t *Terminal) { r.reply(t.Output(), nil) }
 
-// viaLines answers a request that Filter read. After a partly written line, later writes fail.
+// viaLines answers a request of Filter. After a partial write, later writes fail.
 type viaLines struct {
 	lines   *wire.Lines
 	outputs *wire.Cache
@@ -76,7 +76,7 @@ func (r viaLines) replyOutput(t *Terminal) {
 // errCancelRequest is why a request was cancelled by $/cancel_request.
 var errCancelRequest = errors.New("the agent cancelled the request")
 
-// serveMessage is Handle for a message that Filter read. It reports whether it took the message.
+// serveMessage is Handle for a message of Filter. It reports whether it took the message.
 func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.Lines) (taken bool) {
 	switch {
 	case m.Method == MethodCancelRequest && m.ID == nil:
@@ -85,18 +85,17 @@ func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.
 		return false
 	case m.ID != nil:
 		id, _ := wire.RequestID(m.ID)
-		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy, since m is valid until this returns
+		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy, because m is valid until this returns
 		to := viaLines{lines, &h.outputs, wireID}
 		h.serve(ctx, &call{Request: requests.Request{ID: id}, method: m.Method, to: to}, m.Params)
 	}
 	return true
 }
 
-// serve begins to answer a request. When it returns, the request is pending, so that the cancel which follows it on the
-// wire finds it, and has its terminal, so that the release which follows it does not remove that.
+// serve begins to answer a request. When it returns, the request is pending and has its terminal, so that a cancel or a
+// release that follows on the wire comes after it.
 //
-// It blocks only while it writes the refusal of a request that is not admitted, beyond MaxPending or after Close:
-// goroutines for these would have no bound.
+// It blocks only to refuse a request, beyond MaxPending or after Close: goroutines for refusals would be unbounded.
 func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	if err := h.admit(c); err != nil {
 		h.reply(c, nil, err)
@@ -126,7 +125,7 @@ func (h *Handler) serve(ctx context.Context, c *call, params []byte) {
 	}
 }
 
-// admit makes a call pending, unless too many are.
+// admit makes a call pending, unless too many calls are.
 func (h *Handler) admit(c *call) error {
 	switch err := h.requests.Admit(&c.Request); err {
 	case nil:
@@ -139,8 +138,8 @@ func (h *Handler) admit(c *call) error {
 	}
 }
 
-// answer replies with a result, or with an error if the call was cancelled. The call is complete before its answer is
-// written, so that an agent which has read the answer can send another request.
+// answer replies with a result, or with an error if the call was cancelled. The call is complete before the answer is
+// written, so that an agent that has read the answer can send another request.
 func (h *Handler) answer(c *call, result func() (any, error)) {
 	defer h.requests.Done()
 	if err := h.complete(c); err != nil {
@@ -151,7 +150,7 @@ func (h *Handler) answer(c *call, result func() (any, error)) {
 	h.reply(c, answer, err)
 }
 
-// answerCreate is answer for a create. If that was cancelled, its terminal is released first.
+// answerCreate is answer for a create. It first releases the terminal of a cancelled create.
 func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	defer h.requests.Done()
 	if cancelled := h.complete(c); cancelled != nil {
@@ -161,7 +160,7 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 			h.manager.discard(t)
 		}
 	}
-	h.releaseCreateBytes(c.bytes) // before the answer, after which the agent may send as much again
+	h.releaseCreateBytes(c.bytes) // first: an agent that has read the answer may send as much again
 	if err != nil {
 		h.reply(c, nil, err)
 		return
@@ -169,7 +168,7 @@ func (h *Handler) answerCreate(c *call, t *Terminal, err error) {
 	h.reply(c, CreateTerminalResponse{TerminalID: t.id}, nil)
 }
 
-// complete ends the time in which a call can be cancelled. It fails if the call was.
+// complete makes a call uncancellable. It fails if the call has been cancelled.
 func (h *Handler) complete(c *call) error {
 	if cancelled := h.requests.Complete(&c.Request); cancelled != nil {
 		return &Error{Op: c.method, Kind: ErrCancelled, Err: cancelled}
@@ -180,15 +179,13 @@ func (h *Handler) complete(c *call) error {
 // reply writes an answer.
 func (h *Handler) reply(c *call, result any, err error) { c.to.reply(result, h.toWireError(err)) }
 
-// cancelPending cancels the pending request that the params of a $/cancel_request name, and reports whether there is
-// one.
+// cancelPending cancels the pending request that a $/cancel_request names. It reports whether it has found the request.
 func (h *Handler) cancelPending(params []byte) bool {
 	id, ok := wire.RequestID(wire.ReadObject(params).Get("requestId"))
 	return ok && h.requests.Cancel(id, errCancelRequest)
 }
 
-// answerPoll answers a terminal/output. It reads the output now, and not when the request came, so that queued polls
-// hold no copies.
+// answerPoll answers a terminal/output. It reads the output only now, so that queued polls hold no copies.
 func (h *Handler) answerPoll(c *call, t *Terminal) {
 	defer h.requests.Done()
 	if err := h.complete(c); err != nil {

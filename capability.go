@@ -1,8 +1,7 @@
 package acpterm
 
-// clientCapabilities.terminal (https://agentclientprotocol.com/protocol/v1/initialization): a client
-// advertises it, an agent reads it, and both check requests with it. One type serves all three, so
-// that what is served is what was advertised. clientCapabilities.auth is beside it, for the package signin.
+// The client's capabilities (https://agentclientprotocol.com/protocol/v1/initialization). One type advertises terminals
+// and checks requests, so that a client serves exactly what it advertises.
 
 import "fmt"
 

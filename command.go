@@ -1,7 +1,7 @@
 package acpterm
 
-// From a request to the command as it will run: the environment merged, the directory checked, and the program or the
-// shell looked up with the PATH of that environment. Errors name the field of the request. Nothing runs here.
+// Resolving a request to a command: merge the environment, check the directory, and look the program or the shell up
+// with the PATH of that environment. Errors name the field of the request.
 
 import (
 	"cmp"
@@ -34,7 +34,7 @@ func (c Command) clone() Command {
 	return c
 }
 
-// withArgs is c with its path as its only argument if it has none, as in os/exec.
+// withArgs returns c with its path as the only argument if it has none, as in os/exec.
 func (c Command) withArgs() Command {
 	if len(c.Args) == 0 {
 		c.Args = []string{c.Path}
@@ -73,8 +73,8 @@ type Shell struct {
 	Args []string
 }
 
-// validate returns why a shell cannot hold, which is the value of an option, or nil. isPath and isAbs say what Program
-// is where commands run.
+// validate returns an error if the shell, the value of an option, is invalid. isPath and isAbs describe Program where
+// commands run.
 func (s Shell) validate(option string, isPath, isAbs bool) error {
 	switch {
 	case s.Program == "" && len(s.Args) > 0:
@@ -93,7 +93,7 @@ func (s Shell) validate(option string, isPath, isAbs bool) error {
 
 func (s Shell) clone() Shell { return Shell{s.Program, slices.Clone(s.Args)} }
 
-// cannotRun is the error for a shell that is not there or cannot be executed, which is the host's mistake.
+// cannotRun returns the error for a missing or unusable shell: the host's mistake.
 func (s Shell) cannotRun(err error) error {
 	return &Error{Kind: ErrInternal, Field: "CommandOptions.Shell",
 		Reason: fmt.Sprintf("the shell %q cannot be run: %s", s.Program, lookup.Reason(err)), Err: err}
@@ -113,11 +113,11 @@ const (
 	ShellAlways
 )
 
-// shellSyntax are the characters that make a command a shell line: white space, and those with a meaning to a shell.
+// shellSyntax are the characters of shell lines: white space, and those with a meaning to a shell.
 const shellSyntax = " \t\r\n|&;<>()$`\\\"'*?[]#~=%!{}^"
 
-// resolveWith resolves the command of a request with the options that Create was given, and then adds those of
-// Options.CommandsFor. Afterwards the settings have the options of all levels.
+// resolveWith resolves the command of a request with the options of Create, and then adds those of Options.CommandsFor.
+// Afterwards the settings have the options of all levels.
 func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, own CommandOptions) (located, error) {
 	session := s.commands
 	s.commands = own.over(session)
@@ -136,7 +136,7 @@ func (s *settings) resolveWith(ctx context.Context, req CreateTerminalRequest, o
 	return command, nil
 }
 
-// commandsFor returns what Options.CommandsFor says of a command.
+// commandsFor calls Options.CommandsFor.
 func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, error) {
 	var chosen *CommandOptions
 	if choose := s.manager.CommandsFor; choose != nil {
@@ -158,8 +158,8 @@ func (s *settings) commandsFor(session SessionID, c Command) (CommandOptions, er
 	return chosen.clone(s.machine.names()), nil
 }
 
-// resolve makes the command of a request. Its errors are of the kinds ErrInvalidParams, ErrNotExecutable,
-// ErrCommandNotFound and, for what the host has set, ErrInternal; a Runner can add others.
+// resolve returns the command of a request. It fails with ErrInvalidParams, ErrNotExecutable or ErrCommandNotFound,
+// with ErrInternal if an option is to blame, and with any error of a Runner.
 func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (located, error) {
 	o := &s.commands
 	if _, err := req.headBytes(); err != nil {
@@ -197,7 +197,7 @@ func (s *settings) resolve(ctx context.Context, req CreateTerminalRequest) (loca
 	return found, dirError(req, err)
 }
 
-// mergeEnv is lookup.Merge for variables of the embedder's and then those of a request.
+// mergeEnv is lookup.Merge with variables of the embedder, then those of a request.
 func mergeEnv(names lookup.Names, base []string, dir string, over []string, set []EnvVariable) []string {
 	all := slices.Grow(slices.Clone(over), len(set))
 	for _, v := range set {
@@ -206,7 +206,7 @@ func mergeEnv(names lookup.Names, base []string, dir string, over []string, set 
 	return lookup.Merge(names, base, dir, all)
 }
 
-// dirError is an error about the directory as what it is if the host has set the directory: the host's mistake.
+// dirError blames the host for an error about a directory that the host has set.
 func dirError(req CreateTerminalRequest, err error) error {
 	e, ok := err.(*Error)
 	if ok && req.Cwd == "" && e.Kind == ErrInvalidParams && e.Field == "cwd" {
@@ -215,7 +215,7 @@ func dirError(req CreateTerminalRequest, err error) error {
 	return err
 }
 
-// checkStrings refuses what no system call takes. A schema cannot say it.
+// checkStrings refuses strings that no system call takes.
 func checkStrings(req CreateTerminalRequest) error {
 	switch {
 	case req.SessionID == "":

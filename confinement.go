@@ -11,12 +11,12 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Limits bound what a command uses. A field that is zero bounds nothing. What cannot be enforced here makes a create
-// fail, with ErrInternal and the name of the field: a command never runs without a limit that it should have.
+// Limits bound the resources of a command. A zero field sets no bound. If the system cannot enforce a limit, the create
+// fails with ErrInternal and the name of the field: no command runs without one of its limits.
 //
-// On Linux, limits that no cgroup has take ptrace, for a moment before the command's first instruction. So a
-// set-user-id program, or one with capabilities, runs without those under such limits, unless the host may trace it (as
-// root may); and a create fails where ptrace is forbidden, or where a tracer follows the host's children (strace -f).
+// On Linux, limits without a cgroup use ptrace before the command's first instruction. Set-user-id programs and
+// programs with capabilities then run without these privileges, unless the host may trace them, as root may. A create
+// fails if ptrace is forbidden or a tracer follows the host's children (strace -f).
 //
 // On macOS and FreeBSD no limit can be enforced.
 type Limits struct {
@@ -56,8 +56,7 @@ type EnforcedLimit struct {
 	Tree bool
 }
 
-// asked are the limits that bound something, in the order of the fields. Nothing enforces them yet. The error names the
-// option, which begins with prefix.
+// asked returns the nonzero limits, in the order of the fields. The error names the option, which begins with prefix.
 func (l Limits) asked(prefix string) (asked []proc.Limit, err error) {
 	seconds := l.CPUTime / time.Second
 	if l.CPUTime%time.Second > 0 {

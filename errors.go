@@ -1,7 +1,6 @@
 package acpterm
 
-// The errors that a caller can test for, by kind (errors.Is) and by their fields (errors.As). handler.go has the table
-// that maps kinds to JSON-RPC codes.
+// Errors, and their kinds, which work with errors.Is. handler.go maps kinds to JSON-RPC codes.
 
 import (
 	"errors"
@@ -89,11 +88,11 @@ type Error struct {
 	Quota string
 	Limit int64
 
-	// Err is the cause, where there is one: a system's error, a context's.
+	// Err is the cause, such as an error of the system or of a context, or nil.
 	Err error
 }
 
-// Error names the operation, the subject and what is wrong.
+// Error returns the operation, the subject and the reason.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("acpterm: ")
@@ -136,11 +135,11 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Kind, e.Err}
 }
 
-// maxErrorText is how many bytes of a text an error has on the wire: an agent that does not read its answers must not
-// have the host keep a copy of each request.
+// maxErrorText bounds each text of an error on the wire, in bytes: an agent that does not read its answers must not
+// make the host keep a copy of each request.
 const maxErrorText = 2 << 10
 
-// cut returns e with texts that are not too long for the wire.
+// cut returns e with each text cut to maxErrorText.
 func (e *Error) cut() *Error {
 	short := *e
 	for _, text := range []*string{&short.Op, &short.Field, &short.Reason, &short.Rule, &short.Command} {
@@ -158,7 +157,7 @@ func cutText(text string) string {
 	return strings.ToValidUTF8(text[:maxErrorText], "") + "..."
 }
 
-// inOperation returns err with the operation and the session filled in, if it is an *Error without.
+// inOperation adds the operation and the session to an *Error without an operation.
 func inOperation(op string, session SessionID, err error) error {
 	e, ok := err.(*Error)
 	if !ok || e.Op != "" {
@@ -169,13 +168,13 @@ func inOperation(op string, session SessionID, err error) error {
 	return &filled
 }
 
-// invalidField is the error for a field of a request that cannot be used.
+// invalidField returns the error for an invalid field of a request.
 func invalidField(field, reason string) *Error {
 	return &Error{Kind: ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// fieldError is the error for a field of a request that the system did not accept. A process or system that lacks room
-// is not the request's mistake.
+// fieldError returns the error for a field that the system does not accept. A lack of descriptors or memory is not the
+// request's mistake.
 func fieldError(field string, err error) *Error {
 	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, lack) {

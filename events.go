@@ -1,8 +1,7 @@
 package acpterm
 
-// Events, and calls of the embedder's functions, which may panic. A decision is put on record, by Options.Record,
-// before its command runs; everything else goes to the hooks through a queue (internal/notify), which no terminal waits
-// for.
+// Events. Options.Record gets each decision before its command runs. All events go to the hooks through a queue
+// (internal/notify), so that no terminal waits for a hook.
 
 import (
 	"context"
@@ -129,12 +128,11 @@ const (
 	maxEventBytes = 64 << 20
 )
 
-// events puts events on record and hands them to the embedder's hooks. Its methods may be called concurrently.
+// events records events and passes them to the hooks. Its methods may be called concurrently.
 type events struct {
 	notify.Queue[queuedEvent]
 
-	// record is Options.Record; nil: none. Its context for events in the queue is recording, which cancelRecording
-	// ends.
+	// record is Options.Record. Its context for events in the queue is recording, which cancelRecording ends.
 	record          func(context.Context, Event) error
 	recording       context.Context
 	cancelRecording context.CancelFunc
@@ -158,13 +156,13 @@ func (e *events) open(o *Options) {
 	}
 }
 
-// observe adds a hook. stop removes it, and returns when it is not running and will not be called.
+// observe adds a hook. stop removes it, and returns when the hook has returned for the last time.
 func (e *events) observe(hook func(Event)) (stop func()) {
 	return e.Observe(func(q queuedEvent) { callHook("Observe", func() { hook(q.Event) }) })
 }
 
-// recordDecision records a decision, if Options.Record is set, and queues its event. It returns why the command must
-// not run: refused, a failure to record, or ErrCancelled when ctx has ended.
+// recordDecision records a decision, if Options.Record is set, and queues its event. It returns refused if that is an
+// error; otherwise the error of recording, or ErrCancelled if ctx has ended.
 func (e *events) recordDecision(ctx context.Context, d *DecisionEvent, refused error) error {
 	err, recorded := refused, e.record != nil && ctx.Err() == nil
 	switch {
@@ -182,7 +180,7 @@ func (e *events) recordDecision(ctx context.Context, d *DecisionEvent, refused e
 	return err
 }
 
-// callRecord calls record and logs its error, which is returned as ErrInternal, or ErrCancelled when ctx has ended.
+// callRecord calls record. It logs an error and returns it as ErrInternal, or as ErrCancelled if ctx has ended.
 func (e *events) callRecord(ctx context.Context, event Event) error {
 	var err error
 	if panicked := callHook("Record", func() { err = e.record(ctx, event) }); panicked != nil {
@@ -201,8 +199,8 @@ func (e *events) callRecord(ctx context.Context, event Event) error {
 // emit queues an event.
 func (e *events) emit(event Event) { e.Add(queuedEvent{Event: event}, sizeOf(event)) }
 
-// full returns the error for a create while too many events wait for the hooks, nil otherwise. A create fails and does
-// not wait, so that a hook may create terminals itself.
+// full returns an error if too many events wait for the hooks. A create then fails; it does not wait, so that a hook
+// may create terminals.
 func (e *events) full(maxOutput int64) error {
 	n, waiting := e.Waiting()
 	for _, quota := range []struct {
@@ -221,7 +219,7 @@ func (e *events) full(maxOutput int64) error {
 	return nil
 }
 
-// sizeOf is what an event keeps in memory, roughly. What it shares with other events counts for each.
+// sizeOf estimates the memory of an event. Memory shared by several events counts for each.
 func sizeOf(event Event) notify.Size {
 	const fields = 256 // of the event itself
 	s := event.subject()
@@ -240,8 +238,7 @@ func sizeOf(event Event) notify.Size {
 	return size
 }
 
-// callHook calls a function of the embedder's, by name. If it panics, callHook logs that and returns an *Error of kind
-// ErrInternal.
+// callHook calls a function of the embedder. It logs a panic and returns it as an *Error of kind ErrInternal.
 func callHook(name string, f func()) error {
 	if err := hook.Call(name, f); err != nil {
 		return &Error{Kind: ErrInternal, Reason: err.Error()}

@@ -1,7 +1,6 @@
 package acpterm
 
-// Filter: terminal/* is served from the lines of a connection, and all other messages go to the embedder's JSON-RPC
-// library.
+// Filter serves terminal/* on a connection and passes all other messages to the embedder's JSON-RPC library.
 
 import (
 	"bytes"
@@ -81,7 +80,7 @@ func (f *filter) Read(p []byte) (int, error) {
 	}
 	n := copy(p, f.unread)
 	if f.unread = f.unread[n:]; len(f.unread) == 0 {
-		f.unread = nil // one long line does not occupy memory for the rest of the connection
+		f.unread = nil // frees the memory of a long line
 	}
 	return n, nil
 }
@@ -117,7 +116,7 @@ func (f *filter) skip(text []byte, size int64, fault *wire.Fault) {
 	callHook("SkippedLines", func() { f.skipped(l) })
 }
 
-// logSkippedLine is the default of HandlerOptions.SkippedLines. The beginning of JSON may be a request with a secret.
+// logSkippedLine is the default of HandlerOptions.SkippedLines. JSON may be a request with a secret.
 func logSkippedLine(l SkippedLine) {
 	attrs := []any{"bytes", l.Bytes}
 	if len(l.Text) > 0 && !bytes.ContainsAny(l.Text[:1], `{["`) {

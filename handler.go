@@ -1,7 +1,7 @@
 package acpterm
 
-// From JSON-RPC to a Manager and back: the five methods, and the codes of errors. calls.go answers the requests. Only
-// these two, filter.go, options.go, internal/wire and internal/requests use JSON-RPC types.
+// The Handler: from JSON-RPC to a Manager and back. calls.go answers the requests. Only these two files, filter.go,
+// options.go, internal/wire and internal/requests use JSON-RPC types.
 
 import (
 	"context"
@@ -26,7 +26,7 @@ const (
 	CodeRequestCancelled = -32800
 )
 
-// codes are the codes of kinds of errors. A kind that is not here is an internal error.
+// codes maps kinds of errors to JSON-RPC codes. All others are internal errors.
 var codes = map[Kind]int64{
 	ErrMethodNotFound:   jsonrpc2.CodeMethodNotFound,
 	ErrInvalidParams:    jsonrpc2.CodeInvalidParams,
@@ -40,7 +40,7 @@ var codes = map[Kind]int64{
 	ErrClosing:          CodeRequestCancelled,
 }
 
-// maxParamsBytes bounds the params of requests other than creates, which only name a session and a terminal.
+// maxParamsBytes bounds the params of all requests but creates: they only name a session and a terminal.
 const maxParamsBytes = 64 << 10
 
 // Handler serves the terminal/* methods of one connection from a Manager: by Filter for any JSON-RPC library, as a
@@ -123,13 +123,13 @@ func paramsOf(req *jsonrpc2.Request) []byte {
 	return *req.Params
 }
 
-// closeAfter closes the handler when its connection has ended.
+// closeAfter closes the handler at the end of its connection.
 func (h *Handler) closeAfter(conn *jsonrpc2.Conn) {
 	h.connected.Do(func() {
 		go func() {
 			select {
 			case <-conn.DisconnectNotify():
-			case <-h.closing.Done(): // by Filter, whose end comes first
+			case <-h.closing.Done():
 			}
 			h.Close()
 		}()
@@ -177,7 +177,7 @@ func (h *Handler) dispatch(ctx context.Context, method string, params json.RawMe
 	panic("acpterm: a request without work")
 }
 
-// work is the rest of a request after prepare: one of the four types that follow.
+// work is the rest of a request after prepare: a refusal, a start, a poll or an await.
 type work interface{ work() }
 
 // refusal is a request that fails.
@@ -203,8 +203,8 @@ func (start) work()   {}
 func (poll) work()    {}
 func (await) work()   {}
 
-// prepare reads the params and finds the terminal, in the order of the requests and without blocking. After it, the id
-// of a release is unknown.
+// prepare reads the params and finds the terminal. It is called in the order of the requests and does not block. It
+// makes the id of a release unknown.
 func (h *Handler) prepare(method string, params json.RawMessage) work {
 	if !slices.Contains(methods, method) {
 		return refusal{methodNotFound(method)}
@@ -260,8 +260,8 @@ func (h *Handler) prepare(method string, params json.RawMessage) work {
 	}
 }
 
-// reserveCreateBytes counts the memory that a create needs, and refuses it if all creates without an answer would need
-// too much.
+// reserveCreateBytes reserves the memory of a create, and refuses the create if all pending creates would need too
+// much.
 func (h *Handler) reserveCreateBytes(req CreateTerminalRequest, params int) work {
 	const perArg, perVariable = 16, 40 // bytes of each in its slice
 	size := params + perArg*len(req.Args) + perVariable*len(req.Env)
@@ -286,7 +286,7 @@ func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
 	if err != nil {
 		return refusal{err}
 	}
-	if t == nil { // it was released before
+	if t == nil { // released before
 		done := new(latch.Latch)
 		done.Set()
 		return await{done, func() (any, error) { return EmptyResponse{}, nil }}
@@ -295,7 +295,7 @@ func (h *Handler) prepareRelease(session SessionID, id TerminalID) work {
 	return await{&t.release.done, func() (any, error) { return EmptyResponse{}, t.release.err }}
 }
 
-// create creates a terminal, unless the handler is closed or ctx ends. cancel ends ctx.
+// create creates a terminal. cancel ends ctx.
 func (h *Handler) create(
 	ctx context.Context, cancel context.CancelCauseFunc, req CreateTerminalRequest,
 ) (*Terminal, error) {
@@ -313,7 +313,7 @@ func (h *Handler) create(
 	return t, nil
 }
 
-// tracked makes a terminal that Close releases. Close waits for it to return.
+// tracked creates a terminal that Close releases. Close waits for it to return.
 func (h *Handler) tracked(create func() (*Terminal, error)) (*Terminal, error) {
 	if !h.beginCreate() {
 		return nil, &Error{Kind: ErrClosing}
@@ -326,7 +326,7 @@ func (h *Handler) tracked(create func() (*Terminal, error)) (*Terminal, error) {
 	return t, err
 }
 
-// announce calls HandlerOptions.Created. If that panics, the terminal is released.
+// announce calls HandlerOptions.Created, and releases the terminal if that panics.
 func (h *Handler) announce(t *Terminal) error {
 	if h.options.Created == nil {
 		return nil
@@ -338,7 +338,7 @@ func (h *Handler) announce(t *Terminal) error {
 	return err
 }
 
-// beginCreate counts a create, unless the handler is closed.
+// beginCreate counts a create. It returns false if the handler is closed.
 func (h *Handler) beginCreate() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -348,7 +348,7 @@ func (h *Handler) beginCreate() bool {
 	return !h.closed
 }
 
-// track adds a terminal to those that Close releases, until it is gone.
+// track has Close release a terminal, until the terminal is gone.
 func (h *Handler) track(t *Terminal) {
 	h.mu.Lock()
 	h.terminals[t] = true
@@ -356,7 +356,7 @@ func (h *Handler) track(t *Terminal) {
 	t.release.done.OnSet(func() { h.untrack(t) }) // the host may release it too
 }
 
-// untrack forgets a terminal that is gone.
+// untrack forgets a terminal.
 func (h *Handler) untrack(t *Terminal) {
 	h.outputs.Forget(terminalOutput{t})
 	h.mu.Lock()
@@ -383,7 +383,7 @@ func (h *Handler) Close() error {
 	return h.manager.releaseAll(context.Background(), terminals, EndedByRelease)
 }
 
-// toInternalID returns the manager's id of a session that the agent names. An empty id stays empty, and is refused.
+// toInternalID returns the Manager's id of the agent's session. An empty id stays empty and is refused later.
 func (h *Handler) toInternalID(id SessionID) SessionID {
 	if id == "" {
 		return ""
@@ -391,7 +391,7 @@ func (h *Handler) toInternalID(id SessionID) SessionID {
 	return h.options.SessionPrefix + id
 }
 
-// toWireError returns an error with the session id that the agent knows.
+// toWireError returns an error with the agent's id of the session.
 func (h *Handler) toWireError(err error) error {
 	e, ok := err.(*Error)
 	if !ok || h.options.SessionPrefix == "" {
@@ -402,7 +402,6 @@ func (h *Handler) toWireError(err error) error {
 	return &onWire
 }
 
-// methodNotFound is the error for an unknown method.
 func methodNotFound(method string) *Error {
 	return &Error{Op: method, Kind: ErrMethodNotFound}
 }
@@ -455,7 +454,7 @@ func ResponseError(err error) *jsonrpc2.Error {
 	return responseError(code, e, data)
 }
 
-// invalidMessage is the error for an invalid line.
+// invalidMessage returns the error for an invalid line.
 func invalidMessage(f *wire.Fault) *jsonrpc2.Error {
 	e := &Error{Kind: errInvalidMessage, Reason: "the line " + f.Reason}
 	return responseError(f.Code, e, errorData{Kind: e.Kind, Reason: e.Reason})

@@ -1,7 +1,7 @@
 package acpterm
 
-// The journal: a record of each command from before its start until its process tree is gone. With it, the next host
-// finds the processes that a dead host left running. Package journal has a Journal.
+// The journal: a record of each command from before its start until its process tree is gone. The next host finds the
+// processes of a dead host in it.
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type Journal interface {
 	End(id TerminalID) error
 }
 
-// record sets the terminal's journal and calls its Begin. A nil j is no journal.
+// record sets the terminal's journal, which may be nil, and calls its Begin.
 func (t *Terminal) record(j Journal, c Command) error {
 	if t.journal = j; j == nil {
 		return nil
@@ -41,14 +41,14 @@ func (t *Terminal) ownCgroup() string {
 	return filepath.Join(t.cgroup, string(t.id))
 }
 
-// recordStart adds which process the command is.
+// recordStart calls the journal's Started.
 func (t *Terminal) recordStart(b backend) error {
 	return t.callJournal("create", "Started", func() error {
 		return t.journal.Started(t.id, b.PID(), b.Unreaped)
 	})
 }
 
-// forgetRecord removes the terminal's record, if there is one.
+// forgetRecord calls the journal's End.
 func (t *Terminal) forgetRecord() error {
 	err := t.callJournal("release", "End", func() error { return t.journal.End(t.id) })
 	if err == nil {
@@ -57,7 +57,7 @@ func (t *Terminal) forgetRecord() error {
 	return err
 }
 
-// callJournal calls a method of the journal, if there is one, for an operation that fails if the method does.
+// callJournal calls a method of the journal, if that is not nil. op is the operation of the error.
 func (t *Terminal) callJournal(op, method string, call func() error) (err error) {
 	if t.journal == nil {
 		return nil

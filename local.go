@@ -1,7 +1,6 @@
 package acpterm
 
-// The local machine: how a request's names become a program and a directory, and what is held on to from the decision
-// to the start.
+// The local machine: it looks up programs and directories, and pins them from the decision until the start.
 
 import (
 	"context"
@@ -15,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/internal/pin"
 )
 
-// localMachine runs commands here. The zero value can look them up.
+// localMachine is the local machine. The zero value can look commands up but not start them.
 type localMachine struct{ verifier *pin.Verifier }
 
 func (localMachine) remote() bool                       { return false }
@@ -44,7 +43,7 @@ func (localMachine) check(level string, o *CommandOptions) error {
 	return nil
 }
 
-// dir of an empty path is the host's own.
+// dir returns the host's directory for an empty path.
 func (localMachine) dir(path string) (string, error) {
 	if path == "" {
 		host, err := lookup.HostDir()
@@ -110,7 +109,7 @@ func (localMachine) shell(_ context.Context, c Command, s Shell, inherited []str
 	return located{Command: c, name: filepath.Base(c.Path)}, nil
 }
 
-// lookupError is an error of lookup.Shell or lookup.CommandLine as one of this package.
+// lookupError converts an error of lookup.Shell or lookup.CommandLine.
 func lookupError(err error) error {
 	if e, ok := errors.AsType[*lookup.FieldError](err); ok {
 		return invalidField(e.Field, e.Reason)
@@ -147,7 +146,7 @@ func (m localMachine) remember(ctx context.Context, a *authorized) (unverified [
 	return unverified, nil
 }
 
-// unchanged fails if the files of a program are not those that the user was asked about.
+// unchanged fails if the files of a program have changed since the question to the user.
 func (m localMachine) unchanged(ctx context.Context, a *authorized) error {
 	same, err := m.verifier.Unchanged(ctx, a.contents)
 	switch {
@@ -159,18 +158,18 @@ func (m localMachine) unchanged(ctx context.Context, a *authorized) error {
 	return nil
 }
 
-// errChanged denies a command that is not what was decided about any more.
+// errChanged denies a command whose files have changed since the decision.
 var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
 	Reason: "the program or the directory has been replaced or changed since it was looked at"}
 
-// pinned is a program and a directory as they were at the decision. A nil pinned holds neither.
+// pinned is a program and a directory at the time of the decision. It may be nil.
 type pinned struct {
 	program pin.File
 	dir     *pin.Dir
 	dirPath string
 }
 
-// newPinned pins a program and a directory, both without symbolic links in their paths.
+// newPinned pins a program and a directory, whose paths have no symbolic links.
 func newPinned(program, dir string) (*pinned, error) {
 	p := &pinned{dirPath: dir}
 	var err error
@@ -183,7 +182,7 @@ func newPinned(program, dir string) (*pinned, error) {
 	return p, nil
 }
 
-// start returns the command to start, or errChanged if its program or directory is not what was decided about.
+// start returns the command to start, or errChanged if the program or the directory has changed.
 func (p *pinned) start(c Command) (Command, error) {
 	switch {
 	case p == nil:

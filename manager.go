@@ -1,6 +1,6 @@
 package acpterm
 
-// The registry of terminals: creates, quotas, releases and shutdown. sessions.go has what sessions add.
+// The Manager: creates, quotas, releases and shutdown.
 
 import (
 	"cmp"
@@ -28,18 +28,18 @@ type Manager struct {
 
 	shared
 
-	creates sync.WaitGroup // calls of Create; none is added once closing is set
+	creates sync.WaitGroup // of calls of Create; none begins once closing is set
 
-	closing  latch.Latch // Shutdown or Close has begun; set under mu
-	closed   latch.Latch // all releases are complete
+	closing  latch.Latch // set when Shutdown or Close begins, under mu
+	closed   latch.Latch // set when all releases are complete
 	closeErr error       // once closed
 
 	mu         sync.Mutex
-	releasing  map[*Terminal]bool     // in no session any more, and not gone yet
-	sessions   map[SessionID]*session // those that were opened, and those that have terminals
-	alive      int                    // terminals, those that are being released too
+	releasing  map[*Terminal]bool     // released, and not gone yet
+	sessions   map[SessionID]*session // open ones, and those with terminals
+	alive      int                    // terminals, with those in releasing
 	registered int64                  // terminals so far
-	reserved   int64                  // bytes of output that they have room for
+	reserved   int64                  // room for output in bytes
 }
 
 // NewManager returns a Manager with a copy of the options; nil options mean the defaults. If an option is invalid, it
@@ -75,7 +75,6 @@ func (m *Manager) Create(ctx context.Context, req CreateTerminalRequest, options
 	return m.create(ctx, req.clone(), options)
 }
 
-// create is Create.
 func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options *CommandOptions) (*Terminal, error) {
 	fail := func(err error) (*Terminal, error) { return nil, inOperation("create", req.SessionID, err) }
 	requestedAt := time.Now()
@@ -116,7 +115,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	t, err := m.run(ctx, s, id, allowed)
 	if err != nil {
 		err = inOperation("create", req.SessionID, orOver(ctx, err))
-		if t == nil || t.State() == StateFailed { // else the terminal has reported its end
+		if t == nil || t.State() == StateFailed { // otherwise the terminal has reported its end
 			m.events.emit(&EndEvent{Subject: allowed.decision.Subject, Ended: time.Now(), Err: err})
 		}
 		return nil, err
@@ -124,7 +123,7 @@ func (m *Manager) create(ctx context.Context, req CreateTerminalRequest, options
 	return t, nil
 }
 
-// beginCreate counts a create, unless the manager is closing.
+// beginCreate counts a create. It returns false if the Manager is closing.
 func (m *Manager) beginCreate() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -135,8 +134,7 @@ func (m *Manager) beginCreate() bool {
 	return !closing
 }
 
-// run is the rest of Create: it makes a terminal of a command that may run. With an error it returns the terminal that
-// has been discarded, or nil if there was none.
+// run starts an allowed command in a new terminal. With an error it returns the discarded terminal, or nil.
 func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed authorized) (t *Terminal, err error) {
 	req := allowed.proposal.Requested
 	asked, _ := req.headBytes() // was checked
@@ -171,7 +169,7 @@ func (m *Manager) run(ctx context.Context, s settings, id TerminalID, allowed au
 	return t, err
 }
 
-// register makes a terminal known, unless the manager is closing or a quota is full.
+// register adds a terminal to its session. It fails if a quota is full.
 func (m *Manager) register(t *Terminal, settings settings) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -181,7 +179,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 	if settings.opened && settings.closed.IsSet() {
 		return &Error{Kind: ErrSessionNotFound}
 	}
-	if m.terminalLocked(t.session, t.id) != nil { // the id is the agent's
+	if m.terminalLocked(t.session, t.id) != nil { // an attached one
 		return invalidField("terminalId", "is known already")
 	}
 	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
@@ -218,7 +216,7 @@ func (m *Manager) terminalLocked(session SessionID, id TerminalID) *Terminal {
 	return nil
 }
 
-// beginRelease makes a terminal unknown, begins to end it, and returns it; nil if that was done before.
+// beginRelease removes a terminal, begins to end it, and returns it, or nil if it was released before.
 func (m *Manager) beginRelease(session SessionID, id TerminalID, by EndedBy) (*Terminal, error) {
 	m.mu.Lock()
 	t := m.terminalLocked(session, id)
@@ -290,7 +288,7 @@ func (m *Manager) Release(ctx context.Context, session SessionID, id TerminalID)
 	return t.awaitRelease(ctx)
 }
 
-// released is called by each release that is complete.
+// released is called at the end of each release.
 func (m *Manager) released(t *Terminal) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -302,7 +300,7 @@ func (m *Manager) released(t *Terminal) {
 	m.forgetIfEmptyLocked(t.session, s)
 }
 
-// releaseAll releases terminals concurrently. It also waits for those whose release had begun before.
+// releaseAll releases terminals concurrently. It also waits for earlier releases of them.
 func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by EndedBy) error {
 	for _, t := range terminals {
 		m.beginRelease(t.session, t.id, by)
@@ -332,13 +330,13 @@ func (m *Manager) Reaped(pid int, status syscall.WaitStatus) bool {
 	return m.processes.Reaped(pid, status)
 }
 
-// logReaped logs that the host takes exit statuses away.
+// logReaped logs that the host reaps the Manager's children.
 func logReaped() {
 	slog.Error("acpterm: another part of this program reaps the children of acpterm, by wait4(-1) or by ignoring " +
 		"SIGCHLD; how a command ended may be lost, and less is found of what it started. See Options.HostReaps")
 }
 
-// discard ends a terminal that no caller knows, at once and without grace.
+// discard releases a terminal with SIGKILL.
 func (m *Manager) discard(t *Terminal) {
 	m.beginRelease(t.session, t.id, EndedByRelease)
 	t.hurryRelease()
@@ -373,18 +371,18 @@ func (m *Manager) Close() error {
 	return m.closeErr
 }
 
-// beginClose begins to release every terminal, once.
+// beginClose starts leave, once.
 func (m *Manager) beginClose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.closing.IsSet() {
 		m.closing.Set()
-		m.busy.Add(1) // until all releases are through, so that none of what hurry begins is the first
+		m.busy.Add(1) // until all releases are complete, so that hurry never adds the first
 		go m.leave()
 	}
 }
 
-// leave is the goroutine that beginClose starts.
+// leave releases all terminals and waits for everything.
 func (m *Manager) leave() {
 	defer m.closed.Set()
 	m.closeErr = m.releaseAll(context.Background(), m.Terminals(), EndedByClose)
@@ -395,7 +393,7 @@ func (m *Manager) leave() {
 	m.processes.Close()
 }
 
-// hurry skips the grace of all releases: those of beginClose, and those that were under way before.
+// hurry has all releases skip to SIGKILL.
 func (m *Manager) hurry() {
 	m.mu.Lock()
 	all := oldestFirst(slices.Collect(maps.Values(m.sessions))...) // their release has not begun yet

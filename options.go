@@ -25,7 +25,7 @@ type CommandOptions struct {
 	// that the Runner chooses.
 	Dir string
 
-	// Env is the environment, "NAME=value", to which requests add variables. Empty but not nil means no variables, and
+	// Env is the base environment, "NAME=value"; requests add variables. Empty but not nil means no variables, and
 	// so no PATH for looking up commands. The default is the host's environment at the time of the request; with a
 	// Runner, the Runner's.
 	Env []string
@@ -48,7 +48,7 @@ type CommandOptions struct {
 	PTY *PTYOptions
 
 	// Limits bound the resources of the command. They replace those of the next level; fields are
-	// not merged. The default is no limits.
+	// not merged. By default, nothing is limited.
 	Limits *Limits
 
 	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot
@@ -146,11 +146,11 @@ type Options struct {
 	// terminals with the highest limit.
 	MaxOutputBytes int64
 
-	// Cgroup is a cgroup v2 directory in which this process may create others. Each command starts in its own cgroup
-	// and is killed with the whole cgroup. A process leaves the cgroup only by writing to cgroup.procs of another one
-	// below the directory; run commands as another user or in a sandbox to prevent that. Without a cgroup, a process
-	// that cleared its environment, closed the output and left the session is not found. Linux only; on other systems
-	// every create fails. The default is to use no cgroup.
+	// Cgroup is a cgroup v2 directory; this process must be allowed to create others in it. Each command starts in its
+	// own cgroup and is killed with the whole cgroup. A process leaves the cgroup only by writing to cgroup.procs of
+	// another one below the directory; run commands as another user or in a sandbox to prevent that. Without a cgroup,
+	// a process that cleared its environment, closed the output and left the session is not found. Linux only; on other
+	// systems every create fails. The default is to use no cgroup.
 	Cgroup string
 
 	// KeepDetached leaves deliberately detached processes running at every end of a terminal: processes in their own
@@ -374,7 +374,7 @@ type HandlerOptions struct {
 
 	// SessionPrefix is added to the session ids of this connection: with "a/", the agent's "session-1" is the Manager's
 	// "a/session-1", in OpenSession, policies and events. Agents choose the ids, and two agents may choose the same.
-	// Prefixes of which none begins with another keep the sessions of connections apart. The agent sees its own ids.
+	// Prefixes keep the sessions of connections apart if no prefix begins with another. The agent sees its own ids.
 	SessionPrefix SessionID
 
 	// LineLimit is the maximum length of a line of the agent, in bytes, with Handler.Filter. A longer line is skipped

@@ -1,8 +1,7 @@
 package acpterm
 
-// The process group of a command on the local machine: how it is started, and the errors of a start. What differs
-// between systems is in procgroup_unix.go and procgroup_windows.go. internal/proc keeps the whole process tree
-// together.
+// Starting a command on the local machine, as the leader of its own process group. procgroup_unix.go and
+// procgroup_windows.go have the differences between systems; internal/proc starts, finds and ends the process tree.
 
 import (
 	"cmp"
@@ -22,13 +21,12 @@ type localBackend struct {
 	ownCommand
 	*proc.Tree
 	*capture.Reader
-	cgroup string // of its own, or empty
+	cgroup string // or empty
 }
 
 func (b localBackend) describe(info *TerminalInfo) { info.Cgroup = b.cgroup }
 
-// start has the journal and the Sandbox come first, and then looks whether the program is still the same, since what
-// comes before may take a while.
+// start compares the files of the program after the Sandbox and the journal, which may take a while.
 func (m localMachine) start(
 	ctx context.Context, t *Terminal, c Command, allowed *authorized, s settings,
 ) (_ backend, err error) {
@@ -76,7 +74,7 @@ func (m localMachine) start(
 	return localBackend{Tree: tree, Reader: output, cgroup: t.ownCgroup()}, nil
 }
 
-// spec is what internal/proc is to start.
+// spec returns the Spec for internal/proc.
 func (t *Terminal) spec(s settings, c Command, w Wrapped) (spec proc.Spec, err error) {
 	limits, err := cmp.Or(s.commands.Limits, &Limits{}).asked("")
 	if err != nil {
@@ -93,7 +91,7 @@ func (t *Terminal) spec(s settings, c Command, w Wrapped) (spec proc.Spec, err e
 	return spec, setCommand(&spec, c)
 }
 
-// notStartedError is the error for a command that did not start. A program that a Sandbox names is not the agent's.
+// notStartedError returns the error of a failed start. It does not blame the agent for the program of a Sandbox.
 func notStartedError(c Command, err error, wrapped bool) error {
 	err = startError(c, err)
 	if e, ok := err.(*Error); ok && wrapped && (e.Kind == ErrCommandNotFound || e.Kind == ErrNotExecutable) {
@@ -102,12 +100,11 @@ func notStartedError(c Command, err error, wrapped bool) error {
 	return err
 }
 
-// startError is the error for a command that was resolved and still did not start. The system's error number does not
-// say whether it is about the directory or the program, and either may be gone by now, so startError looks at both
-// again.
+// startError returns the error of a failed start. The system's error number does not tell whether the directory or the
+// program is to blame, and either may be gone by now, so startError looks at both again.
 func startError(c Command, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e // it says what is wrong
+		return e // with a reason of its own
 	}
 	if limit, ok := errors.AsType[*proc.LimitError](err); ok {
 		return &Error{Kind: ErrInternal, Field: "Limits." + limit.Name, Reason: limit.Reason, Err: limit.Err}
@@ -131,8 +128,8 @@ func startError(c Command, err error) error {
 	return failed
 }
 
-// failedToExecute reports whether an error is of the start of the program itself: of syscall.ForkExec, in the form that
-// os/exec gives it, or of syscall.StartProcess.
+// failedToExecute reports whether the system failed to execute the program: an error of syscall.ForkExec, as os/exec
+// wraps it, or of syscall.StartProcess.
 func failedToExecute(err error) bool {
 	if _, ok := err.(syscall.Errno); ok {
 		return true

@@ -10,7 +10,7 @@ import (
 // hasSessions says that a process can leave its command's session: a job object is not left.
 const hasSessions = false
 
-// setCommand puts what is to run into a Spec.
+// setCommand sets the command of a Spec.
 func setCommand(spec *proc.Spec, c Command) error {
 	path, line, err := lookup.CommandLine(c.Path, c.Args, c.ShellLine)
 	if err != nil {

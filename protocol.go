@@ -3,7 +3,7 @@ package acpterm
 // The wire types: field for field the terminal part of the published ACP v1 schema
 // (schema/v1/schema.json; its part about terminals is in internal/conformance/testdata/schema).
 // Where a type has rules that encoding/json cannot express (required fields, null for absent), its
-// UnmarshalJSON checks them and names the field that is wrong.
+// UnmarshalJSON checks them and names the wrong field.
 
 import (
 	"encoding/json"
@@ -33,7 +33,7 @@ type SessionID string
 type TerminalID string
 
 // Meta is the _meta object that ACP reserves for extensions (Extensibility page). Values are kept
-// as they came. What is not an object is dropped, as the schema's x-deserialize-default-on-error asks.
+// unchanged. Anything but an object is dropped, as the schema's x-deserialize-default-on-error asks.
 type Meta map[string]json.RawMessage
 
 // size returns roughly how many bytes of memory the metadata takes.
@@ -140,8 +140,8 @@ type TerminalOutputResponse struct {
 	Meta       Meta                `json:"_meta,omitempty"`
 }
 
-// outputHead is the beginning of the output, in the _meta of a TerminalOutputResponse. It is an extension, for which
-// package agent has the agent's side.
+// outputHead is the beginning of the output, in the _meta of a TerminalOutputResponse: an extension. Package agent has
+// the agent's side.
 type outputHead struct {
 	Text        string `json:"head"`
 	End         int64  `json:"headEnd"`
@@ -191,7 +191,7 @@ type EmptyResponse struct {
 	Meta Meta `json:"_meta,omitempty"`
 }
 
-// UnmarshalJSON reads a request and refuses required fields that are absent or null, and null elements of args or env,
+// UnmarshalJSON reads a request. It refuses absent or null required fields, and null elements of args or env,
 // as the schema does. Its errors are *Error of kind ErrInvalidParams and name the field.
 func (r *CreateTerminalRequest) UnmarshalJSON(data []byte) error {
 	var req CreateTerminalRequest

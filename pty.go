@@ -1,7 +1,6 @@
 package acpterm
 
-// Terminals with a PTY: the embedder's choice for a command, what a person types, the size, and the plain text that an
-// agent reads. Commands have none unless the embedder says so; nothing on the wire reaches this file but polls.
+// PTYs: their options, keyboard input, size, and the plain text that an agent reads.
 
 import (
 	"cmp"
@@ -36,7 +35,7 @@ type PTYOptions struct {
 
 const maxPTYSize = 1000
 
-// validate returns why the options cannot hold, or nil. field is theirs.
+// validate returns an error for invalid options, which are the value of field.
 func (p *PTYOptions) validate(field string) error {
 	switch {
 	case p == nil:
@@ -49,7 +48,7 @@ func (p *PTYOptions) validate(field string) error {
 	return nil
 }
 
-// size is the size with the defaults.
+// size returns the size with the defaults.
 func (p *PTYOptions) size() TerminalSize {
 	return TerminalSize{Columns: cmp.Or(p.Columns, 80), Rows: cmp.Or(p.Rows, 24)}
 }
@@ -62,10 +61,10 @@ func UnattendedVariables() []string {
 	}
 }
 
-// ptyEnv is the environment of a command that runs on a PTY.
+// ptyEnv returns the environment of a command on a PTY.
 func (s *settings) ptyEnv(c located, set []EnvVariable) []string {
 	base := slices.DeleteFunc(slices.Clone(c.env), func(variable string) bool {
-		name, _, _ := lookup.Cut(variable) // programs believe these rather than the terminal
+		name, _, _ := lookup.Cut(variable) // programs prefer these to the size of the terminal
 		return lookup.Key(name) == "COLUMNS" || lookup.Key(name) == "LINES"
 	})
 	over := []string{"TERM=" + cmp.Or(s.commands.PTY.Term, "xterm-256color")}
@@ -143,7 +142,7 @@ func (s *screenStore) Reserve(n int) []byte {
 	return s.reserved
 }
 
-// Commit writes to the screen first, so that what a follower has seen is in Terminal.Output.
+// Commit writes to the screen first, so that Terminal.Output has all bytes that followers have seen.
 func (s *screenStore) Commit(n int) {
 	s.screen.Write(s.reserved[:n])
 	s.Buffer.Commit(n)
@@ -176,7 +175,7 @@ func (s *screenStore) resize(to TerminalSize, tell func(proc.Size) error) error 
 		return os.ErrClosed
 	}
 	columns, rows := s.screen.Size()
-	s.screen.Resize(to.Columns, to.Rows) // first: programs draw anew as soon as the system tells them
+	s.screen.Resize(to.Columns, to.Rows) // first, because programs redraw as soon as the system tells them
 	err := tell(proc.Size{Columns: uint16(to.Columns), Rows: uint16(to.Rows)})
 	if err != nil {
 		s.screen.Resize(columns, rows)

@@ -1,7 +1,6 @@
 package acpterm
 
-// The output of a terminal: the store that keeps it, and how it is read as a whole, piece by piece, and by polls.
-// internal/output has the ring buffer.
+// The output of a terminal: the store that keeps it, and the ways of reading it. internal/output has the ring buffer.
 
 import (
 	"context"
@@ -14,26 +13,26 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// store keeps a terminal's output. All bytes go through a ring buffer, which Follow reads. Polls and Head show what the
-// implementation chooses: byteStore the same bytes, screenStore the text on the screen of a PTY. All methods but those
-// of Sink may be called concurrently.
+// store keeps a terminal's output. All bytes go through a ring buffer, which Follow reads. Polls and Head show the same
+// bytes (byteStore) or the text on the screen of a PTY (screenStore). All methods but those of Sink may be called
+// concurrently.
 type store interface {
 	capture.Sink
 	buffer() *output.Buffer
 	limits() outputLimits
-	// room is the number of bytes that the store may keep.
+	// room is the maximum number of bytes in memory. It does not change.
 	room() int64
-	// text is what Output shows, and the number of bytes before it.
+	// text returns the text of Output, and the number of bytes before it.
 	text() (text string, start int64)
-	// head is at most limit bytes of the beginning, and the offset of its end.
+	// head returns at most limit bytes of the beginning, and the offset of its end.
 	head(limit int64) (text string, end int64)
-	// polled is the number of bytes that text shows the end of; 0 if the text changes in place.
+	// polled returns the number of bytes so far, or 0 if the text changes in place.
 	polled() int64
-	// commandEnded is called when all output of the command itself has been written. It shows an unfinished character.
+	// commandEnded is called after the last output of the command itself. It shows an unfinished character.
 	commandEnded()
-	// size is the size of the PTY, or nil.
+	// size returns the size of the PTY, or nil.
 	size() *TerminalSize
-	// resize changes the size and has tell change that of the PTY.
+	// resize changes the size of the screen, and that of the PTY by calling tell.
 	resize(to TerminalSize, tell func(proc.Size) error) error
 }
 
@@ -63,7 +62,7 @@ func (s *byteStore) commandEnded()                                    { s.Comman
 func (s *byteStore) size() *TerminalSize                              { return nil }
 func (s *byteStore) resize(TerminalSize, func(proc.Size) error) error { return proc.ErrNoPTY }
 
-// followSize is how many bytes of output one Chunk has at the most.
+// followSize is the maximum number of bytes in a Chunk.
 const followSize = 64 << 10
 
 // Chunk is a piece of output from Terminal.Follow.
@@ -75,7 +74,7 @@ type Chunk struct {
 	// Raw is the piece as the command wrote it, which need not be UTF-8. On Windows, output in the console's code page
 	// is converted to UTF-8.
 	Raw string
-	// Missed is the number of bytes before Offset that were dropped before the follower read them.
+	// Missed is the number of bytes before Offset that the follower was too slow to read.
 	Missed int64
 	// Replaced says that the owner of an attached terminal has replaced the output: all earlier chunks are void. It
 	// counts as one byte.
@@ -97,9 +96,9 @@ func (t *Terminal) Output() TerminalOutputResponse {
 	return response
 }
 
-// respond reads everything that Output shows beside the text, before the text is read: with an exit status the text is
-// whole. complete returns the response to a text that begins at the offset start. All answers to polls of this
-// module are made here; acpsdk copies them to the types of its SDK.
+// respond reads everything of a response but the text. It is called before the text is read, so that a text with an
+// exit status is whole. complete returns the response for a text that begins at the offset start. All polls of this
+// module use respond; acpsdk copies the response to the types of its SDK.
 func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse) {
 	status, head := t.ExitStatus(), t.headAsked()
 	return func(start int64) TerminalOutputResponse {
@@ -118,7 +117,7 @@ func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse)
 // beginning of the plain text whose end Output returns, and end counts its bytes.
 func (t *Terminal) Head() (text string, end int64) { return t.store.head(t.store.limits().head) }
 
-// headAsked is the beginning of the output, nil if the agent has not asked for it.
+// headAsked returns the beginning of the output, or nil if the agent has not asked for it.
 func (t *Terminal) headAsked() *outputHead {
 	asked, _ := t.request.headBytes() // was checked
 	if asked == 0 {
@@ -165,7 +164,7 @@ func (t *Terminal) Follow(ctx context.Context, offset int64) iter.Seq[Chunk] {
 	}
 }
 
-// isClosed reports whether a channel is closed; a nil one is not.
+// isClosed reports whether a channel is closed. It may be nil.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -1,7 +1,6 @@
 package acpterm
 
-// Commands that run elsewhere: a Runner looks them up and starts them. A terminal keeps its promises for these commands
-// as far as the Runner keeps those below.
+// Commands that run elsewhere. Their terminals keep the promises of this package if the Runner keeps those below.
 
 import (
 	"cmp"
@@ -110,12 +109,12 @@ type Process interface {
 	Close()
 }
 
-// runnerMachine is where a Runner runs commands.
+// runnerMachine is the machine of a Runner.
 type runnerMachine struct{ runner Runner }
 
 func (runnerMachine) remote() bool { return true }
 
-// names are exact: the Runner's system may tell capitals apart where the local one does not.
+// names distinguishes capitals: the Runner's system may do so even if the local one does not.
 func (runnerMachine) names() lookup.Names { return lookup.Exact }
 
 func (runnerMachine) check(level string, o *CommandOptions) error {
@@ -131,8 +130,7 @@ func (runnerMachine) check(level string, o *CommandOptions) error {
 	return nil
 }
 
-// isAbsAnywhere reports whether a path is absolute on the local machine or on a Unix system: what is absolute where the
-// Runner runs commands need not be so here.
+// isAbsAnywhere reports whether a path is absolute on the local machine or on Unix.
 func isAbsAnywhere(name string) bool { return path.IsAbs(name) || filepath.IsAbs(name) }
 
 func (m runnerMachine) base(ctx context.Context) (base Base, err error) {
@@ -144,7 +142,7 @@ func (m runnerMachine) base(ctx context.Context) (base Base, err error) {
 	return base, nil
 }
 
-// dir leaves ".." in a path: behind a link it is the parent of what the link leads to. program checks the directory.
+// dir leaves ".." in a path: after a symbolic link it is the parent of the target. program checks the directory.
 func (runnerMachine) dir(dir string) (string, error) {
 	switch {
 	case dir == "" || path.IsAbs(dir):
@@ -159,12 +157,12 @@ func (m runnerMachine) program(ctx context.Context, c Command) (located, error) 
 	return m.lookPath(ctx, c, c.Env)
 }
 
-// file needs no more than program: a Runner follows links.
+// file is program, because a Runner resolves links.
 func (m runnerMachine) file(ctx context.Context, c Command) (located, error) {
 	return m.program(ctx, c)
 }
 
-// lookPath looks a program up with the PATH of an environment.
+// lookPath looks up a program with the PATH of env.
 func (m runnerMachine) lookPath(ctx context.Context, c Command, env []string) (located, error) {
 	asked := c
 	asked.Env = env
@@ -196,8 +194,7 @@ func (m runnerMachine) shell(ctx context.Context, c Command, s Shell, inherited 
 	return found, err
 }
 
-// absolutePath is an environment whose PATH has absolute entries only: others lead into the command's directory, which
-// the agent chooses.
+// absolutePath removes relative entries from the PATH: they lead into the command's directory, which the agent chooses.
 func absolutePath(env []string) []string {
 	env = slices.Clone(env)
 	for i, variable := range env {
@@ -232,7 +229,7 @@ func (runnerMachine) within(file, dir string) bool {
 	return file == dir || strings.HasPrefix(file, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// settle has nothing to do for a command as it was looked up: LookPath has followed the links.
+// settle looks up a changed command again. LookPath has resolved the links of any other.
 func (m runnerMachine) settle(ctx context.Context, a *authorized, changed bool) error {
 	if !changed {
 		return nil
@@ -249,7 +246,7 @@ func (m runnerMachine) settle(ctx context.Context, a *authorized, changed bool) 
 	return nil
 }
 
-// remember reads nothing: the Runner compares the files with the Pin.
+// remember does nothing: the Runner compares the files with the Pin.
 func (runnerMachine) remember(context.Context, *authorized) (unverified []string, err error) {
 	return nil, nil
 }
@@ -267,11 +264,11 @@ func (m runnerMachine) start(
 	if err = cmp.Or(panicked, err); err != nil || b.process == nil {
 		return nil, runnerError(ctx, c, "cannot be started", err)
 	}
-	go func() { b.SetExit(b.awaitExit()) }() // which ends when the Runner's Wait does: Close does not wait for it
+	go func() { b.SetExit(b.awaitExit()) }() // Close does not wait for it
 	return b, nil
 }
 
-// runnerError is an error of a Runner's, or of a Sandbox's, as an *Error; reason is for those that are none. A nil err
+// runnerError converts an error of a Runner or a Sandbox to an *Error. reason is for other types of errors. A nil err
 // means that the Runner returned nothing.
 func runnerError(ctx context.Context, c Command, reason string, err error) *Error {
 	if ctx.Err() != nil {
@@ -295,7 +292,7 @@ func runnerError(ctx context.Context, c Command, reason string, err error) *Erro
 	return e
 }
 
-// runnerBackend is a Runner's Process.
+// runnerBackend is a Process of a Runner.
 type runnerBackend struct {
 	ownCommand
 	noProcess
@@ -321,7 +318,7 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
 
-// End returns at once where it is not known any more what is left; then lost says why.
+// End returns at once if the state of the tree is not known any more; lost then says why.
 func (b *runnerBackend) End(ctx context.Context, sig syscall.Signal) (left []int) {
 	if isClosed(b.process.Gone()) {
 		return nil
@@ -358,5 +355,5 @@ func (b *runnerBackend) Stop() {
 	callHook("Process's Close", b.process.Close)
 }
 
-// errUnseen is why a wait fails when the tree was closed before the command's end was seen.
+// errUnseen is the error of Wait if the tree was closed before the end of the command was seen.
 var errUnseen = errors.New("the command's end was not seen: its tree was closed first")

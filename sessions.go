@@ -1,6 +1,6 @@
 package acpterm
 
-// Sessions: their options over the manager's, and what a create of each is held to.
+// Sessions: their options, and the settings of a create in a session.
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// session is a session with terminals or options of its own.
+// session is an open session, or one with terminals.
 type session struct {
 	opened    bool
 	options   SessionOptions
 	roots     []string     // options.Roots, resolved
-	closed    *latch.Latch // CloseSession was called; of one that was opened
+	closed    *latch.Latch // set by CloseSession; nil if the session was not opened
 	terminals map[TerminalID]*Terminal
-	alive     int // terminals, those that are being released too
+	alive     int // terminals, also those being released
 }
 
 // OpenSession opens a session with its own options, for its later terminals. A session can have terminals without being
@@ -83,7 +83,7 @@ func (m *Manager) AddRoot(id SessionID, dir string) error {
 	return nil
 }
 
-// root is a directory without symbolic links, the value of an option or a parameter of the host's.
+// root resolves the symbolic links of a directory, the value of an option or a parameter.
 func (m *Manager) root(field, dir string) (string, error) {
 	resolved, err := m.machine.realDir(context.Background(), dir)
 	if _, failed := err.(*Error); err != nil && !failed {
@@ -112,18 +112,18 @@ func (m *Manager) ReleaseSession(ctx context.Context, session SessionID) error {
 	return m.releaseAll(ctx, m.SessionTerminals(session), EndedByRelease)
 }
 
-// settings are what holds for one create: the session's options over the manager's.
+// settings are the options of one create.
 type settings struct {
 	manager  *Options
 	machine  machine
-	commands CommandOptions // merged from the levels known so far
-	policy   Policy         // all that apply; nil: none does
+	commands CommandOptions // merged from the levels so far
+	policy   Policy         // of all levels, or nil
 	roots    []string
 	opened   bool
-	closed   *latch.Latch // the session is, if it was opened
+	closed   *latch.Latch // of the session, if it was opened
 }
 
-// done is closed when the session is closed; nil if it was not opened.
+// done returns a channel that is closed with the session, or nil if the session was not opened.
 func (s settings) done() <-chan struct{} {
 	if !s.opened {
 		return nil
@@ -131,7 +131,7 @@ func (s settings) done() <-chan struct{} {
 	return s.closed.Done()
 }
 
-// settings looks up what holds in a session.
+// settings returns the settings of creates in a session.
 func (m *Manager) settings(id SessionID) (settings, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,7 +153,7 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 		}
 	}
 	if s.roots != nil {
-		all = append(all, confinement(s.roots)) // last: a record names the rule that allowed, not this one
+		all = append(all, confinement(s.roots)) // last, so that records name the rule that allowed the command
 	}
 	if all != nil {
 		s.policy = all
@@ -161,7 +161,7 @@ func (m *Manager) settings(id SessionID) (settings, error) {
 	return s, nil
 }
 
-// orElse is a list, or another one if it is nil.
+// orElse returns list, or other if list is nil.
 func orElse[T any](list, other []T) []T {
 	if list != nil {
 		return list
@@ -169,8 +169,8 @@ func orElse[T any](list, other []T) []T {
 	return other
 }
 
-// whileOpen returns a context for what a create waits for. It ends with ctx; if the create may wait for functions of
-// the embedder's, it also ends with the session, if that was opened, and with the manager.
+// whileOpen returns the context of a create. It ends with ctx. If the create may wait for a policy, a record or a
+// Runner, it also ends with the session and with the Manager.
 func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ context.Context, stop func()) {
 	if s.policy == nil && s.manager.Record == nil && !s.machine.remote() {
 		return ctx, func() {}
@@ -188,7 +188,7 @@ func (s settings) whileOpen(ctx context.Context, closing *latch.Latch) (_ contex
 	}
 }
 
-// orOver is err, or the end of the session or the manager if that has ended ctx.
+// orOver returns err, or the end of the session or of the Manager if that has ended ctx.
 func orOver(ctx context.Context, err error) error {
 	if over, ok := context.Cause(ctx).(Kind); ok {
 		return &Error{Kind: over}
@@ -196,7 +196,7 @@ func orOver(ctx context.Context, err error) error {
 	return err
 }
 
-// sessionLocked returns a session, and makes it known if it is not.
+// sessionLocked returns a session. It adds the session if it is new.
 func (m *Manager) sessionLocked(id SessionID) *session {
 	s := m.sessions[id]
 	if s == nil {
@@ -206,7 +206,7 @@ func (m *Manager) sessionLocked(id SessionID) *session {
 	return s
 }
 
-// forgetIfEmptyLocked forgets a session that there is nothing to know of.
+// forgetIfEmptyLocked removes a closed session without terminals.
 func (m *Manager) forgetIfEmptyLocked(id SessionID, s *session) {
 	if s.alive == 0 && !s.opened {
 		delete(m.sessions, id)

@@ -1,7 +1,7 @@
 package acpterm
 
-// A Terminal: what can be asked of it, and its start; terminal_end.go has its end. It has a backend, which is the
-// process tree, and a store for the output. It knows its own id and session and nothing of others.
+// The Terminal: its state and its start. terminal_end.go has its end. It joins a backend, which is the process tree,
+// and a store, which keeps the output.
 
 import (
 	"context"
@@ -48,7 +48,7 @@ const (
 	EndedByLostConnection EndedBy = "connection_lost"
 )
 
-// meta is the _meta of an exit status.
+// meta returns the _meta of an exit status.
 func (by EndedBy) meta() Meta {
 	return Meta{"acpterm": json.RawMessage(`{"endedBy":"` + string(by) + `"}`)}
 }
@@ -69,25 +69,25 @@ type Terminal struct {
 	request    CreateTerminalRequest
 	created    time.Time
 	escalation []life.Step
-	timeout    time.Duration // 0: none
+	timeout    time.Duration // or 0
 
-	*shared              // the Manager's
-	store    store       // of the output
-	started  latch.Latch // it has left StateStarting
-	ended    latch.Latch // the command has ended and its output is in the ring
-	finished latch.Latch // and its EndEvent is queued, if no ending has to report it
+	*shared  // the Manager's
+	store    store
+	started  latch.Latch // set at the end of StateStarting
+	ended    latch.Latch // set when the command has ended and its output can be read
+	finished latch.Latch // set when the EndEvent is queued, or left to an ending
 	release  release
 
 	mu        sync.Mutex
 	state     State
-	backend   backend // notStarted until the command has been started
-	command   Command // zero until then
-	journal   Journal // has a record of the command; nil if none has
+	backend   backend // notStarted until the start
+	command   Command // zero until the start
+	journal   Journal // with a record of the command, or nil
 	startedAt time.Time
 	end       end         // of the command
-	ending    *ending     // the last one; nil until something ends the tree
-	released  bool        // a release has ended the tree, or given it up
-	timer     *time.Timer // of the timeout; nil without one
+	ending    *ending     // the last one, or nil
+	released  bool        // the release is complete
+	timer     *time.Timer // of the timeout, or nil
 }
 
 // shared is the part of a Manager that its terminals use.
@@ -95,27 +95,27 @@ type shared struct {
 	processes proc.Supervisor
 	events    events
 	cgroup    string    // Options.Cgroup
-	reaped    sync.Once // logs that the host reaps the children of this package
+	reaped    sync.Once // for logReaped
 
-	// Every goroutine of a terminal. A release's is begun under Manager.mu, and it outlasts the terminal's others; so
-	// once Manager.leave has begun the releases of all, it can wait for all.
+	// The goroutines of all terminals. A release adds its own under Manager.mu, and it outlasts the others of its
+	// terminal. So once Manager.leave has begun all releases, it can wait for all goroutines.
 	busy sync.WaitGroup
 }
 
-// end is how a command ended. It is zero before that.
+// end is the end of a command.
 type end struct {
 	at     time.Time
 	by     EndedBy
 	status TerminalExitStatus
 	exit   proc.Exit
-	err    error // of waits, if the end could not be seen or the command never started
+	err    error // of Wait
 }
 
 // release is the release of a terminal.
 type release struct {
 	once sync.Once
-	done latch.Latch // it has ended everything
-	err  error       // once done
+	done latch.Latch
+	err  error // once done
 }
 
 // ID returns the id of the terminal.
@@ -134,7 +134,7 @@ func (t *Terminal) Command() Command {
 	return t.command.clone()
 }
 
-// behind is the backend.
+// behind returns the backend.
 func (t *Terminal) behind() backend {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,10 +155,10 @@ func (t *Terminal) EndedBy() EndedBy {
 	return t.end.by
 }
 
-// Done returns a channel that is closed once the command has ended and all its output can be read.
+// Done returns a channel that is closed when the command has ended and all its output can be read.
 func (t *Terminal) Done() <-chan struct{} { return t.ended.Done() }
 
-// Released returns a channel that is closed once a release is complete: the process tree is gone, or was given up.
+// Released returns a channel that is closed at the end of a release: the process tree is gone, or was given up.
 func (t *Terminal) Released() <-chan struct{} { return t.release.done.Done() }
 
 // ExitStatus returns a copy of the exit status. It is nil while the command runs, and if its end could not be seen.
@@ -188,7 +188,7 @@ func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 	return t.exitStatus()
 }
 
-// over reports whether State says that the command has ended or was not started.
+// over reports whether the command has ended or failed to start.
 func (t *Terminal) over() bool {
 	switch t.State() {
 	case StateEnded, StateFailed:
@@ -213,7 +213,7 @@ func (t *Terminal) await(ctx context.Context, l *latch.Latch, op string) error {
 	}
 }
 
-// subject is the terminal in an event. Its command has been started.
+// subject returns the Subject of events.
 func (t *Terminal) subject() Subject {
 	t.mu.Lock()
 	c, b := t.command, t.backend
@@ -224,7 +224,7 @@ func (t *Terminal) subject() Subject {
 	}
 }
 
-// start has a machine run the command. The caller has made the terminal known already.
+// start starts the command. The terminal is registered already.
 func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized, s settings) error {
 	defer t.started.Set()
 	command := allowed.proposal.Command
@@ -246,14 +246,14 @@ func (t *Terminal) start(ctx context.Context, where machine, allowed *authorized
 	return t.recordStart(started)
 }
 
-// begin reports the start of a command, and waits for its end from then on.
+// begin reports the start of the command and registers exited.
 func (t *Terminal) begin(b backend, startedAt time.Time) {
 	t.events.emit(&StartEvent{Subject: t.subject(), Time: startedAt, Terminal: t})
 	t.busy.Add(1)
 	b.OnExit(t.exited)
 }
 
-// fail makes it a terminal whose command never ran.
+// fail ends a terminal whose command was not started.
 func (t *Terminal) fail(c Command, err error) {
 	t.store.commandEnded()
 	t.store.Close()

@@ -1,7 +1,6 @@
 package acpterm
 
-// How a Terminal ends: its command exits by itself, or its tree is ended step by step by a kill, a release or the
-// timeout.
+// The end of a Terminal: the command exits by itself, or a kill, a release or the timeout ends the tree step by step.
 
 import (
 	"context"
@@ -24,7 +23,7 @@ type EscalationStep struct {
 	Wait time.Duration
 }
 
-// lifeSteps are the steps as internal/life takes them.
+// lifeSteps converts steps for internal/life.
 func lifeSteps(table []EscalationStep) (steps []life.Step) {
 	for _, step := range table {
 		steps = append(steps, life.Step(step))
@@ -54,7 +53,7 @@ func (t *Terminal) killTree(ctx context.Context) error {
 	return e.err
 }
 
-// beginKill is the part of Kill that waits for nothing.
+// beginKill is the part of Kill that does not wait.
 func (t *Terminal) beginKill() *ending {
 	e, begun := t.beginEnd(EndedByKill)
 	if !begun {
@@ -63,8 +62,8 @@ func (t *Terminal) beginKill() *ending {
 	return e
 }
 
-// prepareRelease is called by the manager, with its lock held. begin, to be called without the lock, begins to end the
-// tree and the capture, and does not block. after is called when everything has ended, before waits for it return.
+// prepareRelease is called by the Manager under its lock. begin, to be called without the lock, begins the release and
+// does not block. after is called when the release is complete, before waits for it return.
 func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func()) {
 	begin = func() {}
 	t.release.once.Do(func() {
@@ -87,7 +86,7 @@ func (t *Terminal) prepareRelease(by EndedBy, after func(*Terminal)) (begin func
 	return begin
 }
 
-// reportRelease emits the ReleaseEvent of a terminal whose command was started.
+// reportRelease emits the ReleaseEvent, unless the command was not started.
 func (t *Terminal) reportRelease() {
 	if t.State() != StateFailed && t.events.Observed() {
 		<-t.finished.Done() // the EndEvent comes first
@@ -95,8 +94,7 @@ func (t *Terminal) reportRelease() {
 	}
 }
 
-// awaitRelease returns when a release that was begun is complete. When ctx ends first it fails, and the release
-// goes on.
+// awaitRelease waits until a release is complete. If ctx ends first, it fails and the release goes on.
 func (t *Terminal) awaitRelease(ctx context.Context) error {
 	if err := t.await(ctx, &t.release.done, "release"); err != nil {
 		return err
@@ -104,12 +102,12 @@ func (t *Terminal) awaitRelease(ctx context.Context) error {
 	return t.release.err
 }
 
-// retire is the goroutine of a release.
+// retire waits for the last ending and then gives up the tree and the output.
 func (t *Terminal) retire(e *ending) {
 	for settled := false; !settled; {
 		<-e.done.Done()
 		t.mu.Lock()
-		settled = t.ending == e // else a kill has begun another, because this one failed
+		settled = t.ending == e // otherwise a kill has begun another, because this one failed
 		e, t.released = t.ending, settled
 		t.mu.Unlock()
 	}
@@ -122,27 +120,27 @@ func (t *Terminal) retire(e *ending) {
 	b.Close()
 }
 
-// hurryRelease makes a release that was begun do without grace, and returns when it is complete.
+// hurryRelease has a release skip to SIGKILL, and waits until it is complete.
 func (t *Terminal) hurryRelease() {
 	e, _ := t.beginEnd(EndedByRelease)
 	e.forced.Set()
 	<-t.release.done.Done()
 }
 
-// ending is a tree being ended: one run through the escalation table.
+// ending is one run through the escalation steps.
 type ending struct {
-	by     EndedBy     // if the command still runs when it begins
-	forced latch.Latch // what is left of the table is to be skipped
-	done   latch.Latch // the tree is gone, or given up
+	by     EndedBy     // if the command still runs at its beginning
+	forced latch.Latch // set to skip to SIGKILL
+	done   latch.Latch // set when the tree is gone, or given up
 	err    error       // once done
 
 	// Under Terminal.mu.
-	over       bool // as done, but before the EndEvent
-	reportsEnd bool // the command ended before that, and its EndEvent is sent with the survivors of this ending
+	over       bool // like done, but set before the EndEvent
+	reportsEnd bool // the command ended before over; the EndEvent has the survivors of this ending
 }
 
-// beginEnd begins to end the tree, or returns the ending that is under way or was successful. After a release
-// there is no new one. A command that is still being started is ended once it runs.
+// beginEnd begins to end the tree, unless an ending is under way or was successful, or the terminal was released; it
+// then returns that ending. A command that is starting is ended once it runs.
 func (t *Terminal) beginEnd(by EndedBy) (e *ending, begun bool) {
 	e, begun = t.prepareEnd(by)
 	if begun {
@@ -151,7 +149,7 @@ func (t *Terminal) beginEnd(by EndedBy) (e *ending, begun bool) {
 	return e, begun
 }
 
-// prepareEnd is beginEnd but for the work, which is runEnding's if it reports true.
+// prepareEnd is beginEnd without the work. If begun is true, the caller calls runEnding.
 func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +161,7 @@ func (t *Terminal) prepareEnd(by EndedBy) (e *ending, begun bool) {
 	return e, true
 }
 
-// runEnding is the work of an ending that was prepared.
+// runEnding ends the tree and reports the end.
 func (t *Terminal) runEnding(e *ending) {
 	defer e.done.Set()
 	e.err = t.endTree(e)
@@ -171,7 +169,7 @@ func (t *Terminal) runEnding(e *ending) {
 	e.over = true
 	reports := e.reportsEnd
 	t.mu.Unlock()
-	if reports { // before the waits for this ending return
+	if reports { // before waits for this ending return
 		t.report(e.survivors())
 	}
 	if survivors := e.survivors(); len(survivors) > 0 {
@@ -179,7 +177,7 @@ func (t *Terminal) runEnding(e *ending) {
 	}
 }
 
-// survivors are the processes that still run after an ending.
+// survivors returns the processes that still run after an ending.
 func (e *ending) survivors() []int {
 	if failure, ok := errors.AsType[*Error](e.err); ok {
 		return failure.PIDs
@@ -187,43 +185,43 @@ func (e *ending) survivors() []int {
 	return nil
 }
 
-// failed reports whether the ending is over and processes still run.
+// failed reports whether the ending is over and has failed.
 func (e *ending) failed() bool {
 	return e.done.IsSet() && e.err != nil
 }
 
-// endTree ends the tree, if it is not gone.
+// endTree ends the tree, unless it is gone.
 func (t *Terminal) endTree(e *ending) error {
 	<-t.started.Done()
 	b := t.behind()
 	survivors := life.End(b, &e.forced, t.escalation...)
 	if err := b.lost(); err != nil {
-		<-t.ended.Done() // with the reason, before a release closes the tree
+		<-t.ended.Done() // before a release closes the tree
 		return t.lostTree(err)
 	}
 	if len(survivors) > 0 {
 		return &Error{Op: "kill", Kind: ErrSurvivors, SessionID: t.session, TerminalID: t.id, PIDs: survivors}
 	}
-	<-t.ended.Done() // the command is gone, so this is near
+	<-t.ended.Done() // soon, because the command is gone
 	drained := make(chan struct{})
-	b.Drain(func() { // what the rest of the tree wrote before it was gone
+	b.Drain(func() { // the last output of the rest of the tree
 		t.store.commandEnded()
 		close(drained)
 	})
 	<-drained
 	b.Close()
-	t.forgetRecord() // should that fail, the release says so
+	t.forgetRecord() // the release tries again and reports an error
 	return nil
 }
 
-// lostTree is the error for a tree of which it is not known what is left.
+// lostTree returns the error for a tree whose state is not known any more.
 func (t *Terminal) lostTree(err error) error {
 	e := *runnerError(context.Background(), t.Command(), "the Runner has lost its tree", err)
 	e.Op, e.SessionID, e.TerminalID, e.Command = "kill", t.session, t.id, ""
 	return &e
 }
 
-// expire ends the tree when the timeout is over, unless the command has ended or is being ended.
+// expire ends the tree at the timeout, unless the command has ended or is being ended.
 func (t *Terminal) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -234,7 +232,7 @@ func (t *Terminal) expire() {
 	}
 }
 
-// exited ends the terminal when its output is whole. The command has exited, or that will not be seen.
+// exited is called when the command has exited, or when its exit cannot be seen. It drains the output and calls finish.
 func (t *Terminal) exited(e proc.Exit, err error) {
 	if e.Reaped && !t.processes.HostReaps || errors.Is(err, proc.ErrReaped) {
 		t.reaped.Do(logReaped)
@@ -245,7 +243,7 @@ func (t *Terminal) exited(e proc.Exit, err error) {
 	})
 }
 
-// finish makes the terminal one whose command has ended. It waits for nothing.
+// finish publishes the end of the command. It does not block.
 func (t *Terminal) finish(e proc.Exit, err error) {
 	t.store.commandEnded()
 	t.mu.Lock()
@@ -281,7 +279,7 @@ func (t *Terminal) finish(e proc.Exit, err error) {
 	t.finished.Set()
 }
 
-// endNotSeen is the error of waits for a command whose end could not be seen.
+// endNotSeen returns the error of Wait if the end could not be seen.
 func (t *Terminal) endNotSeen(err error) error {
 	e := Error{Op: "wait", Kind: ErrInternal, SessionID: t.session, TerminalID: t.id, Err: err}
 	switch told, ok := errors.AsType[*Error](err); {
@@ -295,7 +293,7 @@ func (t *Terminal) endNotSeen(err error) error {
 	return &e
 }
 
-// report emits the command's EndEvent.
+// report emits the EndEvent.
 func (t *Terminal) report(survivors []int) {
 	if !t.events.Observed() {
 		return

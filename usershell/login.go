@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/internal/loginshell"
+	"github.com/acpterm/acpterm/usershell/internal/loginshell"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
 )

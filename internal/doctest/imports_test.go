@@ -15,11 +15,10 @@ import (
 
 // importsOfInternal are what packages below internal import of the repository. Those that are not here import nothing.
 var importsOfInternal = map[string][]string{
-	"internal/cgroup":     {"internal/procfs"},
-	"internal/life":       {"internal/latch"},
-	"internal/loginshell": {"internal/capture", "internal/latch", "internal/life", "internal/lookup", "internal/proc"},
-	"internal/proc":       {"internal/cgroup", "internal/latch", "internal/procfs"},
-	"internal/screen":     {"internal/output"},
+	"internal/cgroup": {"internal/procfs"},
+	"internal/life":   {"internal/latch"},
+	"internal/proc":   {"internal/cgroup", "internal/latch", "internal/procfs"},
+	"internal/screen": {"internal/output"},
 }
 
 func TestImports(t *testing.T) {

@@ -27,7 +27,7 @@ func TestOnlyEmbeddersReadALoginEnvironment(t *testing.T) {
 				text = n.Name
 			}
 			switch text {
-			case `"github.com/acpterm/acpterm/internal/loginshell"`, "LoginEnvironment", "LoginEnv":
+			case `"github.com/acpterm/acpterm/usershell/internal/loginshell"`, "LoginEnvironment", "LoginEnv":
 				mentions++
 				require.Equal(t, "usershell/login.go", name)
 			}

@@ -85,7 +85,7 @@ func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.
 		return false
 	case m.ID != nil:
 		id, _ := wire.RequestID(m.ID)
-		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy, because m is valid until this returns
+		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy
 		to := viaLines{lines, &h.outputs, wireID}
 		h.serve(ctx, &call{Request: requests.Request{ID: id}, method: m.Method, to: to}, m.Params)
 	}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/acpterm/acpterm"
-	"github.com/acpterm/acpterm/usershell/internal/loginshell"
 	"github.com/acpterm/acpterm/internal/lookup"
 	"github.com/acpterm/acpterm/internal/proc"
+	"github.com/acpterm/acpterm/usershell/internal/loginshell"
 )
 
 // LoginOptions say which login shell is read, and how. The zero value, and nil in its place, is the default.

@@ -20,21 +20,23 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// serve starts an agent and has talk prompt it. show is called with each terminal that the agent creates.
-func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler, show func(*acpterm.Terminal),
+// serve starts an agent and lets talk prompt it. yours handles the agent's other requests; show is called with each
+// terminal.
+func serve(ctx context.Context, command *exec.Cmd, yours jsonrpc2.Handler, show func(*acpterm.Terminal),
 	talk func(*jsonrpc2.Conn) error) error {
 	m, err := acpterm.NewManager(nil) // one for the whole program
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	agent, err := agentproc.Start(ctx, command, nil) // logs its standard error; agentproc.Options can show it
+	agent, err := agentproc.Start(ctx, command, nil)
 	if err != nil {
 		return err
 	}
-	defer agent.Close() // ends its input, and then it, if it does not exit by itself
-	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Next: next, Created: show})
-	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent)), h)
+	defer agent.Close() // a graceful shutdown of the agent
+	h := acpterm.NewHandler(m, &acpterm.HandlerOptions{Created: show})
+	rest := h.Filter(ctx, agent) // serves terminal/*; rest is the connection for your JSON-RPC library
+	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(rest), yours)
 	initialize := map[string]any{"protocolVersion": 1, "clientCapabilities": h.Capabilities()}
 	if err := conn.Call(ctx, "initialize", initialize, nil); err != nil {
 		return err
@@ -42,7 +44,7 @@ func serve(ctx context.Context, command *exec.Cmd, next jsonrpc2.Handler, show f
 	if err := talk(conn); err != nil { // session/new, session/prompt …
 		return err
 	}
-	return h.Close() // returns when the commands of the agent have ended
+	return h.Close() // ends the agent's commands
 }
 
 // An agent that runs one command and exits. It is a shell script, so that it fits here.
@@ -60,7 +62,10 @@ func ExampleHandler() {
 		<-conn.DisconnectNotify()
 		return nil
 	}
-	fmt.Println(serve(context.Background(), agent, nil, created, untilItEnds))
+	none := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
+		return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound}
+	})
+	fmt.Println(serve(context.Background(), agent, none, created, untilItEnds))
 	// Output:
 	// created: echo hello
 	// {"jsonrpc":"2.0","id":1,"result":{"terminalId":"term_…"}}

@@ -74,7 +74,7 @@ func (m *Manager) attach(
 		err = m.events.full(m.options.maxOutputBytes())
 	}
 	if err == nil && m.ids.Issued(string(session), string(about.ID)) {
-		err = invalidField("terminalId", "is a terminal of the client's")
+		err = invalidField("terminalId", "belongs to a terminal of the client")
 	}
 	if err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func (z *authorizer) decide(ctx context.Context, policy Policy, a *authorized) (
 		d.Verdict = VerdictAllow
 		return d, answer, nil
 	}
-	return Decision{Reason: "the policies go on changing the command"}, nil, nil
+	return Decision{Reason: "the policies keep changing the command"}, nil, nil
 }
 
 // approve calls Options.Approve; if that is nil, so is the answer. It stores the times of the question and the answer

@@ -178,7 +178,7 @@ func invalidField(field, reason string) *Error {
 func fieldError(field string, err error) *Error {
 	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, lack) {
-			return &Error{Kind: ErrInternal, Reason: "the host lacks room", Err: err}
+			return &Error{Kind: ErrInternal, Reason: "the host is out of descriptors or memory", Err: err}
 		}
 	}
 	return invalidField(field, lookup.Reason(err))

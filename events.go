@@ -189,11 +189,11 @@ func (e *events) callRecord(ctx context.Context, event Event) error {
 	if err == nil {
 		return nil
 	}
-	slog.Error("acpterm: an event cannot be put on record", "event", fmt.Sprintf("%T", event), "error", err)
+	slog.Error("acpterm: an event cannot be recorded", "event", fmt.Sprintf("%T", event), "error", err)
 	if ctx.Err() != nil {
 		return &Error{Kind: ErrCancelled, Err: context.Cause(ctx)}
 	}
-	return &Error{Kind: ErrInternal, Reason: "the decision cannot be put on record", Err: err}
+	return &Error{Kind: ErrInternal, Reason: "the decision cannot be recorded", Err: err}
 }
 
 // emit queues an event.

@@ -160,7 +160,7 @@ func (m localMachine) unchanged(ctx context.Context, a *authorized) error {
 
 // errChanged denies a command whose files have changed since the decision.
 var errChanged error = &Error{Kind: ErrDenied, Rule: "unchanged",
-	Reason: "the program or the directory has been replaced or changed since it was looked at"}
+	Reason: "the program or the directory was replaced or changed after the decision"}
 
 // pinned is a program and a directory at the time of the decision. It may be nil.
 type pinned struct {

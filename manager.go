@@ -180,7 +180,7 @@ func (m *Manager) register(t *Terminal, settings settings) error {
 		return &Error{Kind: ErrSessionNotFound}
 	}
 	if m.terminalLocked(t.session, t.id) != nil { // an attached one
-		return invalidField("terminalId", "is known already")
+		return invalidField("terminalId", "is already in use")
 	}
 	inSession, sessionLimit := 0, m.options.maxSessionTerminals()
 	if s := m.sessions[t.session]; s != nil {

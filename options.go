@@ -257,9 +257,9 @@ func (o *Options) validate() error {
 	}
 	switch {
 	case o.Runner != nil && o.Cgroup != "":
-		return optionError("Options.Cgroup", "is of no use to commands that Options.Runner runs")
+		return optionError("Options.Cgroup", "cannot be used with Options.Runner")
 	case o.KeepDetached && (!hasSessions || o.Runner != nil || o.Cgroup != ""):
-		return optionError("Options.KeepDetached", "cannot be had on this system, or with a Cgroup or a Runner")
+		return optionError("Options.KeepDetached", "is not supported on this system, or with a Cgroup or a Runner")
 	}
 	return o.Commands.validate("Options.Commands", o.machine())
 }
@@ -295,7 +295,7 @@ func (o *CommandOptions) validate(level string, where machine) error {
 	case o.Timeout < NoTimeout:
 		return optionError(level+".Timeout", "must not be negative")
 	case o.ShellLines < ShellAuto || o.ShellLines > ShellAlways:
-		return optionError(level+".ShellLines", fmt.Sprintf("is none of the modes: %d", o.ShellLines))
+		return optionError(level+".ShellLines", fmt.Sprintf("is not a ShellMode: %d", o.ShellLines))
 	}
 	if err := where.check(level, o); err != nil {
 		return err
@@ -317,7 +317,7 @@ func checkEscalation(options string, steps []EscalationStep) error {
 	for i, step := range steps {
 		if step.Signal <= 0 || step.Wait < 0 {
 			field := fmt.Sprintf("%s.Escalation[%d]", options, i)
-			return optionError(field, "must have a signal, and no negative wait")
+			return optionError(field, "must have a signal and no negative Wait")
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func (p *PTYOptions) validate(field string) error {
 	case p.Columns < 0 || p.Columns > maxPTYSize || p.Rows < 0 || p.Rows > maxPTYSize:
 		return optionError(field, fmt.Sprintf("must have Columns and Rows from 0 to %d", maxPTYSize))
 	case hasNUL(p.Term):
-		return optionError(field, "must not have NUL in Term")
+		return optionError(field, "must not contain NUL in Term")
 	}
 	return nil
 }

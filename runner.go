@@ -120,9 +120,9 @@ func (runnerMachine) names() lookup.Names { return lookup.Exact }
 func (runnerMachine) check(level string, o *CommandOptions) error {
 	switch {
 	case o.Sandbox != nil:
-		return optionError(level+".Sandbox", "is of no use to commands that Options.Runner runs")
+		return optionError(level+".Sandbox", "cannot be used with Options.Runner")
 	case o.PTY != nil:
-		return optionError(level+".PTY", "is of no use to commands that Options.Runner runs")
+		return optionError(level+".PTY", "cannot be used with Options.Runner")
 	case o.Shell != nil:
 		program := o.Shell.Program
 		return o.Shell.validate(level+".Shell", strings.Contains(program, "/"), isAbsAnywhere(program))
@@ -313,7 +313,7 @@ func (b *runnerBackend) awaitExit() (proc.Exit, error) {
 	case status.ExitCode != nil:
 		return proc.Exit{Code: *status.ExitCode}, nil
 	}
-	return proc.Exit{}, &Error{Kind: ErrExitLost, Reason: "the Runner does not know how it ended"}
+	return proc.Exit{}, &Error{Kind: ErrExitLost, Reason: "the Runner does not know the exit status"}
 }
 
 func (b *runnerBackend) Gone() bool { return isClosed(b.process.Gone()) && b.process.Err() == nil }
@@ -356,4 +356,4 @@ func (b *runnerBackend) Stop() {
 }
 
 // errUnseen is the error of Wait if the tree was closed before the end of the command was seen.
-var errUnseen = errors.New("the command's end was not seen: its tree was closed first")
+var errUnseen = errors.New("the end of the command was not seen before its tree was closed")

@@ -51,7 +51,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 	case id == "":
 		return fail(invalidField("sessionId", "must not be empty"))
 	case s != nil && s.opened:
-		return fail(invalidField("sessionId", "is open already"))
+		return fail(invalidField("sessionId", "is already open"))
 	case m.closing.IsSet():
 		return fail(&Error{Kind: ErrClosing})
 	}
@@ -62,7 +62,7 @@ func (m *Manager) OpenSession(id SessionID, options *SessionOptions) error {
 
 // AddRoot adds a directory, an absolute path, to the Roots of an open session, for later creates. It resolves symbolic
 // links at once. It fails with ErrSessionNotFound if the session is not open, and with ErrInternal if the directory
-// cannot be resolved or the Roots are nil, so that commands may run anywhere. With a Runner it waits for Runner.RealDir
+// cannot be resolved or the Roots are nil, which allows all directories. With a Runner it waits for Runner.RealDir
 // and returns its errors.
 func (m *Manager) AddRoot(id SessionID, dir string) error {
 	fail := func(err error) error { return inOperation("add root", id, err) }
@@ -77,7 +77,7 @@ func (m *Manager) AddRoot(id SessionID, dir string) error {
 	case s == nil || !s.opened:
 		return fail(&Error{Kind: ErrSessionNotFound, SessionID: id})
 	case s.roots == nil:
-		return fail(optionError("SessionOptions.Roots", "are nil, so that commands may run anywhere"))
+		return fail(optionError("SessionOptions.Roots", "are nil, which allows all directories"))
 	}
 	s.roots = append(slices.Clip(s.roots), root) // those that creates have are not changed
 	return nil

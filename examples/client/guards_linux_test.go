@@ -66,7 +66,7 @@ func TestAuditOnAFullDisk(t *testing.T) {
 	c.exit(1)
 	out := c.stdout.String()
 	require.Contains(t, out, `terminal/create: "short\n" exit code 0`)
-	require.Equal(t, 2, strings.Count(out, "terminal/create: -32603 acpterm: create: the decision cannot be put on record"))
+	require.Equal(t, 2, strings.Count(out, "terminal/create: -32603 acpterm: create: the decision cannot be recorded"))
 	require.Equal(t, 2, strings.Count(out, "no space left on device"))
 	require.NotContains(t, out, "audit.json")
 	require.NotContains(t, out, "again")

@@ -91,7 +91,7 @@ func TestAProgramChangedDuringTheQuestionDoesNotRun(t *testing.T) {
 				t.Logf("it printed %q", term.Output().Output)
 			}
 			require.ErrorIs(t, err, acpterm.ErrDenied)
-			require.ErrorContains(t, err, "since it was looked at")
+			require.ErrorContains(t, err, "after the decision")
 			require.ErrorIs(t, hosttest.Ended(t, events).Err, acpterm.ErrDenied)
 			after, err := os.Stat(program)
 			require.NoError(t, err)

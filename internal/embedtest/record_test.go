@@ -34,7 +34,7 @@ func TestACommandThatIsNotOnRecordDoesNotRun(t *testing.T) {
 	require.ErrorIs(t, err, errDiskFull)
 	a := hosttest.Connect(t, m, nil)
 	_, err = a.Do(acpterm.MethodCreate, touch)
-	a.Failed(err, -32603, `{"kind":"internal","reason":"the decision cannot be put on record","sessionId":"s"}`)
+	a.Failed(err, -32603, `{"kind":"internal","reason":"the decision cannot be recorded","sessionId":"s"}`)
 	require.NoFileExists(t, ran)
 
 	fails = false

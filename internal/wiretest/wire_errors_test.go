@@ -129,7 +129,7 @@ func createOfLs(member string) string {
 func TestWireParamsAtTheirLimit(t *testing.T) {
 	page, err := os.ReadFile("../../docs/wire.md")
 	require.NoError(t, err)
-	found := regexp.MustCompile(`a create may have (\d+) MiB [^;]*; those of the other requests, with\s+.*,\s+(\d+) KiB`).
+	found := regexp.MustCompile(`a create may have (\d+) MiB\s[^,]*, and those of the\s+other requests\s+(\d+) KiB`).
 		FindSubmatch(page)
 	require.Len(t, found, 3)
 	create, other := hosttest.Number(string(found[1]))<<20, hosttest.Number(string(found[2]))<<10

@@ -84,5 +84,5 @@ func limitError(name, reason string, err error) error {
 // errChanged denies a command that is not what was decided about any more.
 func errChanged() error {
 	return &failure{kind: denied, rule: "unchanged",
-		reason: "the program or the directory has been replaced or changed since it was looked at"}
+		reason: "the program or the directory was replaced or changed after the decision"}
 }

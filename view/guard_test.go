@@ -17,6 +17,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A negative option is an error.
+func TestNegativeOptions(t *testing.T) {
+	m := must(acpterm.NewManager(nil))
+	defer m.Close()
+	for option, o := range map[string]view.Options{
+		"Heartbeat": {Heartbeat: -1}, "MaxPast": {MaxPast: -1}, "MaxPastBytes": {MaxPastBytes: -1},
+		"MaxStreams": {MaxStreams: -1},
+	} {
+		_, err := view.New(m, &o)
+		require.ErrorContains(t, err, "view: Options."+option+" must not be negative")
+	}
+}
+
 func TestTokenIsRandomAndLong(t *testing.T) {
 	m := made(t, nil, acpterm.Options{})
 	one, other := must(view.New(m, nil)), must(view.New(m, nil))

@@ -95,6 +95,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -201,8 +202,16 @@ func New(m *acpterm.Manager, options *Options) (*View, error) {
 		}
 		v.origins = append(v.origins, origin)
 	}
-	if v.options.Heartbeat < 0 {
-		return nil, errors.New("view: Options.Heartbeat must not be negative")
+	for _, number := range []struct {
+		option string
+		value  int64
+	}{
+		{"Heartbeat", int64(v.options.Heartbeat)}, {"MaxPast", int64(v.options.MaxPast)},
+		{"MaxPastBytes", v.options.MaxPastBytes}, {"MaxStreams", int64(v.options.MaxStreams)},
+	} {
+		if number.value < 0 {
+			return nil, fmt.Errorf("view: Options.%s must not be negative", number.option)
+		}
 	}
 	v.options.MaxPast = cmp.Or(v.options.MaxPast, 100)
 	v.options.MaxPastBytes = cmp.Or(v.options.MaxPastBytes, 64<<20)

@@ -1,5 +1,5 @@
-// Package audit writes decisions, ends and survivors as lines of JSON, so that a command runs only once the line that
-// allows it is on disk:
+// Package audit writes decisions, ends and survivors as lines of JSON. A command runs only after the line that allows
+// it is on disk:
 //
 //	log, err := audit.Open("audit.json", roots...)
 //	m, err := acpterm.NewManager(&acpterm.Options{Record: log.Record})
@@ -26,40 +26,40 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Log writes events as lines of JSON, one an event, as LogEvents does with slog.NewJSONHandler. Its method
-// Record is for acpterm's Options.Record. Open makes one of a file, New of any writer. Several managers may share one.
+// Log writes each event as a line of JSON, in the form of LogEvents with slog.NewJSONHandler. Set its Record method as
+// acpterm.Options.Record. Open returns a Log for a file, New for any writer. Several managers may share a Log.
 //
-// Lines that could not be written are kept, up to 16 MiB, and written first when there is more to write: a disk that
-// was full for a while leaves no gap and no half line. So the file may have a decision for which Record failed; its
-// command did not run, and its end says so. The first failure of several is logged. All methods may be called
-// concurrently.
+// Log keeps lines that it failed to write, up to 16 MiB, and writes them first the next time. A temporarily full disk
+// thus leaves neither a gap nor half a line. The file may therefore contain a decision whose Record failed; the command
+// did not run, and its end says so. Log reports only the first of several failures in a row, with slog. All methods may
+// be called concurrently.
 type Log struct {
 	w     io.Writer
-	sync  func() error // flushes w to the disk; nil if that means nothing
-	close func() error // nil: w is not the Log's to close
+	sync  func() error // flushes w to disk, or nil if w cannot be flushed
+	close func() error // closes w, or nil if the Log does not own w
 
 	mu      sync.Mutex
-	lines   bytes.Buffer        // lines that are not written; the first may be the rest of one
-	encode  func(acpterm.Event) // writes to lines
-	next    *batch              // the batch that lines is part of; nil until a write is asked for
-	writing bool                // the goroutine that writes is running
+	lines   bytes.Buffer        // unwritten lines; the first may be incomplete
+	encode  func(acpterm.Event) // appends to lines
+	next    *batch              // the batch that lines belongs to, or nil if no write was requested
+	writing bool                // the writing goroutine is running
 	failing bool                // the last write failed
 	closed  bool
 }
 
-// batch is what one write is for.
+// batch is the set of lines of one write.
 type batch struct {
 	flush   bool
-	written chan struct{} // closed when it was tried
-	err     error         // once written is closed
+	written chan struct{} // closed after the attempt
+	err     error         // valid after written is closed
 }
 
-// maxBytes is how many bytes wait to be written before Record waits.
+// maxBytes is the limit of unwritten bytes. At this limit Record waits.
 const maxBytes = 16 << 20
 
-// New returns a Log that writes to w, whole lines in each call of Write, one call at a time. If w has a method
-// Sync() error, as an *os.File has, a decision is on record when that has returned; of an *os.File that is no regular
-// file, such as a pipe, when it is written. Close does not close w.
+// New returns a Log that writes to w. Each call of Write gets whole lines, and calls do not overlap. If w has a method
+// Sync() error, as *os.File does, a decision is on record when Sync has returned. A pipe, or any other *os.File except
+// a regular file, is not synced. Close does not close w.
 func New(w io.Writer) *Log {
 	l := &Log{w: w}
 	l.encode = LogEvents(slog.New(slog.NewJSONHandler(&l.lines, nil)))
@@ -69,7 +69,7 @@ func New(w io.Writer) *Log {
 	return l
 }
 
-// canSync reports whether a writer is not a file for which a flush is an error.
+// canSync reports whether a flush of w can succeed. For files, it succeeds only for regular ones.
 func canSync(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -79,12 +79,13 @@ func canSync(w io.Writer) bool {
 	return err != nil || info.Mode().IsRegular()
 }
 
-// Open returns a Log that appends to a file, which is made if it is missing. Close closes the file.
+// Open returns a Log that appends to a file. It creates the file if it is missing. Close closes it.
 //
-// The file is for its owner alone. On Unix, one that exists gets the mode 0600; it is refused if it belongs to another
-// user or has a second hard link. On Windows it has the rights of its directory. It is refused everywhere if it is not
-// a regular file, or if it is in one of the roots, links followed: what commands may write to, they may truncate,
-// replace or move. Errors are *acpterm.Error of the kind ErrInternal.
+// Only the owner may have access to the file. On Unix, Open sets the mode of an existing file to 0600, and fails if the
+// file belongs to another user or has a second hard link. On Windows the file has the rights of its directory. On all
+// systems Open fails if the file is not regular, or if it is inside one of the roots after symbolic links are resolved:
+// commands may truncate, replace or move files that they may write to. Errors are *acpterm.Error of the kind
+// ErrInternal.
 func Open(path string, roots ...string) (*Log, error) {
 	file, err := openFile(path, roots)
 	if err != nil {
@@ -107,7 +108,7 @@ func openFile(path string, roots []string) (*os.File, error) {
 		return nil, err
 	}
 	for _, root := range roots {
-		for _, name := range []string{path, given} { // a link in a root can be made to lead elsewhere
+		for _, name := range []string{path, given} { // commands can change a link in a root
 			inside, err := isInside(name, root)
 			if err != nil {
 				return nil, err
@@ -128,7 +129,7 @@ func openFile(path string, roots []string) (*os.File, error) {
 	return file, nil
 }
 
-// realPath is an absolute path without links; the file may be missing.
+// realPath resolves the symbolic links of an absolute path. The file itself may be missing.
 func realPath(path string) (string, error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return filepath.EvalSymlinks(path)
@@ -137,7 +138,7 @@ func realPath(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), err
 }
 
-// isInside reports whether a directory is one of those that a file is in, by whatever name.
+// isInside reports whether the file at path is below dir, by any name of dir.
 func isInside(path, dir string) (bool, error) {
 	wanted, err := os.Stat(dir)
 	if err != nil {
@@ -154,7 +155,7 @@ func isInside(path, dir string) (bool, error) {
 	}
 }
 
-// ownFile makes the file its owner's alone, or fails.
+// ownFile restricts access to the owner of the file, or fails.
 func ownFile(file *os.File, path string) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -166,14 +167,14 @@ func ownFile(file *os.File, path string) error {
 	return keepFromOthers(file, info)
 }
 
-// Record writes an event. Of an *acpterm.DecisionEvent that allows a command it returns when the line is written and
-// flushed, with the error if that failed, or with ctx's when ctx ended first; then the line may be written later. Other
-// events it leaves to a goroutine, which does not flush: their callers do not wait for the disk. While 16 MiB wait to
-// be written, it waits for that, and fails if it fails. After Close it fails with os.ErrClosed.
+// Record writes an event. For an *acpterm.DecisionEvent that allows a command, it returns after the line is written and
+// flushed. It fails if that fails, or with ctx's error if ctx ends first; the line may still be written later. A
+// goroutine writes all other events without a flush, so that their callers do not wait for the disk. While 16 MiB are
+// unwritten, Record waits for the next write and fails if the write fails. After Close it fails with os.ErrClosed.
 func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	durable := false
 	switch e := event.(type) {
-	case *acpterm.StartEvent: // the line of the end says when it was
+	case *acpterm.StartEvent: // the line of the end includes the start
 		return nil
 	case *acpterm.DecisionEvent:
 		durable = e.Verdict != acpterm.VerdictDeny
@@ -189,7 +190,7 @@ func (l *Log) Record(ctx context.Context, event acpterm.Event) error {
 	}
 }
 
-// await returns when the batch is written, or when ctx ends first.
+// await waits until the batch is written or ctx ends.
 func (b *batch) await(ctx context.Context) error {
 	select {
 	case <-b.written:
@@ -197,14 +198,14 @@ func (b *batch) await(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	select {
-	case <-b.written: // the result comes first
+	case <-b.written: // prefer the result
 		return b.err
 	default:
 		return fmt.Errorf("the audit is not written yet: %w", context.Cause(ctx))
 	}
 }
 
-// add adds a line to the next batch, if there is room, and has the batch written.
+// add adds a line to the next batch, if there is room, and requests a write.
 func (l *Log) add(event acpterm.Event, flush bool) (b *batch, added bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +218,7 @@ func (l *Log) add(event acpterm.Event, flush bool) (b *batch, added bool, err er
 	return l.requestLocked(flush), added, nil
 }
 
-// requestLocked has all lines written, in a batch.
+// requestLocked requests a write of all lines in one batch.
 func (l *Log) requestLocked(flush bool) *batch {
 	if l.next == nil {
 		l.next = &batch{written: make(chan struct{})}
@@ -230,8 +231,8 @@ func (l *Log) requestLocked(flush bool) *batch {
 	return l.next
 }
 
-// writeBatches writes until no batch is asked for. What comes during a write and a flush is one batch: many creates
-// share a flush.
+// writeBatches writes until no batch is requested. Lines that arrive during a write and flush form one batch: many
+// creates share a flush.
 func (l *Log) writeBatches() {
 	for {
 		l.mu.Lock()
@@ -260,8 +261,8 @@ func (l *Log) writeBatches() {
 	}
 }
 
-// write returns how much was written. Its errors do not name the file, since agents may see them, and a panic of the
-// writer is one.
+// write returns the number of bytes written. Its errors do not name the file, since agents may see them. A panic of the
+// writer becomes an error.
 func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -286,8 +287,8 @@ func (l *Log) write(data []byte, flush bool) (n int, err error) {
 	return n, err
 }
 
-// Close returns when all lines are written and flushed, or fails with the error if they cannot be, and closes the file
-// that Open opened. Call it when the managers that use it are closed. A second call fails with os.ErrClosed.
+// Close writes and flushes all lines, and closes the file that Open opened. It fails if a line cannot be written or
+// flushed. Close the managers that use the Log first. A second call fails with os.ErrClosed.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {

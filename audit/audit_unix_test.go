@@ -13,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/audit"
 )
 
-// A file that was there is kept from others, or refused.
+// Open takes the rights to an existing file from other users, or refuses the file.
 func TestOpenKeepsOthersOut(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "open")
@@ -35,7 +35,7 @@ func TestOpenKeepsOthersOut(t *testing.T) {
 	require.NoError(t, os.Link(path, filepath.Join(dir, "link")))
 	refused(path, "another hard link")
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
-	refused(filepath.Join(dir, "fifo"), "") // it has no reader
+	refused(filepath.Join(dir, "fifo"), "") // without a reader
 	before, err := os.Stat(os.DevNull)
 	require.NoError(t, err)
 	refused(os.DevNull, "not a regular file")
@@ -50,7 +50,7 @@ func TestOpenKeepsOthersOut(t *testing.T) {
 	}
 }
 
-// Whatever links a path or a root goes through, it is where it leads that counts; and a link in a root can be changed.
+// Open resolves the symbolic links in paths and roots, and does not trust links inside a root, which can change.
 func TestOpenInARootByLinks(t *testing.T) {
 	dir := t.TempDir()
 	root, state := filepath.Join(dir, "root"), filepath.Join(dir, "state")

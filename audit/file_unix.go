@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// openFlags: links have been followed before, a FIFO does not wait for a reader, and a terminal does not become
-// the host's.
+// openFlags refuse a symbolic link, since links are already resolved. A FIFO must not wait for a reader, and a terminal
+// must not become the host's controlling terminal.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// keepFromOthers takes all rights to the file from other users, and fails if they can get them back, or if the file
-// has another name where commands may be able to write to it. It flushes the directory where that is possible, so that
-// a new file survives a crash of the machine.
+// keepFromOthers takes all rights to the file from other users. It fails if they can get them back, or if the file has
+// another name where commands might be able to write to it. It flushes the directory where possible, so that a new file
+// survives a crash of the machine.
 func keepFromOthers(file *os.File, info fs.FileInfo) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -34,7 +34,7 @@ func keepFromOthers(file *os.File, info fs.FileInfo) error {
 		}
 	}
 	if dir, err := os.Open(filepath.Dir(file.Name())); err == nil {
-		dir.Sync() // some file systems have no such thing
+		dir.Sync() // some file systems do not support it
 		dir.Close()
 	}
 	return nil

@@ -11,12 +11,12 @@ import (
 	"github.com/acpterm/acpterm/tracecontext"
 )
 
-// LogEvents returns a hook for acpterm.Manager's Observe that writes events as structured records: "decision", "end",
-// "survivors", and "input" with the number of typed bytes. The level is Info; it is Warn for denials, for survivors,
-// and for allowed commands that did not run. A start has no record; the record of the end has the duration. If the
-// create had a valid traceparent in its _meta, all records but those of inputs have its ids as trace_id and span_id, as
-// OpenTelemetry names them. slog drops records that its handler fails to write, and commands run before they are
-// logged; use Log for a complete record.
+// LogEvents returns a hook for acpterm.Manager.Observe that writes events as structured records: "decision", "end",
+// "survivors", and "input" with the number of typed bytes. The level is Info, but Warn for denials, survivors and
+// allowed commands that did not run. A start has no record; the record of the end has the duration. If the create had a
+// valid traceparent in its _meta, all records except inputs have its ids as trace_id and span_id, the names that
+// OpenTelemetry uses. slog drops records that its handler fails to write, and commands run before they are logged; use
+// Log for a complete record.
 func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	return func(event acpterm.Event) {
 		ctx, handler := context.Background(), logger.Handler()
@@ -26,7 +26,7 @@ func LogEvents(logger *slog.Logger) func(acpterm.Event) {
 	}
 }
 
-// eventRecord is an event as a record; false if it has none.
+// eventRecord returns the record of an event, or false if it has none.
 func eventRecord(event acpterm.Event) (r slog.Record, ok bool) {
 	switch e := event.(type) {
 	case *acpterm.DecisionEvent:
@@ -68,7 +68,7 @@ func eventRecord(event acpterm.Event) (r slog.Record, ok bool) {
 		r = slog.NewRecord(e.Time, slog.LevelWarn, "survivors", 0)
 		r.AddAttrs(subjectAttrs(e.Subject)...)
 		r.AddAttrs(slog.Int("pid", e.PID), slog.Any("survivors", e.Survivors))
-	case *acpterm.InputEvent: // there may be one for each key, so it names the terminal alone
+	case *acpterm.InputEvent: // every key may cause one, so it names only the terminal
 		r = slog.NewRecord(e.Time, slog.LevelInfo, "input", 0)
 		r.AddAttrs(slog.String("terminal", string(e.TerminalID)), slog.String("session", string(e.SessionID)),
 			slog.Int("bytes", e.Bytes))
@@ -91,7 +91,7 @@ func subjectAttrs(s acpterm.Subject) []slog.Attr {
 	return appendText(attrs, "trace_id", trace.TraceID(), "span_id", trace.SpanID())
 }
 
-// appendText appends attributes whose text is not empty: name, text, name, text.
+// appendText appends the attributes whose text is not empty. pairs are alternately names and texts.
 func appendText(attrs []slog.Attr, pairs ...string) []slog.Attr {
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] != "" {

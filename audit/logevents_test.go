@@ -21,7 +21,7 @@ func TestCommandsOfTheAgentAreMarked(t *testing.T) {
 	require.NotContains(t, log.String(), "ofAgent")
 }
 
-// What a person typed is on record by its size alone.
+// The record of typed input has only its size.
 func TestInputIsCounted(t *testing.T) {
 	var log bytes.Buffer
 	hook := audit.LogEvents(slog.New(slog.NewJSONHandler(&log, nil)))

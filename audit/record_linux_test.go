@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm/audit"
 )
 
-// The kernel's full disk.
+// Record and Close fail on the kernel's full device, without naming it.
 func TestDevFull(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)

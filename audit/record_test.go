@@ -1,6 +1,6 @@
 package audit_test
 
-// When lines are on disk, and what becomes of them when they cannot be.
+// Tests of when lines are on disk, and of failing writes.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"github.com/acpterm/acpterm/audit"
 )
 
-// line is what tests look at in a line of the audit.
+// line has the members of an audit line that tests check.
 type line struct{ Msg, Terminal, Verdict, Error string }
 
 func lines(t testing.TB, data []byte) (all []line) {
@@ -35,19 +35,19 @@ func lines(t testing.TB, data []byte) (all []line) {
 	return all
 }
 
-// disk is a Writer with a Sync that tests can look into, fill and hold up. The zero value is an empty disk.
+// disk is a Writer with a Sync that tests can inspect, fill and hold up. The zero value is an empty disk.
 type disk struct {
-	held   chan struct{} // writes wait until it is closed; nil: they do not
-	writes chan struct{} // gets a value when a write begins, if there is room; nil: it does not
+	held   chan struct{} // if not nil, writes wait until it is closed
+	writes chan struct{} // if not nil, gets a value when a write begins, if there is room
 
 	mu     sync.Mutex
 	data   []byte
 	synced int // bytes
 	syncs  int
-	room   func(size int) int // of the bytes that a write adds, how many there is room for; nil: all
+	room   func(size int) int // returns how many bytes of a write fit; if nil, all do
 }
 
-// heldDisk is one whose writes wait.
+// heldDisk returns a disk whose writes wait.
 func heldDisk() *disk { return &disk{held: make(chan struct{}), writes: make(chan struct{}, 1)} }
 
 func (d *disk) Write(p []byte) (int, error) {
@@ -85,7 +85,7 @@ func (d *disk) setRoom(room func(int) int) {
 	d.room = room
 }
 
-// lines are those that are on the disk, each of them whole.
+// lines returns the synced lines, each of them whole.
 func (d *disk) lines(t testing.TB) []line {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,7 +111,7 @@ func eachStart(started func(acpterm.StartRequest)) commands {
 
 var anyCommand = acpterm.CreateTerminalRequest{SessionID: "s", Command: "x"}
 
-// A command starts when its decision is on the disk, and in the end all is there.
+// A command starts only after its decision is on disk, and at the end every line is there.
 func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 	disk := new(disk)
 	log := audit.New(disk)
@@ -142,7 +142,7 @@ func TestADecisionIsOnDiskBeforeItsCommandRuns(t *testing.T) {
 	require.Equal(t, map[string]int{"decision allow": 50, "end ": 50}, kinds)
 }
 
-// A command whose decision does not fit on the disk does not run. When there is room again, the audit is complete: no
+// A command whose decision does not fit on the disk does not run. Once there is room again, the audit is complete: no
 // line is missing or in pieces.
 func TestFullDisk(t *testing.T) {
 	disk := new(disk)
@@ -182,7 +182,8 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A Writer that panics, or that says less or more than it wrote, is one that fails; and so is every Record after Close.
+// A Writer that panics, or reports fewer or more bytes than it wrote, counts as failing. Every Record after Close
+// fails.
 func TestWritersThatFail(t *testing.T) {
 	for _, write := range []writerFunc{
 		func([]byte) (int, error) { panic("a test's writer panics") },
@@ -201,7 +202,7 @@ func TestWritersThatFail(t *testing.T) {
 	require.ErrorIs(t, log.Record(t.Context(), allowed), os.ErrClosed)
 }
 
-// Of a pipe a decision is on record when it is written: there is nothing to flush.
+// A decision on a pipe is on record once written: a pipe cannot be flushed.
 func TestAPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -215,14 +216,14 @@ func TestAPipe(t *testing.T) {
 	require.Len(t, lines(t, data), 1)
 }
 
-// Decisions that come while the disk is busy share one write and one flush. A record ends with its context, and an end
-// waits for no disk.
+// Decisions that arrive while the disk is busy share one write and one flush. A Record ends with its context, and an
+// end does not wait for the disk.
 func TestDecisionsShareAFlush(t *testing.T) {
 	disk := heldDisk()
 	log := audit.New(disk)
 	first := make(chan error, 1)
 	go func() { first <- log.Record(t.Context(), allowed) }()
-	<-disk.writes // the rest comes while this is being written
+	<-disk.writes // the others arrive during this write
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 100 {
@@ -233,11 +234,11 @@ func TestDecisionsShareAFlush(t *testing.T) {
 	require.NoError(t, <-first)
 	require.NoError(t, log.Close())
 	require.Len(t, disk.lines(t), 201)
-	// Of the first, of all others, and of Close, which may share that of the others.
+	// One flush for the first, one for all others, and one for Close, which may share that of the others.
 	require.Contains(t, []int{2, 3}, disk.syncs)
 }
 
-// Denied commands with long arguments that wait for the disk take bounded memory.
+// Denied commands with long arguments that wait for the disk use bounded memory.
 func TestAuditIsBoundedInBytes(t *testing.T) {
 	heapInUse := func() int64 {
 		var stats runtime.MemStats

@@ -1,7 +1,7 @@
 package bubblewrap_test
 
-// What sandboxed commands try: the test binary itself, with the attempts as its arguments. All else that the tests run
-// is a shell line.
+// Attempts are made by the test binary itself, which runs as the sandboxed command with the attempts as its arguments.
+// All other commands of the tests are shell lines.
 
 import (
 	"encoding/json"
@@ -25,7 +25,7 @@ import (
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
-// attemptMark is the first argument of the test binary when it is a command that makes attempts.
+// attemptMark is the first argument of the test binary when it runs as a command that makes attempts.
 const attemptMark = "bubblewrap-test-attempts"
 
 func TestMain(m *testing.M) {
@@ -37,10 +37,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// attempt is something that a command tries.
+// attempt is an action of a sandboxed command.
 type attempt struct{ What, On string }
 
-// trial is an attempt in the sandbox, and what comes of it; "|" is between results that are as good.
+// trial is an attempt in the sandbox and its expected result; "|" separates alternative results.
 type trial struct {
 	attempt
 	want string
@@ -67,7 +67,7 @@ func executable() string {
 	return path
 }
 
-// arguments are those with which the test binary makes the attempts.
+// arguments returns the arguments that make the test binary perform the attempts.
 func arguments(t testing.TB, attempts []attempt) []string {
 	t.Helper()
 	text, err := json.Marshal(attempts)
@@ -75,7 +75,7 @@ func arguments(t testing.TB, attempts []attempt) []string {
 	return []string{attemptMark, string(text)}
 }
 
-// results are those of the attempts that a command wrote.
+// results decodes the results that a command wrote for attempts.
 func results(t testing.TB, output string, attempts []attempt) (all []string) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(output), &all), "%s", output)
@@ -90,7 +90,7 @@ func inside(t testing.TB, m *acpterm.Manager, dir string, attempts ...attempt) [
 		SessionID: "s", Command: executable(), Args: arguments(t, attempts), Cwd: dir}).Output, attempts)
 }
 
-// outside makes attempts in no sandbox.
+// outside makes attempts without a sandbox.
 func outside(t testing.TB, attempts ...attempt) []string {
 	t.Helper()
 	output, err := exec.Command(executable(), arguments(t, attempts)...).Output()
@@ -98,7 +98,7 @@ func outside(t testing.TB, attempts ...attempt) []string {
 	return results(t, string(output), attempts)
 }
 
-// try makes attempts in a sandbox, in a directory, and fails the test unless each has its result.
+// try makes attempts in a sandbox, in a directory, and fails the test unless each has an expected result.
 func try(t testing.TB, m *acpterm.Manager, dir string, trials ...trial) {
 	t.Helper()
 	var attempts []attempt
@@ -110,7 +110,7 @@ func try(t testing.TB, m *acpterm.Manager, dir string, trials ...trial) {
 	}
 }
 
-// makeAttempts writes the results of attempts.
+// makeAttempts makes attempts and writes their results.
 func makeAttempts(text string) {
 	var attempts []attempt
 	if err := json.Unmarshal([]byte(text), &attempts); err != nil {
@@ -123,7 +123,7 @@ func makeAttempts(text string) {
 	json.NewEncoder(os.Stdout).Encode(all)
 }
 
-// result makes the attempt, and is what it found, "done", or the system's error.
+// result makes the attempt and returns its finding, "done", or the system's error.
 func (a attempt) result() string {
 	result, err := a.perform()
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
@@ -136,14 +136,14 @@ func (a attempt) result() string {
 
 func (a attempt) perform() (result string, err error) {
 	switch a.What {
-	case "write": // what is there already too, without changing it
+	case "write": // does not change an existing file
 		var file *os.File
 		if file, err = os.OpenFile(a.On, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
 			file.Close()
 		}
 	case "read":
 		_, err = os.ReadFile(a.On)
-	case "count": // a directory's entries
+	case "count": // the entries of a directory
 		entries, err := os.ReadDir(a.On)
 		return fmt.Sprint(len(entries)), err
 	case "remount":
@@ -152,7 +152,7 @@ func (a attempt) perform() (result string, err error) {
 		err = unix.Unmount(a.On, unix.MNT_DETACH)
 	case "mknod":
 		err = unix.Mknod(a.On, unix.S_IFBLK|0o600, int(unix.Mkdev(254, 0)))
-	case "load a module": // of nonsense: it is not looked at without the right to load one
+	case "load a module": // invalid: the kernel checks the right to load modules first
 		err = unix.InitModule([]byte("none"), "")
 	case "signal":
 		err = unix.Kill(int(numbers(a.On)[0]), 0)
@@ -162,7 +162,7 @@ func (a attempt) perform() (result string, err error) {
 		if c, err = net.DialTimeout(network, address, 5*time.Second); err == nil {
 			c.Close()
 		}
-	case "call": // the system call with these numbers
+	case "call": // a system call by number, with its arguments
 		n := numbers(a.On + " 0 0 0 0 0 0")
 		if _, _, errno := unix.RawSyscall6(n[0], n[1], n[2], n[3], n[4], n[5], n[6]); errno != 0 {
 			err = errno
@@ -192,7 +192,7 @@ func numbers(words string) (all []uintptr) {
 	return all
 }
 
-// readKey is what is in a key; words are the keyring and the name.
+// readKey returns the content of a key; words are the keyring and the name.
 func readKey(words string) (string, error) {
 	ring, name, _ := strings.Cut(words, " ")
 	number, err := strconv.Atoi(ring)
@@ -208,7 +208,7 @@ func readKey(words string) (string, error) {
 	return string(content[:max(n, 0)]), err
 }
 
-// programs are the names of the programs that run.
+// programs returns the names of the running programs.
 func programs() (string, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/comm")
 	var found []string

@@ -1,6 +1,6 @@
 package bubblewrap_test
 
-// How commands in a sandbox start and end: as others do, and with all that they leave.
+// Tests that commands in a sandbox start and end like others, together with all their remaining processes.
 
 import (
 	"bufio"
@@ -42,7 +42,7 @@ func start(
 	return nil
 }
 
-// marked are the running processes with a terminal's mark in their environment: bwrap's and the command's.
+// marked returns the running processes with a terminal's mark in their environment: bwrap's and the command's.
 func marked(t testing.TB, id acpterm.TerminalID) (pids []int) {
 	t.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -57,8 +57,8 @@ func marked(t testing.TB, id acpterm.TerminalID) (pids []int) {
 	return pids
 }
 
-// sandboxOf is a function that returns the processes that run in the sandbox of a command, whatever they did to hide.
-// It holds the PID namespace, so that no other one gets its number.
+// sandboxOf returns a function that returns the processes in a command's sandbox, even if they try to hide. The
+// function holds the PID namespace open, so that its number is not reused.
 func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	t.Helper()
 	own, err := os.Stat("/proc/self/ns/pid")
@@ -67,7 +67,7 @@ func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	for _, pid := range marked(t, term.ID()) { // bwrap's first process is outside
 		file, err := os.Open(fmt.Sprintf("/proc/%d/ns/pid", pid))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has ended since
+			continue // it has ended
 		}
 		require.NoError(t, err)
 		t.Cleanup(func() { file.Close() })
@@ -91,7 +91,7 @@ func sandboxOf(t testing.TB, term *acpterm.Terminal) (running func() []int) {
 	}
 }
 
-// statusOf is a command's exit code or signal.
+// statusOf returns a command's exit code or signal.
 func statusOf(o acpterm.TerminalOutputResponse) string {
 	if o.ExitStatus.Signal != nil {
 		return *o.ExitStatus.Signal
@@ -111,7 +111,7 @@ func TestSandboxExits(t *testing.T) {
 	require.ErrorIs(t, refusal(t, m, shell("echo $#", append(many, many...)...)), acpterm.ErrInvalidParams)
 }
 
-// Programs that have several uses go by the last part of their name.
+// Programs with several uses see the last element of their name.
 func TestSandboxKeepsNames(t *testing.T) {
 	root := t.TempDir()
 	m := newManager(t, bubblewrap.Options{}, root)
@@ -122,7 +122,7 @@ func TestSandboxKeepsNames(t *testing.T) {
 	}
 }
 
-// vanished is a shell line that starts a process with neither environment nor output nor parent nor session of its own.
+// vanished is a shell line that starts a process without environment, output, parent or session of the command.
 const vanished = `setsid env -i sh -c 'setsid sleep 300 </dev/null >/dev/null 2>&1 & echo ready'; `
 
 func TestSandboxKills(t *testing.T) {
@@ -132,7 +132,7 @@ func TestSandboxKills(t *testing.T) {
 		grace                time.Duration
 	}{
 		{`trap "echo bye; exit 7" TERM; echo ready; sleep 300 & wait`, "ready\nbye\n", "7", 10 * time.Second},
-		{`echo ready; exec sleep 300`, "ready\n", "143", 10 * time.Second}, // keeps what SIGTERM does as it finds that
+		{`echo ready; exec sleep 300`, "ready\n", "143", 10 * time.Second}, // does not change the action of SIGTERM
 		{vanished + `exec sleep 300`, "ready\n", "143", 10 * time.Second},
 		{`setsid sh -c 'trap "" TERM; echo ready; sleep 300' & trap "setsid sleep 300 & exit 3" TERM; wait`,
 			"ready\n", "3", 10 * time.Second},
@@ -155,7 +155,7 @@ func TestSandboxKills(t *testing.T) {
 	}
 }
 
-// What a command leaves running ends with it, though it has left everything that it could be found by.
+// Remaining processes end with the command, even if they have left its session, environment, output and parent.
 func TestSandboxEndsWhatTheCommandLeft(t *testing.T) {
 	root := t.TempDir()
 	m := newManager(t, bubblewrap.Options{}, root)
@@ -172,7 +172,7 @@ func TestSandboxEndsWhatTheCommandLeft(t *testing.T) {
 	require.Eventually(t, func() bool { return len(running()) == 0 }, 5*time.Second, time.Millisecond)
 }
 
-// A process outside of the sandbox is no part of the command's tree, though it holds the command's output.
+// A process outside the sandbox is not part of the command's tree, even if it holds the command's output.
 func TestSandboxEndsNothingOutside(t *testing.T) {
 	for name, end := range map[string]func(m *acpterm.Manager, term *acpterm.Terminal) error{
 		"kill": func(_ *acpterm.Manager, term *acpterm.Terminal) error { return term.Kill(t.Context()) },
@@ -184,8 +184,8 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 			m := newManager(t, bubblewrap.Options{}, t.TempDir())
 			term := start(t, m, shell("echo ready; exec sleep 300"), nil)
 
-			// It is younger than the command, as its session is, and no child of the manager's process: else it is not
-			// examined at all.
+			// The process and its session are younger than the command, and it is not a child of the manager's process:
+			// otherwise it would not be examined at all.
 			holder := fmt.Sprintf("sh -c 'exec 3>/proc/%d/fd/1; echo holds; cat'; exit", marked(t, term.ID())[0])
 			other := exec.Command("sh", "-c", holder)
 			other.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -215,7 +215,7 @@ func TestSandboxEndsNothingOutside(t *testing.T) {
 	}
 }
 
-// Users that are not root have the same sandbox: the other tests pass for one.
+// Users other than root get the same sandbox: the other tests pass for one.
 func TestSandboxWithoutRoot(t *testing.T) {
 	needsBubblewrap(t)
 	if os.Getuid() != 0 {
@@ -243,7 +243,7 @@ func TestSandboxWithoutRoot(t *testing.T) {
 	require.Contains(t, string(output), "--- PASS: TestSandboxConfinesWriting")
 }
 
-// A sandboxed command can have a PTY: its terminal, of its size, by which an interrupt reaches it.
+// A sandboxed command can have a PTY as its terminal, with its size, and an interrupt reaches the command.
 func TestSandboxOnAPTY(t *testing.T) {
 	m := newManager(t, bubblewrap.Options{}, t.TempDir())
 	onPTY := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Columns: 90}}
@@ -258,7 +258,7 @@ func TestSandboxOnAPTY(t *testing.T) {
 	require.NoError(t, err)
 	status, err := term.Wait(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "exit code 130", status.String()) // of bwrap, for SIGINT
+	require.Equal(t, "exit code 130", status.String()) // bwrap's, for SIGINT
 	require.Equal(t, "24 90\nready\n^C", term.Output().Output)
 	require.NoError(t, term.Kill(t.Context()))
 }

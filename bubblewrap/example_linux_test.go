@@ -14,8 +14,8 @@ import (
 	"github.com/acpterm/acpterm/bubblewrap"
 )
 
-// A command in the sandbox writes to the session's root, and to nothing else. It has no Output comment, because go test
-// would run it where bwrap is not installed: TestExample runs it.
+// A command in the sandbox writes to the session's root, and to nothing else. The example has no Output comment,
+// because go test would run it where bwrap is not installed; TestExample runs it.
 func ExampleNew() {
 	project, err := os.MkdirTemp("", "project")
 	if err != nil {

@@ -2,7 +2,8 @@
 
 package bubblewrap_test
 
-// What a sandboxed command cannot reach by system calls that no namespace confines: the hypervisor, keys, io_uring.
+// Tests of resources that no namespace confines and sandboxed commands cannot reach by system calls: the hypervisor,
+// keys, io_uring.
 
 import (
 	"encoding/binary"
@@ -26,7 +27,7 @@ func systemCall(arguments ...uint64) attempt {
 	return attempt{"call", strings.Trim(fmt.Sprint(arguments), "[]")}
 }
 
-const highBit = 1 << 32 // the kernel does not look at it where an argument is an int
+const highBit = 1 << 32 // the kernel ignores it in int arguments
 
 func TestSandboxRefusesSystemCalls(t *testing.T) {
 	root := t.TempDir()
@@ -58,7 +59,7 @@ func TestSandboxRefusesSystemCalls(t *testing.T) {
 	)
 }
 
-// What programs need has the result in the sandbox that it has outside.
+// System calls that programs need have the same result inside and outside the sandbox.
 func TestSandboxAllowsSystemCalls(t *testing.T) {
 	attempts := []attempt{
 		systemCall(unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM),
@@ -92,7 +93,7 @@ func TestSandboxHidesKeys(t *testing.T) {
 		trial{attempt{"read", "/proc/keys"}, denied}, trial{attempt{"read", "/proc/key-users"}, denied})
 }
 
-// A call by another architecture's numbers would pass a filter that only knows this one's.
+// A call with another architecture's number would pass a filter that knows only the numbers of this one.
 func TestSandboxRefusesOtherArchitectures(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("programs of another architecture are only made for amd64 here")
@@ -112,7 +113,7 @@ func TestSandboxRefusesOtherArchitectures(t *testing.T) {
 	require.Equal(t, uint32(128+unix.SIGSYS), *run(t, m, request(program)).ExitStatus.ExitCode)
 }
 
-// exitsOnI386 is the file of a program for i386 that exits with a code.
+// exitsOnI386 returns an executable file for i386 that exits with a code.
 func exitsOnI386(code byte) []byte {
 	const address = 0x08048000
 	instructions := []byte{
@@ -131,7 +132,7 @@ func exitsOnI386(code byte) []byte {
 		file = binary.LittleEndian.AppendUint16(file, half)
 	}
 	size := uint32(84 + len(instructions))
-	// Load all of it, to be read and executed.
+	// Load everything, readable and executable.
 	for _, word := range []uint32{1, 0, address, address, size, size, 5, 0x1000} {
 		file = binary.LittleEndian.AppendUint32(file, word)
 	}
@@ -145,8 +146,8 @@ func TestSandboxWithoutASyscallFilter(t *testing.T) {
 	require.NotEqual(t, noSuchFamily, inside(t, m, root, packets)[0])
 }
 
-// refuseFilters has the kernel refuse further filters to this thread and the processes that it starts, as one without
-// seccomp does.
+// refuseFilters makes the kernel refuse further filters to this thread and the processes that it starts, like a kernel
+// without seccomp.
 func refuseFilters() error {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -169,13 +170,13 @@ func refuseFilters() error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
 
-// Where the kernel does not take the filter there is no sandbox, unless one without is asked for.
+// Where the kernel refuses the filter, New fails unless NoSyscallFilter is set.
 func TestBubblewrapNeedsTheSyscallFilter(t *testing.T) {
 	needsBubblewrap(t)
 	refused := make(chan error)
 	var with, without error
 	go func() {
-		runtime.LockOSThread() // which ends with the goroutine
+		runtime.LockOSThread() // the thread ends with the goroutine
 		err := refuseFilters()
 		_, with = bubblewrap.New(nil)
 		_, without = bubblewrap.New(&bubblewrap.Options{NoSyscallFilter: true})

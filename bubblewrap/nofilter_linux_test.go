@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// On an architecture without a filter there is no sandbox, unless one without a filter is asked for.
+// On an architecture without a filter, New fails unless NoSyscallFilter is set.
 func TestBubblewrapKnowsNoFilter(t *testing.T) {
 	needsBubblewrap(t)
 	_, err := bubblewrap.New(nil)

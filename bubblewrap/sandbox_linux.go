@@ -18,40 +18,40 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Sandbox is an acpterm.Sandbox that runs commands with bubblewrap. New makes one. It does not change once it is made,
-// and may be used concurrently.
+// Sandbox is an acpterm.Sandbox that runs commands with bubblewrap. New returns one. It is immutable and may be used
+// concurrently.
 type Sandbox struct {
 	program string // bwrap
 	network bool
 	mounts  []mount
-	filter  []byte // of system calls; nil without
-	env     string // GNU env, which passes over signals; empty without
+	filter  []byte // of system calls, or nil
+	env     string // GNU env, which can ignore signals, or empty
 	argv0   bool   // env can set a program's name
 }
 
-// mount is what a path is in the sandbox.
+// mount says how a path appears in the sandbox.
 type mount struct {
-	path string // absolute, without links
+	path string // absolute, without symbolic links
 	kind mountKind
 }
 
 type mountKind int
 
 const (
-	private mountKind = iota // an empty directory, lost in the end
+	private mountKind = iota // an empty directory, removed at the end
 	writable
 	readOnly
 	hidden
 )
 
-// passedOver are the signals that ask a program to end, and which bwrap itself must survive: it would take the command
-// with it before that has answered.
+// passedOver lists the signals that ask a program to end. bwrap itself must survive them: otherwise it would kill the
+// command before the command could respond.
 const passedOver = "HUP,INT,QUIT,USR1,USR2,ALRM,TERM"
 
-// maxArgs is how many arguments bwrap takes, the command's included.
+// maxArgs is the number of arguments that bwrap accepts, including the command's.
 const maxArgs = 9000
 
-// newSandbox finds bwrap and tries what commands will have, which takes some runs of it.
+// newSandbox finds bwrap and tries the sandbox of commands, which runs bwrap several times.
 func newSandbox(o Options) (*Sandbox, error) {
 	program, err := exec.LookPath("bwrap")
 	if err == nil {
@@ -97,7 +97,7 @@ func newSandbox(o Options) (*Sandbox, error) {
 	return b, b.try()
 }
 
-// add adds a path, if it is there.
+// add adds a path, if it exists.
 func (b *Sandbox) add(kind mountKind, path string) {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		b.mounts = append(b.mounts, mount{resolved, kind})
@@ -124,7 +124,7 @@ func checkMount(path string) error {
 	return nil
 }
 
-// findEnv looks for an env that commands can run and that can do what it is wanted for.
+// findEnv looks for an env that commands can run and that supports the needed options.
 func (b *Sandbox) findEnv() error {
 	mounts, err := b.mountsFor(nil)
 	if err != nil {
@@ -132,7 +132,7 @@ func (b *Sandbox) findEnv() error {
 	}
 	env, err := exec.LookPath("env")
 	works := func(option string) bool {
-		cmd := exec.Command(env, option, env) // the second env prints what the first gives it: nothing
+		cmd := exec.Command(env, option, env) // the second env prints its environment, which is empty
 		cmd.Env = []string{}
 		return cmd.Run() == nil
 	}
@@ -143,7 +143,7 @@ func (b *Sandbox) findEnv() error {
 	return nil
 }
 
-// try runs bwrap in the sandbox that commands will have, to ask it for its version.
+// try runs bwrap --version in the sandbox of commands.
 func (b *Sandbox) try() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -169,7 +169,7 @@ func (b *Sandbox) try() error {
 	return nil
 }
 
-// wrap returns what to start so that bwrap runs a command.
+// wrap returns the bwrap command that runs the command of p.
 func (b *Sandbox) wrap(p acpterm.Proposal) (wrapped acpterm.Wrapped, err error) {
 	c := p.Command
 	mounts, err := b.mountsFor(p.Roots)
@@ -189,23 +189,24 @@ func (b *Sandbox) wrap(p acpterm.Proposal) (wrapped acpterm.Wrapped, err error) 
 		}
 	}
 	options := b.options(mounts)
-	// bwrap runs a path. Where env cannot set argv[0] (GNU coreutils before 9.5), a link gives the program its name.
+	// bwrap runs a path. Where env cannot set argv[0] (GNU coreutils before 9.5), a symbolic link gives the program its
+	// name.
 	path, name := c.Path, cmp.Or(p.Name, filepath.Base(c.Path))
 	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != name {
-		path = "/dev/acpterm/" + strings.ReplaceAll(name, "=", "_") // "=" would be a variable, to env
+		path = "/dev/acpterm/" + strings.ReplaceAll(name, "=", "_") // env would take a name with "=" for a variable
 		options = append(options, "--symlink", c.Path, path)
 	}
 	options = append(options, "--chdir", c.Dir)
 	if b.filter != nil {
 		options = append(options, "--seccomp", "4")
 	}
-	// bwrap runs outside and must not heed the command's environment, in which LD_PRELOAD may be.
+	// bwrap runs outside and must not use the command's environment, since that may contain LD_PRELOAD.
 	var outside []string
 	for _, variable := range c.Env {
 		switch name, value, _ := strings.Cut(variable, "="); name {
 		case lookup.TerminalVariable: // the manager adds to it
 			outside = append(outside, variable)
-		case "": // which setenv refuses
+		case "": // setenv refuses it
 		default:
 			options = append(options, "--setenv", name, value)
 		}
@@ -231,7 +232,7 @@ func (b *Sandbox) wrap(p acpterm.Proposal) (wrapped acpterm.Wrapped, err error) 
 	return acpterm.Wrapped{Command: command, Files: files, PIDNamespace: true}, nil
 }
 
-// mountsFor are the sandbox's mounts for a session with these roots, the outer ones first, one of each path.
+// mountsFor returns the sandbox's mounts for a session with these roots: the outer ones first, and one for each path.
 func (b *Sandbox) mountsFor(roots []string) ([]mount, error) {
 	all := slices.Clone(b.mounts)
 	for i, root := range roots {
@@ -244,13 +245,14 @@ func (b *Sandbox) mountsFor(roots []string) ([]mount, error) {
 		return cmp.Or(strings.Compare(x.path, y.path), cmp.Compare(y.kind, x.kind))
 	})
 	all = slices.CompactFunc(all, func(x, y mount) bool { return x.path == y.path })
-	// What is writable in something writable is that already.
+	// A writable path inside a writable path needs no mount.
 	var mounts []mount
 	for _, m := range all {
 		if m.kind == writable && innermost(m.path, mounts).kind == writable {
 			continue
 		}
-		// A command may have put a link there, in what it can write to: another one would be given what it leads to.
+		// A command may have put a symbolic link there, in a directory that it may write to. Another command would get
+		// the link's target.
 		if resolved, err := filepath.EvalSymlinks(m.path); err != nil || resolved != m.path {
 			return nil, internalError(fmt.Sprintf("%q is not what it was when the sandbox was made", m.path), err)
 		}
@@ -259,7 +261,7 @@ func (b *Sandbox) mountsFor(roots []string) ([]mount, error) {
 	return mounts, nil
 }
 
-// innermost is the mount that a path is in. All but what is in a mount is read-only.
+// innermost returns the mount that contains a path. Paths outside of all mounts are read-only.
 func innermost(path string, mounts []mount) mount {
 	for _, m := range slices.Backward(mounts) {
 		if lookup.Within(path, m.path) {
@@ -269,7 +271,7 @@ func innermost(path string, mounts []mount) mount {
 	return mount{"/", readOnly}
 }
 
-// visible reports whether a path that exists does so in the sandbox, and what it leads to as well.
+// visible reports whether an existing path and its target also exist in the sandbox.
 func visible(path string, mounts []mount) bool {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -288,11 +290,11 @@ func visible(path string, mounts []mount) bool {
 	return true
 }
 
-// options are bwrap's for these mounts. The order counts: what comes later covers what came before.
+// options returns bwrap's options for these mounts. The order counts: later options cover earlier ones.
 func (b *Sandbox) options(mounts []mount) []string {
 	options := []string{
 		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--die-with-parent", "--cap-drop", "ALL", // and no --new-session: the manager has begun one
+		"--die-with-parent", "--cap-drop", "ALL", // no --new-session: the manager has created one
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
 	}
 	if !b.network {
@@ -314,14 +316,14 @@ func (b *Sandbox) options(mounts []mount) []string {
 			}
 		}
 	}
-	for _, path := range readOnlyAtLast { // once the mounts in them are made
+	for _, path := range readOnlyAtLast { // after the mounts inside them exist
 		options = append(options, "--remount-ro", path)
 	}
 	return options
 }
 
-// files are what bwrap inherits: its options as descriptor 3, since they have secrets and every user can see the
-// arguments of a process, and the filter as 4.
+// files returns the files that bwrap inherits. Descriptor 3 has its options, since they contain secrets and every user
+// can see the arguments of a process. Descriptor 4 has the filter.
 func (b *Sandbox) files(options []string) ([]*os.File, error) {
 	var text bytes.Buffer
 	for _, option := range options {
@@ -340,21 +342,21 @@ func (b *Sandbox) files(options []string) ([]*os.File, error) {
 	return []*os.File{arguments, filter}, nil
 }
 
-// memoryFile returns an anonymous file to read the content from.
+// memoryFile returns an anonymous file with the content, positioned at its beginning.
 func memoryFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("acpterm", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, os.NewSyscallError("memfd_create", err)
 	}
 	file := os.NewFile(uintptr(fd), name)
-	if _, err = file.WriteAt(content, 0); err != nil { // which leaves its position at the beginning
+	if _, err = file.WriteAt(content, 0); err != nil { // does not move the position
 		file.Close()
 		return nil, err
 	}
 	return file, nil
 }
 
-// fieldError is for a field of a request or of Options that cannot be used.
+// fieldError returns an error for an unusable field of a request or of Options.
 func fieldError(field, reason string) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }

@@ -1,6 +1,6 @@
 package bubblewrap_test
 
-// What commands in the real bubblewrap can reach, each thing tried; and what New and Wrap refuse.
+// Tests of the resources that commands in the real bubblewrap can reach, and of the errors of New and Wrap.
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ import (
 
 const isRequired = "ACPTERM_REQUIRE_BUBBLEWRAP"
 
-// needsBubblewrap skips a test where bwrap is not installed and need not be.
+// needsBubblewrap skips a test where bwrap is neither installed nor required.
 func needsBubblewrap(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil && os.Getenv(isRequired) == "" {
@@ -55,7 +55,7 @@ func shell(line string, args ...string) acpterm.CreateTerminalRequest {
 	return request("sh", append([]string{"-c", line, "sh"}, args...)...)
 }
 
-// run runs a command and returns what it wrote and how it ended.
+// run runs a command and returns its output and exit status.
 func run(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) acpterm.TerminalOutputResponse {
 	t.Helper()
 	term, err := m.Create(t.Context(), r, nil)
@@ -65,7 +65,7 @@ func run(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) acpt
 	return term.Output()
 }
 
-// refusal is the error of a command that cannot be created.
+// refusal returns the error of a command that cannot be created.
 func refusal(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) error {
 	t.Helper()
 	_, err := m.Create(t.Context(), r, nil)
@@ -73,7 +73,7 @@ func refusal(t testing.TB, m *acpterm.Manager, r acpterm.CreateTerminalRequest) 
 	return err
 }
 
-// outsideTmp is a directory that is not in /tmp, which is the sandbox's own.
+// outsideTmp returns a directory outside of /tmp, since the sandbox has its own /tmp.
 func outsideTmp(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/var/tmp", "acpterm-test-")
@@ -110,7 +110,7 @@ func TestSandboxConfinesWriting(t *testing.T) {
 		trial{attempt{"write", "/proc/sysrq-trigger"}, refused + "|" + missing},
 		trial{attempt{"write", "/sys/power/state"}, refused},
 		trial{attempt{"write", "/sys/kernel/uevent_helper"}, refused},
-		trial{attempt{"write", "/dev/kmsg"}, done + "|" + forbidden}, // done: it is a new file
+		trial{attempt{"write", "/dev/kmsg"}, done + "|" + forbidden}, // done: it creates a file
 		trial{attempt{"count", "/run"}, "0"},
 		trial{attempt{"write", "/run/x"}, readOnlyFS},
 		trial{attempt{"remount", "/"}, forbidden},
@@ -131,7 +131,7 @@ func TestSandboxConfinesWriting(t *testing.T) {
 	require.Equal(t, odd+"\n", run(t, m, r).Output)
 }
 
-// Without roots nothing is writable but what is lost.
+// Without roots only temporary files are writable.
 func TestSandboxWithoutRoots(t *testing.T) {
 	dir := outsideTmp(t)
 	m := newManager(t, bubblewrap.Options{})
@@ -146,7 +146,7 @@ func TestSandboxWithoutRoots(t *testing.T) {
 		return r
 	}
 	require.Equal(t, link+"\n", run(t, m, in(link, "printenv", "PWD")).Output)
-	ended := run(t, m, in(fmt.Sprintf("/proc/%d", os.Getpid()), "pwd")) // the sandbox's /proc has no such process
+	ended := run(t, m, in(fmt.Sprintf("/proc/%d", os.Getpid()), "pwd")) // missing in the sandbox's /proc
 	require.False(t, ended.ExitStatus.Success(), "it ran elsewhere: %s", ended.Output)
 	for _, r := range []acpterm.CreateTerminalRequest{in(t.TempDir(), "true"), in("/run", "true"), in("/", program)} {
 		require.ErrorIs(t, refusal(t, m, r), acpterm.ErrInvalidParams, "%v is not in the sandbox", r)
@@ -183,7 +183,7 @@ func TestSandboxHasNoNetwork(t *testing.T) {
 		options bubblewrap.Options
 		trials  []trial
 	}{
-		// Should the file be refused, docs/security.md can promise more.
+		// If the socket file is ever refused, docs/security.md can promise more.
 		"off": {bubblewrap.Options{}, []trial{
 			{tcp, "network is unreachable|" + refused}, {abstract, refused}, {file, done}}},
 		"on": {bubblewrap.Options{Network: true}, []trial{{tcp, done}, {abstract, done}, {file, done},
@@ -220,14 +220,14 @@ func TestSandboxOptions(t *testing.T) {
 		trial{attempt{"read", root + "/secret/seen/x"}, done},
 		trial{attempt{"write", root + "/secret/seen/x"}, readOnlyFS})
 
-	// What is not what it was is not bound: a command might have put a link there.
+	// A replaced path is not mounted: a command might have put a symbolic link there.
 	require.NoError(t, os.Rename(cache, cache+".away"))
 	t.Cleanup(func() { os.RemoveAll(cache + ".away") })
 	require.NoError(t, os.Symlink("/etc", cache))
 	require.ErrorIs(t, refusal(t, m, request("pwd")), acpterm.ErrInternal)
 }
 
-// A root in another one needs no mount of its own, which a link in its place could lead astray.
+// A root inside another one gets no separate mount: a symbolic link in its place could redirect the mount.
 func TestSandboxWithARootInAnother(t *testing.T) {
 	outer, other := t.TempDir(), outsideTmp(t)
 	inner := filepath.Join(outer, "inner")
@@ -253,7 +253,7 @@ func TestSandboxRefusesWhatWouldUndoIt(t *testing.T) {
 	require.ErrorIs(t, refusal(t, m, request("pwd")), acpterm.ErrInvalidParams)
 }
 
-// A bwrap that is missing or does not work is an error where it is asked for.
+// New fails if bwrap is missing or does not work.
 func TestBubblewrapMustWork(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
@@ -268,7 +268,7 @@ func TestBubblewrapMustWork(t *testing.T) {
 	require.ErrorContains(t, err, "No permissions to create new namespace")
 }
 
-// What runs outside of the sandbox must not be where commands can replace it.
+// Programs that run outside the sandbox must not be where commands can replace them.
 func TestSandboxWhoseToolsCommandsCanReplace(t *testing.T) {
 	needsBubblewrap(t)
 	tools := outsideTmp(t)
@@ -283,7 +283,7 @@ func TestSandboxWhoseToolsCommandsCanReplace(t *testing.T) {
 	require.ErrorContains(t, err, "runs outside of the sandbox")
 }
 
-// The command's environment is its own and not bwrap's, which runs outside; nor can others see it.
+// The command's environment is not bwrap's, which runs outside, and other users cannot see it.
 func TestSandboxEnvironment(t *testing.T) {
 	root := t.TempDir()
 	m := newManager(t, bubblewrap.Options{}, root)
@@ -319,7 +319,7 @@ func TestSandboxEnvironment(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// A library that a command has put into its root is loaded by nothing that runs outside of the sandbox.
+// No program outside the sandbox loads a library that a command has put into its root.
 func TestSandboxIsNotPreloaded(t *testing.T) {
 	compiler, err := exec.LookPath("cc")
 	if err != nil {

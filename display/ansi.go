@@ -1,6 +1,6 @@
 package display
 
-// Output without the sequences that steer a terminal.
+// Removal of escape sequences from output.
 
 import (
 	"slices"
@@ -8,40 +8,42 @@ import (
 )
 
 // StripANSI returns text without the escape sequences of terminals (ECMA-48): colours and cursor movements (CSI),
-// titles and hyperlinks (OSC), other strings (DCS, SOS, PM, APC), two-byte sequences, and all of those in the form with
-// a control character of C1, U+0080 to U+009F, which are left out too. What a hyperlink shows stays.
+// titles and hyperlinks (OSC), other strings (DCS, SOS, PM, APC) and two-byte sequences. It also removes their forms
+// with a C1 control character, U+0080 to U+009F, and these characters themselves. The visible text of a hyperlink
+// stays.
 //
-// A sequence that is not finished at the end is left out. A string hides all up to its end, as on a terminal, but OSC,
-// which BEL ends too, also ends before a line end. Other control characters stay, also carriage returns and backspaces:
-// what a program writes over itself comes one after the other. Visible escapes those.
+// An unfinished sequence at the end is removed. A string hides everything up to its end, as on a terminal. OSC also
+// ends at BEL, and before a line end. Other control characters stay, including carriage returns and backspaces: text
+// that a program overwrites comes before the text that replaces it. Visible escapes those characters.
 //
-// Valid UTF-8 stays valid. The byte C2 where no character follows becomes U+FFFD, and is left out at the end; other
-// bytes that are not UTF-8 stay.
+// Valid UTF-8 stays valid. A byte C2 without a continuation byte becomes U+FFFD, and is removed at the end of text;
+// other bytes of invalid UTF-8 stay.
 func StripANSI(text string) string { return new(ANSIStripper).Strip(text) }
 
-// ANSIStripper is StripANSI for text that comes in chunks, cut anywhere. The zero value is ready. Its method may not be
+// ANSIStripper is StripANSI for text in chunks, cut anywhere. The zero value is ready to use. Its method may not be
 // called concurrently.
 type ANSIStripper struct {
-	// KeepColours keeps colours and attributes such as bold (SGR), except for blinking and concealed text: as sequences
-	// of the stripper's own, in such a way that each line of what Strip returns, and its end, is without any. So text
-	// may be put before each line, and after each chunk. A command may still choose the background's colour for text.
+	// KeepColours keeps colours and attributes such as bold (SGR), but not blinking and concealed text. The stripper
+	// writes its own sequences for them, and resets them at the end of each line and of each result of Strip. Callers
+	// may thus insert text before each line and after each chunk. A command can still choose the background's colour
+	// for its text.
 	KeepColours bool
 
 	state ansiState
-	led   bool // the last byte was ansiLead, which has not been dealt with
+	led   bool // the last byte was ansiLead, not yet processed
 
-	// With KeepColours.
-	parameters []byte // of the control sequence that was begun
-	style      style  // of the text that follows
-	styled     bool   // what has been written since the last reset has the style
+	// With KeepColours:
+	parameters []byte // of the current control sequence
+	style      style  // of the following text
+	styled     bool   // the output is in this style, and needs a reset
 }
 
-// ansiState is where a text is in a sequence.
+// ansiState is the position of a text in a sequence.
 type ansiState int
 
 const (
 	ansiText   ansiState = iota
-	ansiEscape           // after ESC, with intermediate bytes or not
+	ansiEscape           // after ESC and any intermediate bytes
 	ansiCSI
 	ansiOSC
 	ansiString // DCS, SOS, PM, APC
@@ -52,8 +54,8 @@ const (
 	ansiLead = 0xc2 // the first byte of the characters of C1, and of 32 others, in UTF-8
 )
 
-// Strip returns the next chunk without sequences; of one that is not finished it leaves out the rest in the next call.
-// All that it returns, put together, is StripANSI of all chunks put together, but for the colours that are kept.
+// Strip returns the next chunk without sequences. If the chunk ends within a sequence, the next call removes the rest.
+// The joined results equal StripANSI of the joined chunks, except for kept colours.
 func (s *ANSIStripper) Strip(chunk string) string {
 	isPlain := strings.IndexByte(chunk, esc) < 0 && strings.IndexByte(chunk, ansiLead) < 0
 	if isPlain && s.isText() && s.style == (style{}) {
@@ -77,7 +79,7 @@ func (s *ANSIStripper) Strip(chunk string) string {
 
 func (s *ANSIStripper) isText() bool { return s.state == ansiText && !s.led }
 
-// plainPrefix is how many bytes there are before the first that may begin a sequence.
+// plainPrefix returns the number of bytes before the first that may begin a sequence.
 func plainPrefix(text string) int {
 	n := 0
 	for n < len(text) && text[n] != esc && text[n] != ansiLead {
@@ -86,7 +88,7 @@ func plainPrefix(text string) int {
 	return n
 }
 
-// write writes text, in the style that was set.
+// write writes text in the current style.
 func (s *ANSIStripper) write(b *strings.Builder, text string) {
 	if s.style == (style{}) {
 		b.WriteString(text)
@@ -106,7 +108,7 @@ func (s *ANSIStripper) write(b *strings.Builder, text string) {
 	}
 }
 
-// reset ends the style of what has been written.
+// reset ends the style of the output, if it has one.
 func (s *ANSIStripper) reset(b *strings.Builder) {
 	if s.styled {
 		b.WriteString(resetStyle)
@@ -114,7 +116,7 @@ func (s *ANSIStripper) reset(b *strings.Builder) {
 	}
 }
 
-// next takes a byte, and writes what is text.
+// next processes a byte, and writes it if it is text.
 func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 	if s.led {
 		s.led = false
@@ -132,7 +134,7 @@ func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 	if c == ansiLead {
 		s.led = true
 		if !s.inString() {
-			s.state = ansiText // no sequence has it
+			s.state = ansiText // never part of a sequence
 		}
 		return
 	}
@@ -157,12 +159,12 @@ func (s *ANSIStripper) next(b *strings.Builder, c byte) {
 
 func (s *ANSIStripper) inString() bool { return s.state == ansiOSC || s.state == ansiString }
 
-// inSequence takes a byte of a sequence that is no string.
+// inSequence processes a byte of a sequence other than a string.
 func (s *ANSIStripper) inSequence(b *strings.Builder, c byte) {
 	switch {
-	case c < 0x20: // has its effect in the middle of a sequence
+	case c < 0x20: // takes effect even within a sequence
 		s.write(b, string([]byte{c}))
-	case c >= 0x80: // no sequence has it
+	case c >= 0x80: // never part of a sequence
 		s.state = ansiText
 		s.write(b, string([]byte{c}))
 	case s.state == ansiCSI:
@@ -172,9 +174,9 @@ func (s *ANSIStripper) inSequence(b *strings.Builder, c byte) {
 	}
 }
 
-// inControlSequence takes a byte of a CSI sequence.
+// inControlSequence processes a byte of a CSI sequence.
 func (s *ANSIStripper) inControlSequence(b *strings.Builder, c byte) {
-	const most = 64 // parameters that are longer set no style
+	const most = 64 // longer parameters are ignored
 	switch {
 	case c < 0x40 && len(s.parameters) <= most:
 		s.parameters = append(s.parameters, c)
@@ -188,10 +190,10 @@ func (s *ANSIStripper) inControlSequence(b *strings.Builder, c byte) {
 	}
 }
 
-// notSGR reports whether an SGR sequence cannot have the byte: "\x1b[>4m" is something else.
+// notSGR reports whether the byte cannot occur in an SGR sequence: "\x1b[>4m" is something else.
 func notSGR(c byte) bool { return c < '0' || c > ';' }
 
-// introduce takes the byte after ESC, or that of a control character which stands for both.
+// introduce processes the byte after ESC, or the equivalent of a control character that stands for both.
 func (s *ANSIStripper) introduce(c byte) {
 	s.parameters = s.parameters[:0]
 	switch c {

@@ -21,7 +21,7 @@ func TestStripANSI(t *testing.T) {
 		"\x1b[38:2::1:2:3mx\x1b[m":    "x",
 		"\x1b[?25l\x1b[2J\x1b[1;1Hx":  "x",
 		"\x1b[ q\x1b[!p\x1b[>4;2mx":   "x",
-		"a\x1b[3\n1mb":                "a\nb", // a control character inside has its effect
+		"a\x1b[3\n1mb":                "a\nb", // a control character inside takes effect
 		"a\x1b[3\x181mb\x1b[3\x1a1mc": "a1mb1mc",
 		"a\x1b[3\x1b[1mb":             "ab",
 		"a\x1b[3é":                    "aé",
@@ -49,22 +49,22 @@ func TestStripANSI(t *testing.T) {
 		"a\x1b\nZb":                       "a\nb",
 		"a\x1b\x7fZb":                     "ab",
 		"\u0085\u0084\u008dx\u009cy":      "xy",
-		// Not finished.
+		// Unfinished.
 		"a\x1b": "a", "a\x1b[": "a", "a\x1b[1;3": "a", "a\x1b]0;ti": "a", "a\x1bPx\n": "a", "a\x1b(": "a",
 		"a\x1b]0;x\x1b": "a",
-		// What stays.
+		// Kept.
 		"50%\r100%\b\a\x00\x7f\t": "50%\r100%\b\a\x00\x7f\t",
 		// Not UTF-8.
 		"a\xff\x9b31m":       "a\xff\x9b31m",
 		"a\xc2":              "a",
 		"a\xc2z\xc2\xc2z":    "a\uFFFDz\uFFFD\uFFFDz",
-		"\xc2\x1b[m\x9b31mx": "\uFFFD\x9b31mx", // no sequence comes of what was around one
+		"\xc2\x1b[m\x9b31mx": "\uFFFD\x9b31mx", // the bytes around a sequence do not form another
 	} {
 		require.Equal(t, want, display.StripANSI(text), "%q", text)
 	}
 }
 
-// What takes no change is not copied.
+// Unchanged text is not copied.
 func TestStripANSIOfPlainText(t *testing.T) {
 	text := strings.Repeat("plain 日本語\n", 1000)
 	require.Zero(t, testing.AllocsPerRun(10, func() { _ = display.StripANSI(text) }))
@@ -103,7 +103,7 @@ func ExampleStripANSI() {
 	// Output: ok  example.org
 }
 
-// Each line has its colours, and nothing of them is left after it.
+// Each line sets its own colours, and resets them at its end.
 func TestKeepColours(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\n":                       "plain\n",
@@ -119,7 +119,7 @@ func TestKeepColours(t *testing.T) {
 		"\x1b[97;103mx\u009bmy":         "\x1b[97;103mx\x1b[my",
 		"\x1b[31mé©\u00a0\xc2":          "\x1b[31mé©\u00a0\x1b[m",
 		"\x1b[8;5mhidden\x1b[12mfont":   "hiddenfont",
-		"\x1b[38;1mx\x1b[38;5mx":        "xx", // no colours
+		"\x1b[38;1mx\x1b[38;5mx":        "xx", // invalid colours
 		"\x1b[>4;2mx\x1b[?1mx\x1b[1 mx": "xxx",
 		"\x1b[2J\x1b]0;title\a\x1b[31m\x1b[1;1Hx\x1b]52;c;eA==\a":  "\x1b[31mx\x1b[m",
 		"\x1b[" + strings.Repeat("1;", 40) + "31mx":                "x",
@@ -134,7 +134,7 @@ func TestKeepColours(t *testing.T) {
 	require.Equal(t, "x", s.Strip("mx"))
 }
 
-// Nothing but colours is kept, and all text.
+// All text is kept, and no sequences except colours.
 func FuzzKeepColours(f *testing.F) {
 	for _, seed := range []string{
 		"\x1b[1;31mred\x1b[0m\nx", "\x1b[38;5;1m\x1b]0;\a", "\u009b1ma\n\u009b4:3m©", "\x1b[1\n;2mx",

@@ -1,6 +1,6 @@
-// Package display makes text that an agent chose safe to show to a person: nothing in it is invisible, controls a
+// Package display makes text that an agent chose safe to show to a user: no part of it is invisible, controls a
 // terminal, changes the order of other text, or pushes the rest off the screen. It imports the root package and the
-// standard library. Callers show what it returns as it is. Its functions may be called concurrently.
+// standard library. Callers must show the results unchanged. Its functions may be called concurrently.
 package display
 
 import (
@@ -15,27 +15,27 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Visible returns text with every character escaped, as in a string of Go's, that is not visible by itself or changes
-// how others are shown: control characters and line ends, marks of direction, every blank but the space, characters
-// without a shape, stacks of combining marks, and bytes that are not UTF-8. If that has more than most bytes, the
-// middle is left out and its size said. 0 is no limit.
+// Visible returns text with escapes, as in a Go string, for every character that is invisible by itself or changes how
+// other characters are shown: control characters and line ends, marks of direction, every blank except the space,
+// characters without a shape, stacks of combining marks, and bytes of invalid UTF-8. If the result has more than most
+// bytes, the middle is replaced by its size. If most is 0, the length is unlimited.
 func Visible(text string, most int) string {
 	shown, _ := show(text, most, "")
 	return shown
 }
 
-// Quote is Visible in double quotes, with those and backslashes in text escaped too: it is exact, and text cannot be
-// mistaken for what is printed beside it.
+// Quote is Visible in double quotes, and also escapes double quotes and backslashes in text. The result is exact, and
+// cannot be mistaken for the surrounding text.
 func Quote(text string, most int) string {
 	shown, _ := show(text, most, `"`)
 	return shown
 }
 
-// Question describes, in lines, the command that a person is asked about: program, arguments or shell line, directory,
-// the variables that the agent sets, files that are Unverified, and the reason; each value is as Quote makes it. most
-// bounds the arguments or the line, in bytes; the variables get half of it, each other value a sixth. What is longer is
-// cut, with its size in its place. omitted is how many bytes of the values were left out: let the person see
-// Question(q, 0), which leaves out nothing.
+// Question describes the command of a question to the user, in lines: the program, arguments or shell line, directory,
+// variables that the agent sets, Unverified files, and the reason. Each value has the form of Quote. most limits the
+// arguments or the line, in bytes; the variables get half of it, every other value a sixth. Longer values are cut, and
+// show the size of the omitted part. omitted is the number of bytes left out of all values: let the user see
+// Question(q, 0), which omits nothing.
 func Question(q acpterm.Question, most int) (text string, omitted int) {
 	var b strings.Builder
 	line := func(what, shown string, left int) {
@@ -80,12 +80,12 @@ func Question(q acpterm.Question, most int) (text string, omitted int) {
 	return b.String(), omitted
 }
 
-// showItem shows the i-th of several things in at most so many bytes; 0 is no limit. It says how many of its bytes were
-// left out, and how many it has.
+// showItem shows item i. most limits its length in bytes; if 0, the length is unlimited. left is the number of omitted
+// bytes, and size the length of the item.
 type showItem func(i, most int) (shown string, left, size int)
 
-// showList shows n things one after the other, in about most bytes; 0 is no limit. If they are too many it shows the
-// first and the last.
+// showList shows n items in about most bytes, or without a limit if most is 0. If they do not fit, it shows the first
+// and the last ones.
 func showList(n, most int, what string, of showItem) (shown string, omitted int) {
 	var first, last []string
 	add := func(to *[]string, i, most int) (length int) {
@@ -121,7 +121,7 @@ func showList(n, most int, what string, of showItem) (shown string, omitted int)
 	return strings.Join(append(first, last...), " "), omitted
 }
 
-// part is the n-th part of a limit. 0 is none.
+// part returns the n-th part of a limit. A limit of 0, which means unlimited, stays 0.
 func part(most, n int) int {
 	if most <= 0 {
 		return 0
@@ -129,8 +129,8 @@ func part(most, n int) int {
 	return max(most/n, 1)
 }
 
-// show makes text visible, between quotes if there are any, and says how many of its bytes were left out for lack
-// of room. 0 is room for all.
+// show makes text visible, in quotes if quote is not empty. left is the number of bytes omitted to fit into most bytes.
+// If most is 0, the length is unlimited.
 func show(text string, most int, quote string) (shown string, left int) {
 	whole, end := makeVisible(text, most, quote)
 	if end == len(text) {
@@ -151,13 +151,14 @@ func show(text string, most int, quote string) (shown string, left int) {
 	return fmt.Sprintf("%s ... %d bytes not shown ... %s", quote+head+quote, left, quote+tail+quote), left
 }
 
-// maxMarks is how many combining marks may stand on a character: more paint over other lines.
+// maxMarks is the number of combining marks allowed on a character: more of them paint over other lines.
 const maxMarks = 4
 
-// makeVisible makes as much of text visible as fits into most bytes, and says how much of it that is. 0 is no limit.
+// makeVisible makes the beginning of text visible that fits into most bytes; end is its length in text. If most is 0,
+// the length is unlimited.
 func makeVisible(text string, most int, quote string) (shown string, end int) {
 	var b strings.Builder
-	marks := maxMarks // on the last character; a mark may stand on letters and digits
+	marks := maxMarks // on the last character; only letters and digits may have marks
 	for end < len(text) {
 		r, size := utf8.DecodeRuneInString(text[end:])
 		piece := text[end : end+size]
@@ -183,7 +184,7 @@ func makeVisible(text string, most int, quote string) (shown string, end int) {
 	return b.String(), end
 }
 
-// escaped is a character, or a byte that is part of none, as an escape sequence of Go's.
+// escaped returns a character, or a byte of invalid UTF-8, as a Go escape sequence.
 func escaped(piece string) string {
 	r, size := utf8.DecodeRuneInString(piece)
 	if r == utf8.RuneError && size == 1 {
@@ -193,15 +194,16 @@ func escaped(piece string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// isHidden reports whether a character cannot be seen, or changes how others are shown. unicode.IsPrint knows most.
+// isHidden reports whether a character is invisible or changes how other characters are shown. unicode.IsPrint detects
+// most of them.
 func isHidden(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.In(r, shapeless...)
 }
 
-// shapeless are what Unicode says is shown as nothing, and blanks.
+// shapeless lists characters that Unicode says are shown as nothing, and blanks.
 var shapeless = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blanks}
 
-// blanks are the characters that are letters, symbols or marks to Unicode and look like nothing.
+// blanks lists characters that Unicode calls letters, symbols or marks, but look like nothing.
 var blanks = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x2800, Hi: 0x2800, Stride: 1}, {Lo: 0xFFFC, Hi: 0xFFFC, Stride: 1}},
 	R32: []unicode.Range32{

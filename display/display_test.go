@@ -21,15 +21,15 @@ func TestVisible(t *testing.T) {
 		"a\nb\r\tc\x1b[2J\x00\x7f":   `a\nb\r\tc\x1b[2J\x00\x7f`,
 		"\xff\u00e9\xc3":             `\xffé\xc3`,
 		"\ufffd":                     "\ufffd",
-		// Controls of C1, of direction; separators; blanks.
+		// C1 controls, marks of direction, separators, blanks.
 		"\u009b2J \u061c\u200e\u200f":                            `\u009b2J \u061c\u200e\u200f`,
 		"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069": `\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069`,
 		"\u2028\u2029\u00a0\u2003\u3000":                         `\u2028\u2029\u00a0\u2003\u3000`,
 		"\u2800\u115f\u1160\u3164\uffa0":                         `\u2800\u115f\u1160\u3164\uffa0`,
-		// What has no shape.
+		// Characters without a shape.
 		"a\u034fb\ufe0f\u00ad\u200b\u200d\u2060\ufeff\u180e": `a\u034fb\ufe0f\u00ad\u200b\u200d\u2060\ufeff\u180e`,
 		"\u17b4\U000e0100\U000e0041\U0001d159\U0001d173":     `\u17b4\U000e0100\U000e0041\U0001d159\U0001d173`,
-		// Marks on nothing, and too many.
+		// Marks without a letter, and too many.
 		"\u0301a \u0301":                  `\u0301a \u0301`,
 		"a" + strings.Repeat("\u0301", 6): "a" + strings.Repeat("\u0301", 4) + `\u0301\u0301`,
 	} {
@@ -56,7 +56,7 @@ func TestWhatIsTooLongIsCutInTheMiddle(t *testing.T) {
 	require.Equal(t, text, display.Visible(text, len(text)))
 	require.Equal(t, `"firstxxxxxxxxxxxxxxx" ... 1048555 bytes not shown ... "xxxxxxlast"`, display.Quote(text, 30))
 	require.Equal(t, "firstxxxxxxxxxxxxxxx ... 1048555 bytes not shown ... xxxxxxlast", display.Visible(text, 30))
-	// Escapes count by what they take, and characters stay whole.
+	// Escapes count with their length, and characters stay whole.
 	require.Equal(t, `\x00\x00 ... 997 bytes not shown ... \x00`, display.Visible(strings.Repeat("\x00", 1000), 12))
 	for most := 1; most < 40; most++ {
 		shown := display.Visible(strings.Repeat("aé日🎉", 1000), most)
@@ -67,7 +67,7 @@ func TestWhatIsTooLongIsCutInTheMiddle(t *testing.T) {
 	}
 }
 
-// question is about a program with arguments.
+// question returns a question about a program with arguments.
 func question(args ...string) acpterm.Question {
 	q := acpterm.Question{Reason: "no rule allows this"}
 	q.Name = "program"
@@ -75,7 +75,7 @@ func question(args ...string) acpterm.Question {
 	return q
 }
 
-// Whatever an agent sends stays within its quotes.
+// Everything that an agent sends stays within its quotes.
 func TestAQuestionShowsTheCommandExactly(t *testing.T) {
 	q := question("two words", "\r? Run \"/bin/true\"?", "\u202egnp\n", "\u009b1A", "\xff", "\u3164")
 	q.Command.Path, q.Name = "/bin/ec\x1b[2Jho", "sh"
@@ -100,7 +100,7 @@ because    "no rule allows this"
 	require.Contains(t, text, "arguments  none\n")
 }
 
-// However much there is, it is cut to about as much as was asked for, and the sizes are said.
+// A question of any size is cut to about the given limit, and shows the omitted sizes.
 func TestALargeQuestionIsCut(t *testing.T) {
 	large := "begin" + strings.Repeat("x", 1<<18) + "end"
 	var many []string
@@ -122,7 +122,7 @@ func TestALargeQuestionIsCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		question acpterm.Question
 		shown    []string
-		size     int // of what is shown and what is not
+		size     int // of shown and omitted text
 	}{
 		"one argument":   {question(large), []string{`"beginxxx`, `xxxend"`}, len(large)},
 		"three":          {question("-c", large, "z"), []string{`"-c" "beginxxx`, `xxxend" "z"`}, len(large)},
@@ -150,7 +150,7 @@ func TestALargeQuestionIsCut(t *testing.T) {
 	}
 }
 
-// A list that fits is shown as a whole, however it is divided.
+// A list that fits is shown completely, however it is divided.
 func TestAQuestionThatFitsIsWhole(t *testing.T) {
 	for _, args := range [][]string{
 		{strings.Repeat("x", 900)}, {"-c", strings.Repeat("x", 900)}, strings.Split(strings.Repeat("x", 200), ""),

@@ -7,14 +7,14 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Follow writes a terminal's output to w as it arrives, as ANSIStripper returns it: w may be a person's terminal. It
-// returns when Terminal.Follow ends or ctx does, and with the error when w fails. A slow w misses output, and does not
-// delay the command. What replaces the output of an agent's terminal is written after what it replaces.
+// Follow writes a terminal's output to w as it arrives, in the form of ANSIStripper: w may be the user's terminal. It
+// returns when Terminal.Follow or ctx ends, or with the error of w. A slow w misses output, but does not delay the
+// command. If the output of an agent's terminal is replaced, Follow writes the new output after the old.
 func Follow(ctx context.Context, w io.Writer, t *acpterm.Terminal) error {
 	var text ANSIStripper
 	for chunk := range t.Follow(ctx, 0) {
 		if chunk.Replaced || chunk.Missed > 0 {
-			text = ANSIStripper{} // a sequence that was begun does not go on here
+			text = ANSIStripper{} // an unfinished sequence does not continue here
 		}
 		if _, err := io.WriteString(w, text.Strip(chunk.Text)); err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// colours writes a sequence in two pieces, and goes on until it is ended.
+// colours writes a sequence in two pieces, and waits until it is ended.
 func colours(p *acptermtest.Process) int {
 	fmt.Fprint(p, "\x1b[3")
 	p.Sleep(time.Millisecond)
@@ -50,7 +50,7 @@ func TestFollow(t *testing.T) {
 				defer cancel()
 				followed := make(chan error, 1)
 				go func() { followed <- display.Follow(ctx, c.w, terminal) }()
-				time.Sleep(time.Second) // of the bubble: all is written
+				time.Sleep(time.Second) // in the bubble's time: everything is written
 				c.end(m, cancel)
 				if err := <-followed; !errors.Is(err, c.want) || err != nil && c.want == nil {
 					t.Error(err)
@@ -77,7 +77,7 @@ func (w *failingWriter) WriteString(text string) (int, error) {
 
 var _ io.StringWriter = (*failingWriter)(nil)
 
-// A sequence that was cut by a replacement of the output hides nothing of what replaces it.
+// A sequence cut off by a replacement of the output does not hide the new output.
 func TestFollowReplacedOutput(t *testing.T) {
 	m := acptermtest.NewManager(t, nil)
 	h := acpterm.NewHandler(m, nil)

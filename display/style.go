@@ -1,6 +1,6 @@
 package display
 
-// Colours: what SGR sequences have set (ECMA-48, 8.3.117), to be set again.
+// Styles set by SGR sequences (ECMA-48, 8.3.117), to be written again.
 
 import (
 	"strconv"
@@ -10,14 +10,14 @@ import (
 // resetStyle ends every style.
 const resetStyle = "\x1b[m"
 
-// style is how the text that follows is to be shown. The zero value is as usual. Blinking and concealed text are no
-// part of it, nor are fonts.
+// style is the appearance of text. The zero value is the default. It does not include blinking and concealed text, nor
+// fonts.
 type style struct {
 	attributes       [10]bool // by parameter: 1 bold, 2 faint, 3 italic, 4 underlined, 7 inverse, 9 crossed out
 	text, background string   // the parameters of a colour, such as "31" or "38;5;208"
 }
 
-// write writes the SGR sequence that sets the style, if it is not as usual, after a reset.
+// write writes the SGR sequence that sets the style after a reset. The style must not be the default.
 func (s *style) write(b *strings.Builder) {
 	before := "\x1b["
 	for n, set := range s.attributes {
@@ -37,7 +37,7 @@ func (s *style) write(b *strings.Builder) {
 	b.WriteByte('m')
 }
 
-// change does what the parameters of an SGR sequence say. Those that it does not know change nothing.
+// change applies the parameters of an SGR sequence. It ignores unknown ones.
 func (s *style) change(parameters string) {
 	for rest := strings.Split(parameters, ";"); len(rest) > 0; rest = rest[1:] {
 		first, _, _ := strings.Cut(rest[0], ":") // "4:3" is underlined in some way
@@ -70,8 +70,8 @@ func (s *style) change(parameters string) {
 	}
 }
 
-// paletteColour is the colour at the beginning of parameters, and how many of them it has: "38:5:208"; "38", "5",
-// "208"; or "38", "2" and three more. What is no such colour makes the rest of the sequence unreadable.
+// paletteColour returns the colour at the beginning of parameters, and the number of parameters that it uses:
+// "38:5:208"; "38", "5", "208"; or "38", "2" and three more. For other colours the rest of the sequence cannot be read.
 func paletteColour(parameters []string) (colour string, used int) {
 	if strings.Contains(parameters[0], ":") {
 		return parameters[0], 1

@@ -1,6 +1,6 @@
 package journal
 
-// The end of trees whose host died: SIGTERM to all of them, and SIGKILL to those that are left after a while.
+// Ending the trees of dead hosts: SIGTERM to all processes, then SIGKILL to the remaining ones.
 
 import (
 	"context"
@@ -16,38 +16,37 @@ import (
 
 const (
 	grace    = 5 * time.Second  // from SIGTERM to SIGKILL
-	killWait = 10 * time.Second // from SIGKILL until what still runs counts as a survivor
+	killWait = 10 * time.Second // from SIGKILL until running processes count as survivors
 )
 
-// stepPause is how long a step waits at first before it looks again at what runs, and maxPause is the longest that this
-// grows to.
+// stepPause is the first pause between two scans of a step. It doubles with each scan, up to maxPause.
 const (
 	stepPause = 100 * time.Microsecond
 	maxPause  = 20 * time.Millisecond
 )
 
-// ending is a tree that is being ended.
+// ending is the state of ending a tree.
 type ending struct {
 	*tree
 	cgroup  *cgroup.Cgroup
-	members map[procfs.ID]*member // every one that was found so far
+	members map[procfs.ID]*member // all found so far
 
-	// Of the last scan.
+	// Results of the last scan:
 	running   []procfs.Process // members
-	undecided []int            // may be members: their marks cannot be read, or they ended and may have started another
-	unread    error            // why the cgroup could not be read as a whole
-	empty     int              // so many scans in a row have found nothing
+	undecided []int            // may be members: their marks cannot be read, or they ended and may have started others
+	unread    error            // why the cgroup could not be read completely
+	empty     int              // the number of scans in a row that found nothing
 }
 
-// member is a process of a tree, with a handle that means it whatever becomes of its number.
+// member is a process of a tree. Its handle stays valid if the number is reused.
 type member struct {
 	procfs.Handle
-	sent syscall.Signal // the last signal that it was sent; 0: none
+	sent syscall.Signal // the last signal sent, or 0
 }
 
-// endTrees ends trees concurrently; when ctx ends, SIGKILL comes at once. It does not use internal/life, which ends one
-// tree: here each scan of the process table serves all trees. A tree that this process is in is left alone,
-// and its Survivors are this process.
+// endTrees ends trees concurrently. When ctx ends, it sends SIGKILL at once. It does not use internal/life, which ends
+// one tree: here each scan of the process table serves all trees. It does not end a tree that contains this process,
+// and reports this process as the survivor.
 func endTrees(ctx context.Context, trees []*tree) {
 	var left []*ending
 	for _, t := range trees {
@@ -70,8 +69,8 @@ func endTrees(ctx context.Context, trees []*tree) {
 	}
 }
 
-// sendAll sends a signal to all of some trees, until they are gone, some time is over or ctx ends. It returns the trees
-// that are left. Only SIGKILL goes to processes that begin after the first signal: others may be a member's clean-up.
+// sendAll sends a signal to the processes of trees until they are gone, atMost is over or ctx ends. It returns the
+// remaining trees. Only SIGKILL goes to processes that start after the first signal: others may be a member's clean-up.
 func sendAll(ctx context.Context, left []*ending, sig syscall.Signal, atMost time.Duration) []*ending {
 	ctx, cancel := context.WithTimeout(ctx, atMost)
 	defer cancel()
@@ -93,7 +92,7 @@ func sendAll(ctx context.Context, left []*ending, sig syscall.Signal, atMost tim
 	}
 }
 
-// send sends a signal, once each, to the members that began before or with a process. SIGKILL goes to all of them.
+// send sends a signal, once each, to the members that started no later than last. SIGKILL goes to all members.
 func (e *ending) send(sig syscall.Signal, last procfs.ID) {
 	if sig == syscall.SIGKILL {
 		e.cgroup.Kill()
@@ -101,17 +100,17 @@ func (e *ending) send(sig syscall.Signal, last procfs.ID) {
 	for _, p := range e.running {
 		m := e.members[p.ID]
 		switch {
-		case m == nil, sig != syscall.SIGKILL && p.ID.After(last): // the former could not be held
+		case m == nil, sig != syscall.SIGKILL && p.ID.After(last): // a nil member could not be opened
 		case m.sent != sig:
 			m.Signal(sig)
 			m.sent = sig
-		case p.Stopped: // after it was sent the signal
+		case p.Stopped: // after the signal
 			m.Signal(syscall.SIGCONT)
 		}
 	}
 }
 
-// openCgroup opens the tree's cgroup, if it had one that is still there.
+// openCgroup opens the tree's cgroup, if it had one and the cgroup still exists.
 func (e *ending) openCgroup() (err error) {
 	switch {
 	case e.cgroupDir == "":
@@ -123,7 +122,7 @@ func (e *ending) openCgroup() (err error) {
 	return err
 }
 
-// close frees what the tree has open, and says what was ended.
+// close closes the tree's handles, and sets Ended.
 func (e *ending) close() {
 	e.cgroup.Remove()
 	for id, m := range e.members {

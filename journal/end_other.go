@@ -2,7 +2,7 @@
 
 package journal
 
-// The end of trees whose host died, on systems other than Linux: there is nothing to end, or no way to.
+// Ending the trees of dead hosts, on systems other than Linux. It is either unnecessary or impossible.
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// endTrees ends nothing. On Windows a tree ends with its host, whose job object it is in; elsewhere its processes
-// cannot be told from others, and err says errors.ErrUnsupported.
+// endTrees ends nothing. On Windows a tree ends with its host, whose job object contains it. On other systems its
+// processes cannot be identified, and err is errors.ErrUnsupported.
 func endTrees(_ context.Context, trees []*tree) {
 	if runtime.GOOS == "windows" {
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/acpterm/acpterm/journal"
 )
 
-// At its start a program ends what an earlier run of it left, when that was killed, and then keeps records of its own.
+// At its start, a program ends the remaining processes of an earlier killed instance, and then keeps its own records.
 func ExampleRecover() {
 	ctx := context.Background()
-	dir, err := os.MkdirTemp("", "journal") // in a program: a directory of the user's that stays
+	dir, err := os.MkdirTemp("", "journal") // in a program, a permanent directory of the user
 	if err != nil {
 		log.Fatal(err)
 	}

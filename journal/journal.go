@@ -1,13 +1,13 @@
-// Package journal keeps, as files in a directory, records of the commands that may still be running, and ends what a
-// host that died left running. A host sets a Dir as acpterm.Options.Journal, and calls Recover when it starts:
+// Package journal keeps records of the commands that may be running, as files in a directory, and ends the processes
+// that a dead host left running. A host sets a Dir as acpterm.Options.Journal, and calls Recover when it starts:
 //
 //	recovered, err := journal.Recover(ctx, path)
 //	// … tell the user
 //	manager, err := acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(path)})
 //
-// It imports acpterm, internal/lookup, internal/procfs, internal/cgroup, ulid and x/sys. Its callers keep the directory
-// to the host's user and on one machine, and do not share it between containers: who can write to it can choose what
-// Recover ends, and records name processes by their numbers.
+// It imports acpterm, internal/lookup, internal/procfs, internal/cgroup, ulid and x/sys. Callers must restrict the
+// directory to the host's user and to one machine, and not share it between containers: those who can write to it can
+// choose which processes Recover ends, and records identify processes by their numbers.
 package journal
 
 import (
@@ -20,15 +20,15 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Dir is an acpterm.Journal: the absolute path of a directory, made when it is needed, with a file for each command,
-// which is for the host's user alone. A file has the command's arguments and nothing of its environment. Managers and
-// programs may share a directory. The methods may be called concurrently, in several processes too. Their errors name
-// the file; they are those of package os, such as syscall.ENOSPC.
+// Dir is an acpterm.Journal: the absolute path of a directory, created when needed, with a file for each command. Only
+// the host's user has access. A file contains the command's arguments, but not its environment. Managers and programs
+// may share a directory. The methods may be called concurrently, also in several processes. Their errors name the file;
+// they are those of package os, such as syscall.ENOSPC.
 //
 // A file is written under a temporary name and renamed, so that a reader sees all of it or nothing, whenever the host
-// dies. The command's process is added at the file's end when it is known; to write the file again would take
-// milliseconds, since file systems flush what replaces another file. Nothing else is flushed to the disk: a crash of
-// the machine ends what runs.
+// dies. Later, the command's process is appended to the file. Writing the file again would cost milliseconds, since
+// file systems flush a file that replaces another. Nothing else is flushed to disk: a crash of the machine ends all
+// processes.
 type Dir string
 
 // Begin writes a command's file.
@@ -55,9 +55,8 @@ func (d Dir) Begin(begun acpterm.TerminalInfo) error {
 	return err
 }
 
-// Started adds to a command's file which process it is: the one with the number pid, if it is still the command's when
-// the process has been read, which unreaped reports. A process that the host has reaped is not recorded, since its
-// number may be another's.
+// Started adds the command's process to its file: the one with the number pid, if unreaped reports true after the
+// process was read. A process that the host has reaped is not recorded, since its number may belong to another process.
 func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error {
 	leader, err := newProcess(pid)
 	if errors.Is(err, fs.ErrNotExist) || !unreaped() {
@@ -78,10 +77,10 @@ func (d Dir) Started(id acpterm.TerminalID, pid int, unreaped func() bool) error
 	return errors.Join(err, file.Close())
 }
 
-// End removes a command's file, if there is one.
+// End removes a command's file, if it exists.
 func (d Dir) End(id acpterm.TerminalID) error { return d.remove(recordName(id)) }
 
-// remove is no error when another process did it.
+// remove removes a file. It succeeds if another process has removed the file.
 func (d Dir) remove(name string) error {
 	if err := os.Remove(d.path(name)); !errors.Is(err, fs.ErrNotExist) {
 		return err

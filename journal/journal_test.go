@@ -1,7 +1,7 @@
 package journal_test
 
-// The records: what is in them, when they are there, and what Recover makes of those that are not its own. What it does
-// to processes is in recover_linux_test.go.
+// Tests of the records: their content, when they exist, and how Recover treats invalid ones. recover_linux_test.go
+// tests the effect of Recover on processes.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 
 type object = map[string]any
 
-// fileNames are the names of a directory's files; none if there is no directory.
+// fileNames returns the names of a directory's files, or none if the directory is missing.
 func fileNames(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -38,10 +38,9 @@ func fileNames(t testing.TB, dir string) []string {
 	return names
 }
 
-// newID is the id of a terminal.
 func newID() acpterm.TerminalID { return acpterm.TerminalID("term_" + ulid.Make().String()) }
 
-// begin records a command of this process's, and returns its record's file.
+// begin records a command of this process, and returns the record's file.
 func begin(t testing.TB, dir string) (acpterm.TerminalInfo, string) {
 	t.Helper()
 	r := acpterm.TerminalInfo{
@@ -52,7 +51,7 @@ func begin(t testing.TB, dir string) (acpterm.TerminalInfo, string) {
 	return r, filepath.Join(dir, string(r.ID)+".json")
 }
 
-// started adds this process to a record as the command's.
+// started adds this process to a record as the command's process.
 func started(t testing.TB, dir string, id acpterm.TerminalID) {
 	t.Helper()
 	require.NoError(t, journal.Dir(dir).Started(id, os.Getpid(), func() bool { return true }))
@@ -76,8 +75,8 @@ func readRecord(t testing.TB, dir string, id acpterm.TerminalID) (r struct {
 	return r
 }
 
-// writeRecord writes the record of a terminal whose host is gone, in another boot of the machine unless the changes
-// name this one.
+// writeRecord writes the record of a terminal whose host has ended, in another boot of the machine unless changes name
+// this boot.
 func writeRecord(t testing.TB, dir string, changes object) acpterm.TerminalID {
 	t.Helper()
 	id := newID()
@@ -138,7 +137,7 @@ func TestWhatARecordHas(t *testing.T) {
 	}
 }
 
-// A process whose number may be another's by now is not recorded: Recover would take it for the command.
+// A process whose number may already be reused is not recorded: Recover would take it for the command.
 func TestAReapedProcessIsNotRecorded(t *testing.T) {
 	dir := t.TempDir()
 	begun, file := begin(t, dir)
@@ -172,10 +171,10 @@ func TestRecoverWithoutAJournal(t *testing.T) {
 	require.Empty(t, recovered)
 }
 
-// After a restart of the machine nothing runs, and the records still say what did.
+// After a restart of the machine no recorded process runs, but the records still describe them.
 func TestRecoverFromAnotherBoot(t *testing.T) {
 	dir := t.TempDir()
-	host := object{"pid": os.Getpid(), "started": 1} // numbers begin anew with a boot
+	host := object{"pid": os.Getpid(), "started": 1} // numbers start over with a boot
 	first := writeRecord(t, dir, object{"host": host, "leader": object{"pid": os.Getpid(), "started": 1}})
 	second := writeRecord(t, dir, object{"command": object{
 		"path": "/bin/sh", "args": []string{"sh", "-c", "make | tee log"}, "dir": "/src", "shellLine": "make | tee log"}})
@@ -252,7 +251,7 @@ func TestRecoverReportsAndSkipsWhatIsNoRecord(t *testing.T) {
 	require.Len(t, fileNames(t, dir), len(bad)+1+1+len(partial))
 }
 
-// A host that died before it knew the command's process, or while it wrote that down.
+// Recover returns the record of a host that died before it knew the command's process, or while writing it.
 func TestRecoverWithoutTheProcess(t *testing.T) {
 	dir := t.TempDir()
 	id := writeRecord(t, dir, nil)
@@ -269,7 +268,7 @@ func TestRecoverWithoutTheProcess(t *testing.T) {
 	}
 }
 
-// What a host leaves that died while it was writing is cleaned up; what another writes just now is not.
+// Recover removes the temporary file of a host that died while writing, but not one that another host is writing.
 func TestRecoverRemovesHalfWrittenFilesOfTheDead(t *testing.T) {
 	dir := t.TempDir()
 	begun, _ := begin(t, dir)
@@ -288,7 +287,7 @@ func TestRecoverRemovesHalfWrittenFilesOfTheDead(t *testing.T) {
 	require.NoFileExists(t, dead)
 }
 
-// FuzzRecover: whatever is in a file that has a record's name, it is recovered and removed, or reported and kept.
+// FuzzRecover checks that every file with the name of a record is either recovered and removed, or reported and kept.
 func FuzzRecover(f *testing.F) {
 	const id = "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"
 	f.Add([]byte(`{"version":1,"terminal":"` + id + `","session":"s","command":{"args":["x"]},"host":{"pid":1},"boot":"b"}`))

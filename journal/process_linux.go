@@ -1,6 +1,6 @@
 package journal
 
-// How a process is known across crashes of the host, on Linux.
+// Identification of processes across crashes of the host, on Linux.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// bootID names the time since the machine's start, in which no two processes are alike in number and start.
+// bootID names the time since the machine's start. During that time, no two processes share both number and start.
 func bootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id)), err
@@ -31,8 +31,9 @@ func newProcess(pid int) (process, error) {
 	return process{p.PID, p.Started}, nil
 }
 
-// runs reports whether it runs, in this boot of the machine. A process that cannot be looked at counts as running, if
-// there is one with the number: it may be hidden (hidepid in man 5 proc), or this process may have no descriptors left.
+// runs reports whether the process runs, in this boot of the machine. A process that cannot be examined counts as
+// running if one with the number exists: it may be hidden (hidepid in man 5 proc), or this process may be out of
+// descriptors.
 func (p process) runs() bool {
 	handle, err := procfs.Open(p.PID)
 	if err != nil {
@@ -46,7 +47,7 @@ func (p process) runs() bool {
 	return now.Started == p.Started && !now.Exited
 }
 
-// isProcess reports whether there is a process with a number, not a thread; true if that cannot be known.
+// isProcess reports whether a process, not a thread, has the number. It returns true if it cannot tell.
 func isProcess(pid int) bool {
 	pidfd, err := unix.PidfdOpen(pid, 0)
 	switch err {

@@ -1,6 +1,6 @@
 package journal
 
-// How a process is known across crashes of the host, on Windows.
+// Identification of processes across crashes of the host, on Windows.
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// bootID is empty: the times at which processes started differ over several boots, too.
+// bootID is empty: the start times of processes differ over several boots, too.
 func bootID() (string, error) { return "", nil }
 
-// newProcess records when the process started as 100 nanoseconds since 1601.
+// newProcess records the start of the process in units of 100 nanoseconds since 1601.
 func newProcess(pid int) (process, error) {
 	handle, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {
@@ -28,16 +28,16 @@ func startedAt(handle windows.Handle) (uint64, error) {
 	return uint64(created.HighDateTime)<<32 | uint64(created.LowDateTime), err
 }
 
-// runs counts a process that may not be looked at as living: a record that is kept does no harm.
+// runs counts a process that it cannot examine as running: keeping a record does no harm.
 func (p process) runs() bool {
 	const rights = windows.PROCESS_QUERY_LIMITED_INFORMATION | windows.SYNCHRONIZE
 	handle, err := windows.OpenProcess(rights, false, uint32(p.PID))
 	if err != nil {
-		return !errors.Is(err, windows.ERROR_INVALID_PARAMETER) // which says that there is none
+		return !errors.Is(err, windows.ERROR_INVALID_PARAMETER) // the process does not exist
 	}
 	defer windows.CloseHandle(handle)
 	if event, err := windows.WaitForSingleObject(handle, 0); err == nil && event == windows.WAIT_OBJECT_0 {
-		return false // it has exited, and another process has a handle of it
+		return false // it has exited, but another process has a handle to it
 	}
 	started, err := startedAt(handle)
 	return err != nil || started == p.Started

@@ -1,6 +1,6 @@
 package journal
 
-// What a file of the directory says, what it is called, and which of them are of hosts that died.
+// The format and names of the files, and the choice of those whose hosts are dead.
 
 import (
 	"bytes"
@@ -18,23 +18,23 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// record is what a file says. There is nothing of the environment in it.
+// record is the content of a file. It does not contain the environment.
 type record struct {
 	Version  int                `json:"version"`
 	Terminal acpterm.TerminalID `json:"terminal"`
 	Session  acpterm.SessionID  `json:"session"`
 	Command  command            `json:"command"`
-	Leader   process            `json:"-"` // follows the rest; zero if the host died before it added it
+	Leader   process            `json:"-"` // follows the rest, or is zero if the host died before adding it
 	Host     process            `json:"host"`
-	Boot     string             `json:"boot"` // what bootID says
+	Boot     string             `json:"boot"` // from bootID
 	Cgroup   string             `json:"cgroup,omitempty"`
 	Created  time.Time          `json:"created"`
 }
 
-// version is the version of the format. Recover reports records of another version, and keeps them.
+// version is the version of the format. Recover reports records of other versions, and keeps them.
 const version = 1
 
-// command is an acpterm.Command as JSON, without its environment. It has the same fields, so that each converts to the
+// command is an acpterm.Command as JSON, without its environment. The types have the same fields, and convert to each
 // other.
 type command struct {
 	Path      string   `json:"path"`
@@ -44,14 +44,14 @@ type command struct {
 	ShellLine string   `json:"shellLine,omitempty"`
 }
 
-// process is a process's number, and what tells it from others that had or will have the number. Each system's file
-// says what that is, in newProcess and runs.
+// process identifies a process by its number and its start. The start distinguishes it from earlier and later processes
+// with the number. The unit depends on the system: see newProcess and runs.
 type process struct {
 	PID     int    `json:"pid"`
 	Started uint64 `json:"started"`
 }
 
-// newRecord is the record of a command of this process's.
+// newRecord returns the record of a command of this process.
 func newRecord(begun acpterm.TerminalInfo) (record, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -64,17 +64,18 @@ func newRecord(begun acpterm.TerminalInfo) (record, error) {
 	}, err
 }
 
-// abandoned reads the records, the oldest first, and returns those whose hosts run no more. boot is what bootID says.
-// Its errors, one for each file that is none of the journal's or cannot be read, name the files, which stay.
+// abandoned reads the records, the oldest first, and returns those whose hosts no longer run. boot is the result of
+// bootID. It returns an error for each file that does not belong to the journal or cannot be read. The errors name the
+// files; the files stay.
 func (d Dir) abandoned(boot string) (records []record, errs []error) {
-	entries, err := os.ReadDir(string(d)) // by name, which is by time
+	entries, err := os.ReadDir(string(d)) // by name, and thus by time
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		errs = append(errs, err)
 	}
 	for _, entry := range entries {
 		r, err := d.readEntry(entry)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed since, by its host or by another reader
+		case errors.Is(err, fs.ErrNotExist): // its host or another reader has removed it
 		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", entry.Name(), err))
 		case r != nil && !(r.Boot == boot && r.Host.runs()):
@@ -84,8 +85,8 @@ func (d Dir) abandoned(boot string) (records []record, errs []error) {
 	return records, errs
 }
 
-// readEntry reads a record; nil for a temporary file. Such a file of a host that runs is being written; that of
-// another is of a command that did not start, and is removed.
+// readEntry reads a record, or returns nil for a temporary file. If the host of a temporary file runs, the file is
+// being written. Otherwise its command did not start, and readEntry removes the file.
 func (d Dir) readEntry(entry fs.DirEntry) (*record, error) {
 	if !entry.Type().IsRegular() {
 		return nil, errors.New("not a file")
@@ -107,7 +108,7 @@ func (d Dir) readEntry(entry fs.DirEntry) (*record, error) {
 	return decodeRecord(id, data)
 }
 
-// decodeRecord returns the record of a terminal.
+// decodeRecord decodes the record of a terminal.
 func decodeRecord(id acpterm.TerminalID, data []byte) (*record, error) {
 	var r record
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -116,7 +117,7 @@ func decodeRecord(id acpterm.TerminalID, data []byte) (*record, error) {
 	}
 	err := decoder.Decode(&r.Leader)
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF): // the host died while it added it
+	case errors.Is(err, io.ErrUnexpectedEOF): // the host died while adding it
 		r.Leader = process{}
 	case err == nil && decoder.More():
 		return nil, errors.New("not a record: there is more")
@@ -141,7 +142,7 @@ const (
 
 func recordName(id acpterm.TerminalID) string { return string(id) + recordSuffix }
 
-// recordedTerminal is the terminal that a file's name says it records.
+// recordedTerminal returns the terminal that a file's name refers to.
 func recordedTerminal(name string) (acpterm.TerminalID, bool) {
 	id, found := strings.CutSuffix(name, recordSuffix)
 	text, prefixed := strings.CutPrefix(id, "term_")
@@ -149,13 +150,12 @@ func recordedTerminal(name string) (acpterm.TerminalID, bool) {
 	return acpterm.TerminalID(id), found && prefixed && err == nil && parsed.String() == text
 }
 
-// temporaryName names the process that writes, so that a file of one that runs no more can be removed.
+// temporaryName contains the writing process, so that the file can be removed when that process no longer runs.
 func temporaryName(id acpterm.TerminalID, host process) string {
 	return fmt.Sprintf("%s.%d.%d%s", recordName(id), host.PID, host.Started, temporarySuffix)
 }
 
-// temporaryHost is the process that writes a temporary file; false if the name is none of those that temporaryName
-// makes.
+// temporaryHost returns the process that writes a temporary file, or false for a name that temporaryName cannot make.
 func temporaryHost(name string) (host process, ok bool) {
 	record, numbers, found := strings.Cut(name, recordSuffix+".")
 	id, named := recordedTerminal(record + recordSuffix)

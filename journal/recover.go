@@ -1,6 +1,6 @@
 package journal
 
-// What a host that died left running: found by its records, ended, and returned.
+// Recover finds the processes of dead hosts by their records, ends them, and returns them.
 
 import (
 	"context"
@@ -11,40 +11,42 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// Recovered is a terminal whose host died, and what became of its processes.
+// Recovered describes a terminal of a dead host, and the result for its processes.
 type Recovered struct {
 	TerminalID acpterm.TerminalID
 	SessionID  acpterm.SessionID
-	// Command is what it ran. Env is nil: the environment is not recorded.
+	// Command is the terminal's command. Env is nil: the environment is not recorded.
 	Command acpterm.Command
-	// PID is the number that the command's process had; 0 if the host died while it was being started. It may
-	// be another process's by now.
+	// PID is the former number of the command's process, or 0 if the host died while starting it. It may now belong to
+	// another process.
 	PID     int
 	Created time.Time
-	// HostPID is the number that the host had.
+	// HostPID is the former number of the host.
 	HostPID int
 
-	// Ended are the processes of its tree that still ran and were ended, in no order.
+	// Ended lists the processes of the tree that Recover ended, in no order.
 	Ended []int
-	// Survivors are those that run on still. With some, the record stays, and the next Recover returns it again.
+	// Survivors lists the processes that still run. If it is not empty, the record stays, and the next Recover returns
+	// it again.
 	Survivors []int
 }
 
-// Recover ends what the hosts that used a journal (acpterm.Options.Journal) and died have left running, forgets it, and
-// returns what it was, the oldest first. Call it when a program starts, so that it can tell its user. Records of hosts
-// that live are left alone; those may be other programs, or this one. A directory that is not there has no records.
+// Recover ends the remaining processes of dead hosts that used the journal in dir (acpterm.Options.Journal), removes
+// their records, and returns the terminals, the oldest first. Call it when a program starts, so that it can tell its
+// user. Recover ignores the records of living hosts, which may be other programs, or this one. A missing directory has
+// no records.
 //
-// On Linux, every process that is known to be of the tree is ended: all that carries the terminal's mark in its
-// environment, the session of the command, their children, and the terminal's cgroup if it had one. They
-// get SIGTERM, and SIGKILL 5 seconds later, or at once when ctx ends. No process is signalled merely because it has a
-// recorded number. A tree that the calling process is itself in is left alone and reported.
+// On Linux, Recover ends every process that is known to belong to the tree: all with the terminal's mark in their
+// environment, the session of the command, their children, and the terminal's cgroup if it had one. They get SIGTERM,
+// and SIGKILL 5 seconds later, or at once when ctx ends. A recorded number alone is never a reason to signal a process.
+// If a tree contains the calling process, Recover does not end it, but reports it.
 //
-// On Windows nothing outlives its host, so there is nothing to end. On the other systems it cannot be found: each
-// record is returned once, with an error that says so, and its processes may run on.
+// On Windows no process outlives its host. On other systems the processes cannot be found: Recover returns each record
+// once, with an error that says so, and the processes may continue to run.
 //
 // The error joins an *acpterm.Error for each record with survivors (acpterm.ErrSurvivors), and for each file of the
-// directory that is no record or cannot be read (acpterm.ErrInternal, with the file's name); such files stay. What
-// could be recovered is returned with it. Recover may be called concurrently, in several processes too.
+// directory that is invalid or cannot be read (acpterm.ErrInternal, with the file's name); such files stay. All
+// recovered terminals are returned with the error. Recover may be called concurrently, also in several processes.
 func Recover(ctx context.Context, dir string) ([]Recovered, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -88,13 +90,13 @@ func recoverError(reason string, err error) error {
 	return &acpterm.Error{Op: "recover", Kind: acpterm.ErrInternal, Reason: reason, Err: err}
 }
 
-// tree is what may still run of a terminal whose host died. The kernel killed its leader with the host, unless the
-// leader is set-user-id; the leader's number may be another process's now.
+// tree is a dead host's terminal whose processes may still run. The kernel killed its leader with the host, unless the
+// leader is set-user-id. The leader's number may now belong to another process.
 type tree struct {
 	Recovered           // endTrees sets Ended and Survivors
-	leader    procfs.ID // zero if it is not known
-	cgroupDir string    // of its own cgroup; empty: none
-	err       error     // why it cannot be searched for; errors.ErrUnsupported itself where the system has no way
+	leader    procfs.ID // zero if unknown
+	cgroupDir string    // of the tree's cgroup, or empty
+	err       error     // why the search failed; exactly errors.ErrUnsupported if the system cannot search
 }
 
 func newTree(r record) *tree {
@@ -104,7 +106,7 @@ func newTree(r record) *tree {
 	}}
 }
 
-// mayRun is the error about what of the tree may still run; nil if nothing does.
+// mayRun returns an error about the processes of the tree that may still run, or nil if none does.
 func (t *tree) mayRun() error {
 	e := &acpterm.Error{Op: "recover", SessionID: t.SessionID, TerminalID: t.TerminalID}
 	switch {

@@ -1,7 +1,7 @@
 package journal_test
 
-// What Recover does to processes after a host was killed. The host is this test binary again, with a manager whose
-// commands are shell lines that start what outlives it.
+// Tests of the effect of Recover on processes after a host was killed. The host is this test binary, with a manager
+// whose commands are shell lines that start processes which outlive it.
 
 import (
 	"bufio"
@@ -30,7 +30,7 @@ import (
 	"github.com/acpterm/acpterm/journal"
 )
 
-// What the test binary is with one of these as its first argument: a host, or a process that recovers.
+// The first argument of the test binary when it runs as a host, or as a recovering process.
 const (
 	hostMark    = "journal-test-host"
 	recoverMark = "journal-test-recover"
@@ -50,29 +50,29 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Shell lines of a host's commands. Each says the numbers of the processes that outlive the host, and then "ready".
+// Shell lines of a host's commands. Each writes the numbers of the processes that outlive the host, and then "ready".
 const (
 	stubborn   = `trap "" TERM; sleep 300 & echo $! ready; wait`
 	newSession = `setsid sh -c 'echo $$ ready; exec sleep 300' & wait`
 	daemon     = `setsid sh -c 'sleep 300 >/dev/null 2>&1 & echo $! ready'; exec sleep 300`
-	// One with the environment, and one without, in the command's session.
+	// One process with the environment, and one without, in the command's session.
 	halfNaked = `sleep 300 & env -i sh -c "echo $! "'$$ ready; exec sleep 300' & wait`
-	// One in a session of its own, and its child in another one, without the environment.
+	// One process in its own session, and its child in another session, without the environment.
 	nakedChild = `setsid sh -c 'env -i setsid sh -c "echo $$ \$\$ ready; exec sleep 300" & wait' & wait`
-	// Goes on starting others while it is being ended.
+	// Continues to start processes while it is being ended.
 	spawner = `setsid sh -c 'trap "" TERM; echo $$ ready; while :; do sleep 300 & sleep 0.01; done' & wait`
-	// Has neither environment nor output nor parent nor session of the tree's.
+	// Has neither the environment, the output, a parent nor the session of the tree.
 	vanished = `setsid env -i sh -c 'setsid sleep 300 </dev/null >/dev/null 2>&1 & echo $! ready'; exec sleep 300`
 	leader   = `echo ready; exec sleep 300` // nothing outlives the host
 )
 
-// hosted is a terminal that a host made.
+// hosted is a terminal of a host.
 type hosted struct {
 	ID   acpterm.TerminalID
-	Tree []procfs.ID // what its line said
+	Tree []procfs.ID // the processes that its line wrote
 }
 
-// runHost is the process that is a host. It says its terminals in a line of JSON, and runs until it is killed.
+// runHost runs as a host. It writes its terminals in a line of JSON, and runs until it is killed.
 func runHost(dir, cgroup string, lines []string) {
 	ctx := context.Background()
 	m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(dir), Cgroup: cgroup}))
@@ -98,7 +98,7 @@ func runHost(dir, cgroup string, lines []string) {
 	time.Sleep(5 * time.Minute)
 }
 
-// identify is the process with a number that it said itself.
+// identify returns the process with a number that it wrote itself.
 func identify(number string) procfs.ID {
 	pid, err := strconv.Atoi(number)
 	if err != nil {
@@ -111,7 +111,7 @@ func identify(number string) procfs.ID {
 	return p.ID
 }
 
-// recoverHere is the process that recovers. It says its number, and the kind and the processes of the error that it gets.
+// recoverHere runs as the recovering process. It writes its number, and the kind and the processes of the error.
 func recoverHere(dir string) {
 	_, err := journal.Recover(context.Background(), dir)
 	e, ok := errors.AsType[*acpterm.Error](err)
@@ -122,7 +122,7 @@ func recoverHere(dir string) {
 	os.Exit(0)
 }
 
-// host is one that runs.
+// host is a running host.
 type host struct {
 	command   *exec.Cmd
 	terminals []hosted
@@ -130,7 +130,7 @@ type host struct {
 	leaders   []int       // pidfds of the commands themselves
 }
 
-// startHost starts a host and returns when all that it runs is ready.
+// startHost starts a host and returns when all its commands are ready.
 func startHost(t *testing.T, dir, cgroup string, lines ...string) *host {
 	t.Helper()
 	h := &host{command: exec.Command("/proc/self/exe", append([]string{hostMark, dir, cgroup}, lines...)...)}
@@ -151,7 +151,7 @@ func startHost(t *testing.T, dir, cgroup string, lines ...string) *host {
 	return h
 }
 
-// kill ends the host by SIGKILL, and returns when the commands that it ran have ended with it.
+// kill ends the host by SIGKILL, and returns when its commands have ended with it.
 func (h *host) kill(t *testing.T) {
 	h.command.Process.Kill()
 	h.command.Wait()
@@ -186,7 +186,7 @@ func requireGone(t *testing.T, processes []procfs.ID) {
 	}
 }
 
-// endAll ends processes that a failed test has left.
+// endAll ends the remaining processes of a failed test.
 func endAll(processes []procfs.ID) {
 	for _, id := range processes {
 		if handle, err := procfs.Open(id.PID); err == nil {
@@ -198,7 +198,8 @@ func endAll(processes []procfs.ID) {
 	}
 }
 
-// recoverQuickly is Recover with little grace, for processes that ignore SIGTERM. It leaves no descriptor open.
+// recoverQuickly is Recover with a short grace period, for processes that ignore SIGTERM. It checks that no descriptor
+// stays open.
 func recoverQuickly(t *testing.T, dir string) ([]journal.Recovered, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -215,7 +216,7 @@ func pidsOf(processes []procfs.ID) (pids []int) {
 	return pids
 }
 
-// marked are the processes with a terminal's mark.
+// marked returns the processes with a terminal's mark.
 func marked(t *testing.T, id acpterm.TerminalID) (found []string) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -260,7 +261,7 @@ func TestRecoverAfterTheHostWasKilled(t *testing.T) {
 	require.Empty(t, recovered)
 }
 
-// With an ended context there is no grace, but the trees are ended all the same.
+// With an ended context there is no grace period, but Recover still ends the trees.
 func TestRecoverWithoutPatience(t *testing.T) {
 	dir := t.TempDir()
 	h := startHost(t, dir, "", newSession, spawner)
@@ -276,10 +277,10 @@ func TestRecoverWithoutPatience(t *testing.T) {
 	require.Empty(t, fileNames(t, dir))
 }
 
-// A process that ends by SIGTERM, stopped or not, gets nothing else.
+// A process that ends on SIGTERM, stopped or not, gets no other signal.
 func TestRecoverAsksFirst(t *testing.T) {
 	dir, files := t.TempDir(), t.TempDir()
-	// The output has no reader any more: what the shell says about its sleep's end would end it by SIGPIPE.
+	// The output no longer has a reader: the shell's message about the end of its sleep would end it by SIGPIPE.
 	line := `setsid sh -c 'trap ": >` + files + `/$$; exit" TERM; echo $$ ready; exec 2>/dev/null; while :; do sleep 1; done' & wait`
 	h := startHost(t, dir, "", line, line)
 	h.kill(t)
@@ -292,7 +293,7 @@ func TestRecoverAsksFirst(t *testing.T) {
 	require.ElementsMatch(t, names, fileNames(t, files), "each did what it does on SIGTERM")
 }
 
-// What a process starts once it has SIGTERM, to clean up, is left to do that.
+// Processes started to clean up after SIGTERM are not signalled.
 func TestRecoverLeavesCleanUpAlone(t *testing.T) {
 	dir, files := t.TempDir(), t.TempDir()
 	line := `setsid sh -c 'trap "for i in 1 2 3; do sleep 0.03 || exit; done; >` + files + `/$$; exit" TERM
@@ -305,12 +306,12 @@ func TestRecoverLeavesCleanUpAlone(t *testing.T) {
 	require.Len(t, fileNames(t, files), 1)
 }
 
-// A host that is a zombie is not taken for alive, and neither is its command, which is one until it is reaped.
+// A zombie does not count as a living host, and its command, a zombie until reaped, does not count as running.
 func TestRecoverFromAZombie(t *testing.T) {
 	dir := t.TempDir()
 	h := startHost(t, dir, "", newSession)
 	require.NoError(t, h.command.Process.Kill())
-	// With all its threads, which a state of Z does not say.
+	// Wait for all its threads; the state Z alone does not imply that.
 	require.NoError(t, unix.Waitid(unix.P_PID, h.command.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
 	_, err := recoverQuickly(t, dir)
 	require.NoError(t, err)
@@ -318,7 +319,7 @@ func TestRecoverFromAZombie(t *testing.T) {
 	require.Empty(t, fileNames(t, dir))
 }
 
-// A process without the mark is found while one with the mark is in its session or is its parent.
+// A process without the mark is found if one with the mark is in its session or is its parent.
 func TestRecoverFindsRelatives(t *testing.T) {
 	dir := t.TempDir()
 	h := startHost(t, dir, "", halfNaked, nakedChild)
@@ -347,7 +348,7 @@ func TestRecoverFindsTheVanishedInTheirCgroup(t *testing.T) {
 	}
 }
 
-// A record is never believed that names a directory for a cgroup which is none: what is in it would be removed.
+// A directory in a record is used only if it is a cgroup: otherwise Recover would remove its content.
 func TestRecoverLeavesWhatIsNoCgroup(t *testing.T) {
 	dir, id := t.TempDir(), newID()
 	for _, named := range []string{filepath.Join(t.TempDir(), "other"), filepath.Join(t.TempDir(), string(id))} {
@@ -384,8 +385,8 @@ func bootID(t *testing.T) string {
 	return strings.TrimSpace(string(id))
 }
 
-// startStranger starts a process that has nothing to do with any terminal, the leader of a session with another process
-// in it. The leader comes first.
+// startStranger starts a process unrelated to any terminal, the leader of a session with another process in it. It
+// returns the leader first.
 func startStranger(t *testing.T, env ...string) []procfs.ID {
 	t.Helper()
 	stranger := exec.Command("sh", "-c", stubborn)
@@ -406,8 +407,8 @@ func startStranger(t *testing.T, env ...string) []procfs.ID {
 	return found
 }
 
-// The number of a recorded command is another process's by now: that, its session and its children are strangers, and so
-// is a process with the mark of another terminal.
+// If the number of a recorded command now belongs to another process, then that process, its session and its children
+// are strangers, and so is a process with the mark of another terminal.
 func TestRecoverLeavesRecycledNumbersAlone(t *testing.T) {
 	dir := t.TempDir()
 	strangers := startStranger(t, "ACPTERM_TERMINAL="+string(newID()))
@@ -428,7 +429,7 @@ func TestRecoverLeavesRecycledNumbersAlone(t *testing.T) {
 	requireRunning(t, strangers)
 	require.Empty(t, fileNames(t, dir))
 
-	// Were the start time right, it would be the command.
+	// With the right start time, it would be the command.
 	writeRecord(t, dir, object{"boot": bootID(t), "leader": object{"pid": strangers[0].PID, "started": strangers[0].Started}})
 	recovered, err = recoverQuickly(t, dir)
 	require.NoError(t, err)
@@ -436,7 +437,7 @@ func TestRecoverLeavesRecycledNumbersAlone(t *testing.T) {
 	requireGone(t, strangers)
 }
 
-// A record of another boot names numbers that mean nothing now, whatever else is right.
+// The numbers in a record of another boot have no meaning now, whatever else matches.
 func TestRecoverEndsNothingOfAnotherBoot(t *testing.T) {
 	dir := t.TempDir()
 	strangers := startStranger(t)
@@ -450,7 +451,7 @@ func TestRecoverEndsNothingOfAnotherBoot(t *testing.T) {
 	require.Empty(t, fileNames(t, dir))
 }
 
-// requireRefusal fails unless a process that recovers in a tree leaves that tree alone and says so.
+// requireRefusal fails unless a process that recovers from inside a tree does not end the tree, and reports that.
 func requireRefusal(t *testing.T, dir string, id acpterm.TerminalID) {
 	t.Helper()
 	command := exec.Command("/proc/self/exe", recoverMark, dir)
@@ -463,7 +464,7 @@ func requireRefusal(t *testing.T, dir string, id acpterm.TerminalID) {
 	require.Len(t, fileNames(t, dir), 1, "the record stays")
 }
 
-// A host that was started in a terminal of one that died does not end itself, nor what it runs.
+// A host started in a terminal of a dead host does not end itself, nor its own commands.
 func TestRecoverInTheTreeItself(t *testing.T) {
 	dir := t.TempDir()
 	id := writeRecord(t, dir, object{"boot": bootID(t)})
@@ -477,8 +478,8 @@ func TestRecoverInTheTreeItself(t *testing.T) {
 	requireGone(t, strangers)
 }
 
-// Nor does one whose session was begun outside of its PID namespace, as that of a command of docker exec may be: its
-// session's number is 0 there, as that of the kernel's own threads.
+// Nor does a host end itself if its session was created outside its PID namespace, as docker exec may do: the session's
+// number is then 0 there, like that of the kernel's threads.
 func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
 	if !linuxtest.InPIDNamespace(t) {
 		return
@@ -490,7 +491,7 @@ func TestRecoverInTheTreeItselfWithoutASession(t *testing.T) {
 	requireRefusal(t, dir, writeRecord(t, dir, object{"boot": bootID(t)}))
 }
 
-// must is a value that is made without an error.
+// must returns value, or panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,7 +1,7 @@
 package journal
 
-// Which processes are of a tree whose host died: those that carry the terminal's mark, their sessions and children, and
-// all that is in the tree's cgroup.
+// Finding the processes of a dead host's tree: those with the terminal's mark, their sessions and children, and all
+// processes in the tree's cgroup.
 
 import (
 	"errors"
@@ -15,15 +15,15 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// candidate is a running process, as a scan has seen it.
+// candidate is a running process, as seen by a scan.
 type candidate struct {
 	procfs.Process
 	marks   []string // the terminals in its environment
-	unknown bool     // the marks could not be read: it was in execve, or there are no descriptors left
+	unknown bool     // the marks could not be read: during execve, or without free descriptors
 }
 
-// scan looks once at all processes for several trees, and returns those trees that this process is not in. If it cannot
-// read the process table, it says so in each tree and returns none.
+// scan reads all processes once, for several trees, and returns the trees that do not contain this process. If it
+// cannot read the process table, it sets the error of each tree and returns none.
 func scan(all []*ending) []*ending {
 	if len(all) == 0 {
 		return nil
@@ -49,11 +49,11 @@ func scan(all []*ending) []*ending {
 	})
 }
 
-// tableReads is how often a scan lists the processes at the most.
+// tableReads is the maximal number of times that a scan lists the processes.
 const tableReads = 100
 
-// readTable reads all processes that run. One that ends before it is read may have started another one, so those that
-// began since are read until none is missed. complete is false when it gave that up.
+// readTable reads all running processes. A process that ends before it is read may have started another, so readTable
+// reads newer processes until it misses none. complete is false if it gave up.
 func readTable() (table []candidate, complete bool, err error) {
 	seen := make(map[int]bool)
 	for range tableReads {
@@ -108,10 +108,10 @@ func readCandidate(pid int) (candidate, error) {
 	return candidate{Process: p, marks: marks, unknown: err != nil && !errors.Is(err, fs.ErrPermission)}, nil
 }
 
-// find sets which processes of a table are members, and holds them.
+// find finds the members in a table, and opens them.
 func (e *ending) find(table []candidate) {
-	members := make(map[int]*candidate) // by number
-	sessions := make(map[int]bool)      // begun by members: their leaders are members, or have ended
+	members := make(map[int]*candidate) // by PID
+	sessions := make(map[int]bool)      // created by members: their leaders are members, or have ended
 	var inCgroup []int
 	inCgroup, e.unread = e.cgroup.PIDs()
 	isMember := func(c *candidate) bool {
@@ -134,7 +134,7 @@ func (e *ending) find(table []candidate) {
 		}
 	}
 	e.running, e.undecided = nil, nil
-	othersLead := func(session int) bool { // then none of its processes belongs to the tree
+	othersLead := func(session int) bool { // if so, none of its processes belongs to the tree
 		return members[session] == nil && slices.ContainsFunc(table, func(c candidate) bool {
 			return c.PID == session && !c.unknown
 		})
@@ -149,21 +149,20 @@ func (e *ending) find(table []candidate) {
 	}
 }
 
-// shows reports whether a process by itself shows that it is a member: it is the leader, has the mark, or is in the
-// cgroup.
+// shows reports whether a process is a member by itself: it is the leader, has the mark, or is in the cgroup.
 func (e *ending) shows(p procfs.Process, marks []string, inCgroup []int) bool {
 	return p.ID == e.leader || slices.Contains(marks, string(e.TerminalID)) || slices.Contains(inCgroup, p.PID)
 }
 
-// hold opens a process that was found to be a member, unless it is this one, and reports whether it runs. What makes it
-// a member is seen once more through the handle, which can mean no other process.
+// hold opens a member, unless it is this process, and reports whether it runs. It verifies membership again through the
+// handle, which cannot refer to another process.
 func (e *ending) hold(found procfs.Process, members map[int]*candidate) (runs bool) {
 	if e.members[found.ID] != nil || found.PID == os.Getpid() {
 		return true
 	}
 	handle, err := procfs.Open(found.PID)
 	if err != nil {
-		return !procfs.IsGone(err) // else there are no descriptors left
+		return !procfs.IsGone(err) // not gone: no free descriptors
 	}
 	now, err := handle.Process()
 	switch {
@@ -172,14 +171,14 @@ func (e *ending) hold(found procfs.Process, members map[int]*candidate) (runs bo
 		return err != nil && !procfs.IsGone(err)
 	case e.stillMember(handle, now, members):
 		e.members[found.ID] = &member{Handle: handle}
-	default: // it changed during the scan; the next one decides
+	default: // it changed during the scan; the next scan decides
 		handle.Close()
 	}
 	return true
 }
 
-// stillMember reports whether a process shows that it is a member, or has its parent or another process of its session
-// among the members, which is there still.
+// stillMember reports whether a process is a member by itself, or has a parent or another process of its session among
+// the members. That member must still exist.
 func (e *ending) stillMember(handle procfs.Handle, now procfs.Process, members map[int]*candidate) bool {
 	marks, _ := handle.Variable(lookup.TerminalVariable)
 	inCgroup, _ := e.cgroup.PIDs()

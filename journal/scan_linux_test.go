@@ -1,6 +1,6 @@
 package journal
 
-// What a scan makes of processes that change while it runs, which no process can be made to do at the right moment.
+// Tests of scans with processes that change during the scan. Real processes cannot change at exactly the right moment.
 
 import (
 	"bufio"
@@ -24,7 +24,7 @@ import (
 	"github.com/acpterm/acpterm/internal/procfs"
 )
 
-// mainExitsMark makes the test binary a process whose main thread exits while another one runs on.
+// mainExitsMark makes the test binary a process whose main thread exits while another thread runs.
 const mainExitsMark = "journal-test-main-exits"
 
 func init() {
@@ -35,13 +35,13 @@ func init() {
 	}
 }
 
-// newEnding is the end of a tree with a leader.
+// newEnding returns the ending of a tree with a leader.
 func newEnding(leader procfs.ID) *ending {
 	t := &tree{leader: leader, Recovered: Recovered{TerminalID: "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"}}
 	return &ending{tree: t, members: make(map[procfs.ID]*member)}
 }
 
-// startProcess starts a command that has nothing to do with any tree.
+// startProcess starts a command unrelated to any tree.
 func startProcess(t *testing.T, command *exec.Cmd) procfs.Process {
 	t.Helper()
 	require.NoError(t, command.Start())
@@ -54,7 +54,7 @@ func startProcess(t *testing.T, command *exec.Cmd) procfs.Process {
 	return p
 }
 
-// startInSession starts a process in a session that another one leads.
+// startInSession starts a process in a session with another leader.
 func startInSession(t *testing.T) procfs.Process {
 	t.Helper()
 	leader := exec.Command("/bin/sh", "-c", "sleep 300 & echo $!; wait")
@@ -77,8 +77,8 @@ func startInSession(t *testing.T) procfs.Process {
 	return p
 }
 
-// What made a process a member when the table was read is gone when the process is opened: it is not held, and so gets
-// no signal. It counts as running until the next scan.
+// If a process is no longer a member when it is opened, it is not held and gets no signal. It counts as running until
+// the next scan.
 func TestWhatIsNoMemberAnyMoreIsNotHeld(t *testing.T) {
 	stranger := exec.Command("sleep", "300")
 	stranger.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -87,7 +87,7 @@ func TestWhatIsNoMemberAnyMoreIsNotHeld(t *testing.T) {
 	inSession := startInSession(t)
 	self, err := procfs.Read(os.Getpid())
 	require.NoError(t, err)
-	const number = 4_190_000 // of no process
+	const number = 4_190_000 // of a missing process
 	ended := procfs.Process{ID: procfs.ID{PID: number, Started: self.Started - 1}, Session: number}
 	endedInSession, earlier := ended, self
 	endedInSession.Session = inSession.Session
@@ -108,20 +108,20 @@ func TestWhatIsNoMemberAnyMoreIsNotHeld(t *testing.T) {
 		e.close()
 	}
 
-	e := newEnding(self.ID) // the control: its parent is a member, and there
+	e := newEnding(self.ID) // the control: its parent is a member, and exists
 	e.find([]candidate{{Process: self}, {Process: child}})
 	require.Contains(t, e.members, child.ID)
 	e.close()
 }
 
-// A process may be a member while its environment is not known, as in execve. One whose main thread has exited and that
-// has no environment shows the same, and stays so.
+// A process may be a member while its environment is unknown, as during execve. A process without an environment whose
+// main thread has exited looks the same permanently.
 func TestWhatMayBeAMemberIsUndecided(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	command := exec.Command(self, mainExitsMark)
 	command.Env = []string{}
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a session that a member may have begun
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a member may have created the session
 	p := startProcess(t, command)
 	require.Eventually(t, func() bool {
 		p, err := procfs.Read(p.PID)
@@ -143,13 +143,13 @@ func TestWhatMayBeAMemberIsUndecided(t *testing.T) {
 	require.Empty(t, e.members)
 }
 
-// A table has one of several processes of which each starts the next and ends, though the one that was listed has ended
-// when it is to be read.
+// A table contains one process of a chain where each starts the next and ends, even if the listed one ends before it is
+// read.
 func TestATableMissesNoProcess(t *testing.T) {
-	if !linuxtest.InPIDNamespace(t) { // where numbers do not come round
+	if !linuxtest.InPIDNamespace(t) { // process numbers do not wrap around in it
 		return
 	}
-	for range 30 { // with lower numbers: to read them takes a while
+	for range 30 { // with lower numbers, to slow down the reading
 		startProcess(t, exec.Command("sleep", "300"))
 	}
 	const mark = "term_01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -175,7 +175,8 @@ func TestATableMissesNoProcess(t *testing.T) {
 	}
 }
 
-// A tree that a scan finds nothing of may run still: its only process may have started another one and ended.
+// A tree may still run after a scan that finds none of its processes: its only process may have started another and
+// ended.
 func TestATreeIsGoneWhenTwoScansInARowAreEmpty(t *testing.T) {
 	self, err := procfs.Read(os.Getpid())
 	require.NoError(t, err)
@@ -184,7 +185,7 @@ func TestATreeIsGoneWhenTwoScansInARowAreEmpty(t *testing.T) {
 	require.Equal(t, 2, e.empty)
 }
 
-// A process is no member, whatever its environment, in a session whose leader is there and no member.
+// A process with an unknown environment is not a member if its session's leader runs and is not a member.
 func TestWhatIsInASessionOfOthersIsNotUndecided(t *testing.T) {
 	e := newEnding(procfs.ID{PID: 4_190_000, Started: 1})
 	leader := procfs.Process{ID: procfs.ID{PID: 4_190_001, Started: 2}, Session: 4_190_001}
@@ -210,7 +211,7 @@ func pidsOfRunning(e *ending) (pids []int) {
 	return pids
 }
 
-// Nor is it gone when a member has ended after the table was read: it may have started a process that the table lacks.
+// A tree is not gone if a member ended after the table was read: it may have started a process missing from the table.
 func TestATreeIsNotGoneWhenAMemberEndsDuringTheScan(t *testing.T) {
 	command := exec.Command("true")
 	require.NoError(t, command.Run())
@@ -226,7 +227,7 @@ func TestATreeIsNotGoneWhenAMemberEndsDuringTheScan(t *testing.T) {
 	e.close()
 }
 
-// What is begun in the cgroup after the last scan is ended with it.
+// A process that starts in the cgroup after the last scan ends with the cgroup.
 func TestWhatAScanHasNotFoundEndsWithItsCgroup(t *testing.T) {
 	parent := linuxtest.CgroupDir(t)
 	made, err := cgroup.Make(parent, "tree")

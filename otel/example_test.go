@@ -12,12 +12,12 @@ import (
 	otelacpterm "github.com/acpterm/acpterm/otel"
 )
 
-// A program sets up the SDK, with an exporter of its own choice, and observes its manager.
+// A program sets up the SDK with an exporter of its choice, and observes its manager.
 func ExampleObserve() {
-	exporter := tracetest.NewInMemoryExporter() // in a program for example otlptracegrpc's
+	exporter := tracetest.NewInMemoryExporter() // in a program, for example otlptracegrpc's
 	spans := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter))
 	m, err := acpterm.NewManager(&acpterm.Options{
-		Runner: acptermtest.Commands{"go test ./...": acptermtest.Print("FAIL\n", 1)}, // in a program: nothing
+		Runner: acptermtest.Commands{"go test ./...": acptermtest.Print("FAIL\n", 1)}, // not in a program
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -1,6 +1,6 @@
 package otelacpterm_test
 
-// Commands, connections, and what the SDK's in-memory exporter and reader have of them.
+// Helpers: commands, connections, and the content of the SDK's in-memory exporter and reader.
 
 import (
 	"context"
@@ -29,13 +29,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// request asks for a child in session "s".
+// request returns a request for a child in session "s".
 func request(child string, args ...string) acpterm.CreateTerminalRequest {
 	argv := children.Args(child, args...)
 	return acpterm.CreateTerminalRequest{SessionID: "s", Command: argv[0], Args: argv[1:]}
 }
 
-// telemetry is what was recorded of a manager.
+// telemetry is the recorded telemetry of a manager.
 type telemetry struct {
 	t        testing.TB
 	stop     func()
@@ -55,21 +55,21 @@ func observe(t testing.TB, m *acpterm.Manager, o otelacpterm.Options, more ...sd
 	return seen
 }
 
-// spans are those that have ended, the oldest first.
+// spans returns the ended spans, the oldest first.
 func (s *telemetry) spans() tracetest.SpanStubs {
 	spans := s.exporter.GetSpans()
 	slices.SortStableFunc(spans, func(a, b tracetest.SpanStub) int { return a.StartTime.Compare(b.StartTime) })
 	return spans
 }
 
-// span is the only one.
+// span returns the only span.
 func (s *telemetry) span() tracetest.SpanStub {
 	s.t.Helper()
 	require.Len(s.t, s.spans(), 1)
 	return s.spans()[0]
 }
 
-// attributes are those of a span or an event.
+// attributes returns the attributes of a span or an event as a map.
 func attributes(of []attribute.KeyValue) map[string]any {
 	all := make(map[string]any)
 	for _, a := range of {
@@ -78,7 +78,7 @@ func attributes(of []attribute.KeyValue) map[string]any {
 	return all
 }
 
-// points are an instrument's values by their attributes, as text; of a histogram the counts.
+// points returns an instrument's values, or the counts of a histogram, by their attributes as text.
 func (s *telemetry) points(name string) map[string]int64 {
 	s.t.Helper()
 	var all metricdata.ResourceMetrics
@@ -105,7 +105,7 @@ func (s *telemetry) points(name string) map[string]int64 {
 	return points
 }
 
-// connect returns an agent's end of a connection to a manager.
+// connect returns the agent's side of a connection to a manager.
 func connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *jsonrpc2.Conn {
 	t.Helper()
 	client, agent := net.Pipe()
@@ -124,7 +124,6 @@ type noHandler struct{}
 
 func (noHandler) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
 
-// create is a create by Go.
 func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) *acpterm.Terminal {
 	t.Helper()
 	terminal, err := m.Create(t.Context(), req, nil)
@@ -132,7 +131,7 @@ func create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest)
 	return terminal
 }
 
-// ready returns when a command has said that it is.
+// ready returns when a command has written its first output.
 func ready(t testing.TB, terminal *acpterm.Terminal) {
 	t.Helper()
 	for range terminal.Follow(t.Context(), 0) {

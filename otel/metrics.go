@@ -1,6 +1,6 @@
 package otelacpterm
 
-// Metrics. None has an attribute whose values an agent chooses.
+// Metrics. No metric has an attribute whose values an agent chooses.
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// instruments are those of all commands.
+// instruments are the metrics of all commands.
 type instruments struct {
 	running  metric.Int64UpDownCounter
 	started  metric.Int64Counter
@@ -41,7 +41,7 @@ func newInstruments(meter metric.Meter) (*instruments, error) {
 	return &i, errors.Join(errs[:]...)
 }
 
-// ended records a command that ran. The failure is empty if there was none.
+// ended records a command that ran. failure is empty if the command succeeded.
 func (i *instruments) ended(ctx context.Context, e *acpterm.EndEvent, failure string) {
 	var options []metric.RecordOption
 	if failure != "" {

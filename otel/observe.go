@@ -1,6 +1,6 @@
 package otelacpterm
 
-// Observe: from the events of a manager to the spans (spans.go) and metrics (metrics.go) of its commands.
+// Observe turns the events of a manager into spans (spans.go) and metrics (metrics.go).
 
 import (
 	"context"
@@ -16,28 +16,28 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options say what Observe makes. The zero value is nothing.
+// Options configure Observe. With the zero value, Observe does nothing.
 type Options struct {
-	// TracerProvider gets the spans; nil: there are none.
+	// TracerProvider gets the spans. If nil, none are created.
 	TracerProvider trace.TracerProvider
-	// MeterProvider gets the metrics; nil: there are none.
+	// MeterProvider gets the metrics. If nil, none are recorded.
 	MeterProvider metric.MeterProvider
-	// Arguments puts a command's arguments (process.command_args) on its span, and the text of the error as the
-	// description of its status. They may hold secrets, and are as long as the agent makes them; the SDK can limit it.
+	// Arguments adds a command's arguments (process.command_args) to its span, and the text of the error as the
+	// description of its status. They may contain secrets, and the agent chooses their length; the SDK can limit it.
 	Arguments bool
 }
 
 const scope = "github.com/acpterm/acpterm/otel"
 
-// Observe makes spans and metrics of the commands that a manager decides about from now on, until stop is called. It
-// uses the events of Manager.Observe: a span processor, sampler or reader that blocks holds up the manager's other
-// hooks, and no command. Without a provider it does nothing: there is no hook.
+// Observe creates spans and metrics for the commands that a manager decides about until stop is called. It uses the
+// events of Manager.Observe: a blocking span processor, sampler or reader delays the manager's other hooks, but no
+// command. Without a provider, Observe does nothing and adds no hook.
 //
-// stop ends the spans of commands that still run, with the event "acpterm.unobserved", and takes them off the number of
-// running ones. It returns when nothing more will be recorded, and may be called again and concurrently, but by no hook
-// of the manager. To have the ends of all commands, call it after Manager.Close.
+// stop ends the spans of running commands with the event "acpterm.unobserved", and subtracts them from the number of
+// running commands. When it returns, nothing more is recorded. It may be called repeatedly and concurrently, but not by
+// a hook of the manager. To record the ends of all commands, call it after Manager.Close.
 //
-// The error is the MeterProvider's, which does not make an instrument; stop does nothing then.
+// Observe returns an error if the MeterProvider fails to create an instrument; stop then does nothing.
 func Observe(m *acpterm.Manager, o Options) (stop func(), err error) {
 	if o.TracerProvider == nil && o.MeterProvider == nil {
 		return func() {}, nil
@@ -66,24 +66,24 @@ func Observe(m *acpterm.Manager, o Options) (stop func(), err error) {
 	}, nil
 }
 
-// observer is what Observe adds to a manager. Its methods are called one at a time: by the manager's hook, and after
-// that has been removed.
+// observer is the hook that Observe adds to a manager. Only one goroutine at a time calls its methods: the manager's
+// hook, and stop after the hook is removed.
 type observer struct {
 	tracer    trace.Tracer
 	metrics   *instruments
 	arguments bool
-	commands  map[acpterm.TerminalID]*command // those that were allowed, until their EndEvent, which each has
+	commands  map[acpterm.TerminalID]*command // the allowed ones, until their EndEvent; each has one
 }
 
-// command is one that was allowed and has not ended.
+// command is an allowed command that has not ended.
 type command struct {
 	ctx     context.Context // has the span and the agent's baggage
 	span    trace.Span
-	waiting time.Time // when it came, later by the time that the question took
+	waiting time.Time // the arrival of the create, plus the time that the question took
 	running bool
 }
 
-// event is the manager's hook. Commands of the agent's own have ids of its choice, so they are told apart first.
+// event is the manager's hook. An agent chooses the ids of its own commands, so event must exclude those.
 func (o *observer) event(event acpterm.Event) {
 	switch e := event.(type) {
 	case *acpterm.DecisionEvent:
@@ -142,7 +142,7 @@ func (o *observer) ended(c *command, e *acpterm.EndEvent) {
 	c.span.End(trace.WithTimestamp(e.Ended))
 }
 
-// leave ends the spans that are open.
+// leave ends the open spans.
 func (o *observer) leave() {
 	for _, c := range o.commands {
 		if c.running {

@@ -1,6 +1,6 @@
 package otelacpterm_test
 
-// When a manager is observed: from Observe to stop, and not at all without a provider.
+// Tests of when a manager is observed: from Observe to stop, and not without a provider.
 
 import (
 	"context"
@@ -23,8 +23,8 @@ import (
 	otelacpterm "github.com/acpterm/acpterm/otel"
 )
 
-// stop ends the spans of what runs and takes it off the number of running commands. What comes later, or was decided
-// before Observe, is not observed.
+// stop ends the spans of running commands and subtracts these from the number of running commands. Later commands, and
+// commands decided before Observe, are not observed.
 func TestObserveAndStopInTheMiddle(t *testing.T) {
 	m := acptermtest.NewManager(t, nil)
 	before := create(t, m, request("sleep"))
@@ -59,7 +59,7 @@ func TestObserveAndStopInTheMiddle(t *testing.T) {
 	require.Empty(t, seen.points("acpterm.command.duration"))
 }
 
-// Creates, ends and a stop beside each other: each span that began has ended, once, when stop has returned.
+// When creates, ends and stop run concurrently, each started span has ended exactly once after stop has returned.
 func TestStopBesideCreates(t *testing.T) {
 	for range 20 {
 		m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"*": acptermtest.Print("x", 0)}})
@@ -92,7 +92,7 @@ func TestStopBesideCreates(t *testing.T) {
 	}
 }
 
-// Either provider is enough, and the instruments are described.
+// Either provider is sufficient, and the instruments have descriptions.
 func TestOneProviderIsEnough(t *testing.T) {
 	exporter, reader := tracetest.NewInMemoryExporter(), sdkmetric.NewManualReader()
 	for _, o := range []otelacpterm.Options{
@@ -152,7 +152,8 @@ func TestAProviderThatFails(t *testing.T) {
 	stop()
 }
 
-// allocations is how many a create, its end and its release make, and more by chance: the runtime has its own.
+// allocations returns the number of allocations of a create, its end and its release. It may be too high by chance,
+// since the runtime allocates, too.
 func allocations(t testing.TB, observe func(m *acpterm.Manager)) float64 {
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Print("x", 0)}})
 	require.NoError(t, err)
@@ -178,7 +179,7 @@ func lifeOfACommand(t testing.TB, m *acpterm.Manager) {
 
 func TestNothingIsAllocatedWithoutAProvider(t *testing.T) {
 	without, with, hooked := math.Inf(1), math.Inf(1), math.Inf(1)
-	for round := 0; round < 5 || with != without && round < 100; round++ { // the least of many is without the chance
+	for round := 0; round < 5 || with != without && round < 100; round++ { // the minimum has none of the runtime's
 		without = min(without, allocations(t, func(*acpterm.Manager) {}))
 		with = min(with, allocations(t, func(m *acpterm.Manager) {
 			stop, err := otelacpterm.Observe(m, otelacpterm.Options{Arguments: true})
@@ -194,7 +195,8 @@ func TestNothingIsAllocatedWithoutAProvider(t *testing.T) {
 	require.Greater(t, hooked, without, "a hook would have been seen")
 }
 
-// BenchmarkCommand is the life of a command that starts no process: without this module, without a provider, with both.
+// BenchmarkCommand runs a command that does not start a process: without this module, without a provider, and with
+// both.
 func BenchmarkCommand(b *testing.B) {
 	providers := otelacpterm.Options{
 		TracerProvider: sdktrace.NewTracerProvider(),

@@ -18,7 +18,7 @@ import (
 	"github.com/acpterm/acpterm/tracecontext"
 )
 
-// The attributes that the semantic conventions do not have. Metrics have ruleKey alone of them.
+// The attributes outside of the semantic conventions. Metrics have only ruleKey of them.
 const (
 	terminalKey  = attribute.Key("acpterm.terminal.id")
 	sessionKey   = attribute.Key("acpterm.session.id")
@@ -34,7 +34,7 @@ const (
 	survivorsKey = attribute.Key("acpterm.survivors")
 )
 
-// startSpan starts the span of a command, with what is known once it was decided.
+// startSpan starts the span of a command, with the attributes known at its decision.
 func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.Span) {
 	name := baseName(e.Name)
 	attributes := []attribute.KeyValue{
@@ -68,7 +68,7 @@ func (o *observer) startSpan(e *acpterm.DecisionEvent) (context.Context, trace.S
 	return ctx, span
 }
 
-// parent is a context with the agent's span and baggage.
+// parent returns a context with the agent's span and baggage.
 func parent(c *tracecontext.Context) context.Context {
 	ctx := context.Background()
 	if c == nil {
@@ -78,13 +78,13 @@ func parent(c *tracecontext.Context) context.Context {
 	return propagation.Baggage{}.Extract(propagation.TraceContext{}.Extract(ctx, carrier), carrier)
 }
 
-// baseName is the name of a file on this system or another one.
+// baseName returns the last element of a path of this system or another one.
 func baseName(path string) string { return valid(path[strings.LastIndexAny(path, `/\`)+1:]) }
 
-// valid is a text as exporters take it: a name of a file need not be UTF-8, and OTLP refuses all that it is sent with.
+// valid replaces invalid UTF-8. File names may contain it, and OTLP refuses a whole export that does.
 func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
 
-// endAttributes are those of a command that ran.
+// endAttributes returns the attributes of a command that ran.
 func endAttributes(e *acpterm.EndEvent) []attribute.KeyValue {
 	attributes := []attribute.KeyValue{
 		endedByKey.String(string(e.EndedBy)), bytesKey.Int64(e.Bytes), droppedKey.Int64(e.Dropped),
@@ -101,30 +101,30 @@ func endAttributes(e *acpterm.EndEvent) []attribute.KeyValue {
 	return attributes
 }
 
-// setError makes a span one that failed.
+// setError marks a span as failed.
 func (o *observer) setError(span trace.Span, failure string, err error) {
 	description := ""
-	if err != nil && o.arguments { // a denial's error has them
+	if err != nil && o.arguments { // a denial's error contains arguments
 		description = valid(err.Error())
 	}
 	span.SetStatus(codes.Error, description)
 	span.SetAttributes(errorType(failure))
 }
 
-// errorType is the attribute error.type, which metrics have too: its values are those of kindOf and failureOf.
+// errorType returns the attribute error.type, which metrics also have: its values come from kindOf and failureOf.
 func errorType(failure string) attribute.KeyValue { return semconv.ErrorTypeKey.String(failure) }
 
-// otherError is what the conventions say of an error that has no name.
+// otherError is the conventional value for an error without a name.
 const otherError = "_OTHER"
 
-// kinds are what a create that names a command can fail with. A Runner's errors could have any.
+// kinds lists the error kinds of a create that names a command. A Runner's errors could have any kind.
 var kinds = []acpterm.Kind{
 	acpterm.ErrInvalidParams, acpterm.ErrNotExecutable, acpterm.ErrCommandNotFound, acpterm.ErrCancelled,
 	acpterm.ErrDenied, acpterm.ErrSessionNotFound, acpterm.ErrQuota, acpterm.ErrClosing, acpterm.ErrConnectionLost,
 	acpterm.ErrInternal,
 }
 
-// kindOf names the error of a command that did not run.
+// kindOf returns the kind of the error of a command that did not run.
 func kindOf(err error) string {
 	if e, ok := errors.AsType[*acpterm.Error](err); ok && slices.Contains(kinds, e.Kind) {
 		return string(e.Kind)
@@ -132,14 +132,15 @@ func kindOf(err error) string {
 	return otherError
 }
 
-// signals are the names that failureOf may return. A Runner's commands could have any.
+// signals lists the names that failureOf may return. A Runner's commands could have any name.
 var signals = []string{
 	"SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGUSR1", "SIGSEGV",
 	"SIGUSR2", "SIGPIPE", "SIGALRM", "SIGTERM", "SIGXCPU", "SIGXFSZ", "SIGSYS",
 }
 
-// failureOf says how a command that ran has failed: what ended it if it did not end by itself, the signal, "exit_code",
-// or "exit_lost" if that is not known. It is empty if the command exited with code 0.
+// failureOf says how a command failed after it ran. If it did not end by itself, failureOf returns the reason for its
+// end. Otherwise it returns the signal, "exit_code", or "exit_lost" if the status is unknown. It returns an empty
+// string for exit code 0.
 func failureOf(e *acpterm.EndEvent) string {
 	switch status := e.Status; {
 	case status != nil && status.Success():

@@ -1,6 +1,6 @@
 package otelacpterm_test
 
-// Spans of real commands: one for each that was decided about, with how it ended, below the agent's span.
+// Tests of spans of real commands: one for each decided command, with its end, below the agent's span.
 
 import (
 	"context"
@@ -65,8 +65,8 @@ func TestSpanOfACommand(t *testing.T) {
 	require.Equal(t, info.Started.Sub(span.StartTime).Seconds(), waited)
 }
 
-// A span has the name that the program was found by, whether a policy looks behind links or not: sh is dash on Debian,
-// and busybox on Alpine.
+// A span is named by the name that the program was found with, whether or not a policy resolves symbolic links: sh is
+// dash on Debian, and busybox on Alpine.
 func TestSpanNames(t *testing.T) {
 	dir := t.TempDir()
 	tool := request("exit", "0")
@@ -101,7 +101,7 @@ func TestSpanNames(t *testing.T) {
 	}
 }
 
-// eventNames are those of a span, which has them in the order of their times.
+// eventNames returns the names of a span's events, and checks that they are in the order of their times.
 func eventNames(span tracetest.SpanStub) (names []string) {
 	at := span.StartTime
 	for _, e := range span.Events {
@@ -113,7 +113,7 @@ func eventNames(span tracetest.SpanStub) (names []string) {
 	return names
 }
 
-// How a command ended is in its status and error.type, the same on the metric of durations.
+// The end of a command is in the span's status and error.type, and in the same error.type of the duration metric.
 func TestSpansOfAllEnds(t *testing.T) {
 	noGrace := []acpterm.EscalationStep{}
 	for name, end := range map[string]struct {
@@ -163,7 +163,7 @@ func TestSpansOfAllEnds(t *testing.T) {
 	}
 }
 
-// requireFailure checks the only span and the metric of durations.
+// requireFailure checks the only span and the duration metric.
 func requireFailure(t testing.TB, seen *telemetry, span tracetest.SpanStub, failed string) {
 	t.Helper()
 	all := attributes(span.Attributes)
@@ -178,12 +178,12 @@ func requireFailure(t testing.TB, seen *telemetry, span tracetest.SpanStub, fail
 	require.Equal(t, map[string]int64{"error.type=" + failed: 1}, seen.points("acpterm.command.duration"))
 }
 
-// A Runner can report signals of any name, and lose a command or its exit. error.type has few values all the same.
+// A Runner can report signals of any name, and lose a command or its exit. error.type still has few values.
 func TestSpansOfARunnersEnds(t *testing.T) {
 	for failed, script := range map[string]acptermtest.Script{
 		"connection_lost": func(p *acptermtest.Process) int {
 			p.LoseConnection()
-			<-t.Context().Done() // no signal reaches it
+			<-t.Context().Done() // signals do not reach it
 			return 0
 		},
 		"SIGSEGV":   func(p *acptermtest.Process) int { return 1 },
@@ -211,7 +211,7 @@ func TestSpansOfARunnersEnds(t *testing.T) {
 	}
 }
 
-// endsBy is a Runner whose commands end so.
+// endsBy is a Runner whose commands end with a fixed result.
 type endsBy struct {
 	acpterm.Runner
 	status acpterm.TerminalExitStatus
@@ -233,7 +233,7 @@ func (p endedProcess) Wait() (acpterm.TerminalExitStatus, error) {
 	return p.status, p.err
 }
 
-// A command that is denied, or allowed and not started, has a span that has failed, and no process.
+// A denied command, and an allowed command that fails to start, has a failed span and no process.
 func TestSpansOfCommandsThatDoNotRun(t *testing.T) {
 	policy := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		switch p.Requested.Args[1] {
@@ -282,8 +282,8 @@ func TestSpansOfCommandsThatDoNotRun(t *testing.T) {
 	require.Equal(t, map[string]int64{"": 1}, seen.points("acpterm.command.started"))
 }
 
-// The traceparent, tracestate and baggage of a create are the parent, also of a denied command and by Go; what is
-// malformed is ignored, alone.
+// The traceparent, tracestate and baggage of a create become the parent, also for a denied command and for a create
+// from Go. Only malformed values are ignored.
 func TestParentOverTheWire(t *testing.T) {
 	policy := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Requested.Args[1] == "pwd" {
@@ -345,7 +345,7 @@ func TestParentOverTheWire(t *testing.T) {
 	}
 }
 
-// startedSpans is a processor that has the contexts of spans that were recorded.
+// startedSpans is a span processor that keeps the contexts of recorded spans.
 type startedSpans struct{ contexts []context.Context }
 
 func (s *startedSpans) OnStart(ctx context.Context, _ sdktrace.ReadWriteSpan) {
@@ -355,8 +355,8 @@ func (*startedSpans) OnEnd(sdktrace.ReadOnlySpan)      {}
 func (*startedSpans) Shutdown(context.Context) error   { return nil }
 func (*startedSpans) ForceFlush(context.Context) error { return nil }
 
-// The times are those of what happened, not of the hook: the create came, a second later the question was asked, three
-// seconds later it was answered, the command ran for a minute.
+// The times are those of the events, not of the hook: the create arrives, one second later the question is asked, three
+// seconds later it is answered, and the command runs for a minute.
 func TestTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		allow := acpterm.ApprovalSession
@@ -370,7 +370,7 @@ func TestTimes(t *testing.T) {
 			Approve: approvals.Approve(func(context.Context, acpterm.Question) acpterm.Answer {
 				time.Sleep(3 * time.Second)
 				return acpterm.Answer{Approval: allow, By: "a person"}
-			}), // before this module's
+			}), // before this module's hook
 		})
 		m.Observe(func(acpterm.Event) { time.Sleep(time.Second) })
 		seen := observe(t, m, otelacpterm.Options{})
@@ -399,7 +399,7 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// times are a span's approval, start, events and end.
+// times returns a span's approval, start, events and end as text.
 func times(span tracetest.SpanStub, begin time.Time) string {
 	text := fmt.Sprint(attributes(span.Attributes)["acpterm.approval"], " ", span.StartTime.Sub(begin))
 	for _, e := range span.Events {
@@ -411,7 +411,7 @@ func times(span tracetest.SpanStub, begin time.Time) string {
 	return text + fmt.Sprint(" ended ", span.EndTime.Sub(begin))
 }
 
-// Nothing secret is in spans and metrics: no value of a variable, no output, and arguments only when asked for.
+// Spans and metrics contain no secrets: neither values of variables nor output, and arguments only if requested.
 func TestArgumentsOnlyWhenAskedFor(t *testing.T) {
 	for _, asked := range []bool{false, true} {
 		m := acptermtest.NewManager(t, &acpterm.Options{
@@ -449,8 +449,8 @@ func TestArgumentsOnlyWhenAskedFor(t *testing.T) {
 	}
 }
 
-// Exporters refuse text that is not UTF-8, with all that they send beside it. Names of programs are of any bytes, and
-// paths of other systems have other separators.
+// Exporters refuse a batch with invalid UTF-8. Names of programs may have any bytes, and paths of other systems have
+// other separators.
 func TestNamesOfPrograms(t *testing.T) {
 	runner := acptermtest.Commands{"*": acptermtest.Print("", 0)}
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: runner})
@@ -469,7 +469,7 @@ func TestNamesOfPrograms(t *testing.T) {
 	require.Equal(t, []string{"a\ufffdb", "c.exe", "d"}, names)
 }
 
-// A terminal of the agent's own has no span and is not counted, and does not end that of a command whose id it takes.
+// An agent's own terminal has no span and is not counted. It does not end the span of a command with the same id.
 func TestCommandsOfTheAgentAreNotObserved(t *testing.T) {
 	m := acptermtest.NewManager(t, nil)
 	seen := observe(t, m, otelacpterm.Options{})
@@ -493,7 +493,7 @@ func TestCommandsOfTheAgentAreNotObserved(t *testing.T) {
 	require.Equal(t, map[string]int64{"": 0}, seen.points("acpterm.command.running"))
 }
 
-// Many commands at once, of several sessions: each has one span, in its own trace.
+// Each of many concurrent commands, in several sessions, has one span in its own trace.
 func TestConcurrentCommands(t *testing.T) {
 	const workers, each = 8, 12
 	m := acptermtest.NewManager(t, nil)
@@ -534,7 +534,7 @@ func TestConcurrentCommands(t *testing.T) {
 	require.Equal(t, map[string]int64{"": 0}, seen.points("acpterm.command.running"))
 }
 
-// Attributes of metrics are none that an agent chooses.
+// Metrics have no attributes chosen by an agent.
 func TestMetricsHaveFewSeries(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"*": acptermtest.Print("123", 0)}})
 	seen := observe(t, m, otelacpterm.Options{})

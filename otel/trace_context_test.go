@@ -1,6 +1,6 @@
 package otelacpterm_test
 
-// The root package's reading of trace contexts, beside that of OpenTelemetry's propagators.
+// Comparison of trace contexts as read here and by OpenTelemetry's propagators.
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm/tracecontext"
 )
 
-// A traceparent and a tracestate are accepted exactly when the propagator accepts them, but for one error that it lets
-// pass, and give it the same span. Baggage that is accepted, the propagator takes whole, without an error.
+// A traceparent and a tracestate are accepted exactly when the propagator accepts them, except for one error that it
+// ignores, and yield the same span. The propagator takes all accepted baggage without an error.
 func FuzzTraceContext(f *testing.F) {
 	ids := "-" + traceID + "-" + spanID
 	for _, seed := range [][3]string{
@@ -54,7 +54,7 @@ func FuzzTraceContext(f *testing.F) {
 		}
 		theirs := extract(propagation.MapCarrier{"traceparent": parent, "tracestate": state})
 		if strings.HasPrefix(parent, "00-") && len(parent) == len(traceParent)+1 {
-			theirs = trace.SpanContext{} // the propagator takes a dash at the end, which version 00 has not
+			theirs = trace.SpanContext{} // the propagator accepts a final dash, which is invalid in version 00
 		}
 		require.Equal(t, theirs.IsValid(), read.Parent != "")
 		ours := extract(propagation.MapCarrier{"traceparent": read.Parent, "tracestate": read.State})

@@ -1,6 +1,6 @@
 package permission
 
-// What people have answered, and for which creates it counts.
+// Remembered answers, and the creates that they apply to.
 
 import (
 	"cmp"
@@ -14,21 +14,22 @@ import (
 )
 
 // Bridge remembers answers to session/request_permission, and gives them to a manager's questions. The zero value is
-// ready. Its methods may be called concurrently; then its fields must not change. It must not be copied after its first
-// use. It starts no goroutine and needs no closing.
+// ready to use. Its methods may be called concurrently; its fields must not change after the first call. It must not be
+// copied after its first use. It starts no goroutines and need not be closed.
 type Bridge struct {
-	// Lifetime is how long an answer is remembered, from when it was given. 0: one minute. Negative: not at all.
+	// Lifetime limits how long an answer is remembered after it was given. The default is one minute. If negative,
+	// answers are not remembered.
 	Lifetime time.Duration
 
-	// Max is how many answers are remembered at once, each with a command of at most 64 KiB, beyond which it is not
-	// remembered. The oldest goes first. 0: 256. Negative: none.
+	// Max limits the number of remembered answers. Beyond it, the oldest is forgotten first. The default is 256. If
+	// negative, answers are not remembered. An answer for a command of more than 64 KiB is never remembered.
 	Max int
 
 	mu    sync.Mutex
 	given []*given // the oldest first
 }
 
-// given is an answer that was given and not used yet.
+// given is an unused answer.
 type given struct {
 	session acpterm.SessionID
 	command Command
@@ -36,14 +37,14 @@ type given struct {
 	until   time.Time
 }
 
-// maxSize is how many bytes the texts of a command have at most if an answer is remembered.
+// maxSize is the limit for the texts of a command, in bytes. Answers for larger commands are not remembered.
 const maxSize = 64 << 10
 
-// Choice is what a person chose.
+// Choice is the user's choice.
 type Choice struct {
-	// Option is one of the request's. The zero value, and what is none of them, is no answer.
+	// Option is one of the request's options. The zero value, or any other option, means no answer.
 	Option Option
-	// By names the person, for the record: it becomes acpterm.Answer.By.
+	// By names the user, for the record: it becomes acpterm.Answer.By.
 	By string
 }
 
@@ -52,20 +53,20 @@ type Response struct {
 	Outcome Outcome `json:"outcome"`
 }
 
-// Outcome is a person's answer (schema type RequestPermissionOutcome).
+// Outcome is the user's answer (schema type RequestPermissionOutcome).
 type Outcome struct {
-	// Outcome is "selected", or "cancelled" if there was no answer.
+	// Outcome is "selected", or "cancelled" if the user did not answer.
 	Outcome string `json:"outcome"`
-	// OptionID is the option that was selected. Empty: none.
+	// OptionID is the selected option, or empty.
 	OptionID string `json:"optionId,omitempty"`
 }
 
-// Answer has the host's function choose ask a person, remembers what was chosen as the package's comment says, and
-// returns what to send to the agent. choose may take as long as a person does, until ctx ends. End ctx when the turn is
-// cancelled, the session ends or the connection does: the outcome is then "cancelled", as ACP requires, and nothing is
-// remembered; the same holds if the person chose none of the options. A panic in choose goes on to the caller.
+// Answer asks the user with the host's function choose, remembers the choice as described in the package comment, and
+// returns the response for the agent. choose may wait for the user until ctx ends. End ctx when the turn is cancelled,
+// or when the session or the connection ends: the outcome is then "cancelled", as ACP requires, and nothing is
+// remembered. The same holds if the user chose none of the options. A panic in choose propagates to the caller.
 func (b *Bridge) Answer(ctx context.Context, r Request, choose func(context.Context, Request) Choice) Response {
-	command, hasCommand := r.Command() // what Text shows
+	command, hasCommand := r.Command() // as Text shows it
 	choice := choose(ctx, r)
 	if ctx.Err() != nil || choice.Option.ID == "" || !slices.Contains(r.Options, choice.Option) {
 		return Response{Outcome{Outcome: "cancelled"}}
@@ -80,13 +81,13 @@ func (b *Bridge) Answer(ctx context.Context, r Request, choose func(context.Cont
 	return Response{Outcome{"selected", choice.Option.ID}}
 }
 
-// allows reports whether an answer of this package's allows a command.
+// allows reports whether an answer given by this package allows a command.
 func allows(a acpterm.Answer) bool {
 	return a.Approval == acpterm.ApprovalAllowOnce || a.Approval == acpterm.ApprovalSession
 }
 
-// remember keeps an answer. A rejection takes back what was allowed in any directory, and an allowance what was
-// rejected in this one. When ctx has ended, nothing is kept: Forget may have come before.
+// remember keeps an answer. A rejection revokes permissions for the command in any directory; a permission revokes
+// rejections in its own directory. If ctx has ended, nothing is kept: Forget may have been called before.
 func (b *Bridge) remember(ctx context.Context, g *given) {
 	size := len(g.session) + len(g.command.Line) + len(g.command.Dir)
 	for _, word := range g.command.Args {
@@ -108,16 +109,15 @@ func (b *Bridge) remember(ctx context.Context, g *given) {
 
 func (g *given) expired() bool { return !time.Now().Before(g.until) }
 
-// Forget forgets what was answered in a session and not used. An Answer that is under way remembers nothing after it if
-// its ctx has ended before.
+// Forget forgets the unused answers of a session. A pending Answer whose ctx ended before the call remembers nothing.
 func (b *Bridge) Forget(session acpterm.SessionID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.given = slices.DeleteFunc(b.given, func(g *given) bool { return g.session == session })
 }
 
-// Approve returns a function for Options.Approve. It answers questions with what is remembered, each answer once, and
-// calls next with all others. Without next it denies those.
+// Approve returns a function for Options.Approve. It answers questions with remembered answers, each used once, and
+// passes all others to next. If next is nil, it denies them.
 func (b *Bridge) Approve(
 	next func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -132,8 +132,8 @@ func (b *Bridge) Approve(
 	}
 }
 
-// take returns the answer to a question, and forgets it. Of several it is the oldest: remember has left none that
-// allows before one that denies.
+// take returns the answer to a question, and forgets it. If several match, the oldest counts: remember never leaves a
+// permission before a rejection.
 func (b *Bridge) take(ctx context.Context, q acpterm.Question) (answer acpterm.Answer, ok bool) {
 	runs, ok := willRun(ctx, q)
 	if !ok {
@@ -159,8 +159,8 @@ func (b *Bridge) take(ctx context.Context, q acpterm.Question) (answer acpterm.A
 	return acpterm.Answer{}, false
 }
 
-// willRun is the command that a question is about, without its directory. It is not ok where that could not have been
-// shown: the agent sets variables, or a policy has put another program or other arguments in its place.
+// willRun returns the command of a question, without its directory. ok is false if that command could not have been
+// shown: the agent sets variables, or a policy has substituted another program or other arguments.
 func willRun(ctx context.Context, q acpterm.Question) (c Command, ok bool) {
 	line, args := q.Command.ShellLine, q.Command.Args
 	switch {
@@ -173,10 +173,10 @@ func willRun(ctx context.Context, q acpterm.Question) (c Command, ok bool) {
 	return Command{Args: args}, err == nil && path == q.Command.Path
 }
 
-// runsSame reports whether two commands are the same but for the directory, word for word.
+// runsSame reports whether two commands are the same except for the directory, word for word.
 func (c Command) runsSame(as Command) bool { return c.Line == as.Line && slices.Equal(c.Args, as.Args) }
 
-// runsIn reports whether the command of a question runs in the directory that was shown.
+// runsIn reports whether the command of a question runs in the directory shown to the user.
 func runsIn(q acpterm.Question, shown string) bool {
 	asked := q.Requested.Cwd
 	if shown == "" || asked != "" && asked != shown {

@@ -14,8 +14,8 @@ import (
 	"github.com/acpterm/acpterm/permission"
 )
 
-// An agent asks for permission and then creates the terminal: the person is asked once. The same command a second time is
-// a second question.
+// An agent asks for permission and then creates the terminal: the user is asked once. The same command causes a second
+// question the next time.
 func Example() {
 	ctx := context.Background()
 	ask := func(_ context.Context, q acpterm.Question) acpterm.Answer {

@@ -1,6 +1,6 @@
 package permission_test
 
-// The package at its face: requests as they come, a played person, and a manager with commands that are functions.
+// Tests of the public interface: requests, a simulated user, and a manager whose commands are functions.
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func read(t testing.TB, session, rawInput string) permission.Request {
 	return r
 }
 
-// choosing is a person who always chooses the option of a kind.
+// choosing returns a simulated user who always chooses the option of a kind.
 func choosing(kind permission.OptionKind) func(context.Context, permission.Request) permission.Choice {
 	return func(_ context.Context, r permission.Request) permission.Choice {
 		for _, o := range r.Options {
@@ -53,10 +53,10 @@ func choosing(kind permission.OptionKind) func(context.Context, permission.Reque
 type host struct {
 	*acpterm.Manager
 	bridge permission.Bridge
-	change func(acpterm.Proposal) *acpterm.Command // by the policy; nil: nothing
+	change func(acpterm.Proposal) *acpterm.Command // the policy's change, or nil
 
 	mu    sync.Mutex
-	asked int // questions that the bridge did not answer; they are denied
+	asked int // the number of questions that the bridge did not answer; all are denied
 }
 
 func newHost(t testing.TB, options acpterm.Options) *host {
@@ -83,13 +83,13 @@ func newHost(t testing.TB, options acpterm.Options) *host {
 	return h
 }
 
-// answer has a person choose an option of a kind for rawInput in the session "s".
+// answer gives the answer of a kind for rawInput in the session "s".
 func (h *host) answer(t testing.TB, rawInput string, kind permission.OptionKind) {
 	t.Helper()
 	h.bridge.Answer(t.Context(), read(t, "s", rawInput), choosing(kind))
 }
 
-// create is what becomes of a create: "runs", "asked" (by the host's own function), or the reason of a denial.
+// create returns the result of a create: "runs", "asked" (by the host's own function), or the reason for a denial.
 func (h *host) create(t testing.TB, req acpterm.CreateTerminalRequest) string {
 	t.Helper()
 	if req.SessionID == "" {
@@ -129,13 +129,13 @@ func TestAllowOnceIsForOneCreate(t *testing.T) {
 	require.Equal(t, "asked", h.create(t, goTest()))
 }
 
-// aboutLine is a question about a line in the session "s".
+// aboutLine returns a question about a line in the session "s".
 func aboutLine(line string) acpterm.Question {
 	return acpterm.Question{Proposal: acpterm.Proposal{SessionID: "s",
 		Command: acpterm.Command{Path: "/bin/sh", Args: []string{"sh", "-c", line}, ShellLine: line}}}
 }
 
-// endsSoon is a context that ends after it was asked whether it has.
+// endsSoon is a context that ends after the first check whether it has ended.
 type endsSoon struct {
 	context.Context
 	asked atomic.Bool
@@ -148,7 +148,7 @@ func (c *endsSoon) Err() error {
 	return nil
 }
 
-// An answer is not remembered when its context ends before that. A question whose context has ended does not use a
+// An answer is not remembered if its context has ended before. A question whose context has ended does not use a
 // remembered answer.
 func TestContextsThatEnd(t *testing.T) {
 	var bridge permission.Bridge
@@ -166,7 +166,7 @@ func TestContextsThatEnd(t *testing.T) {
 	require.Equal(t, acpterm.ApprovalAllowOnce, approve(t.Context(), aboutLine("go vet")).Approval)
 }
 
-// Only one of many questions at once gets what was allowed once.
+// Only one of many concurrent questions gets the answer allow_once.
 func TestAllowOnceIsUsedByOneOfMany(t *testing.T) {
 	const line = "go vet"
 	q := aboutLine(line)
@@ -191,7 +191,7 @@ func TestAllowOnceIsUsedByOneOfMany(t *testing.T) {
 	}
 }
 
-// What was shown runs, and nothing else.
+// Only the shown command runs.
 func TestOnlyWhatWasShownRuns(t *testing.T) {
 	type request = acpterm.CreateTerminalRequest
 	for _, c := range []struct {
@@ -229,7 +229,7 @@ func TestOnlyWhatWasShownRuns(t *testing.T) {
 	}
 }
 
-// With the session's directory it is all the same whether the agent names it.
+// If the session's directory is known, the agent may name it or not.
 func TestTheSessionsDirectory(t *testing.T) {
 	for cwd, want := range map[string]string{"": "runs", "/default": "runs", "/q": "asked"} {
 		h := newHost(t, acpterm.Options{Commands: acpterm.CommandOptions{Dir: "/default"}})
@@ -264,7 +264,7 @@ func TestACommandThatAPolicyChangedIsAskedAbout(t *testing.T) {
 	}
 }
 
-// Real programs: the directory may be shown by a link's name, and the program is the one that the manager finds.
+// With real programs, the directory may be shown by the name of a symbolic link, and the manager finds the program.
 func TestRealCommands(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the program is a Unix one")
@@ -293,7 +293,7 @@ func TestRealCommands(t *testing.T) {
 	_, err = m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: "true && true"}, nil)
 	require.NoError(t, err)
 
-	// The directory is another one, or has another name.
+	// The directory differs, or has another name.
 	for _, cwd := range []string{"", realDir} {
 		r = read(t, "s", `{"command":"echo","cwd":"`+link+`"}`)
 		bridge.Answer(t.Context(), r, choosing(permission.OptionKindAllowOnce))
@@ -301,7 +301,7 @@ func TestRealCommands(t *testing.T) {
 		require.ErrorContains(t, err, "no function that asks", cwd)
 	}
 
-	// A line was shown, and a program has that name.
+	// A line was shown, and a program has its name.
 	require.NoError(t, os.WriteFile(filepath.Join(link, "true x"), []byte("#!/bin/sh\n"), 0o700))
 	r = read(t, "s", `{"command":"./true x"}`)
 	r.Dir = link
@@ -331,7 +331,7 @@ func TestRejections(t *testing.T) {
 	require.Equal(t, reason, h.create(t, goTest()))
 	require.Equal(t, "asked", h.create(t, goTest()))
 
-	// The later answer holds.
+	// The later answer counts.
 	h.answer(t, goTestShown, permission.OptionKindRejectOnce)
 	h.answer(t, goTestShown, permission.OptionKindAllowOnce)
 	require.Equal(t, "runs", h.create(t, goTest()))
@@ -355,7 +355,7 @@ func TestAnAnswerIsVoidAfterItsLifetime(t *testing.T) {
 			h.bridge.Lifetime = lifetime
 			h.answer(t, goTestShown, permission.OptionKindAllowOnce)
 			if holds > 0 {
-				time.Sleep(holds - 1) // of the bubble
+				time.Sleep(holds - 1) // in the bubble's time
 				require.Equal(t, "runs", h.create(t, goTest()))
 				h.answer(t, goTestShown, permission.OptionKindAllowOnce)
 			}
@@ -375,7 +375,7 @@ func TestForget(t *testing.T) {
 	require.Equal(t, "asked", h.create(t, goTest()))
 }
 
-// An answer that comes when its request is cancelled counts for nothing.
+// An answer to a cancelled request is ignored.
 func TestALateAnswerCountsForNothing(t *testing.T) {
 	h := newHost(t, acpterm.Options{})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,6 +1,6 @@
 package permission
 
-// What an agent asks, read strictly, and how a person sees it.
+// Strict reading of an agent's request, and its text for the user.
 
 import (
 	"bytes"
@@ -14,10 +14,10 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// OptionKind is what an agent says that an option means (schema type PermissionOptionKind).
+// OptionKind is the agent's description of an option's meaning (schema type PermissionOptionKind).
 type OptionKind string
 
-// The kinds. The package's comment says what they mean for later creates. Others may come, and then mean nothing there.
+// The known kinds. The package comment describes their meaning for later creates. Other kinds have no meaning there.
 const (
 	OptionKindAllowOnce    OptionKind = "allow_once"
 	OptionKindAllowAlways  OptionKind = "allow_always"
@@ -27,13 +27,13 @@ const (
 
 // Option is one of the answers that the agent offers (schema type PermissionOption). All of it is the agent's text.
 type Option struct {
-	ID   string // of those in a request each is another
+	ID   string // unique in its request
 	Name string
 	Kind OptionKind
 }
 
-// Text says on one line what choosing the option does, and then its name in quotes: `allow once: "Yes"`. The name may
-// have most bytes, as in display.Quote; 0 is no limit.
+// Text describes the effect of the option on one line, followed by its name in quotes: `allow once: "Yes"`. The name is
+// limited to most bytes, as in display.Quote; if most is 0, it is unlimited.
 func (o Option) Text(most int) string {
 	does := "answer the agent only"
 	if _, ok := o.Kind.approval(); ok {
@@ -42,7 +42,7 @@ func (o Option) Text(most int) string {
 	return does + ": " + display.Quote(o.Name, most)
 }
 
-// approval is what choosing an option of this kind means for the command. It is not ok for a kind that is not known.
+// approval returns the meaning of a chosen option of this kind for the command. ok is false for an unknown kind.
 func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 	switch k {
 	case OptionKindAllowOnce:
@@ -58,43 +58,44 @@ func (k OptionKind) approval() (approval acpterm.Approval, ok bool) {
 }
 
 // Request is a session/request_permission (schema type RequestPermissionRequest). Title, Kind and RawInput are those of
-// its tool call. An agent may leave out there what it has told by session/update, and Read then leaves them empty: a
-// host that keeps tool calls fills them in before it calls a method.
+// its tool call. An agent may omit values that it has sent by session/update, and Read then leaves them empty: a host
+// that keeps tool calls fills them in before it calls a method.
 type Request struct {
 	SessionID  acpterm.SessionID
 	ToolCallID string
 	Title      string
 	Kind       string          // schema type ToolKind
-	RawInput   json.RawMessage // nil: none
-	Options    []Option        // what can be answered, in the agent's order
+	RawInput   json.RawMessage // or nil
+	Options    []Option        // the possible answers, in the agent's order
 
-	// Dir is the session's directory, an absolute path: what a command runs in that names none. Read leaves it empty,
-	// and the host sets it. Empty: such a command has to be created without cwd.
+	// Dir is the session's directory, an absolute path. A command that does not name a directory runs there. Read
+	// leaves it empty, and the host sets it. If empty, an answer for such a command applies only to a create without
+	// cwd.
 	Dir string
 }
 
-// Command is what a tool call says that it will run: Line or Args.
+// Command is the command that a tool call announces: Line or Args.
 type Command struct {
-	// Line is a line for a shell. A plain word, of letters, digits and _ . / + - @ , : is in Args instead.
+	// Line is a shell line. A plain word, of letters, digits and _ . / + - @ , : is in Args instead.
 	Line string
 	// Args are the program and its arguments.
 	Args []string
-	// Dir is the directory that it runs in: the tool call's, or else Request.Dir. It may be empty.
+	// Dir is the directory of the command: the tool call's, or else Request.Dir. It may be empty.
 	Dir string
 }
 
-// newLine is the command of a text that can be a line or a program's name, as in terminal/create.
+// newLine returns the command of a text that may be a line or a program's name, as in terminal/create.
 func newLine(line string) Command {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-@,:"
-	if strings.Trim(line, plain) == "" { // to a shell too it is the name of a program
+	if strings.Trim(line, plain) == "" { // a shell also takes it as the name of a program
 		return Command{Args: []string{line}}
 	}
 	return Command{Line: line}
 }
 
-// Read reads the params of a session/request_permission. Its error is an *acpterm.Error that names the field, of kind
-// acpterm.ErrInvalidParams: what the schema requires is not there, a value has another type, an object has a name
-// twice, or an option's id is empty or not its own. It does not look into rawInput.
+// Read reads the params of a session/request_permission. It fails with an *acpterm.Error of kind
+// acpterm.ErrInvalidParams that names the field if a required value is missing, a value has the wrong type, an object
+// has a name twice, or an option's id is empty or used twice. It does not examine rawInput.
 func Read(params []byte) (Request, error) {
 	var err error
 	o := newObject("params", params, &err)
@@ -128,9 +129,9 @@ func Read(params []byte) (Request, error) {
 	return r, nil
 }
 
-// Command returns what the tool call will run. It is not ok unless Kind is "execute" and RawInput is an object with a
-// command: a line, a program with its arguments in one array, or a program with an array "args". "cwd" may be there as
-// well. Whatever else is in RawInput does not count; Text shows it.
+// Command returns the command that the tool call will run. ok is false unless Kind is "execute" and RawInput is an
+// object with a command: a line, a program with its arguments in one array, or a program with an array "args". RawInput
+// may also have "cwd". All other members are ignored; Text shows them.
 func (r Request) Command() (c Command, ok bool) {
 	input, isObject := readMembers(r.RawInput)
 	if r.Kind != "execute" || !isObject {
@@ -158,10 +159,10 @@ func (r Request) Command() (c Command, ok bool) {
 	return c, true
 }
 
-// Text describes, in lines, what the person is asked about: the title, and the command with its directory, each as
-// display.Quote makes it; and the raw input as display.Visible makes it, where that has more, or there is no command. A
-// tool call's content and locations are not in it. No value has more than about most bytes; 0 is no limit. whole says
-// that nothing was left out: otherwise let the person see Text(0) too.
+// Text describes the request to the user, in lines: the title, and the command with its directory, each in the form of
+// display.Quote. If the raw input has more members, or Command finds none, Text adds it in the form of display.Visible.
+// It does not include a tool call's content and locations. Values are limited to about most bytes each; if most is 0,
+// they are unlimited. whole reports that nothing was omitted: otherwise let the user see Text(0) too.
 func (r Request) Text(most int) (text string, whole bool) {
 	text = r.text(most)
 	return text, text == r.text(0)
@@ -200,7 +201,7 @@ func (r Request) text(most int) string {
 	return b.String()
 }
 
-// object reads the members of a JSON object. The first error of all is kept.
+// object reads the members of a JSON object. It keeps the first error.
 type object struct {
 	path    string
 	members map[string]json.RawMessage
@@ -216,7 +217,7 @@ func newObject(path string, data []byte, err *error) object {
 	return o
 }
 
-// text returns a string. It fails if the value has another type, or is absent and must not be.
+// text returns a string. It fails if the value has another type, or if a required value is absent.
 func (o object) text(name string, required bool) string {
 	value := o.members[name]
 	text, ok := readString(value)
@@ -235,8 +236,8 @@ func (o object) fail(name, reason string) {
 	}
 }
 
-// readMembers returns the members of an object. It is not ok if data is none, or has a name twice: another reader could
-// take the other value. Names are compared exactly, as encoding/json does not.
+// readMembers returns the members of an object. ok is false if data is not an object, or has a name twice: another
+// reader could take the other value. Unlike in encoding/json, names are compared exactly.
 func readMembers(data []byte) (members map[string]json.RawMessage, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if begin, _ := d.Token(); begin != json.Delim('{') || !json.Valid(data) {
@@ -266,7 +267,7 @@ func readString(value json.RawMessage) (text string, ok bool) {
 	return text, json.Unmarshal(value, &text) == nil
 }
 
-// readStrings returns an array of strings, without null among them.
+// readStrings returns an array of strings. It fails if the array contains null.
 func readStrings(value json.RawMessage) (texts []string, ok bool) {
 	var items []*string
 	if isNull(value) || json.Unmarshal(value, &items) != nil || slices.Contains(items, nil) {

@@ -46,7 +46,7 @@ func TestRead(t *testing.T) {
 	require.Equal(t, permission.Request{SessionID: "s", ToolCallID: "c", Title: "t", Kind: "execute",
 		RawInput: json.RawMessage(`{"command":"go vet"}`), Options: []permission.Option{{ID: "1", Kind: "new"}}}, r)
 
-	// An agent need not say again what it has said.
+	// An agent may omit values that it has already sent.
 	r, err = permission.Read([]byte(`{"sessionId":"s","options":[],"toolCall":{"toolCallId":"c","title":null,"rawInput":null}}`))
 	require.NoError(t, err)
 	require.Equal(t, permission.Request{SessionID: "s", ToolCallID: "c"}, r)
@@ -54,7 +54,7 @@ func TestRead(t *testing.T) {
 	require.False(t, ok)
 }
 
-// What is not understood is no command.
+// Unknown input is not a command.
 func TestCommand(t *testing.T) {
 	type command = permission.Command
 	for input, want := range map[string]command{
@@ -95,7 +95,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// Nothing of what the agent sends is hidden or looks like something else.
+// Everything that the agent sends is visible, and does not look like something else.
 func TestTextHidesNothing(t *testing.T) {
 	for input, want := range map[string]string{
 		`{"command":"go vet\u202e\n&& x"}`: `line       "go vet\u202e\n&& x"` + "\ndirectory  the session's\n",
@@ -132,8 +132,8 @@ func TestTheKindOfAnOptionIsShown(t *testing.T) {
 	}
 }
 
-// Whatever comes: it does not panic, what is shown is in lines that begin with our words, and what is shown is what is
-// compared with a create.
+// For any input, Read does not panic, the text consists of lines that begin with our words, and the shown command is
+// the one compared with a create.
 func FuzzRead(f *testing.F) {
 	for _, input := range []string{`{"command":"go vet"}`, `{"command":["go",""],"cwd":"/p"}`, `{"command":"go","args":[]}`} {
 		f.Add([]byte(`{"sessionId":"s","options":` + allKinds + `,"toolCall":{"toolCallId":"c","title":"t",` +

@@ -1,6 +1,6 @@
 package remote
 
-// From a shell at the far end to the helper, which is copied there if need be.
+// Turning a remote shell into the helper. The helper is copied there first if necessary.
 
 import (
 	"bufio"
@@ -21,14 +21,14 @@ import (
 var bootstrapScript string
 
 const (
-	maxNoise  = 64 << 10 // what a profile may print
+	maxNoise  = 64 << 10 // bytes that a profile may print
 	copyPiece = 64 << 10
 )
 
-// helperName is what the names of helpers begin with: system and architecture follow, as Go names them.
+// helperName is the prefix of the helpers' file names. The system and the architecture follow, as Go names them.
 const helperName = "acpterm-remote"
 
-// systems and machines are what uname -s and uname -m say, by Go's names.
+// systems and machines map Go's names to the output of uname -s and uname -m.
 func systems() map[string][]string {
 	return map[string][]string{"linux": {"Linux"}, "darwin": {"Darwin"}, "freebsd": {"FreeBSD"}}
 }
@@ -37,7 +37,7 @@ func machines() map[string][]string {
 	return map[string][]string{"amd64": {"x86_64", "amd64"}, "arm64": {"aarch64", "arm64"}}
 }
 
-// goName is Go's name for the answer of uname. An unknown answer is returned as it is, made visible.
+// goName returns Go's name for the output of uname. It returns unknown output unchanged, but made visible.
 func goName(names map[string][]string, uname string) string {
 	for name, unames := range names {
 		if slices.Contains(unames, uname) {
@@ -47,18 +47,18 @@ func goName(names map[string][]string, uname string) string {
 	return visible(uname)
 }
 
-// bootstrap has a shell at the far end become the helper.
+// bootstrap turns a remote shell into the helper.
 type bootstrap struct {
 	options Options
 	shell   io.ReadWriteCloser
 	in      *bufio.Reader
-	// alive is called after each piece of the helper that was copied.
+	// alive is called after each copied piece of the helper.
 	alive func()
 
 	first, second string // the two parts of the marker
 }
 
-// run returns when the helper has been started.
+// run returns when the helper has started.
 func (b *bootstrap) run() error {
 	b.first, b.second = rand.Text(), rand.Text()
 	line, err := b.line()
@@ -66,7 +66,7 @@ func (b *bootstrap) run() error {
 		return err
 	}
 	written := make(chan error, 1)
-	go func() { // the shell may print more than a pipe holds before it reads
+	go func() { // before it reads, the shell may print more than a pipe holds
 		_, err := b.shell.Write([]byte(line))
 		written <- err
 	}()
@@ -88,7 +88,7 @@ func (b *bootstrap) run() error {
 	return nil
 }
 
-// farError is the error that the far end has said.
+// farError returns the error reported by the remote side.
 func farError(said string) error {
 	if text, ok := strings.CutPrefix(said, "error "); ok {
 		return fmt.Errorf("the far end cannot run the helper: %s", visible(text))
@@ -96,14 +96,14 @@ func farError(said string) error {
 	return fmt.Errorf("the far end said %q in place of running the helper", said)
 }
 
-// needed are the system and the machine of a far end that needs the helper.
+// needed returns the system and the machine of a remote side that needs the helper.
 func needed(said string) (system, machine string, ok bool) {
 	rest, ok := strings.CutPrefix(said, "need ")
 	system, machine, _ = strings.Cut(rest, " ")
 	return system, machine, ok
 }
 
-// line is what is typed to the shell: the script in single quotes.
+// line returns the line for the shell: the script in single quotes.
 func (b *bootstrap) line() (string, error) {
 	var script strings.Builder
 	for line := range strings.Lines(bootstrapScript) {
@@ -124,7 +124,7 @@ func (b *bootstrap) line() (string, error) {
 		"@COPY@", mayCopy, "@HASHES@", hashes).Replace(script.String()) + "'\n", nil
 }
 
-// octal is a text for printf's %b in double quotes in single quotes.
+// octal escapes text for printf's %b, in double quotes inside single quotes.
 func octal(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -137,7 +137,7 @@ func octal(text string) string {
 	return b.String()
 }
 
-// hashes are the branches of a case command: for each helper, the hash by what uname says.
+// hashes returns the branches of a case command, which map the output of uname to the hash of each helper.
 func (b *bootstrap) hashes() (string, error) {
 	var branches strings.Builder
 	for system, unames := range systems() {
@@ -158,7 +158,6 @@ func (b *bootstrap) hashes() (string, error) {
 	return branches.String(), nil
 }
 
-// helper reads a helper.
 func (b *bootstrap) helper(system, arch string) (program []byte, hash string, err error) {
 	if b.options.Helpers == nil {
 		return nil, "", fs.ErrNotExist
@@ -171,17 +170,18 @@ func (b *bootstrap) helper(system, arch string) (program []byte, hash string, er
 	return program, hex.EncodeToString(sum[:]), nil
 }
 
-// NoHelperError is why there is no connection: the far end has no helper in PATH, which was asked without
-// Options.Helpers, or Options.Helpers has none for it.
+// NoHelperError is returned when no helper is available: without Options.Helpers, the remote side has none in PATH;
+// otherwise Options.Helpers has none for its system.
 type NoHelperError struct {
-	// System and Arch are what one has to be built for, as Go names them, or as the far end does where Go has no name.
+	// System and Arch are the target to build the helper for, as Go names them, or as the remote side does if Go has no
+	// name.
 	System, Arch string
 
-	uname  string // visible, as the others
-	inPath bool   // it was looked for there
+	uname  string // made visible, like System and Arch
+	inPath bool   // PATH was searched
 }
 
-// Error says what to do about it.
+// Error says how to provide the helper.
 func (e *NoHelperError) Error() string {
 	if e.inPath {
 		return fmt.Sprintf("there is no program %s in PATH at the far end: "+
@@ -192,7 +192,7 @@ func (e *NoHelperError) Error() string {
 		e.uname, helperName, e.System, e.Arch)
 }
 
-// copy sends the helper to a far end and returns what that says then.
+// copy sends the helper to the remote side and returns its answer.
 func (b *bootstrap) copy(uname, machine string) (said string, err error) {
 	p := Progress{
 		Step: StepCopying, System: goName(systems(), uname), Arch: goName(machines(), machine),
@@ -220,19 +220,19 @@ func (b *bootstrap) copy(uname, machine string) (said string, err error) {
 	if readErr != nil && err == nil {
 		err = readErr
 	} else if readErr == nil {
-		err = nil // the far end says itself why it did not read on
+		err = nil // the answer says why it stopped reading
 		b.options.Progress(p)
 	}
 	return said, err
 }
 
-// errPTY is the error for a connection through a terminal, which changes bytes.
+// errPTY is the error for a connection through a terminal, which would change bytes.
 var errPTY = errors.New("there is a terminal (PTY) in between, which changes bytes: " +
 	"the command line must not ask for one (ssh -t, docker exec -t)")
 
-// answer reads up to the next marker, past at most limit bytes, and returns the rest of the marker's line. A terminal is
-// seen by its echo of the script, where the parts of the marker stand apart, or by the carriage return before the end of
-// the line.
+// answer reads up to the next marker, skipping at most limit bytes, and returns the rest of the marker's line. It
+// detects a terminal by the echo of the script, where the parts of the marker are separate, or by the carriage return
+// at the end of the line.
 func (b *bootstrap) answer(limit int) (string, error) {
 	marker := []byte("\n" + b.first + b.second + " ")
 	echo := fmt.Appendf(nil, `"%s" "%s"`, b.first, b.second)
@@ -264,5 +264,5 @@ func (b *bootstrap) answer(limit int) (string, error) {
 	return "", fmt.Errorf("the far end gave no shell, it said more than %d bytes, in the end %q", limit, tail(said))
 }
 
-// tail is the end of what the far end has said.
+// tail returns the end of the remote side's output.
 func tail(said []byte) []byte { return bytes.TrimSpace(said[max(0, len(said)-1024):]) }

@@ -29,8 +29,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scriptHelper is a program that says hello as a helper does, and then waits for the end of its input. The comment
-// makes it another one, and longer.
+// scriptHelper returns a program that sends a helper's Hello and then waits for the end of its input. comment makes the
+// program different, and longer.
 func scriptHelper(t testing.TB, version int, comment string) []byte {
 	var hello bytes.Buffer
 	require.NoError(t, frame.NewWriter(&hello).Message(frame.Answer{Hello: &frame.Hello{
@@ -44,14 +44,14 @@ func scriptHelper(t testing.TB, version int, comment string) []byte {
 	return []byte("#!/bin/sh\nprintf '" + text.String() + "'\ncat >/dev/null\n# " + comment + "\n")
 }
 
-// helpers are Options.Helpers with one program for this system.
+// helpers returns Options.Helpers with one program for this system.
 func helpers(program []byte) fstest.MapFS {
 	return fstest.MapFS{helperName + "-" + runtime.GOOS + "-" + runtime.GOARCH: {Data: program}}
 }
 
-// shells are the command lines of shells that are here, and how each runs "sh": itself, by a directory for PATH. Those
-// that are no POSIX shell are asked to become one, as sshd asks a login shell to run a command: fish, for one, reads all
-// of its input before it runs the first line.
+// shells returns the command lines of the installed shells. Each runs itself as "sh", through a directory in PATH.
+// Shells other than POSIX shells must become one, as when sshd asks a login shell to run a command: fish, for example,
+// reads all its input before it runs the first line.
 func shells(t testing.TB) map[string]Command {
 	found := make(map[string]Command)
 	for _, name := range []string{"dash", "bash", "zsh", "busybox", "ksh", "mksh", "fish", "tcsh", "csh"} {
@@ -81,7 +81,7 @@ func hashOf(program []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// The line survives every login shell: none of them replaces anything in it, and it is short enough for a terminal.
+// The line works in every login shell: none of them replaces any part of it, and it is short enough for a terminal.
 func TestBootstrapLine(t *testing.T) {
 	options := Options{Path: "/a 'b\\\n$!", Dir: "/x", Helpers: helpers([]byte("x"))}
 	b := bootstrap{options: options, first: "F", second: "S"}
@@ -95,7 +95,7 @@ func TestBootstrapLine(t *testing.T) {
 	require.Less(t, len(line), 4096)
 }
 
-// A helper is copied once, and found by the next connection, in each shell.
+// In each shell, a helper is copied once, and the next connection finds it.
 func TestBootstrapCopies(t *testing.T) {
 	leaveNothing(t)
 	for name, shell := range shells(t) {
@@ -128,7 +128,7 @@ func TestBootstrapCopies(t *testing.T) {
 			file := filepath.Join(dir, hashOf(program), "acpterm-remote")
 			require.Equal(t, []string{file}, filesIn(t, dir))
 
-			// What was damaged since is copied again.
+			// A damaged helper is copied again.
 			require.NoError(t, os.WriteFile(file, program[:100], 0o700))
 			require.NoError(t, newRunner(t, options).Connect(testContext(t)))
 			require.Equal(t, 2, copies)
@@ -157,7 +157,7 @@ func TestBootstrapNoise(t *testing.T) {
 	}).Connect(testContext(t)))
 }
 
-// Where the helper is looked for and put without Options.Dir.
+// The directories where the helper is looked for and copied to without Options.Dir.
 func TestBootstrapDirectories(t *testing.T) {
 	program := scriptHelper(t, frame.Version, "")
 	connect := func(t *testing.T, env ...string) error {
@@ -188,7 +188,7 @@ func TestBootstrapDirectories(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fs.FileMode(0o700), info.Mode().Perm())
 	})
-	t.Run("a link in TMPDIR", func(t *testing.T) { // another user may have put it there
+	t.Run("a link in TMPDIR", func(t *testing.T) { // another user may have created it
 		tmp := t.TempDir()
 		require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(tmp, filepath.Dir(filepath.Dir(temporary)))))
 		require.ErrorContains(t, connect(t, "TMPDIR="+tmp, "HOME=/dev/null"), "no program can be put into")
@@ -205,7 +205,7 @@ func TestBootstrapDirectories(t *testing.T) {
 	})
 }
 
-// Another user could replace a program in a directory of that user's between the look at it and its start.
+// A program in another user's directory does not run: that user could replace it between the check and the start.
 func TestBootstrapAnothersDirectory(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root gives directories to another user")
@@ -252,7 +252,7 @@ func TestBootstrapAnothersDirectory(t *testing.T) {
 					Progress: func(p Progress) { copied = copied || p.Step == StepCopying },
 				}).Connect(testContext(t))
 				switch anothers {
-				case "tmp", "tmp/" + own: // who owns a directory can replace what is in it, also with a sticky bit
+				case "tmp", "tmp/" + own: // the owner of a directory can replace its entries, even with a sticky bit
 					require.ErrorContains(t, err, "no program can be put into")
 					return
 				default:
@@ -268,9 +268,9 @@ func TestBootstrapAnothersDirectory(t *testing.T) {
 	}
 }
 
-// Nor is a program run that other users can write to, or replace by another: they may write to it, to its directory, or
-// to one above that. This holds in each shell, and with the tools of BusyBox alone.
-// Outside .ci/long only dash and BusyBox alone have all of the cases, and other shells a quarter.
+// A program does not run if other users can write to it, to its directory or to a parent directory, and so could change
+// or replace it. This holds in each shell, and with the tools of BusyBox alone. Outside .ci/long, only dash and BusyBox
+// alone run all cases; other shells run a quarter.
 func TestBootstrapWritableByOthers(t *testing.T) {
 	leaveNothing(t)
 	program := scriptHelper(t, frame.Version, "")
@@ -329,7 +329,7 @@ func TestBootstrapWritableByOthers(t *testing.T) {
 				switch {
 				case !c.usable && (installed == tmp || c.path == "."):
 					require.ErrorContains(t, err, "no program can be put into")
-				case filepath.Base(c.path) == "acpterm-remote" && !c.usable: // its directory is as good as before
+				case filepath.Base(c.path) == "acpterm-remote" && !c.usable: // its directory is still usable
 					require.NoError(t, err)
 					require.True(t, copied, "the one that others can write to runs")
 					info, err := os.Stat(file)
@@ -345,7 +345,7 @@ func TestBootstrapWritableByOthers(t *testing.T) {
 	}
 }
 
-// withBusyBoxAlone adds BusyBox, if it is there, without the tools of the system.
+// withBusyBoxAlone adds BusyBox, if installed, without the tools of the system.
 func withBusyBoxAlone(t testing.TB, shells map[string]Command) map[string]Command {
 	if program, err := exec.LookPath("busybox"); err == nil {
 		dir := t.TempDir()
@@ -355,7 +355,7 @@ func withBusyBoxAlone(t testing.TB, shells map[string]Command) map[string]Comman
 	return shells
 }
 
-// A connection that is lost while the helper is copied leaves nothing that a later one would run.
+// A connection lost during the copying leaves nothing that a later one would run.
 func TestBootstrapCutOff(t *testing.T) {
 	program := scriptHelper(t, frame.Version, strings.Repeat("x", 8<<20))
 	dir := t.TempDir()
@@ -374,13 +374,13 @@ func TestBootstrapCutOff(t *testing.T) {
 	require.NoError(t, newRunner(t, options).Connect(testContext(t)))
 }
 
-// Two connections that copy at once do not disturb each other.
+// Connections that copy at the same time do not disturb each other.
 func TestBootstrapConcurrently(t *testing.T) {
 	program := scriptHelper(t, frame.Version, strings.Repeat("x", 1<<20))
 	dir := t.TempDir()
 	const n = 4
 	errs := make(chan error, n)
-	together := make(chan struct{}, n) // all copy before any of them has copied
+	together := make(chan struct{}, n) // all begin to copy before one has finished
 	for range n {
 		r := newRunner(t, Options{
 			Transport: Command{Args: []string{"sh"}}, Helpers: helpers(program), Dir: dir, Progress: func(p Progress) {
@@ -397,7 +397,7 @@ func TestBootstrapConcurrently(t *testing.T) {
 	require.Equal(t, []string{filepath.Join(dir, hashOf(program), "acpterm-remote")}, filesIn(t, dir))
 }
 
-// Far ends on which the helper cannot run say why.
+// If the helper cannot run, the error says why.
 func TestBootstrapErrors(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "helper")
 	require.NoError(t, os.WriteFile(script, scriptHelper(t, frame.Version+1, ""), 0o700))
@@ -452,7 +452,7 @@ func TestBootstrapErrors(t *testing.T) {
 	}
 }
 
-// A program that can make the helper finds out which one.
+// NoHelperError names the missing helper, for programs that can build it.
 func TestNoHelperError(t *testing.T) {
 	path := t.TempDir()
 	for _, name := range []string{"sh", "uname"} {
@@ -475,7 +475,7 @@ func unameOf(t *testing.T) string {
 	return strings.TrimSpace(string(text))
 }
 
-// What gives no shell fails with what it has said, and in time.
+// A command that does not provide a shell fails in time, and the error has its output.
 func testNoShell(t *testing.T) {
 	sh := func(script string) []string { return []string{"sh", "-c", script} }
 	for name, c := range map[string]struct {

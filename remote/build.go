@@ -14,10 +14,10 @@ import (
 // helperPackage is the helper's import path.
 const helperPackage = "github.com/acpterm/acpterm/remote/cmd/acpterm-remote"
 
-// Build builds the helper for a system and an architecture, as Go names them, with the command go: a static program
-// acpterm-remote-<system>-<arch> in the directory to, which os.DirFS makes Options.Helpers of. module is a directory in
-// a module, or a workspace, that requires this package's module at the version of this program; empty: the working
-// directory. It is for development and for tests: a program that is shipped has the helpers with it.
+// Build builds the helper for a system and an architecture, as Go names them, with the go command. It writes a static
+// program, acpterm-remote-<system>-<arch>, to the directory to; os.DirFS(to) can serve as Options.Helpers. module is a
+// directory in a module or a workspace that requires this package's module at the version of this program. If empty, it
+// is the working directory. Build is meant for development and tests: a released program should include the helpers.
 func Build(ctx context.Context, module, to, system, arch string) error {
 	if system == "" || arch == "" {
 		return errors.New("remote: Build needs a system and an architecture")

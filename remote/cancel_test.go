@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A cancelled start returns once the far end has confirmed that nothing is left.
+// A cancelled start returns once the remote side has confirmed that nothing is left.
 func TestCancelledStart(t *testing.T) {
 	for name, confirm := range map[string]func(f *far, id uint64, confirmed chan<- struct{}){
 		"before it has started": func(f *far, id uint64, confirmed chan<- struct{}) {
@@ -66,7 +66,7 @@ func TestCancelledStart(t *testing.T) {
 	}
 }
 
-// A start may be cancelled when the end of its tree has arrived already.
+// A start may be cancelled after the end of its tree has arrived.
 func TestCancelAfterGone(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport})
@@ -93,11 +93,11 @@ func TestCancelAfterGone(t *testing.T) {
 	require.NoError(t, r.link.connection.whyLost())
 }
 
-// A cancelled start that the far end cannot end is given up alone.
+// If the remote side cannot end a cancelled start, only this start is given up.
 func testCancelledStartCannotBeEnded(t *testing.T) {
 	refused := &frame.Error{Kind: "cancelled"}
 	for name, c := range map[string]struct {
-		reply *frame.Reply // to the start, when its close has come
+		reply *frame.Reply // to the start, once its close has arrived
 		lost  bool
 	}{
 		"it runs":            {reply: &frame.Reply{Started: &frame.Started{}}},
@@ -131,7 +131,7 @@ func testCancelledStartCannotBeEnded(t *testing.T) {
 			}()
 			require.NoError(t, r.Connect(testContext(t)))
 			connection := r.link.connection
-			wait := time.Second // for the cancel, which is not answered, and for the close
+			wait := time.Second // for the unanswered cancel, and for the close
 			if c.lost {
 				wait = 100 * time.Millisecond
 			}

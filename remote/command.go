@@ -1,6 +1,6 @@
 package remote
 
-// The Transport that is a command line: its process, and what is read and written of that.
+// The Transport that runs a command line: its process and pipes.
 
 import (
 	"bytes"
@@ -23,29 +23,29 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Command is a Transport by a command line that runs a shell at the far end, such as "ssh host", "docker exec -i name
-// sh", "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The shell's standard input and
-// output are the command's; there must be no PTY between them. Errors have the end of what the command writes to its
-// standard error, up to 4 KiB.
+// Command is a Transport that runs a command line to get a remote shell, such as "ssh host", "docker exec -i name sh",
+// "podman exec -i name sh", "kubectl exec -i pod -- sh" or "wsl.exe --exec sh". The command's standard input and output
+// are those of the shell; no PTY may be in between. Errors include the end of the command's standard error, up to 4
+// KiB.
 //
-// When the command's process ends, the connection has ended, whatever else still holds its input and output: processes
-// that it leaves, such as the one that ssh keeps connections open with, go on. Closing the connection closes the
-// command's standard input and waits up to ten seconds for the process to end, or half a second if the helper does not
-// run yet; then what is left of its tree is sent SIGTERM, and SIGKILL two seconds later. The process has a session of
-// its own, so that nothing asks for passwords on the host's terminal. On Windows it is in a job object, which ends with
-// the host, and is terminated.
+// The connection ends when the command's process ends, even if other processes still hold its input and output.
+// Processes that it leaves behind, such as the one that keeps ssh's connections open, continue. Closing the connection
+// closes the command's standard input and waits up to ten seconds for the process to end, or half a second if the
+// helper does not run yet. Then the remaining processes of its tree get SIGTERM, and SIGKILL two seconds later. The
+// process runs in its own session, so that no program asks for passwords on the host's terminal. On Windows, it runs in
+// a job object, which ends with the host, and is terminated.
 type Command struct {
-	// Args are the program, found as exec.Command does, and its arguments.
+	// Args are the program and its arguments. The program is found as by exec.Command.
 	Args []string
-	// Env is the environment, "NAME=value". Nil: this process's without what systems set ssh and wsl.exe up to pass on
-	// to the far end: LANG, LANGUAGE, LC_*, XMODIFIERS, COLORTERM, NO_COLOR and WSLENV. Other variables that the
-	// user's own ssh_config sends do arrive there.
+	// Env is the environment, in the form "NAME=value". If nil, it is the environment of this process without the
+	// variables that systems configure ssh and wsl.exe to pass to the remote side: LANG, LANGUAGE, LC_*, XMODIFIERS,
+	// COLORTERM, NO_COLOR and WSLENV. Other variables that the user's ssh_config sends do arrive there.
 	Env []string
 }
 
 const (
 	maxStderr    = 4 << 10
-	maxLeft      = 1 << 20 // bytes in a pipe, at the most
+	maxLeft      = 1 << 20 // maximum number of bytes in a pipe
 	commandGrace = 10 * time.Second
 	commandAbort = 500 * time.Millisecond
 	commandTerm  = 2 * time.Second
@@ -71,8 +71,8 @@ func (c Command) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	return p, nil
 }
 
-// isPassedOn reports whether systems set programs up to pass a variable on to the far end: Debian's and Red Hat's
-// ssh_config have SendEnv, and WSLENV names variables. On Windows, names may be in lower case.
+// isPassedOn reports whether systems configure programs to pass a variable to the remote side: the ssh_config of Debian
+// and Red Hat has SendEnv, and WSLENV names variables. On Windows, names may be in lower case.
 func isPassedOn(variable string) bool {
 	name, _, _ := strings.Cut(strings.ToUpper(variable), "=")
 	switch name {
@@ -82,7 +82,7 @@ func isPassedOn(variable string) bool {
 	return strings.HasPrefix(name, "LC_")
 }
 
-// commandProcess is a Command's process. Its methods may be called concurrently.
+// commandProcess is the process of a Command. Its methods may be called concurrently.
 type commandProcess struct {
 	cmd       *exec.Cmd
 	processes proc.Supervisor
@@ -92,22 +92,22 @@ type commandProcess struct {
 	stderr    *os.File
 
 	closing latch.Latch // Close was called
-	aborted latch.Latch // the end is not to wait long for the process
+	aborted latch.Latch // do not wait long for the process to end
 	exited  latch.Latch // exit and exitErr are set
 	ended   latch.Latch // the rest of standard output is in rest
 	silent  latch.Latch // all of standard error is in said
-	closed  latch.Latch // nothing of it is left
+	closed  latch.Latch // all resources are freed
 	exit    proc.Exit
 	exitErr error
 
-	reading sync.Mutex     // held over each read of standard output, so that its bytes stay in order
-	rest    bytes.Buffer   // under reading, once ended
-	said    end            // what was written to standard error
+	reading sync.Mutex     // held during each read of standard output, to keep the bytes in order
+	rest    bytes.Buffer   // guarded by reading, set once ended
+	said    end            // standard error
 	hearing sync.WaitGroup // the goroutine that reads standard error
-	busy    sync.WaitGroup // the others
+	busy    sync.WaitGroup // the other goroutines
 }
 
-// start starts the process, or leaves nothing.
+// start starts the process. If it fails, it leaves nothing behind.
 func (p *commandProcess) start() error {
 	var its []*os.File
 	open := func(ours, other **os.File, pipe func() (r, w *os.File, err error)) error {
@@ -128,7 +128,7 @@ func (p *commandProcess) start() error {
 	}
 	if err == nil {
 		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
-		mark := proc.Mark{Name: lookup.TerminalVariable, Value: rand.Text()} // no process has it
+		mark := proc.Mark{Name: lookup.TerminalVariable, Value: rand.Text()} // no process has this mark
 		p.tree, err = p.processes.StartCmd(p.cmd, mark)
 	}
 	for _, file := range its {
@@ -148,14 +148,14 @@ func (p *commandProcess) start() error {
 	return nil
 }
 
-// closePipes closes this end of the pipes that were opened: a nil file may be closed.
+// closePipes closes the local ends of the open pipes. A nil file may be closed.
 func (p *commandProcess) closePipes() {
 	p.stdin.Close()
 	p.stdout.Close()
 	p.stderr.Close()
 }
 
-// run ends the process when it is to end, and what there is here when it has ended.
+// run waits for the end of the process, or ends it when Close is called, and then frees all resources.
 func (p *commandProcess) run() {
 	defer p.closed.Set()
 	select {
@@ -165,7 +165,7 @@ func (p *commandProcess) run() {
 		p.endRead()
 		p.endProcess()
 	}
-	p.stderr.SetReadDeadline(time.Unix(1, 0)) // something else may hold it
+	p.stderr.SetReadDeadline(time.Unix(1, 0)) // another process may hold it
 	p.hearing.Wait()
 	p.said.Write(left(p.stderr))
 	p.silent.Set()
@@ -180,14 +180,14 @@ func (p *commandProcess) run() {
 	if p.exited.IsSet() {
 		reap()
 	} else {
-		go reap() // should it end after all
+		go reap() // in case it ends after all
 	}
 }
 
-// endProcess ends the process: first of all its standard input.
+// endProcess ends the process, first by closing its standard input.
 func (p *commandProcess) endProcess() {
 	p.busy.Go(func() { p.stdin.Close() })
-	// A process that writes must not find that nothing reads before it sees the end of its input.
+	// Until the process sees the end of its input, its writes must not fail because nothing reads them.
 	p.busy.Go(func() { io.Copy(io.Discard, p.stdout) })
 	wait := commandGrace
 	if p.aborted.IsSet() {
@@ -204,16 +204,16 @@ func (p *commandProcess) endProcess() {
 	}
 }
 
-// endRead ends Reads, once they have returned what is in the pipe now.
+// endRead ends all Reads after they have returned the present contents of the pipe.
 func (p *commandProcess) endRead() {
-	p.stdout.SetReadDeadline(time.Unix(1, 0)) // ends a Read that waits
+	p.stdout.SetReadDeadline(time.Unix(1, 0)) // ends a waiting Read
 	p.reading.Lock()
 	defer p.reading.Unlock()
 	p.rest.Write(left(p.stdout))
 	p.ended.Set()
 }
 
-// Read reads what the process writes to its standard output, until its end.
+// Read reads the process's standard output until its end.
 func (p *commandProcess) Read(b []byte) (int, error) {
 	n, err := p.readPipe(b)
 	if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) {
@@ -238,7 +238,7 @@ func (p *commandProcess) readPipe(b []byte) (int, error) {
 // Write writes to the process's standard input.
 func (p *commandProcess) Write(b []byte) (int, error) {
 	n, err := p.stdin.Write(b)
-	if errors.Is(err, os.ErrClosed) { // by run, since the process has ended or is to
+	if errors.Is(err, os.ErrClosed) { // run closed it, since the process has ended or is being ended
 		err = io.ErrClosedPipe
 	}
 	if err != nil {
@@ -260,8 +260,8 @@ func (p *commandProcess) abort() {
 	p.closing.Set()
 }
 
-// failure is why nothing can be read or written any more: err, and what the process has said of it. A process that has
-// closed its output is about to exit.
+// failure returns the reason why nothing can be read or written any more: err with the process's exit and standard
+// error. A process that has closed its output is about to exit.
 func (p *commandProcess) failure(err error) error {
 	select {
 	case <-p.silent.Done():
@@ -285,7 +285,7 @@ func (p *commandProcess) failure(err error) error {
 	return fmt.Errorf("%s: %s: %w", p.cmd.Args[0], how, err)
 }
 
-// end keeps the end of what is written to it. Its methods may be called concurrently.
+// end keeps the end of the text written to it. Its methods may be called concurrently.
 type end struct {
 	mu   sync.Mutex
 	text []byte

@@ -41,7 +41,7 @@ func readNumber(t testing.TB, from io.Reader) int {
 	return n
 }
 
-// What the process has written is read in whole, and then its end, also while something else holds its pipes.
+// Read returns all output of the process before its end, even while another process holds its pipes.
 func TestCommandOutputBeforeEnd(t *testing.T) {
 	want := bytes.Repeat([]byte{'x'}, 60_000)
 	for range longtest.Times(10, 50) {
@@ -57,14 +57,14 @@ func TestCommandOutputBeforeEnd(t *testing.T) {
 	}
 }
 
-// Much of what these do is to wait.
+// These tests mostly wait.
 func TestCommandWaits(t *testing.T) {
 	atOnce(t, map[string]func(*testing.T){
 		"close": testCommandClose, "clean-up": testCommandCleansUp, "no shell": testNoShell,
 	})
 }
 
-// Close ends a Read and a Write that wait, and what does not end by itself.
+// Close ends a waiting Read and a waiting Write, and the processes that do not end by themselves.
 func testCommandClose(t *testing.T) {
 	p := openCommand(t, `trap "" TERM HUP; setsid sh -c "trap '' TERM; sleep 600" & echo $!; wait; wait`)
 	left := readNumber(t, p)
@@ -84,14 +84,14 @@ func testCommandClose(t *testing.T) {
 	_, err := p.Write([]byte{'x'})
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 	require.True(t, p.exited.IsSet())
-	// It may be a zombie until its parent, which is none of the test's, has taken note.
+	// It may be a zombie until its parent, which does not belong to the test, reaps it.
 	require.Eventually(t, func() bool {
 		state, _ := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(left)).Output()
 		return len(bytes.Trim(state, "Z \n")) == 0
 	}, time.Minute, 10*time.Millisecond)
 }
 
-// A process that goes on after the end of its input cleans up on SIGTERM, by programs that are not signalled.
+// A process that continues after the end of its input can clean up on SIGTERM, with programs that get no signal.
 func testCommandCleansUp(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	p := openCommand(t, terminaltest.CleanUp(lock, "TERM"))
@@ -103,7 +103,7 @@ func testCommandCleansUp(t *testing.T) {
 	require.NoFileExists(t, lock)
 }
 
-// Errors have the end of what was written to standard error, and no more.
+// Errors contain only the end of standard error.
 func TestCommandStandardError(t *testing.T) {
 	p := openCommand(t, "head -c 100000 /dev/zero | tr '\\0' x >&2; echo END >&2; kill -9 $$")
 	_, err := p.Read(make([]byte, 1))
@@ -112,7 +112,7 @@ func TestCommandStandardError(t *testing.T) {
 	require.Less(t, len(err.Error()), maxStderr+100)
 }
 
-// What cannot be started leaves nothing.
+// A failed Open leaves nothing behind.
 func TestCommandFails(t *testing.T) {
 	before := openDescriptors()
 	for _, args := range [][]string{nil, {""}, {"/nonexistent"}, {"/"}, {"a\x00b"}} {

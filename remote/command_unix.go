@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// deadlinePipe is a pipe whose reading end supports deadlines.
+// deadlinePipe returns a pipe with a reading end that supports deadlines.
 func deadlinePipe() (r, w *os.File, err error) { return os.Pipe() }
 
-// left reads what is in a pipe now, and waits for nothing.
+// left reads the present contents of a pipe without waiting.
 func left(pipe *os.File) []byte {
 	pipe.SetReadDeadline(time.Time{})
 	raw, err := pipe.SyscallConn()

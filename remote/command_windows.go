@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// deadlinePipe is a pipe whose reading end supports deadlines.
+// deadlinePipe returns a pipe with a reading end that supports deadlines.
 func deadlinePipe() (r, w *os.File, err error) {
 	r, handle, err := proc.OutputPipe()
 	if err != nil {
@@ -19,7 +19,7 @@ func deadlinePipe() (r, w *os.File, err error) {
 	return r, os.NewFile(uintptr(handle), "output"), nil
 }
 
-// left reads what is in a pipe now, and waits for no more than a moment.
+// left reads the present contents of a pipe, waiting only a moment.
 func left(pipe *os.File) []byte {
 	pipe.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	all, _ := io.ReadAll(io.LimitReader(pipe, maxLeft))

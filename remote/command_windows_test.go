@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What gives no shell fails with what it has said, and in time.
+// A command that does not provide a shell fails in time, and the error has its output.
 func TestNoShell(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string

@@ -1,6 +1,6 @@
 package remote
 
-// A connection to a helper: what is asked of it, what it answers, and its loss. outbox.go has what is to be written.
+// A connection to a helper: its requests, the answers, and its loss. outbox.go has the frames to write.
 
 import (
 	"context"
@@ -15,41 +15,43 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// cancelTimeout is how long a far end may take to end what a cancelled start has started, and then to give it up.
+// cancelTimeout limits the time for the remote side to end the processes of a cancelled start, and then the time to
+// give them up.
 const cancelTimeout = 10 * time.Second
 
-// maxUnanswered is how many calls wait for their answers, their callers' or not, until further ones wait for room: more
-// than a helper works on at a time, and far fewer than it loses the connection for.
+// maxUnanswered is the number of calls that may wait for their answers, whether or not their callers still wait.
+// Further calls wait for room. The number is higher than that of requests at work in a helper, and far below the one
+// that makes it end the connection.
 const maxUnanswered = 1000
 
-// connection is a connection to a helper that has said Hello. Its methods may be called concurrently, but for serve.
+// connection is a connection to a helper, after its Hello. Its methods may be called concurrently, except serve.
 type connection struct {
 	stream *stream
 	frames *frame.Reader
 	hello  *frame.Hello
 	outbox outbox
-	lost   latch.Latch    // cause is set; nothing that arrives counts any more
-	busy   sync.WaitGroup // the goroutines that read and write
+	lost   latch.Latch    // cause is set; later messages are ignored
+	busy   sync.WaitGroup // the reading and the writing goroutine
 
-	cancelTimeout time.Duration // the constant, but for tests
-	unanswered    chan struct{} // has an element for each call that was admitted and is not answered
+	cancelTimeout time.Duration // the constant, except in tests
+	unanswered    chan struct{} // has an element for each admitted call without an answer
 
 	mu        sync.Mutex
-	cause     error // why it was lost; an *acpterm.Error
+	cause     error // why the connection was lost; an *acpterm.Error
 	lastID    uint64
-	calls     map[uint64]*call    // those that were not answered
-	processes map[uint64]*process // those that were neither refused nor closed
+	calls     map[uint64]*call    // unanswered calls
+	processes map[uint64]*process // neither refused nor closed
 }
 
-// call is a request that was sent.
+// call is a sent request.
 type call struct {
-	// accept is called with the reply, by the goroutine that reads. An error means that the far end breaks the rules.
+	// accept is called with the reply by the reading goroutine. An error means that the remote side broke the protocol.
 	accept   func(*frame.Reply) error
-	answered chan answered // has room for the one answer
+	answered chan answered // has room for one answer
 	admitted bool
 }
 
-// answered is how a call has ended.
+// answered is the result of a call.
 type answered struct {
 	reply *frame.Reply
 	err   error
@@ -63,7 +65,7 @@ func newConnection(s *stream, frames *frame.Reader, hello *frame.Hello) *connect
 	}
 }
 
-// serve reads and writes until the connection is lost or ctx ends, and returns why it was lost. Then close is called.
+// serve reads and writes until the connection is lost or ctx ends, and returns the reason. The caller then calls close.
 func (c *connection) serve(ctx context.Context, silence time.Duration) error {
 	c.busy.Go(func() { c.lose(c.read()) })
 	c.busy.Go(func() {
@@ -77,13 +79,13 @@ func (c *connection) serve(ctx context.Context, silence time.Duration) error {
 	return c.whyLost()
 }
 
-// close returns when nothing of the connection is left.
+// close ends the connection and returns when nothing of it is left.
 func (c *connection) close() {
 	c.stream.Close()
 	c.busy.Wait()
 }
 
-// watch asks the far end to say something now and then, until the connection is lost.
+// watch pings the remote side regularly until the connection is lost.
 func (c *connection) watch(silence time.Duration) {
 	ticker := time.NewTicker(max(silence/3, 1))
 	defer ticker.Stop()
@@ -96,7 +98,7 @@ func (c *connection) watch(silence time.Duration) {
 		case <-ticker.C:
 		}
 		if ping != nil && len(ping.answered) == 0 {
-			// Both, because no time may have been left to answer in while this system slept.
+			// Both, because the remote side may have had no time to answer while this system slept.
 			if c.stream.silence() >= silence && time.Since(asked) >= silence/2 {
 				c.lose(fmt.Errorf("the far end has said nothing for Options.SilenceTimeout, %v", silence))
 			}
@@ -112,8 +114,7 @@ func newCall(accept func(*frame.Reply) error) *call {
 	return &call{accept: accept, answered: make(chan answered, 1)}
 }
 
-// lose ends the connection: every call fails, and every process is one of which nothing is known. The first cause
-// counts.
+// lose ends the connection: every call fails, and the state of every process is unknown. The first cause counts.
 func (c *connection) lose(err error) {
 	c.mu.Lock()
 	if c.cause != nil {
@@ -140,7 +141,7 @@ func (c *connection) whyLost() error {
 	return c.cause
 }
 
-// ask sends a request and returns the reply. check is for a reply without an error, as call.accept is.
+// ask sends a request and returns the reply. check is called for a reply without an error, like call.accept.
 func (c *connection) ask(
 	ctx context.Context, request *frame.Request, check func(*frame.Reply) error,
 ) (*frame.Reply, error) {
@@ -164,7 +165,7 @@ func (c *connection) ask(
 	}
 }
 
-// admit waits for room for a call, until ctx ends or the connection is lost.
+// admit waits for room for a call until ctx ends or the connection is lost.
 func (c *connection) admit(ctx context.Context, call *call) error {
 	err := takeRoom(ctx, c.unanswered, c.lost.Done())
 	if err == nil {
@@ -179,14 +180,14 @@ func (c *connection) admit(ctx context.Context, call *call) error {
 	return err
 }
 
-// release gives the room of a call back that is answered, or was not sent.
+// release frees the room of a call that is answered or was not sent.
 func (c *connection) release(call *call) {
 	if call.admitted {
 		<-c.unanswered
 	}
 }
 
-// send has a request written that is to be answered. start is the process that it starts, if it does.
+// send queues a request that gets a reply. If the request starts a process, start is that process.
 func (c *connection) send(request *frame.Request, call *call, start *process) error {
 	c.mu.Lock()
 	if c.cause != nil {
@@ -196,7 +197,7 @@ func (c *connection) send(request *frame.Request, call *call, start *process) er
 	c.lastID++
 	request.ID = c.lastID
 	c.calls[request.ID] = call
-	if start != nil { // requests are numbered once, so that its number will do for the process
+	if start != nil { // request numbers are unique, so the process can use the same one
 		start.id = request.ID
 		request.Start.Process = start.id
 		c.processes[start.id] = start
@@ -213,14 +214,15 @@ func (c *connection) send(request *frame.Request, call *call, start *process) er
 	return err
 }
 
-// post has a request written that is not answered.
+// post queues a request that gets no reply.
 func (c *connection) post(request *frame.Request) {
 	if err := c.outbox.add(request); err != nil {
 		c.lose(err)
 	}
 }
 
-// start starts a process. When ctx ends before, it returns once nothing is left of it, or the far end has given it up.
+// start starts a process. If ctx ends first, start returns when nothing is left of the process, or the remote side has
+// given it up.
 func (c *connection) start(ctx context.Context, output io.WriteCloser, start frame.Start) (*process, error) {
 	p := &process{connection: c, output: output}
 	call := newCall(func(r *frame.Reply) error { return p.started(r, start.Limits) })
@@ -242,8 +244,8 @@ func (c *connection) start(ctx context.Context, output io.WriteCloser, start fra
 	return nil, context.Cause(ctx)
 }
 
-// abandon has the far end end what a cancelled start has started, or give up what it cannot end, such as a process that
-// it may not signal. If it does neither in time, the connection is lost.
+// abandon tells the remote side to end the processes of a cancelled start, or to give up those that it cannot end, such
+// as a process it may not signal. If it does neither in time, the connection is lost.
 func (c *connection) abandon(p *process) {
 	for _, step := range []func(){p.cancel, p.Close} {
 		step()
@@ -256,7 +258,7 @@ func (c *connection) abandon(p *process) {
 	c.lose(fmt.Errorf("the far end has not given a cancelled start up within %v", 2*c.cancelTimeout))
 }
 
-// read reads what the far end says until that is over, and returns why.
+// read reads the remote side's messages until the connection ends, and returns the reason.
 func (c *connection) read() error {
 	for {
 		var answer frame.Answer
@@ -287,7 +289,7 @@ func (c *connection) takeOutput(output *frame.Output) error {
 	return p.write(output.Offset, output.Bytes)
 }
 
-// process is the one with a number.
+// process returns the process with a number.
 func (c *connection) process(id uint64) (*process, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -297,7 +299,7 @@ func (c *connection) process(id uint64) (*process, error) {
 	return nil, fmt.Errorf("there is no process %d", id)
 }
 
-// take takes a message.
+// take handles a message.
 func (c *connection) take(a *frame.Answer) error {
 	count := 0
 	for _, set := range []bool{
@@ -318,7 +320,7 @@ func (c *connection) take(a *frame.Answer) error {
 	return c.takeEvent(a)
 }
 
-// takeEvent takes what a message says of a process.
+// takeEvent handles a message about a process.
 func (c *connection) takeEvent(a *frame.Answer) error {
 	id := uint64(0)
 	switch {
@@ -367,7 +369,7 @@ func (c *connection) takeReply(r *frame.Reply) error {
 	return nil
 }
 
-// errorOf is an error of the far end's.
+// errorOf converts an error of the remote side.
 func errorOf(e *frame.Error) *acpterm.Error {
 	converted := &acpterm.Error{
 		Kind: acpterm.Kind(e.Kind), Field: visible(e.Field), Reason: visible(e.Reason), Rule: visible(e.Rule),

@@ -4,7 +4,7 @@ package remote
 
 import "os"
 
-// openDescriptors is how many this process has open, where there is /proc.
+// openDescriptors returns the number of open descriptors of this process, or 0 without /proc.
 func openDescriptors() int {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	return len(entries)

@@ -2,6 +2,6 @@ package remote
 
 import "github.com/acpterm/acpterm/internal/wintest"
 
-// openDescriptors is how many handles this process has open, of the kinds that the library makes. Under Wine there is
-// /proc/self/fd too, but what is in it is Wine's own.
+// openDescriptors returns the number of open handles of this process, of the kinds that the library makes. Wine also
+// has /proc/self/fd, but it lists Wine's own descriptors.
 func openDescriptors() int { return wintest.OpenHandles() }

@@ -1,6 +1,6 @@
 package remote
 
-// Making a connection: from a Transport to a helper that has said Hello.
+// Making a connection: from a Transport to the Hello of a helper.
 
 import (
 	"bufio"
@@ -17,16 +17,16 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// stream is what a Transport has opened.
+// stream is a connection that a Transport opened.
 type stream struct {
 	io.ReadWriteCloser
-	heard   atomic.Int64 // when something arrived last, since start
+	heard   atomic.Int64 // when data last arrived, since start
 	start   time.Time
 	greeted atomic.Bool // the helper runs
 	closing sync.Once
 }
 
-// aborter is a stream whose end is not to wait for the far end.
+// aborter is a stream that can end without waiting long for the remote side.
 type aborter interface{ abort() }
 
 func newStream(shell io.ReadWriteCloser) *stream {
@@ -41,11 +41,11 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silence is how long nothing has arrived.
+// silence returns the time since data last arrived.
 func (s *stream) silence() time.Duration { return time.Since(s.start) - time.Duration(s.heard.Load()) }
 
-// Close closes it once, and returns when it is closed. Before the helper runs there is nothing at the far end to wait
-// for.
+// Close closes the stream once, and returns when it is closed. Before the helper runs, nothing on the remote side needs
+// time to end.
 func (s *stream) Close() error {
 	s.closing.Do(func() {
 		if a, ok := s.ReadWriteCloser.(aborter); ok && !s.greeted.Load() {
@@ -56,8 +56,8 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// dial opens a connection and has the helper started. It fails when ctx ends, and after the options' time. What was
-// opened is returned in any case, and is to be closed.
+// dial opens a connection and starts the helper. It fails when ctx ends, and after Options.ConnectTimeout. It returns
+// an opened stream even if it fails; the caller must close it.
 func dial(ctx context.Context, options Options) (*connection, *stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -83,7 +83,7 @@ func dial(ctx context.Context, options Options) (*connection, *stream, error) {
 	return c, s, nil
 }
 
-// because is an error with what ended ctx before it, if it has ended.
+// because returns err with the cause of ctx's end before it. If ctx has not ended, it returns err alone.
 func because(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
@@ -95,7 +95,7 @@ func because(ctx context.Context, err error) error {
 	}
 }
 
-// greet has the helper started and reads its Hello. alive is called after each piece of the helper that was copied.
+// greet starts the helper and reads its Hello. alive is called after each copied piece of the helper.
 func greet(s *stream, options Options, alive func()) (*connection, error) {
 	in := bufio.NewReaderSize(s, frame.Header+frame.MaxOutput)
 	b := bootstrap{options: options, shell: s, in: in, alive: alive}
@@ -126,7 +126,7 @@ func greet(s *stream, options Options, alive func()) (*connection, error) {
 	return newConnection(s, frames, hello), nil
 }
 
-// versionError is the error for a helper of another version.
+// versionError returns the error for a helper of another version.
 func versionError(version int, options Options) error {
 	advice := "build Options.Helpers anew from the source of this program's version"
 	if options.Helpers == nil {
@@ -139,11 +139,11 @@ func versionError(version int, options Options) error {
 		version, frame.Version, advice)
 }
 
-// checkHello makes a Hello what a Base has to be, or fails.
+// checkHello cleans a Hello for use as a Base, or fails if it is invalid.
 func checkHello(hello *frame.Hello) error {
 	hello.System, hello.Arch = visible(hello.System), visible(hello.Arch)
 	if hello.System != "windows" && path.IsAbs(string(hello.Dir)) {
-		hello.Dir = frame.Bytes(path.Clean(string(hello.Dir))) // $HOME is as it was set
+		hello.Dir = frame.Bytes(path.Clean(string(hello.Dir))) // $HOME may be unclean
 	}
 	if !absolute(hello.System, string(hello.Dir)) {
 		return fmt.Errorf("the helper's directory %.100q is not an absolute path", hello.Dir)
@@ -155,7 +155,7 @@ func checkHello(hello *frame.Hello) error {
 		if names[name] || strings.ContainsRune(string(variable), 0) {
 			return fmt.Errorf("the helper's environment has a variable that is malformed or double, %.100q", name)
 		}
-		if ok && name != "" { // there may be such in any environment, and they are no variables
+		if ok && name != "" { // any environment may have other entries, which are not variables
 			names[name] = true
 			env = append(env, variable)
 		}
@@ -164,7 +164,7 @@ func checkHello(hello *frame.Hello) error {
 	return nil
 }
 
-// absolute reports whether a path of a system is absolute and clean.
+// absolute reports whether a path on the given system is absolute and clean.
 func absolute(system, p string) bool {
 	if strings.ContainsRune(p, 0) {
 		return false

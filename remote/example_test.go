@@ -13,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// Run commands where a command line leads to.
+// Run commands on the remote side of a command line.
 func ExampleNewRunner() {
 	ctx := context.Background()
 	helpers, err := os.MkdirTemp("", "helpers-")
@@ -21,14 +21,14 @@ func ExampleNewRunner() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(helpers)
-	// A program that is shipped has them with it: this takes the source and the go command.
+	// A released program includes the helpers: building them needs the source and the go command.
 	if err := remote.Build(ctx, "", helpers, runtime.GOOS, runtime.GOARCH); err != nil {
 		log.Fatal(err)
 	}
 	runner, err := remote.NewRunner(remote.Options{
 		Transport: remote.Command{Args: []string{"sh"}}, // or "ssh", "host"
-		Helpers:   os.DirFS(helpers),                    // acpterm-remote-linux-amd64, and one for each other kind of machine
-		Dir:       helpers,                              // without it, in the user's cache directory
+		Helpers:   os.DirFS(helpers),                    // acpterm-remote-linux-amd64, and one for each other platform
+		Dir:       helpers,                              // the default is in the user's cache directory
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// far is a far end that a test plays.
+// far is a remote side played by a test.
 type far struct {
 	t    testing.TB
 	conn io.ReadWriteCloser
@@ -25,7 +25,7 @@ type far struct {
 	*frame.Writer
 }
 
-// farTransport returns a Transport, and the far ends of what it opens, which have not said anything.
+// farTransport returns a Transport and the remote sides of its connections, which have not sent anything yet.
 func farTransport(t testing.TB) (Transport, <-chan *far) {
 	fars := make(chan *far, 100)
 	return openFunc(func(context.Context) (io.ReadWriteCloser, error) {
@@ -38,7 +38,7 @@ func farTransport(t testing.TB) (Transport, <-chan *far) {
 	}), fars
 }
 
-// marker reads the bootstrap line, and returns the marker.
+// marker reads the bootstrap line and returns the marker.
 func (f *far) marker() string {
 	line, err := f.in.ReadString('\n')
 	require.NoError(f.t, err)
@@ -54,7 +54,7 @@ func (f *far) write(text string) {
 
 func (f *far) answer(a frame.Answer) { require.NoError(f.t, f.Message(a)) }
 
-// greet says what a helper says first.
+// greet sends a helper's first messages.
 func (f *far) greet() {
 	f.write(f.marker() + "run\n")
 	f.answer(frame.Answer{Hello: hello()})
@@ -63,11 +63,11 @@ func (f *far) greet() {
 func hello() *frame.Hello {
 	return &frame.Hello{
 		Version: frame.Version, System: "linux", Arch: runtime.GOARCH, Dir: frame.Bytes("/home"),
-		Env: frame.Texts([]string{"PATH=/bin", "odd", "=odd", "X=\xff"}), // two are no variables
+		Env: frame.Texts([]string{"PATH=/bin", "odd", "=odd", "X=\xff"}), // two entries are not variables
 	}
 }
 
-// request reads the next request; nil at the end of the connection.
+// request returns the next request, or nil at the end of the connection.
 func (f *far) request() *frame.Request {
 	var r frame.Request
 	output, err := f.Read(&r)
@@ -78,7 +78,7 @@ func (f *far) request() *frame.Request {
 	return &r
 }
 
-// answerClose answers a close, which must be the next request.
+// answerClose answers the next request, which must be a close.
 func (f *far) answerClose() {
 	r := f.request()
 	if r == nil || r.Close == nil {
@@ -88,7 +88,7 @@ func (f *far) answerClose() {
 	f.answer(frame.Answer{Closed: r.Close})
 }
 
-// lines collects what is written to it. Its methods may be called concurrently.
+// lines collects the text written to it. Its methods may be called concurrently.
 type lines struct {
 	mu     sync.Mutex
 	text   bytes.Buffer
@@ -114,7 +114,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// serve greets, and answers the first start as one that runs; then it calls then.
+// serve greets, and answers the first start as that of a running process. Then it calls then.
 func (f *far) serve(then func(process uint64)) {
 	f.greet()
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// built has the helper for this system, which is built once.
+// built is the directory of the helper for this system, which is built once.
 var built struct {
 	once sync.Once
 	dir  string
@@ -21,7 +21,7 @@ func removeHelper() {
 	}
 }
 
-// Build says what is wrong.
+// Build reports what failed.
 func TestBuildFails(t *testing.T) {
 	require.ErrorContains(t, Build(t.Context(), "", os.TempDir(), "linux", "68020"), "linux/68020")
 	require.Error(t, Build(t.Context(), "", os.TempDir(), "", ""))

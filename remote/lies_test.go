@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// messages are frames with answers.
+// messages returns frames with answers.
 func messages(t testing.TB, answers ...frame.Answer) string {
 	var b bytes.Buffer
 	for _, a := range answers {
@@ -20,16 +20,16 @@ func messages(t testing.TB, answers ...frame.Answer) string {
 	return b.String()
 }
 
-// output is a frame with output.
+// output returns a frame with output.
 func output(t testing.TB, process uint64, offset int64, text string) string {
 	var b bytes.Buffer
 	require.NoError(t, frame.NewWriter(&b).Output(process, offset, append(make([]byte, frame.Header), text...)))
 	return b.String()
 }
 
-// A helper that breaks a rule in its events loses the connection, which says what it was; the output so far stays.
+// An event that breaks the protocol ends the connection, and the error says why. Earlier output is kept.
 func TestLyingEvents(t *testing.T) {
-	process := &frame.Process{Process: 1} // which has written three bytes
+	process := &frame.Process{Process: 1} // has written three bytes
 	exit := frame.Answer{Exit: &frame.Exit{Process: 1}}
 	gone, ended := frame.Answer{Gone: process}, frame.Answer{Ended: process}
 	say := func(answers ...frame.Answer) string { return messages(t, answers...) }
@@ -79,7 +79,7 @@ func TestLyingEvents(t *testing.T) {
 			p, err := r.Start(testContext(t), startRequest(&text))
 			require.NoError(t, err)
 			_, err = p.Wait()
-			if err == nil { // the lie came after the exit
+			if err == nil { // the lie arrived after the exit
 				<-r.link.connection.lost.Done()
 				err = r.link.connection.whyLost()
 			} else {
@@ -98,7 +98,7 @@ func TestLyingEvents(t *testing.T) {
 	}
 }
 
-// The same in its replies.
+// A reply that breaks the protocol ends the connection.
 func TestLyingReplies(t *testing.T) {
 	look := func(r *Runner) error {
 		_, err := r.LookPath(context.Background(), acpterm.Command{Args: []string{"x"}})
@@ -158,7 +158,7 @@ func TestLyingReplies(t *testing.T) {
 	}
 }
 
-// The same before there is a connection.
+// A helper that breaks the protocol before its connection is made gets none.
 func TestLyingHello(t *testing.T) {
 	with := func(change func(*frame.Hello)) func(*far) {
 		return func(f *far) {
@@ -221,7 +221,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Whatever a helper says, nothing panics, hangs or is left.
+// Arbitrary messages of a helper cause no panic, no hang and no leak.
 func FuzzAnswers(f *testing.F) {
 	frames := func(answers ...frame.Answer) []byte {
 		return []byte(messages(f, answers...) + output(f, 1, 0, "text"))
@@ -254,7 +254,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// script is a connection to a far end that says what it says, and reads everything.
+// script is a connection to a remote side that sends a fixed text and reads everything.
 type script struct{ said io.Reader }
 
 func (s *script) Read(p []byte) (int, error)  { return s.said.Read(p) }

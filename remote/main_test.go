@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// children are what the test binary is when it is executed as something else, by a variable.
+// childVariable selects the function in children that the test binary runs instead of the tests.
 const childVariable = "REMOTE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	racetest.Restart()
-	if r, w, err := os.Pipe(); err == nil { // Go's poller takes two descriptors for good when it is first used
+	if r, w, err := os.Pipe(); err == nil { // on first use, Go's poller opens two descriptors permanently
 		r.Close()
 		w.Close()
 	}
@@ -44,10 +44,10 @@ type openFunc func(ctx context.Context) (io.ReadWriteCloser, error)
 
 func (f openFunc) Open(ctx context.Context) (io.ReadWriteCloser, error) { return f(ctx) }
 
-// open is how many tests have called leaveNothing, and are not over.
+// open is the number of running tests that have called leaveNothing.
 var open atomic.Int32
 
-// newRunner returns a Runner that is closed when the test ends; the test fails if anything of it is left then.
+// newRunner returns a Runner and closes it when the test ends. The test fails if anything of it is left then.
 func newRunner(t testing.TB, options Options) *Runner {
 	t.Helper()
 	leaveNothing(t)
@@ -57,8 +57,8 @@ func newRunner(t testing.TB, options Options) *Runner {
 	return r
 }
 
-// leaveNothing fails the test if anything is left of a Runner when it ends. Where tests overlap, the last to end looks;
-// a test of parallel ones calls it first.
+// leaveNothing fails the test if anything of a Runner is left when it ends. Of overlapping tests, the last one to end
+// checks; a test with parallel subtests must call it first.
 func leaveNothing(t testing.TB) {
 	t.Helper()
 	before := openDescriptors()
@@ -79,7 +79,7 @@ func leaveNothing(t testing.TB) {
 	})
 }
 
-// atOnce runs tests in parallel, whose Runners leave nothing.
+// atOnce runs tests in parallel. Their Runners must leave nothing behind.
 func atOnce(t *testing.T, tests map[string]func(*testing.T)) {
 	leaveNothing(t)
 	for name, test := range tests {
@@ -90,8 +90,8 @@ func atOnce(t *testing.T, tests map[string]func(*testing.T)) {
 	}
 }
 
-// goroutines are the stacks of goroutines that run code of the package or of what it is made of, other than tests. One
-// that has said it is done may take a moment to be gone.
+// goroutines returns the stacks of goroutines that run code of this package or the packages below, except tests. A
+// goroutine may need a moment to end after it has reported that it is done.
 func goroutines() (found []string) {
 	library := regexp.MustCompile(`acpterm(/internal/\w+|/remote\.\(\*(Runner|connection|outbox|commandProcess)\))\.`)
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
@@ -109,7 +109,7 @@ func goroutines() (found []string) {
 	return found
 }
 
-// testContext ends long before the test's own time is over, but not before what is waited for should have come.
+// testContext ends long before the test's time limit, but late enough for all expected events.
 func testContext(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -1,6 +1,6 @@
 package remote
 
-// A Manager whose commands a real helper runs, which is reached by pipes.
+// A Manager with a real helper, connected by pipes.
 
 import (
 	"bytes"
@@ -26,22 +26,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// children are what the test binary is instead, by childVariable.
+// children returns the functions for childVariable.
 func children() map[string]func() { return map[string]func(){"relay": relay} }
 
-// relay has a shell in another session that is reached through this process, as ssh has one on another machine.
+// relay runs a shell in another session and forwards its input, as ssh does for a shell on another machine.
 func relay() {
 	os.Unsetenv(childVariable)
 	shell := exec.Command("sh")
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	shell.Stdin, shell.Stdout = struct{ io.Reader }{os.Stdin}, os.Stdout // its input comes by way of this process
+	shell.Stdin, shell.Stdout = struct{ io.Reader }{os.Stdin}, os.Stdout // its input passes through this process
 	shell.Run()
 }
 
-// markVariable is in the environment of what is at a far end.
+// markVariable is in the environment of remote processes.
 const markVariable = "REMOTE_TEST_MARK"
 
-// farEnd is a far end on this system, with an environment of its own.
+// farEnd is a remote side on this system, with its own environment.
 type farEnd struct {
 	Command
 	mark string
@@ -63,7 +63,7 @@ func (f *farEnd) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	return shell, err
 }
 
-// processes are those at the far end, as far as their environment tells.
+// processes returns the remote processes, found by their environment.
 func (f *farEnd) processes() (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {
@@ -82,7 +82,7 @@ func (f *farEnd) requireNothing(t testing.TB) {
 		"processes are left at the far end")
 }
 
-// newFarManager returns a Manager with a Runner; when the test ends, nothing is left of both.
+// newFarManager returns a Manager with a Runner. When the test ends, nothing of them may be left.
 func newFarManager(t testing.TB, far *farEnd, transport Transport) (*acpterm.Manager, *Runner) {
 	t.Helper()
 	t.Cleanup(func() { far.requireNothing(t) })
@@ -108,12 +108,12 @@ func waitOutput(t testing.TB, terminal *acpterm.Terminal, text string) {
 	require.Eventually(t, func() bool { return terminal.Output().Output == text }, time.Minute, time.Millisecond)
 }
 
-// Commands run with the far end's environment and directory, and nothing of this system's.
+// Commands run with the remote environment and directory, and get nothing from the local ones.
 func TestManager(t *testing.T) {
 	t.Setenv("HOST_ONLY", "1")
 	far := newFarEnd("sh")
 	home := t.TempDir()
-	far.Env = append(far.Env, "HOME="+home+"//") // which nothing has made clean
+	far.Env = append(far.Env, "HOME="+home+"//") // an unclean path
 	m, r := newFarManager(t, far, far)
 	base, err := r.Base(testContext(t))
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestManager(t *testing.T) {
 	require.NoError(t, m.Release(testContext(t), "s", terminal.ID()))
 }
 
-// slowly reads in pieces, and lets others run in between.
+// slowly reads in pieces, and lets other goroutines run in between.
 type slowly struct {
 	io.ReadWriteCloser
 	reads int
@@ -137,12 +137,12 @@ type slowly struct {
 
 func (s *slowly) Read(p []byte) (int, error) {
 	if s.reads++; s.reads%64 == 0 {
-		time.Sleep(time.Millisecond) // for the pipes to be full
+		time.Sleep(time.Millisecond) // lets the pipes fill up
 	}
 	return s.ReadWriteCloser.Read(p[:min(len(p), 32<<10)])
 }
 
-// Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
+// All 8 MiB of output arrive before the exit, however slowly the connection is read.
 func TestOutputBeforeExit(t *testing.T) {
 	runs := longtest.Times(3, 300)
 	far := newFarEnd("sh")
@@ -169,7 +169,8 @@ func TestOutputBeforeExit(t *testing.T) {
 	running.Wait()
 }
 
-// When the connection is lost while commands run, each says so, nothing is left at the far end, and the next one works.
+// When the connection is lost, each running command reports it, nothing is left on the remote side, and the next
+// connection works.
 func TestConnectionLost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -210,8 +211,8 @@ func TestConnectionLost(t *testing.T) {
 	require.Equal(t, uint32(7), *status.ExitCode)
 }
 
-// The same under load: while commands write, and others are created, killed and released. Each call and each event then
-// says that the connection is lost, and nothing else.
+// The connection is lost under load, while commands write, and others are created, killed and released. Each call and
+// each event then reports only the lost connection.
 func TestConnectionLostUnderLoad(t *testing.T) {
 	const commands = 30
 	rounds := longtest.Times(2, 20)
@@ -243,7 +244,7 @@ func TestConnectionLostUnderLoad(t *testing.T) {
 				return err
 			}
 			go func() {
-				if i%3 == 0 { // its release begins with the loss, or a moment before
+				if i%3 == 0 { // its release begins at the loss, or a moment before
 					<-load.begun
 					<-connection.exited.Done()
 					m.Release(testContext(t), "s", terminal.ID())
@@ -266,12 +267,12 @@ func TestConnectionLostUnderLoad(t *testing.T) {
 	}
 }
 
-// load are goroutines that create, kill and release until a connection is lost, or until end is called.
+// load is a set of goroutines that create, kill and release terminals until the connection is lost or end is called.
 type load struct {
 	begun   chan struct{} // closed when each has created a terminal
 	over    atomic.Bool
 	running sync.WaitGroup
-	errs    chan error // what is not the loss of the connection
+	errs    chan error // errors other than a lost connection
 }
 
 func beginLoad(t *testing.T, m *acpterm.Manager) *load {
@@ -296,7 +297,7 @@ func beginLoad(t *testing.T, m *acpterm.Manager) *load {
 	return l
 }
 
-// use has one terminal created, killed and released, and reports whether the connection was lost.
+// use creates, kills and releases a terminal, and reports whether the connection was lost.
 func (l *load) use(ctx context.Context, m *acpterm.Manager) (lost bool) {
 	check := func(err error) {
 		lost = lost || err != nil
@@ -315,7 +316,7 @@ func (l *load) use(ctx context.Context, m *acpterm.Manager) (lost bool) {
 	if check(err); err != nil && terminal.EndedBy() != acpterm.EndedByLostConnection {
 		l.errs <- fmt.Errorf("ended by %s", terminal.EndedBy())
 	}
-	m.Release(ctx, "s", terminal.ID()) // whose error is the kill's
+	m.Release(ctx, "s", terminal.ID()) // its error is the kill's
 	return lost
 }
 
@@ -329,7 +330,8 @@ func (l *load) end(t *testing.T) {
 	}
 }
 
-// A name or a directory that no system has, however long, is an error of its call and not the end of the connection.
+// A name or a directory that does not exist on any system, however long, fails only its call and does not end the
+// connection.
 func TestLongTexts(t *testing.T) {
 	far := newFarEnd("sh")
 	_, r := newFarManager(t, far, far)
@@ -355,7 +357,7 @@ func TestLongTexts(t *testing.T) {
 	require.Same(t, connection, r.link.connection)
 }
 
-// A start that is cancelled leaves nothing, whenever it is.
+// A cancelled start leaves nothing behind, whenever it is cancelled.
 func TestCancelledStarts(t *testing.T) {
 	far := newFarEnd("sh")
 	m, r := newFarManager(t, far, far)
@@ -383,10 +385,11 @@ func TestCancelledStarts(t *testing.T) {
 	}, time.Minute, time.Millisecond, "closed processes are forgotten")
 }
 
-// realHelpers are Options.Helpers with the helper for this system.
+// realHelpers returns Options.Helpers with the helper for this system.
 func realHelpers(t testing.TB) fs.FS { return os.DirFS(BuiltForTests(t)) }
 
-// BuiltForTests returns the directory of the helper for this system and of the program "testchild", which are built once.
+// BuiltForTests returns the directory of the helper for this system and of the program "testchild". They are built
+// once.
 func BuiltForTests(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {

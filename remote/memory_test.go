@@ -13,15 +13,15 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// A helper makes this process allocate little more than it sends, whatever that stands for, and it can send little more
-// than is needed.
+// A helper cannot make this process allocate much more than the helper sends, whatever the bytes stand for, and cannot
+// send much more than is needed.
 func TestLyingHelpersMemory(t *testing.T) {
-	const bound = 64 << 20 // bytes, twice as much as any of these needs
+	const bound = 64 << 20 // bytes; twice as much as any of these needs
 	hello := `{"hello":{"version":1,"system":"linux","dir":"Lw==","env":[%s]}}`
 	limits := `{"reply":{"id":1,"started":{"limits":[%s]}}}`
 	cause := `{"reply":{"id":1,"error":{"kind":"internal","cause":"%s"}}}`
 	for name, c := range map[string]struct {
-		message string // with a place for many of the same
+		message string // with a placeholder for many copies
 		many    string
 		size    int
 	}{

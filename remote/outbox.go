@@ -1,6 +1,6 @@
 package remote
 
-// What is to be written to a connection.
+// The frames that wait to be written to a connection.
 
 import (
 	"bytes"
@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	// maxAdmitted is how many requests wait to be written until further ones wait for room.
+	// maxAdmitted is the number of requests that may wait to be written. Further requests wait for room.
 	maxAdmitted = 64
-	// maxPosted is how many frames wait to be written until the far end counts as one that reads nothing any more:
-	// signals are not many.
+	// maxPosted is the number of frames that may wait to be written. With more, the remote side is considered not to
+	// read any more: signals are rare.
 	maxPosted = 10_000
 )
 
 // errLost means that the connection was lost.
 var errLost = errors.New("the connection was lost")
 
-// outbox has the frames that are to be written, so that only one goroutine waits for the far end to read. Its methods
-// may be called concurrently.
+// outbox holds the frames to write, so that only one goroutine waits for the remote side to read. Its methods may be
+// called concurrently.
 type outbox struct {
-	room chan struct{} // has an element for each request that was admitted and is not written
-	wake chan struct{} // has an element if frames wait
+	room chan struct{} // has an element for each admitted request not yet written
+	wake chan struct{} // has an element if frames are waiting
 
 	mu     sync.Mutex
 	frames []outgoing
 }
 
-// outgoing is a frame that waits.
+// outgoing is a waiting frame.
 type outgoing struct {
 	bytes    []byte
-	admitted bool // it has room to give back
+	admitted bool // its room must be freed
 }
 
 func newOutbox() outbox {
@@ -56,7 +56,7 @@ func takeRoom(ctx context.Context, room chan<- struct{}, lost <-chan struct{}) e
 	}
 }
 
-// add adds a frame with a message. A request that starts, looks up or resolves must have taken room.
+// add queues a message. A request that starts, looks up or resolves must have taken room.
 func (o *outbox) add(request *frame.Request) (err error) {
 	admitted := request.Start != nil || request.Look != nil || request.RealDir != nil
 	defer func() {
@@ -81,7 +81,7 @@ func (o *outbox) add(request *frame.Request) (err error) {
 	return nil
 }
 
-// write writes what is added, until lost is closed.
+// write writes the queued frames until lost is closed.
 func (o *outbox) write(to io.Writer, lost <-chan struct{}) error {
 	for {
 		select {

@@ -1,6 +1,6 @@
 package remote
 
-// A command at the far end, as a Manager sees it: what is asked of it, and what the far end says of it.
+// A remote command, as a Manager sees it: its requests, and the messages about it.
 
 import (
 	"errors"
@@ -16,10 +16,10 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// process is a command at the far end, and what that started.
+// process is a remote command with its process tree.
 type process struct {
 	connection *connection
-	id         uint64 // set before it is sent
+	id         uint64 // set before the request is sent
 	output     io.WriteCloser
 
 	// Set before Start returns.
@@ -28,7 +28,7 @@ type process struct {
 
 	exited latch.Latch // status and exitErr are set
 	gone   latch.Latch // goneErr is set
-	freed  latch.Latch // the far end knows nothing of it any more, or nothing is known of that
+	freed  latch.Latch // the remote side has forgotten the process, or its state is unknown
 
 	mu              sync.Mutex
 	isExited        bool
@@ -36,21 +36,21 @@ type process struct {
 	exitErr         error
 	isOver          bool
 	goneErr         error
-	closing         bool // Close was sent, or is not needed
+	closing         bool // Close was sent or is not needed
 	outputWasClosed bool
 
-	heard heard // the reading goroutine's alone
+	heard heard // only for the reading goroutine
 }
 
-// heard is what the far end has said of a process.
+// heard records the messages about a process.
 type heard struct {
 	started, exited, gone, ended bool
-	offset                       int64 // of the output that comes next
+	offset                       int64 // of the next output
 }
 
 var _ acpterm.Process = (*process)(nil)
 
-// givenUp is why nothing more is known of a process that was closed.
+// givenUp returns the error for the unknown end of a closed process.
 func givenUp() error {
 	return &acpterm.Error{Kind: acpterm.ErrExitLost, Reason: "it was given up before its end was seen"}
 }
@@ -80,7 +80,7 @@ func (p *process) Limits() []acpterm.EnforcedLimit { return p.limits }
 
 func (p *process) PID() int { return p.pid }
 
-// Close has the far end give the tree up. What that says of it until it has is checked and dropped.
+// Close tells the remote side to give up the tree. Messages about it are checked and dropped until the answer arrives.
 func (p *process) Close() {
 	if p.beginClosing() && !p.freed.IsSet() {
 		p.connection.post(&frame.Request{Close: &frame.Process{Process: p.id}})
@@ -88,7 +88,7 @@ func (p *process) Close() {
 	p.settle(givenUp(), givenUp())
 }
 
-// beginClosing reports whether it is the first call.
+// beginClosing reports whether this is the first call.
 func (p *process) beginClosing() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,22 +97,22 @@ func (p *process) beginClosing() bool {
 	return first
 }
 
-// cancel has the far end end what it has started, or starts.
+// cancel tells the remote side to end the started process, or the start.
 func (p *process) cancel() {
 	p.connection.post(&frame.Request{Cancel: &frame.Process{Process: p.id}})
-	p.gone.OnSet(p.Close) // no caller has it, that could close it
+	p.gone.OnSet(p.Close) // no caller has the process to close it
 }
 
-// settle has Wait and Gone return, if they have not before.
+// settle makes Wait and Gone return, unless they already have.
 func (p *process) settle(exitErr, goneErr error) {
 	p.setExit(acpterm.TerminalExitStatus{}, exitErr)
 	p.setGone(goneErr)
 }
 
-// end is for a process of which nothing more will be heard.
+// end settles a process when no more messages about it can arrive.
 func (p *process) end(exitErr, goneErr error) {
 	p.closeOutput()
-	p.freed.Set() // before gone, which may have it closed
+	p.freed.Set() // before gone, which may call Close
 	p.settle(exitErr, goneErr)
 }
 
@@ -150,13 +150,13 @@ func (p *process) closeOutput() {
 	}
 }
 
-// The rest is called by the reading goroutine. An error means that the far end breaks the rules.
+// The reading goroutine calls the methods below. An error means that the remote side broke the protocol.
 
-// started takes the reply to the start.
+// started handles the reply to the start.
 func (p *process) started(r *frame.Reply, asked []frame.Limit) (err error) {
 	switch s := r.Started; {
 	case r.Error != nil:
-		if p.beginClosing() { // otherwise Closed follows
+		if p.beginClosing() { // otherwise Closed will follow
 			p.forget()
 		}
 	case s == nil || s.PID < 0:
@@ -170,7 +170,7 @@ func (p *process) started(r *frame.Reply, asked []frame.Limit) (err error) {
 	return nil
 }
 
-// forget is for a process that there is not at the far end.
+// forget removes a process that does not exist on the remote side.
 func (p *process) forget() {
 	c := p.connection
 	c.mu.Lock()
@@ -179,7 +179,7 @@ func (p *process) forget() {
 	p.end(givenUp(), givenUp())
 }
 
-// write takes output.
+// write handles output.
 func (p *process) write(offset int64, bytes []byte) error {
 	switch {
 	case !p.heard.started:
@@ -190,11 +190,11 @@ func (p *process) write(offset int64, bytes []byte) error {
 		return fmt.Errorf("output of process %d at offset %d and not at %d", p.id, offset, p.heard.offset)
 	}
 	p.heard.offset += int64(len(bytes))
-	p.output.Write(bytes) // an error means that it is released
+	p.output.Write(bytes) // an error means that the terminal was released
 	return nil
 }
 
-// exitsWith takes the command's end.
+// exitsWith handles the end of the command.
 func (p *process) exitsWith(e *frame.Exit) error {
 	switch {
 	case !p.heard.started:
@@ -218,14 +218,14 @@ func (p *process) exitsWith(e *frame.Exit) error {
 	return nil
 }
 
-// isSignal reports whether a text looks like the name of a signal.
+// isSignal reports whether name looks like the name of a signal.
 func isSignal(name string) bool {
 	rest, ok := strings.CutPrefix(name, "SIG")
 	return ok && rest != "" && len(rest) <= 20 &&
 		strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-") == ""
 }
 
-// isGone takes the end of the tree.
+// isGone handles the end of the tree.
 func (p *process) isGone() error {
 	switch {
 	case !p.heard.exited:
@@ -238,7 +238,7 @@ func (p *process) isGone() error {
 	return nil
 }
 
-// outputEnded takes the end of the output.
+// outputEnded handles the end of the output.
 func (p *process) outputEnded() error {
 	switch {
 	case !p.heard.started:
@@ -251,7 +251,7 @@ func (p *process) outputEnded() error {
 	return nil
 }
 
-// isClosed takes the answer to Close.
+// isClosed handles the answer to Close.
 func (p *process) isClosed() error {
 	p.mu.Lock()
 	closing := p.closing

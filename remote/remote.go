@@ -1,7 +1,7 @@
-// Package remote runs the commands of an acpterm.Manager on another machine or in a container, with what acpterm
-// promises of commands here. A Runner connects to the far end through a Transport, such as the command line "ssh host",
-// which gives it a shell there; the shell starts the helper acpterm-remote, which runs the commands with the code that
-// a Manager itself uses. When the connection ends, the helper ends everything that it started.
+// Package remote runs the commands of an acpterm.Manager on another machine or in a container, with the same guarantees
+// as for local commands. A Runner connects through a Transport, such as the command line "ssh host", which provides a
+// remote shell. The shell starts the helper acpterm-remote, which runs the commands with the code that a Manager itself
+// uses. When the connection ends, the helper ends everything it started.
 package remote
 
 import (
@@ -15,71 +15,72 @@ import (
 	"time"
 )
 
-// Transport opens shells at the far end. Its methods must be safe for concurrent use.
+// Transport opens remote shells. Its methods must be safe for concurrent use.
 type Transport interface {
-	// Open starts a POSIX shell at the far end and returns its standard input and output. The shell may print something
-	// before it reads. A Read or Write fails when the connection is lost, with an error that says why, as far as that
-	// is known. Close ends the connection, also during a Read or Write, and returns when nothing of it is left here.
-	// When ctx ends before Open returns, nothing must be left; after that it does not matter.
+	// Open starts a POSIX shell on the remote side and returns its standard input and output. The shell may print text
+	// before it reads. When the connection is lost, Read and Write fail, with the reason in the error if it is known.
+	// Close ends the connection, even during a Read or Write, and returns when nothing of it is left on the local side.
+	// If ctx ends before Open returns, Open must leave nothing behind; after that, ctx has no effect.
 	Open(ctx context.Context) (io.ReadWriteCloser, error)
 }
 
-// Options are what a Runner is made with.
+// Options configure a Runner.
 type Options struct {
-	// Transport leads to the far end. It must be set.
+	// Transport connects to the remote side. It is required.
 	Transport Transport
 
-	// Path is the helper's file at the far end, an absolute path. Empty: the one of Helpers, which is copied there if
-	// it is not there yet; without Helpers, "acpterm-remote" as the shell finds it.
+	// Path is the absolute path of the helper on the remote side. If empty, the helper comes from Helpers and is copied
+	// if it is not there yet; without Helpers, it is "acpterm-remote" as found by the shell.
 	Path string
 
-	// Helpers has the helper for each kind of far end, in files with names such as "acpterm-remote-linux-amd64": a
-	// directory (os.DirFS), or files of the program (embed.FS). Build makes them. They are read for each connection.
-	// Not with Path.
+	// Helpers contains the helper for each kind of remote system, in files with names such as
+	// "acpterm-remote-linux-amd64". It can be a directory (os.DirFS) or be part of the program (embed.FS). Build makes
+	// the files. They are read for each connection. Helpers cannot be combined with Path.
 	Helpers fs.FS
 
-	// Dir is the directory that a helper is copied to, an absolute path; neither its owner nor its mode is checked.
-	// The default is acpterm in the user's cache directory ($XDG_CACHE_HOME or ~/.cache), or, where no program can be
-	// put there or another user could replace it, the user's own directory in $TMPDIR or /tmp. Other users could
-	// replace it if they can write to the directory, or to one above it without the sticky bit. Only with Helpers.
+	// Dir is the absolute path of the directory where the helper is copied to; neither its owner nor its mode is
+	// checked. The default is acpterm in the user's cache directory ($XDG_CACHE_HOME or ~/.cache). If no program can be
+	// put there, or another user could replace it, the default is the user's own directory in $TMPDIR or /tmp. Other
+	// users could replace it if they can write to the directory, or to a parent without the sticky bit. Dir requires
+	// Helpers.
 	Dir string
 
-	// ConnectTimeout is how long a connection may take until the helper runs. While the helper is copied, it is how
-	// long each piece of it may take. 0: one minute.
+	// ConnectTimeout limits the time until the helper of a new connection runs. While the helper is copied, it limits
+	// the time for each piece. The default is one minute.
 	ConnectTimeout time.Duration
 
-	// SilenceTimeout is how long the far end may say nothing until the connection counts as lost. The Runner asks it to
-	// say something three times as often. 0: 45 seconds.
+	// SilenceTimeout limits the silence of the remote side: if nothing arrives for that long, the connection counts as
+	// lost. The Runner pings three times as often. The default is 45 seconds.
 	SilenceTimeout time.Duration
 
-	// Progress is called with what a new connection has come to, and when it is lost. It is called from one goroutine
-	// at a time, and delays the connection. It must not call the Runner. Nil: nothing is called.
+	// Progress is called at each step of a new connection, and when it is lost. Calls do not overlap, and delay the
+	// connection. Progress must not call the Runner. It may be nil.
 	Progress func(Progress)
 }
 
-// Progress is a step of a connection.
+// Progress reports a step of a connection.
 type Progress struct {
 	Step Step
-	// System and Arch are the far end's, as Go names them, once they are known.
+	// System and Arch are those of the remote side, as Go names them, once they are known.
 	System, Arch string
-	// Copied and Size are bytes of the helper, while it is copied.
+	// Copied and Size are in bytes, and are set while the helper is copied.
 	Copied, Size int64
-	// Err is why the connection was lost, or could not be made.
+	// Err is the reason why the connection was lost or could not be made.
 	Err error
 }
 
-// Step is what a connection has come to.
+// Step is the state of a connection.
 type Step string
 
 // The steps.
 const (
-	// StepConnecting is before the shell is there.
+	// StepConnecting means that the shell has not started yet.
 	StepConnecting Step = "connecting"
-	// StepCopying is while the helper is copied.
+	// StepCopying means that the helper is being copied.
 	StepCopying Step = "copying"
-	// StepConnected is once the helper runs.
+	// StepConnected means that the helper runs.
 	StepConnected Step = "connected"
-	// StepLost is when the connection is lost, is closed, or could not be made.
+	// StepLost means that the connection was lost or closed, or could not be made.
 	StepLost Step = "lost"
 )
 
@@ -88,7 +89,7 @@ const (
 	defaultSilenceTimeout = 45 * time.Second
 )
 
-// check returns the options with their defaults, or an error that names the one that cannot be used.
+// check returns the options with their defaults, or an error that names the unusable option.
 func (o Options) check() (Options, error) {
 	option := ""
 	err := errors.New("is not an absolute path without NUL")

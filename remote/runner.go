@@ -1,6 +1,6 @@
 package remote
 
-// The Runner: what a Manager calls, and the connection that the calls share.
+// The Runner: the methods for a Manager, and the connection they share.
 
 import (
 	"context"
@@ -18,43 +18,43 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// Runner runs commands at the far end of a Transport: it is an Options.Runner of acpterm's. All that use it share one
-// connection, which is opened by the first call, and again by the first call after it was lost. All methods may be
-// called concurrently.
+// Runner runs commands on the remote side of a Transport, as the Options.Runner of package acpterm. All its users share
+// one connection. The first call opens it, as does the first call after it was lost. All methods may be called
+// concurrently.
 //
-// When the connection is lost, each command on it is one of which nothing is known any more: waits, kills and releases
-// fail with acpterm.ErrConnectionLost. So do calls that need a connection and cannot get one.
+// When the connection is lost, the state of its commands is unknown: waits, kills and releases fail with
+// acpterm.ErrConnectionLost. Calls that need a connection and cannot get one fail with it too.
 type Runner struct {
 	options Options
 	life    context.Context // ends with Close
 	stop    context.CancelCauseFunc
-	busy    sync.WaitGroup // the goroutines of links
+	busy    sync.WaitGroup // goroutines of links
 
 	mu     sync.Mutex
 	closed bool
-	link   *link // the newest one; nil: none was needed yet
+	link   *link // the newest one, or nil
 }
 
 var _ acpterm.Runner = (*Runner)(nil)
 
-// link is a connection from before it is made until nothing of it is left.
+// link is a connection, from before it is made until nothing of it is left.
 type link struct {
-	made       latch.Latch // connection is set, or err
+	made       latch.Latch // connection or err is set
 	connection *connection
 	err        error
-	over       *latch.Latch // nothing of it is left, nor of one before that it has not waited for
+	over       *latch.Latch // nothing is left of it, nor of an earlier link that it did not wait for
 }
 
-// usable reports whether calls can use it, now or once it is made.
+// usable reports whether calls can use the link, now or once it is made.
 func (l *link) usable() bool {
 	return l != nil && (!l.made.IsSet() || l.connection != nil && !l.connection.lost.IsSet())
 }
 
-// errClosed is why a connection that Close has ended was lost.
+// errClosed is the cause of a connection's loss by Close.
 var errClosed = errors.New("the Runner was closed")
 
-// NewRunner returns a Runner, which connects when it is first used, or with Connect. The caller closes it, after the
-// Manager. It fails for options that cannot be used, with an error that names the option.
+// NewRunner returns a Runner, which connects on first use or by Connect. The caller must close it, after the Manager.
+// If an option is unusable, NewRunner fails with an error that names it.
 func NewRunner(options Options) (*Runner, error) {
 	checked, err := options.check()
 	if err != nil {
@@ -65,15 +65,15 @@ func NewRunner(options Options) (*Runner, error) {
 	return r, nil
 }
 
-// Connect connects to the far end, if there is no connection, and returns when there is one. When ctx ends before, it
-// fails with what has ended it, and the connection goes on being made.
+// Connect connects to the remote side, unless a connection exists, and returns when it is made. If ctx ends first,
+// Connect fails with the cause, and the Runner continues to connect.
 func (r *Runner) Connect(ctx context.Context) error {
 	_, err := r.connect(ctx)
 	return err
 }
 
-// Close ends the connection, and with it everything that runs at the far end. It returns when nothing of the Runner is
-// left here. Every other call fails from then on, with acpterm.ErrClosing. The error is nil.
+// Close ends the connection, and with it everything that runs on the remote side. It returns when nothing of the Runner
+// is left on the local side. From then on, every other call fails with acpterm.ErrClosing. The error is always nil.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -83,7 +83,7 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-// connect returns the connection, once there is one.
+// connect returns the connection once it is made.
 func (r *Runner) connect(ctx context.Context) (*connection, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (r *Runner) connect(ctx context.Context) (*connection, error) {
 	}
 }
 
-// newestLink returns a link that can be used, and begins one if there is none.
+// newestLink returns a usable link, and begins one if necessary.
 func (r *Runner) newestLink() (*link, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +116,7 @@ func (r *Runner) newestLink() (*link, error) {
 	return r.link, nil
 }
 
-// run makes a connection, when nothing is left of the one before, and serves it until it is lost.
+// run makes a connection once nothing is left of the previous one, and serves it until it is lost.
 func (r *Runner) run(l, before *link) {
 	if err := r.await(before); err != nil {
 		l.err, l.over = noConnection(err), before.over
@@ -128,7 +128,7 @@ func (r *Runner) run(l, before *link) {
 	var err error
 	l.connection, opened, err = dial(r.life, r.options)
 	if opened != nil {
-		defer opened.Close() // which may take time that no call waits for
+		defer opened.Close() // may take time; no call waits for it
 	}
 	if err != nil {
 		err = visibleError{err}
@@ -161,14 +161,14 @@ func (r *Runner) await(before *link) error {
 	case <-before.over.Done():
 		return nil
 	case <-r.life.Done():
-		<-before.over.Done() // Close waits for it too
+		<-before.over.Done() // Close also waits for it
 		return errClosed
 	case <-timer.C:
 		return errors.New("the Transport has not closed the connection before")
 	}
 }
 
-// Base returns the directory and the environment that the helper has.
+// Base returns the directory and the environment of the helper.
 func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -177,7 +177,7 @@ func (r *Runner) Base(ctx context.Context) (acpterm.Base, error) {
 	return acpterm.Base{Dir: string(c.hello.Dir), Env: frame.Strings(c.hello.Env)}, nil
 }
 
-// RealDir asks the far end for a directory without symbolic links.
+// RealDir asks the remote side to resolve the symbolic links of a directory.
 func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -196,7 +196,7 @@ func (r *Runner) RealDir(ctx context.Context, dir string) (string, error) {
 	return string(reply.Dir), nil
 }
 
-// LookPath has the far end look a command up.
+// LookPath asks the remote side to look up a command.
 func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm.Found, error) {
 	c, err := r.connect(ctx)
 	if err != nil {
@@ -226,12 +226,12 @@ func (r *Runner) LookPath(ctx context.Context, command acpterm.Command) (acpterm
 	}, nil
 }
 
-// maxPin is how many bytes a pin has at the most.
+// maxPin is the maximum length of a pin in bytes.
 const maxPin = 4 << 10
 
-// Start has the far end start a command. When ctx ends before it has, Start returns once the far end has confirmed that
-// nothing is left. What cannot be ended within ten seconds is given up there; if that is not confirmed within ten more,
-// the connection is, so that everything there is ended.
+// Start starts a command on the remote side. If ctx ends first, Start returns when the remote side has confirmed that
+// nothing is left. The remote side gives up processes that do not end within ten seconds. If it does not confirm this
+// within another ten, Start gives up the connection, which ends everything there.
 func (r *Runner) Start(ctx context.Context, request acpterm.StartRequest) (acpterm.Process, error) {
 	limits, err := askedLimits(request.Limits)
 	if err != nil {
@@ -258,7 +258,7 @@ func commandOf(c acpterm.Command) frame.Command {
 	}
 }
 
-// forCommand names the command in an error of the far end's, but for one of its directory.
+// forCommand adds the command's name to an error of the remote side, unless the error is about the directory.
 func forCommand(err error, c acpterm.Command) error {
 	e, ok := err.(*acpterm.Error)
 	if !ok || e.Kind == acpterm.ErrConnectionLost || e.Command != "" || e.Field == "cwd" || len(c.Args) == 0 {
@@ -269,7 +269,7 @@ func forCommand(err error, c acpterm.Command) error {
 	return &named
 }
 
-// askedLimits are the limits that bound something.
+// askedLimits returns the nonzero limits.
 func askedLimits(l acpterm.Limits) (asked []frame.Limit, err error) {
 	seconds := l.CPUTime / time.Second
 	if l.CPUTime%time.Second > 0 {
@@ -294,7 +294,7 @@ func askedLimits(l acpterm.Limits) (asked []frame.Limit, err error) {
 	return asked, nil
 }
 
-// enforcedLimits are the limits that a far end says hold, which must be all of those that were asked for.
+// enforcedLimits converts the limits that the remote side reports as enforced. They must be all the requested ones.
 func enforcedLimits(asked, held []frame.Limit) (limits []acpterm.EnforcedLimit, err error) {
 	missing := make(map[string]bool, len(asked))
 	for _, limit := range asked {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Options that cannot be used are refused by name.
+// NewRunner rejects unusable options by name.
 func TestOptions(t *testing.T) {
 	good := Command{Args: []string{"sh"}}
 	for option, options := range map[string]Options{
@@ -38,7 +38,7 @@ func TestOptions(t *testing.T) {
 	require.ErrorContains(t, err, "Options.Path ")
 }
 
-// All calls share one connection; the end of a caller's context ends that caller's wait alone.
+// All calls share one connection. The end of a caller's context ends only that caller's wait.
 func TestOneConnection(t *testing.T) {
 	transport, fars := farTransport(t)
 	var steps []Step
@@ -73,7 +73,7 @@ func TestOneConnection(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
-// Close ends what is being connected, and the callers' waits.
+// Close ends connecting, and the waits of the callers.
 func TestCloseWhileConnecting(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport})
@@ -86,7 +86,7 @@ func TestCloseWhileConnecting(t *testing.T) {
 	require.ErrorIs(t, err, errClosed)
 }
 
-// A Transport that fails is asked again by the next call.
+// The next call tries a failed Transport again.
 func TestTransportFails(t *testing.T) {
 	calls := 0
 	r := newRunner(t, Options{Transport: openFunc(func(context.Context) (io.ReadWriteCloser, error) {
@@ -100,7 +100,7 @@ func TestTransportFails(t *testing.T) {
 	require.ErrorContains(t, r.Connect(t.Context()), "opened nothing")
 }
 
-// A Transport whose Open takes too long is given up.
+// Connect gives up if Open takes too long.
 func TestOpenTakesTooLong(t *testing.T) {
 	r := newRunner(t, Options{
 		ConnectTimeout: time.Millisecond,
@@ -112,15 +112,15 @@ func TestOpenTakesTooLong(t *testing.T) {
 	require.ErrorContains(t, r.Connect(t.Context()), "no connection within Options.ConnectTimeout")
 }
 
-// Much of what these do is to wait.
+// These tests mostly wait.
 func TestRunnerWaits(t *testing.T) {
 	atOnce(t, map[string]func(*testing.T){
 		"slow close": testSlowClose, "silence": testSilence, "no end of a start": testCancelledStartCannotBeEnded,
 	})
 }
 
-// However long a connection takes to close, there is one at a time, and one call of Progress, which says at once that
-// it was lost.
+// However long closing a connection takes, only one exists at a time. Calls of Progress do not overlap, and report the
+// loss immediately.
 func testSlowClose(t *testing.T) {
 	inner, fars := farTransport(t)
 	closing, closed := make(chan struct{}), make(chan struct{})
@@ -165,7 +165,7 @@ func testSlowClose(t *testing.T) {
 	require.Empty(t, lost)
 }
 
-// slowCloser is closed when its test lets it.
+// slowCloser waits in Close until its test lets it continue.
 type slowCloser struct {
 	io.ReadWriteCloser
 	closing, closed chan struct{}
@@ -177,7 +177,7 @@ func (s *slowCloser) Close() error {
 	return s.ReadWriteCloser.Close()
 }
 
-// A far end that says nothing is given up, and one that answers is not.
+// A silent remote side is given up, and an answering one is not.
 func testSilence(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport, SilenceTimeout: 200 * time.Millisecond})
@@ -199,7 +199,7 @@ func testSilence(t *testing.T) {
 	require.ErrorContains(t, r.link.connection.whyLost(), "said nothing for Options.SilenceTimeout")
 }
 
-// Nothing but Wait waits for a far end that does not read.
+// If the remote side does not read, only Wait waits for it.
 func TestFarEndDoesNotRead(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport})
@@ -233,13 +233,13 @@ func TestFarEndDoesNotRead(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrExitLost)
 	<-p.Gone()
 	require.Error(t, p.Err())
-	for range maxPosted { // it counts as lost before its messages fill the memory
+	for range maxPosted { // it counts as lost before its messages fill memory
 		r.link.connection.post(&frame.Request{Signal: &frame.Signal{Process: 1, Name: "SIGHUP"}})
 	}
 	require.ErrorContains(t, r.link.connection.whyLost(), "does not read")
 }
 
-// Calls that the far end does not answer wait there up to a bound, whether their callers wait or not.
+// The number of unanswered calls is bounded, whether or not their callers still wait.
 func TestUnanswered(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport})
@@ -280,7 +280,7 @@ func TestUnanswered(t *testing.T) {
 	asking.Wait()
 }
 
-// Each signal goes out by its name, in order, and none after the end of the tree.
+// Each signal is sent by its name, in order, and none after the end of the tree.
 func TestSignals(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport})
@@ -299,7 +299,7 @@ func TestSignals(t *testing.T) {
 			if closing.Close == nil {
 				t.Errorf("%+v is no close", closing)
 			}
-			f.answer(frame.Answer{Ended: &frame.Process{Process: id}}) // it was under way
+			f.answer(frame.Answer{Ended: &frame.Process{Process: id}}) // it was already on its way
 			f.answer(frame.Answer{Closed: closing.Close})
 			close(names)
 		})
@@ -327,7 +327,7 @@ func TestSignals(t *testing.T) {
 	require.Equal(t, 1, text.closed)
 }
 
-// Errors of the far end keep their kinds, unless they are none that a far end has.
+// Errors of the remote side keep their kinds, unless a remote side cannot have such an error.
 func TestFarErrors(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport})
@@ -354,7 +354,7 @@ func TestFarErrors(t *testing.T) {
 	require.ErrorIs(t, look(&frame.Error{Kind: "connection_lost"}), acpterm.ErrInternal)
 }
 
-// What is asked for is said in whole, and what is too much to say fails alone.
+// A start request is sent completely. If it is too long, only its call fails.
 func TestStartRequest(t *testing.T) {
 	transport, fars := farTransport(t)
 	r := newRunner(t, Options{Transport: transport})
@@ -377,7 +377,7 @@ func TestStartRequest(t *testing.T) {
 	request.Pin, request.Limits = "pin", acpterm.Limits{CPUTime: 1001 * time.Millisecond, Nice: 3}
 
 	long := request
-	long.Command.Args = []string{string(make([]byte, frame.MaxRequest/4*3))} // in base64
+	long.Command.Args = []string{string(make([]byte, frame.MaxRequest/4*3))} // too long in base64
 	_, err := r.Start(testContext(t), long)
 	require.ErrorContains(t, err, "longer than")
 

@@ -2,7 +2,7 @@
 
 package remote_test
 
-// Exact output and lost connections, by sshd and in a container. manager_linux_test.go has the same by pipes.
+// Exact output and lost connections, with sshd and in a container. manager_linux_test.go tests the same with pipes.
 
 import (
 	"context"
@@ -25,12 +25,12 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// servers are the far ends that are reached by a server.
+// servers returns the remote sides behind a server.
 func servers() map[string]func(*testing.T) *far {
 	return map[string]func(*testing.T) *far{"ssh": bySSH, "another user": bySSHAsAnother, "container": inContainer}
 }
 
-// slowTransport is a Transport whose connections are read slowly.
+// slowTransport is a Transport that reads its connections slowly.
 type slowTransport struct{ remote.Transport }
 
 func (s slowTransport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
@@ -45,12 +45,12 @@ type slowShell struct {
 
 func (s *slowShell) Read(p []byte) (int, error) {
 	if s.reads++; s.reads%64 == 0 {
-		time.Sleep(time.Millisecond) // for what is between both ends to be full
+		time.Sleep(time.Millisecond) // lets the buffers in between fill up
 	}
 	return s.ReadWriteCloser.Read(p[:min(len(p), 32<<10)])
 }
 
-// Output of 8 MiB before an exit arrives in whole before the exit does, however slowly the connection is read.
+// All 8 MiB of output arrive before the exit, however slowly the connection is read.
 func TestServersLoseNoOutput(t *testing.T) {
 	t.Parallel()
 	for name, start := range servers() {
@@ -80,8 +80,8 @@ func TestServersLoseNoOutput(t *testing.T) {
 	}
 }
 
-// When the transport's process is killed while commands run, each of them says that the connection is lost, nothing is
-// left at the far end, and the next one works.
+// When the transport's process is killed, each running command reports the lost connection, nothing is left on the
+// remote side, and the next connection works.
 func TestServersAreLost(t *testing.T) {
 	t.Parallel()
 	for name, start := range servers() {
@@ -122,7 +122,7 @@ func TestServersAreLost(t *testing.T) {
 	}
 }
 
-// A PTY in between, at either end of the connection, is found before anything is sent that it would change.
+// A PTY on either side of the connection is detected before it can change any data.
 func TestPTYInBetween(t *testing.T) {
 	t.Parallel()
 	f := bySSH(t)
@@ -162,7 +162,7 @@ func TestPTYInBetween(t *testing.T) {
 	}
 }
 
-// Variables of this process do not arrive where ssh and sshd are set up as systems do.
+// Variables of this process do not reach the remote side with the usual settings of ssh and sshd.
 func TestServersGetNoVariables(t *testing.T) {
 	s := sshdtest.Start(t, "AcceptEnv LANG LANGUAGE LC_* XMODIFIERS COLORTERM NO_COLOR OTHER")
 	config := filepath.Join(s.Dir, "ssh_config")
@@ -188,7 +188,7 @@ func TestServersGetNoVariables(t *testing.T) {
 	require.Equal(t, []string{"OTHER"}, arrived, "only what the user has ssh send on purpose")
 }
 
-// manager returns a Manager of commands there.
+// manager returns a Manager with commands on this remote side.
 func (f *far) manager(t *testing.T, transport remote.Transport) *acpterm.Manager {
 	m, err := acpterm.NewManager(&acpterm.Options{
 		Runner: f.runner(t, transport, f.place.TempDir(t)), Commands: acpterm.CommandOptions{OutputByteLimit: 9 << 20},
@@ -198,7 +198,7 @@ func (f *far) manager(t *testing.T, transport remote.Transport) *acpterm.Manager
 	return m
 }
 
-// create has a shell line run.
+// create runs a shell line.
 func (f *far) create(t *testing.T, m *acpterm.Manager, line string) *acpterm.Terminal {
 	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{
 		SessionID: "s", Command: "sh", Args: []string{"-c", line},

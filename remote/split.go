@@ -1,17 +1,17 @@
 package remote
 
-// Command lines that a person writes.
+// Splitting the command lines of users.
 
 import (
 	"errors"
 	"strings"
 )
 
-// Split takes a command line apart, such as "ssh -p 22 'my host'" that a user has set, into Command.Args. White space
-// separates arguments. Single quotes keep all between them as it is; double quotes do too, but for a backslash before a
-// double quote or a backslash. Outside of quotes a backslash keeps the next character as it is; before a letter or a
-// digit it is a character as any other, so that paths of Windows need no quotes. Nothing is expanded. It fails for a
-// line with nothing in it, or whose quotes are not closed.
+// Split splits a command line, such as the user's setting "ssh -p 22 'my host'", into Command.Args. White space
+// separates arguments. Single quotes preserve all characters between them; double quotes do too, except that a
+// backslash escapes a double quote or a backslash. Outside quotes a backslash escapes the next character; before a
+// letter or a digit it is an ordinary character, so that Windows paths need no quotes. Nothing is expanded. Split fails
+// if the line is empty or a quote is not closed.
 func Split(line string) ([]string, error) {
 	var args []string
 	var arg strings.Builder
@@ -51,7 +51,7 @@ func Split(line string) ([]string, error) {
 	return args, nil
 }
 
-// escapes reports whether a backslash with the rest of the line after it keeps a character as it is.
+// escapes reports whether a backslash before rest escapes the next character.
 func escapes(quote byte, rest string) bool {
 	if rest == "" || quote == '\'' {
 		return false

@@ -2,7 +2,7 @@
 
 package remote_test
 
-// The library's own tests of commands, through the helper: by plain pipes, by sshd and in a container.
+// The library's own tests of commands, run through the helper: with plain pipes, with sshd and in a container.
 
 import (
 	"bytes"
@@ -27,16 +27,16 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// far is a far end.
+// far is a remote side.
 type far struct {
 	place terminaltest.Place
-	proc  string // its process table, as a directory here
+	proc  string // the path of its process table on this system
 	line  []string
-	mark  string // is in the environment of the helper and of its commands, in its base
+	mark  string // in the environment of the helper and its commands, as part of its Base
 }
 
-// newFar has what is alike of all far ends: line runs a shell there, root is the root of its files here, and uid its
-// user.
+// newFar returns a remote side. line runs a shell there, root is the path of its root directory on this system, and uid
+// is its user.
 func newFar(t *testing.T, line []string, root string, uid int) *far {
 	f := &far{proc: "/proc", mark: fmt.Sprintf("%s=%d-%s", leaktest.Variable, os.Getpid(), t.Name())}
 	f.line = append(slices.Clone(line), "env", f.mark, "sh")
@@ -60,10 +60,11 @@ func newFar(t *testing.T, line []string, root string, uid int) *far {
 	return f
 }
 
-// atOnce is how many Runners have tests at the same time.
+// atOnce is the number of Runners with tests at the same time.
 const atOnce = 3
 
-// run runs the tests there, each by one of some Runners. Nothing is left after each, and not even the helpers after them.
+// run runs the tests there, spread over several Runners. No processes may be left after each test, and no helpers after
+// the last one.
 func (f *far) run(t *testing.T) {
 	f.place.Program = filepath.Join(f.place.TempDir(t), "testchild")
 	child, err := os.ReadFile(filepath.Join(remote.BuiltForTests(t), "testchild"))
@@ -74,7 +75,7 @@ func (f *far) run(t *testing.T) {
 	for i := range atOnce {
 		one := f.again(fmt.Sprint(i))
 		runner := one.runner(t, remote.Command{Args: one.line, Env: environ}, dir)
-		require.NoError(t, runner.Connect(t.Context())) // before the next one: the helper is copied once
+		require.NoError(t, runner.Connect(t.Context())) // before the next Runner, so that the helper is copied once
 		one.place.NewManager = func(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 			if options == nil {
 				options = new(acpterm.Options)
@@ -93,7 +94,7 @@ func (f *far) run(t *testing.T) {
 	terminaltest.Run(t, places...)
 }
 
-// again is the same far end with another mark.
+// again returns the same remote side with another mark.
 func (f *far) again(name string) *far {
 	one := *f
 	one.mark = f.mark + "-" + name
@@ -101,16 +102,16 @@ func (f *far) again(name string) *far {
 	return &one
 }
 
-// environ are the variables of this process without the secret, which it has from then on.
+// environ contains the variables of this process without the secret, which is set afterwards.
 var environ = func() []string {
-	os.Unsetenv(terminaltest.SecretVariable) // TestMain starts this program again
+	os.Unsetenv(terminaltest.SecretVariable) // TestMain restarts this program
 	environ := os.Environ()
 	os.Setenv(terminaltest.SecretVariable, "secret")
 	return environ
 }()
 
-// runner returns a Runner that is closed when the test ends, with its helper in a directory; the test fails if a process
-// of it is left then.
+// runner returns a Runner with its helper in dir, and closes it when the test ends. The test fails if one of its
+// processes is left then.
 func (f *far) runner(t *testing.T, transport remote.Transport, dir string) *remote.Runner {
 	runner, err := remote.NewRunner(remote.Options{
 		Transport: transport, Helpers: os.DirFS(remote.BuiltForTests(t)), Dir: dir,
@@ -124,9 +125,9 @@ func (f *far) runner(t *testing.T, transport remote.Transport, dir string) *remo
 	return runner
 }
 
-// left are the processes that have the mark in their environment, and the other text, too.
+// left returns the processes with the mark and the text other in their environment.
 func (f *far) left(other string) (found []string) {
-	processes, _ := filepath.Glob("/proc/[0-9]*") // has those of containers, too
+	processes, _ := filepath.Glob("/proc/[0-9]*") // includes processes of containers
 	for _, dir := range processes {
 		environ, _ := os.ReadFile(dir + "/environ")
 		if bytes.Contains(environ, []byte(f.mark+"\x00")) && bytes.Contains(environ, []byte(other)) {
@@ -137,7 +138,7 @@ func (f *far) left(other string) (found []string) {
 	return found
 }
 
-// process returns what the far end's process table has of a process.
+// process returns the state and the start time of a process in the remote process table.
 func (f *far) process(pid int) (state, started string) {
 	stat, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", f.proc, pid))
 	if err != nil {
@@ -159,7 +160,7 @@ func suite(t *testing.T, start func(*testing.T) *far) {
 func TestSuiteBySSHAsRoot(t *testing.T) {
 	t.Parallel()
 	f := bySSH(t)
-	f.place.Resembles = os.Getuid() == 0 // root is the user by pipes, and ssh is the way to the other user
+	f.place.Resembles = os.Getuid() == 0 // root already runs the tests with pipes, and those with ssh as another user
 	f.run(t)
 }
 
@@ -192,5 +193,5 @@ func inContainer(t *testing.T) *far {
 	return f
 }
 
-// uidOf is the user that a file belongs to.
+// uidOf returns the owner of a file.
 func uidOf(info os.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

@@ -17,10 +17,10 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// hidden steers a terminal or changes the order of other text: C0, C1, and the marks of direction.
+// hidden has characters that control a terminal or change the order of other text: C0, C1, and direction marks.
 const hidden = "<\x1b\x07\u0080\u009b2J\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c\xff>"
 
-// requireVisible fails if a text has a character of hidden, or has none of what was said.
+// requireVisible fails if text contains a hidden character, or lacks the visible form of hidden.
 func requireVisible(t *testing.T, text string) {
 	t.Helper()
 	require.NotContains(t, text, "\n")
@@ -33,7 +33,7 @@ func requireVisible(t *testing.T, text string) {
 	require.Contains(t, text, `\u202e`)
 }
 
-// Errors before there is a connection show what a transport and a shell have said, and nothing that is hidden in it.
+// Errors before a connection exists show the text of a Transport or a shell, with hidden characters made visible.
 func TestErrorsWithoutAConnectionAreVisible(t *testing.T) {
 	played := func(play func(*far)) Transport {
 		transport, fars := farTransport(t)
@@ -72,8 +72,8 @@ func TestErrorsWithoutAConnectionAreVisible(t *testing.T) {
 	}
 }
 
-// So do the errors that a helper answers with, the one of a command whose exit it does not know, and the one of a
-// connection that it ends by breaking the rules.
+// The following are also made visible: errors that a helper answers, the error of a command with an unknown exit, and
+// the error of a connection ended by a violation of the protocol.
 func TestErrorsOfAHelperAreVisible(t *testing.T) {
 	transport, fars := farTransport(t)
 	var steps []Progress
@@ -81,7 +81,7 @@ func TestErrorsOfAHelperAreVisible(t *testing.T) {
 	go func() {
 		f := <-fars
 		asked := func() (id uint64) {
-			if r := f.request(); r != nil { // else the test has failed
+			if r := f.request(); r != nil { // otherwise the test has failed
 				id = r.ID
 			}
 			return id

@@ -1,6 +1,6 @@
 package signin_test
 
-// The pieces that docs/signing-in.md is cut from.
+// docs/signing-in.md shows these pieces.
 
 import (
 	"context"
@@ -16,12 +16,12 @@ import (
 	"github.com/acpterm/acpterm/signin"
 )
 
-// A client with the person's terminal for itself, such as a TUI that is not drawing.
+// A client that owns the user's terminal, such as a TUI that is not drawing.
 func ExampleRun() {
 	ctx := context.Background()
 	tty, restore := rawTerminal()
 	defer restore()
-	var method signin.Method // that a person has chosen
+	var method signin.Method // the user's choice
 
 	err := signin.Run(ctx, exec.Command("some-agent", "--acp"), method, tty, &signin.Options{
 		Started: func(t *acpterm.Terminal) { followSize(tty, t) },
@@ -39,7 +39,7 @@ func ExampleRun() {
 	}
 }
 
-// A client whose views show the terminals of a manager: the person answers in the view, by Terminal.Write.
+// A client whose views show the terminals of a manager: the user answers in the view, by Terminal.Write.
 func ExampleRun_view() {
 	ctx := context.Background()
 	var manager *acpterm.Manager
@@ -54,7 +54,7 @@ func ExampleRun_view() {
 	}
 }
 
-// What an agent offers, for a person to choose from.
+// The methods of an agent, for a user to choose from.
 func ExampleReadMethods() {
 	initializeResult := json.RawMessage(`{"protocolVersion":1,"authMethods":[
 		{"id":"shell","name":"Shell","type":"terminal","args":["login"]}]}`)
@@ -69,7 +69,7 @@ func ExampleReadMethods() {
 	// Output: Shell
 }
 
-// A client of ACP v1 advertises it by its handler, and one of v2 beside its other capabilities.
+// A client of ACP v1 advertises it by its handler, and a client of v2 among its other capabilities.
 func ExampleCapabilityV2() {
 	handler := acpterm.NewHandler(nil, &acpterm.HandlerOptions{TerminalAuth: true})
 	v1 := map[string]any{"protocolVersion": 1, "clientCapabilities": handler.Capabilities()}

@@ -1,6 +1,6 @@
 package signin
 
-// A terminal of a Manager joined to the person's.
+// Connecting a Manager's terminal to the user's terminal.
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// brokenError is why the person's terminal cannot be used any more.
+// brokenError means that the user's terminal has failed.
 type brokenError struct {
 	what string
 	err  error
@@ -19,9 +19,9 @@ type brokenError struct {
 func (e *brokenError) Error() string { return e.what + ": " + e.err.Error() }
 func (e *brokenError) Unwrap() error { return e.err }
 
-// join passes on what the program writes, until its terminal is released, and what the person types, until the program
-// exits. shown is closed when all that the program wrote has been written. fail is called when the person's terminal
-// fails.
+// join copies the program's output to the user's terminal until the program's terminal is released, and the user's
+// input to the program until it exits. shown is closed after all output is written. join calls fail if the user's
+// terminal fails.
 func join(t *acpterm.Terminal, term io.ReadWriter, fail context.CancelCauseFunc) (shown <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
@@ -41,10 +41,10 @@ func join(t *acpterm.Terminal, term io.ReadWriter, fail context.CancelCauseFunc)
 	return done
 }
 
-// endOfInput is what a person types where the input ends.
+// endOfInput is the character that a user types to end the input.
 const endOfInput = "\x04"
 
-// typeInto types what is read into the program's terminal, until that or the input ends. It fails when a Read does.
+// typeInto writes input to the program's terminal, until the program or the input ends. It returns the error of a Read.
 func typeInto(t *acpterm.Terminal, from io.Reader) error {
 	buffer := make([]byte, 4<<10)
 	defer clear(buffer) // it may hold a password

@@ -1,6 +1,6 @@
 package signin
 
-// From an agent's exec.Cmd and a method to the request, the environment and the directory of the program.
+// From an agent's exec.Cmd and a method to the program's request, environment and directory.
 
 import (
 	"cmp"
@@ -25,7 +25,7 @@ type launch struct {
 	env     []string // the agent's; the method's is in the request
 }
 
-// newLaunch makes the launch of a method. The program is the agent's, unless the method names one and that is allowed.
+// newLaunch returns the launch of a method. The program is the agent's, unless the method names an allowed one.
 func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
 	refused := method.RefusedVariables(o)
 	switch {
@@ -62,8 +62,8 @@ func newLaunch(agent *exec.Cmd, method Method, o *Options) (*launch, error) {
 	return l, nil
 }
 
-// RefusedVariables returns the names of the variables that neither policy.SafeVariables nor options.AllowVariables
-// lists with their values. Run fails for a method with such variables. options may be nil.
+// RefusedVariables returns the names of the method's variables that neither policy.SafeVariables nor
+// options.AllowVariables allows with their values. Run fails for a method with such variables. options may be nil.
 func (m Method) RefusedVariables(options *Options) (names []string) {
 	allowed := policy.AllowVariables(append(policy.SafeVariables(), cmp.Or(options, &Options{}).AllowVariables...)...)
 	for _, v := range m.Env {
@@ -76,7 +76,7 @@ func (m Method) RefusedVariables(options *Options) (names []string) {
 	return names
 }
 
-// quoteAll lists names that an agent chose, as many as an error should have.
+// quoteAll lists names that an agent chose, limited in number and length for an error.
 func quoteAll(names []string) string {
 	const most = 20
 	var quoted []string
@@ -89,7 +89,7 @@ func quoteAll(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// programError is the error for a program that was looked up.
+// programError returns the error for a failed lookup of a program.
 func programError(program string, err error) error {
 	e := &acpterm.Error{Kind: acpterm.ErrNotExecutable, Command: program, Err: err}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {

@@ -1,6 +1,6 @@
 package signin_test
 
-// The test binary is also the scripted agent that a person signs in to, and what that starts.
+// The test binary is also the scripted agent that the user signs in to, and the agent's child processes.
 
 import (
 	"bufio"
@@ -16,10 +16,10 @@ import (
 	"github.com/acpterm/acpterm/internal/racetest"
 )
 
-// asAgent, as the first argument, makes the test binary the scripted agent.
+// asAgent is the first argument that makes the test binary the scripted agent.
 const asAgent = "acpterm-test-agent"
 
-// password is what the scripted agent takes.
+// password is the password that the scripted agent accepts.
 const password = "open-sesame-7431"
 
 func TestMain(m *testing.M) {
@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	racetest.Main(m)
 }
 
-// agentCommand is how a client starts the scripted agent. ran is a file that the agent makes when it runs, and mark a
-// variable that all processes which it starts have.
+// agentCommand returns the command that starts the scripted agent. ran is a file that the agent creates when it runs,
+// and mark a variable of all processes that it starts.
 func agentCommand(t *testing.T) (cmd *exec.Cmd, ran, mark string) {
 	self, err := os.Executable()
 	if err != nil {
@@ -43,11 +43,12 @@ func agentCommand(t *testing.T) (cmd *exec.Cmd, ran, mark string) {
 	cmd = exec.Command(self, asAgent, "--acp")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), mark, "RAN="+ran, "REGION=of-the-agent", "KEPT=of-the-agent", "COLUMNS=7",
-		"GORACE=atexit_sleep_ms=0") // else each process lives a second longer
+		"GORACE=atexit_sleep_ms=0") // otherwise each process lives a second longer
 	return cmd, ran, mark
 }
 
-// playAgent is the scripted agent. Without "--acp" it is what the agent starts, or the program of a LegacyCommand.
+// playAgent runs the scripted agent. Without "--acp" it runs a child process of the agent, or the program of a
+// LegacyCommand.
 func playAgent(args []string) {
 	if file := os.Getenv("RAN"); file != "" {
 		os.WriteFile(file, nil, 0o600)
@@ -66,7 +67,7 @@ func playAgent(args []string) {
 	case "detach":
 		os.Remove(os.Getenv("RAN"))
 		exec.Command("sh", "-c", `setsid "$0" "$@" </dev/null >/dev/null 2>&1 &`, os.Args[0], asAgent, "sleep").Run()
-		for { // until it runs in a session of its own
+		for { // until it runs in its own session
 			if _, err := os.Stat(os.Getenv("RAN")); err == nil {
 				break
 			}
@@ -88,7 +89,7 @@ func playAgent(args []string) {
 	}
 }
 
-// login asks for the password, without echo. It says "bye" and fails if the input ends.
+// login asks for the password, without echo. It prints "bye" and fails if the input ends.
 func login() {
 	stty("-echo")
 	fmt.Print("Password: ")

@@ -1,7 +1,7 @@
 package signin
 
-// The ways of signing in that an agent offers by having the client run the agent's program in a terminal: authMethods
-// in the response to initialize (https://agentclientprotocol.com/protocol/v1/authentication). Here they are read.
+// Reading of authMethods in the response to initialize (https://agentclientprotocol.com/protocol/v1/authentication):
+// ways to sign in, where the client runs the agent's program in a terminal.
 
 import (
 	"bytes"
@@ -17,29 +17,28 @@ import (
 	"github.com/acpterm/acpterm/internal/wire"
 )
 
-// CodeRequired is the code of an agent's error for a request that needs a user who is signed in (schema type
-// ErrorCode).
+// CodeRequired is the code of an agent's error for a request that requires a signed-in user (schema type ErrorCode).
 const CodeRequired = -32000
 
-// Method is a way of signing in that an agent offers by having the client run the agent's program in a terminal,
-// with a person at it (schema type AuthMethodTerminal). All of it is the agent's text: see the package display before
-// showing ID, Name or Description. Call neither authenticate nor auth/login with its ID.
+// Method is a way to sign in that an agent offers: the client runs the agent's program in a terminal, and the user
+// answers it there (schema type AuthMethodTerminal). All of it is the agent's text: see the package display before you
+// show ID, Name or Description. Call neither authenticate nor auth/login with its ID.
 type Method struct {
-	// ID is not empty, and another for each method.
+	// ID is not empty, and unique.
 	ID string
-	// Name and Description are for people. Both may be empty.
+	// Name and Description are for users. Both may be empty.
 	Name, Description string
-	// Args follow the arguments that the agent was started with.
+	// Args are appended to the arguments that the agent was started with.
 	Args []string
-	// Env is put over the environment that the agent was started with. Each name is there once.
+	// Env overrides the environment that the agent was started with. Names are unique.
 	Env []acpterm.EnvVariable
-	// LegacyCommand is a program with all its arguments, to run in place of the agent's. An agent names it in
-	// _meta["terminal-auth"], as was usual before methods had the type "terminal". It may be any program; with the type
-	// an agent cannot choose one. Args are nil then. Nil: the method has the type.
+	// LegacyCommand is a program with all its arguments, which replaces the agent's program; Args is nil then. It may
+	// be any program. An agent names it in _meta["terminal-auth"], as was usual before methods had the type "terminal".
+	// If nil, the method has the type, and the agent cannot choose a program.
 	LegacyCommand []string
 }
 
-// What a method may have. Those that agents send have less than 1 KiB.
+// Limits of methods. Those of real agents have less than 1 KiB.
 const (
 	maxMethods     = 64
 	maxMethodsSize = 1 << 20  // of the JSON of all
@@ -48,25 +47,25 @@ const (
 
 const nul = "\x00"
 
-// shape is how a version of the protocol writes a method.
+// shape describes a method in a version of the protocol.
 type shape struct {
-	id     string // the member that is the method's ID
+	id     string // the name of the member with the method's ID
 	env    func(*wire.Object) []acpterm.EnvVariable
-	legacy bool // whether a method without the type for terminals may be one by its _meta
+	legacy bool // a method without the type for terminals may have a program in _meta
 }
 
-// shapes are the shapes by version.
+// shapes maps versions to their shapes.
 var shapes = map[uint16]shape{
 	1: {id: "id", env: readEnvObject, legacy: true},
 	2: {id: "methodId", env: readEnvArray},
 }
 
-// ReadMethods reads the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2.
-// Methods of other types are left out.
+// ReadMethods reads the methods that run in a terminal from the result of an initialize request, of ACP v1 or v2. It
+// leaves out methods of other types.
 //
-// What is malformed is left out too, as the schema says, and the rest counts: with an error there may still be methods.
-// The error is an *Error of kind ErrInvalidParams, and its Field is the first that is wrong, such as
-// "authMethods[1].env". There are no methods if the version is neither 1 nor 2, or authMethods is no array.
+// It also leaves out malformed methods, as the schema says, and returns the others together with an error: an *Error of
+// kind ErrInvalidParams, whose Field is the first malformed one, such as "authMethods[1].env". It returns only an error
+// if the version is neither 1 nor 2, or if authMethods is not an array.
 func ReadMethods(initializeResult []byte) ([]Method, error) {
 	result := wire.ReadObject(initializeResult)
 	if err := result.Err(); err != nil {
@@ -89,7 +88,7 @@ func ReadMethods(initializeResult []byte) ([]Method, error) {
 	return shape.readAll(items)
 }
 
-// readAll reads what is well-formed of methods, and names the first that is not.
+// readAll reads the well-formed methods, and returns an error that names the first malformed one.
 func (s shape) readAll(items []json.RawMessage) (methods []Method, err error) {
 	ids := make(map[string]bool)
 	for i, item := range items[:min(len(items), maxMethods)] {
@@ -115,7 +114,7 @@ func (s shape) readAll(items []json.RawMessage) (methods []Method, err error) {
 	return methods, err
 }
 
-// read reads one method. Without a method and an error it is one of another type.
+// read reads one method. For a method of another type it returns neither a method nor an error.
 func (s shape) read(item []byte) (*Method, *wire.FieldError) {
 	o := wire.ReadObject(item)
 	var kind string
@@ -124,7 +123,7 @@ func (s shape) read(item []byte) (*Method, *wire.FieldError) {
 		return nil, nil
 	}
 	m := &Method{ID: o.RequireString(s.id), Name: o.RequireString("name")}
-	json.Unmarshal(o.Get("description"), &m.Description) // of another type it is absent, as the schema says
+	json.Unmarshal(o.Get("description"), &m.Description) // a value of another type counts as absent, as the schema says
 	switch {
 	case kind == "terminal":
 		m.Args, m.Env = readArgs(o), s.env(o)
@@ -146,10 +145,10 @@ func (s shape) read(item []byte) (*Method, *wire.FieldError) {
 	case kind == "terminal":
 		return nil, err
 	}
-	return nil, nil // _meta may be anything, so that a method without the type is well-formed
+	return nil, nil // _meta may be anything, so a method without the type is well-formed
 }
 
-// readLegacy reads the shape in _meta: a program with its arguments and environment.
+// readLegacy reads the form in _meta: a program with its arguments and environment.
 func (m *Method) readLegacy(o *wire.Object) {
 	meta := o.Child("_meta", o.Get("_meta"))
 	launch := o.Child("_meta.terminal-auth", meta.Get("terminal-auth"))
@@ -187,7 +186,7 @@ func readEnvObject(o *wire.Object) []acpterm.EnvVariable {
 	if raw == nil || string(raw) == "null" {
 		return nil
 	}
-	members := json.NewDecoder(bytes.NewReader(raw)) // not into a map, which hides a name that is there twice
+	members := json.NewDecoder(bytes.NewReader(raw)) // not into a map, which hides duplicate names
 	if open, _ := members.Token(); open != json.Delim('{') {
 		o.Fail("env", "must be an object")
 		return nil
@@ -227,13 +226,13 @@ func readEnvArray(o *wire.Object) []acpterm.EnvVariable {
 	return set.env
 }
 
-// variables are variables of which each has another name.
+// variables is a list of variables with unique names.
 type variables struct {
 	env   []acpterm.EnvVariable
 	names map[string]bool // as the system compares them
 }
 
-// add adds a variable, or returns why it cannot.
+// add adds a variable, or returns the reason that it cannot.
 func (s *variables) add(name, value string) (reason string) {
 	key := lookup.Key(name)
 	switch {
@@ -256,9 +255,8 @@ func invalidField(field, reason string) *acpterm.Error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }
 
-// IsRequired reports whether an error is an agent's answer that the user has to sign in first. It knows a
-// *jsonrpc2.Error by its code, which in JSON-RPC alone means any error of a server's: offer to sign in, and take
-// nothing more for granted.
+// IsRequired reports whether err is an agent's answer that the user must sign in first. It recognises a *jsonrpc2.Error
+// by its code. In JSON-RPC the code alone means any server error: offer to sign in, and assume nothing more.
 func IsRequired(err error) bool {
 	e, ok := errors.AsType[*jsonrpc2.Error](err)
 	return ok && e.Code == CodeRequired

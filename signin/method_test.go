@@ -1,6 +1,6 @@
 package signin_test
 
-// The methods of signing in that are read: those of every shape, those that agents send, and what is wrong.
+// Tests of the reading of methods: every form, those of real agents, and malformed ones.
 
 import (
 	"encoding/json"
@@ -57,13 +57,13 @@ func resultOf(version int, methods ...string) []byte {
 	return fmt.Appendf(nil, `{"protocolVersion":%d,"authMethods":[%s]}`, version, strings.Join(methods, ","))
 }
 
-// good is a method that is well-formed, of each version.
+// good is a well-formed method for each version.
 var good = map[int]string{
 	1: `{"id":"good","name":"Good","type":"terminal","args":["login"]}`,
 	2: `{"methodId":"good","name":"Good","type":"terminal","args":["login"]}`,
 }
 
-// What is wrong with a method leaves that one out, and the error names the field; a method before and one after count.
+// A malformed method is left out, and the error names the field. The methods before and after it are valid.
 func TestAMalformedMethodIsLeftOut(t *testing.T) {
 	long := strings.Repeat("x", 65<<10)
 	terminal := map[int]string{
@@ -136,7 +136,7 @@ func idsOf(methods []signin.Method) (ids []string) {
 	return ids
 }
 
-// A result that is no such result has no methods.
+// An invalid result has no methods.
 func TestMethodsOfWhatIsNoResult(t *testing.T) {
 	methods := `"authMethods":[` + good[1] + `]`
 	tooLong := `"authMethods":[` + good[1] + `,"` + strings.Repeat("x", 1<<20) + `"]`
@@ -178,7 +178,7 @@ func TestMethodsOfWhatIsNoResult(t *testing.T) {
 	}
 }
 
-// What is no method of a terminal is none, and no error: not for the version's shape, nor for _meta, which may be
+// Methods of other types are left out without an error, judged by the version's form and by _meta, which may be
 // anything.
 func TestOtherMethodsAreNoError(t *testing.T) {
 	legacy := `"_meta":{"terminal-auth":{"command":"sh","args":["-c","x"]}}`
@@ -220,8 +220,8 @@ func TestOtherMethodsAreNoError(t *testing.T) {
 	}
 }
 
-// With the type, an agent cannot choose a program, whatever is in _meta; and a method that is malformed does not fall
-// back to it.
+// With the type, an agent cannot choose a program, whatever _meta contains. A malformed method does not fall back to
+// _meta.
 func TestTheTypeOfAMethodCountsBeforeItsMeta(t *testing.T) {
 	legacy := `"_meta":{"terminal-auth":{"command":"sh","args":["-c","x"],"env":{"A":"1"}}}`
 	methods, err := signin.ReadMethods(resultOf(1,
@@ -233,7 +233,7 @@ func TestTheTypeOfAMethodCountsBeforeItsMeta(t *testing.T) {
 	require.Equal(t, []signin.Method{{ID: "a", Name: "A", Args: []string{"login"}}}, methods)
 }
 
-// A null is an absent member, as the schema says, and so is a description that is no string.
+// A null counts as an absent member, as the schema says, and so does a description of another type.
 func TestNullsInAMethod(t *testing.T) {
 	for version, id := range map[int]string{1: "id", 2: "methodId"} {
 		methods, err := signin.ReadMethods(resultOf(version, `{"`+id+`":"m","name":"","type":"terminal",`+
@@ -243,7 +243,7 @@ func TestNullsInAMethod(t *testing.T) {
 	}
 }
 
-// An ID is one method's.
+// Each method has its own ID.
 func TestMethodsWithTheSameID(t *testing.T) {
 	methods, err := signin.ReadMethods(resultOf(1, good[1],
 		`{"id":"good","name":"Other","type":"terminal","args":["other"]}`,
@@ -254,7 +254,7 @@ func TestMethodsWithTheSameID(t *testing.T) {
 	require.Equal(t, []signin.Method{{ID: "good", Name: "Good", Args: []string{"login"}}}, methods)
 }
 
-// Names of variables are compared as the system does.
+// Names of variables are compared in the system's way.
 func TestVariablesOfAMethodThatDifferInCase(t *testing.T) {
 	methods, err := signin.ReadMethods(resultOf(1, `{"id":"m","name":"M","type":"terminal",`+
 		`"env":{"Path":"1","PATH":"2"}}`))
@@ -279,7 +279,7 @@ func TestTooManyMethods(t *testing.T) {
 	require.Len(t, methods, 64)
 }
 
-// What was read is nothing of the bytes it was read from.
+// Methods do not share memory with the bytes that they were read from.
 func TestMethodsKeepNothingOfTheResult(t *testing.T) {
 	result := resultOf(1, good[1])
 	methods, err := signin.ReadMethods(result)
@@ -300,7 +300,7 @@ func TestIsRequired(t *testing.T) {
 	}
 }
 
-// encodeMethods is the result of an initialize request with these methods, in the shape of a version.
+// encodeMethods returns the result of an initialize request with these methods, in the form of a version.
 func encodeMethods(t testing.TB, version int, methods []signin.Method) []byte {
 	items := []map[string]any{}
 	for _, m := range methods {
@@ -326,7 +326,7 @@ func encodeMethods(t testing.TB, version int, methods []signin.Method) []byte {
 	return result
 }
 
-// sortedEnv is methods with their variables by name, since an object has no order.
+// sortedEnv sorts the variables of methods by name, since an object is unordered.
 func sortedEnv(methods []signin.Method) []signin.Method {
 	for _, m := range methods {
 		slices.SortFunc(m.Env, func(a, b acpterm.EnvVariable) int { return strings.Compare(a.Name, b.Name) })
@@ -334,7 +334,7 @@ func sortedEnv(methods []signin.Method) []signin.Method {
 	return methods
 }
 
-// Whatever an agent sends, nothing panics; what is read can be run, and reads the same from either version's shape.
+// For any input, ReadMethods does not panic, its methods can be run, and they read the same from both versions' forms.
 func FuzzReadMethods(f *testing.F) {
 	examples := readExamples(f)
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
@@ -372,7 +372,7 @@ func FuzzReadMethods(f *testing.F) {
 		for _, version := range versions {
 			encoded := encodeMethods(t, version, methods)
 			if len(encoded) > 64<<10 {
-				continue // a method may be too long now, since an encoder may escape more
+				continue // a method may now be too long, since the encoder may escape more
 			}
 			again, err := signin.ReadMethods(encoded)
 			require.NoError(t, err)

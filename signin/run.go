@@ -1,6 +1,6 @@
 package signin
 
-// Running a method: the agent's program once more, in a terminal of a Manager.
+// Running a method: another instance of the agent's program, in a terminal of a Manager.
 
 import (
 	"cmp"
@@ -14,44 +14,44 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options are how Run runs a method. The zero value, and nil in its place, is good.
+// Options configure Run. The zero value, and a nil *Options, are valid.
 type Options struct {
-	// Manager runs the program, so that a view of it shows the program; its policies, sandbox, limits and records hold
-	// for it. Nil: a manager of Run's own, without any of these, which lets live what the program detaches on purpose,
-	// such as a browser (acpterm.Options.KeepDetached).
+	// Manager runs the program, so that a view of it shows the program. Its policies, sandbox, limits and records
+	// apply. If nil, Run uses its own manager without any of these, which leaves deliberately detached processes
+	// running, such as a browser (acpterm.Options.KeepDetached).
 	Manager *acpterm.Manager
 
-	// Session is the session of the program in the manager, which must not be open: Run opens it, with the agent's
-	// environment and directory, and closes it. It must not be one of the agent's, which could read the terminal.
-	// Empty: a random one.
+	// Session is the program's session in the manager. It must not be open: Run opens it, with the agent's environment
+	// and directory, and closes it. It must not be one of the agent's sessions, since the agent could then read the
+	// terminal. If empty, Run chooses a random one.
 	Session acpterm.SessionID
 
 	// PTY is the terminal's size and TERM. The program always counts as attended.
 	PTY acpterm.PTYOptions
 
-	// Started is called with the program's terminal when it runs, for example to follow the size of the person's
-	// terminal by Terminal.Resize. Run waits for it. Nil: nothing is called.
+	// Started is called with the program's terminal when the program runs, for example to resize it with the user's
+	// terminal by Terminal.Resize. Run waits for it. Started may be nil.
 	Started func(*acpterm.Terminal)
 
-	// AllowVariables are the variables that a method may set, in the form of policy.AllowVariables, as well as those of
-	// policy.SafeVariables. Run fails for a method that sets another, and nothing runs: in LD_PRELOAD, for example, an
-	// agent names a library for the first program of the embedder's command line, which may be what confines the agent.
-	// "*" allows all.
+	// AllowVariables lists the variables that a method may set in addition to policy.SafeVariables, in the form of
+	// policy.AllowVariables. Run fails for a method that sets any other variable, and nothing runs: with LD_PRELOAD,
+	// for example, an agent could name a library for the first program of the embedder's command line, possibly the one
+	// that confines the agent. "*" allows all variables.
 	AllowVariables []string
 
-	// AllowLegacyCommand lets a method with a LegacyCommand run, which is whatever program the agent names. False: Run
-	// fails for one, and nothing runs.
+	// AllowLegacyCommand allows methods with a LegacyCommand, which runs any program that the agent names. If false,
+	// Run fails for such methods, and nothing runs.
 	AllowLegacyCommand bool
 }
 
-// Error is a method that Run has not run to success. errors.Is and errors.As also find Err.
+// Error describes why Run did not run a method successfully. errors.Is and errors.As also find Err.
 type Error struct {
 	// Method is the method's ID.
 	Method string
-	// Status is how the program ended. Nil: it did not run, or its end was not seen.
+	// Status is the program's exit status, or nil if the program did not run or its end was not seen.
 	Status *acpterm.TerminalExitStatus
-	// Err is why the program did not run, was ended, or could not be ended as a whole: then Status may be exit code 0.
-	// Nil: it ended by itself, with another status.
+	// Err says why the program did not run, was ended, or could not be ended completely; in the last case Status may be
+	// exit code 0. It is nil if the program ended by itself, with another status.
 	Err error
 }
 
@@ -70,29 +70,29 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Run signs in by a method: it runs the agent's program on a PTY, with the agent's directory, its arguments and then
-// the method's, its environment and over that the method's, and returns nil only when it has exited with code 0. Then
-// the agent is to be started again, as the protocol says.
+// Run signs in by a method. It runs the agent's program on a PTY in the agent's directory, with the agent's arguments
+// followed by the method's, and the agent's environment overridden by the method's. It returns nil only if the program
+// exits with code 0. The agent must then be started again, as the protocol says.
 //
-// agent is an exec.Cmd as the agent is started with, but not the one given to agentproc.Start, which has changed it.
-// Of it Path, Args, Env and Dir are read, and nothing is changed. A name in Args[0] other than Path is not used.
+// agent is an exec.Cmd like the one that starts the agent, but not the one given to agentproc.Start, which has changed
+// it. Run only reads its Path, Args, Env and Dir. It does not use a name in Args[0] that differs from Path.
 //
-// What the program writes goes to term byte for byte, and what is read from term to the program, until Run returns:
-// term is the person's terminal in raw mode. io.EOF of a Read is passed on as "\x04", which ends the program's input;
-// another error of term ends the program. Run leaves one Read pending, and what that reads is lost: give term a Read
-// that can be ended. It waits for a Write that is under way. term may be nil with a Manager: then the person answers by
-// a view, or by Terminal.Write.
+// Until Run returns, it copies the program's output to term byte for byte, and input from term to the program: term is
+// the user's terminal in raw mode. If a Read returns io.EOF, Run sends "\x04", which ends the program's input; any
+// other error of term ends the program. Run leaves one Read pending, and the bytes that it reads are lost: the Read of
+// term should be interruptible. Run waits for a pending Write. term may be nil with a Manager: then the user answers
+// through a view, or through Terminal.Write.
 //
-// The end of ctx ends the program, step by step as the manager's Escalation says; no other timeout does. When Run has
-// returned, nothing of it is left but what its error reports.
+// The end of ctx ends the program, with the steps of the manager's Escalation; no other timeout applies. After Run has
+// returned, no process of the program remains, except those in its error.
 //
-// It fails with an *Error, whose Err is an *acpterm.Error of kind ErrInvalidParams for an agent, a method or a session
-// that cannot be used, ErrDenied by a policy of the manager, for a LegacyCommand or for RefusedVariables, which it
-// names, ErrCommandNotFound, ErrNotExecutable, ErrCancelled when ctx ended first, ErrSurvivors, or another that
-// Manager.Create returns, as with errors.ErrUnsupported where no command can have a PTY; or what a Read or Write of
-// term failed with. No error has the value of a variable, or what was typed.
+// Run fails with an *Error. Its Err is an *acpterm.Error or the error of a Read or Write of term. The kind is
+// ErrInvalidParams for an unusable agent, method or session; ErrDenied by a policy of the manager, for a LegacyCommand
+// or for RefusedVariables, which it names; ErrCommandNotFound; ErrNotExecutable; ErrCancelled if ctx ended first;
+// ErrSurvivors; or another kind that Manager.Create returns, for example with errors.ErrUnsupported where commands
+// cannot have a PTY. No error contains the value of a variable, or typed input.
 //
-// Run may be called concurrently, each time with another term.
+// Run may be called concurrently, with a different term each time.
 func Run(ctx context.Context, agent *exec.Cmd, method Method, term io.ReadWriter, options *Options) error {
 	status, err := run(ctx, agent, method, term, cmp.Or(options, &Options{}))
 	if err == nil && status != nil && status.Success() {
@@ -101,7 +101,7 @@ func Run(ctx context.Context, agent *exec.Cmd, method Method, term io.ReadWriter
 	return &Error{Method: method.ID, Status: status, Err: err}
 }
 
-// run is Run; it also returns how the program ended, if that is known.
+// run is Run, but also returns the program's status, if known.
 func run(
 	ctx context.Context, agent *exec.Cmd, method Method, term io.ReadWriter, o *Options,
 ) (status *acpterm.TerminalExitStatus, err error) {
@@ -152,9 +152,9 @@ func run(
 // place is where a program runs: a session of a manager.
 type place struct {
 	manager *acpterm.Manager
-	own     bool // the manager is Run's
+	own     bool // Run created the manager
 	session acpterm.SessionID
-	shown   <-chan struct{} // closed when the person's terminal has all that the program wrote; nil: there is none
+	shown   <-chan struct{} // closed when the user's terminal has all output, or nil without a terminal
 }
 
 // newPlace opens a session for a program.
@@ -179,7 +179,7 @@ func newPlace(l *launch, o *Options) (*place, error) {
 	return p, nil
 }
 
-// end ends what the program has left, and returns when the person's terminal has all that it wrote.
+// end ends the program's remaining processes, and waits until the user's terminal has all output.
 func (p *place) end() error {
 	var err error
 	if p.own {

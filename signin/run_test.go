@@ -1,6 +1,6 @@
 package signin_test
 
-// What Run refuses on every system, before anything runs.
+// Tests of Run's errors before anything runs, on every system.
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func TestRunRefusesWhatItCannotUse(t *testing.T) {
 	require.NoFileExists(t, ran)
 }
 
-// An Agent's exec.Cmd has been changed.
+// agentproc.Start has changed the exec.Cmd of an Agent.
 func TestRunRefusesAnAgentThatWasStarted(t *testing.T) {
 	cmd, _, _ := agentCommand(t)
 	agent, err := agentproc.Start(t.Context(), cmd, nil)

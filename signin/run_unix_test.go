@@ -2,7 +2,7 @@
 
 package signin_test
 
-// Signing in to a scripted agent, in each shape that a method has, with a person who types what the test says.
+// Signing in to a scripted agent, with each form of method and a simulated user.
 
 import (
 	"bytes"
@@ -29,7 +29,7 @@ import (
 	"github.com/acpterm/acpterm/signin"
 )
 
-// person is a terminal with a person at it, who answers each text once with the keys.
+// person is a terminal with a simulated user who answers each text once with the keys.
 type person struct {
 	keys    *io.PipeWriter
 	input   *io.PipeReader
@@ -67,19 +67,19 @@ func (p *person) String() string {
 	return p.seen.String()
 }
 
-// soon is a context that ends when something hangs: far later than any test needs.
+// soon returns a context that ends if something hangs, far later than any test needs.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// knowing is a person who knows the password.
+// knowing returns a user who knows the password.
 func knowing(t *testing.T) *person {
 	return newPerson(t, map[string]string{"Password: ": password + "\n"})
 }
 
-// await returns when a terminal has shown a text, or has ended.
+// await waits until a terminal has shown a text, or has ended.
 func await(term *acpterm.Terminal, text string) {
 	var seen strings.Builder
 	for chunk := range term.Follow(context.Background(), 0) {
@@ -99,16 +99,16 @@ func read(t *testing.T, version int, method string) signin.Method {
 	return methods[0]
 }
 
-// typed is a method of the typed shape with one argument.
+// typed returns a method with the type and one argument.
 func typed(argument string) signin.Method { return signin.Method{ID: "m", Args: []string{argument}} }
 
-// guard checks at the end of the test that nothing is left of what a manager of Run's own did.
+// guard checks at the end of the test that a manager of Run leaves nothing behind.
 func guard(t *testing.T, mark string) {
 	acptermtest.NewManager(t, nil)
 	t.Cleanup(func() { require.Empty(t, alive(mark), "processes are left") })
 }
 
-// statusOf is the status in the error of a Run that failed.
+// statusOf returns the status in the error of a failed Run.
 func statusOf(t *testing.T, err error) *acpterm.TerminalExitStatus {
 	t.Helper()
 	e, ok := errors.AsType[*signin.Error](err)
@@ -117,7 +117,7 @@ func statusOf(t *testing.T, err error) *acpterm.TerminalExitStatus {
 	return e.Status
 }
 
-// shapes are the same method in each shape, with what the program sees of its arguments.
+// shapes returns the same method in each form, with the arguments that the program sees.
 func shapes(t *testing.T) map[string]struct {
 	method signin.Method
 	args   string
@@ -136,8 +136,8 @@ func shapes(t *testing.T) map[string]struct {
 	}
 }
 
-// The program gets the agent's arguments and then the method's, and the method's variables over the agent's; a legacy
-// method replaces the program.
+// The program gets the agent's arguments and then the method's, and the agent's variables overridden by the method's. A
+// legacy method replaces the program.
 func TestRunSignsIn(t *testing.T) {
 	for name, shape := range shapes(t) {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestRunSignsIn(t *testing.T) {
 			someone := knowing(t)
 			before := fmt.Sprint(cmd)
 			err := signin.Run(soon(t), cmd, shape.method, someone, &signin.Options{
-				AllowLegacyCommand: true, AllowVariables: []string{"REGION"}, // which is not a safe one
+				AllowLegacyCommand: true, AllowVariables: []string{"REGION"}, // not in policy.SafeVariables
 			})
 			require.NoError(t, err, "%s", someone)
 			seen := someone.String()
@@ -160,7 +160,7 @@ func TestRunSignsIn(t *testing.T) {
 	}
 }
 
-// Exit code 0, and only that, is success.
+// Only exit code 0 is success.
 func TestRunFails(t *testing.T) {
 	cmd, _, mark := agentCommand(t)
 	guard(t, mark)
@@ -173,7 +173,7 @@ func TestRunFails(t *testing.T) {
 	require.EqualError(t, err, `sign in by "m": signal SIGKILL`)
 }
 
-// The end of the person's input is the end of the program's.
+// The end of the user's input ends the program's input.
 func TestRunPassesOnTheEndOfInput(t *testing.T) {
 	cmd, _, mark := agentCommand(t)
 	guard(t, mark)
@@ -196,8 +196,8 @@ func TestRunRefusesALegacyCommand(t *testing.T) {
 	require.NoFileExists(t, ran)
 }
 
-// An agent that is confined by the program that starts it cannot give that program a library to load: without leave, a
-// method sets variables that are safe, and nothing runs with others, with a manager of the embedder's or without.
+// An agent confined by the program that starts it cannot give that program a library to load: without permission, a
+// method may set only safe variables. With others nothing runs, with the embedder's manager or without it.
 func TestRunRefusesVariables(t *testing.T) {
 	cmd, ran, mark := agentCommand(t)
 	guard(t, mark)
@@ -246,7 +246,7 @@ func TestRunRefusesVariables(t *testing.T) {
 	require.ErrorContains(t, err, "and 980 more")
 }
 
-// A policy of the manager is asked, with all that will run; what it denies does not run.
+// The manager's policy sees the complete command. A denied command does not run.
 func TestRunIsHeldToTheManagersPolicy(t *testing.T) {
 	cmd, ran, _ := agentCommand(t)
 	var proposals []acpterm.Proposal
@@ -265,10 +265,10 @@ func TestRunIsHeldToTheManagersPolicy(t *testing.T) {
 	require.Equal(t, acpterm.SessionID("login"), proposals[0].SessionID)
 	require.Equal(t, []string{cmd.Path, asAgent, "--acp", "login"}, proposals[0].Command.Args)
 	require.True(t, proposals[0].PTY.Attended)
-	require.NoError(t, m.OpenSession("login", nil)) // it was closed
+	require.NoError(t, m.OpenSession("login", nil)) // Run has closed it
 }
 
-// A program without arguments is no shell line, whatever its name and the manager's options.
+// A program without arguments is not a shell line, whatever its name and the manager's options.
 func TestRunUsesNoShell(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellAlways}})
 	dir := filepath.Join(t.TempDir(), "my agent; exit 5")
@@ -285,7 +285,7 @@ func TestRunUsesNoShell(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrCommandNotFound)
 }
 
-// The end of the context ends the program and what it started.
+// The end of the context ends the program and its child processes.
 func TestRunIsCancelled(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		cmd, ran, mark := agentCommand(t)
@@ -318,8 +318,8 @@ func TestRunIsCancelled(t *testing.T) {
 	}
 }
 
-// A view's user can answer without a terminal of the client's, and stop the program. The password is in no event, no
-// error, no log and no output.
+// A user can answer and stop the program in a view, without a terminal of the client. The password does not appear in
+// events, errors, logs or output.
 func TestRunInAManagersTerminal(t *testing.T) {
 	var mu sync.Mutex
 	var events bytes.Buffer
@@ -387,7 +387,7 @@ func (b broken) Read([]byte) (int, error) {
 	return 0, b.reads
 }
 
-// A terminal that fails ends the program, and a Read that waits does not hold up Run.
+// A failing terminal ends the program, and a pending Read does not delay Run.
 func TestRunWithATerminalThatFails(t *testing.T) {
 	cmd, _, mark := agentCommand(t)
 	guard(t, mark)
@@ -403,7 +403,7 @@ func TestRunWithATerminalThatFails(t *testing.T) {
 	require.NoError(t, signin.Run(soon(t), cmd, typed("none"), broken{hang: hang}, nil))
 }
 
-// late is a terminal whose first Write waits for the release of the program's.
+// late is a terminal whose first Write waits until the program's terminal is released.
 type late struct {
 	*person
 	released <-chan struct{}
@@ -414,7 +414,7 @@ func (l *late) Write(b []byte) (int, error) {
 	return l.person.Write(b)
 }
 
-// All that the program wrote has arrived when Run returns, also at a terminal that is slow.
+// When Run returns, all of the program's output has arrived, also at a slow terminal.
 func TestRunWaitsForASlowTerminal(t *testing.T) {
 	cmd, _, mark := agentCommand(t)
 	guard(t, mark)
@@ -432,7 +432,7 @@ func TestRunWaitsForASlowTerminal(t *testing.T) {
 	require.True(t, strings.HasSuffix(slow.String(), "last\r\n"))
 }
 
-// A connection is a terminal too.
+// A connection can serve as the terminal.
 func TestRunOverAConnection(t *testing.T) {
 	cmd, _, mark := agentCommand(t)
 	guard(t, mark)
@@ -460,7 +460,7 @@ func TestRunFollowsTheSize(t *testing.T) {
 	require.Contains(t, someone.String(), "33 77\r\n")
 }
 
-// A hook that panics leaves nothing.
+// Nothing remains after a panic of a hook.
 func TestRunWithAHookThatPanics(t *testing.T) {
 	cmd, _, mark := agentCommand(t)
 	guard(t, mark)
@@ -472,7 +472,7 @@ func TestRunWithAHookThatPanics(t *testing.T) {
 	require.Empty(t, alive(mark))
 }
 
-// A manager of Run's own leaves running what the program detaches on purpose, such as a browser.
+// Run's own manager leaves deliberately detached processes running, such as a browser.
 func TestRunKeepsWhatIsDetached(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("it takes setsid and /proc")
@@ -505,7 +505,7 @@ func TestRunConcurrently(t *testing.T) {
 	group.Wait()
 }
 
-// alive are the processes with a variable in their environment, as far as the system shows them.
+// alive returns the processes with a variable in their environment, where the system shows it.
 func alive(mark string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {

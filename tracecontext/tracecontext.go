@@ -1,6 +1,6 @@
 // Package tracecontext reads the trace context that an agent sends in the _meta of a request, in the formats of W3C
 // Trace Context and W3C Baggage. It reads strictly, because the values go into the host's records and telemetry. The
-// package knows nothing of spans; module otel does.
+// package does not create spans; module otel does.
 package tracecontext
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Context says which trace a request belongs to. Its fields are valid W3C headers, or empty.
+// Context identifies the trace of a request. Its fields are valid W3C headers, or empty.
 type Context struct {
-	// Parent is the traceparent: a version, the ids of the trace and of the agent's span, and flags. Of a version after
-	// 00 it has the part that all versions share. It is empty if there is only Baggage.
+	// Parent is the traceparent: a version, the ids of the trace and of the agent's span, and flags. For a version
+	// after 00, it has only the part common to all versions. It is empty if there is only Baggage.
 	Parent string
-	// State is the tracestate; empty without a Parent.
+	// State is the tracestate. It is empty without a Parent.
 	State   string
 	Baggage string
 }
 
-// TraceID is the trace's id in 32 hexadecimal digits; empty without a Parent. c may be nil.
+// TraceID returns the trace's id as 32 hexadecimal digits, or an empty string without a Parent. c may be nil.
 func (c *Context) TraceID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -28,7 +28,8 @@ func (c *Context) TraceID() string {
 	return c.Parent[3:35]
 }
 
-// SpanID is the id of the agent's span in 16 hexadecimal digits; empty without a Parent. c may be nil.
+// SpanID returns the id of the agent's span as 16 hexadecimal digits, or an empty string without a Parent. c may be
+// nil.
 func (c *Context) SpanID() string {
 	if c == nil || c.Parent == "" {
 		return ""
@@ -36,12 +37,12 @@ func (c *Context) SpanID() string {
 	return c.Parent[36:52]
 }
 
-// What is read of each value at most, in bytes. W3C Baggage asks for so much, W3C Trace Context for less.
+// maxTraceValue is the limit for each value, in bytes. W3C Baggage asks for this size, W3C Trace Context for less.
 const maxTraceValue = 8192
 
 // Read returns the values of traceparent, tracestate and baggage, the keys that ACP reserves for them (Extensibility
-// page). Read ignores malformed values, values longer than 8 KiB, and a tracestate without a traceparent. The
-// result is nil if nothing is left. Events have the _meta of a create as Subject.Meta.
+// page). It ignores malformed values, values longer than 8 KiB, and a tracestate without a traceparent. It returns nil
+// if no valid value remains. In events, the _meta of a create is Subject.Meta.
 func Read(meta acpterm.Meta) *Context {
 	var c Context
 	if c.Parent = traceParent(textOf(meta, "traceparent")); c.Parent != "" {
@@ -58,14 +59,14 @@ func Read(meta acpterm.Meta) *Context {
 	return new(c)
 }
 
-// textOf returns a text of meta, or the empty string if it is missing or too long.
+// textOf returns a text in meta, or an empty string if it is missing or too long.
 func textOf(meta acpterm.Meta, key string) string {
-	const escaped = 2 // bytes for one in JSON, of those that the formats have
+	const escaped = 2 // bytes in JSON for a byte of these formats, at most
 	raw := meta[key]
 	if len(raw) == 0 || len(raw) > escaped*maxTraceValue {
 		return ""
 	}
-	var text string // not the result, which would be allocated for nothing
+	var text string // not a named result, which would always be allocated
 	if json.Unmarshal(raw, &text) != nil || len(text) > maxTraceValue {
 		return ""
 	}
@@ -81,10 +82,10 @@ const (
 	blanks       = " \t"
 )
 
-// consistsOf reports whether all bytes of a text are among those of a set of ASCII.
+// consistsOf reports whether all bytes of a text are in a set of ASCII characters.
 func consistsOf(text, set string) bool { return strings.Trim(text, set) == "" }
 
-// traceParent returns the part of a traceparent that all versions have; empty if it is malformed.
+// traceParent returns the part of a traceparent that all versions share, or an empty string if it is malformed.
 func traceParent(text string) string {
 	const form, version00, versionFF = "00-00000000000000000000000000000000-0000000000000000-00", "00-", "ff-"
 	if len(text) < len(form) {
@@ -99,7 +100,7 @@ func traceParent(text string) string {
 	switch c := (&Context{Parent: parent}); {
 	case consistsOf(c.TraceID(), "0"), consistsOf(c.SpanID(), "0"), strings.HasPrefix(parent, versionFF):
 		return ""
-	case strings.HasPrefix(parent, version00): // which has two flags, and nothing after them
+	case strings.HasPrefix(parent, version00): // has two flags, and nothing after them
 		if more != "" || parent[len(parent)-2] != '0' || parent[len(parent)-1] > '3' {
 			return ""
 		}
@@ -109,7 +110,7 @@ func traceParent(text string) string {
 	return strings.Clone(parent) // text may be long
 }
 
-// validTraceState reports whether a text is a list of at most 32 pairs of a key and a value, each key once.
+// validTraceState reports whether text is a list of at most 32 pairs of a unique key and a value.
 func validTraceState(text string) bool {
 	const maxMembers, maxValue = 32, 256
 	seen := make(map[string]bool)
@@ -131,7 +132,7 @@ func validTraceState(text string) bool {
 	return len(seen) > 0 && len(seen) <= maxMembers
 }
 
-// validStateKey reports whether a text is a key of a tracestate: a system's, or a tenant's at a system.
+// validStateKey reports whether key is a valid key of a tracestate: a system, or a tenant at a system.
 func validStateKey(key string) bool {
 	valid := func(name, first string, length int) bool {
 		return name != "" && len(name) <= length && consistsOf(name[:1], first) && consistsOf(name, stateKey)
@@ -143,7 +144,7 @@ func validStateKey(key string) bool {
 	return valid(tenant, lowerLetters+digits, 241) && valid(system, lowerLetters, 14)
 }
 
-// validBaggage reports whether a text is a list of at most 64 pairs of a key and a value, with properties.
+// validBaggage reports whether text is a list of at most 64 pairs of a key and a value, with properties.
 func validBaggage(text string) bool {
 	const maxMembers = 64
 	members := 0
@@ -163,7 +164,7 @@ func validBaggage(text string) bool {
 	return true
 }
 
-// validBaggagePair reports whether a text is a key, or a key and a value.
+// validBaggagePair reports whether pair is a key, or a key and a value.
 func validBaggagePair(pair string) bool {
 	key, value, _ := strings.Cut(pair, "=")
 	key, value = strings.Trim(key, blanks), strings.Trim(value, blanks)

@@ -17,7 +17,7 @@ const (
 	testParent  = "00-" + testTraceID + "-" + testSpanID + "-01"
 )
 
-// metaOf is the _meta with these texts: key, text, key, text.
+// metaOf returns a _meta with these texts. pairs are alternately keys and texts.
 func metaOf(pairs ...string) acpterm.Meta {
 	meta := acpterm.Meta{"other": json.RawMessage(`{"x":1}`)}
 	for i := 0; i < len(pairs); i += 2 {
@@ -60,7 +60,7 @@ func TestTraceParents(t *testing.T) {
 	require.Empty(t, (*tracecontext.Context)(nil).SpanID())
 }
 
-// A malformed tracestate or baggage is dropped alone.
+// Only a malformed tracestate or baggage is dropped.
 func TestTraceStatesAndBaggage(t *testing.T) {
 	members := func(n int) string {
 		var all []string

@@ -10,11 +10,11 @@ import (
 	"github.com/acpterm/acpterm/usershell"
 )
 
-// Shell lines run in the shell that the person has in the editor's settings.
+// Shell lines run in the shell of the user's editor settings.
 func ExampleKnownShell() {
 	shell, err := usershell.KnownShell("sh") // or "bash-login", "zsh", "pwsh" ...
 	if err != nil {
-		fmt.Println(err) // it is none of those, or there is none on this system
+		fmt.Println(err) // an unknown name, or not available on this system
 		return
 	}
 	m, err := acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Shell: &shell}})

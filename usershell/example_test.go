@@ -12,11 +12,11 @@ import (
 	"github.com/acpterm/acpterm/usershell"
 )
 
-// An editor that a desktop has started reads the person's login shell when it starts, and opens sessions with what that
-// has in its environment.
+// An editor started by a desktop reads the user's login shell when it starts, and opens sessions with that shell's
+// environment.
 func ExampleLoginEnvironment() {
 	ctx := context.Background()
-	home, err := os.MkdirTemp("", "home") // in place of the person's
+	home, err := os.MkdirTemp("", "home") // instead of the user's
 	if err != nil {
 		fmt.Println(err)
 		return

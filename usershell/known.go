@@ -1,7 +1,7 @@
-// Package usershell reads what the user has set up for their own shell, for embedders: LoginEnvironment returns the
-// environment that the start-up files of the login shell make, and KnownShell the shell that an editor's setting names.
-// A program that a desktop has started has nothing in its PATH that those files add. Managers and handlers never import
-// this package.
+// Package usershell reads the user's shell settings, for embedders. LoginEnvironment returns the environment that the
+// start-up files of the login shell create: a program started by a desktop lacks the directories that these files add
+// to PATH. KnownShell returns the shell that an editor's setting names. Managers and handlers never import this
+// package.
 package usershell
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// knownShells are the shells of KnownShell by name, but for git-bash.
+// knownShells maps the names of KnownShell to shells, except for git-bash.
 var knownShells = map[string]struct {
 	program string
 	args    []string
-	windows bool // it is there on Windows only
+	windows bool // exists only on Windows
 }{
 	"sh":         {"sh", []string{"-c"}, false},
 	"dash":       {"dash", []string{"-c"}, false},
@@ -37,11 +37,11 @@ var knownShells = map[string]struct {
 
 const gitBash = "git-bash"
 
-// KnownShell returns a shell by the name that it has in an editor's settings: sh, dash, bash, bash-login, zsh,
-// zsh-login, fish, pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the
-// default distribution) and git-bash, which is looked for now, beside the git.exe in this process's PATH. The others
-// are looked up by each create. It fails with an *acpterm.Error of kind acpterm.ErrInternal for other names, and where
-// there is no such shell.
+// KnownShell returns a shell by its name in an editor's settings: sh, dash, bash, bash-login, zsh, zsh-login, fish,
+// pwsh (PowerShell 7), and on Windows also powershell (Windows PowerShell), cmd, wsl (bash in the default distribution)
+// and git-bash. KnownShell looks for git-bash itself, next to the git.exe in this process's PATH. Each create looks up
+// the other shells. KnownShell fails with an *acpterm.Error of kind acpterm.ErrInternal for other names, and if the
+// shell does not exist on this system.
 func KnownShell(name string) (acpterm.Shell, error) {
 	known, ok := knownShells[name]
 	switch {

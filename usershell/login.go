@@ -1,6 +1,6 @@
 package usershell
 
-// The environment that the user's login shell makes.
+// Reading of the login shell's environment.
 
 import (
 	"cmp"
@@ -18,40 +18,41 @@ import (
 	"github.com/acpterm/acpterm/usershell/internal/loginshell"
 )
 
-// LoginOptions say which login shell is read, and how. The zero value, and nil in its place, is the default.
+// LoginOptions configure the login shell. The zero value, like a nil *LoginOptions, selects the defaults.
 type LoginOptions struct {
-	// Shell is the shell's file, an absolute path: a sh, bash, zsh or fish, or another that takes the options -l, -i
-	// and -c and has their pipes and single quotes. Empty: SHELL of Env, or else the user's shell in /etc/passwd, or
+	// Shell is the absolute path of the shell: sh, bash, zsh or fish, or another that accepts the options -l, -i and -c
+	// and has their pipes and single quotes. If empty, it is SHELL of Env, or else the user's shell in /etc/passwd, or
 	// else /bin/sh. On Windows it has no effect.
 	Shell string
-	// Dir is the directory that the shell starts in, an absolute path. Empty: the user's home. On Windows it has no
-	// effect.
+	// Dir is the absolute path of the directory that the shell starts in. The default is the user's home. On Windows it
+	// has no effect.
 	Dir string
-	// Env is what the shell starts with, "NAME=value". Nil: this process's environment.
+	// Env is the environment that the shell starts with, as "NAME=value". If nil, it is this process's environment.
 	Env []string
-	// Timeout is how long the shell may take. 0: 10 seconds.
+	// Timeout limits the shell's run time. The default is 10 seconds.
 	Timeout time.Duration
 }
 
-// LoginEnv is the environment that a login shell had. Its methods may be called concurrently.
+// LoginEnv is the environment of a login shell. Its methods may be called concurrently.
 type LoginEnv struct {
 	spec loginshell.Spec
 	env  []string
 }
 
-// LoginEnvironment runs the person's login shell, as an interactive one, and returns the environment that its start-up
-// files make. That takes as long as to open a terminal: call it once, before an agent needs it.
+// LoginEnvironment runs the user's login shell as an interactive shell, and returns the environment that its start-up
+// files create. This takes as long as opening a terminal: call it once, before an agent needs it.
 //
-// The shell has a session of its own and no terminal, and ACPTERM_LOGIN_ENVIRONMENT=1 in its environment, for start-up
-// files that ask. What it prints is dropped. When its environment has come, what runs is sent SIGHUP, and SIGKILL a
-// second later. Only what has a session of its own and does not hold the shell's output is left, as ssh-agent is; if
-// the call fails, that ends too.
+// The shell has its own session, no terminal, and the variable ACPTERM_LOGIN_ENVIRONMENT=1, which start-up files can
+// test. Its output is dropped. After its environment has arrived, the running processes get SIGHUP, and SIGKILL a
+// second later. Only processes with their own session that do not hold the shell's output remain, such as ssh-agent; if
+// the call fails, these end too.
 //
-// The result is without PWD, OLDPWD, SHLVL and _, and has the TERM of LoginOptions.Env. On Windows, which has no login
-// shell, it is what the system gives the programs of a new logon, put over LoginOptions.Env.
+// The result does not contain PWD, OLDPWD, SHLVL and _, and has the TERM of LoginOptions.Env. Windows has no login
+// shell; there the result is the system's environment for the programs of a new logon, merged over LoginOptions.Env.
 //
-// It fails with a *LoginError: when Timeout is over or ctx ends, as soon as what runs has ended. When the shell's file
-// cannot be read for so long, as on a file system that does not answer, that is ten seconds later.
+// LoginEnvironment fails with a *LoginError. After Timeout or the end of ctx, it returns as soon as the running
+// processes have ended. If the shell's file cannot be read until then, for example on a file system that does not
+// respond, it returns ten seconds later.
 func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, error) {
 	if options == nil {
 		options = new(LoginOptions)
@@ -71,19 +72,21 @@ func LoginEnvironment(ctx context.Context, options *LoginOptions) (*LoginEnv, er
 	return l, nil
 }
 
-// Env is the environment, each name once: for acpterm.Options.Env and acpterm.SessionOptions.Env. It may hold secrets.
+// Env returns the environment, with unique names, for acpterm.Options.Env and acpterm.SessionOptions.Env. It may
+// contain secrets.
 func (l *LoginEnv) Env() []string { return slices.Clone(l.env) }
 
-// Shell is the shell's file; empty on Windows.
+// Shell returns the shell's path. It is empty on Windows.
 func (l *LoginEnv) Shell() string { return l.spec.Shell }
 
-// In runs the shell once more and returns the environment that it has in a directory, an absolute path: it enters the
-// directory, and runs what the person's start-up files have it run there and before a prompt. That is how direnv, mise
-// and the like set variables: PROMPT_COMMAND of bash, the functions chpwd and precmd of zsh, the events of fish. Other
-// shells have none, and Windows has not: there it is the result of Env.
+// In runs the shell again and returns its environment in a directory, an absolute path. The shell enters the directory
+// and runs the hooks of the user's start-up files for entering a directory and for a prompt: PROMPT_COMMAND of bash,
+// the functions chpwd and precmd of zsh, the events of fish. Tools such as direnv and mise set variables in these
+// hooks. Other shells have no such hooks. On Windows, In returns the result of Env.
 //
-// What runs can be what files in the directory say, as far as the person's tools trust them: call it for directories
-// that the person has opened, and never for one that an agent names. Options and errors are those of LoginEnvironment.
+// The hooks may run commands from files in the directory, if the user's tools trust these files. Call In for
+// directories that the user has opened, and never for one that an agent names. Options and errors are those of
+// LoginEnvironment.
 func (l *LoginEnv) In(ctx context.Context, dir string) ([]string, error) {
 	env, err := loginshell.ReadIn(ctx, l.spec, dir)
 	if err != nil {
@@ -103,7 +106,7 @@ func (l *LoginEnv) failed(err error) error {
 	return e
 }
 
-// statusOf is an exit in the protocol's terms.
+// statusOf converts an exit to the protocol's type.
 func statusOf(e proc.Exit) *acpterm.TerminalExitStatus {
 	if e.Signal != "" {
 		return &acpterm.TerminalExitStatus{Signal: &e.Signal}
@@ -111,49 +114,51 @@ func statusOf(e proc.Exit) *acpterm.TerminalExitStatus {
 	return &acpterm.TerminalExitStatus{ExitCode: &e.Code}
 }
 
-// LoginFailure says why there is no environment. It is an error itself, for errors.Is.
+// LoginFailure says why an environment could not be read. It is an error itself, for errors.Is.
 type LoginFailure string
 
-// What can fail.
+// The failures.
 const (
-	// LoginShellNotFound is a shell whose path is relative, or no file that can be executed.
+	// LoginShellNotFound means that the shell's path is relative, or not an executable file.
 	LoginShellNotFound = LoginFailure(loginshell.NotFound)
-	// LoginShellUnsupported is a program that is known not to work: csh, tcsh, nu, xonsh, elvish, pwsh, nologin, false.
+	// LoginShellUnsupported means that the program is known not to work: csh, tcsh, nu, xonsh, elvish, pwsh, nologin,
+	// false.
 	LoginShellUnsupported = LoginFailure(loginshell.Unsupported)
-	// LoginNoDirectory is a directory that is relative, is not there or cannot be entered.
+	// LoginNoDirectory means that the directory is relative, is missing or cannot be entered.
 	LoginNoDirectory = LoginFailure(loginshell.NoDirectory)
-	// LoginNotStarted is everything else that the system refuses.
+	// LoginNotStarted means any other refusal of the system.
 	LoginNotStarted = LoginFailure(loginshell.NotStarted)
-	// LoginNoEnvironment is a shell that ended without it: a start-up file executes a program that is no shell, or
-	// exits. LoginError.Status says how it ended, if that is known.
+	// LoginNoEnvironment means that the shell ended without writing its environment: a start-up file executes a program
+	// other than a shell, or exits. LoginError.Status has the exit status, if known.
 	LoginNoEnvironment = LoginFailure(loginshell.NoDump)
-	// LoginMixedOutput is an environment that other output came into, of a background job perhaps.
+	// LoginMixedOutput means that other output was mixed into the environment, possibly that of a background job.
 	LoginMixedOutput = LoginFailure(loginshell.Garbled)
-	// LoginTooMuchOutput is a shell that wrote 16 MiB.
+	// LoginTooMuchOutput means that the shell wrote 16 MiB.
 	LoginTooMuchOutput = LoginFailure(loginshell.TooMuch)
-	// LoginTimedOut is a shell that took longer than LoginOptions.Timeout. errors.Is finds context.DeadlineExceeded.
+	// LoginTimedOut means that the shell took longer than LoginOptions.Timeout. errors.Is finds
+	// context.DeadlineExceeded.
 	LoginTimedOut = LoginFailure(loginshell.TimedOut)
-	// LoginCancelled is a call whose context ended. errors.Is finds ErrCancelled and the context's cause.
+	// LoginCancelled means that the context ended. errors.Is finds ErrCancelled and the context's cause.
 	LoginCancelled = LoginFailure(loginshell.Cancelled)
-	// LoginSurvivors is an environment that came from a shell that could not be ended. errors.Is finds ErrSurvivors, as
-	// with every failure that has LoginError.PIDs.
+	// LoginSurvivors means that the environment was read, but the shell's processes could not be ended. errors.Is finds
+	// ErrSurvivors, as for every failure with LoginError.PIDs.
 	LoginSurvivors = LoginFailure(loginshell.Survivors)
 )
 
-// Error is the failure as a text.
+// Error returns the failure as text.
 func (f LoginFailure) Error() string { return string(f) }
 
-// LoginError is what LoginEnvironment and LoginEnv.In return when they fail. It has neither the value of a variable but
-// SHELL, nor anything that the shell wrote.
+// LoginError is the error of LoginEnvironment and LoginEnv.In. It does not contain the value of a variable, except
+// SHELL, nor the shell's output.
 type LoginError struct {
-	// Shell is the shell's file.
+	// Shell is the shell's path.
 	Shell   string
 	Failure LoginFailure
-	// Status is how the shell ended. Nil: that is not known, or not why the call failed.
+	// Status is the shell's exit status. It is nil if unknown, or if it is not the cause of the failure.
 	Status *acpterm.TerminalExitStatus
-	// PIDs are the numbers of processes that still ran ten seconds after SIGKILL.
+	// PIDs lists the processes that still ran ten seconds after SIGKILL.
 	PIDs []int
-	// Err is the cause, where there is one: a system's error, a context's.
+	// Err is the cause, or nil. It may be an error of the system or of a context.
 	Err error
 }
 
@@ -173,7 +178,7 @@ func (e *LoginError) Error() string {
 	return b.String()
 }
 
-// Unwrap lets errors.Is find the failure, the cause, and the kind of Error that is like it.
+// Unwrap returns the failure, the cause, and the corresponding kind of acpterm.Error, for errors.Is.
 func (e *LoginError) Unwrap() []error {
 	errs := []error{e.Failure}
 	if e.Failure == LoginCancelled {

@@ -2,7 +2,7 @@
 
 package usershell_test
 
-// The login shells that tests play: programs that get the options of a login shell, and do what start-up files do.
+// Simulated login shells: programs that get the options of a login shell, and do the same as start-up files.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// playedShell is the file of a shell that is one of the children, with arguments of its own before the shell's.
+// playedShell returns the file of a simulated shell. It runs a child, with its own arguments before the shell's.
 func playedShell(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	line := "exec"
@@ -36,11 +36,12 @@ func playedShell(t testing.TB, name string, args ...string) string {
 	return file
 }
 
-// loginChildren are the shells, besides children. What is for them comes first, and then "-l", "-i", "-c" and the text.
+// loginChildren returns the simulated shells, in addition to children. Their own arguments come first, then "-l", "-i",
+// "-c" and the text.
 func loginChildren() map[string]func(args []string) {
 	text := func(args []string) string { return args[len(args)-1] }
 	return map[string]func(args []string){
-		// login-noise BYTES: writes so many bytes before and after, and to standard error.
+		// login-noise BYTES: writes BYTES bytes before and after, and to standard error.
 		"login-noise": func(args []string) {
 			noise := strings.Repeat("noise=\x00 0000000 61\n", hosttest.Number(args[0])/20)
 			io.WriteString(os.Stdout, noise)
@@ -48,7 +49,7 @@ func loginChildren() map[string]func(args []string) {
 			runShell(nil, text(args))
 			io.WriteString(os.Stdout, noise)
 		},
-		// login-variables: variables with hostile values.
+		// login-variables: sets variables with hostile values.
 		"login-variables": func(args []string) {
 			marks := regexp.MustCompile(`acpterm-""[-\w]+`).FindAllString(text(args), -1)
 			os.Setenv("LOGIN_MARKS", "\n"+strings.ReplaceAll(strings.Join(marks, "\n"), `""`, "")+"\n")
@@ -67,7 +68,7 @@ func loginChildren() map[string]func(args []string) {
 			fmt.Printf("%s\n%s\n%s\nA=b\x00\n%s\n%s\n", end, begin, begin, end, begin)
 			execShell("-c", text(args))
 		},
-		// login-other: executes a shell that reads standard input, after so many lines were read of it.
+		// login-other LINES: executes a shell that reads standard input, after reading LINES lines of it.
 		"login-other": func(args []string) {
 			for range hosttest.Number(args[0]) {
 				for b := make([]byte, 1); b[0] != '\n'; {
@@ -77,7 +78,7 @@ func loginChildren() map[string]func(args []string) {
 			os.Setenv("LOGIN_OTHER", "yes")
 			execShell()
 		},
-		// login-reads: reads standard input to its end, and then does as it should.
+		// login-reads: reads standard input to its end, and then behaves correctly.
 		"login-reads": func(args []string) {
 			read, _ := io.ReadAll(os.Stdin)
 			os.Setenv("LOGIN_READ", fmt.Sprint(len(read) > 0))
@@ -96,8 +97,8 @@ func loginChildren() map[string]func(args []string) {
 				os.Stdout.Write(piece)
 			}
 		},
-		// login-hangs FILE CHILD...: starts children, makes the file when each has said that it is ready, and ignores
-		// the signals that can be ignored.
+		// login-hangs FILE CHILD...: starts children, creates the file when all are ready, and ignores all signals that
+		// it can.
 		"login-hangs": func(args []string) {
 			signal.Ignore(syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
 			for _, child := range args[1 : len(args)-4] {
@@ -106,8 +107,8 @@ func loginChildren() map[string]func(args []string) {
 			os.WriteFile(args[0], nil, 0o600)
 			time.Sleep(testchildren.SoLong)
 		},
-		// login-leaves DIR: does as it should, when it has started one child in its session, one that has begun another
-		// and has its output, and one that has begun another and has let go of it. Their numbers are in files of DIR.
+		// login-leaves DIR: starts one child in its session, one in a new session with its output, and one in a new
+		// session without it, and then behaves correctly. The children's numbers are in files of DIR.
 		"login-leaves": func(args []string) {
 			null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 			silent, loud := []*os.File{null, null, null}, []*os.File{null, os.Stdout, null}
@@ -120,7 +121,7 @@ func loginChildren() map[string]func(args []string) {
 			}
 			runShell(nil, text(args))
 		},
-		// login-holder WAY: starts a child that holds the output, and exits with its environment or without.
+		// login-holder WAY: starts a child that holds the output, and exits with or without its environment.
 		"login-holder": func(args []string) {
 			testchildren.StartSilent("sleep-silently")
 			if args[0] == "with" {
@@ -134,7 +135,7 @@ func loginChildren() map[string]func(args []string) {
 				io.WriteString(os.Stdout, strings.Repeat("noise\n", 1000))
 			}
 		},
-		// login-killed: is ended by a signal.
+		// login-killed: ends by a signal.
 		"login-killed": func([]string) {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			time.Sleep(testchildren.SoLong)
@@ -142,7 +143,7 @@ func loginChildren() map[string]func(args []string) {
 	}
 }
 
-// startReady starts a child and returns when it has said that it is ready.
+// startReady starts a child and waits until it is ready.
 func startReady(name string) {
 	r, w, _ := os.Pipe()
 	null, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -158,7 +159,7 @@ func startReady(name string) {
 	}
 }
 
-// execShell becomes /bin/sh.
+// execShell replaces the process by /bin/sh.
 func execShell(args ...string) {
 	panic(syscall.Exec("/bin/sh", append([]string{"sh"}, args...), os.Environ()))
 }

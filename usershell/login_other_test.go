@@ -2,5 +2,5 @@
 
 package usershell_test
 
-// loginChildren are the login shells that tests play.
+// loginChildren returns the simulated login shells.
 func loginChildren() map[string]func(args []string) { return nil }

@@ -2,7 +2,7 @@
 
 package usershell_test
 
-// The environment of real login shells, with start-up files that do what people's do.
+// Tests of real login shells, with realistic start-up files.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// loginShell is the path of a shell, or the test is skipped.
+// loginShell returns the path of a shell, or skips the test.
 func loginShell(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -32,12 +32,12 @@ func loginShell(t testing.TB, name string) string {
 	return path
 }
 
-// startUpFiles are those of a person who has a terminal open, by shell.
+// startUpFiles maps shells to the start-up files that an open terminal reads.
 var startUpFiles = map[string]string{
 	"sh": ".profile", "bash": ".bash_profile", "zsh": ".zshrc", "fish": ".config/fish/config.fish",
 }
 
-// homeOf are options for a shell whose start-up files are these, by shell.
+// homeOf returns options for a shell with these start-up files, by shell.
 func homeOf(t testing.TB, shell string, files map[string]string) *usershell.LoginOptions {
 	t.Helper()
 	o := loginOptions(t, loginShell(t, shell))
@@ -50,7 +50,7 @@ func homeOf(t testing.TB, shell string, files map[string]string) *usershell.Logi
 	return o
 }
 
-// posix are the shells that understand POSIX syntax.
+// posix lists the shells with POSIX syntax.
 var posix = []string{"sh", "bash", "zsh"}
 
 func TestRealLoginShells(t *testing.T) {
@@ -97,7 +97,7 @@ b=c
 	}
 }
 
-// A start-up file executes another shell, whose environment is the person's then.
+// If a start-up file executes another shell, the environment is that shell's.
 func TestRealLoginShellThatExecutesAnother(t *testing.T) {
 	fish := loginShell(t, "fish")
 	for _, shell := range posix {
@@ -132,7 +132,7 @@ func TestRealLoginShellThatExecutesAnother(t *testing.T) {
 	})
 }
 
-// What start-up files do that has stopped those that read them.
+// Start-up files can contain commands that have stopped other readers.
 func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"it fails on errors":         "set -e; set -u; export REACHED=1",
@@ -167,7 +167,7 @@ func TestRealLoginShellsWithDifficultFiles(t *testing.T) {
 func TestRealLoginShellsThatFail(t *testing.T) {
 	for _, shell := range append(posix, "fish") {
 		run := func(text string, check func(*testing.T, error), timeout time.Duration) {
-			o := homeOf(t, shell, map[string]string{shell: text}) // which looks for what is left when all have ended
+			o := homeOf(t, shell, map[string]string{shell: text}) // checks for remaining processes at the end
 			o.Timeout = timeout
 			t.Run(shell+" "+text, func(t *testing.T) {
 				t.Parallel()
@@ -181,7 +181,7 @@ func TestRealLoginShellsThatFail(t *testing.T) {
 		for _, text := range []string{"exec cat", "exec true"} {
 			run(text, func(t *testing.T, err error) { requireLoginError(t, err, usershell.LoginNoEnvironment) }, time.Minute)
 		}
-		if shell != "fish" { // which goes on
+		if shell != "fish" { // fish continues
 			run("exit 3", func(t *testing.T, err error) {
 				failed := requireLoginError(t, err, usershell.LoginNoEnvironment)
 				require.Equal(t, "exit code 3", failed.Status.String())
@@ -208,7 +208,7 @@ func TestRealLoginShellsWithAJobThatPrints(t *testing.T) {
 	}
 }
 
-// The agent for keys that a start-up file starts goes on, since the environment says where it listens.
+// An ssh-agent started by a start-up file continues to run, since the environment refers to its socket.
 func TestLoginEnvironmentOfAnSSHAgent(t *testing.T) {
 	agent, err := exec.LookPath("ssh-agent")
 	if err != nil && os.Getenv("ACPTERM_REQUIRE_SSHD") == "" {
@@ -227,8 +227,8 @@ func TestLoginEnvironmentOfAnSSHAgent(t *testing.T) {
 	require.Eventually(t, func() bool { return hosttest.StartTime(pid) == "" }, time.Minute, time.Millisecond)
 }
 
-// hook is what a person puts into a start-up file for a tool that sets variables by directory. The tool, .tool in the
-// home, reads the file .vars of the directory.
+// hooks contains start-up files for a tool that sets variables by directory. The tool, .tool in the home, reads the
+// file .vars of the directory.
 var hooks = map[string]string{
 	"bash": `
 		_hook() { local before=$?; eval "$("$HOME/.tool" export bash)"; return $before; }
@@ -295,7 +295,8 @@ func TestLoginEnvIn(t *testing.T) {
 	}
 }
 
-// A hook that ends the shell, a directory that the start-up files do not let the shell enter, and a hook that hangs.
+// In fails if a hook ends the shell, if the start-up files prevent the shell from entering the directory, or if a hook
+// hangs.
 func TestLoginEnvInFails(t *testing.T) {
 	for _, text := range []string{"PROMPT_COMMAND='exit 4'", "cd() { :; }"} {
 		l, err := usershell.LoginEnvironment(t.Context(), homeOf(t, "bash", map[string]string{"bash": text}))

@@ -2,8 +2,8 @@
 
 package usershell_test
 
-// The environment of a login shell that does what real ones do to those that read it: tests with shells that are
-// played. login_shells_test.go has real ones.
+// Tests of simulated login shells that do the same as real ones to programs that read them. login_shells_test.go tests
+// real ones.
 
 import (
 	"context"
@@ -27,7 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// loginOptions are options with a home of the test's own. When the test ends, nothing of what they started may be left.
+// loginOptions returns options with the test's own home. It fails the test if any started process remains at the end.
 func loginOptions(t testing.TB, shell string, env ...string) *usershell.LoginOptions {
 	t.Helper()
 	mark := leaktest.NewMark()
@@ -51,7 +51,7 @@ func requireValue(t testing.TB, env []string, name, want string) {
 	require.Equal(t, want, got)
 }
 
-// requireLoginError checks an error, and that it has no secrets.
+// requireLoginError checks an error, and that it does not contain secrets.
 func requireLoginError(t testing.TB, err error, failure usershell.LoginFailure) *usershell.LoginError {
 	t.Helper()
 	require.ErrorIs(t, err, failure)
@@ -63,7 +63,7 @@ func requireLoginError(t testing.TB, err error, failure usershell.LoginFailure) 
 	return failed
 }
 
-// cancelWhen cancels when there is a file.
+// cancelWhen calls cancel when file exists.
 func cancelWhen(file string, cancel func()) {
 	testchildren.AwaitFile(file)
 	cancel()
@@ -96,7 +96,7 @@ func TestLoginEnvironmentHasEveryValueAsItIs(t *testing.T) {
 	require.NotContains(t, l.Env(), "changed=yes")
 }
 
-// The result is of the shell, but for what is about its process, and for what was put in to read it.
+// The result is the shell's environment without the variables of its process, and without those added to read it.
 func TestLoginEnvironmentLeavesOutTheShellsOwn(t *testing.T) {
 	own := []string{"TERM=dumb", "SHLVL=7", "PWD=/nowhere", "OLDPWD=/nowhere", "_=x", "ACPTERM_TERMINAL=term_outer"}
 	o := loginOptions(t, playedShell(t, "login-noise", "0"), own...)
@@ -117,7 +117,8 @@ func TestLoginEnvironmentWhenMarksAreFaked(t *testing.T) {
 	require.False(t, there)
 }
 
-// Output that comes in between is no variable: the shell is asked twice, and then the call fails.
+// Other output within the environment never becomes a variable: the shell writes the environment twice, then the call
+// fails.
 func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
 	for _, where := range []string{"first", "error"} {
 		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-mixes", where)))
@@ -128,7 +129,7 @@ func TestLoginEnvironmentThatIsMixedUp(t *testing.T) {
 	requireLoginError(t, err, usershell.LoginMixedOutput)
 }
 
-// A shell that executes another one, and one that reads what is meant for that.
+// A login shell may execute another shell, or read the standard input intended for that shell.
 func TestLoginEnvironmentOfAnotherShell(t *testing.T) {
 	for _, lines := range []string{"0", "1", "7"} {
 		l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-other", lines)))
@@ -154,7 +155,7 @@ func TestLoginShellThatEnds(t *testing.T) {
 	}
 }
 
-// What holds the shell's output holds up nothing, and ends.
+// A process that holds the shell's output does not delay the call, and is ended.
 func TestLoginShellWithABackgroundChild(t *testing.T) {
 	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, playedShell(t, "login-holder", "with")))
 	require.NoError(t, err)
@@ -164,11 +165,11 @@ func TestLoginShellWithABackgroundChild(t *testing.T) {
 	require.Equal(t, "exit code 3", failed.Status.String())
 }
 
-// A shell that does not end, ignores signals, and has started what left its session: all of it ends.
+// A shell that hangs and ignores signals is ended, together with processes that have left its session.
 func TestLoginShellThatHangs(t *testing.T) {
 	hanging := func() (*usershell.LoginOptions, string) {
 		children := []string{"ignores-sigterm", "setsid"}
-		if runtime.GOOS == "linux" { // elsewhere a daemon is not found
+		if runtime.GOOS == "linux" { // other systems do not find a daemon
 			children = append(children, "daemon")
 		}
 		file := filepath.Join(t.TempDir(), "hangs")
@@ -201,7 +202,8 @@ func TestLoginShellThatHangs(t *testing.T) {
 	})
 }
 
-// A start-up file runs a program that has a lock, as pyenv does. When that takes too long, it can remove the lock.
+// A start-up file may run a program that holds a lock, like pyenv. After a timeout, that program can still remove the
+// lock.
 func TestLoginShellThatCleansUp(t *testing.T) {
 	o := loginOptions(t, "/bin/sh")
 	home, _ := hosttest.Value(o.Env, "HOME")
@@ -217,7 +219,7 @@ func TestLoginShellThatCleansUp(t *testing.T) {
 	require.NoFileExists(t, lock)
 }
 
-// What detached itself outlives the call that succeeds, and nothing else does.
+// Only detached processes outlive a successful call.
 func TestLoginEnvironmentLeavesDaemons(t *testing.T) {
 	dir := t.TempDir()
 	o := loginOptions(t, playedShell(t, "login-leaves", dir))
@@ -227,7 +229,7 @@ func TestLoginEnvironmentLeavesDaemons(t *testing.T) {
 	runs := func(name string) bool { return hosttest.StartTime(pid(name)) != "" }
 	_, err := usershell.LoginEnvironment(t.Context(), o)
 	require.NoError(t, err)
-	t.Cleanup(func() { // before that of loginOptions
+	t.Cleanup(func() { // runs before the clean-up of loginOptions
 		if runs("detached") {
 			require.NoError(t, syscall.Kill(pid("detached"), syscall.SIGKILL))
 		}
@@ -235,7 +237,7 @@ func TestLoginEnvironmentLeavesDaemons(t *testing.T) {
 	})
 	require.True(t, runs("detached"))
 	require.False(t, runs("same"))
-	if runtime.GOOS == "linux" { // elsewhere it is not seen what has a pipe open
+	if runtime.GOOS == "linux" { // other systems do not show which processes have a pipe open
 		require.False(t, runs("holding"))
 	}
 }
@@ -280,7 +282,7 @@ func TestLoginShellThatCannotBeRun(t *testing.T) {
 	}
 }
 
-// Without LoginOptions.Shell it is SHELL of the environment that is given, or of this process.
+// Without LoginOptions.Shell, the shell is SHELL of the given environment, or of this process.
 func TestLoginShellOfTheEnvironment(t *testing.T) {
 	shell := playedShell(t, "login-noise", "0")
 	l, err := usershell.LoginEnvironment(t.Context(), loginOptions(t, "", "SHELL="+shell))

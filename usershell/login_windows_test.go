@@ -1,6 +1,6 @@
 package usershell_test
 
-// The environment of a new logon, on Windows.
+// Tests of the environment of a new logon on Windows.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package docker
 
-// An open exec: what is read and written, and its end.
+// An open exec: its input, output and end.
 
 import (
 	"context"
@@ -18,13 +18,13 @@ import (
 )
 
 const (
-	// exitTimeout bounds how long the daemon may take to say how a shell has ended, once its output has.
+	// exitTimeout limits the time after the end of the output for the daemon to report the shell's exit.
 	exitTimeout = 2 * time.Second
-	// exitInterval is how long it is before the daemon is asked again.
+	// exitInterval is the time between two requests for the exit.
 	exitInterval = 20 * time.Millisecond
 )
 
-// connection is an exec and the stream of its standard input and output.
+// connection is an exec with the stream of its standard input and output.
 type connection struct {
 	name   string
 	api    *client.Client
@@ -34,8 +34,8 @@ type connection struct {
 	stderr tail.Buffer
 
 	closing atomic.Bool
-	cancel  context.CancelFunc // ends the question for the exit
-	ended   chan struct{}      // closed when the stream has ended, once end is set
+	cancel  context.CancelFunc // ends the requests for the exit
+	ended   chan struct{}      // closed when the stream has ended and end is set
 	end     error
 }
 
@@ -60,8 +60,8 @@ func newConnection(name string, api *client.Client, exec string, stream client.H
 	return c
 }
 
-// demultiplex copies both outputs from a stream, until that ends: pieces with eight bytes before each, the output's
-// number, three of no matter, and the length. No more than a buffer of it is held, whatever the length is.
+// demultiplex copies both outputs from a stream until its end. Each piece has a header of eight bytes: the number of
+// the output, three ignored bytes, and the length. Only a buffer of a piece is in memory, however long the piece is.
 func demultiplex(stream io.Reader, stdout, stderr io.Writer) error {
 	outputs := map[byte]io.Writer{1: stdout, 2: stderr}
 	var header [8]byte
@@ -83,8 +83,8 @@ func demultiplex(stream io.Reader, stdout, stderr io.Writer) error {
 	}
 }
 
-// Read reads the shell's standard output. At its end the error is io.EOF if the shell ended with exit status 0 and
-// wrote nothing to standard error, and otherwise says how it ended.
+// Read reads the shell's standard output. It fails with io.EOF at the end if the shell ended with exit status 0 and an
+// empty standard error; otherwise the error says how the shell ended.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.stdout.Read(p)
 	if err != nil && c.closing.Load() {
@@ -110,7 +110,7 @@ func (c *connection) Write(p []byte) (int, error) {
 			return n, c.end
 		}
 		return n, c.failure(io.ErrClosedPipe)
-	case <-ctx.Done(): // there is output that is not read
+	case <-ctx.Done(): // some output has not been read
 		return n, c.failure(err)
 	}
 }
@@ -128,8 +128,8 @@ func (c *connection) Close() error {
 	return c.api.Close()
 }
 
-// reason returns why the stream has ended, with the error of reading it if there was one. A stream that is cut off has
-// none: only the exec tells that from the shell's end.
+// reason returns the reason for the end of the stream, including err if reading failed. A cut stream gives no error:
+// only the exec distinguishes it from the end of the shell.
 func (c *connection) reason(ctx context.Context, err error) error {
 	if err != nil {
 		return c.failure(fmt.Errorf("the connection is lost: %w", err))
@@ -145,7 +145,7 @@ func (c *connection) reason(ctx context.Context, err error) error {
 	}
 }
 
-// exitCode asks the daemon for the shell's exit code, until the shell has ended.
+// exitCode polls the daemon until the shell has ended, and returns its exit code.
 func (c *connection) exitCode(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, exitTimeout)
 	defer cancel()
@@ -164,7 +164,7 @@ func (c *connection) exitCode(ctx context.Context) (int, error) {
 	}
 }
 
-// failure adds to an error what it is about and what standard error says.
+// failure adds the container's name and standard error to an error.
 func (c *connection) failure(err error) error {
 	if said := c.stderr.String(); said != "" {
 		return fmt.Errorf("remote/docker: %s: %w: %s", c.name, err, said)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Outputs are told apart however the stream comes in pieces, and a stream that makes no sense is an error.
+// demultiplex separates the outputs however the stream is cut into pieces, and fails for a malformed stream.
 func TestDemultiplex(t *testing.T) {
 	for _, test := range []struct{ stream, stdout, stderr, err string }{
 		{"", "", "", ""},
@@ -33,7 +33,7 @@ func TestDemultiplex(t *testing.T) {
 	}
 }
 
-// A piece of the greatest length takes no memory, and its bytes arrive before its end.
+// A piece of the maximum length needs little memory, and its bytes arrive before its end.
 func TestDemultiplexLength(t *testing.T) {
 	from, stream := io.Pipe()
 	stdout, to := io.Pipe()

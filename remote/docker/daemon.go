@@ -1,6 +1,6 @@
 package docker
 
-// Connections to a daemon, which is not trusted with more memory than its answers need.
+// Connections to a daemon. The daemon is not trusted to limit the length of its answers.
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// maxAnswer is how many bytes the answer to a request has at the most, with its header.
+// maxAnswer is the maximum length of an answer in bytes, including its header.
 const maxAnswer = 64 << 10
 
-// newClient returns the API of a daemon. All its connections are bounded, and it uses no proxy.
+// newClient returns an API client for a daemon. All its connections are bounded, and it uses no proxy.
 func newClient(host string) (*client.Client, error) {
 	at := client.WithHostFromEnv()
 	if host != "" {
@@ -36,7 +36,7 @@ func newClient(host string) (*client.Client, error) {
 		return nil, err
 	}
 	transport := &http.Transport{
-		DisableCompression: true, // a short answer could become a long one
+		DisableCompression: true, // a short answer could expand to a long one
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			dialed, err := dial(ctx)
 			if err != nil {
@@ -54,8 +54,8 @@ func newClient(host string) (*client.Client, error) {
 	return client.New(at, client.WithHTTPClient(hc), client.WithAPIVersionFromEnv())
 }
 
-// withTLS returns how a client connects, by TLS if the environment says so and the daemon is reached by TCP. The client
-// could do that itself, but then it would make the connections for streams, with headers of any length.
+// withTLS returns the dial function of a client. It uses TLS if the environment says so and the daemon is reached over
+// TCP. The client could do this itself, but would then dial the connections for streams without the limit on headers.
 func withTLS(c *client.Client) (func(context.Context) (net.Conn, error), error) {
 	dial := c.Dialer()
 	host, err := client.ParseHostURL(c.DaemonHost())
@@ -91,17 +91,17 @@ func withTLS(c *client.Client) (func(context.Context) (net.Conn, error), error) 
 	}, nil
 }
 
-// streamKey is the key of a context's value, a **bounded: where to put the connection dialed with that context.
+// streamKey is the key of a context value of type **bounded, which receives the connection dialed with that context.
 type streamKey struct{}
 
-// bounded is a connection whose answers have at most maxAnswer bytes, until it is a stream.
+// bounded is a connection with answers of at most maxAnswer bytes, until it becomes a stream.
 type bounded struct {
 	net.Conn
-	left     atomic.Int64 // bytes of this answer
+	left     atomic.Int64 // bytes left for this answer
 	isStream atomic.Bool
 }
 
-// Read reads no more of an answer than is left.
+// Read reads from the connection, and fails if the answer is too long.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.isStream.Load() {
 		return b.Conn.Read(p)
@@ -115,7 +115,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write writes a request. The answer to it is a new one.
+// Write writes a request, which starts a new answer.
 func (b *bounded) Write(p []byte) (int, error) {
 	b.left.Store(maxAnswer)
 	return b.Conn.Write(p)

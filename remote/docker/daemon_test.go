@@ -1,6 +1,6 @@
 package docker_test
 
-// A daemon that lies about the length of its answers, and one that is reached by TLS.
+// A daemon that lies about the length of its answers, and a daemon with TLS.
 
 import (
 	"bytes"
@@ -27,10 +27,10 @@ import (
 	"github.com/acpterm/acpterm/remote/docker"
 )
 
-// endless is how many bytes answers without an end have here: far more than are read.
+// endless is the number of bytes in an endless answer, far more than the client reads.
 const endless = 64 << 20
 
-// liar answers as a daemon does, but for the request that contains path, which it answers with white space.
+// liar returns the URL of a server that answers like a daemon, but answers the request for path with white space.
 func liar(t *testing.T, path, header string) (url string) {
 	t.Helper()
 	t.Cleanup(func() { requireNoGoroutines(t) })
@@ -60,7 +60,7 @@ func liar(t *testing.T, path, header string) (url string) {
 			for left := endless; err == nil && left > 0; left -= len(white) {
 				_, err = conn.Write(white)
 			}
-		case strings.HasSuffix(r.URL.Path, "/start"): // a shell that ends at once
+		case strings.HasSuffix(r.URL.Path, "/start"): // a shell that ends immediately
 			_, _ = io.WriteString(conn, "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
 		default:
 			_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Length: 10\r\n\r\n{\"Id\":\"0\"}")
@@ -75,7 +75,7 @@ func liar(t *testing.T, path, header string) (url string) {
 	return "tcp://" + listener.Addr().String()
 }
 
-// However long a daemon's answer is, little of it is read.
+// The client reads only the beginning of an answer, however long it is.
 func TestAnswersAreBounded(t *testing.T) {
 	const bound = 8 << 20 // bytes; none of these needs a tenth of it
 	const ok, refused = "HTTP/1.1 200 OK\r\n", "HTTP/1.1 500 No\r\n"
@@ -100,7 +100,7 @@ func TestAnswersAreBounded(t *testing.T) {
 				require.NoError(t, shell.Close())
 			}
 			runtime.ReadMemStats(&after)
-			if c.path != "/_ping" { // without an answer to that, the client goes on
+			if c.path != "/_ping" { // without an answer to a ping, the client continues
 				require.Error(t, err)
 				require.NotErrorIs(t, err, io.EOF)
 			}
@@ -111,7 +111,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// A daemon with TLS is reached with the certificates of the environment, and its shells are as others.
+// The certificates of the environment give access to a daemon with TLS, and its shells work as usual.
 func TestTLS(t *testing.T) {
 	t.Cleanup(func() { requireNoGoroutines(t) })
 	dir, certificate := certificates(t)
@@ -143,7 +143,7 @@ func TestTLS(t *testing.T) {
 	require.ErrorContains(t, err, "DOCKER_CERT_PATH")
 }
 
-// certificates makes a key with a certificate for both ends, and a directory with them as Docker has it.
+// certificates creates a key with a certificate for both sides, and a directory of them as Docker expects it.
 func certificates(t *testing.T) (dir string, certificate tls.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

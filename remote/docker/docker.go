@@ -1,14 +1,14 @@
-// Package docker is a remote.Transport by exec in a running container, over the API of a Docker daemon: it needs no
-// docker program.
+// Package docker provides a remote.Transport by exec in a running container. It uses the API of a Docker daemon and
+// does not need a docker program.
 //
-// It was tested against a server in the test that answers the few requests needed as Docker's API documents them, runs
-// a real sh and multiplexes its output as Docker does; it was not tested against a Docker daemon. Podman's service has
-// the same API and should work, which was not tested either.
+// It was tested against a test server that answers the few required requests as Docker's API documents them, runs a
+// real sh and multiplexes its output like Docker. It was not tested against a Docker daemon. Podman's service has the
+// same API and should work, but was not tested either.
 //
-// Docker contexts are not read, and the daemon cannot be reached over ssh:// here; remote.Command with the command line
-// "docker exec -i name sh" has both.
+// Docker contexts are not read, and ssh:// hosts are not supported; remote.Command with the command line "docker exec
+// -i name sh" supports both.
 //
-// What Open returns also has a method CloseWrite() error, which closes the shell's standard input.
+// The connection returned by Open also has a method CloseWrite() error, which closes the shell's standard input.
 package docker
 
 import (
@@ -22,25 +22,26 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// Transport opens shells in a running container, each by an exec of its own. Only Container must be set. The fields
-// must not be changed once it is in use. Open is safe for concurrent use.
+// Transport opens shells in a running container, each in its own exec. Only Container is required. The fields must not
+// be changed after first use. Open is safe for concurrent use.
 type Transport struct {
-	// Container is the container's name or id.
+	// Container is the container's name or ID.
 	Container string
 
-	// User is the one in the container that the shell runs as: "name", "uid", "name:group" or "uid:gid". Empty: the
-	// container's.
+	// User is the user in the container that runs the shell: "name", "uid", "name:group" or "uid:gid". The default is
+	// the container's user.
 	User string
 
-	// WorkingDir is the directory that the shell starts in, an absolute path. Empty: the container's.
+	// WorkingDir is the absolute path of the directory that the shell starts in. The default is the container's working
+	// directory.
 	WorkingDir string
 
-	// Env is added to the container's environment, "NAME=value".
+	// Env is added to the container's environment, in the form "NAME=value".
 	Env []string
 
-	// Host is the daemon, such as "unix:///var/run/docker.sock" or "tcp://host:2376". Empty: that of the variable
-	// DOCKER_HOST, or else this system's usual one. DOCKER_API_VERSION holds for either, and DOCKER_CERT_PATH and
-	// DOCKER_TLS_VERIFY for one with tcp. Proxies are not used.
+	// Host is the address of the daemon, such as "unix:///var/run/docker.sock" or "tcp://host:2376". If empty, it is
+	// the value of the variable DOCKER_HOST, or else the usual address on this system. DOCKER_API_VERSION applies to
+	// all addresses, DOCKER_CERT_PATH and DOCKER_TLS_VERIFY only to tcp addresses. Proxies are not used.
 	Host string
 }
 
@@ -52,14 +53,13 @@ func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	c, err := t.open(ctx, name)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = context.Cause(ctx) // what failed is a consequence
+			err = context.Cause(ctx) // err is only a consequence
 		}
 		return nil, fmt.Errorf("remote/docker: %s: %w", name, err)
 	}
 	return c, nil
 }
 
-// open does what Open does.
 func (t *Transport) open(ctx context.Context, name string) (*connection, error) {
 	if t.Container == "" {
 		return nil, errors.New("Transport.Container is empty")

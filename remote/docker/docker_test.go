@@ -1,6 +1,6 @@
 package docker_test
 
-// Shells by exec, from the server of server_test.go.
+// Shells by exec, with the server of server_test.go.
 
 import (
 	"context"
@@ -18,13 +18,13 @@ import (
 	"github.com/acpterm/acpterm/remote/docker"
 )
 
-// shell is what Open returns.
+// shell is the type of the value returned by Open.
 type shell interface {
 	io.ReadWriteCloser
 	CloseWrite() error
 }
 
-// open opens a shell, which is closed when the test ends.
+// open opens a shell and closes it when the test ends.
 func open(t *testing.T, transport *docker.Transport) shell {
 	t.Helper()
 	c, err := transport.Open(t.Context())
@@ -33,7 +33,7 @@ func open(t *testing.T, transport *docker.Transport) shell {
 	return c.(shell)
 }
 
-// start starts a server. When the test ends, nothing of its connections may be left.
+// start starts a server. When the test ends, nothing of its connections may remain.
 func start(t *testing.T) *server {
 	t.Helper()
 	t.Cleanup(func() { requireNoGoroutines(t) })
@@ -56,8 +56,8 @@ func hear(t *testing.T, c io.Reader, text string) {
 	require.Equal(t, text, string(got))
 }
 
-// requireNoGoroutines fails the test if goroutines of connections remain, also those of net/http, which may take a
-// moment to be gone: it looks until there is none, for a bounded time.
+// requireNoGoroutines fails the test if goroutines of connections or of net/http remain. Some may need a moment to end,
+// so it waits for that, but not forever.
 func requireNoGoroutines(t *testing.T) {
 	t.Helper()
 	var found []string
@@ -77,7 +77,7 @@ func requireNoGoroutines(t *testing.T) {
 	require.Empty(t, found, "goroutines are left")
 }
 
-// Bytes arrive both ways as they are, and the end of the input arrives.
+// Bytes arrive unchanged in both directions, and the end of the input arrives.
 func TestBytes(t *testing.T) {
 	c := open(t, &docker.Transport{Container: "box", Host: start(t).url})
 	say(t, c, "exec sh -c 'echo ready; exec cat'")
@@ -96,7 +96,7 @@ func TestBytes(t *testing.T) {
 	require.True(t, string(data) == string(got), "other bytes arrived")
 }
 
-// The daemon is that of the environment unless another is given, and receives the options.
+// The daemon is the one of the environment unless another one is given, and receives the options.
 func TestOptions(t *testing.T) {
 	s := start(t)
 	t.Setenv("DOCKER_HOST", s.url)
@@ -117,7 +117,7 @@ func TestOptions(t *testing.T) {
 	require.ErrorContains(t, err, "/nothing")
 }
 
-// What the daemon refuses is said as it says it.
+// Errors contain the daemon's refusal.
 func TestRefusals(t *testing.T) {
 	s := start(t)
 	_, err := (&docker.Transport{Container: "other", Host: s.url}).Open(t.Context())
@@ -128,14 +128,14 @@ func TestRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "nonsense")
 }
 
-// An end of the shell is told with its exit, and with the end of what it wrote to its standard error.
+// The error at the shell's end has its exit status and the end of its standard error.
 func TestExit(t *testing.T) {
 	s := start(t)
 	for _, test := range []struct{ line, want string }{
 		{"exit 3", "the shell has ended with exit status 3"},
 		{"echo first >&2; head -c 10000 /dev/zero >&2; echo last >&2; exit 4", "last"},
 		{"nothing-of-this-name; exit", "nothing-of-this-name: "},
-		{"kill -KILL $$", "exit status 137"}, // Docker has no signals
+		{"kill -KILL $$", "exit status 137"}, // Docker does not report signals
 	} {
 		c := open(t, &docker.Transport{Container: "box", Host: s.url})
 		say(t, c, test.line)
@@ -150,13 +150,13 @@ func TestExit(t *testing.T) {
 	out, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.Empty(t, out)
-	for err == nil { // until the other end has closed the connection
+	for err == nil { // until the server has closed the connection
 		_, err = c.Write([]byte("x"))
 	}
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// A connection that is cut off while the shell runs has Read and Write fail, though its end looks like one of output.
+// Read and Write fail if the connection is cut while the shell runs, although this looks like the end of the output.
 func TestConnectionLost(t *testing.T) {
 	s := start(t)
 	c := open(t, &docker.Transport{Container: "box", Host: s.url})
@@ -172,12 +172,12 @@ func TestConnectionLost(t *testing.T) {
 	c = open(t, &docker.Transport{Container: "box", Host: s.url})
 	say(t, c, "echo ready; exec cat")
 	hear(t, c, "ready\n")
-	s.stop() // all of the daemon
+	s.stop() // stops the whole daemon
 	_, err = c.Read(make([]byte, 1))
 	require.ErrorContains(t, err, "the connection is lost")
 }
 
-// Close ends a Read and a Write that wait, also when the output is not read, and the shell's input ends.
+// Close ends a waiting Read and a waiting Write, even if nothing reads the output, and ends the shell's input.
 func TestClose(t *testing.T) {
 	s := start(t)
 	c := open(t, &docker.Transport{Container: "box", Host: s.url})
@@ -210,7 +210,7 @@ func TestClose(t *testing.T) {
 	require.ErrorIs(t, <-ended, net.ErrClosed)
 }
 
-// A context that has ended or ends while the daemon says nothing ends Open, which leaves nothing.
+// Open fails if its context has ended, or ends while the daemon does not answer. It leaves nothing behind.
 func TestContext(t *testing.T) {
 	s := start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -231,6 +231,6 @@ func TestContext(t *testing.T) {
 	require.NoError(t, err)
 	cancel()
 	require.ErrorIs(t, <-opened, context.Canceled)
-	_, _ = io.Copy(io.Discard, conn) // until the other end is closed
+	_, _ = io.Copy(io.Discard, conn) // until the client has closed the connection
 	require.NoError(t, conn.Close())
 }

@@ -21,21 +21,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// server is the API, of a daemon with one container, named "box".
+// server is the API of a daemon with one container, named "box".
 type server struct {
 	url string // for DOCKER_HOST
 
 	mu      sync.Mutex
-	created []container.ExecCreateRequest // by number, which is the id
-	exits   []*int                        // nil: it runs
+	created []container.ExecCreateRequest // the index is the ID
+	exits   []*int                        // nil if it runs
 	streams []net.Conn
 	cmds    []*exec.Cmd
 	runs    sync.WaitGroup
 
-	stop func() // ends it, commands too
+	stop func() // stops the server and its commands
 }
 
-// startServer starts one on a Unix socket, which ends with the test.
+// startServer starts a server on a Unix socket. It stops when the test ends.
 func startServer(t *testing.T) *server {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "docker-") // t.TempDir may be too long for a socket
@@ -46,7 +46,7 @@ func startServer(t *testing.T) *server {
 	return serve(t, listener, "unix://"+filepath.Join(dir, "s"))
 }
 
-// serve starts one on a listener.
+// serve starts a server on a listener.
 func serve(t *testing.T, listener net.Listener, url string) *server {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -179,7 +179,7 @@ func (s *server) id(r *http.Request) (id int) {
 	return id
 }
 
-// requests returns what execs were created with.
+// requests returns the requests that created the execs.
 func (s *server) requests() []container.ExecCreateRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +195,7 @@ func (s *server) breakStreams() {
 	}
 }
 
-// stream writes frames: the number of the stream, three zeros, the length, the bytes.
+// stream writes frames: the number of the stream, three zeros, the length, and the bytes.
 type stream struct {
 	mu     *sync.Mutex
 	to     io.Writer

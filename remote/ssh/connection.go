@@ -1,6 +1,6 @@
 package ssh
 
-// An open connection: what is read and written, and its end.
+// An open connection: its input, output and end.
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/tail"
 )
 
-// reasonTimeout bounds how long an error of Read or Write waits for the server to say how the shell ended.
+// reasonTimeout limits the time that an error of Read or Write waits for the server to report the shell's exit.
 const reasonTimeout = time.Second
 
-// connection is a shell and the connection that is for it alone. It is a channel and not an ssh.Session: that one stops
-// to read the server's requests at a malformed one, after which closing could hang, and reports an exit only when no
+// connection is a shell with its own SSH connection. It uses a channel instead of an ssh.Session. A Session stops
+// reading the server's requests at a malformed one, so that closing could hang. It also reports an exit only when no
 // process holds the output.
 type connection struct {
 	name   string
@@ -30,9 +30,9 @@ type connection struct {
 	stderr tail.Buffer
 
 	closing atomic.Bool
-	exited  chan struct{} // closed once exit is set: the shell has ended, and its channel may still have output
+	exited  chan struct{} // closed once exit is set: the shell has ended, but its channel may still have output
 	exit    string
-	ended   chan struct{} // closed when the channel is, and all its standard error is in stderr
+	ended   chan struct{} // closed when the channel is closed and stderr is complete
 	lost    chan struct{} // closed when the connection has ended, once cause is set
 	cause   error
 }
@@ -52,7 +52,7 @@ func newConnection(name string, client *ssh.Client) *connection {
 	return c
 }
 
-// start starts the shell. The connection is to be closed in any case.
+// start starts the shell. The caller must close the connection even if start fails.
 func (c *connection) start() error {
 	shell, requests, err := c.client.OpenChannel("session", nil)
 	if err != nil {
@@ -94,14 +94,14 @@ func (c *connection) serve(requests <-chan *ssh.Request) {
 			c.exit = fmt.Sprintf("signal %.24q", "SIG"+signal.Name)
 			exited()
 		}
-		if request.WantReply { // the server asks whether this end is alive
+		if request.WantReply { // the server asks whether this side is alive
 			_ = request.Reply(false, nil)
 		}
 	}
 }
 
-// Read reads the shell's standard output. At its end the error is io.EOF if the shell ended with exit status 0 and
-// wrote nothing to standard error, and otherwise says how it ended.
+// Read reads the shell's standard output. It fails with io.EOF at the end if the shell ended with exit status 0 and an
+// empty standard error; otherwise the error says how the shell ended.
 func (c *connection) Read(p []byte) (int, error) {
 	n, err := c.shell.Read(p)
 	if err != nil {
@@ -125,13 +125,14 @@ func (c *connection) CloseWrite() error { return c.shell.CloseWrite() }
 // Close closes the connection, which ends the shell's standard input, and returns when nothing of it is left.
 func (c *connection) Close() error {
 	c.closing.Store(true)
-	_ = c.client.Close() // fails when the connection is lost already
+	_ = c.client.Close() // fails if the connection is already lost
 	<-c.lost
 	<-c.ended
 	return nil
 }
 
-// reason returns why nothing can be read or written: atEnd if the shell has ended and there is nothing to say.
+// reason returns the reason why nothing can be read or written. It is atEnd if the shell ended without an error to
+// report.
 func (c *connection) reason(atEnd error) error {
 	if c.closing.Load() {
 		return c.failure(net.ErrClosed)
@@ -139,7 +140,7 @@ func (c *connection) reason(atEnd error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reasonTimeout)
 	defer cancel()
 	select {
-	case <-c.ended: // the usual case, in which stderr is complete
+	case <-c.ended: // the usual case: stderr is complete
 	case <-ctx.Done():
 	}
 	select {
@@ -161,7 +162,7 @@ func (c *connection) reason(atEnd error) error {
 	}
 }
 
-// failure adds to an error what it is about and what standard error says.
+// failure adds the connection's name and standard error to an error.
 func (c *connection) failure(err error) error {
 	if said := c.stderr.String(); said != "" {
 		return fmt.Errorf("remote/ssh: %s: %w: %s", c.name, err, said)

@@ -1,6 +1,6 @@
 package ssh
 
-// The keys of servers, checked against files of known hosts.
+// Host keys, checked against known hosts files.
 
 import (
 	"crypto/ed25519"
@@ -16,22 +16,22 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// HostKeyError is why a server is refused: its key is not one that is known for it.
+// HostKeyError reports a rejected server: its key is not a known key of that server.
 type HostKeyError struct {
-	// Host is the server as a known hosts file has it: "host", or "[host]:port" if the port is not 22.
+	// Host is the server in the form of a known hosts file: "host", or "[host]:port" if the port is not 22.
 	Host string
-	// KeyType and Fingerprint are the key's: "ssh-ed25519" and "SHA256:…", for example.
+	// KeyType and Fingerprint describe the server's key, such as "ssh-ed25519" and "SHA256:…".
 	KeyType, Fingerprint string
-	// Files are the known hosts files that were searched.
+	// Files are the searched known hosts files.
 	Files []string
-	// Known are the lines with other keys for the server, "file:line". Empty: none is known.
+	// Known are the lines with other keys of the server, in the form "file:line". It is empty if the files have none.
 	Known []string
 	// Err is the cause: a *knownhosts.KeyError or a *knownhosts.RevokedError (golang.org/x/crypto/ssh/knownhosts), or
-	// what is wrong with the server's certificate.
+	// an error about the server's certificate.
 	Err error
 }
 
-// Error says what is known and what the server has.
+// Error describes the server's key and the known ones.
 func (e *HostKeyError) Error() string {
 	key := fmt.Sprintf("%s %s", e.KeyType, e.Fingerprint)
 	files := strings.Join(e.Files, ", ")
@@ -54,13 +54,13 @@ func (e *HostKeyError) Error() string {
 // Unwrap returns Err.
 func (e *HostKeyError) Unwrap() error { return e.Err }
 
-// knownHosts has the keys of servers.
+// knownHosts contains the keys of known hosts files.
 type knownHosts struct {
 	files  []string
 	lookUp ssh.HostKeyCallback
 }
 
-// readKnownHosts reads the files, or the default one.
+// readKnownHosts reads the files, or the default file if files is empty.
 func readKnownHosts(files []string) (*knownHosts, error) {
 	exist := files
 	if len(files) == 0 {
@@ -99,9 +99,9 @@ func (k *knownHosts) check(address string, remote net.Addr, key ssh.PublicKey) e
 	return refusal
 }
 
-// algorithms returns the algorithms for the server's key, those of known keys first: a server with keys of several
-// types shows the first that it can, so it shows a known one if it has it. Others remain, so that a server that has
-// none of the known types is refused with an error that says its key.
+// algorithms returns the algorithms for the server's key, those of known keys first. A server with keys of several
+// types presents the first supported one, so it presents a known key if it has one. The other algorithms remain, so
+// that the error for a server without a known key type describes its key.
 func (k *knownHosts) algorithms(address string) []string {
 	noKey, err := ssh.NewPublicKey(make(ed25519.PublicKey, ed25519.PublicKeySize))
 	if err != nil {
@@ -122,7 +122,7 @@ func (k *knownHosts) algorithms(address string) []string {
 	return append(known, rest...)
 }
 
-// others returns the keys that are known for a host, from the error that another key is not one of them.
+// others returns the known keys of a host, from the error that another key is not one of them.
 func others(err error) []knownhosts.KnownKey {
 	var other *knownhosts.KeyError
 	if errors.As(err, &other) {
@@ -131,7 +131,7 @@ func others(err error) []knownhosts.KnownKey {
 	return nil
 }
 
-// keyType returns the type of the keys that an algorithm is for.
+// keyType returns the key type of an algorithm.
 func keyType(algorithm string) string {
 	if algorithm == ssh.KeyAlgoRSASHA256 || algorithm == ssh.KeyAlgoRSASHA512 {
 		return ssh.KeyAlgoRSA

@@ -1,6 +1,6 @@
 package ssh
 
-// The keys of the user: from an agent, and from files.
+// The user's keys, from an agent and from files.
 
 import (
 	"bytes"
@@ -18,18 +18,18 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// keys are what a connection logs in with.
+// keys holds the keys for the login of a connection.
 type keys struct {
 	signers []ssh.Signer
-	agent   net.Conn    // nil: none
-	stop    func() bool // of what closes agent when the context ends
+	agent   net.Conn    // or nil
+	stop    func() bool // cancels closing agent when the context ends
 
-	offered bool     // the server has shown a known key, and wants keys
-	names   []string // of signers
-	unused  []string // keys that cannot be offered, and why
+	offered bool     // the server has presented a known key and asks for keys
+	names   []string // names of the signers
+	unused  []string // keys that cannot be offered, with the reasons
 }
 
-// loadKeys reads files and asks the agent.
+// loadKeys reads key files and asks the agent.
 func (t *Transport) loadKeys(ctx context.Context) (*keys, error) {
 	k := new(keys)
 	held := k.openAgent(ctx, t.Agent)
@@ -74,7 +74,7 @@ func (t *Transport) identities() ([]string, error) {
 	return files, nil
 }
 
-// openAgent connects to the agent and returns what it holds.
+// openAgent connects to the agent and returns its keys.
 func (k *keys) openAgent(ctx context.Context, socket string) (held []ssh.Signer) {
 	if socket == "" {
 		socket = os.Getenv("SSH_AUTH_SOCK")
@@ -102,7 +102,7 @@ func (k *keys) close() {
 	}
 }
 
-// add has the key offered, unless it is already.
+// add adds a key to offer, unless it was added before.
 func (k *keys) add(signer ssh.Signer, from string) {
 	if find(k.signers, signer.PublicKey()) == nil {
 		k.signers = append(k.signers, signer)
@@ -121,13 +121,13 @@ func find(signers []ssh.Signer, key ssh.PublicKey) ssh.Signer {
 	return signers[i]
 }
 
-// offer is called when the server wants keys.
+// offer is called when the server asks for keys.
 func (k *keys) offer() ([]ssh.Signer, error) {
 	k.offered = true
 	return k.signers, nil
 }
 
-// explain adds to the error of a handshake what was offered.
+// explain adds the offered keys to the error of a handshake.
 func (k *keys) explain(err error) error {
 	if !k.offered {
 		return err
@@ -142,7 +142,7 @@ func (k *keys) explain(err error) error {
 	return fmt.Errorf("%w; %s", err, text)
 }
 
-// readKey reads a file. The agent signs in place of an encrypted one if it holds the key.
+// readKey reads a key file. If the key is encrypted and the agent holds it, the agent signs instead.
 func (t *Transport) readKey(ctx context.Context, file string, held []ssh.Signer) (ssh.Signer, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -176,13 +176,13 @@ func (t *Transport) readKey(ctx context.Context, file string, held []ssh.Signer)
 		}
 		return signer, nil
 	}
-	if missing.PublicKey == nil { // an old format
+	if missing.PublicKey == nil { // an old file format
 		return decrypt()
 	}
 	return &encryptedKey{missing.PublicKey, decrypt}, nil
 }
 
-// encryptedKey is a key that is decrypted when it is to sign, which is when the server has accepted it.
+// encryptedKey is an encrypted key. It is decrypted to sign, which happens once the server has accepted it.
 type encryptedKey struct {
 	public  ssh.PublicKey
 	decrypt func() (ssh.Signer, error)
@@ -194,7 +194,7 @@ func (e *encryptedKey) Sign(random io.Reader, data []byte) (*ssh.Signature, erro
 	return e.SignWithAlgorithm(random, data, e.public.Type())
 }
 
-// SignWithAlgorithm makes it an ssh.AlgorithmSigner: RSA keys have several algorithms.
+// SignWithAlgorithm implements ssh.AlgorithmSigner: RSA keys have several algorithms.
 func (e *encryptedKey) SignWithAlgorithm(random io.Reader, data []byte, algorithm string) (*ssh.Signature, error) {
 	signer, err := e.decrypt()
 	if err != nil {

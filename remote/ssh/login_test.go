@@ -1,6 +1,6 @@
 package ssh_test
 
-// Keys: those of servers, and those of users.
+// Keys of servers and users.
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"github.com/acpterm/acpterm/remote/ssh"
 )
 
-// keygen makes a key, with a passphrase if there is one, and returns its file. To make an RSA key of 2048 bits is quick,
-// and so is to read it: the passphrase is hashed once.
+// keygen creates a key, with a passphrase unless it is empty, and returns its file. An RSA key of 2048 bits is quick to
+// create, and also to read: the passphrase is hashed once.
 func keygen(t *testing.T, kind, passphrase string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "id_"+kind)
@@ -36,7 +36,7 @@ func keygen(t *testing.T, kind, passphrase string) string {
 	return file
 }
 
-// publicKey reads a file that ends with ".pub".
+// publicKey reads a file with the extension ".pub".
 func publicKey(t *testing.T, file string) xssh.PublicKey {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -46,7 +46,7 @@ func publicKey(t *testing.T, file string) xssh.PublicKey {
 	return key
 }
 
-// authorize has the server accept a key.
+// authorize makes the server accept a key.
 func authorize(t *testing.T, s *sshdtest.Server, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file + ".pub")
@@ -54,7 +54,7 @@ func authorize(t *testing.T, s *sshdtest.Server, file string) {
 	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "authorized_keys"), text, 0o644))
 }
 
-// knownHosts writes a file that says that the server has these keys.
+// knownHosts writes a known hosts file with these keys for the server.
 func knownHosts(t *testing.T, s *sshdtest.Server, keys ...xssh.PublicKey) string {
 	t.Helper()
 	lines := "# none other\n"
@@ -74,7 +74,7 @@ func check(t *testing.T, transport *ssh.Transport) {
 	hear(t, c, "ready\n")
 }
 
-// refusal is why a shell cannot be opened.
+// refusal returns the error of an Open that must fail.
 func refusal(t *testing.T, transport *ssh.Transport) error {
 	t.Helper()
 	_, err := transport.Open(t.Context())
@@ -82,7 +82,7 @@ func refusal(t *testing.T, transport *ssh.Transport) error {
 	return err
 }
 
-// A server is accepted by any of its keys, and refused without.
+// A server is accepted if any of its keys is known, and rejected otherwise.
 func TestHostKeys(t *testing.T) {
 	s := start(t)
 	ed25519, ecdsa := publicKey(t, s.HostKeys["ed25519"]), publicKey(t, s.HostKeys["ecdsa"])
@@ -95,7 +95,7 @@ func TestHostKeys(t *testing.T) {
 	}
 	for _, test := range []struct {
 		known []xssh.PublicKey
-		shown xssh.PublicKey // nil: either
+		shown xssh.PublicKey // if nil, either key
 		text  string
 	}{
 		{nil, nil, "is not known"},
@@ -124,7 +124,7 @@ func TestHostKeys(t *testing.T) {
 	}
 }
 
-// A revoked key is refused, though it is known.
+// A revoked key is rejected even if it is known.
 func TestRevokedHostKey(t *testing.T) {
 	s := start(t)
 	key := publicKey(t, s.HostKeys["ed25519"])
@@ -141,7 +141,7 @@ func TestRevokedHostKey(t *testing.T) {
 	require.ErrorContains(t, err, "is revoked by "+file+":3")
 }
 
-// The files of the user's home directory are taken unless others are given. They need not be there; given ones must.
+// The default files are those in the user's home directory. They need not exist; given ones must.
 func TestHome(t *testing.T) {
 	s := start(t)
 	transport := transportTo(t, s)
@@ -167,7 +167,7 @@ func TestHome(t *testing.T) {
 	require.ErrorIs(t, refusal(t, transport), fs.ErrNotExist)
 }
 
-// A key that the server does not accept is named in the error.
+// The error names a key that the server rejects.
 func TestWrongKey(t *testing.T) {
 	s := start(t)
 	transport := transportTo(t, s)
@@ -181,7 +181,7 @@ func TestWrongKey(t *testing.T) {
 	require.ErrorContains(t, refusal(t, transport), file)
 }
 
-// An encrypted key is decrypted with the passphrase, for which is asked only if the server accepts the key.
+// An encrypted key is decrypted with the passphrase, which is requested only if the server accepts the key.
 func TestPassphrase(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"ed25519", "rsa"} {
@@ -246,7 +246,7 @@ func startAgent(t *testing.T, file, passphrase string) string {
 	return socket
 }
 
-// The agent's keys are used, also in place of an encrypted file's, but not if the files given are others.
+// The agent's keys are used, also instead of an encrypted file, but not if other files are given.
 func TestAgent(t *testing.T) {
 	s := start(t)
 	for _, kind := range []string{"ed25519", "rsa"} {
@@ -273,7 +273,7 @@ func TestAgent(t *testing.T) {
 	require.ErrorContains(t, refusal(t, transport), transport.Agent)
 }
 
-// A context that ends while the agent says nothing ends Open.
+// Open fails if its context ends while the agent does not answer.
 func TestSilentAgent(t *testing.T) {
 	s := start(t)
 	transport := transportTo(t, s)
@@ -295,7 +295,7 @@ func TestSilentAgent(t *testing.T) {
 	require.ErrorIs(t, <-opened, context.Canceled)
 }
 
-// Host may have a port, or none.
+// Host may have a port or not.
 func TestHost(t *testing.T) {
 	for host, want := range map[string]string{
 		"127.0.0.1:0":     "127.0.0.1:0",
@@ -305,7 +305,7 @@ func TestHost(t *testing.T) {
 		"[::1]":           "[::1]:22",
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // no connection is tried
+		cancel() // no connection is attempted
 		_, err := (&ssh.Transport{Host: host, User: "u"}).Open(ctx)
 		require.ErrorIs(t, err, context.Canceled)
 		require.True(t, strings.Contains(err.Error(), "u@"+want+": "), err)

@@ -1,6 +1,6 @@
 package ssh_test
 
-// Servers that do not keep to the protocol.
+// Servers that violate the protocol.
 
 import (
 	"crypto/ed25519"
@@ -17,8 +17,8 @@ import (
 	"github.com/acpterm/acpterm/remote/ssh"
 )
 
-// serve has one connection handled: session is called when the client asks for a shell. It returns the server's
-// address and a file with its key.
+// serve handles one connection. It calls session when the client requests a shell. It returns the server's address and
+// a file with its key.
 func serve(t *testing.T, session func(shell xssh.Channel, request *xssh.Request)) *ssh.Transport {
 	t.Helper()
 	t.Cleanup(func() { requireNoGoroutines(t) })
@@ -60,7 +60,7 @@ func serve(t *testing.T, session func(shell xssh.Channel, request *xssh.Request)
 	return &ssh.Transport{Host: address, KnownHosts: []string{file}, Agent: "none"}
 }
 
-// Requests that make no sense hinder neither the shell nor Close.
+// Malformed requests disturb neither the shell nor Close.
 func TestMalformedRequests(t *testing.T) {
 	c := open(t, serve(t, func(shell xssh.Channel, request *xssh.Request) {
 		_ = request.Reply(true, nil)
@@ -74,7 +74,7 @@ func TestMalformedRequests(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// A server that runs nothing, and one that closes the shell without a reason.
+// A server that runs nothing, and a server that closes the shell without a reason.
 func TestNoShell(t *testing.T) {
 	_, err := serve(t, func(_ xssh.Channel, request *xssh.Request) { _ = request.Reply(false, nil) }).Open(t.Context())
 	require.ErrorContains(t, err, "the server refuses to run sh")

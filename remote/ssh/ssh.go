@@ -1,11 +1,11 @@
-// Package ssh is a remote.Transport over SSH, by golang.org/x/crypto/ssh: it needs no ssh program.
+// Package ssh provides a remote.Transport over SSH. It uses golang.org/x/crypto/ssh and does not need an ssh program.
 //
-// It logs in with public keys, those of files and of an agent; there are no passwords, no keyboard-interactive login,
-// and neither keys in hardware nor certificates other than by an agent. The server's key must be in a known hosts file;
-// @cert-authority lines are not supported. ssh_config is not read, and ProxyJump and ProxyCommand are not supported:
-// remote.Command with the command line "ssh host" has all that.
+// It logs in with public keys from files and from an agent. Passwords and keyboard-interactive logins are not
+// supported; hardware keys and certificates are supported only through an agent. The server's key must be in a known
+// hosts file; @cert-authority lines are not supported. ssh_config is not read, and ProxyJump and ProxyCommand are not
+// supported: remote.Command with the command line "ssh host" supports all of that.
 //
-// What Open returns also has a method CloseWrite() error, which closes the shell's standard input.
+// The connection returned by Open also has a method CloseWrite() error, which closes the shell's standard input.
 package ssh
 
 import (
@@ -22,38 +22,39 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// Transport opens shells over SSH, each over a connection of its own. Only Host must be set. The fields must not be
-// changed once it is in use. Open is safe for concurrent use.
+// Transport opens shells over SSH, each over its own connection. Only Host is required. The fields must not be changed
+// after first use. Open is safe for concurrent use.
 type Transport struct {
-	// Host is "host" or "host:port"; an IPv6 address with a port is in brackets. The port is 22 unless given.
+	// Host is "host" or "host:port". An IPv6 address with a port must be in brackets. The default port is 22.
 	Host string
 
-	// User is the one to log in as. Empty: the name of the user that this process runs as.
+	// User is the user to log in as. The default is the name of the user that runs this process.
 	User string
 
-	// KnownHosts are files of keys of servers, as OpenSSH has them. Empty: ~/.ssh/known_hosts, if that exists. A server
-	// whose key is not in them is refused with a *HostKeyError.
+	// KnownHosts are files with the keys of servers, in OpenSSH's format. The default is ~/.ssh/known_hosts, if it
+	// exists. A server without a known key is rejected with a *HostKeyError.
 	KnownHosts []string
 
-	// Identities are files of private keys. If there are any, only these are offered to the server, and the agent signs
-	// in place of encrypted ones that it holds. Empty: all keys of the agent, and then those of ~/.ssh/id_ed25519,
+	// Identities are files of private keys. If set, only these keys are offered to the server, and the agent signs for
+	// encrypted ones that it holds. If empty, all keys of the agent are offered, and then those of ~/.ssh/id_ed25519,
 	// id_ecdsa and id_rsa.
 	Identities []string
 
-	// Passphrase returns the passphrase of an encrypted file of Identities. It is called while Open runs, and only if
-	// the server accepts the key, as far as the file tells its public half; ctx ends when Open is to return. Nil:
-	// encrypted keys are not offered, except by the agent.
+	// Passphrase returns the passphrase of an encrypted file of Identities. It is called during Open. If the file shows
+	// the public half of the key, it is called only if the server accepts the key. ctx ends when Open should return. If
+	// Passphrase is nil, encrypted keys are offered only through the agent.
 	Passphrase func(ctx context.Context, file string) ([]byte, error)
 
-	// Agent is the Unix socket of an agent. Empty: that of the variable SSH_AUTH_SOCK, if it is set. "none": no agent.
+	// Agent is the Unix socket of an agent. The default is the value of the variable SSH_AUTH_SOCK, if set. "none"
+	// means that no agent is used.
 	Agent string
 }
 
 var _ remote.Transport = (*Transport)(nil)
 
-// Open connects, logs in and starts sh, until ctx ends. The login shell is asked to "exec sh": it may be any shell that
-// takes this. It sees no PTY and reads no profile of login shells, but bash may read ~/.bashrc. The Runner skips what
-// that prints.
+// Open connects, logs in and starts sh. It fails when ctx ends. The login shell gets the command "exec sh", and may be
+// any shell that accepts it. It has no PTY and reads no login profile, but bash may read ~/.bashrc. The Runner skips
+// the output of such files.
 func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	address := t.address()
 	login, err := t.login()
@@ -64,14 +65,13 @@ func (t *Transport) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	c, err := t.open(ctx, name, address, login)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = context.Cause(ctx) // what failed is a consequence
+			err = context.Cause(ctx) // err is only a consequence
 		}
 		return nil, fmt.Errorf("remote/ssh: %s: %w", name, err)
 	}
 	return c, nil
 }
 
-// open does what Open does.
 func (t *Transport) open(ctx context.Context, name, address, login string) (*connection, error) {
 	hosts, err := readKnownHosts(t.KnownHosts)
 	if err != nil {
@@ -132,7 +132,7 @@ func (t *Transport) login() (string, error) {
 	return name, nil
 }
 
-// closeWhenDone closes c when ctx ends, until stop is called. stop always reports whether c was left open.
+// closeWhenDone closes c when ctx ends, until stop is called. Every call of stop reports whether c was left open.
 func closeWhenDone(ctx context.Context, c io.Closer) (stop func() bool) {
 	closed := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {

@@ -23,23 +23,23 @@ import (
 	"github.com/acpterm/acpterm/remote/ssh"
 )
 
-// shell is what Open returns.
+// shell is the type of the value returned by Open.
 type shell interface {
 	io.ReadWriteCloser
 	CloseWrite() error
 }
 
-// start starts a server. When the test ends, nothing of its connections may be left.
+// start starts a server. When the test ends, nothing of its connections may remain.
 func start(t *testing.T) *sshdtest.Server {
 	t.Helper()
 	t.Cleanup(func() { requireNoGoroutines(t) })
 	return sshdtest.Start(t)
 }
 
-// transportTo logs in to the server with its key file.
+// transportTo returns a Transport that logs in to the server with its key file.
 func transportTo(t *testing.T, s *sshdtest.Server) *ssh.Transport {
 	t.Helper()
-	t.Setenv("HOME", t.TempDir()) // nothing of the user that runs the test
+	t.Setenv("HOME", t.TempDir()) // hides the files of the user that runs the test
 	t.Setenv("SSH_AUTH_SOCK", "")
 	return &ssh.Transport{
 		Host:       s.Address,
@@ -49,7 +49,7 @@ func transportTo(t *testing.T, s *sshdtest.Server) *ssh.Transport {
 	}
 }
 
-// open opens a shell, which is closed when the test ends.
+// open opens a shell and closes it when the test ends.
 func open(t *testing.T, transport *ssh.Transport) shell {
 	t.Helper()
 	c, err := transport.Open(t.Context())
@@ -90,8 +90,8 @@ func hearProcess(t *testing.T, c io.Reader) *os.Process {
 	return process
 }
 
-// requireNoGoroutines fails the test if goroutines of connections remain. Those of golang.org/x/crypto/ssh that have
-// nothing left to wait for may take a moment to be gone, so it looks until there is none, for a bounded time.
+// requireNoGoroutines fails the test if goroutines of connections remain. Goroutines of golang.org/x/crypto/ssh may
+// need a moment to end, so it waits for that, but not forever.
 func requireNoGoroutines(t *testing.T) {
 	t.Helper()
 	var found []string
@@ -110,7 +110,7 @@ func requireNoGoroutines(t *testing.T) {
 	require.Empty(t, found, "goroutines are left")
 }
 
-// Bytes arrive both ways as they are, for every user.
+// Bytes arrive unchanged in both directions, for every user.
 func TestBytes(t *testing.T) {
 	s := start(t)
 	for _, user := range []string{s.User, s.OtherUser} {
@@ -122,7 +122,7 @@ func TestBytes(t *testing.T) {
 		c := open(t, transport)
 		say(t, c, "exec sh -c 'id -un; exec cat'")
 		hear(t, c, user+"\n")
-		data := make([]byte, longtest.Times(4<<20, 8<<20)) // the window of a channel has 2 MiB
+		data := make([]byte, longtest.Times(4<<20, 8<<20)) // more than the window of a channel, 2 MiB
 		_, _ = rand.Read(data)
 		go func() {
 			_, err := c.Write(data)
@@ -135,7 +135,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Without User, the user is the one that runs the test. Shells of one Transport are apart.
+// The default of User is the user that runs the test. Shells of one Transport are independent.
 func TestSeveral(t *testing.T) {
 	s := start(t)
 	transport := transportTo(t, s)
@@ -150,7 +150,7 @@ func TestSeveral(t *testing.T) {
 	hear(t, two, "2\n")
 }
 
-// An end of the shell is told with its exit, and with the end of what it wrote to its standard error.
+// The error at the shell's end has its exit status and the end of its standard error.
 func TestExit(t *testing.T) {
 	s := start(t)
 	for _, test := range []struct{ line, want string }{
@@ -177,7 +177,7 @@ func TestExit(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// A connection that ends has Read and Write fail.
+// Read and Write fail when the connection ends.
 func TestServerKilled(t *testing.T) {
 	s := start(t)
 	c := open(t, transportTo(t, s))
@@ -197,7 +197,7 @@ func TestServerKilled(t *testing.T) {
 	require.NotErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// Close ends a Read and a Write that wait, whatever the far end does.
+// Close ends a waiting Read and a waiting Write, whatever the remote side does.
 func TestClose(t *testing.T) {
 	s := start(t)
 	c := open(t, transportTo(t, s))
@@ -225,7 +225,7 @@ func TestClose(t *testing.T) {
 	require.NoError(t, c.Close())
 }
 
-// Close does not wait for what the shell has left running with its output.
+// Close does not wait for background processes of the shell that hold its output.
 func TestCloseWithBackgroundProcess(t *testing.T) {
 	s := start(t)
 	c := open(t, transportTo(t, s))
@@ -235,7 +235,7 @@ func TestCloseWithBackgroundProcess(t *testing.T) {
 	require.NoError(t, process.Signal(syscall.SIGTERM), "it was ended")
 }
 
-// A context that has ended or ends during the handshake ends Open, which leaves nothing.
+// Open fails if its context has ended, or ends during the handshake. It leaves nothing behind.
 func TestContext(t *testing.T) {
 	s := start(t)
 	transport := transportTo(t, s)
@@ -258,14 +258,14 @@ func TestContext(t *testing.T) {
 	require.NoError(t, err)
 	cancel()
 	require.ErrorIs(t, <-opened, context.Canceled)
-	_, err = io.Copy(io.Discard, accepted) // until the other end is closed
+	_, err = io.Copy(io.Discard, accepted) // until the client has closed the connection
 	require.NoError(t, err)
 	require.NoError(t, accepted.Close())
 
 	ctx, cancel = context.WithCancel(t.Context())
 	c, err := transportTo(t, s).Open(ctx)
 	require.NoError(t, err)
-	cancel() // of no consequence any more
+	cancel() // no effect after Open
 	say(t, c, "echo ready")
 	hear(t, c, "ready\n")
 	require.NoError(t, c.Close())

@@ -1,7 +1,6 @@
-// Command acpterm-remote runs commands for a remote.Runner at the other end of a connection. The Runner copies it to
-// where commands are to run, and starts it there; it takes no arguments then, and exchanges frames on its standard
-// input and output. When its input ends, or on SIGTERM, SIGHUP or SIGINT, it ends everything that it has started, and
-// exits.
+// Command acpterm-remote runs commands for a remote.Runner on the remote side of a connection. The Runner copies it
+// there and starts it without arguments. It exchanges frames on its standard input and output. When its input ends, or
+// on SIGTERM, SIGHUP or SIGINT, it ends everything it started and exits.
 //
 //	acpterm-remote -version    says which version of the frames it speaks, and its own
 package main
@@ -31,7 +30,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: acpterm-remote [-version]")
 		os.Exit(2)
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a write to a broken pipe fails, and does not kill
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes to a broken pipe fail and do not kill the process
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	err := server.Serve(ctx, os.Stdin, os.Stdout)
 	stop()

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mainVariable makes the test binary the helper.
+// mainVariable turns the test binary into the helper.
 const mainVariable = "ACPTERM_TEST_MAIN"
 
 func TestMain(m *testing.M) {
@@ -51,7 +51,7 @@ func TestArguments(t *testing.T) {
 	require.Contains(t, stderr.String(), "usage")
 }
 
-// The helper ends what it started, and then itself, when it is told to and when its connection is lost.
+// The helper ends everything it started, and itself, on a signal and when the connection is lost.
 func TestEnds(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(t *testing.T, cmd *exec.Cmd, in io.Closer, out io.Closer)
@@ -83,7 +83,7 @@ func TestEnds(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, frame.Version, hello.Hello.Version)
 			line := "setsid sleep 300 & while :; do echo x; sleep 0.01; done"
-			if longtest.Is() { // as in the tests of package server, each time for 5 seconds
+			if longtest.Is() { // as in the tests of package server, 5 seconds each time
 				line = "trap 'echo' TERM; " + line
 			}
 			require.NoError(t, frame.NewWriter(in).Message(frame.Request{ID: 1, Start: &frame.Start{
@@ -112,7 +112,7 @@ func sendSignal(sig syscall.Signal) func(*testing.T, *exec.Cmd, io.Closer, io.Cl
 	return func(t *testing.T, cmd *exec.Cmd, _, _ io.Closer) { require.NoError(t, cmd.Process.Signal(sig)) }
 }
 
-// marked are the running processes with a mark in their environment, where there is /proc.
+// marked returns the running processes with a mark in their environment. It finds them in /proc, if it exists.
 func marked(mark string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {

@@ -1,9 +1,9 @@
-// Package frame is what a Runner and the helper at the far end say to each other: the messages, and the frames that
-// carry them over a connection. It imports the standard library alone.
+// Package frame is the protocol between a Runner and the helper on the remote side: the messages, and the frames that
+// carry them over a connection. It imports only the standard library.
 //
-// A frame is a byte that says what it carries, the length of that as four bytes (big endian), and then a message as
-// JSON (KindMessage), or output (KindOutput): the number of the process and the offset of the first byte, eight bytes
-// each (big endian), and the bytes.
+// A frame starts with a byte for its kind and the length of its contents in four bytes (big endian). The contents are a
+// message as JSON (KindMessage), or output (KindOutput): the number of the process and the offset of the first byte,
+// eight bytes each (big endian), followed by the bytes.
 package frame
 
 import (
@@ -15,10 +15,10 @@ import (
 	"sync"
 )
 
-// Version is the version of the messages. Ends of different versions do not understand each other.
+// Version is the version of the messages. The two sides must use the same version.
 const Version = 1
 
-// What a frame carries: its first byte.
+// The kinds of frames: their first byte.
 const (
 	KindMessage = 'm'
 	KindOutput  = 'o'
@@ -26,43 +26,43 @@ const (
 
 const (
 	headerSize = 5
-	outputSize = 16 // what comes before the bytes of output
+	outputSize = 16 // the header of the output
 )
 
-// How many bytes a message has at the most. A request has all the arguments and variables of a command, and no system
-// accepts more; a Hello has the variables of one process; an Answer after it has paths and texts.
+// The maximum length of a message in bytes. A Request contains all arguments and variables of a command, and no system
+// accepts more than this. A Hello contains the variables of one process. A later Answer contains paths and texts.
 const (
 	MaxRequest = 16 << 20
 	MaxHello   = 4 << 20
 	MaxAnswer  = 128 << 10
 )
 
-// MaxOutput is how many bytes of output a frame has at the most.
+// MaxOutput is the maximum number of output bytes in a frame.
 const MaxOutput = 64 << 10
 
-// Output is output of a process, from an offset on.
+// Output is output of a process, starting at an offset.
 type Output struct {
 	Process uint64
 	Offset  int64
 	Bytes   []byte // valid until the next Read
 }
 
-// Reader reads frames. It is used by one goroutine at a time.
+// Reader reads frames. Only one goroutine at a time may use it.
 type Reader struct {
 	in     io.Reader
 	most   int
 	buffer []byte
 }
 
-// NewReader returns a Reader of messages of at most so many bytes. It reads in large pieces only if in does, such as a
-// bufio.Reader.
+// NewReader returns a Reader for messages of at most the given number of bytes. It reads in large pieces only if in
+// does, as a bufio.Reader does.
 func NewReader(in io.Reader, most int) *Reader { return &Reader{in: in, most: most} }
 
-// Limit changes how many bytes a message has at the most.
+// Limit changes the maximum length of a message in bytes.
 func (r *Reader) Limit(most int) { r.most = most }
 
-// Read reads the next frame: a message into message, which is a pointer, or output, which is returned. It fails with
-// io.EOF at the end of the input between two frames, and with another error for a malformed or longer frame.
+// Read reads the next frame. It stores a message in message, which must be a pointer, and returns output. It fails with
+// io.EOF if the input ends between two frames, and with another error if a frame is malformed or too long.
 func (r *Reader) Read(message any) (*Output, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r.in, header[:]); err != nil {
@@ -98,8 +98,8 @@ func (r *Reader) Read(message any) (*Output, error) {
 	}, nil
 }
 
-// body reads the contents of a frame into a buffer, which grows to twice as much as has arrived, and not to the size
-// in the header. A large buffer is not kept for the next frame.
+// body reads the contents of a frame into a buffer. The buffer grows to twice the number of bytes received, not to the
+// size in the header. A large buffer is not kept for the next frame.
 func (r *Reader) body(size int) ([]byte, error) {
 	const first, kept = 64 << 10, 1 << 20
 	r.buffer = r.buffer[:0]
@@ -120,16 +120,16 @@ func (r *Reader) body(size int) ([]byte, error) {
 	return r.buffer, nil
 }
 
-// Writer writes frames. Its methods may be called concurrently; each waits until the other end reads.
+// Writer writes frames. Its methods may be called concurrently. Each waits until the other side reads.
 type Writer struct {
-	writing sync.Mutex // held over a write
+	writing sync.Mutex // held during a write
 	out     io.Writer
 }
 
-// NewWriter returns a Writer.
+// NewWriter returns a Writer that writes to out.
 func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
-// Message writes a Request or an Answer. It fails for one longer than the other end reads.
+// Message writes a Request or an Answer. It fails if the message is longer than the other side accepts.
 func (w *Writer) Message(message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -144,7 +144,7 @@ func (w *Writer) Message(message any) error {
 	return w.write(append(text, body...))
 }
 
-// maxOf is how many bytes a message may have.
+// maxOf returns the maximum length of a message in bytes.
 func maxOf(message any) int {
 	var answer Answer
 	switch m := message.(type) {
@@ -161,10 +161,10 @@ func maxOf(message any) int {
 	return MaxAnswer
 }
 
-// Header is the room that a frame of output needs in front of its bytes.
+// Header is the number of bytes that an output frame needs before the output.
 const Header = headerSize + outputSize
 
-// Output writes output of a process: buffer[Header:], of at most MaxOutput bytes. What comes before is overwritten.
+// Output writes buffer[Header:], at most MaxOutput bytes, as output of a process. It overwrites the bytes before.
 func (w *Writer) Output(process uint64, offset int64, buffer []byte) error {
 	buffer[0] = KindOutput
 	binary.BigEndian.PutUint32(buffer[1:], uint32(len(buffer)-headerSize))

@@ -1,6 +1,6 @@
 package frame
 
-// The messages. Texts that need not be UTF-8, such as paths, arguments and variables, are bytes, which JSON carries as
+// The messages. Texts that may not be UTF-8, such as paths, arguments and variables, are bytes, which JSON carries as
 // base64.
 
 import (
@@ -9,10 +9,10 @@ import (
 	"fmt"
 )
 
-// Bytes is a text that need not be UTF-8.
+// Bytes is a text that may not be UTF-8.
 type Bytes []byte
 
-// Texts are the bytes of strings.
+// Texts converts strings to Bytes.
 func Texts(strings []string) []Bytes {
 	texts := make([]Bytes, len(strings))
 	for i, s := range strings {
@@ -21,7 +21,7 @@ func Texts(strings []string) []Bytes {
 	return texts
 }
 
-// Strings are texts as strings.
+// Strings converts texts to strings.
 func Strings(texts []Bytes) []string {
 	strings := make([]string, len(texts))
 	for i, t := range texts {
@@ -30,90 +30,91 @@ func Strings(texts []Bytes) []string {
 	return strings
 }
 
-// Request is what a Runner sends. One of the pointers is set, or none: a ping, which is answered like the others.
+// Request is a message of a Runner. At most one of the pointers is set. Without one, the request is a ping, and is
+// answered like the others.
 type Request struct {
-	// ID is that of the Reply. 0: there is none, as for Cancel, Signal and Close.
+	// ID is the ID of the Reply. It is 0 if the request has no Reply, as for Cancel, Signal and Close.
 	ID uint64 `json:"id,omitempty"`
 
 	RealDir *RealDir `json:"realDir,omitempty"`
 	Look    *Command `json:"look,omitempty"`
 	Start   *Start   `json:"start,omitempty"`
-	Cancel  *Process `json:"cancel,omitempty"` // a start that need not be answered: what it started is to be ended
+	Cancel  *Process `json:"cancel,omitempty"` // a start that needs no answer: end its processes
 	Signal  *Signal  `json:"signal,omitempty"`
-	Close   *Process `json:"close,omitempty"` // give a tree up; the helper answers with Answer.Closed
+	Close   *Process `json:"close,omitempty"` // give up a tree; answered by Answer.Closed
 }
 
-// RealDir asks for a directory without symbolic links: Reply.Dir.
+// RealDir asks to resolve the symbolic links of a directory. The answer is Reply.Dir.
 type RealDir struct {
 	Dir Bytes `json:"dir"`
 }
 
-// Command is a command to look up (Reply.Found: Args, Dir, Env, Shell) or to start.
+// Command is a command to look up or to start. A lookup uses Args, Dir, Env and Shell, and its answer is Reply.Found.
 type Command struct {
 	Path  Bytes   `json:"path,omitempty"`
 	Args  []Bytes `json:"args"`
 	Dir   Bytes   `json:"dir"`
 	Env   []Bytes `json:"env"`
-	Shell Bytes   `json:"shell,omitempty"` // the shell line, if it is one
+	Shell Bytes   `json:"shell,omitempty"` // the shell line, or empty
 }
 
-// Start starts a command: Reply.Started, and then Events of the process.
+// Start starts a command. Its answer is Reply.Started, and the events of the process follow.
 type Start struct {
-	Process uint64  `json:"process"` // its number on this connection, which the Runner chooses and uses once
+	Process uint64  `json:"process"` // a number on this connection, chosen by the Runner and used once
 	Command Command `json:"command"`
-	Pin     string  `json:"pin,omitempty"` // Found.Pin; empty: any file will do
+	Pin     string  `json:"pin,omitempty"` // Found.Pin; if empty, any file is accepted
 	Limits  []Limit `json:"limits,omitempty"`
-	// MarkName and MarkValue are the variable by which processes that left the session are found.
+	// MarkName and MarkValue are the variable that identifies processes outside the session.
 	MarkName  string `json:"markName"`
 	MarkValue string `json:"markValue"`
 }
 
-// Limit is a limit that is asked for (Name, Value) or that holds.
+// Limit is a requested limit (Name, Value), or an enforced one.
 type Limit struct {
 	Name  string `json:"name"`
-	Value uint64 `json:"value"` // in the unit of the field of acpterm.Limits, seconds for CPUTime
+	Value uint64 `json:"value"` // in the unit of the acpterm.Limits field; seconds for CPUTime
 	By    string `json:"by,omitempty"`
 	Tree  bool   `json:"tree,omitempty"`
 }
 
-// Process names a process by its number on this connection.
+// Process identifies a process by its number on this connection.
 type Process struct {
 	Process uint64 `json:"process"`
 }
 
-// Signal is a signal for the whole tree.
+// Signal sends a signal to the whole tree.
 type Signal struct {
 	Process uint64 `json:"process"`
-	Name    string `json:"name"` // as POSIX names it: "SIGTERM"
+	Name    string `json:"name"` // the POSIX name, such as "SIGTERM"
 }
 
-// Answer is what the helper sends: the Hello first, and then a Reply to each request that has an ID, and Events. One of
-// the pointers is set.
+// Answer is a message of the helper: first the Hello, then a Reply to each request with an ID, and events. Exactly one
+// of the pointers is set.
 type Answer struct {
 	Hello  *Hello   `json:"hello,omitempty"`
 	Reply  *Reply   `json:"reply,omitempty"`
-	Exit   *Exit    `json:"exit,omitempty"`   // after all output that the command itself wrote
-	Gone   *Process `json:"gone,omitempty"`   // nothing of the tree is left; after Exit
-	Ended  *Process `json:"ended,omitempty"`  // no process is left that could write: the output's end
-	Closed *Process `json:"closed,omitempty"` // answers Request.Close: nothing more about the process follows
+	Exit   *Exit    `json:"exit,omitempty"`   // sent after all output of the command itself
+	Gone   *Process `json:"gone,omitempty"`   // the tree is gone; sent after Exit
+	Ended  *Process `json:"ended,omitempty"`  // no process can write any more: the end of the output
+	Closed *Process `json:"closed,omitempty"` // answers Request.Close; nothing more about the process follows
 }
 
 // Hello is the first message on a connection.
 type Hello struct {
-	Version int     `json:"version"` // this package's Version there
-	System  string  `json:"system"`  // as Go names it: "linux"
-	Arch    string  `json:"arch"`    // "amd64"
-	Dir     Bytes   `json:"dir"`     // the home directory, or the working directory if there is none
-	Env     Environ `json:"env"`     // the environment, each name once
+	Version int     `json:"version"` // the helper's Version
+	System  string  `json:"system"`  // Go's name, such as "linux"
+	Arch    string  `json:"arch"`    // Go's name, such as "amd64"
+	Dir     Bytes   `json:"dir"`     // the home directory, or else the working directory
+	Env     Environ `json:"env"`     // the environment; each name occurs once
 }
 
-// Environ are the variables of a Hello.
+// Environ contains the variables of a Hello.
 type Environ []Bytes
 
-// maxEnviron is how many variables a Hello has at the most: an empty one takes ten times the room of its JSON.
+// maxEnviron is the maximum number of variables in a Hello: an empty one needs ten times as much memory as its JSON.
 const maxEnviron = 64 << 10
 
-// UnmarshalJSON fails for too many variables before it has room for them.
+// UnmarshalJSON fails if there are too many variables, before it allocates memory for them.
 func (e *Environ) UnmarshalJSON(text []byte) error {
 	list := json.NewDecoder(bytes.NewReader(text))
 	switch start, err := list.Token(); {
@@ -137,7 +138,7 @@ func (e *Environ) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Reply answers the request with the same ID: with Error, or with what was asked for.
+// Reply answers the request with the same ID, with Error or with the result.
 type Reply struct {
 	ID      uint64   `json:"id"`
 	Error   *Error   `json:"error,omitempty"`
@@ -146,30 +147,30 @@ type Reply struct {
 	Started *Started `json:"started,omitempty"`
 }
 
-// Found is where a program and a directory are, without symbolic links.
+// Found contains the program and the directory, without symbolic links.
 type Found struct {
 	Path Bytes  `json:"path"`
-	Name Bytes  `json:"name"` // the last part of the path before links were followed
+	Name Bytes  `json:"name"` // the last element of the path before links were resolved
 	Dir  Bytes  `json:"dir"`
 	Pin  string `json:"pin"` // for Start
 }
 
-// Started is a command that runs.
+// Started is a running command.
 type Started struct {
 	PID    int     `json:"pid"`
 	Limits []Limit `json:"limits,omitempty"`
 }
 
-// Exit is how a command ended.
+// Exit reports the end of a command.
 type Exit struct {
 	Process uint64 `json:"process"`
 	Code    uint32 `json:"code"`
-	Signal  string `json:"signal,omitempty"` // then Code counts for nothing
-	// Unknown says why it is not known how it ended. Empty: it is.
+	Signal  string `json:"signal,omitempty"` // if set, Code is meaningless
+	// Unknown says why the exit status is not known. If empty, it is known.
 	Unknown string `json:"unknown,omitempty"`
 }
 
-// Error is an error in the terms of acpterm.Error.
+// Error corresponds to an acpterm.Error.
 type Error struct {
 	Kind   string `json:"kind"` // an acpterm.Kind
 	Field  string `json:"field,omitempty"`

@@ -2,8 +2,8 @@
 
 package server_test
 
-// What the tests share: a client at the other end of a Serve, which checks the order of what it receives, and a look
-// for what is left.
+// Helpers of the tests: a client on the other side of a Serve, which checks the order of the messages it receives, and
+// checks for leftovers.
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// serverGoroutines are the stacks of goroutines of the library. It looks until there are none, for a bounded time.
+// serverGoroutines returns the stacks of the library's goroutines. It waits for them to end, but not forever.
 func serverGoroutines() (found []string) {
 	library := regexp.MustCompile(`acpterm(/remote)?/internal/(server|frame|proc|capture)\.`)
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
@@ -58,45 +58,45 @@ func serverGoroutines() (found []string) {
 	return found
 }
 
-// client is the Runner's end of a connection.
+// client is the Runner's side of a connection.
 type client struct {
 	t      *testing.T
 	mark   string
 	cancel context.CancelFunc
-	in     *os.File // what the helper reads
-	out    *os.File // what it writes
+	in     *os.File // the helper's input
+	out    *os.File // the helper's output
 	write  *frame.Writer
-	served chan error // what Serve returns
+	served chan error // the result of Serve
 	nextID atomic.Uint64
-	gate   sync.RWMutex // held for writing, it keeps the client from reading
+	gate   sync.RWMutex // a write lock keeps the client from reading
 
 	mu        sync.Mutex
 	changed   sync.Cond
 	hello     *frame.Hello
 	replies   map[uint64]*frame.Reply
 	processes map[uint64]*seen
-	ended     bool // nothing more comes
+	ended     bool // no more messages arrive
 	broken    []string
 }
 
-// seen is what a client has received of a process.
+// seen records the messages received about a process.
 type seen struct {
 	output                      []byte
 	started                     *frame.Started
 	exit                        *frame.Exit
-	exitAt                      int // bytes of output at the exit
+	exitAt                      int // bytes of output before the exit
 	gone, endedOutput, isClosed bool
 }
 
 var marks atomic.Int64
 
-// serve begins a connection at whose end trees have less time than Serve gives them, except in .ci/long.
+// serve begins a connection. At its end, trees have less time than Serve gives them, except in .ci/long.
 func serve(t *testing.T) *client {
 	t.Helper()
 	return serveWithGrace(t, time.Duration(longtest.Times(1, 5))*time.Second)
 }
 
-// serveWithGrace begins a connection. When the test ends, so does the connection, and nothing must be left.
+// serveWithGrace begins a connection. It ends when the test ends, and must leave nothing behind.
 func serveWithGrace(t *testing.T, grace time.Duration) *client {
 	t.Helper()
 	ours, out, err := os.Pipe()
@@ -136,7 +136,7 @@ func serveWithGrace(t *testing.T, grace time.Duration) *client {
 	return c
 }
 
-// gated reads little at a time, while it may.
+// gated reads in small pieces, and only while the gate is open.
 type gated struct{ c *client }
 
 func (g gated) Read(p []byte) (int, error) {
@@ -168,7 +168,7 @@ func (c *client) read() {
 	}
 }
 
-// takeLocked notes what comes, and what must not come.
+// takeLocked records a message, and violations of the protocol.
 func (c *client) takeLocked(output *frame.Output, a frame.Answer) {
 	broken := func(is bool, what string) {
 		if is {
@@ -219,7 +219,7 @@ func (c *client) takeLocked(output *frame.Output, a frame.Answer) {
 	}
 }
 
-// await waits until something is so, or the connection has ended.
+// await waits until is returns true, or the connection has ended.
 func (c *client) await(is func() bool) {
 	c.t.Helper()
 	late := false
@@ -239,7 +239,7 @@ func (c *client) await(is func() bool) {
 	require.True(c.t, held, what)
 }
 
-// send sends a request, with a number for its answer.
+// send sends a request, with an ID for its answer.
 func (c *client) send(r frame.Request) (id uint64) {
 	c.t.Helper()
 	r.ID = c.nextID.Add(1)
@@ -258,7 +258,7 @@ func (c *client) tell(r frame.Request) {
 	require.NoError(c.t, c.write.Message(r))
 }
 
-// shell is a shell line as a start, with a mark of its own after the one that all of the client's have.
+// shell returns the start of a shell line. Its mark follows the mark of all the client's commands.
 func (c *client) shell(text string) frame.Start {
 	mark := fmt.Sprint(marks.Add(1))
 	return frame.Start{
@@ -290,7 +290,7 @@ func (c *client) start(start frame.Start) (number uint64, p *seen) {
 	return number, c.of(number)
 }
 
-// refused is the error of a start that must fail.
+// refused returns the error of a start that must fail.
 func (c *client) refused(start frame.Start) *frame.Error {
 	c.t.Helper()
 	reply := c.answered(c.begin(start))
@@ -315,21 +315,21 @@ func (c *client) awaitExit(p *seen) frame.Exit {
 	return *c.now(p).exit
 }
 
-// now is what has been received of a process.
+// now returns a copy of p, with the messages received so far.
 func (c *client) now(p *seen) seen {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return *p
 }
 
-// of is what has been received of the process with a number.
+// of returns the record of the process with a number.
 func (c *client) of(number uint64) *seen {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.processes[number]
 }
 
-// answered is the reply to a request.
+// answered waits for the reply to a request.
 func (c *client) answered(id uint64) *frame.Reply {
 	c.t.Helper()
 	c.await(func() bool { return c.replies[id] != nil })
@@ -338,7 +338,7 @@ func (c *client) answered(id uint64) *frame.Reply {
 	return c.replies[id]
 }
 
-// end kills a process, and closes it.
+// end kills a process and closes it.
 func (c *client) end(number uint64, p *seen) {
 	c.t.Helper()
 	c.signal(number, "SIGKILL")
@@ -352,7 +352,7 @@ func (c *client) close(number uint64, p *seen) {
 	c.await(func() bool { return p.isClosed })
 }
 
-// marked are the running processes with a mark in their environment, where there is /proc.
+// marked returns the running processes with a mark in their environment. It finds them in /proc, if it exists.
 func marked(mark string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {

@@ -2,7 +2,7 @@
 
 package server
 
-// From a request to what internal/proc starts, on Unix.
+// From a request to the Spec for internal/proc, on Unix.
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// setCommand puts a program into a Spec that has the arguments, which are also those of a shell line.
+// setCommand sets the program in a Spec that already has the arguments, also for a shell line.
 func setCommand(spec *proc.Spec, path, _ string) error {
 	spec.Path = path
 	return nil

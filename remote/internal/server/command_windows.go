@@ -1,6 +1,6 @@
 package server
 
-// From a request to what internal/proc starts, on Windows.
+// From a request to the Spec for internal/proc, on Windows.
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// setCommand puts a program, or a shell line, into a Spec that has the arguments and the environment.
+// setCommand sets the program or the shell line in a Spec that already has the arguments and the environment.
 func setCommand(spec *proc.Spec, path, shellLine string) (err error) {
 	if spec.Path, spec.CommandLine, err = lookup.CommandLine(path, spec.Args, shellLine); err != nil {
 		return lookupError(err)
@@ -20,7 +20,7 @@ func setCommand(spec *proc.Spec, path, shellLine string) (err error) {
 	return nil
 }
 
-// isExecFormat reports that a file is no program that this system runs, or not for this user.
+// isExecFormat reports whether err means that a file is not a program for this system or this user.
 func isExecFormat(err error) bool {
 	return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) || errors.Is(err, windows.ERROR_EXE_MACHINE_TYPE_MISMATCH) ||
 		errors.Is(err, windows.ERROR_ELEVATION_REQUIRED)

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// run starts what is hard to end, and some that is being started.
+// run starts processes that are hard to end, and others that are still starting.
 func (c *client) run() {
 	c.t.Helper()
 	_, stubborn := c.start(c.shell("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
@@ -35,7 +35,7 @@ func (c *client) run() {
 	}
 }
 
-// returned is what Serve returns.
+// returned waits for the result of Serve.
 func (c *client) returned() error {
 	err := <-c.served
 	c.served <- err
@@ -51,7 +51,7 @@ func TestInputEnds(t *testing.T) {
 	require.Empty(t, marked(c.mark))
 }
 
-// The same when what is written is not read any more.
+// All processes end, even if nothing reads the output any more.
 func TestInputEndsWhileNothingReads(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -67,7 +67,7 @@ func TestWriteFails(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
 	c.run()
-	c.gate.Lock() // until no read is under way, whose file cannot be closed
+	c.gate.Lock() // waits for the end of a read, whose file could not be closed
 	require.NoError(t, c.out.Close())
 	c.gate.Unlock()
 	require.ErrorContains(t, c.returned(), "broken pipe")
@@ -83,10 +83,10 @@ func TestContextEnds(t *testing.T) {
 	require.Empty(t, marked(c.mark))
 }
 
-// What cleans up when the connection ends can do that.
+// A process that cleans up at the end of the connection has time to finish.
 func TestCleanUpIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	c := serveWithGrace(t, 5*time.Second) // Serve's
+	c := serveWithGrace(t, 5*time.Second) // as in Serve
 	lock := filepath.Join(t.TempDir(), "lock")
 	_, p := c.start(c.shell(terminaltest.CleanUp(lock, "TERM")))
 	c.awaitOutput(p, "ready")
@@ -95,7 +95,7 @@ func TestCleanUpIsLeftAlone(t *testing.T) {
 	require.NoFileExists(t, lock)
 }
 
-// What is malformed ends the connection, and with it what runs.
+// Malformed input ends the connection and the running processes.
 func TestMalformed(t *testing.T) {
 	t.Parallel()
 	both := frame.Request{Cancel: &frame.Process{Process: 1}, Close: &frame.Process{Process: 1}}
@@ -121,7 +121,7 @@ func framed(t testing.TB, message any) string {
 	return b.String()
 }
 
-// What a Runner must not send is answered with an error, or ignored where there is no answer.
+// Requests that a Runner must not send get an error, or are ignored if they have no answer.
 func TestLies(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -148,12 +148,12 @@ func TestLies(t *testing.T) {
 	c.end(number, p)
 	c.ask(frame.Request{Close: &frame.Process{Process: 999}})
 
-	number = c.begin(c.shell("exit 7")) // a number may be used again after Closed
+	number = c.begin(c.shell("exit 7")) // a number may be reused after Closed
 	require.NotNil(t, c.answered(number).Started)
 	c.end(number, c.of(number))
 }
 
-// FuzzRequests sends anything as a request. The helper answers with frames, and ends.
+// FuzzRequests sends arbitrary requests. The helper answers with valid frames, and ends.
 func FuzzRequests(f *testing.F) {
 	for _, r := range []frame.Request{
 		{ID: 1}, {ID: 2, RealDir: &frame.RealDir{Dir: frame.Bytes("/tmp")}}, {ID: 3, Look: command("/", "/bin", "sh")},
@@ -167,7 +167,7 @@ func FuzzRequests(f *testing.F) {
 		f.Add([]byte(framed(f, r)[5:]), []byte{})
 		f.Add([]byte(framed(f, r)[5:]), []byte(framed(f, r)))
 	}
-	f.Add([]byte("{}"), []byte("m\x00\x00\x00\xf9")) // has the rest for its body
+	f.Add([]byte("{}"), []byte("m\x00\x00\x00\xf9")) // the rest is its body
 	f.Fuzz(func(t *testing.T, message, more []byte) {
 		in, theirs := io.Pipe()
 		ours, out := io.Pipe()
@@ -176,13 +176,13 @@ func FuzzRequests(f *testing.F) {
 		go func() {
 			theirs.Write(requests)
 			io.WriteString(theirs, framed(t, frame.Request{ID: math.MaxUint64}))
-			if !isWhole(requests) { // it has swallowed the last request, and would wait for more
+			if !isWhole(requests) { // the last request is part of a frame that would wait for more
 				theirs.Close()
 			}
 		}()
 		var malformed error
 		read := make(chan struct{})
-		go func() { // until the end or the last answer
+		go func() { // reads until the end or the last answer
 			defer close(read)
 			defer theirs.Close()
 			frames := frame.NewReader(ours, frame.MaxHello)
@@ -193,7 +193,7 @@ func FuzzRequests(f *testing.F) {
 			}
 			ours.Close()
 		}()
-		server.Serve(context.Background(), in, out) // whose error is about the input
+		server.Serve(context.Background(), in, out) // an error is about the input
 		in.Close()
 		out.Close()
 		<-read
@@ -203,7 +203,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// isWhole reports whether these are frames and nothing else.
+// isWhole reports whether requests consists of complete frames.
 func isWhole(requests []byte) bool {
 	frames := frame.NewReader(bytes.NewReader(requests), frame.MaxRequest)
 	for {

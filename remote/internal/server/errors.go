@@ -1,6 +1,6 @@
 package server
 
-// Errors in the terms of acpterm.Error.
+// Errors in the form of acpterm.Error.
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// The kinds of error, as acpterm has them.
+// The kinds of errors, as in acpterm.
 const (
 	invalidParams   = "invalid_params"
 	notExecutable   = "not_executable"
@@ -21,15 +21,15 @@ const (
 	internal        = "internal"
 )
 
-// failure is an acpterm.Error.
+// failure corresponds to an acpterm.Error.
 type failure struct {
 	kind, field, reason, rule string
-	err                       error // the cause, where there is one
+	err                       error // the cause, or nil
 }
 
 func (f *failure) Error() string { return f.kind + ": " + f.field + ": " + f.reason }
 
-// errorFrame is an error as it is sent.
+// errorFrame returns an error in the form to send.
 func errorFrame(err error) *frame.Error {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
@@ -42,8 +42,8 @@ func errorFrame(err error) *frame.Error {
 	return e
 }
 
-// cut returns the beginning of a text of any length, such as one with the name of a command, so that an answer with a
-// few of them is never longer than frame.MaxAnswer, even if JSON escapes each byte.
+// cut returns the beginning of a text of any length, for example one with the name of a command. An answer with a few
+// such texts never exceeds frame.MaxAnswer, even if JSON escapes every byte.
 func cut(text string) string {
 	const most = 4 << 10
 	if len(text) <= most {
@@ -52,13 +52,13 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// invalidField is the error for a field of a request that cannot be used.
+// invalidField returns the error for an unusable field of a request.
 func invalidField(field, reason string) error {
 	return &failure{kind: invalidParams, field: field, reason: reason}
 }
 
-// fieldError is the error for a field of a request that the system did not accept. A process or system that lacks room
-// is not the request's mistake.
+// fieldError returns the error for a field of a request that the system rejected. If the process or the system lacks
+// resources, the request is not to blame.
 func fieldError(field string, err error) error {
 	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, lack) {
@@ -68,7 +68,7 @@ func fieldError(field string, err error) error {
 	return invalidField(field, lookup.Reason(err))
 }
 
-// lookupError is an error of lookup.Shell or lookup.CommandLine.
+// lookupError converts an error of lookup.Shell or lookup.CommandLine.
 func lookupError(err error) error {
 	if e, ok := errors.AsType[*lookup.FieldError](err); ok {
 		return invalidField(e.Field, e.Reason)
@@ -76,12 +76,12 @@ func lookupError(err error) error {
 	return &failure{kind: internal, reason: "the system's shell cannot be found", err: err}
 }
 
-// limitError is the error for a limit that cannot be enforced.
+// limitError returns the error for a limit that cannot be enforced.
 func limitError(name, reason string, err error) error {
 	return &failure{kind: internal, field: "Limits." + name, reason: reason, err: err}
 }
 
-// errChanged denies a command that is not what was decided about any more.
+// errChanged returns the error for a command whose program or directory changed after the decision about it.
 func errChanged() error {
 	return &failure{kind: denied, rule: "unchanged",
 		reason: "the program or the directory was replaced or changed after the decision"}

@@ -1,4 +1,4 @@
 package server
 
-// ServeWithGrace is Serve with the time from the SIGTERM to the SIGKILL.
+// ServeWithGrace is Serve with the time between SIGTERM and SIGKILL.
 var ServeWithGrace = serve

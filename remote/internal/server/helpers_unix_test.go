@@ -18,7 +18,7 @@ const (
 	enforcesLimits = runtime.GOOS == "linux"
 )
 
-// fifo is the path of a pipe that a command waits for, until the function it returns is called.
+// fifo returns the path of a named pipe. A command that reads it waits until release is called.
 func fifo(t *testing.T) (path string, release func()) {
 	path = t.TempDir() + "/fifo"
 	require.NoError(t, syscall.Mkfifo(path, 0o600))

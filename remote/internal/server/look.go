@@ -1,6 +1,6 @@
 package server
 
-// From a request to the command that will run: its directory checked, its program looked up.
+// From a request to a command: checks the directory and looks up the program.
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// newHello is the first message.
+// newHello returns the first message.
 func newHello() (*frame.Hello, error) {
 	dir, err := os.UserHomeDir()
 	if err != nil || checkDir(dir) != nil {
@@ -29,7 +29,7 @@ func newHello() (*frame.Hello, error) {
 	}, nil
 }
 
-// realDir answers a request for a directory without symbolic links.
+// realDir answers a request to resolve the symbolic links of a directory.
 func (s *server) realDir(r *frame.RealDir) (frame.Reply, error) {
 	if !filepath.IsAbs(string(r.Dir)) {
 		return frame.Reply{}, invalidField("", "must be an absolute path")
@@ -57,7 +57,7 @@ func (s *server) look(r *frame.Command) (frame.Reply, error) {
 	if err != nil {
 		return frame.Reply{}, err
 	}
-	// A shell that is asked for the same name would run another program than the one that was found here.
+	// A shell that looks up the same name would run another program than the one found here.
 	if _, err := lookup.Resolve(found); errors.Is(err, lookup.ErrProcLink) {
 		return frame.Reply{}, &failure{kind: notExecutable, field: "command",
 			reason: "leads through a link in /proc, which is another one for each process"}
@@ -98,7 +98,7 @@ func program(r *frame.Command, dir string) (string, error) {
 	return "", &failure{kind: notExecutable, field: "command", reason: reason}
 }
 
-// workingDir is a command's directory. The one for commands that name none has no symbolic links.
+// workingDir returns the directory of a command. The directory for commands that name none has no symbolic links.
 func (s *server) workingDir(r *frame.Command) (string, error) {
 	if len(r.Dir) > 0 {
 		return string(r.Dir), nil
@@ -110,7 +110,7 @@ func (s *server) workingDir(r *frame.Command) (string, error) {
 	return dir, nil
 }
 
-// checkDir fails if a command cannot run in a directory.
+// checkDir fails if a command cannot run in dir.
 func checkDir(dir string) error {
 	switch {
 	case strings.IndexByte(dir, 0) >= 0:
@@ -131,7 +131,7 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// checkTexts refuses what no system call takes.
+// checkTexts rejects texts that no system call accepts.
 func checkTexts(r *frame.Command) error {
 	const reason = "must not contain NUL"
 	switch {

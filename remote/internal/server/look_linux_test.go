@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A program behind a link in /proc is another one for the shell that looks it up again, so it is refused.
+// A program behind a link in /proc is rejected: a shell that looks it up again would find another program.
 func TestLookThroughProc(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -17,7 +17,7 @@ func TestLookThroughProc(t *testing.T) {
 	require.NoError(t, os.Symlink("/proc/self/cwd", dir+"/cwd"))
 	require.NoError(t, os.Symlink("cwd", dir+"/again"))
 	require.NoError(t, os.Symlink("/bin", dir+"/bin"))
-	here, err := os.Getwd() // of the helper
+	here, err := os.Getwd() // the helper's working directory
 	require.NoError(t, err)
 	up, err := filepath.Rel(here, "/bin/ls")
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// realTempDir is a directory without symbolic links in its path.
+// realTempDir returns a directory without symbolic links in its path.
 func realTempDir(t *testing.T) string {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func command(dir, path string, args ...string) *frame.Command {
 	}
 }
 
-// A program is found with the command's PATH, in its directory, and links are followed.
+// A program is found with the command's PATH and directory, and symbolic links are resolved.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -57,7 +57,7 @@ func TestLook(t *testing.T) {
 	require.Equal(t, shell, string(found.Path))
 	require.Equal(t, "sh", string(found.Name))
 
-	line.Dir = nil // the one of Hello
+	line.Dir = nil // uses the directory of Hello
 	home, err := filepath.EvalSymlinks(string(c.hello.Dir))
 	require.NoError(t, err)
 	require.Equal(t, home, string(c.ask(frame.Request{Look: line}).Found.Dir))
@@ -66,7 +66,7 @@ func TestLook(t *testing.T) {
 	require.Equal(t, dir+"/in", string(reply.Dir))
 }
 
-// What cannot be used is refused, in the terms of acpterm.
+// Unusable requests get the errors of acpterm.
 func TestLookErrors(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -99,7 +99,7 @@ func TestLookErrors(t *testing.T) {
 	}
 }
 
-// What was looked at runs, and nothing in its place.
+// Only the program and the directory of the lookup run, not a replacement.
 func TestPins(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -140,7 +140,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// A program that was written to since does not run, though it has the size and the time that it had.
+// A program rewritten after the lookup does not run, even if its size and modification time are the same.
 func TestPinOfARewrittenProgram(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -154,7 +154,7 @@ func TestPinOfARewrittenProgram(t *testing.T) {
 	start.Command.Args = frame.Texts([]string{"program"})
 	start.Command.Path, start.Command.Dir, start.Pin = found.Path, found.Dir, found.Pin
 
-	require.Eventually(t, func() bool { // the system's times are not exact: until it has another one for the change
+	require.Eventually(t, func() bool { // the system's clock is coarse: waits until the change time differs
 		writeProgram(t, dir+"/program", "echo evil")
 		require.NoError(t, os.Chtimes(dir+"/program", before.ModTime(), before.ModTime()))
 		return c.ask(look).Found.Pin != found.Pin
@@ -166,7 +166,7 @@ func TestPinOfARewrittenProgram(t *testing.T) {
 	require.Equal(t, "unchanged", c.refused(start).Rule)
 }
 
-// A directory that is reached by a link does not pass for the one that a pin stands for; without a pin it will do.
+// A link to the directory of a pin does not match the pin; without a pin it is accepted.
 func TestPinOfALink(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -187,7 +187,7 @@ func TestPinOfALink(t *testing.T) {
 	c.end(number, p)
 }
 
-// Why a command does not start is said in the terms of acpterm.
+// Failed starts get the errors of acpterm.
 func TestStartErrors(t *testing.T) {
 	t.Parallel()
 	c := serve(t)

@@ -1,10 +1,10 @@
 package server
 
-// Pins: which file a program is, and which directory, as a text.
+// Pins: texts that identify a program file and a directory.
 
 import "fmt"
 
-// newPin is the pin of a program and a directory, both without symbolic links in their paths.
+// newPin returns the pin of a program and a directory. Neither path may contain symbolic links.
 func newPin(program, dir string) (string, error) {
 	file, err := identify(program)
 	if err != nil {
@@ -17,17 +17,17 @@ func newPin(program, dir string) (string, error) {
 	return pinOf(file, in), nil
 }
 
-// pinOf has nothing of a directory that changes with what is in it.
+// pinOf returns a pin. It ignores properties of the directory that change with its contents.
 func pinOf(file, dir identity) string {
 	return fmt.Sprintf("%s %d %s %s; %s %s", file.inode, file.size, file.modified, file.changed, dir.inode, dir.born)
 }
 
-// identity is what tells a file from others, and from itself before it was written to. What the system does not tell is
-// empty.
+// identity distinguishes a file from others, and from itself before a write. A value is empty if the system does not
+// report it.
 type identity struct {
-	inode    string // with the device
+	inode    string // includes the device
 	size     int64
-	modified string // when its contents changed, as far as the file says so
-	changed  string // when its contents or inode changed, which no process can set
+	modified string // when its contents changed; processes can set this time
+	changed  string // when its contents or inode changed; no process can set this time
 	born     string
 }

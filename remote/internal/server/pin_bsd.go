@@ -2,7 +2,7 @@
 
 package server
 
-// What a pin has of a file on macOS and FreeBSD.
+// The parts of a pin on macOS and FreeBSD.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// identify looks at a file.
+// identify returns the identity of a file.
 func identify(path string) (identity, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,6 +1,6 @@
 package server
 
-// What a pin has of a file on Linux.
+// The parts of a pin on Linux.
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identify looks at a file.
+// identify returns the identity of a file.
 func identify(path string) (id identity, err error) {
 	var s unix.Statx_t
 	for {
@@ -17,7 +17,7 @@ func identify(path string) (id identity, err error) {
 			break
 		}
 	}
-	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 4.11, or under a seccomp filter from before
+	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 4.11, or under an older seccomp filter
 		return identifyByStat(path)
 	}
 	id = identity{
@@ -32,7 +32,7 @@ func identify(path string) (id identity, err error) {
 
 func timeText(t unix.StatxTimestamp) string { return fmt.Sprintf("%d.%09d", t.Sec, t.Nsec) }
 
-// identifyByStat is identify without the time of birth.
+// identifyByStat is identify without the birth time.
 func identifyByStat(path string) (identity, error) {
 	var s unix.Stat_t
 	for {

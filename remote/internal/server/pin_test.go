@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each difference makes another pin: a new directory can have the inode of one that is gone.
+// Each difference changes the pin. A new directory can have the inode of a removed one, so its birth time also counts.
 func TestPinOfEachDifference(t *testing.T) {
 	program := identity{inode: "1:2", size: 3, modified: "4", changed: "5", born: "6"}
 	dir := identity{inode: "1:7", size: 8, modified: "9", changed: "10", born: "11"}
@@ -26,7 +26,7 @@ func TestPinOfEachDifference(t *testing.T) {
 	}
 }
 
-// A directory stays the one that it is, whatever is made in it.
+// New entries in a directory do not change its pin.
 func TestPinOfTheSameDirectory(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package server
 
-// What a pin has of a file on Windows.
+// The parts of a pin on Windows.
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// identify looks at a file.
+// identify returns the identity of a file.
 func identify(path string) (identity, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return identity{}, err
 	}
-	// FILE_FLAG_BACKUP_SEMANTICS is what it takes to open a directory.
+	// Opening a directory requires FILE_FLAG_BACKUP_SEMANTICS.
 	handle, err := windows.CreateFile(name, windows.FILE_READ_ATTRIBUTES,
 		windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE|windows.FILE_SHARE_DELETE, nil, windows.OPEN_EXISTING,
 		windows.FILE_FLAG_BACKUP_SEMANTICS, 0)

@@ -1,6 +1,6 @@
 package server
 
-// A process from its start to its Closed: one goroutine ends its tree, one reports.
+// A process from its start to its Closed. One goroutine ends its tree, another one reports.
 
 import (
 	"context"
@@ -19,33 +19,33 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// process is a process that is being started, runs, or was not closed yet.
+// process is a process that starts, runs, or has not been closed yet.
 type process struct {
 	number    uint64
 	server    *server
 	startCtx  context.Context
 	stopStart context.CancelFunc
 
-	// Once it is started.
+	// Set once the process has started.
 	tree     *proc.Tree
 	sink     *sink
 	output   *capture.Reader
 	stopping atomic.Bool // output.Stop was called
 
-	cancelled latch.Latch // nothing is to be known of it
-	closing   latch.Latch // Request.Close has come
+	cancelled latch.Latch // its events are not needed any more
+	closing   latch.Latch // Request.Close has arrived
 	exited    latch.Latch // exit and exitErr are set
-	reported  latch.Latch // the same, and all that the command wrote itself is in the sink
-	gone      latch.Latch // nothing of the tree is left
+	reported  latch.Latch // exited, and all output of the command itself is in the sink
+	gone      latch.Latch // the tree is gone
 	closed    latch.Latch // the tree is closed
 	exit      proc.Exit
 	exitErr   error
 
-	wake chan struct{} // has an element when endTree has something to do
+	wake chan struct{} // has an element when endTree has work
 
 	mu      sync.Mutex
-	signals []syscall.Signal   // to be sent, each once
-	stopEnd context.CancelFunc // ends the wait of the Tree.End that is under way; nil if none is
+	signals []syscall.Signal   // pending, each once
+	stopEnd context.CancelFunc // ends the wait of the running Tree.End, or nil
 }
 
 // start begins to start a process.
@@ -70,14 +70,14 @@ func (s *server) start(id uint64, r *frame.Start) error {
 			p.sayClosed(closed)
 			return
 		}
-		s.busy.Go(p.endTree) // now, since signals do not wait for the reply to be written
+		s.busy.Go(p.endTree) // now, since signals do not wait until the reply is written
 		s.reply(id, frame.Reply{Started: started}, nil)
-		p.capture() // now, since output comes after it
+		p.capture() // now, since output follows the reply
 		s.busy.Go(p.report)
 	})
 }
 
-// add makes a process known.
+// add registers a process.
 func (s *server) add(p *process) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (p *process) capture() {
 	p.exited.OnSet(func() { p.output.Drain(p.reported.Set) })
 }
 
-// report sends what becomes of the process, in the order that is promised.
+// report sends the events of the process in the promised order.
 func (p *process) report() {
 	if p.await(&p.reported) {
 		p.reportExit()
@@ -112,7 +112,7 @@ func (p *process) report() {
 	p.sayClosed(p.server.remove(p))
 }
 
-// await waits, and reports false if the process is closed first or the connection ends.
+// await waits for l. It returns false if the process is closed first or the connection ends.
 func (p *process) await(l *latch.Latch) bool {
 	select {
 	case <-l.Done():
@@ -126,7 +126,7 @@ func (p *process) await(l *latch.Latch) bool {
 func (p *process) reportExit() {
 	e := frame.Exit{Process: p.number, Code: p.exit.Code, Signal: p.exit.Signal}
 	switch {
-	case errors.Is(p.exitErr, os.ErrClosed): // the tree was closed first
+	case errors.Is(p.exitErr, os.ErrClosed): // the tree was closed before
 		return
 	case p.exitErr != nil:
 		e.Unknown = cut(p.exitErr.Error())
@@ -134,7 +134,7 @@ func (p *process) reportExit() {
 	p.server.sender.message(frame.Answer{Exit: &e})
 }
 
-// reportGone sends Gone, and before it what the rest of the tree had written.
+// reportGone sends Gone, after the output of the rest of the tree.
 func (p *process) reportGone() {
 	drained := make(chan struct{})
 	p.output.Drain(func() { close(drained) })
@@ -142,15 +142,15 @@ func (p *process) reportGone() {
 	p.server.sender.message(frame.Answer{Gone: &frame.Process{Process: p.number}})
 }
 
-// sayClosed sends Closed if it was asked for.
+// sayClosed sends Closed if it was requested.
 func (p *process) sayClosed(asked bool) {
 	if asked {
 		p.server.sender.message(frame.Answer{Closed: &frame.Process{Process: p.number}})
 	}
 }
 
-// endTree sends signals to the tree and watches for its end, until it is gone or closed, or until the connection ends,
-// when it ends the tree. Then it closes the tree.
+// endTree sends signals to the tree and waits until the tree is gone or closed. If the connection ends first, it ends
+// the tree. Finally it closes the tree.
 func (p *process) endTree() {
 	p.tree.OnExit(func(exit proc.Exit, err error) {
 		p.exit, p.exitErr = exit, err
@@ -160,7 +160,7 @@ func (p *process) endTree() {
 	defer p.tree.Close()
 	defer p.interrupt() // frees the last context
 	exited := p.exited.Done()
-	var again <-chan time.Time // after the exit: other processes may keep a look at the tree from being sure
+	var again <-chan time.Time // after the exit: other processes may make a check of the tree uncertain
 	for pause := time.Millisecond; ; {
 		select {
 		case <-p.server.ctx.Done():
@@ -172,7 +172,7 @@ func (p *process) endTree() {
 		case <-again:
 		}
 		if p.sendSignals() || p.tree.Gone() {
-			<-p.exited.Done() // the command is gone, so this is near
+			<-p.exited.Done() // the command is gone, so this will happen soon
 			p.gone.Set()
 			return
 		}
@@ -186,11 +186,11 @@ func (p *process) endTree() {
 	}
 }
 
-// maxPause is the longest pause between two looks, after a command's exit, at what is left of its tree. Then only a
-// signal has it looked at again.
+// maxPause is the longest pause between two checks of the remaining tree after a command's exit. After that, only a
+// signal leads to another check.
 const maxPause = time.Second
 
-// sendSignals sends the tree the signals that are to be sent, and then waits until it is gone, another signal comes, or
+// sendSignals sends the pending signals to the tree, and then waits until the tree is gone, another signal arrives, or
 // the process is closed. It reports whether the tree is gone.
 func (p *process) sendSignals() (gone bool) {
 	for {
@@ -205,7 +205,7 @@ func (p *process) sendSignals() (gone bool) {
 	}
 }
 
-// nextSignal returns the next signal to send, and how long to wait after it.
+// nextSignal returns the next signal to send, with a context for the wait after it.
 func (p *process) nextSignal() (ctx context.Context, sig syscall.Signal, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -224,7 +224,7 @@ func (p *process) nextSignal() (ctx context.Context, sig syscall.Signal, ok bool
 	return ctx, sig, true
 }
 
-// signal has a signal sent to the whole tree, once it is started.
+// signal queues a signal for the whole tree, to be sent once the process has started.
 func (p *process) signal(sig syscall.Signal) {
 	p.mu.Lock()
 	if !slices.Contains(p.signals, sig) {
@@ -234,7 +234,7 @@ func (p *process) signal(sig syscall.Signal) {
 	p.interrupt()
 }
 
-// interrupt has endTree look at what is to be done.
+// interrupt wakes endTree.
 func (p *process) interrupt() {
 	p.mu.Lock()
 	if p.stopEnd != nil {
@@ -247,7 +247,7 @@ func (p *process) interrupt() {
 	}
 }
 
-// cancel ends the process, or its start, and has it forgotten.
+// cancel ends the process or its start, and makes the server forget it.
 func (p *process) cancel() {
 	p.stopStart()
 	p.cancelled.Set()

@@ -1,6 +1,6 @@
 package server
 
-// What is sent: messages, and the output of processes.
+// Sending messages and the output of processes.
 
 import (
 	"io"
@@ -8,25 +8,25 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// sender has frames written by one goroutine, so that a write that hangs holds up nothing that has to end with the
-// connection. The methods but run may be called concurrently. They wait until that goroutine takes the frame or the
-// connection ends, after which they do nothing.
+// sender lets one goroutine write all frames, so that a hanging write cannot block anything that must end with the
+// connection. Its methods except run may be called concurrently. They wait until that goroutine takes the frame or the
+// connection ends; after that they do nothing.
 type sender struct {
 	frames chan outgoing
 	over   <-chan struct{} // the connection has ended
 }
 
-// outgoing is a frame: a message, or output.
+// outgoing is a frame: a message or output.
 type outgoing struct {
 	message *frame.Answer
 
 	process uint64
 	offset  int64
 	output  []byte        // with room for the header
-	free    chan<- []byte // takes the buffer back
+	free    chan<- []byte // receives the buffer after the write
 }
 
-// run writes what comes, after the hello, until the connection ends. It fails if a write does.
+// run writes the hello and then all frames, until the connection ends. It fails if a write fails.
 func (s *sender) run(out io.Writer, hello *frame.Hello) error {
 	w := frame.NewWriter(out)
 	if err := w.Message(frame.Answer{Hello: hello}); err != nil {
@@ -46,7 +46,7 @@ func (s *sender) run(out io.Writer, hello *frame.Hello) error {
 			err = w.Output(f.process, f.offset, f.output)
 			select {
 			case f.free <- f.output:
-			default: // the connection has ended, and the sink has made others
+			default: // the connection has ended, and the sink has allocated other buffers
 			}
 		}
 		if err != nil {
@@ -64,16 +64,15 @@ func (s *sender) send(f outgoing) {
 	}
 }
 
-// sink is the capture.Sink of a process: it sends the output in frames. One is written while the next is read.
+// sink is the capture.Sink of a process. It sends the output in frames, and writes one while it reads the next.
 type sink struct {
 	process *process
 	to      *sender
 	offset  int64
-	buffer  []byte      // that is being filled; nil: none
-	free    chan []byte // the others, unless they are being written
+	buffer  []byte      // the buffer being filled, or nil
+	free    chan []byte // other buffers not being written
 }
 
-// newSink returns the sink of a process.
 func newSink(p *process, to *sender) *sink {
 	const buffers = 2
 	s := &sink{process: p, to: to, free: make(chan []byte, buffers)}
@@ -83,7 +82,7 @@ func newSink(p *process, to *sender) *sink {
 	return s
 }
 
-// Reserve waits for a buffer to be written, unless the connection has ended.
+// Reserve waits until a buffer has been written, unless the connection has ended.
 func (s *sink) Reserve(n int) []byte {
 	if s.buffer == nil {
 		select {
@@ -99,7 +98,7 @@ func (s *sink) Reserve(n int) []byte {
 	return s.buffer[frame.Header:]
 }
 
-// Commit hands the buffer over to be written.
+// Commit sends the buffer to the writer.
 func (s *sink) Commit(n int) {
 	if n == 0 {
 		return
@@ -111,7 +110,7 @@ func (s *sink) Commit(n int) {
 	s.buffer = nil
 }
 
-// Close says that nothing more comes: the output has ended, or is not read any more.
+// Close reports the end of the output, unless reading was stopped.
 func (s *sink) Close() {
 	if !s.process.stopping.Load() {
 		s.to.message(frame.Answer{Ended: &frame.Process{Process: s.process.number}})

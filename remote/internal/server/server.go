@@ -1,18 +1,17 @@
-// Package server is the helper at the far end of a connection: it runs commands for a Runner, which it exchanges frames
-// with (package frame), by what a Manager runs commands with itself. It imports acpterm's internal packages, and knows
-// nothing of terminals or of the Agent Client Protocol.
+// Package server is the helper on the remote side of a connection. It exchanges frames (package frame) with a Runner,
+// and runs its commands with the same code as a Manager. It imports acpterm's internal packages, but knows nothing
+// about terminals or the Agent Client Protocol.
 //
-// # What may be slow
+// # Slow operations
 //
-// Everything that arrives is read by one goroutine, which waits for nothing else, and everything that is sent is
-// written by one. Between them, each request that may take time has a goroutine, as a file system may not answer; and
-// each process has three: one copies its output, and waits until that is written, so that a slow connection slows the
-// commands; one sends signals to it and watches for its end; one reports what has become of it. So neither a slow
-// connection nor a lookup that hangs delays a signal.
+// One goroutine reads all input, and waits for nothing else. Another one writes all output. Each request that may take
+// time has its own goroutine, since a file system may not respond. Each process has three: one copies its output and
+// waits until it is written, so that a slow connection slows the commands; one sends signals to it and waits for its
+// end; one reports its events. So neither a slow connection nor a hanging lookup delays a signal.
 //
-// A Runner may have maxPending requests unanswered and maxProcesses processes, beyond which the one ends the connection
-// and the other fails. Of its requests, maxAtWork are at work at a time. For each process up to two frames of output
-// are in memory.
+// A Runner may have maxPending unanswered requests and maxProcesses processes. One more request ends the connection;
+// the start of one more process fails. No more than maxAtWork requests are at work at a time. Each process has up to
+// two frames of output in memory.
 package server
 
 import (
@@ -34,26 +33,26 @@ const (
 	maxAtWork    = 256 // each may occupy a thread
 )
 
-// endGrace is how long a tree has after SIGTERM when the connection ends.
+// endGrace is the time that a tree has after SIGTERM when the connection ends.
 const endGrace = 5 * time.Second
 
-// giveUp is how long what a Serve has started may take to end, after which Serve returns without: more than the steps
-// of an escalation and the time that Supervisor.Start takes to give up a start that hangs.
+// giveUp is the time that everything started by a Serve has to end. After that, Serve returns anyway. It is longer than
+// the steps of an escalation, and than Supervisor.Start needs to give up a hanging start.
 const giveUp = 30 * time.Second
 
 // errInputEnded is the end of a connection between two frames.
 var errInputEnded = errors.New("the input has ended")
 
-// Serve runs commands for the Runner at the other end of in and out. It returns when ctx or in ends, when something
-// malformed arrives, or when a write fails, and when it has ended all that it started: the trees of commands by
-// SIGTERM, and after 5 seconds by SIGKILL. It returns nil when in has ended between two frames.
+// Serve runs commands for the Runner on the other side of in and out. It stops when ctx or in ends, when malformed
+// input arrives, or when a write fails. It then ends everything it started, the trees of commands with SIGTERM and 5
+// seconds later with SIGKILL, and returns. It returns nil if in ended between two frames.
 //
-// A Read of in and a Write to out may be under way when it returns: the caller closes both.
+// A Read of in and a Write to out may still be running when Serve returns: the caller must close both.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return serve(ctx, in, out, endGrace)
 }
 
-// serve is Serve with the time from the SIGTERM to the SIGKILL.
+// serve is Serve with the time between SIGTERM and SIGKILL.
 func serve(ctx context.Context, in io.Reader, out io.Writer, grace time.Duration) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -75,23 +74,23 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, grace time.Duration
 	return errors.Join(err, s.close())
 }
 
-// server is one Serve.
+// server is the state of one Serve.
 type server struct {
 	ctx        context.Context // ends with the connection
 	grace      time.Duration   // between the signals of escalate
 	sender     sender
 	dir        string // the directory of commands that name none
 	supervisor proc.Supervisor
-	atWork     chan struct{} // has one element for each request that is at work
+	atWork     chan struct{} // has one element for each request at work
 
 	mu        sync.Mutex
-	closing   bool           // nothing more begins
-	busy      sync.WaitGroup // what close waits for; added to by goroutines that are in it, or with mu held
-	pending   int            // requests that are not answered
+	closing   bool           // nothing new may begin
+	busy      sync.WaitGroup // close waits for it; Add is called by its own goroutines, or with mu held
+	pending   int            // unanswered requests
 	processes map[uint64]*process
 }
 
-// close waits until all that was started has ended. The context has ended, so it is about to.
+// close waits until everything the server started has ended. This is soon, since the context has ended.
 func (s *server) close() error {
 	s.mu.Lock()
 	s.closing = true
@@ -110,7 +109,7 @@ func (s *server) close() error {
 	}
 }
 
-// read takes requests until the input ends, or something is wrong with it.
+// read handles requests until the input ends or is malformed.
 func (s *server) read(in io.Reader) error {
 	frames := frame.NewReader(bufio.NewReader(in), frame.MaxRequest)
 	for {
@@ -130,7 +129,7 @@ func (s *server) read(in io.Reader) error {
 	}
 }
 
-// take begins what a request asks for, and waits for nothing. Its error ends the connection.
+// take begins the work of a request, and waits for nothing. An error ends the connection.
 func (s *server) take(r frame.Request) error {
 	asked := 0
 	for _, is := range []bool{
@@ -167,13 +166,13 @@ func (s *server) take(r frame.Request) error {
 	case r.Signal != nil:
 		failed = s.signal(r.Signal)
 	}
-	if r.ID == 0 { // what it means may have ended by itself
+	if r.ID == 0 { // the process may have ended by itself
 		return nil
 	}
 	return s.answer(r.ID, false, func() (frame.Reply, error) { return frame.Reply{}, failed })
 }
 
-// begin has f called by a goroutine, as one of the requests that are not answered. f returns soon after the end of the
+// begin calls f in a goroutine, and counts it as an unanswered request. f must return soon after the end of the
 // connection.
 func (s *server) begin(f func()) error {
 	s.mu.Lock()
@@ -194,7 +193,7 @@ func (s *server) begin(f func()) error {
 	return nil
 }
 
-// answer has a goroutine answer a request with what f returns, which may take time if it is work.
+// answer starts a goroutine that answers a request with the result of f. f may take time if work is true.
 func (s *server) answer(id uint64, work bool, f func() (frame.Reply, error)) error {
 	return s.begin(func() {
 		if work && !s.beginWork() {
@@ -208,7 +207,7 @@ func (s *server) answer(id uint64, work bool, f func() (frame.Reply, error)) err
 	})
 }
 
-// beginWork waits until fewer than maxAtWork requests are at work. It reports false after the end of the connection.
+// beginWork waits until fewer than maxAtWork requests are at work. It returns false after the end of the connection.
 func (s *server) beginWork() bool {
 	select {
 	case s.atWork <- struct{}{}:
@@ -220,7 +219,7 @@ func (s *server) beginWork() bool {
 
 func (s *server) endWork() { <-s.atWork }
 
-// reply sends a reply, or an error in its place.
+// reply sends a reply, or err instead of it.
 func (s *server) reply(id uint64, reply frame.Reply, err error) {
 	if err != nil {
 		reply = frame.Reply{Error: errorFrame(err)}
@@ -229,14 +228,14 @@ func (s *server) reply(id uint64, reply frame.Reply, err error) {
 	s.sender.message(frame.Answer{Reply: &reply})
 }
 
-// process returns the process with a number; nil if there is none.
+// process returns the process with a number, or nil.
 func (s *server) process(number uint64) *process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.processes[number]
 }
 
-// remove forgets a process, and reports whether Closed is to be sent for it.
+// remove forgets a process, and reports whether Closed must be sent for it.
 func (s *server) remove(p *process) (closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,7 +243,7 @@ func (s *server) remove(p *process) (closed bool) {
 	return p.closing.IsSet()
 }
 
-// closeProcess gives a process up. It reports false if there is none with that number.
+// closeProcess gives up a process. It returns false if the number is unknown.
 func (s *server) closeProcess(number uint64) bool {
 	s.mu.Lock()
 	p := s.processes[number]
@@ -259,7 +258,7 @@ func (s *server) closeProcess(number uint64) bool {
 	return p != nil
 }
 
-// cancel ends what a start that need not be answered has started or will start.
+// cancel ends the processes of a start that needs no answer, also those that it still starts.
 func (s *server) cancel(number uint64) error {
 	p := s.process(number)
 	if p == nil {
@@ -269,7 +268,7 @@ func (s *server) cancel(number uint64) error {
 	return nil
 }
 
-// signal has a signal sent to a process's tree.
+// signal sends a signal to the tree of a process.
 func (s *server) signal(r *frame.Signal) error {
 	p := s.process(r.Process)
 	if p == nil {

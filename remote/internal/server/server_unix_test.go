@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The exit comes when the command ends, after all that it wrote, and not when its children do.
+// The exit arrives when the command ends, after all its own output, without waiting for its children.
 func TestExitComesBeforeTheOutputsEnd(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -27,7 +27,7 @@ func TestExitComesBeforeTheOutputsEnd(t *testing.T) {
 	c.close(number, p)
 }
 
-// Without children the tree is gone at the exit, unasked.
+// Without children, the tree is gone at the exit, without a signal.
 func TestGoneWithoutASignal(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -37,7 +37,7 @@ func TestGoneWithoutASignal(t *testing.T) {
 	c.close(number, p)
 }
 
-// Against a slow reader no byte is lost, and the exit comes after all of them.
+// With a slow reader, no byte is lost, and the exit arrives after the last one.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	const size = 8 << 20
@@ -51,7 +51,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// While nothing is read, commands wait, and signals, starts and closes do not.
+// While nothing reads the output, commands wait, but signals, starts and closes do not.
 func TestSignalsPassASlowReader(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -71,7 +71,7 @@ func TestSignalsPassASlowReader(t *testing.T) {
 	c.close(other, c.of(other))
 }
 
-// What a tree wrote before it was gone comes before Gone, also against a slow reader.
+// The output of a tree arrives before Gone, even with a slow reader.
 func TestGoneComesAfterTheOutput(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -93,7 +93,7 @@ func TestGoneComesAfterTheOutput(t *testing.T) {
 	c.close(firehose, other)
 }
 
-// A new signal does not wait for the one before, and reaches all of the tree.
+// A new signal does not wait for the previous one, and reaches the whole tree.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -137,7 +137,7 @@ func TestExits(t *testing.T) {
 	}
 }
 
-// Close gives up what runs, and answers; of a process that is not known too.
+// Close gives up a running process and is answered, even if the process is unknown.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -146,7 +146,7 @@ func TestClose(t *testing.T) {
 	c.close(first, p)
 	require.Nil(t, c.now(p).exit)
 
-	for range 5 { // during a start that fails, and after it
+	for range 5 { // during and after a failing start
 		unknown := c.begin(frame.Start{})
 		c.close(unknown, c.of(unknown))
 		require.NotNil(t, c.answered(unknown).Error)
@@ -156,14 +156,14 @@ func TestClose(t *testing.T) {
 	}
 
 	number, p := c.start(c.shell("exec sleep 300"))
-	c.signal(number, "SIGKILL") // is sent before
+	c.signal(number, "SIGKILL") // is sent before the close
 	c.close(number, p)
 	require.Eventually(t, func() bool { return len(marked(c.mark)) <= 1 }, waitLimit, pollPause)
 	require.NoError(t, syscall.Kill(c.now(c.of(first)).started.PID, syscall.SIGKILL)) // a child of this process
 	requireNone(t, c.mark)
 }
 
-// What a start that is cancelled has started is ended, at whatever time it is cancelled.
+// The processes of a cancelled start end, whenever it is cancelled.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	c := serve(t)
@@ -191,7 +191,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// Limits hold from the first instruction on, and are told.
+// Limits hold from the first instruction on, and are reported.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	c := serve(t)

@@ -20,7 +20,7 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/frame"
 )
 
-// start starts the process, if it is what the request's pin stands for. It leaves nothing when it fails.
+// start starts the process, if it matches the pin of the request. If it fails, it leaves nothing behind.
 func (p *process) start(r *frame.Start) (*frame.Started, error) {
 	spec, err := newSpec(r)
 	if err != nil {
@@ -58,14 +58,14 @@ func (p *process) start(r *frame.Start) (*frame.Started, error) {
 	return started, nil
 }
 
-// discard ends a tree that is not wanted any more.
+// discard ends an unneeded tree.
 func discard(t *proc.Tree) {
-	life.End(t, nil) // with SIGKILL at once
+	life.End(t, nil) // with SIGKILL immediately
 	t.Close()
 	t.Output().Close()
 }
 
-// newSpec is what a request has a Supervisor start, but for the directory.
+// newSpec returns the Spec of a request for a Supervisor, without the directory.
 func newSpec(r *frame.Start) (proc.Spec, error) {
 	if err := checkTexts(&r.Command); err != nil {
 		return proc.Spec{}, err
@@ -88,14 +88,14 @@ func newSpec(r *frame.Start) (proc.Spec, error) {
 	return spec, setCommand(&spec, path, string(r.Command.Shell))
 }
 
-// isMarked reports whether an environment has the mark that its processes are found by. By one that it does not have,
-// processes of others could be found.
+// isMarked reports whether an environment has the mark that identifies the processes of the tree. With another mark,
+// unrelated processes could match.
 func isMarked(env []string, mark proc.Mark) bool {
 	return mark.Name != "" && mark.Value != "" &&
 		slices.Contains(strings.Split(lookup.Getenv(env, mark.Name), ":"), mark.Value)
 }
 
-// limits are those of a request.
+// limits checks and converts the limits of a request.
 func limits(asked []frame.Limit) (limits []proc.Limit, err error) {
 	for _, l := range asked {
 		most := uint64(math.MaxInt64)
@@ -114,8 +114,7 @@ func limits(asked []frame.Limit) (limits []proc.Limit, err error) {
 	return limits, nil
 }
 
-// holdPinned returns the directory that a pin stands for. It fails if the program or the directory is another one now,
-// or has been changed.
+// holdPinned returns the directory of a pin. It fails if the program or the directory was replaced or changed.
 func holdPinned(text, program, dir string) (*pin.Dir, error) {
 	for _, path := range []string{program, dir} {
 		if resolved, err := filepath.EvalSymlinks(path); err != nil || resolved != path || !filepath.IsAbs(path) {
@@ -133,8 +132,8 @@ func holdPinned(text, program, dir string) (*pin.Dir, error) {
 	return held, nil
 }
 
-// startError is the error for a command that did not start. The system's error number does not say whether it is about
-// the directory or the program, and either may be gone by now, so startError looks at both again.
+// startError returns the error for a command that did not start. The system's error number does not tell the directory
+// from the program, and either may be gone by now, so startError checks both again.
 func startError(spec *proc.Spec, dir string, err error) error {
 	if limit, ok := errors.AsType[*proc.LimitError](err); ok {
 		return limitError(limit.Name, limit.Reason, limit.Err)
@@ -158,7 +157,7 @@ func startError(spec *proc.Spec, dir string, err error) error {
 	return failed
 }
 
-// failedToExecute reports whether an error is of the start of the program itself.
+// failedToExecute reports whether an error is about the start of the program itself.
 func failedToExecute(err error) bool {
 	if _, ok := err.(syscall.Errno); ok {
 		return true

@@ -1,4 +1,4 @@
-// Package tail keeps the end of what is written.
+// Package tail keeps the end of written text.
 package tail
 
 import (
@@ -6,17 +6,16 @@ import (
 	"sync"
 )
 
-// Size is how many bytes a Buffer keeps.
+// Size is the number of bytes that a Buffer keeps.
 const Size = 4 << 10
 
-// Buffer keeps the last Size bytes of what is written to it. The zero value is empty. Its methods are safe for
-// concurrent use.
+// Buffer keeps the last Size bytes written to it. The zero value is empty. Its methods are safe for concurrent use.
 type Buffer struct {
 	mu   sync.Mutex
 	kept []byte
 }
 
-// Write never fails.
+// Write appends p. It never fails.
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -27,7 +26,7 @@ func (b *Buffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, without white space around it.
+// String returns the kept text without surrounding white space.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

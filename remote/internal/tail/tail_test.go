@@ -9,7 +9,7 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/tail"
 )
 
-// However text is cut into writes, its end is kept.
+// The end is kept, however the text is split into writes.
 func TestKeepsTheEnd(t *testing.T) {
 	text := strings.Repeat("0123456789", tail.Size)
 	for _, size := range []int{1, 7, tail.Size - 1, tail.Size, tail.Size + 1, len(text)} {

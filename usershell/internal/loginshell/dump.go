@@ -1,6 +1,6 @@
 package loginshell
 
-// The command that makes a shell write its environment, and the reading of what comes. Both are the same on all
+// The command that makes a shell write its environment, and the parsing of its output. Both are the same on all
 // systems.
 
 import (
@@ -13,15 +13,16 @@ import (
 	"strings"
 )
 
-// The command is one text for sh, bash, zsh and fish, since the start-up files of one may execute another. All of it
-// that the shell itself has to understand is a pipe and quotes. The environment goes through od: its lines begin with
+// The command is one text for sh, bash, zsh and fish, since the start-up files of one shell may execute another. The
+// shell itself needs to understand only a pipe and quotes. The environment goes through od. Lines of od begin with
 // their offset and have two digits for each byte, so that other output between the marks cannot pass for a part of a
-// value, and no value can contain a mark. One process writes marks and lines, so that what a shell writes before each
-// command (a DEBUG trap) is before the first mark.
+// value, and a value cannot contain a mark. One process writes both marks and lines, so that output before each command
+// (a DEBUG trap) comes before the first mark.
 //
-// The marks are not in the text as they are written: a shell or a start-up file that prints the text prints no mark.
+// The text does not contain the marks in their written form: a shell or a start-up file that prints the text does not
+// print a mark.
 
-// dumper is the program env, and the lines around what the command writes.
+// dumper has the path of env, and the mark lines before and after the output.
 type dumper struct{ env, begin, end string }
 
 func newDumper() dumper {
@@ -29,19 +30,19 @@ func newDumper() dumper {
 	return dumper{"/usr/bin/env", "acpterm-begin-" + random + "\n", "acpterm-end-" + random + "\n"}
 }
 
-// The system's directories come first in PATH, so that one with "." runs no od of that directory; the others follow,
-// since some systems have only env and sh in the usual places. An env that does not know -0 (macOS 12) leaves the work
-// to awk, which is to see the shell's own PATH.
+// The system's directories come first in PATH, so that a PATH with "." does not run od from the current directory. The
+// others follow, since some systems have only env and sh in the usual places. If env does not know -0 (macOS 12), awk
+// does the work, and must see the shell's own PATH.
 const (
 	octets = `o() { PATH="/usr/bin:/bin${PATH:+:$PATH}"; od -v -A d -t x1; }; `
 	byAwk  = `/usr/bin/awk "BEGIN { for (k in ENVIRON) printf(\"%s=%s%c\", k, ENVIRON[k], 0) }" | o`
 
-	// hasEntered fails unless the shell, whose directory this is, is in the one that it was to enter.
+	// hasEntered exits unless it runs, like the shell, in the directory to enter.
 	hasEntered = `test "$(pwd -P)" = "$(cd -- "$` + directoryVariable + `" && pwd -P)" || exit 1; `
 )
 
-// enter enters a directory and runs what prompts run. Each shell evaluates its own part: zsh runs chpwd by itself, and
-// so does fish for PWD. It is for interactive shells, which know no -e and -u but from a start-up file.
+// enter enters a directory and runs the prompt's hooks. Each shell evaluates its own part: zsh runs chpwd by itself,
+// and fish runs its events for PWD. The text is for interactive shells, which have -e and -u only from a start-up file.
 const enter = `set +eu; cd -- "$` + directoryVariable + `"; ` +
 	`test -n "$BASH_VERSION" && eval '` +
 	`for _acpterm_hook in "${PROMPT_COMMAND[@]}"; do eval "$_acpterm_hook"; done'; ` +
@@ -50,10 +51,10 @@ const enter = `set +eu; cd -- "$` + directoryVariable + `"; ` +
 	`if (( ${+functions[$_acpterm_hook]} )); then "$_acpterm_hook"; fi; done'; ` +
 	`test -n "$FISH_VERSION" && emit fish_prompt; `
 
-// attempts is how often a shell is to write its environment: once more if other output came in between.
+// attempts is how often a shell writes its environment: the second time counts if other output gets into the first.
 const attempts = 2
 
-// argument is the text as an argument of -c.
+// argument returns the text as an argument of -c.
 func (d dumper) argument(enters bool) string {
 	if enters {
 		return enter + strings.Join(slices.Repeat([]string{d.command(hasEntered)}, attempts), "; ")
@@ -61,10 +62,11 @@ func (d dumper) argument(enters bool) string {
 	return strings.Join(slices.Repeat([]string{d.command("")}, attempts), "; ")
 }
 
-// input is the text as standard input, for a shell that the start-up files execute: in several lines, since they may
-// read some of it when they ask questions. The space keeps a line out of histories, and is no "y".
+// input returns the text as standard input, for a shell that the start-up files execute. It has several lines, since
+// start-up files may read some of them when they ask questions. The leading space keeps a line out of histories, and
+// does not answer "y".
 func (d dumper) input(enters bool) string {
-	const pipeSize = 4096 // that of a Linux user with very many pipes, and no other system's is smaller
+	const pipeSize = 4096 // of a Linux user with very many pipes; other systems' are not smaller
 	line := " " + d.command("") + "\n"
 	if enters {
 		line = " " + enter + d.command(hasEntered) + "\n"
@@ -80,7 +82,7 @@ func (d dumper) command(check string) string {
 
 var errGarbled = errors.New("not an environment")
 
-// parse reads od's lines: an offset and up to 16 bytes each; less in the last one, and then the offset of the end.
+// parse reads od's lines: each has an offset and up to 16 bytes. The last line has only the offset of the end.
 func parse(dump []byte) (env []string, err error) {
 	var environ []byte
 	const perLine = 16

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// written is what od writes of variables.
+// written returns od's output for variables.
 func written(env ...string) string {
 	var b strings.Builder
 	environ := []byte(strings.Join(env, "\x00") + "\x00")
@@ -25,7 +25,7 @@ func written(env ...string) string {
 	return b.String()
 }
 
-// find gives an output some bytes, in pieces.
+// find returns an output that has received text in pieces.
 func find(d dumper, text []byte, piece int) *output {
 	o := &output{dumper: d}
 	for part := range slices.Chunk(text, piece) {
@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Marks and lines are found however the bytes come, and what is before, after and in between does no harm.
+// Marks and lines are found however the bytes are divided. Bytes before, after and in between are harmless.
 func TestOutput(t *testing.T) {
 	d := newDumper()
 	frame := d.begin + written("A=b") + d.end
@@ -89,7 +89,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Noise is not kept, and too much of it ends the search; a large environment after much noise is found.
+// Noise is not kept, and too much of it ends the search. A large environment after much noise is found.
 func TestOutputIsBounded(t *testing.T) {
 	d := newDumper()
 	o := find(d, bytes.Repeat([]byte("noise\n"), maxOutput/12), 4096)
@@ -107,7 +107,7 @@ func TestOutputIsBounded(t *testing.T) {
 	}
 }
 
-// A command, as a shell prints it, has no mark in it.
+// A command printed by a shell does not contain a mark.
 func TestCommandHasNoMarks(t *testing.T) {
 	d := newDumper()
 	for _, text := range []string{d.argument(true), d.input(true)} {
@@ -124,7 +124,7 @@ func TestCommandHasNoMarks(t *testing.T) {
 	}
 }
 
-// Any other bytes between the marks are seen, wherever they come, or change nothing; and no bytes at all are a panic.
+// Any other bytes between the marks are detected, at any position, or change nothing. No input causes a panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("A=b\x00C=d\ne"), []byte("noise\n"), 20)
 	f.Add([]byte("A=0123456789abcdef0123456789abcdef"), []byte("61 "), 14)
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The command has the system's programs write an environment as it is, also with an env that does not know -0.
+// The command makes the system's programs write an environment unchanged, also with an env that does not know -0.
 func TestCommandInAShell(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no sh")

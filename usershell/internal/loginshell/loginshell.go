@@ -1,7 +1,7 @@
-// Package loginshell reads the environment that a login shell ends up with, once, in a process tree of its own:
-// dump.go has the command that a shell is given and reads what that writes, shell.go finds the shell, run_unix.go runs
-// it. On Windows, which has no login shells, read_windows.go asks the system. The package imports proc, capture and
-// lookup, and knows nothing of terminals.
+// Package loginshell reads the final environment of a login shell, once, in its own process tree. dump.go has the
+// command for the shell and parses its output, shell.go finds the shell, and run_unix.go runs it. On Windows, which
+// has no login shells, read_windows.go asks the system. The package imports proc, capture and lookup, and does not use
+// terminals.
 package loginshell
 
 import (
@@ -17,37 +17,36 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// Spec is what to read. Locate fills in what is empty.
+// Spec says which environment to read. Locate fills in empty fields.
 type Spec struct {
 	Shell   string        // absolute; empty on Windows
 	Dir     string        // where the shell starts, absolute; empty on Windows
-	Env     []string      // what it starts with, each name once
-	Timeout time.Duration // until its environment has come
-	Enter   string        // a directory, absolute, to enter and run the prompt's hooks in before. Empty: neither
+	Env     []string      // of the shell at its start, with unique names
+	Timeout time.Duration // until its environment arrives
+	Enter   string        // if not empty, an absolute directory to enter first, to run the prompt's hooks there
 }
 
 // Reason says why an environment could not be read.
 type Reason string
 
-// The reasons.
 const (
 	NotFound    Reason = "no such shell"                             // Err says more
 	Unsupported Reason = "the shell is not supported"                // it would not understand the command
 	NoDirectory Reason = "the directory cannot be entered"           // Err says why
 	NotStarted  Reason = "the shell cannot be started"               // Err says why
-	NoDump      Reason = "the shell ended without its environment"   // Exit says how, if that is known
-	Garbled     Reason = "other output came into the environment"    // each time
+	NoDump      Reason = "the shell ended without its environment"   // Exit says how, if known
+	Garbled     Reason = "other output came into the environment"    // in all attempts
 	TooMuch     Reason = "the shell wrote too much"                  // more than maxOutput
 	TimedOut    Reason = "the shell took too long"                   // more than Spec.Timeout
 	Cancelled   Reason = "cancelled"                                 // Err is the context's cause
 	Survivors   Reason = "what the shell started could not be ended" // PIDs
 )
 
-// Error is an environment that could not be read. It has nothing that the shell wrote.
+// Error says why an environment could not be read. It does not contain the shell's output.
 type Error struct {
 	Reason Reason
 	Exit   *proc.Exit
-	PIDs   []int // of processes that still run after SIGKILL
+	PIDs   []int // processes that still run after SIGKILL
 	Err    error
 }
 
@@ -60,7 +59,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ReadIn is Read in a directory, with what prompts run.
+// ReadIn is Read in a directory, with the prompt's hooks.
 func ReadIn(ctx context.Context, spec Spec, dir string) ([]string, error) {
 	if err := checkDir(dir); err != nil {
 		return nil, err
@@ -69,7 +68,8 @@ func ReadIn(ctx context.Context, spec Spec, dir string) ([]string, error) {
 	return Read(ctx, spec)
 }
 
-// checkDir fails for what cannot be a working directory. Its error does not name it: it may be a variable's value.
+// checkDir fails if dir cannot be a working directory. Its error does not contain dir, which may be the value of a
+// variable.
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -89,7 +89,7 @@ func checkDir(dir string) error {
 
 var errNotAbsolute = errors.New("must be an absolute path")
 
-// errnoOf is the system's error number without the path that os puts before it.
+// errnoOf returns the system's error number, without the path that os puts before it.
 func errnoOf(err error) error {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno
@@ -97,21 +97,22 @@ func errnoOf(err error) error {
 	return err
 }
 
-// The variables that a shell is given besides Spec.Env.
+// The variables that a shell gets in addition to Spec.Env.
 const (
-	runningVariable   = "ACPTERM_LOGIN_ENVIRONMENT" // 1: the person's start-up files can tell
+	runningVariable   = "ACPTERM_LOGIN_ENVIRONMENT" // "1", for the user's start-up files
 	directoryVariable = "ACPTERM_LOGIN_DIRECTORY"   // Spec.Enter
 )
 
-// own are variables that are about the shell's own process, or about this package's.
+// own lists variables of the shell's own process, and of this package.
 var own = map[string]bool{
 	"SHLVL": true, "_": true, "PWD": true, "OLDPWD": true, runningVariable: true, directoryVariable: true,
 }
 
-// kept are variables that stay as they were before: TERM is about a terminal, which the shell does not have.
+// kept lists variables that keep their previous values: TERM describes a terminal, and the shell has none.
 var kept = map[string]bool{"TERM": true, lookup.TerminalVariable: true}
 
-// result is the environment of a shell as it is handed on.
+// result returns the environment of a shell without the variables in own, and with the previous values of those in
+// kept.
 func result(before, dumped []string) (env []string) {
 	for _, variable := range lookup.Once(lookup.Exact, dumped) {
 		if name, _, _ := lookup.Cut(variable); !own[name] && !kept[name] {

@@ -1,6 +1,6 @@
 package loginshell
 
-// The sink of what a shell writes, which looks for an environment in it.
+// The sink of a shell's output, which finds the environment in it.
 
 import (
 	"bytes"
@@ -10,33 +10,32 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// maxOutput is how many bytes a shell may write. An environment has a few megabytes at most, and takes some three and a
-// half bytes for each of its own.
+// maxOutput is the limit for a shell's output, in bytes. An environment has a few megabytes at most, and its output is
+// about 3.5 times as large.
 const maxOutput = 16 << 20
 
 var errTooMuch = errors.New("too much output")
 
-// output is a capture.Sink. What it has found may be read once done is set, or when the Reader has drained the pipe.
+// output is a capture.Sink. Its result may be read once done is set, or when the Reader has drained the pipe.
 type output struct {
 	dumper dumper
-	done   latch.Latch // nothing more is looked for
+	done   latch.Latch // the search has ended
 
-	env []string // nil: none has come
-	err error    // why not, if that is known
+	env []string // nil if not found
+	err error    // why not, if known
 
 	read     int    // bytes
-	buf      []byte // from the first mark on, or the last bytes, which may be the beginning of one
-	begun    bool   // buf begins with the mark
-	searched int    // bytes of buf that have no end mark
+	buf      []byte // from the first mark on, or the last bytes, which may begin a mark
+	begun    bool   // buf begins with a mark
+	searched int    // bytes of buf without an end mark
 }
 
-// Reserve returns room.
 func (o *output) Reserve(n int) []byte {
 	o.buf = slices.Grow(o.buf, n)
 	return o.buf[len(o.buf) : len(o.buf)+n]
 }
 
-// Commit looks for an environment in what has been read. What comes after it is dropped.
+// Commit looks for an environment in the output so far. It drops later output.
 func (o *output) Commit(n int) {
 	if o.done.IsSet() {
 		return
@@ -54,7 +53,7 @@ func (o *output) Commit(n int) {
 	}
 }
 
-// find looks for the next mark. It reports whether there may be another one.
+// find looks for the next mark. It reports whether another one may follow.
 func (o *output) find() bool {
 	begin, end := []byte(o.dumper.begin), []byte(o.dumper.end)
 	if !o.begun {

@@ -2,7 +2,7 @@
 
 package loginshell
 
-// Systems that no shell can be started on.
+// Systems where a shell cannot be started.
 
 import (
 	"context"

@@ -2,7 +2,7 @@
 
 package loginshell
 
-// Running a login shell, on Unix.
+// Running a login shell on Unix.
 
 import (
 	"cmp"
@@ -22,12 +22,12 @@ import (
 	"github.com/acpterm/acpterm/internal/proc"
 )
 
-// hangUpWait is how long the shell and its processes may take to end after SIGHUP.
+// hangUpWait is the time from SIGHUP to SIGKILL.
 const hangUpWait = time.Second
 
 var errTimedOut = errors.New("timed out")
 
-// Locate fills in the shell and the directory: those of the environment, or else of the password file.
+// Locate fills in the shell and the directory from the environment, or else from the password file.
 func Locate(spec Spec) Spec {
 	var user entry
 	if file, err := os.Open("/etc/passwd"); err == nil {
@@ -39,7 +39,7 @@ func Locate(spec Spec) Spec {
 	return spec
 }
 
-// check fails for what cannot be run.
+// check fails if the spec's shell or directory cannot be used.
 func check(spec Spec) error {
 	switch {
 	case !filepath.IsAbs(spec.Shell):
@@ -53,9 +53,9 @@ func check(spec Spec) error {
 	return checkDir(spec.Dir)
 }
 
-// Read runs a shell until its environment has come, and ends what runs then. When it returns there is no process,
-// goroutine or file of it left, but for the processes of Error.PIDs, and, when the environment has come, those that
-// have a session of their own, and on Linux cannot write to the shell's output. It fails with an *Error.
+// Read runs a shell until its environment arrives, and then ends its processes. When Read returns, no process,
+// goroutine or file of it remains, except for the processes in Error.PIDs and, if the environment arrived, those that
+// have their own session and, on Linux, cannot write to the shell's output. It fails with an *Error.
 func Read(ctx context.Context, spec Spec) ([]string, error) {
 	if err := check(spec); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func start(ctx context.Context, processes *proc.Supervisor, spec Spec, d dumper)
 		return nil, err
 	}
 	defer stdin.Close()
-	_, err = io.WriteString(w, d.input(spec.Enter != "")) // which the pipe has room for
+	_, err = io.WriteString(w, d.input(spec.Enter != "")) // fits into the pipe
 	if err = cmp.Or(err, w.Close()); err != nil {
 		return nil, err
 	}
@@ -128,11 +128,11 @@ func start(ctx context.Context, processes *proc.Supervisor, spec Spec, d dumper)
 	})
 }
 
-// await returns the environment, or an *Error when none comes any more.
+// await returns the environment, or an *Error when it can no longer arrive.
 func await(ctx context.Context, tree *proc.Tree, reader *capture.Reader, out *output) ([]string, error) {
 	exited := make(chan *Error, 1)
 	tree.OnExit(func(exit proc.Exit, err error) {
-		reader.Drain(func() { // what the shell wrote is read, whatever else has its output open
+		reader.Drain(func() { // reads the shell's output, even if other processes hold it open
 			failed := &Error{Reason: NoDump, Err: err}
 			switch {
 			case out.err != nil:
@@ -159,7 +159,7 @@ func await(ctx context.Context, tree *proc.Tree, reader *capture.Reader, out *ou
 	return out.env, nil
 }
 
-// ended is the error for a context that has ended.
+// ended returns the error for an ended context.
 func ended(ctx context.Context) *Error {
 	if cause := context.Cause(ctx); cause != errTimedOut {
 		return &Error{Reason: Cancelled, Err: cause}
@@ -167,7 +167,7 @@ func ended(ctx context.Context) *Error {
 	return &Error{Reason: TimedOut, Err: context.DeadlineExceeded}
 }
 
-// end ends the tree as a closed terminal window does, and then by force. It returns the processes that still run.
+// end ends the tree as a closed terminal window does, and then by force. It returns the survivors.
 func end(tree *proc.Tree) (left []int) {
 	return life.End(tree, nil, life.Step{Signal: syscall.SIGHUP, Wait: hangUpWait})
 }

@@ -1,6 +1,6 @@
 package loginshell
 
-// The environment of a new logon, on Windows.
+// The environment of a new logon on Windows.
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Read returns what the system would give the person's programs after a new logon, put over Spec.Env. It starts
-// nothing, and Spec.Enter changes nothing. It fails with an *Error.
+// Read returns the system's environment for the user's programs after a new logon, merged over Spec.Env. It does not
+// start a process, and ignores Spec.Enter. It fails with an *Error.
 func Read(ctx context.Context, spec Spec) ([]string, error) {
 	if ctx.Err() != nil {
 		return nil, &Error{Reason: Cancelled, Err: context.Cause(ctx)}

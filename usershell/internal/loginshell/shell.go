@@ -2,7 +2,7 @@
 
 package loginshell
 
-// Which shell is the person's, and which are known not to understand the command. Unix alone has such.
+// The user's shell, and the shells that do not understand the command. This is only for Unix.
 
 import (
 	"bufio"
@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// entry is what a password file says of a user.
+// entry is a user's entry in a password file.
 type entry struct{ home, shell string }
 
-// readEntry finds a user in a password file (man 5 passwd). An unknown user has an empty entry.
+// readEntry finds a user in a password file (man 5 passwd). For an unknown user it returns an empty entry.
 func readEntry(file io.Reader, uid int) entry {
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		fields := strings.Split(lines.Text(), ":")
@@ -26,16 +26,17 @@ func readEntry(file io.Reader, uid int) entry {
 	return entry{}
 }
 
-// unsupported are programs that do not understand the command, or are no shells at all.
+// unsupported lists programs that do not understand the command, or are not shells.
 var unsupported = map[string]bool{
 	"csh": true, "tcsh": true, "rc": true, "es": true, "nu": true, "xonsh": true, "elvish": true, "pwsh": true,
 	"false": true, "true": true, "nologin": true, "git-shell": true,
 }
 
-// supported reports whether a shell may understand the command: sh, bash, zsh, fish, and whatever is not known not to.
+// supported reports whether a shell may understand the command: sh, bash, zsh, fish, and all shells not in unsupported.
 func supported(shell string) bool { return !unsupported[filepath.Base(shell)] }
 
-// arguments are those that have a shell read a person's start-up files and then run a command. Some sh know no -l.
+// arguments returns arguments that make a shell read the user's start-up files and then run a command. Some sh do not
+// know -l.
 func arguments(shell, command string) []string {
 	switch name := filepath.Base(shell); name {
 	case "sh", "dash", "ash":

@@ -1,6 +1,6 @@
 package policy
 
-// Answers to questions, remembered for as long as they say.
+// Remembered answers to questions.
 
 import (
 	"cmp"
@@ -16,14 +16,14 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Approvals remembers the answers of the user: those for a session until CloseSession, the others for as long as the
-// Approvals are used. Wrap both the outermost policy and the function that asks:
+// Approvals remembers the user's answers: those for a session until CloseSession, the others as long as the Approvals
+// is in use. Wrap both the outermost policy and the function that asks:
 //
 //	var approvals policy.Approvals
 //	options := acpterm.Options{Policy: approvals.Policy(rules), Approve: approvals.Approve(ask)}
 //
-// An answer holds for the same program, arguments or shell line, directory, variables set by the agent, and rule, and
-// for nothing else. In a session that was not opened, answers for the session hold until Forget.
+// An answer applies only to the same program, arguments or shell line, directory, variables set by the agent, and rule.
+// In an unopened session, answers for the session apply until Forget.
 //
 // The zero value is ready to use. All methods may be called concurrently.
 type Approvals struct {
@@ -33,12 +33,12 @@ type Approvals struct {
 
 // Approval is a remembered answer.
 type Approval struct {
-	// ID names it, for Approvals.Revoke.
+	// ID identifies the answer, for Approvals.Revoke.
 	ID string
-	// SessionID is the session that it holds in. It is empty if the answer holds in every session.
+	// SessionID is the session that the answer applies to. It is empty if the answer applies to every session.
 	SessionID acpterm.SessionID
-	// Command is the command that it holds for, without Env. Variables are the names of the variables in the request;
-	// the answer holds only for the same values.
+	// Command is the command that the answer applies to, without Env. Variables are the names of the variables in the
+	// request; the answer applies only to the same values.
 	Command   acpterm.Command
 	Variables []string
 	// Rule is the rule that asked.
@@ -47,24 +47,24 @@ type Approval struct {
 	Time   time.Time
 }
 
-// approval is an Approval with the session that it ends with.
+// approval is an Approval and the session that it ends with.
 type approval struct {
 	Approval
-	sessionDone <-chan struct{} // nil: it does not end
+	sessionDone <-chan struct{} // nil if the approval does not end with a session
 }
 
-// approvalKey identifies a question. The session is empty for answers that hold in all sessions.
+// approvalKey identifies a question. The session is empty for answers that apply to all sessions.
 type approvalKey struct {
 	session acpterm.SessionID
-	done    <-chan struct{} // tells the session from a later one with the same id
+	done    <-chan struct{} // tells the session apart from a later one with the same id
 	command [sha256.Size]byte
 }
 
-// commandOf is what an answer holds for. Paths and arguments are quoted byte for byte: JSON would encode different
-// bytes that are not UTF-8 alike.
+// commandOf returns a hash of everything that an answer depends on. Paths and arguments are quoted byte for byte: JSON
+// would encode different invalid UTF-8 alike.
 func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 	set := slices.Clone(p.Requested.Env)
-	// Stable, since the last of a name wins.
+	// Stable, because the last value of a name wins.
 	slices.SortStableFunc(set, func(a, b acpterm.EnvVariable) int { return cmp.Compare(a.Name, b.Name) })
 	var variables []string
 	for _, v := range set {
@@ -75,8 +75,8 @@ func commandOf(p acpterm.Proposal, rule string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(text))
 }
 
-// Policy returns a policy that decides as inner does, and answers its questions with the remembered answers. A nil
-// inner allows everything.
+// Policy returns a policy that decides like inner, but answers its questions with the remembered answers. If inner is
+// nil, everything is allowed.
 func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 	if inner == nil {
 		inner = acpterm.Policies{}
@@ -91,7 +91,7 @@ func (a *Approvals) Policy(inner acpterm.Policy) acpterm.Policy {
 }
 
 // Approve returns a function for acpterm.Options.Approve that calls ask and remembers its answers. It does not remember
-// an answer that comes after the end of its context.
+// an answer that arrives after the end of its context.
 func (a *Approvals) Approve(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -117,7 +117,7 @@ func (a *Approvals) find(p acpterm.Proposal, rule string) *acpterm.Answer {
 	return nil
 }
 
-// over reports whether the answer's session was closed.
+// over reports whether the answer's session has been closed.
 func (a approval) over() bool {
 	select {
 	case <-a.sessionDone:
@@ -152,7 +152,7 @@ func (a *Approvals) remember(q acpterm.Question, answer acpterm.Answer) {
 	a.answers[key] = remembered
 }
 
-// copyOf is a command without its environment, which may hold secrets.
+// copyOf returns a command without its environment, which may contain secrets.
 func copyOf(c acpterm.Command) acpterm.Command {
 	c.Args, c.Env = slices.Clone(c.Args), nil
 	return c
@@ -163,7 +163,7 @@ func (a *Approvals) dropOverLocked() {
 	maps.DeleteFunc(a.answers, func(_ approvalKey, r approval) bool { return r.over() })
 }
 
-// List returns the remembered answers, the oldest first.
+// List returns the remembered answers, oldest first.
 func (a *Approvals) List() (all []Approval) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -176,8 +176,8 @@ func (a *Approvals) List() (all []Approval) {
 	return all
 }
 
-// Revoke forgets a remembered answer, so that the user is asked again about the next such command. Running commands go
-// on. It reports whether there was an answer with this ID.
+// Revoke forgets a remembered answer, so that the user is asked again about the next such command. Running commands
+// continue. Revoke reports whether an answer with this ID existed.
 func (a *Approvals) Revoke(id string) (revoked bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -188,7 +188,7 @@ func (a *Approvals) Revoke(id string) (revoked bool) {
 	return revoked
 }
 
-// Forget forgets the answers for a session. After CloseSession of an open session there are none left.
+// Forget forgets the answers for a session. CloseSession of an open session does so, too.
 func (a *Approvals) Forget(session acpterm.SessionID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

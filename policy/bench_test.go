@@ -1,6 +1,6 @@
 package policy_test
 
-// What a decision costs over the start that it is about.
+// The cost of a decision, with and without the start that it is about.
 //
 //	go test -run '^$' -bench Policy -benchtime 300x ./policy
 
@@ -37,7 +37,7 @@ func BenchmarkPolicy(b *testing.B) {
 				b.StartTimer()
 			}
 		})
-		// All but the start: a quota refuses that.
+		// Everything but the start, which a quota refuses.
 		b.Run("no-start/"+way.name, func(b *testing.B) {
 			way.options.MaxTerminals = 1
 			m := acptermtest.NewManager(b, &way.options)

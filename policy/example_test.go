@@ -24,7 +24,7 @@ func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 	fmt.Printf("%s: runs\n", line)
 }
 
-// Allow programs by rules, and the variables that the agent may set by a list.
+// Allow programs with rules, and the variables that the agent may set with a list.
 func Example() {
 	rules, err := policy.ParseRules([]byte(`{"rules": [
 		{"name": "go version", "verdict": "allow", "program": "go", "args": ["version"]}
@@ -52,7 +52,7 @@ func Example() {
 	// go version: acpterm: create: "go version": the variable "GOFLAGS" must not be set (rule "allow-variables")
 }
 
-// Rules hold their own examples, which are checked when they are loaded.
+// Rules contain their own examples. Compile checks them.
 func ExampleRules() {
 	rules, err := policy.ParseRules([]byte(`{"rules": [
 		{"name": "go, but not run", "verdict": "allow", "program": "go", "args": ["version", "..."],
@@ -149,7 +149,7 @@ func ExampleAllowVariables() {
 	// go version: acpterm: create: "go version": the variable "GOFLAGS" must not be set (rule "allow-variables")
 }
 
-// Commands inherit what is named, and nothing else.
+// Commands inherit the named variables, and no others.
 func ExampleInheritVariables() {
 	env := policy.InheritVariables([]string{"PATH=/usr/bin", "LC_ALL=C", "AWS_SECRET=x"}, "PATH", "HOME", "LC_*")
 	fmt.Println(env)

@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a text in which "*" stands for any text and "?" for one character. Neither can be escaped.
+// pattern is text with wildcards: "*" matches any text and "?" one character. Neither can be escaped.
 type pattern string
 
-// matches reports whether the pattern stands for the whole text.
+// matches reports whether the pattern matches the whole text.
 func (p pattern) matches(text string) bool {
-	// The last "*", and the text after what it stands for. What earlier ones stand for need not change.
+	// The last "*", and the text after its match. Matches of earlier ones need not change.
 	star, rest := -1, ""
 	at := 0
 	for text != "" {

@@ -1,9 +1,9 @@
-// Package policy has policies for [acpterm.Options] and [acpterm.SessionOptions]: [Rules], written as data, and
-// ready-made ones about directories, shells and environment variables. Begin with Rules for programs and
-// [AllowVariables] for variables, joined by [acpterm.Policies], as the example does. All policies may be used
+// Package policy provides policies for [acpterm.Options] and [acpterm.SessionOptions]: [Rules], written as data, and
+// ready-made policies for directories, shells and environment variables. Start with Rules for programs and
+// [AllowVariables] for variables, joined by [acpterm.Policies], as in the example. All policies may be used
 // concurrently.
 //
-// What each policy protects from, and what it does not, is in docs/security.md. For shell lines see the module
+// docs/security.md describes the protection that each policy provides, and its limits. For shell lines see the module
 // github.com/acpterm/acpterm/policy/shell.
 //
 // The package imports acpterm, which never imports it, and internal/lookup.
@@ -20,10 +20,11 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// ConfineDir denies commands whose working directory is not in one of the roots or below. Symbolic links in the roots
-// are followed now, and those in the working directory at each decision. A root has to be the absolute path of what
-// exists; otherwise the error is of kind ErrInvalidParams. Where acpterm.Options.Runner runs commands, use
-// acpterm.SessionOptions.Roots, whose links it follows: directories of the Runner's with these names are not looked at.
+// ConfineDir denies commands whose working directory is not one of the roots or below. It resolves symbolic links in
+// the roots now, and those in the working directory at each decision. A root must be an absolute path that exists;
+// otherwise ConfineDir fails with ErrInvalidParams. If acpterm.Options.Runner runs commands, use
+// acpterm.SessionOptions.Roots instead, whose links the Runner resolves: ConfineDir does not look at the Runner's
+// directories.
 func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	resolved := make([]string, len(roots))
 	for i, root := range roots {
@@ -41,7 +42,7 @@ func ConfineDir(roots ...string) (acpterm.Policy, error) {
 	}), nil
 }
 
-// NoShell denies shell lines, and programs that are called by the name of a shell or whose file has one.
+// NoShell denies shell lines, and programs whose name, or whose file's name, is that of a shell.
 func NoShell() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" || isShell(p.Name) || isShell(filepath.Base(p.Command.Path)) {
@@ -51,7 +52,7 @@ func NoShell() acpterm.Policy {
 	})
 }
 
-// isShell reports whether a program of this name runs shell lines.
+// isShell reports whether a program with this name runs shell lines.
 func isShell(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".exe")
 	return slices.Contains([]string{
@@ -61,8 +62,8 @@ func isShell(name string) bool {
 	}, name)
 }
 
-// NoShellSyntax denies shell lines, and arguments with a character that has a meaning to a shell or ends a line;
-// blanks and tabs are allowed. It is for programs that hand their arguments to a shell.
+// NoShellSyntax denies shell lines, and arguments that contain a line end or a character with a meaning to shells. It
+// allows spaces and tabs. Use it for programs that pass their arguments to a shell.
 func NoShellSyntax() acpterm.Policy {
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		if p.Command.ShellLine != "" {
@@ -79,10 +80,10 @@ func NoShellSyntax() acpterm.Policy {
 	})
 }
 
-// arguments are a command's, without the program's name.
+// arguments returns the arguments of a command, without the program's name.
 func arguments(p acpterm.Proposal) []string { return p.Command.Args[min(1, len(p.Command.Args)):] }
 
-// invalidField is the error of a policy that cannot be made.
+// invalidField returns the error for an invalid argument of a policy.
 func invalidField(field, reason string) error {
 	return &acpterm.Error{Kind: acpterm.ErrInvalidParams, Field: field, Reason: reason}
 }

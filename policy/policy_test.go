@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// realTempDir is a directory without links in its path.
+// realTempDir returns a directory without links in its path.
 func realTempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -22,7 +22,7 @@ func realTempDir(t testing.TB) string {
 	return dir
 }
 
-// programs makes executable files in a new directory, and returns it.
+// programs makes executable files in a new directory, and returns the directory.
 func programs(t testing.TB, names ...string) (dir string) {
 	t.Helper()
 	dir = realTempDir(t)
@@ -89,13 +89,13 @@ func TestNoShell(t *testing.T) {
 	}
 }
 
-// A line without any syntax is still one.
+// A line without any syntax is still a line.
 func TestNoShellSyntaxDeniesLines(t *testing.T) {
 	line := acpterm.Command{Args: []string{"sh", "-c", "true"}, ShellLine: "true"}
 	require.Equal(t, acpterm.VerdictDeny, policy.NoShellSyntax().Decide(t.Context(), acpterm.Proposal{Command: line}).Verdict)
 }
 
-// A policy that is asked about a command without arguments does not panic.
+// A policy does not panic on a command without arguments.
 func TestProposalWithoutArguments(t *testing.T) {
 	confined, err := policy.ConfineDir(realTempDir(t))
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package policy
 
-// Rules: a policy written as data, in Go or JSON, with examples that are checked when it is loaded.
+// Rules are a policy written as data, in Go or JSON, with examples that Compile checks.
 
 import (
 	"bytes"
@@ -19,48 +19,50 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// Rules say which programs may run, with which arguments, in which directories. Of the rules that match a command the
-// strictest verdict holds, the first of equals. ParseRules reads them from JSON, and Compile makes a policy of them.
+// Rules define which programs may run, with which arguments, in which directories. If several rules match a command,
+// the strictest verdict applies; of equal ones, the first. ParseRules reads Rules from JSON, and Compile returns their
+// policy.
 type Rules struct {
 	// Default is the verdict on commands that no rule matches. The zero value denies.
 	Default acpterm.Verdict `json:"default,omitempty"`
-	// ShellLines is the verdict on shell lines, which no rule matches. The zero value denies. Under the policy of the
+	// ShellLines is the verdict on shell lines, which no rule matches. The zero value denies. With the policy of the
 	// module policy/shell, rules decide about each program in a line instead.
 	ShellLines acpterm.Verdict `json:"shellLines,omitempty"`
 	Rules      []Rule          `json:"rules,omitempty"`
 }
 
-// Rule is a verdict on the commands that meet all of its conditions.
+// Rule is a verdict on the commands that meet all its conditions.
 type Rule struct {
 	// Name is the Rule of decisions. It must not be empty.
 	Name    string          `json:"name"`
 	Verdict acpterm.Verdict `json:"verdict"`
-	// Reason is the Reason of decisions: for the agent, or for the person who is asked.
+	// Reason is the Reason of decisions, shown to the agent, or to the user when asked.
 	Reason string `json:"reason,omitempty"`
 
-	// Program is a name, which Compile looks up in PATH, or an absolute path. Empty: any program. A rule that allows or
-	// asks matches that file under that name, and no other file of the name in a PATH or directory of the agent's. A
-	// rule that denies matches the file under any name and, where Program is a name, any file of that name; where it is
-	// a path, the file that it leads to at the time of the decision, too.
+	// Program is a name, which Compile looks up in PATH, or an absolute path. If empty, any program matches. A rule
+	// that allows or asks matches only that file under that name, and no other file with the same name in a PATH or
+	// directory chosen by the agent. A rule that denies matches the file under any name. If Program is a name, it also
+	// matches any file with that name; if Program is a path, also the file that the path leads to at the time of the
+	// decision.
 	Program string `json:"program,omitempty"`
-	// Args are patterns for all arguments, one for each, without the program's name. In a pattern "*" stands for any
-	// text and "?" for one character. "..." as the last stands for any further arguments or none. Nil: any arguments;
-	// empty but not nil: none.
+	// Args are patterns for all arguments, one for each, without the program's name. In a pattern "*" matches any text
+	// and "?" one character. "..." as the last pattern matches any number of further arguments. If nil, any arguments
+	// match; if empty but not nil, only a command without arguments matches.
 	Args []string `json:"args"`
-	// AnyArg are patterns, of which at least one has to match at least one argument. Nil: no condition.
+	// AnyArg are patterns. At least one of them must match at least one argument. If nil, any arguments match.
 	AnyArg []string `json:"anyArg,omitempty"`
-	// Dir is the absolute path of a directory: the command has to run there or below. Empty: anywhere. If the command's
-	// directory is unknown, in a shell line after cd, only a rule that denies matches.
+	// Dir is the absolute path of a directory. The command must run in it or below. If empty, any directory matches. If
+	// the command's directory is unknown, after cd in a shell line, only a rule that denies matches.
 	Dir string `json:"dir,omitempty"`
 
-	// Match and NoMatch are examples, the program first: commands that Program, Args and AnyArg match, and do not
+	// Match and NoMatch are example commands, program first, that Program, Args and AnyArg must match and must not
 	// match.
 	Match   [][]string `json:"match,omitempty"`
 	NoMatch [][]string `json:"noMatch,omitempty"`
 }
 
-// ParseRules reads Rules from a JSON object with the names of their fields in lower camel case. Unknown fields are
-// errors. All errors are of kind ErrInvalidParams.
+// ParseRules reads Rules from a JSON object. Its keys are the field names in lower camel case. It fails with
+// ErrInvalidParams, also for unknown fields.
 func ParseRules(data []byte) (Rules, error) {
 	var r Rules
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -74,12 +76,12 @@ func ParseRules(data []byte) (Rules, error) {
 	return r, nil
 }
 
-// Compile checks the rules against their examples and returns their policy. Programs are looked up now, in the PATH
-// of an environment, which should be the one that commands inherit; nil is this process's. A rule that allows a
-// program which does not exist matches nothing. Errors are of kind ErrInvalidParams and name the rule.
+// Compile checks the rules against their examples and returns their policy. It looks programs up now, in the PATH of
+// env, which should be the environment that commands inherit. If env is nil, it is this process's. A rule that allows a
+// program that does not exist matches nothing. Compile fails with ErrInvalidParams, and names the rule.
 //
-// Where acpterm.Options.Runner runs commands, it looks programs and directories up at each decision, in the environment
-// that commands inherit: CompileRemote is for such rules.
+// If acpterm.Options.Runner runs commands, the Runner looks programs and directories up at each decision, in the
+// environment that commands inherit. Use CompileRemote for such rules.
 func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	if env == nil {
 		env = os.Environ()
@@ -87,9 +89,9 @@ func (r Rules) Compile(env []string) (acpterm.Policy, error) {
 	return r.compile(env, names{filepath.IsAbs, lookup.RealDir})
 }
 
-// CompileRemote is Compile for the commands of a Manager with acpterm.Options.Runner: no program or directory need be
-// on this system, and examples are held against programs' names. A rule whose directory cannot be resolved at a
-// decision matches if it denies, and otherwise not.
+// CompileRemote is like Compile, for the commands of a Manager with acpterm.Options.Runner. Programs and directories
+// need not exist on this system, and examples are checked against programs' names. If a rule's directory cannot be
+// resolved at a decision, the rule matches only if it denies.
 func (r Rules) CompileRemote() (acpterm.Policy, error) {
 	return r.compile([]string{}, names{isAbs, func(dir string) (string, error) {
 		if !isAbs(dir) {
@@ -99,7 +101,7 @@ func (r Rules) CompileRemote() (acpterm.Policy, error) {
 	}})
 }
 
-// names are what the paths in rules may be.
+// names define the paths that rules may contain.
 type names struct {
 	isAbs   func(path string) bool
 	realDir func(dir string) (string, error)
@@ -137,13 +139,12 @@ func checkVerdict(field string, v acpterm.Verdict) error {
 	return nil
 }
 
-// rulesPolicy is the policy of Rules.
 type rulesPolicy struct {
 	defaults Rules
 	rules    []compiledRule
 }
 
-// Decide returns the verdict of the strictest rule that matches.
+// Decide returns the verdict of the strictest matching rule.
 func (r rulesPolicy) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
 	if p.Command.ShellLine != "" {
 		return acpterm.Decision{Verdict: r.defaults.ShellLines, Rule: "shell-lines",
@@ -163,11 +164,11 @@ func (r rulesPolicy) Decide(ctx context.Context, p acpterm.Proposal) acpterm.Dec
 // compiledRule is a Rule with its program and directory looked up.
 type compiledRule struct {
 	Rule
-	base string // the program's name; empty: any
-	path string // its file without links; empty: any, or none exists
-	now  string // its file at the time of a decision; empty if it is not looked up then
-	dir  string // Dir without links
-	lost bool   // the Runner cannot say what Program or Dir is: the rule matches if it denies
+	base string // the program's name, or empty for any
+	path string // its file with links resolved; empty for any, or if it does not exist
+	now  string // its file at the time of a decision; empty if not looked up
+	dir  string // Dir with links resolved
+	lost bool   // the Runner cannot resolve Program or Dir: the rule matches only if it denies
 }
 
 func (r Rule) compile(env []string, paths names) (c compiledRule, err error) {
@@ -197,8 +198,8 @@ func (r Rule) compile(env []string, paths names) (c compiledRule, err error) {
 	return c, nil
 }
 
-// at is the rule for one proposal: with its program looked up by the Runner, if there is one. A rule that denies an
-// absolute path looks it up anew, since the file may have been made, or its link changed, after Compile.
+// at returns the rule for one proposal. If a Runner is set, it looks the program up. A rule that denies an absolute
+// path looks the path up again, because the file may have been created, or its link changed, after Compile.
 func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 	if !p.Remote() {
 		if c.Verdict == acpterm.VerdictDeny && filepath.IsAbs(c.Program) {
@@ -223,8 +224,8 @@ func (c compiledRule) at(ctx context.Context, p acpterm.Proposal) compiledRule {
 	return c
 }
 
-// matches reports whether a command meets all conditions. Unknown arguments and directories meet those of rules that
-// deny, and of no others.
+// matches reports whether a command meets all conditions. Unknown arguments and directories meet only the conditions of
+// rules that deny.
 func (c compiledRule) matches(p acpterm.Proposal) bool {
 	if c.lost && c.Verdict != acpterm.VerdictDeny {
 		return false
@@ -270,10 +271,10 @@ func (c compiledRule) matchesArgs(args []string) bool {
 // isAbs reports whether a path is absolute, here or where a Runner runs commands.
 func isAbs(p string) bool { return path.IsAbs(p) || filepath.IsAbs(p) }
 
-// sameFileName compares names as the system does: on Windows without case.
+// sameFileName compares names like the system does: on Windows it ignores case.
 func sameFileName(a, b string) bool { return lookup.Key(a) == lookup.Key(b) }
 
-// checkExamples fails for an example that the rule does not decide as it says.
+// checkExamples fails if the rule does not decide an example as stated.
 func (c compiledRule) checkExamples(env []string) error {
 	for _, examples := range []struct {
 		name string

@@ -1,6 +1,6 @@
 package policy_test
 
-// Rules: how they are read and what they match.
+// How rules are read and what they match.
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// target is what attacks on rules are about: the directory of the programs that are meant, two that the agent can write
-// to, of which the second is where it works, and the rules.
+// target is the setting of attacks on rules: the directory of the intended programs, two directories that the agent can
+// write to, and the rules. The agent works in the second of the two.
 type target struct {
 	bin, evil, cwd string
 	env            []string
@@ -83,15 +83,15 @@ func TestRulesUnderAttack(t *testing.T) {
 		{false, "git", nil, ""},
 		{false, "git", []string{"push"}, ""},                         // without Approve, Ask denies
 		{false, "git", []string{"status", ""}, ""},                   // one argument more
-		{false, "git", []string{"status\n--upload-pack=x"}, ""},      // no pattern ends at a line's end
-		{false, "git", []string{"-c", "core.pager=x", "status"}, ""}, // or begins somewhere
+		{false, "git", []string{"status\n--upload-pack=x"}, ""},      // a pattern does not end at the end of a line
+		{false, "git", []string{"-c", "core.pager=x", "status"}, ""}, // and does not begin in the middle
 		{false, "git", []string{"show", "HEAD~12", "--format=x"}, ""},
 		{false, "git", []string{"log", "--force-with-lease"}, ""}, // the strictest wins
 		{false, "git", []string{"status"}, evil},                  // shadowed by the agent's PATH
 		{false, "./git", []string{"status"}, ""},                  // by a file in the directory
 		{false, "./renamed", []string{"status"}, ""},              // git, but called something else
 		{false, "GIT", []string{"status"}, ""},
-		{false, "remove", nil, ""}, // the same file as list, which does something else by this name
+		{false, "remove", nil, ""}, // same file as list, but does something else under this name
 		{false, "multi", nil, ""},
 		{false, cwd + "/tool", []string{"x"}, ""},
 		{false, "curl", nil, ""},
@@ -118,7 +118,7 @@ func TestRulesOfADirectoryAndOfLines(t *testing.T) {
 		Commands: acpterm.CommandOptions{Env: target.env},
 	})
 	for _, req := range []acpterm.CreateTerminalRequest{
-		{Command: target.cwd + "/tool", Args: []string{}, Cwd: target.bin}, // outside of the rule's directory
+		{Command: target.cwd + "/tool", Args: []string{}, Cwd: target.bin}, // outside the rule's directory
 		{Command: "git status; git push", Cwd: target.bin},
 	} {
 		req.SessionID = "s"
@@ -127,7 +127,7 @@ func TestRulesOfADirectoryAndOfLines(t *testing.T) {
 	}
 }
 
-// A rule that denies matches more than one that allows: a file under any name, a name of any file, and what is unknown.
+// A rule that denies matches more than one that allows: a file under any name, any file with a name, and the unknown.
 func TestRulesThatDeny(t *testing.T) {
 	argsUnknown := func(p *acpterm.Proposal) { p.ArgsUnknown = true }
 	if runtime.GOOS == "windows" {
@@ -139,7 +139,7 @@ func TestRulesThatDeny(t *testing.T) {
 		rule           policy.Rule
 		name, path     string
 		change         func(*acpterm.Proposal)
-		denied, allows bool // by the rule as one that denies, and as one that allows
+		denied, allows bool // whether the rule matches, if it denies and if it allows
 	}{
 		{rule: policy.Rule{Program: "curl"}, name: "curl", path: curl, denied: true, allows: true},
 		{rule: policy.Rule{Program: "curl"}, name: "harmless", path: curl, denied: true},
@@ -169,7 +169,7 @@ func TestRulesThatDeny(t *testing.T) {
 	}
 }
 
-// paths is a Runner that has each program in every directory of a PATH.
+// paths is a Runner with each program in every directory of a PATH.
 type paths struct{ acptermtest.Commands }
 
 func (paths) LookPath(_ context.Context, c acpterm.Command) (acpterm.Found, error) {
@@ -181,7 +181,7 @@ func (paths) LookPath(_ context.Context, c acpterm.Command) (acpterm.Found, erro
 	return acpterm.Found{}, &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: c.Args[0]}
 }
 
-// A rule that denies a path denies what it leads to when a command is decided about, and what it led to before.
+// A rule that denies a path denies both the path's present file and its file at the time of Compile.
 func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs links")
@@ -196,7 +196,7 @@ func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
 	link, first, second := filepath.Join(dir, "link"), file("first"), file("second")
 	denied, err := policy.Rules{Default: acpterm.VerdictAllow, Rules: []policy.Rule{
 		{Name: "link", Verdict: acpterm.VerdictDeny, Program: link},
-	}}.Compile(nil) // there is no link yet
+	}}.Compile(nil) // the link does not exist yet
 	require.NoError(t, err)
 	verdict := func(p acpterm.Policy, path string) acpterm.Verdict {
 		return p.Decide(t.Context(), acpterm.Proposal{
@@ -217,7 +217,7 @@ func TestADeniedPathIsLookedUpForEachDecision(t *testing.T) {
 	require.Equal(t, acpterm.VerdictDeny, verdict(moved, first))
 }
 
-// Where a Runner runs commands, rules mean the program that it finds in what commands inherit.
+// With a Runner, rules match the program that the Runner finds in the environment that commands inherit.
 func TestRulesWithARunner(t *testing.T) {
 	project := realTempDir(t)
 	rules := policy.Rules{Rules: []policy.Rule{{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Dir: project}}}

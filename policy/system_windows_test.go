@@ -1,3 +1,3 @@
 package policy_test
 
-import _ "github.com/acpterm/acpterm/internal/wintest" // under Wine, it lets tests remove their files
+import _ "github.com/acpterm/acpterm/internal/wintest" // lets tests remove their files under Wine

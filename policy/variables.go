@@ -1,6 +1,6 @@
 package policy
 
-// Policies about the environment variables that an agent sets for a command.
+// Policies for the environment variables that an agent sets for a command.
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/acpterm/acpterm/internal/lookup"
 )
 
-// SafeVariables are names and values of variables for AllowVariables with which a program runs, loads, reads and writes
-// the same files: they change its language and the form of its output. Where only some values are safe, such as cat for
-// PAGER, these are listed. Add those that your agents need:
+// SafeVariables returns names and values of variables for AllowVariables. They change the language and output format of
+// a program, but not which files it runs, loads, reads and writes. If only some values are safe, such as cat for PAGER,
+// only these are listed. Add the variables that your agents need:
 //
 //	policy.AllowVariables(append(policy.SafeVariables(), "MY_PROJECT_*")...)
 func SafeVariables() []string {
@@ -34,9 +34,10 @@ func SafeVariables() []string {
 	}
 }
 
-// DangerousVariables are names of variables for DenyVariables that make programs run, load, read or write something
-// else: families, in which some are harmless, and those of systems, shells, languages and widely used tools. No such
-// list is complete: AllowVariables is the better guard wherever you can list what your agents need.
+// DangerousVariables returns names of variables for DenyVariables. They make programs run, load, read or write
+// something else. The list contains families of names, some of them harmless, and names used by systems, shells,
+// languages and popular tools. No such list is complete: AllowVariables protects better if you can list the variables
+// that your agents need.
 func DangerousVariables() []string {
 	return []string{
 		// Families.
@@ -45,14 +46,14 @@ func DangerousVariables() []string {
 		"*SHELL", "*ASKPASS", "*_COMMAND", "*_WRAPPER", "*_LAUNCHER", "*_PLUGIN*", "*_STARTUP", "*_INIT", "*_RSH",
 		"*_SSH", "*_REGISTRY", "*_INDEX_URL", "*CA_BUNDLE", "*_CA_CERTS", "*_CERT_FILE", "*_CERT_DIR",
 
-		// The loader, the C library, and what programs link to.
+		// The loader, the C library, and the libraries that programs link to.
 		"LD_*", "DYLD_*", "GLIBC_TUNABLES", "MALLOC_*", "LIBC_*", "LANGUAGE", "TEXTDOMAIN*", "TZDIR", "GETCONF_DIR",
 		"HOSTALIASES", "LOCALDOMAIN", "RESOLV_*", "GMON_OUT_PREFIX", "GCOV_*", "LLVM_*", "*SAN_OPTIONS", "OPENSSL_*",
 		"SSL_*", "SSLKEYLOGFILE", "GNUTLS_*", "NSS_*", "KRB5*", "SASL_*", "LDAP*", "P11_*", "TERMINFO*", "TERMCAP",
 		"GTK_*", "GDK_*", "GIO_*", "GST_*", "QT_*", "QML*", "XDG_*", "XLOCALEDIR", "XAUTHORITY", "DBUS_*", "VK_*",
 		"LIBGL_*", "MESA_*", "__EGL_*", "CUDA_*", "OCL_*", "OPENCL_*", "MAGICK_*", "GS_*",
 
-		// Where a user's files are.
+		// Locations of a user's files.
 		"HOME", "HOMEDRIVE", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "TMP", "TEMP", "TMPDIR",
 		"TEMPDIR",
 
@@ -71,7 +72,7 @@ func DangerousVariables() []string {
 		"CONTAINER*", "PODMAN_*", "KUBE*", "HELM_*", "TF_*", "VAGRANT_*", "PACKER_*", "ANSIBLE_*", "AWS_*", "AZURE_*",
 		"GOOGLE_*", "CLOUDSDK_*", "VAULT_*",
 
-		// Compilers and what builds with them.
+		// Compilers and build tools.
 		"CC", "CXX", "CPP", "LD", "AR", "AS", "FC", "NM", "RANLIB", "STRIP", "OBJCOPY", "LEX", "YACC", "RM", "MAKE*",
 		"GNUMAKE*", "GCC_*", "CCC_*", "CCACHE_*", "DISTCC_*", "SCCACHE_*", "CMAKE_*", "CTEST_*", "NINJA_*", "MESON*",
 		"PKG_CONFIG*", "CONFIG_SITE", "ACLOCAL*", "AUTOCONF", "AUTOHEADER", "AUTOM4TE", "AUTOMAKE", "M4*", "LIBTOOL*",
@@ -89,10 +90,10 @@ func DangerousVariables() []string {
 	}
 }
 
-// AllowVariables denies commands for which the agent sets a variable that is not listed. Begin with SafeVariables. An
-// element is a name, which allows any value, or "NAME=value". In both "*" stands for any text and "?" for one
-// character. On Windows the case of names is ignored. Without elements the agent may set no variables. An unknown
-// value, as in Proposal.ValuesUnknown, is not listed. Variables that commands inherit from the host are not checked.
+// AllowVariables denies commands for which the agent sets an unlisted variable. Start with SafeVariables. An element is
+// a name, which allows any value, or "NAME=value". In both, "*" matches any text and "?" one character. On Windows, the
+// case of names is ignored. Without elements, the agent may not set any variables. An unknown value
+// (Proposal.ValuesUnknown) counts as unlisted. Variables that commands inherit from the host are not checked.
 func AllowVariables(names ...string) acpterm.Policy {
 	allowed := variablePatterns(names, lookup.Key)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -113,9 +114,9 @@ func AllowVariables(names ...string) acpterm.Policy {
 	})
 }
 
-// DenyVariables denies commands for which the agent sets a variable that is listed, in the form of AllowVariables.
-// The case of names is ignored on every system, as some programs do. An unknown value is listed. A dangerous variable
-// that is missing in the list is let through, which AllowVariables prevents.
+// DenyVariables denies commands for which the agent sets a listed variable. Elements have the form of AllowVariables.
+// The case of names is ignored on every system, because some programs ignore it. An unknown value counts as listed.
+// DenyVariables allows any dangerous variable missing in the list, which AllowVariables prevents.
 func DenyVariables(names ...string) acpterm.Policy {
 	denied := variablePatterns(names, strings.ToUpper)
 	return acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
@@ -131,15 +132,15 @@ func DenyVariables(names ...string) acpterm.Policy {
 	})
 }
 
-// refuseVariable is a denial. Its reason does not hold the value, which may be secret.
+// refuseVariable returns a denial. Its reason does not contain the value, which may be secret.
 func refuseVariable(rule string, v acpterm.EnvVariable, problem string) acpterm.Decision {
 	reason := fmt.Sprintf("the variable %q %s", v.Name, problem)
 	return acpterm.Decision{Verdict: acpterm.VerdictDeny, Rule: rule, Reason: reason}
 }
 
-// InheritVariables returns the variables of an environment, such as os.Environ(), that are listed, in the form of
-// AllowVariables. It is for acpterm.CommandOptions.Env, where nil means the host's whole
-// environment: it never returns nil.
+// InheritVariables returns the listed variables of an environment, such as os.Environ(). Elements have the form of
+// AllowVariables. Use it for acpterm.CommandOptions.Env, where nil means the host's whole environment: InheritVariables
+// never returns nil.
 func InheritVariables(environ []string, names ...string) []string {
 	patterns := variablePatterns(names, lookup.Key)
 	inherited := []string{}

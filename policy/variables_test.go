@@ -1,6 +1,6 @@
 package policy_test
 
-// Which variables an agent may set.
+// The variables that an agent may set.
 
 import (
 	"runtime"
@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// decideVariable is the decision about a command for which the agent sets a variable after a harmless one. A reason
-// must not show the value.
+// decideVariable returns the decision about a command for which the agent sets a variable after a harmless one. It
+// fails if a reason shows the value.
 func decideVariable(t *testing.T, guard acpterm.Policy, name, value string) acpterm.Decision {
 	t.Helper()
 	d := guard.Decide(t.Context(), acpterm.Proposal{Requested: acpterm.CreateTerminalRequest{
@@ -37,7 +37,7 @@ func TestDeniedVariables(t *testing.T) {
 	}{
 		{"CI", "secret", true}, {"GIT_PAGERS", "secret", true}, {"XLD_PRELOAD", "secret", true},
 		{"LD_PRELOAD", "secret", false}, {"LD_", "secret", false}, {"GIT_PAGER", "secret", false},
-		{"ld_preload", "secret", false}, {"Git_Pager", "secret", false}, // to some programs case is nothing
+		{"ld_preload", "secret", false}, {"Git_Pager", "secret", false}, // some programs ignore case
 		{"MODE", "slow", true}, {"MODE", "", true}, {"MODE", "fast", false}, {"mode", "faster", false},
 		{"MODE", "FAST", true},
 	} {
@@ -63,7 +63,7 @@ func TestAllowedVariables(t *testing.T) {
 	}
 }
 
-// A value that a shell line makes may be any.
+// A value computed by a shell line may be anything.
 func TestUnknownValues(t *testing.T) {
 	p := acpterm.Proposal{ValuesUnknown: []string{"MODE"}, Requested: acpterm.CreateTerminalRequest{
 		Env: []acpterm.EnvVariable{{Name: "MODE", Value: "slow"}},
@@ -95,7 +95,7 @@ func TestInheritedVariables(t *testing.T) {
 	require.Equal(t, []string{}, policy.InheritVariables(environ))
 }
 
-// Names that were once missing from the list of what is dangerous, or are on it for good reasons.
+// Names once missing from the list of dangerous variables, or listed for good reasons.
 const dangerous = `
 	GNUMAKEFLAGS GOCACHEPROG GOAUTH TAR_OPTIONS ZIPOPT UNZIP OPENSSL_CONF npm_config_script_shell
 	npm_config_node_options Npm_Config_shell COMPILER_PATH GCC_EXEC_PREFIX CFLAGS CXXFLAGS CPPFLAGS LDFLAGS WGETRC

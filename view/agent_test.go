@@ -1,6 +1,6 @@
 package view_test
 
-// Terminals that the agent owns.
+// Terminals owned by the agent.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// members are those of an update.
+// members are the members of an update.
 type members = map[string]any
 
 // agent sends the updates of an agent that runs commands itself.
@@ -62,12 +62,12 @@ func (a *agent) print(session acpterm.SessionID, id acpterm.TerminalID, text str
 	return a.send(session, id, "terminal_output_chunk", members{"data": []byte(text)})
 }
 
-// snapshot replaces the output.
+// snapshot returns an update that replaces the output.
 func snapshot(text string) members { return members{"output": members{"data": []byte(text)}} }
 
 var cancellable = members{"capabilities": members{"cancel": members{}}}
 
-// row returns the command's row as soon as enough returns true of it.
+// row reads the command's row until enough returns true for it.
 func (s *stream) row(enough func(tableRow) bool) (found tableRow) {
 	s.t.Helper()
 	s.until(func(row tableRow) bool {
@@ -80,7 +80,7 @@ func (s *stream) row(enough func(tableRow) bool) (found tableRow) {
 	return found
 }
 
-// pieces reads output until enough returns true of a piece.
+// pieces reads output until enough returns true for a piece.
 func (s *stream) pieces(enough func(piece) bool) (all []piece) {
 	s.t.Helper()
 	for {
@@ -98,7 +98,7 @@ func (s *stream) pieces(enough func(piece) bool) (all []piece) {
 
 func texts(want string) func(piece) bool { return func(p piece) bool { return p.Text == want } }
 
-// The list has both kinds, and what the agent changes of its own.
+// The list shows commands of both kinds, and the agent's changes to its own.
 func TestRowsOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{})
@@ -136,7 +136,7 @@ func TestRowsOfAgentTerminals(t *testing.T) {
 	}
 }
 
-// How a command ended may be unknown, and be said later. Once it is known it stays.
+// The cause of a command's end may be unknown and reported later. Once known, it stays.
 func TestEndOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
@@ -182,7 +182,7 @@ func TestEndOfAgentTerminals(t *testing.T) {
 	require.Empty(t, s.row(func(r tableRow) bool { return r.State == "released" }).Status)
 }
 
-// A snapshot voids what a page has, wherever the page is.
+// A snapshot voids a page's output, wherever the page is.
 func TestReplacedOutput(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
@@ -227,7 +227,7 @@ func TestReplacedOutput(t *testing.T) {
 	require.True(t, over)
 }
 
-// A page that shows an ended terminal of the agent shows what comes later, too, until the release.
+// A page that shows an ended terminal of the agent also shows later output, until the release.
 func TestOutputAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
@@ -250,7 +250,7 @@ func TestOutputAfterTheEnd(t *testing.T) {
 	require.True(t, ended)
 }
 
-// A page that skips output because it is slow learns that what it has is void.
+// A page that skips output because it is slow learns that its output is void.
 func TestSkippedReplacement(t *testing.T) {
 	t.Parallel()
 	const mib = 1 << 20
@@ -269,7 +269,7 @@ func TestSkippedReplacement(t *testing.T) {
 	require.EqualValues(t, len("before")+1+2*mib, got.Offset)
 }
 
-// Ids are the agent's, and those of two sessions may be the same.
+// Ids belong to the agent, and two sessions may use the same ones.
 func TestIDsOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
@@ -309,7 +309,7 @@ func TestIDsOfAgentTerminals(t *testing.T) {
 	}
 }
 
-// An agent may use the id of a released terminal again. A page that has output of the first gets all of the second.
+// An agent may reuse the id of a released terminal. A page with output of the first receives all of the second.
 func TestIDThatIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
@@ -323,7 +323,7 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 	_, _, ended := s.text(nil)
 	require.True(t, ended)
 
-	a.update("s", "t1", members{"command": "again"}) // else it stays released
+	a.update("s", "t1", members{"command": "again"}) // otherwise it stays released
 	second := a.print("s", "t1", "another\n")
 	require.Equal(t, keyOf(first), keyOf(second))
 	row := list.row(func(r tableRow) bool {
@@ -334,7 +334,7 @@ func TestIDThatIsUsedAgain(t *testing.T) {
 	require.Equal(t, []piece{{Replaced: true}, {Text: "another\n"}}, got)
 }
 
-// A stop that cannot work is refused, and one that the agent refuses is shown.
+// A stop that cannot work is refused, and one refused by the agent is shown.
 func TestStopOfAgentTerminals(t *testing.T) {
 	t.Parallel()
 	m := made(t, nil, acpterm.Options{})
@@ -379,7 +379,7 @@ func TestStopOfAgentTerminals(t *testing.T) {
 	require.Empty(t, row.StopError)
 }
 
-// The stop button is there exactly while something can ask the agent: not before the agent is connected, nor after.
+// The stop button exists only while the agent can be asked: not before the agent is connected, nor after.
 func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
 	t.Parallel()
 	deciding, decided := make(chan struct{}), make(chan struct{})
@@ -409,7 +409,7 @@ func TestStopFollowsTheConnectionOfTheAgent(t *testing.T) {
 	for _, s := range []*stream{s, list} {
 		s.row(func(r tableRow) bool { return r.Agent && r.CanStop })
 	}
-	// The connection ends, and a policy that does not return holds up the release of its terminals.
+	// The connection ends, and a policy that does not return delays the release of its terminals.
 	_, err = io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":{"sessionId":"s","command":"make"}}`+"\n")
 	require.NoError(t, err)
 	<-deciding

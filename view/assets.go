@@ -15,7 +15,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// assetTypes are the media types by file extension; package mime would use the system's table. Other files are text.
+// assetTypes maps file extensions to media types; package mime would use the system's table. Other files are text.
 var assetTypes = map[string]string{
 	"html": "text/html; charset=utf-8",
 	"css":  "text/css; charset=utf-8",
@@ -24,14 +24,14 @@ var assetTypes = map[string]string{
 	"svg":  "image/svg+xml",
 }
 
-// asset is a file as it is sent.
+// asset is a file, plain and compressed.
 type asset struct {
 	kind          string
 	plain, zipped []byte
-	tag           string // an ETag: the hash of the file
+	tag           string // ETag: the hash of the file
 }
 
-// loadAsset reads a file; it is not ok if there is none.
+// loadAsset reads a file. It reports false if the file does not exist.
 func loadAsset(file string) (a asset, ok bool) {
 	plain, err := assets.ReadFile("assets/" + file)
 	if err != nil {
@@ -39,7 +39,7 @@ func loadAsset(file string) (a asset, ok bool) {
 	}
 	var zipped bytes.Buffer
 	z := gzip.NewWriter(&zipped)
-	z.Write(plain) // into memory
+	z.Write(plain) // cannot fail, writes to memory
 	z.Close()
 	sum := sha256.Sum256(plain)
 	a = asset{kind: assetTypes[file[strings.LastIndexByte(file, '.')+1:]], plain: plain, zipped: zipped.Bytes()}
@@ -50,7 +50,7 @@ func loadAsset(file string) (a asset, ok bool) {
 	return a, true
 }
 
-// asset returns a file, which is compressed at its first use.
+// asset returns a file and compresses it on first use.
 func (v *View) asset(file string) (asset, bool) {
 	if kept, ok := v.assets.Load(file); ok {
 		return kept.(asset), true
@@ -62,13 +62,13 @@ func (v *View) asset(file string) (asset, bool) {
 	return a, ok
 }
 
-// serveAsset answers with a file that a page loads. A browser keeps it, and asks each time whether it is still the same.
+// serveAsset serves a file that a page loads. A browser keeps it, and asks each time whether it has changed.
 func (v *View) serveAsset(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "private, no-cache")
 	v.writeAsset(w, r, r.PathValue("file"))
 }
 
-// page answers with a page.
+// page returns a handler that serves a page.
 func (v *View) page(file string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { v.writeAsset(w, r, file) }
 }

@@ -57,7 +57,7 @@ func TestVendoredFilesAreThoseOfNPM(t *testing.T) {
 	if os.Getenv("VIEW_CHECK_NPM") == "" {
 		t.Skip("VIEW_CHECK_NPM is not set")
 	}
-	packages := make(map[string]map[string]string) // the sums of their files
+	packages := make(map[string]map[string]string) // sums by package and file
 	for _, f := range vendoredFiles(t) {
 		if packages[f.pack] == nil {
 			packages[f.pack] = packed(t, f.pack)

@@ -15,7 +15,7 @@ import (
 
 const mib = 1 << 20
 
-// heap returns the bytes in use, and all bytes allocated so far.
+// heap returns the bytes in use, and the total bytes allocated so far.
 func heap() (held, allocated uint64) {
 	runtime.GC()
 	runtime.GC()

@@ -1,6 +1,6 @@
 package view_test
 
-// A client of the view in Go: requests and event streams.
+// A Go client of the view: requests and event streams.
 
 import (
 	"bufio"
@@ -29,14 +29,14 @@ import (
 
 const token = "a-token-for-tests-only"
 
-// TestMain also makes the test binary a command.
+// TestMain lets the test binary also act as a command.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "child" {
 		child(os.Args[2], os.Args[3:])
 		return
 	}
 	racetest.Restart()
-	if err := flag.Set("test.parallel", "12"); err != nil { // such tests wait most of the time
+	if err := flag.Set("test.parallel", "12"); err != nil { // such tests mostly wait
 		panic(err)
 	}
 	os.Exit(m.Run())
@@ -73,7 +73,7 @@ func child(which string, args []string) {
 	}
 }
 
-// viewer is a manager, its view and the server of the view.
+// viewer is a manager, its view and the view's server.
 type viewer struct {
 	t testing.TB
 	*acpterm.Manager
@@ -110,7 +110,7 @@ func made(t testing.TB, commands acptermtest.Commands, options acpterm.Options) 
 	return acptermtest.NewManager(t, &options)
 }
 
-// newSteps starts the command "make", which prints each text that it is sent, and ends when the channel is closed.
+// newSteps starts the command "make". It prints each text sent to it, and ends when the channel is closed.
 func newSteps(t *testing.T, configure ...func(*httptest.Server)) (*viewer, *acpterm.Terminal, chan<- string) {
 	texts := make(chan string)
 	m := made(t, acptermtest.Commands{"make": steps(texts)}, acpterm.Options{})
@@ -152,7 +152,7 @@ type event struct {
 	data []byte
 }
 
-// open opens a stream, after an event id unless it is empty.
+// open opens a stream. It starts after an event id, unless the id is empty.
 func (v *viewer) open(path, lastID string) *stream {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(v.t.Context())
@@ -179,7 +179,7 @@ func keyOf(terminal *acpterm.Terminal) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// next reads an event; ok is false when the stream has ended.
+// next reads an event. ok is false if the stream has ended.
 func (s *stream) next() (e event, ok bool) {
 	s.t.Helper()
 	e.kind = "message"
@@ -217,7 +217,7 @@ type tableRow struct {
 	Number, Bytes, Dropped, Started, Ended                                                  int64
 }
 
-// text reads output until enough returns true, or to the end, and adds up the missed bytes.
+// text reads output until enough returns true, or to the end, and counts the missed bytes.
 func (s *stream) text(enough func(text string) bool) (text string, missed int64, ended bool) {
 	s.t.Helper()
 	var b strings.Builder
@@ -277,7 +277,7 @@ func (s *stream) table(rows map[string]tableRow, enough func(map[string]tableRow
 	}
 }
 
-// until reads events until enough returns true of a row or size, and returns the number of bytes of data.
+// until reads events until enough returns true for a row or size. It returns the number of bytes of data.
 func (s *stream) until(enough func(tableRow) bool) (read int) {
 	s.t.Helper()
 	for {
@@ -294,7 +294,7 @@ func (s *stream) until(enough func(tableRow) bool) (read int) {
 	}
 }
 
-// must is a value that is made without an error.
+// must returns value, and panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

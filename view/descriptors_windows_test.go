@@ -1,4 +1,4 @@
 package view_test
 
-// limitDescriptors does nothing, since Windows has no such limit.
+// limitDescriptors does nothing, because Windows does not have such a limit.
 func limitDescriptors() {}

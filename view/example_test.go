@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// Serve a page that shows a manager's terminals, on this machine, at a URL with a secret in it.
+// Serve a page that shows a manager's terminals, on this machine, at a URL with a secret.
 func ExampleNew() {
 	m, err := acpterm.NewManager(nil)
 	if err != nil {
@@ -26,7 +26,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server := v.Server() // which limits connections
+	server := v.Server() // limits connections
 	go server.Serve(listener)
 	defer server.Close()
 
@@ -39,7 +39,7 @@ func ExampleNew() {
 	// Output: 200 OK
 }
 
-// Show the terminals of two agents, each with a manager of its own, in one page.
+// Show the terminals of two agents, each with its own manager, in one page.
 func ExampleView_Add() {
 	first, err := acpterm.NewManager(nil)
 	if err != nil {
@@ -57,8 +57,8 @@ func ExampleView_Add() {
 	}
 	defer v.Close()
 	helper := v.Add(second, "helper")
-	helper.NameSession("session-1", "Write the tests") // as the agent calls it
+	helper.NameSession("session-1", "Write the tests") // the name that the agent uses
 	fmt.Println(v.TerminalPath("session-1", "term-1") == helper.TerminalPath("session-1", "term-1"))
-	helper.Remove() // when that agent has ended
+	helper.Remove() // after that agent has ended
 	// Output: false
 }

@@ -1,6 +1,6 @@
 package view_test
 
-// What is fetched once: the page's files, and a terminal's output as text.
+// The page's files, and a terminal's output as text.
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// Files are sent compressed to those that take it, and once to those that have them.
+// Files are compressed if the client accepts it, and not sent again if it has them.
 func TestAssetsAreCompressedAndKept(t *testing.T) {
 	v := newViewer(t, acptermtest.NewManager(t, nil), view.Options{})
 	for _, file := range []string{"assets/xterm/xterm.mjs", "assets/page.css", "", "terminals/x"} {
@@ -45,7 +45,7 @@ func TestAssetsAreCompressedAndKept(t *testing.T) {
 	}
 }
 
-// All that is kept of the output is there, and what is not is said.
+// The text contains all retained output, and says how much is missing.
 func TestTextOfATerminal(t *testing.T) {
 	var written strings.Builder
 	for i := range 100_000 {

@@ -1,6 +1,6 @@
 package view_test
 
-// What it costs a command to be watched.
+// The cost of watching a command.
 
 import (
 	"fmt"
@@ -18,15 +18,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkFollowers runs a command that writes as fast as it can, alternately without pages and with ten, and reports
-// how much longer it takes with pages, as slower-% of the medians. The pages are in the same process, so their reading
-// is included. Run it on an idle machine.
+// BenchmarkFollowers runs a command that writes as fast as it can, alternately without pages and with ten. It reports
+// how much longer the command runs with pages, as slower-% of the medians. The pages are in the same process, so their
+// reading is included. Run it on an idle machine.
 func BenchmarkFollowers(b *testing.B) {
 	const lines, size = 4 << 20, 4 << 20 * 65
 	m := acptermtest.NewManager(b, &acpterm.Options{})
 	v := newViewer(b, m, view.Options{})
 	dir := b.TempDir()
-	var took [2][]time.Duration // without pages and with
+	var took [2][]time.Duration // without and with pages
 	for i := 0; b.Loop(); i++ {
 		for _, which := range []int{i % 2, 1 - i%2} {
 			file := filepath.Join(dir, fmt.Sprint(i, which))

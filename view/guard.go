@@ -1,6 +1,7 @@
 package view
 
-// Access: the token, the host names and addresses of requests, and the security headers. This file knows no terminals.
+// Access control: the token, host names and addresses of requests, and the security headers. This file does not deal
+// with terminals.
 
 import (
 	"crypto/sha256"
@@ -14,17 +15,18 @@ import (
 	"strings"
 )
 
-// changeHeader is required on a request that changes something. A page of another origin could send it only after a
+// changeHeader is required for a request that changes something. A page of another origin could send it only after a
 // CORS preflight, which the view refuses.
 const changeHeader = "Acp-Terminal"
 
-// goodToken reports whether a token is long enough, and a path segment without escaping.
+// goodToken reports whether a token is long enough and is a path segment without escaping.
 func goodToken(token string) bool {
 	return len(token) >= 16 && strings.Trim(token,
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// admit returns the path below the token, empty if the slash after the token is missing, or the reason of a refusal.
+// admit returns the path below the token, or the reason to refuse the request. The path is empty if it lacks the slash
+// after the token.
 func (v *View) admit(r *http.Request) (path, refusal string) {
 	switch {
 	case !v.options.AllowRemote && !local(r.RemoteAddr):
@@ -42,8 +44,8 @@ func (v *View) admit(r *http.Request) (path, refusal string) {
 	return "/" + rest, ""
 }
 
-// admitChange returns the reason to refuse a request that changes something, or "". permitted is what the option for
-// this change says.
+// admitChange returns the reason to refuse a request that changes something, or "". permitted is the value of the
+// option for this change.
 func (v *View) admitChange(r *http.Request, permitted bool) (refusal string) {
 	switch {
 	case !permitted:
@@ -54,7 +56,7 @@ func (v *View) admitChange(r *http.Request, permitted bool) (refusal string) {
 	return v.admitOrigin(r)
 }
 
-// sameSecret compares in constant time; the hashes hide the secret's length.
+// sameSecret compares in constant time. Comparing hashes hides the secret's length.
 func sameSecret(given, secret string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
@@ -83,11 +85,11 @@ func (v *View) admitOrigin(r *http.Request) (refusal string) {
 		printable(origin, maxOrigin), printable(r.Host, maxOrigin))
 }
 
-// maxOrigin is how many bytes of an origin a refusal has.
+// maxOrigin limits the bytes of an origin in a refusal.
 const maxOrigin = 200
 
-// parseOrigin returns an origin as it is compared: in lower case, without the scheme's own port. It is not ok if the text
-// is something else.
+// parseOrigin normalizes an origin: lower case, without the scheme's default port. It reports false if the text is not
+// an origin.
 func parseOrigin(text string) (origin string, ok bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || !strings.EqualFold(u.Scheme+"://"+u.Host, text) {
@@ -105,7 +107,7 @@ func parseOrigin(text string) (origin string, ok bool) {
 	return u.Scheme + "://" + host, true
 }
 
-// local reports whether a request's remote address is on this machine. That of a Unix socket has no host.
+// local reports whether a request's remote address is on this machine. The address of a Unix socket has no host.
 func local(remote string) bool {
 	addr, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -142,14 +144,14 @@ func hostname(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// setHeaders sets the security headers of every answer, refusals included.
+// setHeaders sets the security headers of every response, including refusals.
 func (v *View) setHeaders(h http.Header) {
 	ancestors := "'none'"
 	if len(v.options.FrameAncestors) > 0 {
 		ancestors = strings.Join(v.options.FrameAncestors, " ")
 	}
-	// Inline styles are refused too; assets/styles.js replaces those of xterm.js. There is no trusted-types policy, so
-	// no script can convert text to HTML.
+	// Inline styles are refused too; assets/styles.js replaces those of xterm.js. No trusted-types policy is allowed,
+	// so no script can convert text to HTML.
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "+ancestors+"; "+
 		"require-trusted-types-for 'script'; trusted-types 'none'")

@@ -1,6 +1,6 @@
 package view_test
 
-// Access.
+// Access control.
 
 import (
 	"context"
@@ -131,7 +131,7 @@ func TestSecurityHeaders(t *testing.T) {
 		require.NotContains(t, policy, "unsafe")
 		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"))
 		caching := "no-store"
-		if answer == answers[len(answers)-1] { // a file, which has nothing of the commands
+		if answer == answers[len(answers)-1] { // a file, which contains nothing about the commands
 			caching = "private, no-cache"
 		}
 		require.Equal(t, caching, h.Get("Cache-Control"))

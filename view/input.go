@@ -1,6 +1,6 @@
 package view
 
-// The request that types into a terminal with a PTY, and what waits for commands to read it.
+// The request that types into a terminal with a PTY, and the queue of input for commands that do not read yet.
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// maxInput is the number of bytes of one request.
+	// maxInput is the maximum number of bytes of one request.
 	maxInput = 64 << 10
-	// maxWaiting is the number of bytes that wait for one command to read them.
+	// maxWaiting is the maximum number of bytes that wait for one command to read them.
 	maxWaiting = 4 * maxInput
 )
 
-// serveInput queues what a person has typed, and does not wait until the command reads it.
+// serveInput queues the user's input, and does not wait until the command reads it.
 func (v *View) serveInput(w http.ResponseWriter, r *http.Request) {
 	if refusal := v.admitChange(r, v.options.Input); refusal != "" {
 		http.Error(w, refusal, http.StatusForbidden)
@@ -57,23 +57,23 @@ func (v *View) serveInput(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// inputs is what waits to be written to terminals. A Terminal.Write waits while the command does not read and cannot be
-// interrupted, so each terminal has a goroutine for it, as long as something waits for that terminal. The pieces of one
-// terminal are written in the order of add, one after the other; those of different terminals concurrently. The zero
-// value is ready. All methods may be called concurrently; none blocks.
+// inputs queues input for terminals. Terminal.Write blocks while the command does not read, and cannot be interrupted,
+// so each terminal has a goroutine while input waits for it. The pieces for one terminal are written in the order of
+// add, one after the other; those for different terminals are written concurrently. The zero value is ready to use. All
+// methods may be called concurrently; none blocks.
 type inputs struct {
 	mu      sync.Mutex
 	closed  bool
-	waiting map[*acpterm.Terminal]*waitingInput // of the terminals that have a goroutine
+	waiting map[*acpterm.Terminal]*waitingInput // only terminals with a goroutine
 }
 
-// waitingInput is what waits for one terminal.
+// waitingInput is the queue of one terminal.
 type waitingInput struct {
 	pieces [][]byte
-	bytes  int // of them, and of the piece that is being written
+	bytes  int // of the pieces and of the one being written
 }
 
-// add queues a text for a terminal, and reports false if too much waits already, or after close.
+// add queues text for a terminal. It reports false if too much is waiting already, or after close.
 func (i *inputs) add(terminal *acpterm.Terminal, text []byte) bool {
 	if len(text) == 0 {
 		return true
@@ -99,7 +99,7 @@ func (i *inputs) add(terminal *acpterm.Terminal, text []byte) bool {
 	return true
 }
 
-// write writes what waits for a terminal until nothing does, or a write fails because the command has ended.
+// write writes the queue of a terminal until it is empty, or until a write fails because the command has ended.
 func (i *inputs) write(terminal *acpterm.Terminal, waiting *waitingInput) {
 	for piece := i.next(terminal, waiting); piece != nil; piece = i.next(terminal, waiting) {
 		_, err := terminal.Write(piece)
@@ -112,7 +112,7 @@ func (i *inputs) write(terminal *acpterm.Terminal, waiting *waitingInput) {
 	}
 }
 
-// next takes the next piece; nil if there is none, and then the terminal's goroutine ends.
+// next returns the next piece. If it returns nil, the queue is empty and the terminal's goroutine ends.
 func (i *inputs) next(terminal *acpterm.Terminal, waiting *waitingInput) (piece []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -124,7 +124,7 @@ func (i *inputs) next(terminal *acpterm.Terminal, waiting *waitingInput) (piece 
 	return piece
 }
 
-// close drops what waits. A write that is under way goes on.
+// close drops the queued input. A write in progress continues.
 func (i *inputs) close() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -2,7 +2,7 @@
 
 package view_test
 
-// What pages type into terminals with a PTY, and the rows of those.
+// Input from pages into terminals with a PTY, and the rows of those terminals.
 
 import (
 	"bufio"
@@ -30,7 +30,7 @@ const maxInput = 64 << 10 // of one request
 // typist is a viewer of commands with a PTY.
 type typist struct {
 	*viewer
-	hold chan struct{} // if not nil, the view gets the event of a resize when it is closed
+	hold chan struct{} // if not nil, delays the view's event of a resize until it is closed
 
 	mu     sync.Mutex
 	events []*acpterm.InputEvent
@@ -65,7 +65,7 @@ func (y *typist) sh(script string, args ...string) *acpterm.Terminal {
 	return terminal
 }
 
-// follow reads a command's output until it contains a text.
+// follow reads a command's output until it contains want.
 func follow(t testing.TB, terminal *acpterm.Terminal, want string) string {
 	t.Helper()
 	var b strings.Builder
@@ -79,7 +79,7 @@ func follow(t testing.TB, terminal *acpterm.Terminal, want string) string {
 	return ""
 }
 
-// send sends a text, and returns the status.
+// send sends text, and returns the status.
 func (y *typist) send(terminal *acpterm.Terminal, text string, headers ...string) int {
 	return y.post(y.viewer, "POST", keyOf(terminal), text, append([]string{"Acp-Terminal", "input"}, headers...)...)
 }
@@ -163,7 +163,8 @@ func TestTypedTextsKeepTheirOrderAndNeverMix(t *testing.T) {
 	}
 }
 
-// fill types as much as waits for a command that does not read: one letter for each request. It returns their number.
+// fill types until the queue of a command that does not read is full, one letter per request. It returns the number of
+// letters.
 func (y *typist) fill(terminal *acpterm.Terminal) (accepted int) {
 	y.t.Helper()
 	for {
@@ -210,7 +211,7 @@ func TestCloseWhileAWriteWaits(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, y.send(terminal, "x"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "read"), nil, 0o600))
 	requireNoWriters(t)
-	_, err := terminal.Write([]byte("the end")) // comes after all that the view wrote
+	_, err := terminal.Write([]byte("the end")) // comes after everything that the view wrote
 	require.NoError(t, err)
 	output := follow(t, terminal, "the end")
 	written := len(output) - len("ready\n") - len("the end")
@@ -251,7 +252,7 @@ func TestRowsOfPTYs(t *testing.T) {
 	}
 }
 
-// What a command draws for a size comes after the row with that size, though the event of the resize comes late.
+// Output drawn for a new size comes after the row with that size, even if the event of the resize is late.
 func TestSizeComesBeforeTheOutputForIt(t *testing.T) {
 	y := newTypist(t, view.Options{})
 	y.hold = make(chan struct{})

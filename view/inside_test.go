@@ -1,6 +1,6 @@
 package view
 
-// Tests from inside the package, of states that take too long to reach from outside.
+// Tests from inside the package, for states that are slow to reach from outside.
 
 import (
 	"errors"
@@ -67,8 +67,8 @@ func TestSurvivorsAreShown(t *testing.T) {
 	require.Contains(t, string(encode(row)), `"survivors":"12, 34"`)
 }
 
-// The row of a command that the client ran or denied stays, whatever terminal of the agent has its id. A Manager makes
-// no such terminal; another one, which did not make the id, does.
+// The row of a command that the client ran or denied stays, even if a terminal of the agent has its id. The command's
+// own Manager never creates such a terminal, but another Manager, which does not know the id, does.
 func TestRowOfTheClientsIsNotReplaced(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("made", 2)}})
 	v := must(New(m, nil))
@@ -119,7 +119,7 @@ func TestStreamThatIsBehindAtTheEnd(t *testing.T) {
 	require.Equal(t, position{2*maxLag + 1, 2*maxLag + 1}, o.from(terminal), "then it does not skip again")
 }
 
-// The race detector checks a request for output that is concurrent with the event of the start.
+// The race detector checks a request for output concurrent with the start event.
 func TestOutputBeforeTheStartEvent(t *testing.T) {
 	m := must(acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("made", 0)}}))
 	defer m.Close()
@@ -139,7 +139,7 @@ func TestOutputBeforeTheStartEvent(t *testing.T) {
 	both.Wait()
 }
 
-// must is a value that is made without an error.
+// must returns value, and panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -147,7 +147,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// A request that looked for a terminal while its source was removed does not add it again.
+// A request that looked for a terminal while its source was removed does not add the terminal again.
 func TestRemovedSourceAddsNothing(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{Runner: acptermtest.Commands{"make": acptermtest.Print("", 0)}})
 	other := must(acpterm.NewManager(nil))

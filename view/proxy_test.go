@@ -17,15 +17,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bareWriter hides all that a ResponseWriter can do besides.
+// bareWriter hides all optional methods of a ResponseWriter.
 type bareWriter struct{ http.ResponseWriter }
 
-// wrappedWriter is as middleware should be.
+// wrappedWriter behaves as middleware should.
 type wrappedWriter struct{ bareWriter }
 
 func (w wrappedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// inMiddleware has each request pass a wrapper of its ResponseWriter.
+// inMiddleware wraps the ResponseWriter of each request.
 func inMiddleware(wrap func(http.ResponseWriter) http.ResponseWriter) func(*httptest.Server) {
 	return func(server *httptest.Server) {
 		inner := server.Config.Handler
@@ -35,8 +35,8 @@ func inMiddleware(wrap func(http.ResponseWriter) http.ResponseWriter) func(*http
 	}
 }
 
-// Middleware that hides Flush is passed by if it can be unwrapped, and is else an error that says so: without a flush
-// nothing reaches the page.
+// Middleware that hides Flush is bypassed if it can be unwrapped. Otherwise the response is an error that says so:
+// without a flush, nothing reaches the page.
 func TestStreamsThroughMiddleware(t *testing.T) {
 	v, terminal, texts := newSteps(t, inMiddleware(func(w http.ResponseWriter) http.ResponseWriter {
 		return wrappedWriter{bareWriter{w}}
@@ -62,8 +62,8 @@ func TestStreamsThroughMiddleware(t *testing.T) {
 	require.Equal(t, http.StatusOK, v.request("GET", "terminals/"+keyOf(terminal)+"/text", nil).StatusCode)
 }
 
-// newReverseProxy starts a proxy before a view that is made when its address is known. It passes the Host header on, or
-// as most proxies do by default, puts the view's address there.
+// newReverseProxy starts a proxy in front of a view, which is made when the proxy's address is known. The proxy passes
+// the Host header on, or replaces it with the view's address, as most proxies do by default.
 func newReverseProxy(t *testing.T, m *acpterm.Manager, keepHost bool, options func(proxy string) view.Options) (
 	v *viewer, through *viewer,
 ) {
@@ -81,7 +81,7 @@ func newReverseProxy(t *testing.T, m *acpterm.Manager, keepHost bool, options fu
 	return v, &viewer{t, m, v.view, server}
 }
 
-// Behind a proxy that rewrites the Host header, what a page changes is refused with the reason, and allowed with
+// Behind a proxy that rewrites the Host header, a page's changes are refused with the reason, and allowed with
 // Options.Origins.
 func TestBehindAProxyThatRewritesTheHost(t *testing.T) {
 	m := made(t, acptermtest.Commands{"serve": acptermtest.Block}, acpterm.Options{})
@@ -121,7 +121,7 @@ func TestBehindAProxyThatRewritesTheHost(t *testing.T) {
 	for _, part := range []string{through.server.URL, v.server.Listener.Addr().String(), "Host", "Options.Origins"} {
 		require.Contains(t, reason, part)
 	}
-	through.open("events", "").row(func(tableRow) bool { return true }) // what only reads works all the same
+	through.open("events", "").row(func(tableRow) bool { return true }) // reading still works
 	require.Equal(t, "no", through.request("GET", "events", nil).Header.Get("X-Accel-Buffering"), "nginx holds events back else")
 
 	_, through = newReverseProxy(t, m, true, func(string) view.Options { return view.Options{AllowStop: true} })

@@ -1,6 +1,6 @@
 package view
 
-// row, a command as pages receive it.
+// row is a command as pages receive it.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Limits, in bytes, of the text that an agent chose.
+// Limits, in bytes, for text chosen by the agent.
 const (
 	maxCommand  = 8 << 10
 	maxArgument = 1 << 10 // if the command is longer than maxCommand
@@ -21,57 +21,58 @@ const (
 
 // row is comparable, so that == finds a change.
 type row struct {
-	// Key names the terminal in paths, and SessionKey the session among groups; see keyOf.
+	// Key names the terminal in paths, SessionKey the session in the list of groups; see keyOf.
 	Key        string `json:"key"`
 	SessionKey string `json:"sessionKey"`
-	// Number differs between two terminals that had the same key one after the other.
+	// Number tells apart two terminals that successively had the same key.
 	Number int64 `json:"number"`
-	// Source is the name of the manager, Session the name or else the id of the session.
+	// Source is the name of the manager. Session is the session's name, or its id if it has no name.
 	Source  string `json:"source,omitempty"`
 	Session string `json:"session"`
-	// Agent says that the agent owns the terminal. Its Command, Dir and size may change.
+	// Agent means that the agent owns the terminal. Its Command, Dir and size may change.
 	Agent   bool   `json:"agent,omitempty"`
 	Command string `json:"command"`
 	Program string `json:"program"`
 	Shell   bool   `json:"shell"`
 	Dir     string `json:"dir"`
 	PID     int    `json:"pid,omitempty"`
-	// PTY says that the command runs on a PTY. Input says that the page may type into it now.
+	// PTY means that the command runs on a PTY. Input means that the page may type into it now.
 	PTY   bool `json:"pty,omitempty"`
 	Input bool `json:"input,omitempty"`
-	// Columns and Rows are the size of the PTY, or that which the agent gave its terminal, or 0.
+	// Columns and Rows are the size of the PTY, or the size that the agent gave its terminal, or 0.
 	Columns int `json:"columns,omitempty"`
 	Rows    int `json:"rows,omitempty"`
-	// State is "running", "stopping", "finished", "killed", "timed out", "denied" or "failed": allowed, but not
-	// started; "released": the agent's, and its end was not seen; or "connection lost".
+	// State is "running", "stopping", "finished", "killed", "timed out" or "denied"; "failed" if the command was
+	// allowed but not started; "released" if the terminal is the agent's and its end was not seen; or "connection
+	// lost".
 	State string `json:"state"`
-	// Good says that the command ended by itself with code 0.
+	// Good means that the command ended by itself with code 0.
 	Good bool `json:"good"`
-	// Status is the exit status, such as "exit code 1", or the reason why the command did not run. It is empty if how
-	// the command ended is not known.
+	// Status is the exit status, such as "exit code 1", or the reason why the command did not run. It is empty if the
+	// cause of the end is unknown.
 	Status string `json:"status"`
 	Rule   string `json:"rule,omitempty"`
-	// Started and Ended are in milliseconds since 1970; Ended is 0 while the command runs.
+	// Started and Ended are in milliseconds since 1970. Ended is 0 while the command runs.
 	Started int64 `json:"started"`
 	Ended   int64 `json:"ended"`
 	size
-	// Survivors are the numbers of processes that survived a kill, "12, 34".
+	// Survivors lists the numbers of processes that survived a kill, such as "12, 34".
 	Survivors string `json:"survivors,omitempty"`
 	CanStop   bool   `json:"canStop"`
 	Stopping  bool   `json:"stopping"`
-	// StopError is why the last stop failed.
+	// StopError is the reason why the last stop failed.
 	StopError string `json:"stopError,omitempty"`
 }
 
 // size is the part of a row that changes with each output.
 type size struct {
-	// Bytes is the size of all output, Dropped of the part beyond the terminal's limit. What an agent replaced counts
-	// for neither until the output is beyond that.
+	// Bytes is the size of all output, Dropped the size of the part beyond the terminal's limit. Output that the agent
+	// has replaced does not count for either until the output exceeds it.
 	Bytes   int64 `json:"bytes"`
 	Dropped int64 `json:"dropped"`
 }
 
-// sizeUpdate replaces a row of which only the size has changed.
+// sizeUpdate replaces a row if only its size has changed.
 type sizeUpdate struct {
 	Key string `json:"key"`
 	size
@@ -86,7 +87,7 @@ func newRow(s acpterm.Subject) row {
 	}
 }
 
-// describe updates what the agent has changed of a terminal of its own.
+// describe applies the agent's changes to one of its own terminals.
 func (e *entry) describe(c acpterm.Command) {
 	if c.ShellLine == e.command.ShellLine && c.Dir == e.command.Dir {
 		return
@@ -131,7 +132,7 @@ func (e *entry) makeRow(may permissions) row {
 		r.Status, r.Good = endStatus(e.terminal)
 	}
 	if r.State == "released" {
-		r.Status = "" // that the end was not seen
+		r.Status = "" // only says that the end was not seen
 	}
 	r.PTY, r.Input = info.HasPTY, may.input && takesInput(info)
 	r.CanStop = may.stop && e.canStop(info)
@@ -141,7 +142,8 @@ func (e *entry) makeRow(may permissions) row {
 	return r
 }
 
-// canStop reports whether a stop can have an effect. The second of an agent's terminal asks again; a third would not.
+// canStop reports whether a stop can have an effect. A second stop asks the agent again about its terminal; a third
+// would not.
 func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 	if info.Attached {
 		return info.Cancellable && e.stops < maxStops
@@ -149,17 +151,16 @@ func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 	return info.Ended.IsZero() || e.stops > 0 || len(e.survivors) > 0
 }
 
-// takesInput reports whether what a person types can reach a terminal's command.
+// takesInput reports whether keyboard input can reach a terminal's command.
 func takesInput(info acpterm.TerminalInfo) bool {
 	return info.HasPTY && info.State == acpterm.StateRunning
 }
 
-// sizeOfOutput returns a row's size.
 func sizeOfOutput(info acpterm.TerminalInfo) size {
 	return size{Bytes: info.Written, Dropped: info.Written - info.Kept}
 }
 
-// stateOf is a row's State of a command that was started, by what has ended it.
+// stateOf returns the State of a started command, based on the cause of its end.
 func stateOf(info acpterm.TerminalInfo) string {
 	switch info.EndedBy {
 	case "":
@@ -177,7 +178,7 @@ func stateOf(info acpterm.TerminalInfo) string {
 	return "killed"
 }
 
-// endStatus returns the status of a command that has ended.
+// endStatus returns the status of an ended command.
 func endStatus(t *acpterm.Terminal) (status string, good bool) {
 	select {
 	case <-t.Done():
@@ -194,8 +195,8 @@ func endStatus(t *acpterm.Terminal) (status string, good bool) {
 	return printable(exit.String(), maxText), exit.Success() && t.EndedBy() == acpterm.EndedByItself
 }
 
-// printableCommand returns a command as printable text. If it is too long, each long argument is cut, so that those
-// after it are visible.
+// printableCommand returns a command as printable text. If it is too long, each long argument is cut, so that the
+// arguments after it are visible.
 func printableCommand(s acpterm.Subject) string {
 	if s.ShellLine != "" {
 		return printable(s.ShellLine, maxCommand)
@@ -237,8 +238,8 @@ func prefix(text string, limit int) string {
 	return text[:end]
 }
 
-// printable returns a text cut after limit bytes, with escapes for characters that are invisible, or that hide or
-// reorder others.
+// printable returns a text cut after limit bytes. It escapes invisible characters, and characters that hide or reorder
+// others.
 func printable(text string, limit int) string {
 	var b strings.Builder
 	for i, c := range text {

@@ -1,6 +1,6 @@
 package view
 
-// The server of a view. It limits connections, which would otherwise use the descriptors that commands need.
+// The server of a view. It limits connections, which could otherwise use up the file descriptors that commands need.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxUnadmitted is the number of connections that have not sent a request with the token.
+	// maxUnadmitted is the maximum number of connections before their first request with the token.
 	maxUnadmitted = 32
 	// spareAdmitted is the number of other connections beyond Options.MaxStreams, for pages and files.
 	spareAdmitted = 32
@@ -24,13 +24,14 @@ const (
 	maxHeader      = 16 << 10
 )
 
-// Server returns an http.Server for the view alone, with limits on its connections. At most 32 connections have not
-// sent a request with the token; one more closes the oldest of them. At most 32 more than Options.MaxStreams have sent
-// one; one more is answered with 503 and closed. The timeout of a request's header is 5 seconds, of a request 10, of an
-// idle connection 30, and of a write to a browser that does not read 30.
+// Server returns an http.Server that serves only the view and limits its connections. At most 32 connections may be
+// open before their first request with the token; one more closes the oldest of them. After that request, at most 32
+// connections more than Options.MaxStreams may be open; one more is answered with 503 and closed. The timeouts are 5
+// seconds for a request's header, 10 for a request, 30 for an idle connection, and 30 for a write to a browser that
+// does not read.
 //
-// Serve it on a listener, or with TLS by ServeTLS. Close the View before the server. Each call returns a server with
-// limits of its own.
+// Serve it on a listener, or with TLS using ServeTLS. Close the View before the server. Each call returns a server with
+// its own limits.
 func (v *View) Server() *http.Server {
 	c := &connections{maxAdmitted: cap(v.streams) + spareAdmitted, admitted: make(map[net.Conn]bool)}
 	return &http.Server{
@@ -46,26 +47,26 @@ func (v *View) Server() *http.Server {
 	}
 }
 
-// connections are those of one server.
+// connections holds the connections of one server.
 type connections struct {
 	maxAdmitted int
 
 	mu         sync.Mutex
-	unadmitted []net.Conn // the oldest first
+	unadmitted []net.Conn // oldest first
 	admitted   map[net.Conn]bool
 }
 
-// admitKey is the key, in a request's context, of a func() bool that admits its connection.
+// admitKey is the context key of a func() bool that admits the request's connection.
 type admitKey struct{}
 
-// admitConnection reports whether the connection of a request with the token is within the limit. Only View.Server has
-// one.
+// admitConnection reports whether the connection of a request with the token is within the limit. Only View.Server sets
+// a limit.
 func admitConnection(r *http.Request) bool {
 	admit, limited := r.Context().Value(admitKey{}).(func() bool)
 	return !limited || admit()
 }
 
-// add is an http.Server's ConnContext.
+// add implements http.Server.ConnContext.
 func (c *connections) add(ctx context.Context, conn net.Conn) context.Context {
 	if oldest := c.push(conn); oldest != nil {
 		closeNow(oldest)
@@ -73,7 +74,7 @@ func (c *connections) add(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, admitKey{}, func() bool { return c.admit(conn) })
 }
 
-// push adds a connection, and returns the one to be closed for it, or nil.
+// push adds a connection. It returns the connection to close instead, or nil.
 func (c *connections) push(conn net.Conn) (oldest net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +86,7 @@ func (c *connections) push(conn net.Conn) (oldest net.Conn) {
 	return oldest
 }
 
-// admit moves a connection to the admitted ones, and reports false if it cannot.
+// admit moves a connection to the admitted ones. It reports false if it cannot.
 func (c *connections) admit(conn net.Conn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,8 +38,8 @@ func dial(t *testing.T, address, text string) net.Conn {
 	return conn
 }
 
-// withoutToken are the starts of connections without the token: nothing, an incomplete header, a request that is refused,
-// a request without its body.
+// withoutToken are the starts of connections without the token: nothing, an incomplete header, a refused request, a
+// request without its body.
 var withoutToken = []string{
 	"",
 	"GET / HTTP/1.1\r\nHost: localhost\r\nX-Header: ",
@@ -47,7 +47,7 @@ var withoutToken = []string{
 	"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n",
 }
 
-// ask sends a request on a new connection, and returns the connection and the status.
+// ask sends a request on a new connection. It returns the connection and the status.
 func ask(t *testing.T, address, path string) (net.Conn, int) {
 	t.Helper()
 	conn := dial(t, address, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -1,6 +1,6 @@
 package view_test
 
-// Streams by WebSocket.
+// Streams over WebSockets.
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// socket opens a stream by WebSocket.
+// socket opens a stream over a WebSocket.
 func (v *viewer) socket(path string, header http.Header) (*websocket.Conn, *http.Response, error) {
 	ctx, cancel := context.WithTimeout(v.t.Context(), timeout)
 	defer cancel()
@@ -39,7 +39,7 @@ func next(t *testing.T, conn *websocket.Conn) (string, error) {
 	return string(text), err
 }
 
-// messages reads until one has a text, and returns all.
+// messages reads messages until their text contains until, and returns the text.
 func messages(t *testing.T, conn *websocket.Conn, until string) string {
 	var all strings.Builder
 	for !strings.Contains(all.String(), until) {
@@ -61,7 +61,7 @@ func TestSocket(t *testing.T) {
 	texts <- "two\n"
 	messages(t, conn, `"text":"two\n"`)
 
-	// One that goes on after an event.
+	// A stream that continues after an event.
 	id := first[strings.Index(first, "id: ")+4:]
 	id = id[:strings.Index(id, "\n")]
 	again, _, err := v.socket(path+"?after="+id, nil)
@@ -86,7 +86,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-// A page that has not shown what it was sent gets no more, and then all at once.
+// A page that has not shown its last message receives no more, and then everything at once.
 func TestSocketOfASlowPage(t *testing.T) {
 	v, terminal, texts := newSteps(t)
 	path := strings.TrimPrefix(v.view.TerminalPath("s", terminal.ID()), v.view.Path()) + "/output"

@@ -13,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// Terminals of several managers are beside each other, also where all their ids are the same.
+// The list shows terminals of several managers side by side, even if all their ids are the same.
 func TestSources(t *testing.T) {
 	commands := acptermtest.Commands{"one": acptermtest.Print("of one", 0), "two": acptermtest.Print("of two", 0)}
 	first, second := made(t, commands, acpterm.Options{}), made(t, commands, acpterm.Options{})

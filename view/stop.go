@@ -28,7 +28,7 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// stopEntry starts a kill of a command's tree; the second forces the first. The table has the result.
+// stopEntry starts to kill a command's process tree; a second call forces the first. The table receives the result.
 func (v *View) stopEntry(e *entry, terminal *acpterm.Terminal) {
 	if !v.table.beginStop(e) || !v.begin() {
 		return

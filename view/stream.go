@@ -1,7 +1,7 @@
 package view
 
-// What streams send: the table's changes, and a terminal's output from an offset on. A stream has its own goroutine; it
-// blocks no command, table or other stream. transport.go has how it is sent.
+// The events of streams: the table's changes, and a terminal's output from an offset. Each stream has its own
+// goroutine; it never blocks a command, the table or another stream. See transport.go for how events are sent.
 
 import (
 	"cmp"
@@ -20,25 +20,26 @@ import (
 const (
 	// refreshInterval is the time between updates of sizes.
 	refreshInterval = 500 * time.Millisecond
-	// outputInterval is the pause after a message of a running command's output; a person does not see it.
+	// outputInterval is the pause after a message of a running command's output. It is too short to notice.
 	outputInterval = 50 * time.Millisecond
-	// skipInterval is the pause after a message that skipped: no person can read output that fast.
+	// skipInterval is the pause after a message that skipped. No one can read output that fast.
 	skipInterval = 250 * time.Millisecond
 	// maxLag is how many bytes a stream may be behind before it skips ahead.
 	maxLag = 1 << 20
-	// liveTail is the distance from the end to which it then skips while the command runs; otherwise it is maxLag.
+	// liveTail is how far from the end a skip leads while the command runs. Otherwise it leads to maxLag before the
+	// end.
 	liveTail = 64 << 10
 )
 
-// tableMessage is the data of an event "table".
+// tableMessage is the data of a "table" event.
 type tableMessage struct {
-	// Now is the server's time, in milliseconds since 1970 like the rows' times.
+	// Now is the server's time in milliseconds since 1970, like the rows' times.
 	Now int64 `json:"now"`
-	// All says that the rows are the whole table.
+	// All means that the rows are the whole table.
 	All   bool         `json:"all,omitempty"`
 	Rows  []row        `json:"rows"`
 	Sizes []sizeUpdate `json:"sizes,omitempty"`
-	// Gone are keys of removed rows.
+	// Gone holds the keys of removed rows.
 	Gone []string `json:"gone"`
 }
 
@@ -77,7 +78,7 @@ func (v *View) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pause waits, and reports false if ctx has ended.
+// pause waits. It reports false if ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -95,16 +96,16 @@ func encode(value any) []byte {
 	return data
 }
 
-// outputMessage is the data of an output event, whose id is the row's Number and the offset of its end: "7-1024".
+// outputMessage is the data of an output event. The event's id is the row's Number and the offset of its end: "7-1024".
 type outputMessage struct {
 	Offset int64  `json:"offset"`
 	Missed int64  `json:"missed,omitempty"`
 	Text   string `json:"text"`
-	// Replaced says that all output before is void.
+	// Replaced means that all earlier output is void.
 	Replaced bool `json:"replaced,omitempty"`
 }
 
-// statusMessage is the data of an event "status": the row, or its size if that is all that changed.
+// statusMessage is the data of a "status" event: the row, or only its size if nothing else changed.
 type statusMessage struct {
 	Now  int64       `json:"now"`
 	Row  *row        `json:"row,omitempty"`
@@ -130,15 +131,15 @@ func (v *View) serveOutput(w http.ResponseWriter, r *http.Request) {
 	defer s.close()
 	ctx := s.ctx
 	o := &outputStream{stream: s, table: v.table, entry: e, number: v.table.numberOf(e), terminal: terminal, at: offset}
-	if number != 0 && number != o.number { // the page has output of the terminal that had the key before
+	if number != 0 && number != o.number { // the page has output of an earlier terminal with the same key
 		o.at = 0
 		o.send(&acpterm.Chunk{Replaced: true})
-		o.sent = time.Time{} // as of a new page
+		o.sent = time.Time{} // as for a new page
 	}
 	o.run(ctx)
 }
 
-// offsetOf returns the offset that a request asks for, and the Number of the row that it is of, if that is said.
+// offsetOf returns the requested offset, and the Number of its row if the request has one.
 func offsetOf(r *http.Request) (number, offset int64, err error) {
 	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after")) // a WebSocket's request has no headers
 	if of, rest, found := strings.Cut(text, "-"); found && of != "" {
@@ -169,12 +170,12 @@ type outputStream struct {
 	terminal *acpterm.Terminal // nil if the command never ran
 	at       int64             // the current offset
 
-	version   rowVersion           // of the row that was sent
+	version   rowVersion           // of the last sent row
 	size      acpterm.TerminalSize // of the PTY, when the row was sent
 	changed   <-chan struct{}      // closed when the row may have changed
-	pending   int64                // skipped bytes before at that the browser has not been sent
+	pending   int64                // skipped bytes before at, not yet reported to the browser
 	outputEnd bool                 // no more output can come
-	finished  bool                 // the event "end" is sent
+	finished  bool                 // the "end" event has been sent
 	ended     bool                 // the command has ended
 	catchUp   int64                // output up to this offset is sent without pauses
 }
@@ -236,10 +237,10 @@ func (o *outputStream) run(ctx context.Context) {
 	}
 }
 
-// position is where a stream continues: at the offset from, after output up to the offset at was sent.
+// position is where a stream continues: at offset from, after output up to offset at was sent.
 type position struct{ at, from int64 }
 
-// fetch sends the next chunk of output for each wanted position; nil when the output has ended.
+// fetch sends the next chunk of output for each wanted position, or nil when the output has ended.
 func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan position, chunks chan<- *acpterm.Chunk) {
 	for p := range wanted {
 		select {
@@ -250,7 +251,7 @@ func fetch(ctx context.Context, t *acpterm.Terminal, wanted <-chan position, chu
 	}
 }
 
-// next returns the chunk of a position. It is Replaced also if what was skipped was.
+// next returns the chunk at a position. The chunk is also Replaced if the skipped output was.
 func (p position) next(ctx context.Context, t *acpterm.Terminal) *acpterm.Chunk {
 	begin := int64(-1) // of the output, if it was replaced after at
 	if t.Attached() && p.at < p.from {
@@ -265,8 +266,8 @@ func (p position) next(ctx context.Context, t *acpterm.Terminal) *acpterm.Chunk 
 	return chunk
 }
 
-// nextChunk waits for output after an offset, and returns nil when the output has ended. An agent may send more output of
-// its own terminal after the command's end, until the release: nextChunk looks for it from time to time.
+// nextChunk waits for output after an offset, and returns nil when the output has ended. An agent may send more output
+// of its own terminal between the command's end and the release, so nextChunk checks for it at intervals.
 func nextChunk(ctx context.Context, t *acpterm.Terminal, from int64) *acpterm.Chunk {
 	for over := false; !over; {
 		select {
@@ -291,7 +292,7 @@ func nextChunk(ctx context.Context, t *acpterm.Terminal, from int64) *acpterm.Ch
 	return nil
 }
 
-// from returns the position to continue at; it skips if that is more than maxLag behind.
+// from returns the position to continue at. It skips ahead if this position is more than maxLag behind.
 func (o *outputStream) from(t *acpterm.Terminal) position {
 	o.checkEnd() // before OutputTotal, so that it is the final total
 	total, at := t.OutputTotal(), o.at
@@ -313,7 +314,7 @@ func (o *outputStream) send(chunk *acpterm.Chunk) (skipped bool) {
 		Offset: chunk.Offset, Missed: o.pending + chunk.Missed, Text: chunk.Text, Replaced: chunk.Replaced,
 	}
 	if chunk.Replaced {
-		message.Missed = chunk.Missed // what was skipped before is void
+		message.Missed = chunk.Missed // bytes skipped before are void
 	}
 	o.pending = 0
 	o.at = chunk.End
@@ -345,7 +346,7 @@ func (o *outputStream) sendStatus() {
 	o.checkEnd()
 }
 
-// followSize sends the row if the size of the PTY has changed: before the output that a command draws for it.
+// followSize sends the row if the size of the PTY has changed, before the output that the command draws for it.
 func (o *outputStream) followSize() {
 	if !o.terminal.HasPTY() {
 		return
@@ -356,7 +357,7 @@ func (o *outputStream) followSize() {
 	}
 }
 
-// checkEnd checks whether the command has ended; its output so far is then sent without pauses.
+// checkEnd checks whether the command has ended. If so, the output up to then is sent without pauses.
 func (o *outputStream) checkEnd() {
 	if o.ended || o.terminal == nil {
 		return
@@ -368,7 +369,7 @@ func (o *outputStream) checkEnd() {
 	}
 }
 
-// finish sends the event "end", after which the browser does not reconnect.
+// finish sends the "end" event, so that the browser does not reconnect.
 func (o *outputStream) finish() {
 	o.finished = true
 	o.write("event: end\ndata: {}\n\n")

@@ -24,7 +24,7 @@ func self(t testing.TB) string {
 	return path
 }
 
-// stop sends a stop.
+// stop sends a stop request, and returns the status.
 func (v *viewer) stop(id string) int {
 	return v.request("POST", "terminals/"+id+"/stop", func(r *http.Request) {
 		r.Header.Set("Acp-Terminal", "stop")

@@ -1,7 +1,7 @@
 package view
 
-// The table of running, past and denied commands. The manager's events change it. It is bounded, and has versions in
-// place of queues, so any number of streams read it, each at its own speed.
+// The table of running, past and denied commands. The manager's events change it. It is bounded, and uses versions
+// instead of queues, so any number of streams can read it, each at its own speed.
 
 import (
 	"cmp"
@@ -15,41 +15,41 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// maxStops are the stops of a command that may be pending.
+// maxStops is the maximum number of pending stops of a command.
 const maxStops = 2
 
 // entry is one command, guarded by the table's mutex.
 type entry struct {
 	session      session
-	fixed        row               // the members that do not change, but for names and agents' own terminals
-	command      acpterm.Command   // that fixed is about, of a terminal that the agent owns
+	fixed        row               // fields that do not change, except names and those of the agent's own terminals
+	command      acpterm.Command   // described by fixed, if the agent owns the terminal
 	terminal     *acpterm.Terminal // nil if the command did not run
 	requestBytes int64             // estimated size of the request, which the terminal retains
-	keep         int64             // bytes of output that it retains at the most
+	keep         int64             // maximum retained bytes of output
 
-	at        time.Time // of the decision or start
+	at        time.Time // time of the decision or start
 	past      bool      // ended, denied or failed: counts for MaxPast
 	denied    bool
 	reason    string // of a denial or a failed start
 	rule      string // of a denial
 	survivors []int
-	stops     int    // pending stops of pages
+	stops     int    // pending stops by pages
 	stopError string // why the last stop failed
 
-	row       row   // at the last refresh
+	row       row   // as of the last refresh
 	version   int64 // of the row
-	described int64 // version of the last change of more than the size
+	described int64 // version of the last change other than the size
 }
 
-// session is a session of a source.
+// session identifies a session of a source.
 type session struct {
 	source *Source
 	id     acpterm.SessionID
 }
 
-// table has all commands that are shown. All methods may be called concurrently; none blocks.
+// table holds all shown commands. All methods may be called concurrently; none blocks.
 type table struct {
-	only         acpterm.SessionID // the only session, unless empty
+	only         acpterm.SessionID // the only session, or "" for all
 	may          permissions
 	maxPast      int
 	maxPastBytes int64
@@ -65,7 +65,7 @@ type table struct {
 	changed   chan struct{} // closed at the next change
 }
 
-// permissions are what the view's options let pages do.
+// permissions are the view's options that let pages change something.
 type permissions struct{ stop, input bool }
 
 func newTable(o Options) *table {
@@ -106,7 +106,7 @@ func (t *table) observe(from *Source, event acpterm.Event) {
 	}
 }
 
-// addTerminal adds a terminal of a source's manager. Events add those that have not started yet.
+// addTerminal adds a terminal of a source's manager, unless it has not started yet. Events add those terminals later.
 func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	info := terminal.Info()
 	if info.State == acpterm.StateStarting || info.State == acpterm.StateFailed {
@@ -119,8 +119,7 @@ func (t *table) addTerminal(from *Source, terminal *acpterm.Terminal) {
 	}, info.Started, terminal)
 }
 
-// start adds a terminal's entry. It replaces that of a terminal of the agent which was released, and whose id the agent
-// uses again.
+// start adds a terminal's entry. It replaces the entry of a released terminal whose id the agent uses again.
 func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *acpterm.Terminal) {
 	t.mu.Lock()
 	if before := t.entries[keyOf(from.number, s.SessionID, s.TerminalID)]; before != nil && before.fixed.Agent &&
@@ -136,8 +135,8 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 	})
 }
 
-// update changes a command's entry. If the table has no entry, add says whether to add it: it may have been removed. An
-// event about a terminal of the agent does not change the entry of a command that the client ran or denied.
+// update changes a command's entry. If the table has no entry, add says whether to create it: it may have been removed.
+// An event about a terminal of the agent does not change the entry of a command that the client ran or denied.
 func (t *table) update(from *Source, s acpterm.Subject, add bool, change func(*entry)) {
 	if t.only != "" && s.SessionID != t.only {
 		return
@@ -199,7 +198,7 @@ func (t *table) removeLocked(i int) {
 	t.removed++
 }
 
-// measure estimates what the terminal retains but for its output.
+// measure estimates the size of everything that the terminal retains, except its output.
 func (e *entry) measure() {
 	if e.terminal == nil {
 		return
@@ -237,7 +236,7 @@ func (e *entry) retainedBytes() int64 {
 	}
 	output := min(e.terminal.OutputTotal(), e.keep)
 	if e.terminal.HasPTY() {
-		output *= 2 // as it came, and the plain text
+		output *= 2 // raw output and plain text
 	}
 	return e.requestBytes + output
 }
@@ -248,7 +247,7 @@ func (t *table) notifyLocked() {
 	t.refreshed = time.Time{}
 }
 
-// find returns a command's entry, nil if it is not shown, and its terminal, nil if the command did not run.
+// find returns a command's entry, or nil if it is not shown, and its terminal, or nil if the command did not run.
 func (t *table) find(key string) (e *entry, terminal *acpterm.Terminal) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +264,7 @@ func (t *table) numberOf(e *entry) int64 {
 	return e.fixed.Number
 }
 
-// beginStop counts a stop, and reports false if there are maxStops already, of which the second forces the first.
+// beginStop counts a stop. It reports false if maxStops are already pending. The second stop forces the first.
 func (t *table) beginStop(e *entry) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -278,7 +277,7 @@ func (t *table) beginStop(e *entry) bool {
 	return true
 }
 
-// endStop ends a stop, with the processes that survived it, or with the reason why it failed.
+// endStop ends a stop. It records the surviving processes, or the reason why the stop failed.
 func (t *table) endStop(e *entry, survivors []int, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -287,7 +286,7 @@ func (t *table) endStop(e *entry, survivors []int, reason string) {
 	t.notifyLocked()
 }
 
-// nameSession has the commands of a session show its name, or its id if the name is empty.
+// nameSession sets the name that a session's commands show. If the name is empty, they show the session's id.
 func (t *table) nameSession(from *Source, id acpterm.SessionID, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -369,11 +368,11 @@ func (t *table) changes(r *reader) changes {
 	return c
 }
 
-// rowVersion has the versions of a row's last change, and of its last change of more than the size.
+// rowVersion holds the versions of a row's last change, and of its last change other than the size.
 type rowVersion struct{ all, described int64 }
 
-// rowOf returns a command's current row and its version. settled is true if only the size can change any more; changed
-// is closed at the table's next change.
+// rowOf returns a command's current row and its version. settled is true if only the size can still change. changed is
+// closed at the table's next change.
 func (t *table) rowOf(e *entry) (r row, version rowVersion, settled bool, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -394,7 +393,7 @@ func (e *entry) settledLocked() bool {
 	}
 }
 
-// refreshLocked refreshes every row, at most once per interval for any number of pages.
+// refreshLocked refreshes every row, at most once per interval, regardless of the number of pages.
 func (t *table) refreshLocked() {
 	now := time.Now()
 	if now.Sub(t.refreshed) < refreshInterval/2 {

@@ -139,7 +139,7 @@ func TestPastCommandsAreBounded(t *testing.T) {
 }
 
 func TestNewTerminalIsFoundBeforeItsEvents(t *testing.T) {
-	blocked := make(chan struct{}) // the events
+	blocked := make(chan struct{}) // blocks the events
 	m := made(t, acptermtest.Commands{"make": acptermtest.Print("x", 0)}, acpterm.Options{})
 	m.Observe(func(acpterm.Event) { <-blocked })
 	v := newViewer(t, m, view.Options{})

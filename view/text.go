@@ -1,6 +1,6 @@
 package view
 
-// A terminal's output as a page of plain text: all that is kept of it.
+// A terminal's retained output as a page of plain text.
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// serveText sends the output so far, and ends. Of a terminal with a PTY it is what an agent reads.
+// serveText sends the output so far, and ends. For a terminal with a PTY, it sends the same text that an agent reads.
 func (v *View) serveText(w http.ResponseWriter, r *http.Request) {
 	e, terminal := v.find(r)
 	if e == nil || terminal == nil {
@@ -49,7 +49,7 @@ func writeChunk(w io.Writer, c acpterm.Chunk) error {
 	return err
 }
 
-// deadlined gives each write to a browser its time.
+// deadlined sets a new deadline for each write to a browser.
 type deadlined struct {
 	io.Writer
 	control *http.ResponseController

@@ -1,8 +1,8 @@
 package view
 
-// How events reach a browser: as messages of a WebSocket, or as server-sent events
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html) in the answer to a request, where there is no WebSocket.
-// A browser opens six connections to a server for all its windows, and does not count WebSockets among them.
+// Events reach a browser as messages of a WebSocket, or, without a WebSocket, as server-sent events
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) in the response to a request. A browser opens six
+// connections to a server for all its windows; WebSockets do not count.
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 // writeTimeout bounds a write to a browser that does not read. The browser can reconnect.
 const writeTimeout = 30 * time.Second
 
-// stream sends events to one browser. Its methods are for one goroutine.
+// stream sends events to one browser. Only one goroutine may call its methods.
 type stream struct {
 	ctx   context.Context // ends with the connection and with the view
 	close func()
@@ -28,10 +28,10 @@ type stream struct {
 	send      func([]byte) error
 	buffer    bytes.Buffer
 	heartbeat time.Duration // Options.Heartbeat
-	sent      time.Time     // time of the last message; zero: there was none
+	sent      time.Time     // time of the last message, or zero
 }
 
-// openStream opens a stream; beyond MaxStreams it refuses the request and returns nil.
+// openStream opens a stream. If MaxStreams are open, it refuses the request and returns nil.
 func (v *View) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	select {
 	case v.streams <- struct{}{}:
@@ -53,7 +53,7 @@ func (v *View) openStream(w http.ResponseWriter, r *http.Request) *stream {
 		end()
 		<-v.streams
 	}
-	if s.err != nil { // the request was answered
+	if s.err != nil { // the request has been answered
 		s.close()
 		return nil
 	}
@@ -62,11 +62,11 @@ func (v *View) openStream(w http.ResponseWriter, r *http.Request) *stream {
 	return s
 }
 
-// overResponse makes the stream the answer to a request. It answers with an error if the answer cannot be flushed.
+// overResponse makes the response to a request the stream. It answers with an error if the response cannot be flushed.
 func (s *stream) overResponse(w http.ResponseWriter) {
 	control := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // or nginx would hold events back
+	w.Header().Set("X-Accel-Buffering", "no") // or nginx would buffer events
 	control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	if s.err = control.Flush(); errors.Is(s.err, http.ErrNotSupported) { // then nothing is written yet
 		http.Error(w, "nothing can be sent live: middleware around the view hides http.Flusher, and has no Unwrap",
@@ -81,8 +81,8 @@ func (s *stream) overResponse(w http.ResponseWriter) {
 	}
 }
 
-// overSocket has the stream be a WebSocket. The page answers each message when it has shown it, and gets no second one
-// before: a browser would keep as many as come. end closes it.
+// overSocket makes the stream a WebSocket. The page answers each message after showing it, and gets no second one
+// before that, because a browser would queue all that arrive. end closes the WebSocket.
 func (v *View) overSocket(s *stream, w http.ResponseWriter, r *http.Request, cancel func()) (end func()) {
 	if refusal := v.admitOrigin(r); refusal != "" {
 		s.err = errors.New(refusal)
@@ -90,7 +90,7 @@ func (v *View) overSocket(s *stream, w http.ResponseWriter, r *http.Request, can
 		return func() {}
 	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
-		InsecureSkipVerify: true, // admitOrigin knows more
+		InsecureSkipVerify: true, // admitOrigin has checked it, also against Options.Origins
 	})
 	if err != nil {
 		s.err = err
@@ -123,10 +123,10 @@ func (v *View) overSocket(s *stream, w http.ResponseWriter, r *http.Request, can
 	return func() { conn.CloseNow() }
 }
 
-// write adds an event.
+// write adds an event to the buffer.
 func (s *stream) write(format string, args ...any) { fmt.Fprintf(&s.buffer, format, args...) }
 
-// flush sends what was added.
+// flush sends the buffer.
 func (s *stream) flush() {
 	if s.err == nil {
 		s.err = s.send(s.buffer.Bytes())
@@ -143,8 +143,8 @@ func (s *stream) beat() {
 	}
 }
 
-// streamContext ends with the request and with the view. The request's own context stays when a WebSocket has taken its
-// connection.
+// streamContext returns a context that ends with the request and with the view. The request's own context does not end
+// when a WebSocket has taken over its connection.
 func (v *View) streamContext(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(v.ctx, cancel)

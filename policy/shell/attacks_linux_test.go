@@ -1,6 +1,6 @@
 package shell_test
 
-// Attacks through links of /proc, whose targets differ between host and command.
+// Attacks through links in /proc, whose targets differ between host and command.
 
 import "testing"
 

@@ -2,8 +2,8 @@
 
 package shell_test
 
-// Attacks on the policy. Each line first runs in a real shell without a policy, and must do harm; a manager with the
-// policy must deny it.
+// Attacks on the policy. Each line first runs in a real shell without a policy, and must do harm; then a manager with
+// the policy must deny it.
 
 import (
 	"context"
@@ -21,22 +21,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// attack is a request that must be denied. {root}, {outside}, {evil}, {bin} and {dir} in its texts are directories of a
-// fixture.
+// attack is a request that must be denied. In its texts, {root}, {outside}, {evil}, {bin} and {dir} stand for
+// directories of a fixture.
 type attack struct {
 	name, line string
-	args       []string // the request's; line is then a program
+	args       []string // the request's arguments; line is then a program
 	env        []acpterm.EnvVariable
 	options    *shell.Options
-	// rules decide about the programs; nil: usualRules.
+	// rules decide about the programs. If nil, usualRules do.
 	rules func(testing.TB, fixture) acpterm.Policy
 	// hostDir is the host's working directory.
 	hostDir string
-	// bash says that only bash does the harm.
+	// bash means that only bash does the harm.
 	bash bool
 }
 
-// fixture is a session's root, a git that the rules allow, and files and programs outside of the root.
+// fixture is a session's root, a git that the rules allow, and files and programs outside the root.
 type fixture struct {
 	dir      string
 	replacer *strings.Replacer
@@ -83,7 +83,7 @@ pager=${GIT_PAGER-$(/bin/cat .git/config)}
 	return b
 }
 
-// programs allows some programs, and git in the root only.
+// programs allows some programs, and git only in the root.
 func programs(t testing.TB, b fixture) acpterm.Policy {
 	rules := policy.Rules{Rules: []policy.Rule{
 		{Name: "git", Verdict: acpterm.VerdictAllow, Program: "git", Dir: filepath.Join(b.dir, "root")},
@@ -110,7 +110,7 @@ func guarded(testing.TB, fixture) acpterm.Policy {
 	})
 }
 
-// withSafeVariables has the recommended policy for variables.
+// withSafeVariables adds the recommended policy for variables.
 func withSafeVariables(t testing.TB, b fixture) acpterm.Policy {
 	return acpterm.Policies{programs(t, b), policy.AllowVariables(append(policy.SafeVariables(), "MODE=test*")...)}
 }
@@ -139,7 +139,7 @@ var allowAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpter
 
 func anything(testing.TB, fixture) acpterm.Policy { return allowAll }
 
-// harmed reports whether something outside of the root was written, an evil program ran, or the secret was shown.
+// harmed reports whether a file outside the root was written, an evil program ran, or the secret was shown.
 func (b fixture) harmed(output string) bool {
 	for _, name := range []string{"owned", "outside/owned"} {
 		if _, err := os.Stat(filepath.Join(b.dir, name)); err == nil {
@@ -281,7 +281,7 @@ func TestProgramsThatALineHides(t *testing.T) {
 		attacks = append(attacks, attack{name: line, line: line, options: all, bash: true})
 	}
 	for i := range attacks {
-		attacks[i].name = strconv.Itoa(i) // a test's directories have its name, which the shell would parse
+		attacks[i].name = strconv.Itoa(i) // the test's name is part of its directories, and the shell would parse it
 	}
 	checkAttacks(t, attacks)
 }
@@ -455,7 +455,7 @@ func TestBuiltinsAlone(t *testing.T) {
 	})
 }
 
-// The builtin kill reaches processes outside of all terminals.
+// The builtin kill reaches processes outside all terminals.
 func TestKill(t *testing.T) {
 	for _, a := range []attack{
 		{name: "alone", line: "kill {victim} && true"},
@@ -489,7 +489,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// startVictim starts a process with the number {victim}, and returns a channel that is closed when it has ended.
+// startVictim starts the process {victim}. It returns a channel that is closed when the process has ended.
 func startVictim(t testing.TB, b *fixture) <-chan struct{} {
 	cmd := exec.Command("sleep", "1000")
 	require.NoError(t, cmd.Start())
@@ -506,7 +506,7 @@ func startVictim(t testing.TB, b *fixture) <-chan struct{} {
 	return ended
 }
 
-// requireDecision requires that a line is allowed, or denied.
+// requireDecision requires that the line is allowed or denied.
 func requireDecision(t testing.TB, a attack, allowed bool) {
 	t.Helper()
 	_, err := newFixture(t).runGuarded(t, a)
@@ -517,7 +517,7 @@ func requireDecision(t testing.TB, a attack, allowed bool) {
 	}
 }
 
-// A line may set the variables that the recommended policy lets a request set, to known values that it lists.
+// A line may set the variables that the recommended policy lets a request set, to the known values in its list.
 func TestSafeVariablesOfALine(t *testing.T) {
 	for line, want := range map[string]bool{
 		"GIT_PAGER=true git log && CI=1 LC_ALL=C cat x":     false,
@@ -527,7 +527,7 @@ func TestSafeVariablesOfALine(t *testing.T) {
 		"MODE=test1 git log":                                true,
 		"x=1; MODE=test$x git log":                          false,
 		"CI=$(git log) git log":                             true,  // CI may have any value
-		"export MODE=test1; git log; MODE=test2 git log":    false, // either may be git's
+		"export MODE=test1; git log; MODE=test2 git log":    false, // git may receive either
 		"MODE=test1 git log; MODE=test2 git log":            true,
 		"X=1 git log":                                       false,
 		"export X=1; git log":                               false,

@@ -1,7 +1,7 @@
 package shell
 
-// The builtins of the shells, and the checks of their arguments. A name that is a builtin in one shell and
-// a program in another is refused.
+// The builtins of the shells, and the checks of their arguments. A name is refused if it is a builtin in one shell and
+// a program in another.
 
 import (
 	"fmt"
@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// builtin has the properties of a builtin.
+// builtin describes a builtin.
 type builtin struct {
-	// hidden is the reason to refuse it with any arguments.
+	// hidden is the reason to refuse the builtin with any arguments.
 	hidden string
 	// check returns the reason to refuse the arguments, or "".
 	check func(args []word) string
-	// sets returns the variables that it sets, removes or exports, for arguments that check allows.
+	// sets returns the variables that the builtin sets, removes or exports, for arguments that check allows.
 	sets func(args []word) (sets []Assignment, exports []string)
-	// file says that systems have a safe program of this name as well.
+	// file means that systems also have a safe program with this name.
 	file bool
 }
 
@@ -28,12 +28,12 @@ const (
 	changesText = "changes what later names mean"
 )
 
-// builtins are those of dash, bash, busybox ash and FreeBSD's sh.
+// builtins are the builtins of dash, bash, busybox ash and FreeBSD's sh.
 var builtins = map[string]builtin{
 	":": {}, "true": {file: true}, "false": {file: true}, "echo": {file: true}, "pwd": {file: true},
 	"cd": {}, "kill": {file: true}, "umask": {}, "ulimit": {}, "times": {}, "type": {},
 	"exit": {}, "return": {}, "break": {}, "continue": {}, "shift": {}, "fg": {}, "bg": {},
-	"command": {}, "exec": {}, // and in prefixes
+	"command": {}, "exec": {}, // also in prefixes
 
 	"test":     {check: checkTest, file: true},
 	"[":        {check: checkTest, file: true},
@@ -83,8 +83,8 @@ var testOperators = []string{
 	"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o",
 }
 
-// checkTest requires every operator to be known: bash's -v and -R take an array's element and run the
-// substitutions in its index.
+// checkTest requires known operators: bash's -v and -R accept an array's element and run the substitutions in its
+// index.
 func checkTest(args []word) string {
 	if n := len(args); n > 0 && args[n-1].Literal && args[n-1].Text == "]" {
 		args = args[:n-1]
@@ -111,7 +111,7 @@ func checkTest(args []word) string {
 	return "an operator that is not known"
 }
 
-// counted matches bash's %n, which assigns to the variable that its argument names.
+// counted matches bash's %n, which assigns to the variable named by its argument.
 var counted = regexp.MustCompile(`%[-+ #0'*.0-9]*[hlqjztL]*n`)
 
 // checkPrintf refuses -v and %n, which assign variables.
@@ -144,7 +144,7 @@ func readNames(args []word) []word {
 
 func checkRead(args []word) string { return checkNames(readNames(args)) }
 
-// setsRead returns the variables that read sets; without a name bash sets REPLY.
+// setsRead returns the variables that read sets. Without a name, bash sets REPLY.
 func setsRead(args []word) (sets []Assignment, _ []string) {
 	names := readNames(args)
 	if len(names) == 0 {
@@ -179,7 +179,7 @@ func setsGetopts(args []word) (sets []Assignment, _ []string) {
 	return sets, nil
 }
 
-// dropOption drops a leading option of these.
+// dropOption drops a leading option if it is one of options.
 func dropOption(args []word, options ...string) []word {
 	if len(args) > 0 && args[0].Literal && slices.Contains(options, args[0].Text) {
 		return args[1:]
@@ -200,7 +200,7 @@ func checkExport(args []word) string {
 	for _, a := range dropOption(args, "-p") {
 		set, ok := a.assignment()
 		if !ok {
-			// Older dash splits the value of export x=$y into words, and each is exported.
+			// Older dash splits the value of export x=$y into words, and exports each.
 			if _, _, value := strings.Cut(a.start, "="); value {
 				return "a value that may become several words; quote it"
 			}
@@ -233,11 +233,11 @@ func setsReadonly(args []word) (sets []Assignment, _ []string) {
 	return sets, nil
 }
 
-// shellFlags are the options of shells and of set that do not change how lines are read. -a is excluded,
-// since it exports every variable that is set.
+// shellFlags are the options of shells and of set that do not change how lines are read. It excludes -a, which exports
+// every variable set afterwards.
 const shellFlags = "befhmnuvxC"
 
-// shellOptions are the same with -o.
+// shellOptions are the same options for -o.
 var shellOptions = []string{
 	"errexit", "monitor", "noclobber", "noexec", "noglob", "notify", "nounset", "pipefail", "verbose", "xtrace",
 }
@@ -286,7 +286,7 @@ func checkWait(args []word) string {
 	return ""
 }
 
-// only returns a check that allows these options, and operands that are not options.
+// only returns a check that allows these options and any operands.
 func only(options ...string) func([]word) string {
 	return func(args []word) string {
 		for _, a := range args {

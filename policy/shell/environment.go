@@ -1,6 +1,6 @@
 package shell
 
-// The environment of the programs of a line: the request's, and the line's own variables.
+// The environment of the programs of a line: the request's variables, and the line's own.
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ func refusedEnvironment(p acpterm.Proposal) string {
 }
 
 // lastingChanges returns the changes that a line makes to the environment of later commands. reason is set if they are
-// ambiguous: a name has several values, and the order of execution decides which one a program receives.
+// ambiguous: if a name has several values, the order of execution decides which one a program receives.
 func lastingChanges(commands []Command, p acpterm.Proposal) (changes []Assignment, reason string) {
 	exported := exports(commands, p)
 	last := make(map[string]Assignment)
@@ -58,8 +58,8 @@ func severalValues(name string) string {
 	return fmt.Sprintf("the variable %q has several values in the line", name)
 }
 
-// shellAssignments returns the assignments to variables of the shell itself: those without a command, and those in front
-// of a builtin, which in some shells remain after it.
+// shellAssignments returns the assignments to variables of the shell itself: those without a command, and those in
+// front of a builtin, which remain after it in some shells.
 func shellAssignments(c Command) []Assignment {
 	if !c.Builtin {
 		return nil
@@ -68,7 +68,7 @@ func shellAssignments(c Command) []Assignment {
 }
 
 // exports returns the names of the variables that the shell may export to programs: those of its environment, and those
-// that the line exports. Those in front of a command are included, since it may be a shell or a builtin.
+// that the line exports. It includes those in front of a command, which may be a shell or a builtin.
 func exports(commands []Command, p acpterm.Proposal) map[string]bool {
 	names := make(map[string]bool)
 	for _, variable := range p.Command.Env {
@@ -89,7 +89,7 @@ func exports(commands []Command, p acpterm.Proposal) map[string]bool {
 	return names
 }
 
-// values converts assignments to variables. A removed one is empty.
+// values converts assignments to variables. A removed variable is empty.
 func values(assignments []Assignment) (variables []acpterm.EnvVariable) {
 	for _, a := range assignments {
 		variables = append(variables, acpterm.EnvVariable{Name: a.Name, Value: a.Value.Text})
@@ -97,7 +97,7 @@ func values(assignments []Assignment) (variables []acpterm.EnvVariable) {
 	return variables
 }
 
-// unknownValues returns the names of the variables whose values are not literal.
+// unknownValues returns the names of variables without literal values.
 func unknownValues(assignments []Assignment) (names []string) {
 	for _, a := range assignments {
 		if !a.Unset && !a.Value.Literal {

@@ -1,61 +1,61 @@
 package shell
 
-// The errors of Parse: errors.Is finds the kind, errors.As the *Error with the position.
+// The errors of Parse: use errors.Is to find the kind, and errors.As to find the *Error with the position.
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Kind is the reason why a line is refused. It is an error itself, for errors.Is(err, shell.ErrHidden).
+// Kind is the reason why a line is refused. It is an error, so errors.Is(err, shell.ErrHidden) works.
 type Kind string
 
 // The kinds of refusal.
 const (
-	// ErrSyntax is a line that is not POSIX shell.
+	// ErrSyntax means that the line is not POSIX shell.
 	ErrSyntax Kind = "syntax"
-	// ErrNotPortable is a construct that dash and bash read differently, or that one of them lacks.
+	// ErrNotPortable means a construct that dash and bash read differently, or that one of them lacks.
 	ErrNotPortable Kind = "not_portable"
-	// ErrUnknownCommand is a command word whose text is not known before the line runs.
+	// ErrUnknownCommand means a command word whose text is unknown before the line runs.
 	ErrUnknownCommand Kind = "unknown_command"
-	// ErrHidden is a command that runs text which is not in the line or cannot be analysed: eval, ".",
-	// a shell that reads its input, a trap, arithmetic on variables.
+	// ErrHidden means a command that runs text outside the line, or text that cannot be analysed: eval, ".", a shell
+	// that reads its input, a trap, arithmetic on variables.
 	ErrHidden Kind = "hidden"
-	// ErrOption is an option of a prefix program that is not in the table, or whose text is unknown.
+	// ErrOption means an option of a prefix program whose text is unknown or missing in the table.
 	ErrOption Kind = "option"
-	// ErrBuiltin is a builtin with arguments that change how the shell reads or finds things.
+	// ErrBuiltin means a builtin whose arguments change how the shell reads or finds things.
 	ErrBuiltin Kind = "builtin"
-	// ErrVariable is an assignment to a variable that changes how names are found or lines are read.
+	// ErrVariable means an assignment to a variable that changes how names are found or lines are read.
 	ErrVariable Kind = "variable"
-	// ErrFunction is a function definition: a function can take the name of any program.
+	// ErrFunction means a function definition: a function can take the name of any program.
 	ErrFunction Kind = "function"
-	// ErrDirectory is a name such as ./x after the directory was changed.
+	// ErrDirectory means a name such as ./x after a change of the directory.
 	ErrDirectory Kind = "directory_changed"
-	// ErrCharacter is a byte that shells treat differently: a control character, or invalid UTF-8.
+	// ErrCharacter means a byte that shells treat differently: a control character, or invalid UTF-8.
 	ErrCharacter Kind = "character"
-	// ErrTooLarge is a line that is too long, or nested too deeply.
+	// ErrTooLarge means that the line is too long, or nested too deeply.
 	ErrTooLarge Kind = "too_large"
 )
 
-// Error is the kind as a text.
+// Error returns the kind as text.
 func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 
-// Error is what Parse returns for a line that it refuses.
+// Error describes why Parse refuses a line.
 type Error struct {
 	Kind Kind
 	// Reason describes the problem.
 	Reason string
-	// Line and Column, from 1, are the start of the piece; Column counts bytes. For a piece inside the
-	// text of `sh -c TEXT` they are the start of TEXT.
+	// Line and Column are the start of the refused piece, counted from 1. Column counts bytes. For a piece inside the
+	// text of `sh -c TEXT`, they are the start of TEXT.
 	Line, Column uint
-	// Text is the piece of the line that is refused. It may be long, and it comes from the agent.
+	// Text is the refused piece of the line. It may be long, and it comes from the agent.
 	Text string
 }
 
-// shownText is the number of characters of the piece in a message.
+// shownText is the maximum number of characters of the piece in a message.
 const shownText = 60
 
-// Error names the position, the kind, the reason and the piece.
+// Error returns the position, the kind, the reason and the piece.
 func (e *Error) Error() string {
 	shown := []rune(e.Text)
 	tail := ""

@@ -1,6 +1,6 @@
 package shell
 
-// The files of the names in a line, resolved through links.
+// The files of the names in a line, with symbolic links resolved.
 
 import (
 	"errors"
@@ -40,7 +40,7 @@ func (p policy) refusedRedirect(r Redirect, c Command, proposal acpterm.Proposal
 	return ""
 }
 
-// absolute returns a path relative to a directory. It is not cleaned, since links can precede "..".
+// absolute returns a path relative to a directory. It does not clean the path, because links can precede "..".
 func absolute(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -53,7 +53,7 @@ func within(path, root string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// leadsThroughProc reports whether a link in /proc is in the path of a program.
+// leadsThroughProc reports whether the path of a program contains a link in /proc.
 func leadsThroughProc(name string, p acpterm.Proposal) bool {
 	directories := []string{p.Command.Dir}
 	if !strings.Contains(name, "/") {
@@ -65,7 +65,7 @@ func leadsThroughProc(name string, p acpterm.Proposal) bool {
 	})
 }
 
-// hasRelativePath reports whether the command's PATH has an entry that depends on the directory.
+// hasRelativePath reports whether the command's PATH has an entry relative to the directory.
 func hasRelativePath(p acpterm.Proposal) bool {
 	return slices.ContainsFunc(searchPath(p), func(dir string) bool { return !path.IsAbs(dir) && !filepath.IsAbs(dir) })
 }

@@ -1,14 +1,14 @@
 package shell
 
-// find, whose expression can hold commands.
+// The program find, whose expression can contain commands.
 
 import (
 	"slices"
 	"strings"
 )
 
-// findWords has the number of arguments of the words of find's expression. Other words that begin with
-// a dash are refused: the argument of an unknown test could look like -exec, or hide it.
+// findWords maps the words of find's expression to their number of arguments. Other words that begin with a dash are
+// refused: the argument of an unknown test could look like -exec, or hide it.
 var findWords = map[string]int{
 	"-H": 0, "-L": 0, "-P": 0, "-E": 0, "-X": 0, "-s": 0, "-x": 0, "-O0": 0, "-O1": 0, "-O2": 0, "-O3": 0,
 	"-a": 0, "-and": 0, "-o": 0, "-or": 0, "-not": 0, "-daystart": 0, "-depth": 0, "-d": 0, "-follow": 0, "-mount": 0,
@@ -24,7 +24,7 @@ var findWords = map[string]int{
 	"-fprint": 1, "-fprint0": 1, "-fprintf": 2,
 }
 
-// findRuns are the words in front of a command, and whether it runs in the directory of the file.
+// findRuns maps the words in front of a command to whether it runs in the directory of the file.
 var findRuns = map[string]bool{"-exec": false, "-ok": false, "-execdir": true, "-okdir": true}
 
 // runFound finds the commands in the arguments of find.
@@ -66,7 +66,7 @@ func (w *walker) runFound(args []word) *Error {
 	return nil
 }
 
-// runEach reads the command after -exec and returns its number of words, with its end.
+// runEach reads the command after -exec. It returns the number of its words, including its end.
 func (w *walker) runEach(exec word, args []word, moves bool) (int, *Error) {
 	end := slices.IndexFunc(args, func(a word) bool { return a.Literal && a.Text == ";" })
 	for i := 1; i < len(args) && (end < 0 || i < end); i++ {
@@ -82,7 +82,7 @@ func (w *walker) runEach(exec word, args []word, moves bool) (int, *Error) {
 	}
 	for _, a := range args[:end] {
 		if !a.One {
-			return 0, w.refuseWord(ErrOption, "not exactly one argument", a) // it could hold the end
+			return 0, w.refuseWord(ErrOption, "not exactly one argument", a) // it could contain the end
 		}
 	}
 	command := slices.Clone(args[:end])

@@ -1,7 +1,7 @@
 package shell
 
-// Here-documents. Their start and end are found here again, by lines alone, because shells and the parser
-// differ when another construct spans the end of the line.
+// Here-documents. This file finds their start and end again, only by lines, because shells and the parser differ when
+// another construct spans the end of the line.
 
 import (
 	"regexp"
@@ -13,7 +13,7 @@ import (
 // plainDelimiter matches delimiters that all shells read alike.
 var plainDelimiter = regexp.MustCompile(`^(?:\\?[A-Za-z0-9_.]+|'[A-Za-z0-9_. -]+'|"[A-Za-z0-9_. -]+")$`)
 
-// isQuoted reports whether a here-document's delimiter is quoted, so that its text is literal.
+// isQuoted reports whether a here-document's delimiter is quoted, which makes its text literal.
 func isQuoted(delimiter *syntax.Word) bool {
 	for _, part := range delimiter.Parts {
 		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, "\\") {
@@ -23,8 +23,8 @@ func isQuoted(delimiter *syntax.Word) bool {
 	return false
 }
 
-// checkHereDocument returns the offset of the end. It refuses a here-document whose text is not the lines
-// from the next one to the delimiter: two in one line, and one that a quoted newline follows in its line.
+// checkHereDocument returns the offset of the end. It refuses a here-document whose text is not exactly the lines from
+// the next one to the delimiter: if its line has two, or a quoted newline after it.
 func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
 	delimiter := w.text(n.Word)
 	if !plainDelimiter.MatchString(delimiter) {
@@ -55,7 +55,7 @@ func (w *walker) checkHereDocument(n *syntax.Redirect) (uint, *Error) {
 		to += len(line) + 1
 	}
 	if n.Hdoc == nil || len(n.Hdoc.Parts) == 0 {
-		return 0, elsewhere // an empty one has no position
+		return 0, elsewhere // an empty one does not have a position
 	}
 	first, last := int(n.Hdoc.Pos().Offset()), int(n.Hdoc.End().Offset())
 	if first < from || last > end || last < to-1 || strings.Trim(w.src[from:first], "\t") != "" {

@@ -1,6 +1,6 @@
 package shell
 
-// The interpreter of a line: which programs read POSIX shell, with which options.
+// The interpreter of a line: the programs that read POSIX shell, and their options.
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// readers are the shells whose lines are read, by the name of their file.
+// readers are the shells whose lines this package reads, by file name.
 var readers = []string{"sh", "dash", "bash", "ash", "busybox"}
 
-// unreadable returns the reason why the language of a line is not that of readers, or "". The file decides, and not the
-// name of a link to it.
+// unreadable returns the reason why this package cannot read a line's language, or "". The file decides, not the name
+// of a link to it.
 func unreadable(p acpterm.Proposal) string {
 	c := p.Command
 	file := filepath.Base(c.Path)
@@ -30,7 +30,7 @@ func unreadable(p acpterm.Proposal) string {
 	return ""
 }
 
-// refusedOptions returns the reason to deny a line because of what stands in front of it, or "".
+// refusedOptions returns the reason to deny a line because of the arguments in front of it, or "".
 func (p policy) refusedOptions(c acpterm.Command) string {
 	unknown := fmt.Sprintf("%q has arguments that are not known to have it run a line", c.Args[0])
 	words := slices.Clone(c.Args[:len(c.Args)-1])
@@ -38,7 +38,7 @@ func (p policy) refusedOptions(c acpterm.Command) string {
 	if words[0] == "busybox" && filepath.Base(c.Path) != "busybox" {
 		return unknown
 	}
-	commands, err := Parse(quote(append(words, ":"))) // ends with ":" if that is what the shell runs
+	commands, err := Parse(quote(append(words, ":"))) // ends with ":" if the shell runs it
 	if err != nil || len(commands) < 2 || commands[len(commands)-1].Name != ":" {
 		return unknown
 	}
@@ -53,7 +53,7 @@ func (p policy) refusedOptions(c acpterm.Command) string {
 	return ""
 }
 
-// decideWhole is the decision about a line that cannot be seen through.
+// decideWhole decides about a line in another language.
 func (p policy) decideWhole(ctx context.Context, proposal acpterm.Proposal, reason string) acpterm.Decision {
 	if !p.options.OtherShells {
 		return deny(reason)
@@ -69,8 +69,8 @@ func (p policy) decideWhole(ctx context.Context, proposal acpterm.Proposal, reas
 	return p.rules.Decide(ctx, proposal)
 }
 
-// otherShellVariables are beginnings of names, in capitals, of variables that decide what shells run whose lines are not
-// read. Windows and PowerShell do not tell capitals apart.
+// otherShellVariables are prefixes of variable names, in upper case, that determine what such other shells run. Windows
+// and PowerShell ignore case.
 var otherShellVariables = []string{
 	"PATH", "COMSPEC", "PROMPT", "SYSTEMROOT", "WINDIR", "PSMODULE", "PSEXECUTIONPOLICY", "__PS", "POWERSHELL_", "DOTNET",
 	"COMPLUS_", "CORECLR_", "COR_", "WSL", "MSYS", "CYGWIN", "CHERE_INVOKING", "HOME", "USERPROFILE", "APPDATA",

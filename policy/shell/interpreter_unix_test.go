@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shells is a directory with links and programs that have shells' names. Those that are missing on this machine are
-// links to nothing, and left out.
+// shells returns a directory with links and programs named like shells. Links to shells missing on this machine are
+// left out.
 func shells(t *testing.T) string {
 	dir := t.TempDir()
 	link := func(name, program string) {
@@ -45,7 +45,7 @@ func shells(t *testing.T) string {
 	return dir
 }
 
-// ruled is a manager whose rules allow true and pwsh, and lines as such if whole.
+// ruled returns a manager whose rules allow true and pwsh. whole is their verdict on whole lines.
 func ruled(t *testing.T, dir string, interpreter acpterm.Shell, whole acpterm.Verdict,
 	options *shell.Options) *acpterm.Manager {
 	t.Helper()
@@ -71,7 +71,7 @@ func ruled(t *testing.T, dir string, interpreter acpterm.Shell, whole acpterm.Ve
 	return m
 }
 
-// mayRun is whether a line may run; anything but a denial is a failure. reason is the one of a denial.
+// mayRun reports whether a line may run. Any failure other than a denial fails the test. reason is the denial's reason.
 func mayRun(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRequest) (may bool, reason string) {
 	t.Helper()
 	req.SessionID = "s"
@@ -110,7 +110,7 @@ func TestInterpretersThatAreRead(t *testing.T) {
 
 		{"bash", []string{"-x"}, false, false},        // the line is a file's name
 		{"bash", []string{"-c", "cat"}, false, false}, // the line is $0
-		{"bash", []string{"-ic"}, false, false},       // start-up files, and aliases
+		{"bash", []string{"-ic"}, false, false},       // start-up files and aliases
 		{"bash", []string{"-kc"}, false, false},       // assignments anywhere
 		{"bash", []string{"-Oextglob", "-c"}, false, false},
 		{"bash", []string{"--rcfile", "x", "-c"}, false, false},
@@ -142,7 +142,7 @@ func TestInterpretersThatAreRead(t *testing.T) {
 			m := ruled(t, dir, interpreter, acpterm.VerdictAllow, &shell.Options{LoginShells: login})
 			may, reason := mayRun(t, m, acpterm.CreateTerminalRequest{Command: "true && true"})
 			require.Equal(t, c.known && (login || !c.login), may, "%v, login %v: %s", interpreter, login, reason)
-			if !c.known { // it names the file: zsh, and not sh
+			if !c.known { // it names the file: zsh, not sh
 				if filepath.Base(c.program) != "busybox" {
 					require.Contains(t, reason, filepath.Base(file), "%v", interpreter)
 				}
@@ -158,7 +158,7 @@ func TestInterpretersThatAreRead(t *testing.T) {
 	}
 }
 
-// The agent's variables choose neither the shell nor what it runs first.
+// The agent's variables affect neither the choice of the shell nor the commands that it runs first.
 func TestVariablesForInterpreters(t *testing.T) {
 	dir := shells(t)
 	evil := t.TempDir()
@@ -193,8 +193,7 @@ func TestVariablesForInterpreters(t *testing.T) {
 	}
 }
 
-// With OtherShells the rules decide about a line as a whole; the lines that can be read are read nevertheless, and so
-// are plain commands.
+// With OtherShells, the rules decide about a line as a whole. Readable lines and plain commands are still analysed.
 func TestOtherShells(t *testing.T) {
 	dir := shells(t)
 	for _, c := range []struct {
@@ -232,7 +231,7 @@ func TestOtherShells(t *testing.T) {
 	}
 }
 
-// A policy that changes what runs the line does not have it read as what it was.
+// If a policy changes the arguments of the shell that runs a line, the line is denied.
 func TestLineOfAChangedCommand(t *testing.T) {
 	p := shell.NewPolicy(acpterm.Policies{}, &shell.Options{OtherShells: true})
 	for _, args := range [][]string{nil, {"sh"}, {"sh", "-c", "true; cat x"}, {"sh", "-c", "true", "x"}} {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// On Windows no line is read: those for cmd.exe, PowerShell and bash are denied, or left to the rules as a whole. Plain
-// commands that run a shell are denied whatever the rules say.
+// On Windows, lines are not read: those for cmd.exe, PowerShell and bash are denied, or left to the rules as a whole.
+// Plain commands that run a shell are denied regardless of the rules.
 func TestLinesOnWindows(t *testing.T) {
 	for _, c := range []acpterm.Command{
 		{Path: `C:\windows\system32\cmd.exe`, Args: []string{"cmd.exe", "/d", "/s", "/c", "true"}},
@@ -32,7 +32,7 @@ func TestLinesOnWindows(t *testing.T) {
 				set.Requested.Env = []acpterm.EnvVariable{{Name: name, Value: `C:\evil`}}
 				require.Equal(t, acpterm.VerdictDeny, p.Decide(t.Context(), set).Verdict, name)
 			}
-			if c.Args[0] != "bash" { // whose text is read, and true is no program here
+			if c.Args[0] != "bash" { // its text is read, and the program true does not exist here
 				require.Equal(t, acpterm.VerdictDeny, p.Decide(t.Context(), plain).Verdict, c.Path)
 			}
 		}

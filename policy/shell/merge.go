@@ -1,6 +1,6 @@
 package shell
 
-// One result of the two dialects' commands. An argument whose text differs is not literal; any other
+// The merge of the two dialects' commands into one result. An argument whose text differs is not literal; any other
 // difference refuses the line.
 
 import "slices"
@@ -59,7 +59,7 @@ func mergeAssignments(a, b []Assignment) (merged []Assignment, ok bool) {
 	return merged, true
 }
 
-// mergeArg keeps the text of the argument that is not literal: it is the source text of the word.
+// mergeArg keeps the text of the non-literal argument: the source text of the word.
 func mergeArg(a, b Arg) Arg {
 	switch {
 	case a == b:

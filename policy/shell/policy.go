@@ -1,6 +1,6 @@
 package shell
 
-// NewPolicy, which asks another policy about every program of a line.
+// NewPolicy asks another policy about every program of a line.
 
 import (
 	"context"
@@ -13,46 +13,46 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Options say what a shell may do besides starting programs. The zero value and a nil pointer allow nothing.
+// Options allow a shell to do more than start programs. The zero value and a nil pointer allow nothing.
 type Options struct {
 	// ReadFiles lets the shell open files in the session's roots for reading, as `read x < file` does.
 	ReadFiles bool
-	// WriteFiles lets it write to files in the session's roots, as `echo x > file` does. Such files can make an allowed
-	// program run another one: .git/config, Makefile, package.json. The file of a name is resolved before the line
-	// runs; a program in the line, or in another terminal, can make a link after that.
+	// WriteFiles lets the shell write to files in the session's roots, as `echo x > file` does. Such files can make an
+	// allowed program run another one: .git/config, Makefile, package.json. The file of a name is resolved before the
+	// line runs; a program in the line, or in another terminal, can create a link after that.
 	WriteFiles bool
-	// Kill lets it send signals to any process of the user, by the builtin kill.
+	// Kill lets the shell send signals to any process of the user, with the builtin kill.
 	Kill bool
-	// LoginShells lets a line start login shells, such as `bash -lc`. Their start-up files may change PATH, and then
+	// LoginShells lets a line start login shells, such as `bash -lc`. Their start-up files may change PATH, so that
 	// other programs run than the rules have seen.
 	LoginShells bool
-	// OtherShells leaves lines for shells whose language is not read, by acpterm.CommandOptions.Shell (PowerShell,
-	// cmd.exe, zsh, fish, wsl), to the rules as a whole, with their ShellLine: policy.Rules.ShellLines, for one, is a
-	// verdict on them. Whatever the rules do not see in such a line they allow with it. Without it such lines are
-	// denied.
+	// OtherShells lets the rules decide about lines for shells that this package cannot read (PowerShell, cmd.exe, zsh,
+	// fish, wsl; see acpterm.CommandOptions.Shell). The rules receive the whole line as ShellLine;
+	// policy.Rules.ShellLines, for example, is a verdict on such lines. If they allow a line, they allow everything in
+	// it. Without OtherShells, such lines are denied.
 	OtherShells bool
 }
 
-// NewPolicy returns a policy for all commands, which asks rules about each program that a command runs: those of a
-// shell line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest
-// verdict applies. A line that Parse refuses is denied, and so is a program that is not found. Options may be nil.
+// NewPolicy returns a policy for all commands. It asks rules about each program that a command runs: those of a shell
+// line, and both programs of a plain command that runs another one (env, xargs, sudo, sh -c). The strictest verdict
+// applies. Lines that Parse refuses and missing programs are denied. Options may be nil.
 //
-// rules is asked at least once for each program, each time with an acpterm.Proposal without a ShellLine. A Change of
-// rules counts as a denial, since a part of a line cannot be changed; so does a verdict that is not one of acpterm's
-// constants. The variables that a line sets are in the Proposal's Requested.Env and Command.Env, and a removed one is
-// empty there. Shell variables that are not exported are not included. If the line changes the environment of later
-// commands, rules has to allow each program with and without the change.
+// NewPolicy asks rules at least once for each program, each time with an acpterm.Proposal without a ShellLine. A Change
+// counts as a denial, because a part of a line cannot be changed. So does a verdict other than acpterm's constants. The
+// Proposal's Requested.Env and Command.Env contain the variables that a line sets; a removed variable is empty there.
+// They do not contain unexported shell variables. If the line changes the environment of later commands, rules must
+// allow each program with and without the change.
 //
-// The shell opens no files but /dev/null, sends no signals and is not a login shell, unless Options allow it. Its other
-// builtins are allowed. They can find out which files exist, anywhere: by patterns (echo *) and test.
+// Unless Options allow it, the shell opens no files except /dev/null, sends no signals and is not a login shell. Its
+// other builtins are allowed. They can find out which files exist, anywhere, with patterns (echo *) and test.
 //
-// A request for a line must not set a variable that the line itself must not set (PATH, BASH_ENV, HOME ...). Its locale
-// (LC_ALL, LC_CTYPE and LANG), whether of the agent or the embedder, must be C, POSIX or one in UTF-8, since in others
-// a shell may read the line differently.
+// A request for a line must not set a variable that the line itself must not set (PATH, BASH_ENV, HOME ...). The locale
+// (LC_ALL, LC_CTYPE and LANG), whether set by the agent or the embedder, must be C, POSIX or a UTF-8 locale, because in
+// others a shell may read the line differently.
 //
-// All policies that decide by program, arguments or variables belong into rules; elsewhere they see a line as arguments
-// of sh. Use the result in place of rules, in acpterm.Options.Policy or SessionOptions.Policy. With
-// acpterm.Options.Runner, ReadFiles and WriteFiles allow nothing, since files are resolved on this system. The policy
+// All policies that decide by program, arguments or variables belong in rules; elsewhere they see a line as arguments
+// of sh. Use the result instead of rules, in acpterm.Options.Policy or SessionOptions.Policy. With
+// acpterm.Options.Runner, ReadFiles and WriteFiles allow nothing, because files are resolved on this system. The policy
 // may be used concurrently if rules may.
 func NewPolicy(rules acpterm.Policy, options *Options) acpterm.Policy {
 	p := policy{rules: acpterm.Policies{rules}} // Policies deny an unknown verdict
@@ -136,7 +136,7 @@ func (p policy) decideAll(
 	return strictest
 }
 
-// refusedUse returns the reason to deny a command whatever the rules say, or "".
+// refusedUse returns the reason to deny a command regardless of the rules, or "".
 func (p policy) refusedUse(c Command, proposal acpterm.Proposal) string {
 	for _, r := range c.Redirects {
 		if reason := p.refusedRedirect(r, c, proposal); reason != "" {
@@ -160,7 +160,7 @@ func (p policy) refusedUse(c Command, proposal acpterm.Proposal) string {
 	return ""
 }
 
-// decideOne asks the rules about one program, with what the line sets for it.
+// decideOne asks the rules about one program and the variables that the line sets for it.
 func (p policy) decideOne(
 	ctx context.Context, proposal acpterm.Proposal, c Command, set []Assignment,
 ) acpterm.Decision {
@@ -188,8 +188,9 @@ func (p policy) decideOne(
 	return d
 }
 
-// prefixName returns the name in the table of prefixes of a program that runs another one: its own name, or that of its
-// file, to which its name may be a link. busybox and toybox behave as their name says, so their file is ignored.
+// prefixName returns the name, in the table of prefixes, of a program that runs another one. It is the program's own
+// name, or the name of its file if the program is a link. busybox and toybox act on the name they are called by, so
+// their file is ignored.
 func prefixName(p acpterm.Proposal) (name string, runsAnother bool) {
 	if isPrefix(p.Name) {
 		return p.Name, true
@@ -203,7 +204,7 @@ func isPrefix(name string) bool {
 	return found
 }
 
-// quote returns a line whose words a shell reads literally.
+// quote returns a line with the words quoted, so that a shell reads them literally.
 func quote(words []string) string {
 	for i, word := range words {
 		words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -211,7 +212,7 @@ func quote(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// arguments returns the texts of arguments; known is true if all are literal.
+// arguments returns the texts of arguments. known is true if all are literal.
 func arguments(args []Arg) (texts []string, known bool) {
 	known = true
 	for _, arg := range args {

@@ -132,8 +132,8 @@ func TestLinesUnderRules(t *testing.T) {
 	}
 }
 
-// A rule of a program also applies behind a link to a prefix program, and behind a name that is one where file systems
-// ignore case: the long s folds to s.
+// A rule for a program also applies behind a link to a prefix program, and behind a name that names one if the file
+// system ignores case: the long s folds to s.
 func TestOtherNamesOfPrefixPrograms(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs symbolic links and programs without an extension")
@@ -191,7 +191,7 @@ func TestUnknownVerdictDenies(t *testing.T) {
 	}
 }
 
-// must is a value that is made without an error.
+// must returns value, and panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

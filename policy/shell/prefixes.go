@@ -1,9 +1,9 @@
 package shell
 
-// The programs that run another program, and their options. An option that is not in the table is an
-// error: if it takes a value, the command is another word.
+// Programs that run another program, and their options. An option missing in the table is an error: if it has a value,
+// the command is another word.
 
-// prefix describes where the command is in the arguments of a program.
+// prefix describes where a program's arguments contain the command.
 type prefix struct {
 	kind prefixKind
 	// flags are the short options without a value, values those with one.
@@ -12,23 +12,23 @@ type prefix struct {
 	long map[string]valueKind
 	// operands is the number of words between the options and the command.
 	operands int
-	// assigns says that NAME=value may stand in front of the command.
+	// assigns allows NAME=value in front of the command.
 	assigns bool
 	// moves are the options that change the directory.
 	moves []string
-	// unsets are the options whose value is a variable to remove.
+	// unsets are the options whose value is the name of a variable to remove.
 	unsets []string
 	// replaces are the options whose value is a text in the command's arguments that input replaces.
 	replaces []string
-	// ends are the options with which the program runs no command.
+	// ends are the options that make the program run no command.
 	ends string
-	// refused are options with a reason of their own.
+	// refused maps refused options to specific reasons.
 	refused map[string]string
-	// numbers says that -NUMBER is an option.
+	// numbers allows -NUMBER as an option.
 	numbers bool
 	// standard is the default command.
 	standard string
-	// input says that the program appends arguments that it reads to the command.
+	// input means that the program appends arguments that it reads to the command.
 	input bool
 	// hidden is the reason why the program is refused.
 	hidden string
@@ -59,7 +59,7 @@ const (
 	noPath      = "without PATH, names may mean other programs"
 )
 
-// prefixes has the programs by tableName.
+// prefixes holds the programs, keyed by tableName.
 var prefixes = map[string]prefix{
 	"sh": {kind: runsShell}, "dash": {kind: runsShell}, "bash": {kind: runsShell}, "ash": {kind: runsShell},
 

@@ -1,6 +1,6 @@
 package shell
 
-// From the words of a command to the programs that it runs.
+// The programs that a command's words run.
 
 import (
 	"regexp"
@@ -13,11 +13,11 @@ import (
 type place bool
 
 const (
-	inShell   place = true  // by the shell: it may be a builtin
+	inShell   place = true  // by the shell, so it may be a builtin
 	inProgram place = false // by another program
 )
 
-// run records a command and those that it runs.
+// run records a command and the commands that it runs.
 func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where place) *Error {
 	first, args := words[0], words[1:]
 	if !first.Literal {
@@ -63,7 +63,7 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 		return w.refuseWord(ErrTooLarge, "too many programs that run programs", first)
 	}
 
-	// What it runs stands in a scope of its own.
+	// The commands that it runs have their own scope.
 	outer := w.scope
 	w.via = append(slices.Clone(w.via), first.Text)
 	w.env = append(slices.Clone(w.env), env...)
@@ -71,7 +71,7 @@ func (w *walker) run(words []word, env []Assignment, redirects []Redirect, where
 	moved := w.moved
 	w.scope = outer
 	if p.kind == runsBuiltin {
-		w.moved = moved // command cd
+		w.moved = moved // for `command cd`
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (w *walker) behind(p prefix, first word, args []word, where place) *Error {
 	return w.run(command, nil, nil, inProgram)
 }
 
-// replace marks the arguments as not literal in which a program replaces a text.
+// replace marks arguments that contain a replaced text as not literal.
 func (w *walker) replace(command []word, replaced []string) *Error {
 	for _, text := range replaced {
 		for i, a := range command {
@@ -275,8 +275,8 @@ func (w *walker) option(p prefix, o *found, name string, value, a word) *Error {
 	return nil
 }
 
-// runShell walks `sh -c TEXT`. A shell with a file is an ordinary program; one without runs its input, and
-// is refused.
+// runShell walks `sh -c TEXT`. A shell with a file is an ordinary program. A shell without one runs its input, and is
+// refused.
 func (w *walker) runShell(first word, args []word) *Error {
 	text := false
 	for len(args) > 0 {
@@ -365,8 +365,8 @@ func plain(words []word) []Arg {
 	return args
 }
 
-// tableName returns the key of a name in the tables: its base, folded as by a file system that ignores
-// case. The long s and the Kelvin sign fold to s and k there.
+// tableName returns the key of a name in the tables: its base name, with case folded as by a file system that ignores
+// case. Such file systems fold the long s and the Kelvin sign to s and k.
 func tableName(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name = strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, name)

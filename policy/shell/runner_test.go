@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// With a Runner, the files of this system are not those of the line.
+// With a Runner, this system's files are not the files of the line.
 func TestFilesOfARunner(t *testing.T) {
 	m := acptermtest.NewManager(t, &acpterm.Options{
 		Runner:   acptermtest.Commands{"sh": acptermtest.Print("", 0), "cat": acptermtest.Print("", 0)},

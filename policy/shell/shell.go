@@ -10,46 +10,45 @@ import (
 
 // Command is one program that a line runs, or one builtin of the shell.
 type Command struct {
-	// Name is the command word after quote removal: "git" for \g\it. It includes any directory. It is
-	// empty for a piece of the line that only assigns (Env) or redirects (Redirects).
+	// Name is the command word after quote removal: "git" for \g\it. It includes any directory. It is empty for a piece
+	// of the line that only assigns (Env) or redirects (Redirects).
 	Name string
 	// Args are the words after the name.
 	Args []Arg
-	// Env has the assignments in front of the command and of the commands in Via, and those that `env`
-	// makes or removes (-u), in this order.
+	// Env contains, in this order, the assignments in front of the command and of the commands in Via, and those that
+	// `env` makes or removes (-u).
 	Env []Assignment
-	// Sets are the variables that the builtin itself sets or removes: those that export, readonly, read,
-	// getopts and unset name. The line's later commands see them.
+	// Sets are the variables that the builtin itself sets or removes: those named by export, readonly, read, getopts
+	// and unset. The line's later commands see them.
 	Sets []Assignment
 	// Exports are the variables that the builtin export puts into the environment of later commands.
 	Exports []string
-	// Redirects are the files that this piece of the line opens. Those of `sudo rm > f` are at sudo, not at
-	// rm.
+	// Redirects are the files that this piece of the line opens. Those of `sudo rm > f` belong to sudo, not to rm.
 	Redirects []Redirect
-	// Via are the commands that run it, outermost first: "sudo", "sh -c", "find -exec". It is empty for a
-	// command that the line itself names.
+	// Via are the commands that run this one, outermost first: "sudo", "sh -c", "find -exec". It is empty if the line
+	// itself names the command.
 	Via []string
-	// Builtin says that the shell runs it without a program file, such as cd, echo or test. Builtins that
-	// could run a program are refused. It is true as well where Name is empty.
+	// Builtin means that the shell runs the command without a program file, such as cd, echo or test. Builtins that
+	// could run a program are refused. Builtin is also true if Name is empty.
 	Builtin bool
-	// Moved says that the line may have changed the directory before, by cd or by an option of a prefix:
-	// relative paths in Args and Redirects are then not relative to the line's directory.
+	// Moved means that the line may have changed the directory before, with cd or an option of a prefix. Relative paths
+	// in Args and Redirects are then not relative to the line's directory.
 	Moved bool
-	// Login says that it is a login shell. It runs start-up files such as ~/.profile, which may change
-	// PATH, and so the programs of its commands.
+	// Login means that the command is a login shell. It runs start-up files such as ~/.profile, which may change PATH
+	// and therefore the programs that it runs.
 	Login bool
 }
 
 // Arg is one word of a line.
 type Arg struct {
-	// Text is the argument after quote removal if it is Literal, else the source text of the word. It is
-	// empty for arguments that a program such as xargs appends when it runs.
+	// Text is the argument after quote removal if it is Literal, or else the source text of the word. It is empty for
+	// arguments that a program such as xargs appends when it runs.
 	Text string
-	// Literal says that the program receives exactly Text. Otherwise the argument depends on variables,
-	// on output, on files that match a pattern, or on the shell.
+	// Literal means that the program receives exactly Text. Otherwise the argument depends on variables, on output, on
+	// files that match a pattern, or on the shell.
 	Literal bool
-	// One says that it is exactly one argument. An unquoted $x can be none or several. A Literal
-	// argument is always One.
+	// One means that the word is exactly one argument. An unquoted $x can be none or several. A Literal argument is
+	// always One.
 	One bool
 }
 
@@ -57,16 +56,16 @@ type Arg struct {
 type Assignment struct {
 	Name  string
 	Value Arg
-	// Unset says that the variable is removed. Value is then empty.
+	// Unset means that the variable is removed. Value is then empty.
 	Unset bool
 }
 
-// Redirect is a file that the shell opens for a command. Copied and closed descriptors (2>&1) and
-// here-documents are not included.
+// Redirect is a file that the shell opens for a command. It does not include copied and closed descriptors (2>&1) and
+// here-documents.
 type Redirect struct {
 	// Op is ">", ">>", ">|", "<" or "<>".
 	Op string
-	// Path is the file. For /dev/tcp/HOST/PORT bash opens a connection.
+	// Path is the file. For /dev/tcp/HOST/PORT, bash opens a connection.
 	Path Arg
 }
 
@@ -77,11 +76,11 @@ const (
 	maxNest  = 100      // constructs within constructs
 )
 
-// Parse finds every program that a shell line runs, in the order of the line; a program inside a word,
-// such as $(date), comes before the command of the word. An error is an *Error and means that the line
-// must not be run, since Parse cannot analyse it completely.
+// Parse finds every program that a shell line runs, in the order of the line. A program inside a word, such as $(date),
+// precedes the command of the word. The error is an *Error. It means that the line must not be run, because Parse
+// cannot analyse it completely.
 //
-// The result depends on the line only, not on the machine, the environment or files.
+// The result depends only on the line, not on the machine, the environment or files.
 func Parse(line string) ([]Command, error) {
 	if err := checkBytes(line); err != nil {
 		return nil, err
@@ -132,7 +131,7 @@ func readLine(line string, in scope) ([]Command, *Error) {
 	return w.commands, nil
 }
 
-// syntaxError turns an error of the parser into one of this package.
+// syntaxError converts an error of the parser to one of this package.
 func syntaxError(line string, err error) *Error {
 	refused := &Error{Kind: ErrSyntax, Reason: err.Error(), Line: 1, Column: 1, Text: line}
 	switch e := err.(type) {
@@ -146,7 +145,7 @@ func syntaxError(line string, err error) *Error {
 	return refused
 }
 
-// lineColumn returns the position of an offset, from 1. The parser's own columns have a maximum.
+// lineColumn returns the position of an offset, counted from 1. The parser's own columns have a maximum.
 func lineColumn(src string, offset uint) (line, column uint) {
 	head := src[:min(offset, uint(len(src)))]
 	return uint(1 + strings.Count(head, "\n")), uint(len(head) - strings.LastIndexByte(head, '\n'))

@@ -1,7 +1,6 @@
 package shell_test
 
-// The lines that Parse refuses, and its results for others. shells_unix_test.go compares them with real
-// shells.
+// The lines that Parse refuses, and its results for others. shells_unix_test.go compares them with real shells.
 
 import (
 	"errors"
@@ -14,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused are attacks, and lines that cannot be analysed completely.
+// refused are attacks, and lines that Parse cannot analyse completely.
 var refused = []struct {
 	name, line string
 	kind       shell.Kind

@@ -2,8 +2,8 @@
 
 package shell_test
 
-// Parse compared with real shells. Every line runs in a new directory with a PATH of stubs that record
-// their arguments; each recorded call must be in the result of Parse.
+// Compares Parse with real shells. Every line runs in a new directory with a PATH of stubs that record their arguments;
+// the result of Parse must contain each recorded call.
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func newTestbed(t testing.TB) testbed {
 	return l
 }
 
-// isDash reports whether a program is dash by another name, which dash does not look at.
+// isDash reports whether a program is dash under another name. dash ignores the name it is called by.
 func isDash(name string) bool {
 	file, _ := exec.LookPath(name)
 	target, _ := filepath.EvalSymlinks(file)
@@ -81,7 +81,7 @@ func (l testbed) calls(t testing.TB, s realShell, line string) [][]string {
 	for _, local := range []string{"rm", "d/rm"} {
 		require.NoError(t, os.WriteFile(filepath.Join(work, local), []byte(stub), 0o755))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a line may loop without end
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // a line may loop forever
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.name, append(s.args, line)...)
 	cmd.Dir = work
@@ -106,7 +106,7 @@ func (l testbed) calls(t testing.TB, s realShell, line string) [][]string {
 	return calls
 }
 
-// reported reports whether the result has a call.
+// reported reports whether the result contains a call.
 func reported(commands []shell.Command, call []string) bool {
 	for _, c := range commands {
 		if c.Name[strings.LastIndexByte(c.Name, '/')+1:] == call[0] && !c.Builtin && fits(c.Args, call[1:]) {
@@ -116,7 +116,7 @@ func reported(commands []shell.Command, call []string) bool {
 	return false
 }
 
-// fits reports whether arguments of Parse can expand to the real ones.
+// fits reports whether arguments from Parse can expand to the real ones.
 func fits(args []shell.Arg, real []string) bool {
 	switch {
 	case len(args) == 0:
@@ -132,7 +132,7 @@ func fits(args []shell.Arg, real []string) bool {
 	return false
 }
 
-// check compares a line that Parse accepts with every shell, and reports whether a stub ran.
+// check compares a line that Parse accepts with every shell. It reports whether a stub ran.
 func (l testbed) check(t testing.TB, line string) (ran bool) {
 	commands, err := shell.Parse(line)
 	if err != nil {
@@ -206,7 +206,7 @@ func TestShellsAcceptedLines(t *testing.T) {
 	}
 }
 
-// pieces are for random lines. They run only stubs, and write only in the line's directory.
+// pieces are parts of random lines. They run only stubs, and write only in the line's directory.
 var pieces = []string{
 	"git", "rm a", "ls", "x", " ", " ", " ", "\n", ";", "&", "|", "&&", "||", "(", ")", "$(", ")", "`", "\"", "\"", "'", "'", "\\", "\\\n",
 	"$", "$'", "$\"", "{", "}", ",", "..", "<<E\n", "\nE\n", "<<'E'\n", "<<-E\n", "<<<", "<(", ">(", ">", ">>", "<", "&>", "|&", ">&", "2>", "12>",

@@ -1,7 +1,7 @@
 package shell
 
-// Checks of a line's bytes, where the parser and shells differ. They refuse more than is dangerous, but
-// little that agents write.
+// Checks of a line's bytes where the parser and shells differ. They refuse more than the dangerous lines, but few lines
+// that agents write.
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// checkBytes refuses lines before they are parsed. The limit of the depth bounds the parser's recursion.
+// checkBytes checks lines before parsing. Its depth limit bounds the parser's recursion.
 func checkBytes(line string) error {
 	if len(line) > maxLine {
 		return &Error{Kind: ErrTooLarge, Reason: fmt.Sprintf("longer than %d bytes", maxLine), Line: 1, Column: 1}
@@ -26,8 +26,8 @@ func checkBytes(line string) error {
 		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
 			return at(ErrCharacter, i, "not UTF-8")
 		case r < ' ' && r != '\t' && r != '\n', r == 0x7f:
-			// The parser reads a carriage return as a blank, shells as a letter: backslash, CR, LF
-			// continues the line only in the parser. bash uses \001 and \177 internally.
+			// The parser reads a carriage return as a blank, shells as a letter: backslash, CR, LF continues the line
+			// only in the parser. bash uses \001 and \177 internally.
 			return at(ErrCharacter, i, "control character")
 		}
 		switch r {
@@ -46,8 +46,8 @@ func checkBytes(line string) error {
 // checkText refuses pieces of a line whose end differs between shells and the parser.
 func (w *walker) checkText(file *syntax.File) *Error {
 	var refused *Error
-	var verbatim [][2]uint   // ranges in which backslash newline is literal
-	var substitutions []uint // their ends, before those of inner nodes
+	var verbatim [][2]uint   // ranges where a backslash before a newline is literal
+	var substitutions []uint // their ends; outer ones precede inner ones
 	level := 0
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if n == nil {
@@ -101,8 +101,8 @@ func (w *walker) checkText(file *syntax.File) *Error {
 	return w.checkContinuations(verbatim)
 }
 
-// checkContinuations refuses a backslash before a newline inside a token: shells join $ and (, & and &,
-// > and > around it, the parser not always.
+// checkContinuations refuses a backslash before a newline inside a token: shells join $ and (, & and &, > and > around
+// it; the parser does not always.
 func (w *walker) checkContinuations(verbatim [][2]uint) *Error {
 	for i := 0; ; i++ {
 		j := strings.Index(w.src[i:], "\\\n")
@@ -132,24 +132,22 @@ func (w *walker) checkSubstitution(n *syntax.CmdSubst) *Error {
 		return w.refuse(ErrNotPortable, "this kind of substitution", n)
 	}
 	if n.Backquotes {
-		// Shells end it at the next backquote without a backslash, and remove backslashes before they
-		// parse its text.
+		// Shells end it at the next backquote without a backslash, and remove backslashes before they parse its text.
 		inside := w.src[n.Left.Offset()+1 : n.Right.Offset()]
 		if strings.ContainsAny(inside, "`\\") || strings.Contains(inside, "<<") {
 			return w.refuse(ErrNotPortable, "backquotes around a backslash, a backquote or a here-document; use $( )", n)
 		}
 		return nil
 	}
-	// bash before 4.0 (the /bin/sh of macOS) finds the end by counting parentheses and quotes, without
-	// here-documents, comments and case. If it finds none it runs nothing.
+	// bash before 4.0 (the /bin/sh of macOS) finds the end by counting parentheses and quotes, and ignores
+	// here-documents, comments and case. If it does not find the end, it runs nothing.
 	if end := countedEnd(w.src, int(n.Left.Offset())+2); end >= 0 && end != int(n.Right.Offset()) {
 		return w.refuse(ErrNotPortable, "older shells end this substitution elsewhere", n)
 	}
 	return nil
 }
 
-// countedEnd returns the end of a substitution whose text starts at i, by quotes and parentheses alone, or
-// -1.
+// countedEnd returns the end of a substitution whose text starts at i, found only by quotes and parentheses, or -1.
 func countedEnd(s string, i int) int {
 	depth := 1
 	for i < len(s) {
@@ -175,7 +173,7 @@ func countedEnd(s string, i int) int {
 	return -1
 }
 
-// countedQuote returns the end of double quotes whose text starts at i.
+// countedQuote returns the end of double quotes whose text starts at i, or -1.
 func countedQuote(s string, i int) int {
 	for i < len(s) {
 		switch {
@@ -196,7 +194,7 @@ func countedQuote(s string, i int) int {
 	return -1
 }
 
-// closing returns the index of the next quote; with escapes, one after a backslash is skipped.
+// closing returns the index of the next quote, or -1. With escapes, it skips a quote after a backslash.
 func closing(s string, i int, quote byte, escapes bool) int {
 	for ; i < len(s); i++ {
 		if s[i] == '\\' && escapes {

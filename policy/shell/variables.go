@@ -1,7 +1,6 @@
 package shell
 
-// The variables that a line must not assign, since they change which programs names mean or how text is
-// read.
+// The variables that a line must not assign, because they change which programs names mean or how text is read.
 
 import (
 	"regexp"
@@ -43,7 +42,7 @@ var refusedVariables = map[string]string{
 	"GLIBC_TUNABLES": "makes programs load code",
 }
 
-// refusedPrefixes are prefixes of further names.
+// refusedPrefixes are prefixes of other refused names.
 var refusedPrefixes = map[string]string{
 	"BASH":  "changes how bash reads lines",
 	"LD_":   "makes programs load code",
@@ -51,8 +50,8 @@ var refusedPrefixes = map[string]string{
 	"HIST":  "is kept by shells",
 }
 
-// harmlessLocale matches locales that decode bytes as this package does. In others, such as Shift JIS, a
-// backslash can be the second byte of a character.
+// harmlessLocale matches locales that decode bytes like this package does. In others, such as Shift JIS, a backslash
+// can be the second byte of a character.
 var harmlessLocale = regexp.MustCompile(`^(?:|C|POSIX|(?:[A-Za-z_]*[.])?(?i:utf-?8)(?:@[a-z]+)?)$`)
 
 // variableProblem returns the reason to refuse an assignment, or "".

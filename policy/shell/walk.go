@@ -1,6 +1,6 @@
 package shell
 
-// The walk through the syntax tree. Nodes that are not named here are refused.
+// The walk through the syntax tree. It refuses all nodes not named here.
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ type walker struct {
 	scope
 	src      string
 	commands []Command
-	timed    []word // the words of bash's keyword `time`, for the next command
+	timed    []word // words of bash's keyword `time`, for the next command
 }
 
 // refuse returns the error for a node.
@@ -133,7 +133,7 @@ func (w *walker) both(first, second []*syntax.Stmt) *Error {
 	return w.stmts(second)
 }
 
-// loop walks a loop. A cd in it also precedes the commands in front of it, in the next iteration.
+// loop walks a loop. In the next iteration, a cd in it also precedes the commands in front of it.
 func (w *walker) loop(n syntax.Node, body func() *Error) *Error {
 	first, moved := len(w.commands), w.moved
 	if err := body(); err != nil {
@@ -194,7 +194,7 @@ func (w *walker) caseClause(n *syntax.CaseClause) *Error {
 	return nil
 }
 
-// time walks bash's keyword as dash reads it: a program in front of the next command.
+// time walks bash's keyword as dash reads it: as a program in front of the next command.
 func (w *walker) time(n *syntax.TimeClause) *Error {
 	w.timed = append(w.timed, literal("time", n.Time))
 	if n.PosixFormat {

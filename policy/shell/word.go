@@ -1,6 +1,6 @@
 package shell
 
-// Words: their text after quote removal, or the part of it that is known before the line runs.
+// The text of words after quote removal, or the part known before the line runs.
 
 import (
 	"regexp"
@@ -16,7 +16,7 @@ type word struct {
 	from  syntax.Pos
 }
 
-// dashless reports whether no field of the word can begin with a dash, so that none is an option.
+// dashless reports whether no field of the word can begin with a dash. Such a word is not an option.
 func (a word) dashless() bool { return a.start != "" && a.start[0] != '-' }
 
 // assignment splits NAME=value if the name is known.
@@ -35,7 +35,7 @@ func (a word) assignment() (Assignment, bool) {
 type wordReader struct {
 	*walker
 	text   strings.Builder
-	known  int // length of the known prefix of text, -1 while all is known
+	known  int // length of the known prefix of text, or -1 while all is known
 	many   bool
 	split  bool // there may be further fields with unknown text
 	braced int  // 1 + index of the first unquoted {
@@ -100,7 +100,7 @@ func (r *wordReader) part(part syntax.WordPart, first bool) *Error {
 	return nil
 }
 
-// unquoted adds unquoted text, in which a backslash quotes the next character.
+// unquoted adds unquoted text. In it, a backslash quotes the next character.
 func (r *wordReader) unquoted(text string, first bool) {
 	before := byte(0)
 	for i := 0; i < len(text); i++ {
@@ -121,7 +121,7 @@ func (r *wordReader) unquoted(text string, first bool) {
 			r.many = r.many || r.known >= 0
 		case '~':
 			if first && i == 0 {
-				r.text.WriteByte(c) // a home directory is an absolute path, so no dash
+				r.text.WriteByte(c) // a home directory is an absolute path, so it does not start with a dash
 				r.unknown()
 				before = c
 				continue
@@ -164,7 +164,7 @@ func (r *wordReader) quoted(parts []syntax.WordPart) *Error {
 
 // expansion walks an expansion.
 func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *Error {
-	first := r.known < 0 // all before it is known
+	first := r.known < 0 // everything before it is known
 	r.unknown()
 	switch part := part.(type) {
 	case *syntax.CmdSubst:
@@ -178,11 +178,11 @@ func (r *wordReader) expansion(part syntax.WordPart, quoted bool) *Error {
 	return r.refuse(ErrNotPortable, "not POSIX shell", part)
 }
 
-// numeric are the parameters whose values are numbers; $! may be empty.
+// numeric are the parameters with a number as value; $! may be empty.
 const numeric = "#?$!"
 
-// parameter walks $x and ${x...}. Operators that are not POSIX are refused: bash's evaluate the value as a
-// prompt (@P), as a name (!) or as arithmetic.
+// parameter walks $x and ${x...}. It refuses operators outside POSIX: those of bash evaluate the value as a prompt
+// (@P), as a name (!) or as arithmetic.
 func (r *wordReader) parameter(n *syntax.ParamExp, quoted, first bool) *Error {
 	if n.Param == nil || n.Flags != nil || n.Excl || n.Width || n.IsSet ||
 		n.Split != 0 || n.GlobSubst != 0 || n.RcExpand != 0 ||
@@ -238,8 +238,8 @@ var posixExpansions = map[syntax.ParExpOperator]bool{
 	syntax.RemSmallPrefix: true, syntax.RemLargePrefix: true,
 }
 
-// checkOperand refuses quotes and braces in the word of ${x:-word}: in some shells they quote there, so
-// the ends of the expansion differ.
+// checkOperand refuses quotes and braces in the word of ${x:-word}: some shells treat them as quotes there, so the ends
+// of the expansion differ.
 func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *Error {
 	for _, part := range n.Parts {
 		switch part := part.(type) {
@@ -270,8 +270,8 @@ func (r *wordReader) checkOperand(n *syntax.Word, quoted bool) *Error {
 // constant matches arithmetic without variables.
 var constant = regexp.MustCompile(`^(?:0[xX][0-9a-fA-F]+|[0-9]+|\$[#?]|[-+*/%()<>!&|^~?: \t]|==|!=)*$`)
 
-// arithmetic allows numbers only. bash evaluates the value of a variable as arithmetic too, and runs the
-// substitutions in it: x='a[$(rm y)]'; echo $((x)) runs rm.
+// arithmetic allows only numbers. bash also evaluates the value of a variable as arithmetic, and runs the substitutions
+// in it: x='a[$(rm y)]'; echo $((x)) runs rm.
 func (r *wordReader) arithmetic(n *syntax.ArithmExp) *Error {
 	text := r.walker.text(n)
 	if n.Bracket || n.Unsigned || !strings.HasPrefix(text, "$((") || !strings.HasSuffix(text, "))") {

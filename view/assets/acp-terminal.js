@@ -1,10 +1,10 @@
-// <acp-terminal src="/<token>/terminals/<key>">: one terminal.
+// <acp-terminal src="/<token>/terminals/<key>"> shows one terminal.
 //
-// Attributes: src; theme, "dark" or "light" (without it, as the system is). Properties: row (the terminal's status, see
-// row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped bytes),
-// following. Methods: stop(), copy(), find(text), earlier(), later(), openFind(). Events: "status", with the row as its
-// detail, after each change of the row. The default height is 24rem. A person can type while the screen has the focus
-// and row.input is true.
+// Attributes: src; theme, "dark" or "light" (the default follows the system). Properties: row (the terminal's status,
+// see row.go), text (the output on the screen and in its scrollback, without colours), missed (the number of skipped
+// bytes), following. Methods: stop(), copy(), find(text), earlier(), later(), openFind(). Events: "status", with the
+// row as its detail, after each change of the row. The default height is 24rem. The user can type while the screen has
+// the focus and row.input is true.
 
 import { Terminal } from './xterm/xterm.mjs'
 import { SearchAddon } from './xterm/addon-search.mjs'
@@ -20,15 +20,15 @@ import { makeInert } from './inert.js'
 import { openStyled } from './styles.js'
 import { themes, searchColors } from './themes.js'
 
-// kinds are the options of xterm.js that differ between a command with a PTY and one without.
+// kinds are the options of xterm.js that differ between commands with and without a PTY.
 const kinds = {
   pipe: { convertEol: true, cursorInactiveStyle: 'none', lineHeight: 1.15 }, // output of a pipe has no carriage returns
   pty: { convertEol: false, cursorInactiveStyle: 'outline', lineHeight: 1 },
 }
 
 const noOutput = 'No output.'
-const maxMatches = 1000 // that a search counts
-const scrollback = 10000 // lines; each takes some kilobytes of memory, shown or not
+const maxMatches = 1000 // counted by a search
+const scrollback = 10000 // lines; each uses some kilobytes of memory, shown or not
 
 const readOnlyLabel = 'Output, for reading only. Arrow and page keys scroll, Control F finds.'
 const typingLabel = 'Terminal. Keys go to the command. Control Shift Enter, then Tab, leaves.'
@@ -43,33 +43,33 @@ class AcpTerminal extends HTMLElement {
   #parts = null
   #xterm = null
   #search = null
-  #connection = null // an AbortController, for the current src
+  #connection = null // an AbortController for the current src
   #clockOffset = 0 // the server's clock minus the browser's
-  #ready = null // a promise: the styles are loaded and xterm.js is open
+  #ready = null // resolves when the styles are loaded and xterm.js is open
   #online = false // the connection is open
-  #written = false // there was output
-  #send = null // sends what is typed to the current src
-  #typed = 0 // the number of the last row that could be typed into
-  #stopProblem = '' // why the last request to stop had no effect
-  #paused = false // the person has turned typing off, so that Tab leaves
-  #gap = false // kept output was not written on the screen
-  #history = null // { all, size }: a promise of the History, when the output had that size; null: none was read
+  #written = false // output has been written
+  #send = null // sends typed text to the current src
+  #typed = 0 // the number of the last row that accepted input
+  #stopProblem = '' // the reason why the last stop request had no effect
+  #paused = false // the user has turned typing off, so that Tab leaves
+  #gap = false // retained output was not written to the screen
+  #history = null // { all, size }: a promise of the History, and the size of the output then; null if none was read
   #results = { resultIndex: -1, resultCount: 0 } // of the search
   #moving = false // the window is being changed
-  #shown = null // the Window of the History that is shown in place of the live output
+  #shown = null // the Window of the History shown instead of the live output
 
   get following() {
     const buffer = this.#xterm?.buffer.active
     return !buffer || !this.#shown && buffer.viewportY >= buffer.baseY
   }
 
-  // partial says that there is kept output that is not on the screen.
+  // partial means that some retained output is not on the screen.
   get #partial() {
     if (!this.#xterm || this.#kind === 'pty') return false
     return !!this.#shown || this.#gap || this.#full
   }
 
-  // typing says that keys go to the command, if the screen has the focus.
+  // typing means that keys go to the command, if the screen has the focus.
   get #typing() {
     return this.#online && !!this.row?.input && !this.#paused
   }
@@ -107,12 +107,11 @@ class AcpTerminal extends HTMLElement {
     else this.#connect()
   }
 
-  // openFind opens the search.
   openFind() {
     if (this.#parts && !this.#parts.findButton.hidden) this.#toggleFind(true)
   }
 
-  // stop asks the command to end; a second call before its end kills it.
+  // stop asks the command to end. A second call before its end kills it.
   async stop() {
     if (!this.hasAttribute('src')) return
     const signal = this.#connection?.signal
@@ -120,13 +119,13 @@ class AcpTerminal extends HTMLElement {
     try {
       const response = await fetch(`${this.getAttribute('src')}/stop`, { method: 'POST', headers: { 'Acp-Terminal': 'stop' } })
       problem = response.ok ? '' : (await response.text()).trim()
-    } catch {} // there was no answer
+    } catch {} // no response
     if (signal?.aborted || !this.#parts) return
     this.#stopProblem = problem
     this.#showProblem()
   }
 
-  // copy copies the selection, or else all that is kept, to the clipboard.
+  // copy copies the selection, or else all retained output, to the clipboard.
   async copy() {
     const { signal } = this.#connection
     await this.#copy(this.#selected() || (this.#partial ? this.#read(signal).then(history => history.plain) : this.text))
@@ -138,12 +137,13 @@ class AcpTerminal extends HTMLElement {
       await copyText(text)
       this.#say('Copied', signal)
     } catch (error) {
-      const lost = error.name === 'TypeError' // of the fetch
+      const lost = error.name === 'TypeError' // thrown by fetch
       this.#say(lost ? 'Not copied: the connection is lost.' : 'The browser does not allow copying', signal)
     }
   }
 
-  // find selects the next or the previous match of a text in all that is kept, and resolves to whether there is one.
+  // find selects the next or the previous match of a text in all retained output. It resolves to whether a match
+  // exists.
   async find(text, backwards = false, incremental = false) {
     if (!this.#search) return false
     const { signal } = this.#connection
@@ -167,8 +167,8 @@ class AcpTerminal extends HTMLElement {
     return this.#findHere(text, backwards, !backwards).any
   }
 
-  // findHere searches what the screen has. before is what was selected; further says that the match is not before that,
-  // in the direction.
+  // findHere searches only the screen. before is the previous selection. further means that the match is beyond it, in
+  // the search direction.
   #findHere(text, backwards, incremental) {
     const options = { decorations: searchColors(this.#dark), incremental }
     const before = this.#xterm.getSelectionPosition()
@@ -178,14 +178,14 @@ class AcpTerminal extends HTMLElement {
     return { any, before, further: any && (!before || (backwards ? order < 0 : order > 0)) }
   }
 
-  // earlier shows the output before what the screen has.
+  // earlier shows the output before the screen's.
   async earlier() {
     if (!this.#partial || this.#moving || this.#shown?.first === 0) return
     const history = await this.#readOrSay(this.#connection.signal)
     if (history) await this.#show(history, this.#placeOf(history, 0).section + 1, 0)
   }
 
-  // later shows the output after what the screen has, and in the end the live output.
+  // later shows the output after the screen's, and finally the live output.
   async later() {
     if (!this.#shown || this.#moving) return
     const { history, last } = this.#shown
@@ -197,7 +197,7 @@ class AcpTerminal extends HTMLElement {
     return this.#shown ? this.#shown.placeOf(row) : history.placeOf(this.#xterm, row)
   }
 
-  // read returns all that is kept.
+  // read returns all retained output.
   #read(signal) {
     if (this.#shown) return Promise.resolve(this.#shown.history)
     const size = this.row?.bytes
@@ -210,7 +210,7 @@ class AcpTerminal extends HTMLElement {
     return this.#history.all
   }
 
-  // readOrSay returns null if there is no answer, and says so.
+  // readOrSay is like read, but if the connection is lost, it shows a note and returns null.
   async #readOrSay(signal) {
     try {
       const history = await this.#read(signal)
@@ -221,8 +221,9 @@ class AcpTerminal extends HTMLElement {
     }
   }
 
-  // show shows the window that ends with a section, with what was in a row on top. What was selected stays so. It reports
-  // whether it is shown: not while another window is being shown, since the mouse wheel asks for many at once.
+  // show shows the window that ends with a section. It keeps the selection, and puts the previous contents of the row
+  // top at the top. It reports whether the window is shown: not while another one is being loaded, because the mouse
+  // wheel asks for many at once.
   async #show(history, last, top) {
     if (this.#moving) return false
     const { signal } = this.#connection
@@ -230,7 +231,7 @@ class AcpTerminal extends HTMLElement {
     const selection = xterm.getSelectionPosition()
     const [topPlace, selected] = [top, selection?.start.y].map(row => row >= 0 ? this.#placeOf(history, row) : null)
     this.#moving = true
-    xterm.options.scrollback = 2 * scrollback // so that all of a window has room
+    xterm.options.scrollback = 2 * scrollback // makes room for a whole window
     const shown = await history.show(xterm, last)
     if (signal.aborted) return false
     this.#moving = false
@@ -241,19 +242,19 @@ class AcpTerminal extends HTMLElement {
     return true
   }
 
-  // select selects what was selected, by some rows further down; nothing if it is not on the screen then.
+  // select restores a selection, moved down by some rows. It clears the selection if that is not on the screen.
   #select(selection, by = 0) {
     if (!(selection?.start.y + by >= 0)) return this.#xterm.clearSelection()
     const { start, end } = selection
     this.#xterm.select(start.x, start.y + by, (end.y - start.y) * this.#xterm.cols + end.x - start.x)
   }
 
-  // full says that the screen and its scrollback have no more room.
+  // full means that the screen and its scrollback have no more room.
   get #full() {
     return this.#xterm.buffer.normal.length >= scrollback + this.#xterm.rows
   }
 
-  // showCut says what part of the output the screen has.
+  // showCut shows which part of the output is on the screen.
   #showCut() {
     const p = this.#parts
     const pty = this.#kind === 'pty'
@@ -264,7 +265,6 @@ class AcpTerminal extends HTMLElement {
     p.later.hidden = !this.#shown
   }
 
-  // selected returns the selected text.
   #selected() {
     const selection = this.#xterm?.getSelectionPosition()
     return selection ? textOf(this.#xterm, selection) : ''
@@ -304,7 +304,7 @@ class AcpTerminal extends HTMLElement {
     })
     p.screen.addEventListener('copy', event => {
       if (!this.#xterm?.hasSelection()) return
-      event.stopPropagation() // from xterm.js, whose text has no tabs
+      event.stopPropagation() // because the text from xterm.js has no tabs
       event.preventDefault()
       event.clipboardData.setData('text/plain', this.#selected())
       if (this.#typing) this.#xterm.clearSelection() // so that Control C interrupts again
@@ -345,19 +345,19 @@ class AcpTerminal extends HTMLElement {
     const xterm = new Terminal({
       allowProposedApi: true, // for the search's decorations
       ...kinds.pipe, // until the row is known
-      cols, rows: 24, disableStdin: true, // what a person types comes from listen
+      cols, rows: 24, disableStdin: true, // listen handles the user's input
       fontFamily: 'ui-monospace, "Cascadia Mono", Menlo, "DejaVu Sans Mono", "Liberation Mono", monospace', fontSize: fontSize(),
       linkHandler: null, logLevel: 'off', minimumContrastRatio: 4.5,
       screenReaderMode: this.#parts.reader.getAttribute('aria-pressed') === 'true',
       scrollback, theme: themes(this.#dark), windowOptions: {},
     })
     makeInert(xterm, () => this.#kind)
-    xterm.loadAddon(new Unicode11Addon()) // the widths of emoji
+    xterm.loadAddon(new Unicode11Addon()) // for the widths of emoji
     xterm.unicode.activeVersion = '11'
     return xterm
   }
 
-  // openScreen makes a new xterm.js for each src, since the old one may have queued output.
+  // openScreen makes a new xterm.js for each src, because the old one may have queued output.
   #openScreen() {
     const p = this.#parts
     const xterm = this.#xterm = this.#makeTerminal(80)
@@ -367,7 +367,7 @@ class AcpTerminal extends HTMLElement {
     xterm.attachCustomKeyEventHandler(event => this.#onKey(event))
     xterm.attachCustomWheelEventHandler(event => {
       this.#scroll(event.deltaY, () => {})
-      return xterm.buffer.active.type === 'normal' // else the pane scrolls
+      return xterm.buffer.active.type === 'normal' // otherwise the pane scrolls
     })
     listen(xterm, { typing: () => this.#typing, onText: text => { xterm.scrollToBottom(); this.#send(text) } })
     xterm.onRender(() => { p.toEnd.hidden = this.following })
@@ -379,7 +379,7 @@ class AcpTerminal extends HTMLElement {
     this.#showTyping()
   }
 
-  // showCount says how many matches there are: on the screen, and in all that is kept where that is more.
+  // showCount shows the number of matches on the screen and, if that is only a part, in all retained output.
   async #showCount() {
     const { findText, findCount } = this.#parts
     const { resultIndex, resultCount } = this.#results
@@ -393,11 +393,11 @@ class AcpTerminal extends HTMLElement {
     findCount.textContent = text
   }
 
-  // setKind makes the screen one of a command with a PTY, or without.
+  // setKind sets up the screen for a command with or without a PTY.
   #setKind() {
     const { pty } = this.row
     Object.assign(this.#xterm.options, kinds[this.#kind], { fontSize: fontSize(), theme: themes(this.#dark, pty) })
-    if (pty) this.#xterm.write('\x1b[?1047l') // which shows the cursor; else xterm.js does with the first focus
+    if (pty) this.#xterm.write('\x1b[?1047l') // shows the cursor, as xterm.js otherwise does on the first focus
     this.#parts.screen.classList.toggle('pty', !!pty)
     this.#fit()
   }
@@ -433,7 +433,8 @@ class AcpTerminal extends HTMLElement {
     if (this.#xterm?.element) fit(this.#xterm, this.#parts.screen, this.row?.pty ? this.row : null, this.#parts.wrap.getAttribute('aria-pressed') === 'true')
   }
 
-  // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the focus.
+  // onKey reports whether xterm.js translates a key for the command. Without typing, keys scroll and Tab moves the
+  // focus.
   #onKey(event) {
     const down = event.type === 'keydown'
     if (isToggle(event) && this.row?.input) {
@@ -456,7 +457,7 @@ class AcpTerminal extends HTMLElement {
     return false
   }
 
-  // scroll scrolls, or shows another part of the output where the screen has no more in the direction.
+  // scroll scrolls. If the screen has no more output in this direction, it shows another part of the output.
   #scroll(by, scroll) {
     const { viewportY, baseY } = this.#xterm.buffer.active
     if (by < 0 && viewportY === 0) this.earlier()
@@ -469,7 +470,7 @@ class AcpTerminal extends HTMLElement {
     this.#showTyping()
   }
 
-  // showTyping says whether a person can type, and how to leave.
+  // showTyping shows whether the user can type, and how to leave.
   #showTyping() {
     const p = this.#parts
     const textarea = this.#xterm?.textarea
@@ -541,7 +542,7 @@ class AcpTerminal extends HTMLElement {
     }
   }
 
-  // setOnline says whether the row is what it is now. Without a connection the clock stands still, and there is no Stop.
+  // setOnline records whether the row is current. Without a connection, the clock stands still and Stop is disabled.
   #setOnline(online) {
     const p = this.#parts
     this.#online = online
@@ -551,7 +552,7 @@ class AcpTerminal extends HTMLElement {
     this.#showTyping()
   }
 
-  // setUnknown removes what was said of a command of which nothing is known any more, unless it had ended.
+  // setUnknown removes the state of a command that can no longer be known, unless the command had ended.
   #setUnknown() {
     const p = this.#parts
     p.stop.hidden = true
@@ -563,26 +564,26 @@ class AcpTerminal extends HTMLElement {
     this.#showNumbers()
   }
 
-  // write waits for xterm.js to show the output, so that the stream is read no faster.
+  // write waits until xterm.js has shown the output, so that the stream is read no faster.
   #write({ missed, text, replaced }, signal) {
-    if (this.#shown || this.#moving) return // the live output is read anew after the window
+    if (this.#shown || this.#moving) return // the live output is read again after the window
     if (replaced) {
-      this.#xterm.reset() // nothing is queued: each write is awaited
+      this.#xterm.reset() // nothing is queued, because each write is awaited
       this.#search.clearDecorations()
       this.#parts.findCount.textContent = ''
       this.missed = 0
-      text = `\x18\x1b\\${text}` // the output before may end within an escape sequence
+      text = `\x18\x1b\\${text}` // earlier output may end within an escape sequence
     }
     if (missed) {
       this.missed += missed
-      // The output before may end within an escape sequence or a colour, so both are reset.
+      // Earlier output may end within an escape sequence or a colour, so both are reset.
       const bol = this.#xterm.buffer.active.cursorX ? '\r\n' : ''
       const kept = this.#written || missed > (this.row?.dropped ?? 0) + 3
       const reason = this.#written ? 'the output was faster than this page'
         : kept ? 'Earlier has what is kept' : 'it is not kept'
       this.#gap ||= kept
       const note = `${bol}\x1b[7m ${bytes(missed)} not shown: ${reason}. \x1b[0m\r\n`
-      text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY it would spoil what the command draws
+      text = `\x18\x1b\\\x1b[0m${this.row?.pty ? '' : note}${text}` // on a PTY the note would spoil the screen
     }
     this.#written = true
     const xterm = this.#xterm
@@ -616,7 +617,7 @@ class AcpTerminal extends HTMLElement {
       p.state.textContent = stateText(row)
     }
     p.message.textContent = row.state === 'denied' || row.state === 'failed' ? notRun(row) : ''
-    if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream goes on until a release
+    if (row.agent && row.ended && !row.bytes) p.message.textContent = noOutput // the stream continues until a release
     const unused = row.state === 'denied' || row.state === 'failed'
     p.screen.classList.toggle('unused', unused)
     p.whole.hidden = p.findButton.hidden = unused
@@ -632,7 +633,7 @@ class AcpTerminal extends HTMLElement {
     this.dispatchEvent(new CustomEvent('status', { detail: row }))
   }
 
-  // showMore shows a long command whole, or its first lines.
+  // showMore shows all of a long command, or its first lines.
   #showMore(whole = this.#parts.command.classList.contains('whole-command')) {
     const { command, more } = this.#parts
     more.setAttribute('aria-label', whole ? 'Less of the command' : 'More of the command')
@@ -674,7 +675,7 @@ class AcpTerminal extends HTMLElement {
   }
 }
 
-// stateText returns the text that a screen reader announces.
+// stateText returns the text for screen readers.
 function stateText(row) {
   let text = outcome(row)
   if (['killed', 'timed out', 'connection lost'].includes(row.state)) text += row.status ? `, ${row.status}` : ''
@@ -682,7 +683,7 @@ function stateText(row) {
   return text
 }
 
-// copyText puts a text, or the text of a promise, on the clipboard. Some browsers allow it only before the first await.
+// copyText puts text, or the text of a promise, on the clipboard. Some browsers allow it only before the first await.
 function copyText(text) {
   if (typeof text === 'string') return navigator.clipboard.writeText(text)
   const blob = text.then(text => new Blob([text], { type: 'text/plain' }))
@@ -694,7 +695,7 @@ function notRun(row) {
   return [start, row.status, row.rule && `Rule: ${row.rule}`].filter(Boolean).join('\n')
 }
 
-// build makes the element's children.
+// build creates the element's children.
 function build(root) {
   const p = {}
   const button = (text, properties) => element('button', { type: 'button', textContent: text, ...properties })
@@ -741,5 +742,5 @@ function build(root) {
   return p
 }
 
-// A page may have loaded the element from another view already, which shows the terminals of this one as well.
+// The page may have loaded the element from another view already. That element also shows the terminals of this view.
 if (!customElements.get('acp-terminal')) customElements.define('acp-terminal', AcpTerminal)

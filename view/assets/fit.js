@@ -1,16 +1,17 @@
-// The size of the screen: of a terminal with a PTY its own, of any other that of its pane.
+// The size of the screen: a terminal with a PTY has its own size, any other one has the size of its pane.
 
 // Commands that write to a pipe often format for 80 columns. A narrower pane scrolls.
 const minColumns = 80
 const scrollbarWidth = 14
 
-// minFontSize is the smallest to which that of a PTY is reduced to fit its pane, which scrolls if it is still too large.
+// minFontSize is the smallest font size for a PTY that does not fit its pane. If it is still too large, the pane
+// scrolls.
 const minFontSize = 9
 
 export const fontSize = () => matchMedia('(max-width: 600px)').matches ? 12 : 13
 
-// fit fits an open terminal and its pane to each other. size has the columns and rows of a PTY, and is null without one.
-// wrap has lines wrap in a pane that is narrower than a command expects.
+// fit adjusts an open terminal and its pane to each other. size contains the columns and rows of a PTY, and is null
+// without one. wrap makes lines wrap in a pane that is narrower than a command expects.
 export function fit(xterm, pane, size, wrap) {
   if (!cell(xterm) || !pane.clientHeight) return
   const frame = pane.firstChild
@@ -32,7 +33,7 @@ export function fit(xterm, pane, size, wrap) {
   frame.style.width = `${Math.ceil(size.columns * cell(xterm).width) + scrollbarWidth}px`
 }
 
-// cell returns the size of a character; null while the terminal is not visible.
+// cell returns the size of a character, or null while the terminal is not visible.
 function cell(xterm) {
   const screen = xterm.element.querySelector('.xterm-screen')
   if (!screen.offsetWidth) return null

@@ -1,18 +1,18 @@
-// The whole output that is kept, of which the screen has room for a part. It is read when a person scrolls or searches
-// beyond that part, or copies all. The screen then shows a window of it: some of its sections, one after the other.
+// All retained output; the screen has room for only a part. It is read when the user scrolls or searches beyond that
+// part, or copies everything. The screen then shows a window of it: some of its sections, one after the other.
 
 import { lastRow, textOfAll } from './lines.js'
 
-const sectionRows = 2500 // that the text of a section takes on the screen, at the most
+const sectionRows = 2500 // maximum number of rows of a section's text on the screen
 const windowSections = 4
 
 export class History {
-  #sections // { text: as the command wrote it, plain: as it is shown, lines: how many it ends }
+  #sections // { text: as written by the command, plain: as shown, lines: number of line ends }
   #counted = { term: '', counts: [] }
 
   constructor(sections) { this.#sections = sections }
 
-  // read reads the output from its address. The terminal is not shown; it makes plain text of it.
+  // read reads the output from its address. It uses the terminal, which is not shown, to produce plain text.
   static async read(url, xterm, signal) {
     const response = await fetch(url, { signal })
     if (!response.ok) throw new TypeError(response.statusText)
@@ -27,10 +27,10 @@ export class History {
     return new History(sections)
   }
 
-  // plain is the whole output as it is shown.
+  // plain is the whole output as shown.
   get plain() { return this.#sections.map(section => section.plain).join('') }
 
-  // show writes the window that ends with a section, or the first or the last one.
+  // show writes the window that ends with a section, or the first or the last window.
   async show(xterm, last) {
     const least = windowSections - 1
     const w = new Window(this, Math.min(Math.max(last, least), this.#sections.length - 1))
@@ -44,7 +44,7 @@ export class History {
 
   isLast(section) { return section === this.#sections.length - 1 }
 
-  // placeOf returns the place of a row of a screen that has the end of the output.
+  // placeOf returns the place of a row on a screen with the end of the output.
   placeOf(xterm, row) {
     let after = 0
     for (let y = lastRow(xterm); y > row; y--) if (!isWrapped(xterm, y)) after++
@@ -57,7 +57,7 @@ export class History {
   // count returns how often a text occurs.
   count(term) { return this.#counts(term).reduce((sum, count) => sum + count, 0) }
 
-  // next returns the next section with a text outside of a window; it goes on at the other end. undefined: there is none.
+  // next returns the next section outside a window that contains a text, or undefined. It wraps around at the end.
   next(term, { first, last }, backwards) {
     const counts = this.#counts(term)
     const before = [...counts.keys()].slice(0, first), after = [...counts.keys()].slice(last + 1)
@@ -74,10 +74,10 @@ export class History {
   }
 }
 
-// Window is what the screen shows of a History: the sections from first to last. A place in it is a number of lines of a
-// section, and of rows behind them.
+// Window is the part of a History on the screen: the sections from first to last. A place in it consists of a section,
+// a number of its lines, and a number of rows after them.
 class Window {
-  marks = new Map() // of the sections' first rows
+  marks = new Map() // at the sections' first rows
 
   constructor(history, last) {
     this.history = history
@@ -90,7 +90,7 @@ class Window {
     return { section, line: 0, rows: row - mark.line }
   }
 
-  // rowOf returns a place's row; undefined: it is not in the window.
+  // rowOf returns a place's row, or undefined if it is not in the window.
   rowOf(xterm, { section, line, rows }) {
     let y = this.marks.get(section)?.line
     for (; line > 0 && y < xterm.buffer.active.length - 1; y++) if (!isWrapped(xterm, y + 1)) line--
@@ -100,16 +100,16 @@ class Window {
 
 function isWrapped(xterm, row) { return !!xterm.buffer.active.getLine(row)?.isWrapped }
 
-// cut yields the sections of an output: whole lines, but where one is longer than a section.
+// cut yields the sections of an output. They consist of whole lines, unless a line is longer than a section.
 function* cut(text, columns) {
-  const most = sectionRows * columns / 2 // characters of a line, each of which may take two columns
+  const most = sectionRows * columns / 2 // characters of a line, each up to two columns wide
   let begin = 0
   let rows = 0
   for (let at = 0; at < text.length;) {
     let end = text.indexOf('\n', at) + 1 || text.length
     if (end - at > most) {
       end = at + Math.floor(most)
-      if (text.codePointAt(end - 1) > 0xffff) end++ // in the middle of a character
+      if (text.codePointAt(end - 1) > 0xffff) end++ // do not split a character
     }
     const more = 1 + Math.floor(2 * (end - at) / columns)
     if (rows && rows + more > sectionRows) {

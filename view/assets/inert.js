@@ -1,13 +1,13 @@
-// Escape sequences in output that must have no effect. xterm.js sends its answers, and its reports of the mouse and the
-// focus, to onData, which has no listener; disableStdin turns them off. Its clipboard and window operations are off by
-// default. This file disables the others.
+// Escape sequences that must have no effect. xterm.js sends its answers, and its mouse and focus reports, to onData,
+// which does not have a listener; disableStdin turns them off. Its clipboard and window operations are off by default.
+// This file disables the others.
 
 // oscs are sequences "ESC ] number": titles, the palette and its queries, links, the clipboard.
 const oscs = [0, 1, 2, 4, 5, 8, 10, 11, 12, 13, 14, 17, 19, 52, 104, 105, 110, 111, 112, 113, 114, 117, 119]
 
-// modes are sequences "CSI ? number h" and "CSI ? number l", by the kind of terminal in which they have no effect: the
-// tracking of the mouse and the focus, which would prevent selecting; without a PTY also the cursor, the alternate screen
-// and the brackets of what is pasted, which would prevent reading.
+// modes are sequences "CSI ? number h" and "CSI ? number l", by the kind of terminal that ignores them: mouse and focus
+// tracking, which would prevent selecting; without a PTY also the cursor, the alternate screen and bracketed paste,
+// which would prevent reading.
 const tracking = [9, 1000, 1001, 1002, 1003, 1004, 1005, 1006, 1015, 1016]
 const modes = { pipe: [...tracking, 25, 47, 1047, 1048, 1049, 2004], pty: tracking }
 
@@ -35,7 +35,7 @@ export function makeInert(xterm, kind) {
   }
 }
 
-// setMode sets one mode that came in a sequence with inert ones. It addresses xterm.js as in the vendored version 6.0.0.
+// setMode sets one mode that came in a sequence with inert ones. It uses internals of the vendored xterm.js 6.0.0.
 function setMode(xterm, mode, final) {
   const handler = xterm._core._inputHandler
   const parameters = { length: 1, params: [mode] }

@@ -1,8 +1,9 @@
-// The text of the screen's rows, as a command wrote it but for its colours: lines that wrap are whole, and tabs are tabs.
+// The text of the screen's rows, as written by the command but without colours: wrapped lines are whole, and tabs are
+// tabs.
 
 const tabWidth = 8
 
-// textOf returns the text of the rows from one to another, or of a part of them, as a selection has its start and end.
+// textOf returns the text of a range of rows. Like a selection, it may start and end within a row.
 export function textOf(xterm, { start, end }) {
   const buffer = xterm.buffer.active
   const cell = buffer.getNullCell()
@@ -16,13 +17,13 @@ export function textOf(xterm, { start, end }) {
   return text
 }
 
-// rowText returns the text between two columns. A tab leaves the cells empty that it skips; so does a wide character the
-// last one of a row, if it has no room there. Behind a line's text all cells are empty.
+// rowText returns the text between two columns. A tab leaves the skipped cells empty, and so does a wide character that
+// does not fit into the last cell of a row. All cells after a line's text are empty.
 function rowText(line, from, to, cell) {
   const text = line.translateToString(true, from, to)
   if (!text.includes(' ')) return text
   const isEmpty = x => !line.getCell(x, cell).getCode() && cell.getWidth() === 1
-  if (/^[ -~]*$/.test(text)) { // each character has a column of its own
+  if (/^[ -~]*$/.test(text)) { // one column per character
     return text.replace(/ +/g, (blanks, at) => runs(line, from + at, from + at + blanks.length, isEmpty, () => ' '))
   }
   while (isEmpty(to - 1)) to--
@@ -32,7 +33,7 @@ function rowText(line, from, to, cell) {
   })
 }
 
-// runs returns the text of cells: gaps where they are empty.
+// runs returns the text of cells, with gaps where they are empty.
 function runs(line, from, to, isEmpty, textAt) {
   let text = ''
   for (let x = from; x < to;) {
@@ -43,14 +44,14 @@ function runs(line, from, to, isEmpty, textAt) {
   return text
 }
 
-// gap returns what moved the cursor from one column to another: tabs, if it stopped where they do.
+// gap returns the text that moved the cursor from one column to another: tabs, if it stopped at a tab stop.
 function gap(from, to, columns) {
   const tabs = Math.floor(to / tabWidth) - Math.floor(from / tabWidth)
   if (to % tabWidth === 0) return '\t'.repeat(tabs)
   return to === columns - 1 ? '\t'.repeat(tabs + 1) : ' '.repeat(to - from)
 }
 
-// lastRow returns the last row that has text or the cursor.
+// lastRow returns the last row with text or the cursor.
 export function lastRow(xterm) {
   const buffer = xterm.buffer.active
   let y = buffer.length - 1

@@ -1,18 +1,18 @@
-// Links in output: the addresses that begin with http:// or https://, as text. Escape sequences for links have no effect,
-// since they can show one address and lead to another.
+// Links in output: addresses in the text that begin with http:// or https://. Escape sequences for links have no
+// effect, because they can show one address and lead to another.
 
-// address ends at a character that hides, or that changes the order of others: the page would not show the address that
-// opens. Unicode names them: controls, formats, private and unassigned ones (C), those that a font need not show
+// address ends at a character that hides or reorders others: the page would not show the address that opens. Unicode
+// names them: controls, formats, private and unassigned ones (C), those that a font need not show
 // (Default_Ignorable_Code_Point), and all spaces; U+2800 is an empty Braille pattern.
 const address = /https?:\/\/[^\s"'<>`{}|\\^\p{C}\p{Default_Ignorable_Code_Point}\u2800]+/gu
 
-// linkOpener has a terminal open such an address in a new window, when it was clicked and ask(address) is true.
+// linkOpener makes a terminal open a clicked address in a new window if ask(address) returns true.
 export function linkOpener(xterm, ask) {
   xterm.registerLinkProvider({
     provideLinks(y, callback) {
       const { text, places } = lineAt(xterm, y - 1)
       const links = [...text.matchAll(address)].map(match => {
-        const found = match[0].replace(/[.,:;!?)\]]+$/, '') // the sentence's, most likely
+        const found = match[0].replace(/[.,:;!?)\]]+$/, '') // probably punctuation of the sentence
         return {
           text: found,
           range: { start: places[match.index], end: places[match.index + found.length - 1] },
@@ -24,8 +24,8 @@ export function linkOpener(xterm, ask) {
   })
 }
 
-// lineAt returns the text of a whole line, of which the row y is a part, and for each of its code units where it stands,
-// counted from 1. A cell may have several: xterm.js puts characters without a width into the cell before them.
+// lineAt returns the text of the whole line that contains row y, and the place of each of its code units, counted from
+// 1. A cell may have several: xterm.js puts characters without a width into the cell before them.
 function lineAt(xterm, y) {
   const buffer = xterm.buffer.active
   let first = y

@@ -1,4 +1,4 @@
-// The page: the list of commands by session, and the terminal whose key is the URL's fragment.
+// The page shows the list of commands by session, and the terminal whose key is the URL's fragment.
 import './acp-terminal.js'
 import { follow } from './stream.js'
 import { clock, commandOf, duration, element, nameOf, outcome, ownerBadge, tone } from './text.js'
@@ -8,7 +8,7 @@ const narrow = matchMedia('(max-width: 760px)')
 const rows = new Map() // by key
 const items = new Map() // list items, by key
 const groups = new Map() // lists, by key of the session
-const shapes = { good: '✓', bad: '✗', denied: '⊘', stopped: '■', ended: '–' } // beside the colours
+const shapes = { good: '✓', bad: '✗', denied: '⊘', stopped: '■', ended: '–' } // shown in addition to the colours
 let clockOffset = 0
 let online = false
 let shown = null // the <acp-terminal>
@@ -61,7 +61,7 @@ function onKey(event) {
   links[at + step]?.focus()
 }
 
-// show adds or updates a row's list item, and reports whether it was added; the newest of a session is first.
+// show adds or updates a row's list item, and reports whether it was added. The newest of a session is first.
 function show(row) {
   const known = rows.has(row.key)
   if (known && row.ended && !rows.get(row.key).ended) notify(row)
@@ -80,7 +80,7 @@ function show(row) {
     items.set(row.key, item = parts)
     group(row).prepend(parts.li)
   }
-  group(row) // which may have another name
+  group(row) // may have a new name
   item.link.dataset.tone = tone(row)
   item.dot.textContent = shapes[tone(row)] ?? ''
   item.command.textContent = commandOf(row).split('\n', 1)[0]
@@ -91,7 +91,7 @@ function show(row) {
   return !known
 }
 
-// notify tells of a command's end, if the person has asked for it and does not see the page.
+// notify shows a notification of a command's end, if the user wants one and the page is not in view.
 function notify(row) {
   if (!part('notify').checked || document.hasFocus() && !document.hidden) return
   const body = `${outcome(row)} · ${duration(row.ended - row.started)}`
@@ -156,7 +156,7 @@ function count() {
   part('nothing').hidden = rows.size > 0
 }
 
-// choose shows the terminal of the URL's fragment; a wide page without one shows the newest.
+// choose shows the terminal of the URL's fragment. Without a fragment, a wide page shows the newest.
 function choose() {
   let key = location.hash.slice(1)
   if (key === 'terminal') return // the skip link

@@ -1,4 +1,4 @@
-// The page of one terminal, whose URL is the src of its element.
+// The page of one terminal. Its URL is the src of its element.
 import './acp-terminal.js'
 import { nameOf, outcome } from './text.js'
 

@@ -1,21 +1,20 @@
-// Streams of events: by WebSockets, of which a browser opens as many as there are pages, or else read with fetch, of which
-// it opens six to a server. Both have backpressure: a slow page does not queue messages, and the server skips output for
-// it.
+// Streams of events, over WebSockets or else read with fetch. A browser opens a WebSocket for each page, but only six
+// requests per server. Both have backpressure: a slow page does not queue messages, and the server skips output for it.
 
 // missedHeartbeats is how many of the server's heartbeats may be missing before a connection counts as dead.
 const missedHeartbeats = 3
 
-// final are the problems that another try does not solve.
+// final are the problems that a retry does not solve.
 const final = new Set(['forbidden', 'gone', 'impossible'])
 
-// follow calls onEvent with each event and awaits it, until the event "end", a 403, 404 or 501, or the signal. It reconnects
-// after the last id, also if nothing came any more: after a laptop's sleep, or through a proxy that froze. It has no
-// connection while the page is hidden, but for a WebSocket of a stream in the background. onConnection receives "open",
-// "lost", "busy", "gone", "forbidden", or "impossible" and why.
+// follow calls onEvent with each event and awaits it, until the event "end", a 403, 404 or 501, or the signal. It
+// reconnects after the last id, also if nothing more arrives: after a laptop's sleep, or through a frozen proxy. While
+// the page is hidden, it has no connection, except a WebSocket of a background stream. onConnection receives "open",
+// "lost", "busy", "gone", "forbidden", or "impossible" and the reason.
 export async function follow(url, { onEvent, onConnection, signal, background = false }) {
   let lastID = ''
-  let stays = false // while the page is hidden
-  let heartbeat = 5000 // milliseconds; the server says how many
+  let stays = false // connected while the page is hidden
+  let heartbeat = 5000 // milliseconds; the server sends the value
   while (!signal.aborted) {
     if (!stays) await visible(signal)
     const hidden = new AbortController()
@@ -54,7 +53,7 @@ export async function follow(url, { onEvent, onConnection, signal, background = 
   }
 }
 
-// byFetch returns the status of a request, and the pieces of text of its answer, or the reason why there are none.
+// byFetch returns the status of a request, and either the text chunks of the response or the reason for the failure.
 async function byFetch(url, lastID, signal) {
   const response = await fetch(url, { headers: lastID ? { 'Last-Event-ID': lastID } : {}, signal })
   const { status, ok } = response
@@ -66,7 +65,7 @@ async function* textOf(body) {
   for (let read; !(read = await reader.read()).done;) yield read.value
 }
 
-// bySocket is byFetch by a WebSocket, and null if it does not open; a browser does not say why.
+// bySocket is like byFetch, but uses a WebSocket. It returns null if that does not open; browsers do not say why.
 async function bySocket(url, lastID, signal) {
   const address = new URL(url, location.href)
   address.protocol = address.protocol.replace('http', 'ws')
@@ -82,8 +81,9 @@ async function bySocket(url, lastID, signal) {
   return opened ? { status: 200, chunks: messagesOf(socket, signal) } : null
 }
 
-// messagesOf yields the texts of a socket's messages. Each is answered when the next one is asked for, and the server
-// sends no other before. The first has to be asked for in the task in which the socket opened, before a message can come.
+// messagesOf yields the texts of a socket's messages. It answers each message when the caller requests the next one,
+// and the server sends no other before. The caller must request the first in the same task as the socket's open event,
+// before a message can arrive.
 async function* messagesOf(socket, signal) {
   const waiting = []
   let wake = () => {}
@@ -103,11 +103,11 @@ async function* messagesOf(socket, signal) {
   }
 }
 
-// watch returns a signal that aborts when a read has waited for longer than limit() milliseconds, or the network is back
-// while it waits. The time is that of the clock, which goes on while a laptop sleeps.
+// watch returns a signal that aborts when a read has waited for more than limit() milliseconds, or when the network
+// comes back during the wait. It uses the system clock, which advances while a laptop sleeps.
 function watch(limit) {
   const dead = new AbortController()
-  let since = 0 // when the read began; 0: there is none
+  let since = 0 // start of the current read, or 0
   const look = () => { if (since && Date.now() - since > limit()) dead.abort() }
   const onOnline = () => { if (since) dead.abort() }
   const timer = setInterval(look, 500)
@@ -137,7 +137,7 @@ function visible(signal) {
 }
 
 // parse yields the events of a stream: { type, id, data, heartbeat }, with the data decoded. Only its reads count as
-// silence, not the time that an event takes.
+// silence, not the time spent on an event.
 async function* parse(chunks, silence) {
   let text = ''
   silence.begin()

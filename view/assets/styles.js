@@ -1,9 +1,10 @@
-// The styles of xterm.js under a strict content security policy. xterm.js makes <style> elements and style attributes,
-// which a policy without 'unsafe-inline' blocks. It allows the CSS object model, which this file uses in their place.
+// The styles of xterm.js under a strict content security policy. xterm.js creates <style> elements and style
+// attributes, which a policy without 'unsafe-inline' blocks. This file uses the CSS object model instead, which is
+// allowed.
 
-// openStyled opens a terminal in an element of a shadow root. It replaces document.createElement during the opening, in
-// which xterm.js makes its <style> elements. The elements of the output are made later, by an internal object that is
-// addressed as in the vendored version 6.0.0.
+// openStyled opens a terminal in an element of a shadow root. It replaces document.createElement while xterm.js creates
+// its <style> elements. An internal object creates the elements of the output later; this uses internals of the
+// vendored version 6.0.0.
 export function openStyled(xterm, parent, root) {
   const before = Object.getOwnPropertyDescriptor(document, 'createElement')
   const make = (...tag) => document.constructor.prototype.createElement.apply(document, tag)
@@ -18,7 +19,7 @@ export function openStyled(xterm, parent, root) {
   xterm._core._renderService._renderer.value._rowFactory._document = { createElement }
 }
 
-// sheetOf makes the placeholder of a <style>: setting its text replaces a style sheet.
+// sheetOf makes the placeholder of a <style>. Setting its text replaces a style sheet.
 function sheetOf(root, placeholder) {
   const sheet = new CSSStyleSheet()
   root.adoptedStyleSheets.push(sheet)

@@ -17,7 +17,7 @@ export function duration(ms) {
   return `${Math.floor(s / 3600)} h ${Math.floor(s / 60 % 60)} min`
 }
 
-// clock returns a time in milliseconds as hours and minutes.
+// clock formats a time in milliseconds as hours and minutes.
 export function clock(ms) {
   return new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 }
@@ -28,19 +28,19 @@ export function outcome(row) {
   return row.state
 }
 
-// commandOf returns a row's command as text; an agent need not say what it runs.
+// commandOf returns a row's command as text. An agent need not name its command.
 export function commandOf(row) {
   return row.command || 'unnamed command'
 }
 
-// nameOf returns a row's command on one line, for a title or a notification, which show no badge. Of a command that the
-// agent has run itself, the page knows only what the agent said.
+// nameOf returns a row's command on one line, for a title or a notification, which do not show a badge. For a command
+// that the agent runs itself, the page knows only the agent's description.
 export function nameOf(row) {
   const command = commandOf(row).split('\n', 1)[0]
   return row.agent ? `run by the agent itself: ${command}` : command
 }
 
-// ownerBadge returns the mark of a terminal that the agent owns, and nothing for others.
+// ownerBadge returns the badge of a terminal that the agent owns, or nothing for others.
 export function ownerBadge(row) {
   if (!row.agent) return []
   const name = 'run by the agent itself'
@@ -57,7 +57,7 @@ export function tone(row) {
   return row.state === 'denied' ? 'denied' : 'stopped'
 }
 
-// element makes one: element('p', { class: 'x', textContent: 'y' }, ...children). Text is never HTML.
+// element creates an element: element('p', { class: 'x', textContent: 'y' }, ...children). Text is never HTML.
 export function element(name, properties = {}, ...children) {
   const made = document.createElement(name)
   for (const [key, value] of Object.entries(properties)) {

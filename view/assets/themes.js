@@ -1,4 +1,4 @@
-// The colours of the screen. Its backgrounds are those of the element's frame in acp-terminal.css.
+// The colours of the screen. Its backgrounds match the element's frame in acp-terminal.css.
 
 const onDark = {
   background: '#0f141b', foreground: '#d6dde6', cursor: '#0f141b', cursorAccent: '#d6dde6', selectionBackground: '#2f4a6d',
@@ -16,7 +16,7 @@ const onLight = {
   scrollbarSliderBackground: '#57606a44', scrollbarSliderHoverBackground: '#57606a77', scrollbarSliderActiveBackground: '#57606a99',
 }
 
-// themes returns the colours. The cursor can be seen in a terminal with a PTY only.
+// themes returns the colours. The cursor is visible only in a terminal with a PTY.
 export function themes(dark, pty) {
   const theme = dark ? onDark : onLight
   return pty ? { ...theme, cursor: theme.foreground, cursorAccent: theme.background } : theme

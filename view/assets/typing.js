@@ -1,13 +1,13 @@
-// What a person types or pastes, on its way to a command with a PTY. The input of xterm.js itself is disabled, so none of
-// its answers to queries and none of its reports come here: only keys, the texts of input methods, and pasted text.
+// The user's input on its way to a command with a PTY. The input of xterm.js itself is disabled, so its answers to
+// queries and its reports never arrive here: only keys, text from input methods, and pasted text.
 
-// maxRequest and maxWaiting are numbers of bytes; the server allows so much in a request.
+// maxRequest and maxWaiting are in bytes. The server allows maxRequest per request.
 const maxRequest = 64 << 10
 const maxWaiting = 1 << 20
 
-// listen calls onText with what a person types or pastes into an open terminal while typing() is true.
+// listen calls onText with the text that the user types or pastes into an open terminal while typing() is true.
 export function listen(xterm, { typing, onText }) {
-  let keyed = false // onKey was called for this key, which can also be an event "keypress" and "input"
+  let keyed = false // onKey was called for this key, which can also cause "keypress" and "input" events
   const on = (type, handler) => xterm.element.addEventListener(type, event => {
     if (typing()) handler(event)
   }, true)
@@ -28,8 +28,8 @@ export function listen(xterm, { typing, onText }) {
   })
 }
 
-// printable returns a pasted text without control characters, which could do what the person has not seen. A new line is
-// what the Enter key sends.
+// printable returns pasted text without control characters, which the user may not have seen. It converts line ends to
+// the Enter key's.
 function printable(text) {
   return text.replace(/\r?\n/g, '\r').replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, '')
 }
@@ -39,17 +39,17 @@ export function isToggle(event) {
   return event.ctrlKey && event.shiftKey && event.key === 'Enter'
 }
 
-// isForCommand reports whether a key is the command's while a person types. The others are the browser's: Control C with
-// a selection, Control V, and those of a Mac's Command key.
+// isForCommand reports whether a key goes to the command while the user types. The others belong to the browser:
+// Control C with a selection, Control V, and those with a Mac's Command key.
 export function isForCommand(event, selected) {
   const key = event.key.toLowerCase()
   if (event.metaKey || event.shiftKey && key === 'insert') return false
   return !event.ctrlKey || event.altKey || !(key === 'v' || key === 'c' && selected)
 }
 
-// sender returns a function that sends texts to a terminal in order: one request at a time, each with all that was typed
-// during the one before. onProblem receives why a text has not arrived, and '' when one has again. After the signal a
-// text is not tried again.
+// sender returns a function that sends texts to a terminal in order: one request at a time, each with everything typed
+// during the previous one. onProblem receives the reason why a text has not arrived, and '' after the next success.
+// After the signal, sending is not retried.
 export function sender(url, { onProblem, signal }) {
   const encoder = new TextEncoder()
   let waiting = new Uint8Array(0)
@@ -80,7 +80,7 @@ export function sender(url, { onProblem, signal }) {
   }
 }
 
-// post sends one request. A text that may have arrived is not sent again.
+// post sends one request. It does not resend a text that may have arrived.
 async function post(url, body) {
   try {
     const response = await fetch(url, { method: 'POST', headers: { 'Acp-Terminal': 'input' }, body })

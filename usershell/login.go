@@ -121,8 +121,8 @@ type LoginFailure string
 const (
 	// LoginShellNotFound means that the shell's path is relative, or not an executable file.
 	LoginShellNotFound = LoginFailure(loginshell.NotFound)
-	// LoginShellUnsupported means that the program is known not to work: csh, tcsh, nu, xonsh, elvish, pwsh, nologin,
-	// false.
+	// LoginShellUnsupported means that the program is known not to work: csh, tcsh, rc, es, nu, xonsh, elvish, pwsh, true,
+	// false, nologin or git-shell.
 	LoginShellUnsupported = LoginFailure(loginshell.Unsupported)
 	// LoginNoDirectory means that the directory is relative, is missing or cannot be entered.
 	LoginNoDirectory = LoginFailure(loginshell.NoDirectory)
@@ -133,7 +133,7 @@ const (
 	LoginNoEnvironment = LoginFailure(loginshell.NoDump)
 	// LoginMixedOutput means that other output was mixed into the environment, possibly that of a background job.
 	LoginMixedOutput = LoginFailure(loginshell.Garbled)
-	// LoginTooMuchOutput means that the shell wrote 16 MiB.
+	// LoginTooMuchOutput means that the shell wrote more than 16 MiB.
 	LoginTooMuchOutput = LoginFailure(loginshell.TooMuch)
 	// LoginTimedOut means that the shell took longer than LoginOptions.Timeout. errors.Is finds
 	// context.DeadlineExceeded.

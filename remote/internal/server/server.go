@@ -77,7 +77,7 @@ func serve(ctx context.Context, in io.Reader, out io.Writer, grace time.Duration
 // server is the state of one Serve.
 type server struct {
 	ctx        context.Context // ends with the connection
-	grace      time.Duration   // between the signals of escalate
+	grace      time.Duration   // between the signals of a shutdown
 	sender     sender
 	dir        string // the directory of commands that name none
 	supervisor proc.Supervisor

@@ -1,5 +1,5 @@
 // Package loginshell reads the final environment of a login shell, once, in its own process tree. dump.go has the
-// command for the shell and parses its output, shell.go finds the shell, and run_unix.go runs it. On Windows, which
+// command for the shell and parses its output, shell.go finds the shell, and read_unix.go runs it. On Windows, which
 // has no login shells, read_windows.go asks the system. The package imports proc, capture and lookup, and does not use
 // terminals.
 package loginshell

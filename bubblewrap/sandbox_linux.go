@@ -189,8 +189,7 @@ func (b *Sandbox) wrap(p acpterm.Proposal) (wrapped acpterm.Wrapped, err error) 
 		}
 	}
 	options := b.options(mounts)
-	// bwrap runs a path. Where env cannot set argv[0] (GNU coreutils before 9.5), a symbolic link gives the program its
-	// name.
+	// bwrap runs a path. If env cannot set argv[0] (GNU coreutils before 9.5), a symbolic link has the program's name.
 	path, name := c.Path, cmp.Or(p.Name, filepath.Base(c.Path))
 	if strings.Contains(path, "=") || !b.argv0 && filepath.Base(path) != name {
 		path = "/dev/acpterm/" + strings.ReplaceAll(name, "=", "_") // env would take a name with "=" for a variable

@@ -121,8 +121,8 @@ type LoginFailure string
 const (
 	// LoginShellNotFound means that the shell's path is relative, or not an executable file.
 	LoginShellNotFound = LoginFailure(loginshell.NotFound)
-	// LoginShellUnsupported means that the program is known not to work: csh, tcsh, rc, es, nu, xonsh, elvish, pwsh, true,
-	// false, nologin or git-shell.
+	// LoginShellUnsupported means that the program is known not to work: csh, tcsh, rc, es, nu, xonsh, elvish, pwsh,
+	// true, false, nologin or git-shell.
 	LoginShellUnsupported = LoginFailure(loginshell.Unsupported)
 	// LoginNoDirectory means that the directory is relative, is missing or cannot be entered.
 	LoginNoDirectory = LoginFailure(loginshell.NoDirectory)

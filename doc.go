@@ -23,8 +23,7 @@
 // it, and ends it with all that it started; its JoinStdio makes a connection of two pipes.
 //
 // If jsonrpc2 must see every message, for example for its hooks, use the Handler as the jsonrpc2.Handler of the whole
-// connection and set [HandlerOptions].Next. For a library with its own framing, [Handler.Dispatch] answers one
-// request.
+// connection and set [HandlerOptions].Next. For a library with its own framing, [Handler.Dispatch] answers one request.
 //
 // The agent is not trusted: no line of it ends the connection, and requests, terminals and the memory for output are
 // bounded ([HandlerOptions], [Options]). Requests beyond a bound are refused with [ErrQuota].
@@ -109,13 +108,13 @@
 //
 // The Manager reaps the processes that it has started. A host that reaps all children by wait4(-1), or that ignores
 // SIGCHLD, takes away exit statuses and the protection of process numbers. The Manager logs that once; before Linux
-// 6.15 a wait then fails with [ErrExitLost]. No signal reaches a foreign process, but fewer processes of a tree are
-// found. A host that must reap every child, such as process 1 of a container, sets [Options].HostReaps and calls
-// [Manager.Reaped]. Handling SIGCHLD and using os/exec do no harm.
+// 6.15 a wait then fails with [ErrExitLost]. Fewer processes of a tree are found, and before Linux 6.9 a foreign
+// process can get a signal if the host reaps right before it. A host that must reap every child, such as process 1 of a
+// container, sets [Options].HostReaps and calls [Manager.Reaped]. Handling SIGCHLD and using os/exec do no harm.
 //
 // On Linux a Manager has one thread, from its first command on, and each terminal two descriptors until its release;
-// elsewhere each running command has a thread. If the host runs out of descriptors, creates fail with [ErrInternal],
-// and everything else goes on.
+// slow starts, cgroups and PTYs need more. Elsewhere each running command has a thread. If the host runs out of
+// descriptors, creates fail with [ErrInternal], and everything else goes on.
 //
 // # Systems
 //

@@ -31,7 +31,8 @@ const (
 	// ErrDenied is returned if the policy or a user denies the command, Error.Command. Error.Reason and Error.Rule say
 	// why.
 	ErrDenied Kind = "denied"
-	// ErrSessionNotFound is returned for an unopened session, if Options.RequireSessions is set.
+	// ErrSessionNotFound is returned for a session that is not open: by Create if Options.RequireSessions is set, by
+	// AddRoot, and by creates that were pending when CloseSession was called.
 	ErrSessionNotFound Kind = "session_not_found"
 	// ErrQuota is returned for a request beyond Error.Quota, whose limit is Error.Limit.
 	ErrQuota Kind = "quota"
@@ -63,8 +64,8 @@ func (k Kind) Error() string { return strings.ReplaceAll(string(k), "_", " ") }
 // Error is the error of a failed operation. Fields that do not concern the failure are empty. An Error never contains
 // the value of an environment variable.
 type Error struct {
-	// Op is the operation: "create", "wait", "kill", "release", "write", "resize", "open session", "add root", "new
-	// manager", "recover", "bubblewrap"; of package agentproc "start agent", "wait for agent", "close agent".
+	// Op is the operation, such as "create", "wait", "kill", "release" or "open session", or a method, such as
+	// "terminal/output". Other packages have their own, such as "start agent" of agentproc.
 	Op   string
 	Kind Kind
 	// Field is the wrong field of the request, such as "cwd" or "env[2].name". With ErrInternal it is the host's

@@ -78,7 +78,8 @@ type EndEvent struct {
 	// Status is the exit status, or nil if the end could not be seen.
 	Status  *TerminalExitStatus
 	EndedBy EndedBy
-	// Bytes is the number of bytes of output by then, and Dropped how many of them terminal/output no longer returns.
+	// Bytes is the number of bytes of output by then, and Dropped how many of them are beyond the limit of
+	// terminal/output.
 	Bytes, Dropped int64
 	// Survivors are the PIDs of processes of the tree that still run.
 	Survivors []int

@@ -32,7 +32,7 @@ type TerminalInfo struct {
 	// Created, Started and Ended are the times of the create, of the start and of the end of the command, or zero.
 	Created, Started, Ended time.Time
 	// Written is the number of bytes that the command has written, without replaced output of an attached terminal, and
-	// Kept how many of them Output can return.
+	// Kept how many of them are within the limit of Output. With a PTY or invalid UTF-8, Output has other lengths.
 	Written, Kept int64
 	// OutputByteLimit is the limit of Output in bytes.
 	OutputByteLimit int64

@@ -17,7 +17,7 @@ import (
 	"github.com/acpterm/acpterm/internal/latch"
 )
 
-// Manager creates terminals and keeps them until their release. Call Shutdown or Close to end it.
+// Manager creates terminals and keeps them until their release. Call Shutdown or Close to end the Manager.
 //
 // All methods may be called concurrently. No lock is held while a command starts, ends or is waited for.
 type Manager struct {
@@ -312,13 +312,12 @@ func (m *Manager) releaseAll(ctx context.Context, terminals []*Terminal, by Ende
 	return errors.Join(errs...)
 }
 
-// Observe adds a hook, which is called with each event from now on: decisions, starts, ends, and processes that
-// survived an ending. One goroutine calls the hooks, in the order they were added, with the events in order and after
-// the fact. To record a decision before its command runs, use Options.Record. A slow hook delays
-// only the other hooks and Close, which returns after the last event; but while 10,000 events, 64 MiB of them or
-// Options.MaxOutputBytes of released terminals' output wait, creates fail with ErrQuota. A hook may call the Manager,
-// Create too, but neither Close nor Shutdown, which wait for it. A panic is logged. A hook may keep an event, but must
-// not change the values it points to.
+// Observe adds a hook, which is called with each later Event. One goroutine calls the hooks, in the order they were
+// added, with the events in order and after the fact. To record a decision before its command runs, use Options.Record.
+// A slow hook delays only the other hooks and Close, which returns after the last event; but while 10,000 events, 64
+// MiB of them or Options.MaxOutputBytes of released terminals' output wait, creates fail with ErrQuota. A hook may call
+// the Manager, Create too, but neither Close nor Shutdown, which wait for it. A panic is logged. A hook may keep an
+// event, but must not change the values it points to.
 //
 // The hook is called until stop is called. stop returns when the hook will not be called any more; no hook may call it.
 // It may be called again.

@@ -47,8 +47,8 @@ type CommandOptions struct {
 	// pipe takes the output.
 	PTY *PTYOptions
 
-	// Limits bound the resources of the command. They replace those of the next level; fields are
-	// not merged. By default, nothing is limited.
+	// Limits bound the resources of the command. They replace those of the next level: repeat the fields to keep. By
+	// default, nothing is limited.
 	Limits *Limits
 
 	// Sandbox rewrites the command just before its start, after the policy. If Sandbox fails, Create fails. It cannot

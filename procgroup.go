@@ -1,7 +1,8 @@
 package acpterm
 
-// Starting a command on the local machine, as the leader of its own process group. procgroup_unix.go and
-// procgroup_windows.go have the differences between systems; internal/proc starts, finds and ends the process tree.
+// Starting a command on the local machine: on Unix as the leader of its own session and process group, on Windows in
+// its own job object. procgroup_unix.go and procgroup_windows.go have the differences between systems; internal/proc
+// starts, finds and ends the process tree.
 
 import (
 	"cmp"

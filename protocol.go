@@ -1,9 +1,8 @@
 package acpterm
 
-// The wire types: field for field the terminal part of the published ACP v1 schema
-// (schema/v1/schema.json; its part about terminals is in internal/conformance/testdata/schema).
-// Where a type has rules that encoding/json cannot express (required fields, null for absent), its
-// UnmarshalJSON checks them and names the wrong field.
+// The wire types: field for field the terminal part of the published ACP v1 schema (schema/v1/schema.json; its part
+// about terminals is in internal/conformance/testdata/schema). Where a type has rules that encoding/json cannot express
+// (required fields, null for absent), its UnmarshalJSON checks them and names the wrong field.
 
 import (
 	"encoding/json"

@@ -96,8 +96,8 @@ func (t *Terminal) Output() TerminalOutputResponse {
 	return response
 }
 
-// respond reads everything of a response but the text. It is called before the text is read, so that a text with an
-// exit status is whole. complete returns the response for a text that begins at the offset start. All polls of this
+// respond reads the exit status and the head of a response. It is called before the text is read, so that a text with
+// an exit status is whole. complete returns the response for a text that begins at the offset start. All polls of this
 // module use respond; acpsdk copies the response to the types of its SDK.
 func (t *Terminal) respond() (complete func(start int64) TerminalOutputResponse) {
 	status, head := t.ExitStatus(), t.headAsked()

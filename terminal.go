@@ -75,7 +75,7 @@ type Terminal struct {
 	store    store
 	started  latch.Latch // set at the end of StateStarting
 	ended    latch.Latch // set when the command has ended and its output can be read
-	finished latch.Latch // set when the EndEvent is queued, or left to an ending
+	finished latch.Latch // set when the EndEvent is queued, or an ending will queue it
 	release  release
 
 	mu        sync.Mutex

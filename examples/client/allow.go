@@ -1,6 +1,6 @@
 package main
 
-// What -allow says, as rules, and the rules as a policy.
+// This file parses the -allow flags and makes a policy from their rules.
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/acpterm/acpterm/policy"
 )
 
-// allowances are the -allow flags.
+// allowances holds the values of the -allow flags.
 type allowances struct {
 	given []policy.Rule
-	file  *policy.Rules // of @FILE
+	file  *policy.Rules // from @FILE
 }
 
 func (a *allowances) add(text string) error {
@@ -45,10 +45,10 @@ func (a *allowances) add(text string) error {
 	return nil
 }
 
-// check fails for what is wrong with the rules, and with their examples. The programs of a far end are not known.
+// check fails if a rule or one of its examples is wrong. If remote, it does not check that the programs exist.
 func (a *allowances) check(remote bool) error {
 	for _, rule := range a.given {
-		// To the library this is no mistake: such a rule allows nothing.
+		// The library accepts such a rule, which then allows nothing.
 		if _, err := exec.LookPath(rule.Program); err != nil && !remote {
 			return fmt.Errorf("there is no program %q", rule.Program)
 		}
@@ -61,7 +61,7 @@ func (a *allowances) check(remote bool) error {
 	return err
 }
 
-// compile makes rules a policy for commands here, or at a far end.
+// compile makes a policy from rules, for local or remote commands.
 func compile(rules policy.Rules, remote bool) (acpterm.Policy, error) {
 	if remote {
 		return rules.CompileRemote()
@@ -69,8 +69,8 @@ func compile(rules policy.Rules, remote bool) (acpterm.Policy, error) {
 	return rules.Compile(nil)
 }
 
-// rules are all of them together; nil if there are none, and nobody is to be asked. Whoever asks wants to be asked
-// instead of what would be denied for want of a rule.
+// rules returns all rules together, or nil if none are given and ask is false. If ask, the policy asks about a command
+// that no rule matches instead of denying it.
 func (a *allowances) rules(ask bool) *policy.Rules {
 	if a.file == nil && a.given == nil && !ask {
 		return nil
@@ -86,8 +86,8 @@ func (a *allowances) rules(ask bool) *policy.Rules {
 	return &all
 }
 
-// newPolicy makes the rules a policy. To allow git is not to allow whatever GIT_PAGER names: of variables the agent may
-// set those that are safe, and these.
+// newPolicy makes a policy from the rules. A rule that allows git must not also allow the program that GIT_PAGER names,
+// so the agent may set only safe variables and those of opts.variables.
 func newPolicy(opts options) (acpterm.Policy, error) {
 	if opts.rules == nil {
 		return nil, nil
@@ -103,7 +103,7 @@ func newPolicy(opts options) (acpterm.Policy, error) {
 	return acpterm.Policies{programs, settable}, nil
 }
 
-// askInstead asks about what a policy denies.
+// askInstead returns a policy that asks where strict denies.
 func askInstead(strict acpterm.Policy) acpterm.Policy {
 	return acpterm.PolicyFunc(func(ctx context.Context, p acpterm.Proposal) acpterm.Decision {
 		d := strict.Decide(ctx, p)

@@ -1,7 +1,7 @@
 package main
 
-// Asking the person whether a command may run. What an agent chooses is shown in quotes, so that it can neither steer
-// the terminal nor look like something else; and an answer counts for the question that was on the screen, or for none.
+// This file asks the user whether a command may run. It shows the agent's text in quotes, so that the text can neither
+// steer the terminal nor look like something else. An answer counts for the question on the screen, or for none.
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// asker asks one question after another. ask may be called concurrently.
+// asker asks one question at a time. ask may be called concurrently.
 type asker struct {
 	*keyboard
-	screen *screen       // holds its peace while there is a question
-	turn   chan struct{} // has something in it while there is a question
+	screen *screen       // holds its output while a question is open
+	turn   chan struct{} // contains a value while a question is open
 }
 
-// newAsker returns an asker of the user who reads out and types in.
+// newAsker returns an asker that writes questions to out and reads answers from in.
 func newAsker(in io.Reader, out io.Writer, screen *screen) *asker {
 	return &asker{keyboard: newKeyboard(in, out), screen: screen, turn: make(chan struct{}, 1)}
 }
@@ -35,10 +35,11 @@ var answers = map[string]acpterm.Approval{
 	"N": acpterm.ApprovalRejectAlways, "never": acpterm.ApprovalRejectAlways,
 }
 
-// nobody is a no for want of an answer.
+// nobody is the refusal if the user does not answer.
 var nobody = acpterm.Answer{By: "nobody"}
 
-// ask puts a question when it is its turn, and returns the answer: no when ctx ends or the terminal is gone.
+// ask waits for its turn, asks the question, and returns the answer. It returns nobody if ctx ends or the terminal is
+// gone.
 func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	select {
 	case a.turn <- struct{}{}:
@@ -50,7 +51,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	}
 	a.screen.hold()
 	defer a.screen.resume()
-	if a.stale() { // the user may be typing an answer to the last one
+	if a.stale() { // the user may be typing an answer to the previous one
 		if _, ok := a.await(ctx, "? There is another question. Enter shows it: "); !ok {
 			return nobody
 		}
@@ -75,7 +76,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	}
 }
 
-// await is prompt, and says on the screen when the question is withdrawn.
+// await calls prompt. If the question is withdrawn, it says so on the screen.
 func (a *asker) await(ctx context.Context, text string) (line string, ok bool) {
 	line, err := a.prompt(ctx, text)
 	if err != nil {
@@ -84,11 +85,12 @@ func (a *asker) await(ctx context.Context, text string) (line string, ok bool) {
 	return line, err == nil
 }
 
-// finish returns when no question is on the screen, and lets none be put again. The contexts of all must have ended.
+// finish waits until no question is on the screen, and prevents new ones. The contexts of all questions must have
+// ended.
 func (a *asker) finish() { a.turn <- struct{}{} }
 
-// describe is the command, exactly; how much of it is shown is as display.Question says. The program is said once more
-// where the answer is typed, for commands that are longer than the screen.
+// describe returns the exact command, cut as display.Question describes. The prompt repeats the program beside the
+// answer, for commands longer than the screen.
 func describe(q acpterm.Question, most int) (text string, omitted int) {
 	var b strings.Builder
 	b.WriteString("? The agent wants to run\n")

@@ -1,6 +1,6 @@
 package main
 
-// Whether the colours of commands are printed.
+// This file decides whether to print the colours of commands.
 
 import (
 	"io"
@@ -16,8 +16,8 @@ const (
 	colourNever  = "never"
 )
 
-// wantColours reports whether colours are printed to out: automatically if that is a terminal which can show them, and
-// the person does not object (https://no-color.org).
+// wantColours reports whether to print colours to out. In automatic mode, it does so if out is a terminal with colours
+// and the user has not disabled them (https://no-color.org).
 func wantColours(mode string, out *os.File) bool {
 	switch mode {
 	case colourAlways:

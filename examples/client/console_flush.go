@@ -2,7 +2,7 @@
 
 package main
 
-// Linux, and the other Unixes with System V's request.
+// This file is for Linux and other Unixes with System V's request.
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardInput drops unread input of a terminal, and the line that the user has begun.
+// discardInput drops a terminal's unread input, including the line that the user has begun.
 func discardInput(tty *os.File) error {
 	return control(tty, func(fd uintptr) error { return unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) })
 }

@@ -2,7 +2,7 @@
 
 package main
 
-// macOS and the BSDs.
+// This file is for macOS and the BSDs.
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardInput drops unread input of a terminal, and the line that the user has begun.
+// discardInput drops a terminal's unread input, including the line that the user has begun.
 func discardInput(tty *os.File) error {
 	const read = 1 // FREAD of <sys/fcntl.h>
 	return control(tty, func(fd uintptr) error { return unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, read) })

@@ -2,7 +2,7 @@
 
 package main
 
-// The Unixes: the person is at the terminal that controls the process, wherever standard input comes from.
+// On Unix, the user is at the controlling terminal of the process, wherever standard input comes from.
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ func openConsole() (io.Reader, io.Writer, error) {
 // enableColours reports whether a terminal shows colours.
 func enableColours(*os.File) bool { return true }
 
-// control calls a function with a file's descriptor.
+// control calls do with the file's descriptor.
 func control(file *os.File, do func(fd uintptr) error) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

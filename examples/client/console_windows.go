@@ -1,6 +1,6 @@
 package main
 
-// Windows: the person is at the console, wherever standard input comes from.
+// On Windows, the user is at the console, wherever standard input comes from.
 
 import (
 	"io"
@@ -18,7 +18,7 @@ func openConsole() (io.Reader, io.Writer, error) {
 	return in, out, err
 }
 
-// enableColours has a console understand escape sequences, and reports whether it does.
+// enableColours tells a console to interpret escape sequences, and reports whether it does.
 func enableColours(out *os.File) bool {
 	var mode uint32
 	console := windows.Handle(out.Fd())
@@ -28,7 +28,7 @@ func enableColours(out *os.File) bool {
 	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
 }
 
-// discardInput drops unread input of a console.
+// discardInput drops a console's unread input.
 func discardInput(in *os.File) error {
 	return windows.FlushConsoleInputBuffer(windows.Handle(in.Fd()))
 }

@@ -1,6 +1,6 @@
 package main
 
-// Why commands were denied.
+// This file prints why commands were denied.
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// denials prints a line for each command that is denied. The hook does not wait for the printing, which may block:
-// Manager.Shutdown waits for the hook. What an agent tries faster than it is printed is left out.
+// denials prints a line for each denied command. Printing may block, so the hook does not wait for it: Manager.Shutdown
+// waits for the hook. If an agent tries commands faster than their lines are printed, lines are dropped.
 type denials struct{ waiting chan string }
 
-// newDenials prints on a screen, whose finish waits for the last one.
+// newDenials prints on a screen. The screen's finish waits for the last line.
 func newDenials(screen *screen) *denials {
 	d := &denials{make(chan string, 256)}
 	screen.following.Go(func() {
@@ -25,7 +25,7 @@ func newDenials(screen *screen) *denials {
 	return d
 }
 
-// hook is for acpterm.Manager's Observe.
+// hook is passed to acpterm.Manager.Observe.
 func (d *denials) hook(event acpterm.Event) {
 	decision, ok := event.(*acpterm.DecisionEvent)
 	if !ok || !errors.Is(decision.Err, acpterm.ErrDenied) {
@@ -37,10 +37,10 @@ func (d *denials) hook(event acpterm.Event) {
 	}
 }
 
-// end is for when the hook is not called any more.
+// end must be called after the last call of hook.
 func (d *denials) end() { close(d.waiting) }
 
-// describeDenial says what was denied, why, and by which rule.
+// describeDenial returns the denied command, the reason, and the rule.
 func describeDenial(d *acpterm.DecisionEvent) string {
 	e, ok := errors.AsType[*acpterm.Error](d.Err)
 	if !ok {

@@ -1,6 +1,6 @@
 package main
 
-// What the process exits with.
+// This file defines the exit codes.
 
 import (
 	"errors"
@@ -19,10 +19,10 @@ const (
 	exitTurnStopped = 4
 	exitNotSignedIn = 5
 	exitLost        = 6
-	exitInterrupted = 130 // as a shell says of a command that was interrupted
+	exitInterrupted = 130 // like a shell, for an interrupted command
 )
 
-// The errors that have an exit code of their own.
+// Each of these errors has its own exit code.
 var (
 	errAgentGone   = errors.New("the agent ended before it was done")
 	errTurnStopped = errors.New("the turn ended")
@@ -32,14 +32,14 @@ var (
 	errUsage       = errors.New("called wrongly")
 )
 
-// exit is an exit code, and which error it is for, if it is for one.
+// exit is an exit code and its error, or nil.
 type exit struct {
 	code int
 	err  error
 	when string
 }
 
-// exits has all of them. Of an error that is several, the first counts.
+// exits lists the exit codes. If an error matches several, the first counts.
 var exits = []exit{
 	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied, failed or were lost"},
 	{exitFailed, nil, "anything else failed"},

@@ -1,6 +1,6 @@
 package main
 
-// What stands between the agent and the machine, as the flags say: rules, the person who is asked, a sandbox, a record.
+// This file sets up the protections that the flags ask for: rules, questions to the user, a sandbox, an audit log.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm/bubblewrap"
 )
 
-// guards are what was asked for; the rest is nil.
+// guards holds the requested protections. The others are nil.
 type guards struct {
 	policy acpterm.Policy
 	asker  *asker
@@ -18,7 +18,7 @@ type guards struct {
 	audit  *audit.Log
 }
 
-// newGuards fails if one cannot be had: nothing runs without it.
+// newGuards fails if a requested guard cannot be set up: no command may run without it.
 func newGuards(opts options, screen *screen) (g guards, err error) {
 	if g.policy, err = newPolicy(opts); err != nil {
 		return g, fmt.Errorf("-allow: %w", err)
@@ -34,7 +34,7 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 	if opts.audit != "" {
 		writable := opts.roots
 		if opts.runner != nil {
-			writable = nil // those are not of this machine
+			writable = nil // these are remote directories
 		}
 		if g.audit, err = audit.Open(opts.audit, writable...); err != nil {
 			return g, fmt.Errorf("-audit: %w", err)
@@ -49,8 +49,8 @@ func newGuards(opts options, screen *screen) (g guards, err error) {
 	return g, nil
 }
 
-// finish is for when the manager is shut down: nothing is asked or put on record any more. It fails if the record is
-// not complete.
+// finish must be called after the manager's shutdown, when nothing more is asked or recorded. It fails if the record is
+// incomplete.
 func (g guards) finish() error {
 	if g.asker != nil {
 		g.asker.finish()

@@ -1,6 +1,6 @@
 package main
 
-// Lines that the user types as answers.
+// This file reads the user's answers.
 
 import (
 	"context"
@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// keyboard asks for one line at a time. It drops input from before the text of a prompt, so that the line answers that
-// text. Its methods must not be called concurrently.
+// keyboard asks for one line at a time. It drops input from before a prompt, so that the line answers that prompt. Its
+// methods must not be called concurrently.
 type keyboard struct {
 	in      io.Reader
 	out     io.Writer
 	discard func() error // drops unread input
-	pending chan typed   // gets the line of a pending Read; nil without one
-	gone    error        // why no line can be read any more
+	pending chan typed   // receives the line of a pending Read, or nil
+	gone    error        // why no more lines can be read
 }
 
-// typed is a line without its end, or an error.
+// typed is a line without its line end, or an error.
 type typed struct {
 	line string
 	err  error
 }
 
-// newKeyboard returns a keyboard of a terminal, or of something else in tests.
+// newKeyboard returns a keyboard that reads from in, a terminal except in tests.
 func newKeyboard(in io.Reader, out io.Writer) *keyboard {
 	k := &keyboard{in: in, out: out, discard: func() error { return nil }}
 	if tty, ok := in.(*os.File); ok {
@@ -35,8 +35,8 @@ func newKeyboard(in io.Reader, out io.Writer) *keyboard {
 	return k
 }
 
-// prompt writes a text and returns the next line that the user types, without the blanks around it. When ctx ends
-// first, the Read of the line goes on.
+// prompt writes text and returns the next line that the user types, without surrounding blanks. If ctx ends first, the
+// Read of the line continues.
 func (k *keyboard) prompt(ctx context.Context, text string) (string, error) {
 	if k.gone == nil {
 		k.gone = k.discard()
@@ -58,26 +58,26 @@ func (k *keyboard) prompt(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// stale reports whether a Read goes on after the end of its prompt: its line may be an answer to that.
+// stale reports whether a Read is still pending after its prompt. Its line may be an answer to that prompt.
 func (k *keyboard) stale() bool {
 	select {
-	case t := <-k.pending: // the user has ended that line
+	case t := <-k.pending: // the user has finished that line
 		k.pending, k.gone = nil, t.err
 	default:
 	}
 	return k.pending != nil
 }
 
-// show writes lines of the client's own, which begin with "? ".
+// show writes the client's own lines, which begin with "? ".
 func (k *keyboard) show(text string) {
 	var rows []byte
 	for line := range strings.Lines(text) {
 		rows, _ = appendRows(rows, "? ", line, 0, width(k.out))
 	}
-	k.out.Write(rows) // a user who cannot be asked does not answer
+	k.out.Write(rows) // if this fails, the user does not answer
 }
 
-// readLine reads a line of a terminal, which gives one at a time. It returns an empty line for a very long one.
+// readLine reads a line from a terminal, which returns one line per Read. It returns an empty line for a very long one.
 func readLine(in io.Reader) typed {
 	var line strings.Builder
 	for buffer := make([]byte, 1<<10); ; {

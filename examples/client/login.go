@@ -1,6 +1,6 @@
 package main
 
-// The environment of the person's login shell, for -login-env: read while the agent starts.
+// This file reads the environment of the user's login shell, for -login-env, while the agent starts.
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"github.com/acpterm/acpterm/usershell"
 )
 
-// login is the environment as it will be known. Nil: it is not wanted.
+// login reads the environment of the login shell. It is nil without -login-env.
 type login struct {
-	read chan struct{} // closed when it is known
-	env  []string      // nil: this process's own
+	read chan struct{} // closed when env is set
+	env  []string      // or nil for this process's own
 	stop context.CancelFunc
 }
 
-// readLogin begins to read it. What fails is printed, and commands have this process's own environment then.
+// readLogin starts to read the environment. If that fails, it prints the error, and commands get this process's own
+// environment.
 func readLogin(ctx context.Context, screen *screen) *login {
 	l := &login{read: make(chan struct{})}
 	ctx, l.stop = context.WithCancel(ctx)
@@ -34,7 +35,7 @@ func readLogin(ctx context.Context, screen *screen) *login {
 	return l
 }
 
-// await returns it, for a session: nil is the manager's.
+// await returns the environment for a session. Nil means the manager's environment.
 func (l *login) await(ctx context.Context) []string {
 	if l == nil {
 		return nil
@@ -47,7 +48,7 @@ func (l *login) await(ctx context.Context) []string {
 	}
 }
 
-// close ends the shell, if it runs.
+// close ends the shell if it is still running.
 func (l *login) close() {
 	if l != nil {
 		l.stop()

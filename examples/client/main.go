@@ -1,29 +1,29 @@
-// Client is a small ACP client for any agent: it gives the agent one prompt and shows what comes of it, with the
-// live output of every command that the agent runs in a terminal.
+// Client is a small ACP client for any agent. It gives the agent one prompt and shows the answer, with the live output
+// of every command that the agent runs in a terminal.
 //
 //	go run ./examples/client [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
 //
-// It allows whatever the agent asks permission for; what commands may do is for flags to say, which -h lists: rules
-// for what may run, questions on the terminal, a sandbox, a timeout, an audit file. Commands that the agent runs itself
-// are shown if it tells of them, and the flags do not hold for them. Without -prompt it reads the prompt from standard
-// input. Without AGENT it starts itself as the example agent, which examples/agent is too.
+// It allows everything the agent asks permission for. Flags restrict the commands, and -h lists them: rules for
+// commands, questions on the terminal, a sandbox, a timeout, an audit file. Commands that the agent runs itself are
+// shown if it reports them, but the flags do not apply to them. Without -prompt, the client reads the prompt from
+// standard input. Without AGENT, it runs itself as the example agent, like examples/agent.
 //
-// With -runner commands run on another machine or in a container; the agent runs here. The connection is opened before
-// the agent starts. When it is lost, the far end ends what ran there, and the agent is told that nothing more is known
-// of it; its next command opens a new connection.
+// With -runner, commands run on another machine or in a container; the agent runs here. The client opens the connection
+// before it starts the agent. When the connection is lost, the remote side ends its commands, and the agent is told
+// that nothing more is known of them. The agent's next command opens a new connection.
 //
-// Each line begins with its kind, such as "> " for the agent's messages and "[1] | " for a command's output: print.go
-// lists them. No text of an agent or a command looks like a line of another kind.
+// Each line begins with its kind, such as "> " for the agent's messages and "[1] | " for a command's output. The kinds
+// are listed in print.go. No text of an agent or a command looks like a line of another kind.
 //
-// What the agent writes to standard error is shown after "agent: ", with nothing in it that steers the terminal, and
-// not while the person is asked something. Of commands' escape sequences only colours are shown, as -color says. Why a
+// The agent's standard error is shown after "agent: ", with control characters escaped, and not while the user is asked
+// something. The client shows the colours of commands, as -color says, but no other escape sequences. The reason why a
 // command was denied is shown after "! ".
 //
-// An agent may want the user to sign in first: the client then asks for that on the terminal, runs the agent's
-// program there, and starts the agent again.
+// An agent may require the user to sign in first. The client then asks for that on the terminal, runs the agent's
+// program there, and restarts the agent.
 //
-// The first interrupt cancels the turn, a second one leaves at once; what the client started does not outlive it. The
-// process exits with
+// The first interrupt cancels the turn, and a second one leaves at once. Nothing that the client started outlives it.
+// The process exits with
 //
 //	0    the turn ended with end_turn, whatever commands were denied, failed or were lost
 //	1    anything else failed
@@ -80,7 +80,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// sayError prints an error. An agent's words in it are in quotes.
+// sayError prints an error. Any words of the agent in it are quoted.
 func sayError(err error) {
 	if err == nil {
 		return
@@ -93,15 +93,15 @@ func sayError(err error) {
 	os.Stderr.Write(lines)
 }
 
-// run gives the prompt to the agent. When it returns, all that was started has ended, and so has the live page, which
-// stays until the person interrupts. It fails unless the turn ended with end_turn.
+// run gives the prompt to the agent. When it returns, everything it started has ended, including the live page, which
+// stays until the user interrupts. It fails unless the turn ended with end_turn.
 func run(opts options) error {
-	// The end of ctx is when the person does not want to wait for anything any more.
+	// ctx ends when the user no longer wants to wait for anything.
 	ctx, leave := context.WithCancelCause(context.Background())
 	defer leave(nil)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// Else the end of a pipe that we print to would be our own, and nothing would be put away.
+	// Otherwise a closed output pipe would end this process before it cleans up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	colours := wantColours(opts.colour, os.Stdout)
@@ -146,9 +146,9 @@ func run(opts options) error {
 	}
 
 	finish, err := talk(ctx, opts, session)
-	session.login.close() // it prints nothing any more
+	session.login.close() // it prints nothing after this
 	manager.Shutdown(ctx)
-	err = errors.Join(err, manager.Close()) // kills what still runs
+	err = errors.Join(err, manager.Close()) // kills the remaining commands
 	far.close()
 	denials.end()
 	if err != nil && session.cancelled.Load() {
@@ -165,8 +165,8 @@ func run(opts options) error {
 	return err
 }
 
-// await returns err, joined with that of finish, which may block: the output or the audit may not be read, or the disk
-// not written.
+// await returns err joined with the error of finish. It stops waiting when ctx ends, because finish may block: the
+// output or the audit may not be read, or the disk not written.
 func await(ctx context.Context, err error, finish func() error) error {
 	finished := make(chan error, 1)
 	go func() { finished <- finish() }()
@@ -181,7 +181,7 @@ func await(ctx context.Context, err error, finish func() error) error {
 	}
 }
 
-// talk is converse, again when the person has signed in where that is required.
+// talk calls converse, and calls it again after the user has signed in, if the agent requires that.
 func talk(ctx context.Context, opts options, session *session) (finish func() error, err error) {
 	finish, err = converse(ctx, opts, session)
 	for range mostSignIns {
@@ -192,14 +192,14 @@ func talk(ctx context.Context, opts options, session *session) (finish func() er
 		if err = signIn(ctx, opts, required, session.screen); err != nil {
 			break
 		}
-		// As the protocol has it, the agent starts again, and so does the conversation.
+		// As the protocol requires, the agent is restarted, and with it the conversation.
 		finish, err = converse(ctx, opts, session)
 	}
 	return finish, err
 }
 
-// converse is one connection's life: it starts the agent and gives it the prompt. When it returns, the agent has ended;
-// finish returns when what it has said last is printed, which may block.
+// converse runs one connection: it starts the agent and gives it the prompt. When it returns, the agent has ended.
+// finish returns when the agent's last output is printed, which may block.
 func converse(ctx context.Context, opts options, session *session) (finish func() error, err error) {
 	agent, err := startAgent(ctx, opts.agent, session.screen)
 	if err != nil {
@@ -212,10 +212,10 @@ func converse(ctx context.Context, opts options, session *session) (finish func(
 	rest := handler.Filter(context.Background(), agent)
 	conn := jsonrpc2.NewConn(context.Background(), jsonrpc2.NewPlainObjectStream(rest), terminals.Handler(session),
 		jsonrpc2.OnRecv(session.received))
-	stop := context.AfterFunc(ctx, func() { agent.Kill() }) // an agent that does not read may be holding up a request
+	stop := context.AfterFunc(ctx, func() { agent.Kill() }) // an agent that does not read may block a request
 	defer stop()
 
-	// The commands go first, at the end of the session. Then the agent's input ends, at which it should go by itself.
+	// The commands end first, with the session. Then the agent's input ends, which should make the agent exit.
 	capabilities := handler.Capabilities()
 	agentterm.Advertise(&capabilities)
 	err = session.run(ctx, conn, capabilities, opts.prompt)
@@ -226,12 +226,12 @@ func converse(ctx context.Context, opts options, session *session) (finish func(
 	}
 	return func() error {
 		err := agent.Close()
-		handler.Close() // after it there is no new output
+		handler.Close() // no new output comes after it
 		return err
 	}, err
 }
 
-// managerOptions are what the flags say of commands.
+// managerOptions returns the manager's options according to the flags.
 func managerOptions(opts options, guards guards, session *session, far *farEnd) *acpterm.Options {
 	options := &acpterm.Options{
 		RequireSessions: true,
@@ -257,8 +257,8 @@ func managerOptions(opts options, guards guards, session *session, far *farEnd) 
 	return options
 }
 
-// startAgent starts an agent in the client's directory; the session has its own. What it writes to standard error is
-// printed: on the person's terminal itself it could clear the screen, or read what is typed.
+// startAgent starts an agent in the client's directory; the session has its own. The client prints the agent's standard
+// error: directly on the user's terminal, the agent could clear the screen or read the user's input.
 func startAgent(ctx context.Context, command []string, screen *screen) (*agentproc.Process, error) {
 	return agentproc.Start(ctx, exec.Command(command[0], command[1:]...), &agentproc.Options{
 		Grace:  time.Second,
@@ -266,7 +266,7 @@ func startAgent(ctx context.Context, command []string, screen *screen) (*agentpr
 	})
 }
 
-// howItEnded is the exit status of an agent that is done.
+// howItEnded returns the exit status of an ended agent.
 func howItEnded(agent *agentproc.Process) string {
 	status, err := agent.Wait(context.Background())
 	if err != nil {
@@ -275,8 +275,8 @@ func howItEnded(agent *agentproc.Process) string {
 	return status.String()
 }
 
-// obey does what signals ask for. The first cancels the turn. The next one leaves, and so does one that comes
-// when there is no turn, or one that says that the person's terminal is gone.
+// obey handles signals. The first one cancels the turn, and the next one leaves. The first one also leaves if no turn
+// is running, or if it says that the user's terminal is gone.
 func obey(signals <-chan os.Signal, session *session, leave context.CancelCauseFunc) {
 	for first := true; ; first = false {
 		sig := <-signals

@@ -19,7 +19,7 @@ import (
 	"github.com/acpterm/acpterm/usershell"
 )
 
-// options are what the command line says.
+// options holds the values of the command line.
 type options struct {
 	cwd    string
 	prompt string
@@ -27,8 +27,8 @@ type options struct {
 	agent  []string
 
 	roots     []string
-	rules     *policy.Rules // nil: everything may run
-	variables []string      // that the agent may set besides policy.SafeVariables
+	rules     *policy.Rules // or nil if everything may run
+	variables []string      // that the agent may set, in addition to policy.SafeVariables
 	ask       bool
 	timeout   time.Duration
 	audit     string
@@ -39,8 +39,8 @@ type options struct {
 	colour    string // colourAuto, colourAlways or colourNever
 	shell     acpterm.Shell
 
-	runner  []string // the command line that gives a shell where commands run; nil: they run here
-	helpers string   // the directory of helpers for there; empty: one is found or built
+	runner  []string // the command line of a shell where commands run, or nil to run them here
+	helpers string   // the directory of helpers for there, or "" to find or build one
 }
 
 const usage = `usage: client [FLAG...] [-- AGENT ARG...]
@@ -104,7 +104,7 @@ func readOptions() (options, error) {
 	return opts, nil
 }
 
-// flags are what sets the options, and what may run.
+// flags defines the flags that set opts and allowed.
 func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags := flag.NewFlagSet("client", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
@@ -177,7 +177,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	return flags
 }
 
-// check fails for flags that cannot hold, or not together.
+// check fails for invalid flags and for invalid combinations.
 func (opts *options) check(allowed *allowances) error {
 	switch {
 	case opts.timeout < 0:
@@ -202,7 +202,7 @@ func (opts *options) check(allowed *allowances) error {
 	return nil
 }
 
-// findDirectories makes those of -cwd and -root what find says. It fails if one is not there.
+// findDirectories replaces the directories of -cwd and -root with the results of find. It fails if one does not exist.
 func (opts *options) findDirectories(find func(string) (string, error)) (err error) {
 	if opts.cwd, err = find(cmp.Or(opts.cwd, ".")); err != nil {
 		return fmt.Errorf("-cwd: %w", err)
@@ -222,7 +222,7 @@ func (opts *options) findDirectories(find func(string) (string, error)) (err err
 // asExampleAgent, as the first argument, makes this program the example agent.
 const asExampleAgent = "-as-example-agent"
 
-// directory is the absolute path of one that is there.
+// directory returns the absolute path of an existing directory.
 func directory(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

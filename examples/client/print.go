@@ -1,7 +1,7 @@
 package main
 
-// The lines that the user sees. Each begins with its kind, so that no text of an agent or a command looks like a line of
-// another kind. On a terminal, a long line has several rows, which begin with the kind and "| ".
+// This file prints the lines that the user sees. Each begins with its kind, so that no text of an agent or a command
+// looks like a line of another kind. On a terminal, a long line has several rows, which begin with the kind and "| ".
 //
 //	>          the agent's message
 //	*          a tool call, or a permission; the agent's words are in quotes
@@ -10,7 +10,7 @@ package main
 //	[1] |      its output
 //	[1] !      the size of missed output
 //	[1] =      how it ended
-//	[agent 1]  the same of a command that the agent runs itself, in the agent's account
+//	[agent 1]  the same for a command that the agent runs itself, as the agent reports it
 //	agent:     the agent's standard error
 //	client:    the client itself, on standard error
 //	?          a question, on the terminal
@@ -30,30 +30,30 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// screen prints what comes from several sides at once, each piece as soon as it is there, so that no line has
-// pieces from two sides.
+// screen prints text from several sources. It prints each piece as soon as it arrives, and no line has pieces from two
+// sources.
 //
 // All methods may be called concurrently.
 type screen struct {
 	out, errors *column
-	colours     bool        // of commands are printed
-	failed      func(error) // is called when out cannot be written to
+	colours     bool        // print the colours of commands
+	failed      func(error) // called if writing to out fails
 
-	following sync.WaitGroup // one for each terminal whose output is not all printed, and for denials
+	following sync.WaitGroup // one for each terminal with unprinted output, and for denials
 
 	mu        sync.Mutex
-	terminals int                           // how many there were
-	names     map[acpterm.TerminalID]string // of the newest, the released ones too
-	named     []acpterm.TerminalID          // those of names, the oldest first
+	terminals int                           // number of terminals so far
+	names     map[acpterm.TerminalID]string // of the newest terminals, including released ones
+	named     []acpterm.TerminalID          // keys of names, oldest first
 
-	printing sync.Mutex // not mu: a write may wait for its reader
-	buffer   []byte     // what is being printed
-	holding  bool       // the person is being asked something
+	printing sync.Mutex // separate from mu: a write may wait for its reader
+	buffer   []byte     // text being printed
+	holding  bool       // a question is open
 	held     []piece
-	size     int // of what is held, in bytes
-	unheld   int // bytes that were too many to hold
+	size     int // of held, in bytes
+	unheld   int // number of bytes dropped because held was full
 
-	over atomic.Bool // nothing is printed any more
+	over atomic.Bool // print nothing more
 }
 
 // column is standard output or standard error.
@@ -62,11 +62,11 @@ type column struct {
 	*cursor
 }
 
-// cursor is where the last line that was printed ends. At one terminal two columns have the same.
+// cursor is the end of the last printed line. On one terminal, both columns share a cursor.
 type cursor struct {
-	at     io.Writer // where it was printed; nil: nowhere yet
-	prefix string    // whose it is
-	end    int       // its column: 0 is the beginning of a line
+	at     io.Writer // the writer of that line, or nil
+	prefix string    // prefix of that line
+	end    int       // its column; 0 is the beginning of a line
 }
 
 // piece is text for a writer.
@@ -86,27 +86,27 @@ func newScreen(out, errors io.Writer, colours bool, failed func(error)) *screen 
 	return s
 }
 
-// print prints a piece of text, every line of it after the prefix, which also says whose it is. A piece goes on
-// where the one before it ended, unless something else was printed in between.
+// print prints a piece of text with prefix before each line. The prefix also identifies the source. A piece continues
+// where the previous one ended, unless something else was printed in between.
 func (s *screen) print(prefix, text string) { s.printTo(s.out, prefix, harmless(text, dropControls)) }
 
-// tell prints a line of the client's own on standard error.
+// tell prints one of the client's own lines on standard error.
 func (s *screen) tell(line string) {
 	s.printTo(s.errors, "client: ", harmless(line, escapeControls)+"\n")
 }
 
-// printError prints a line that the agent has written to standard error.
+// printError prints a line of the agent's standard error.
 func (s *screen) printError(line string) {
 	s.printTo(s.errors, "agent: ", harmless(line, escapeControls)+"\n")
 }
 
-// printSkipped prints a line of the agent's that is no message.
+// printSkipped prints a line from the agent that is not a message.
 func (s *screen) printSkipped(l acpterm.SkippedLine) {
 	text := display.Quote(string(l.Text[:min(len(l.Text), mostShown)]), mostShown/6)
 	s.printTo(s.errors, "client: ", fmt.Sprintf("skipped a line of the agent's that %s: %s\n", l.Reason, text))
 }
 
-// clientLog prints what is logged about an agent, such as that it writes more to standard error than can be printed.
+// clientLog prints log records about an agent, for example that it writes more to standard error than can be printed.
 type clientLog struct{ *screen }
 
 func (l clientLog) Write(line []byte) (int, error) {
@@ -114,7 +114,7 @@ func (l clientLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// printTo prints text that is harmless, with one write.
+// printTo prints harmless text with one write.
 func (s *screen) printTo(c *column, prefix, text string) {
 	if text == "" {
 		return
@@ -132,27 +132,26 @@ func (s *screen) printTo(c *column, prefix, text string) {
 	if s.write(c.to, to) {
 		c.at, c.prefix, c.end = c.to, prefix, end
 	}
-	if cap(to) <= mostHeld { // one long text does not keep its memory
+	if cap(to) <= mostHeld { // do not keep the memory of one long text
 		s.buffer = to
 	}
 }
 
-// endLine ends a line that is unfinished.
+// endLine ends an unfinished line.
 func (s *screen) endLine(c *column) {
 	if c.end > 0 && s.write(c.at, []byte{'\n'}) {
 		c.end = 0
 	}
 }
 
-// mostHeld is how many bytes wait for the person's answer. There is no waiting with them: an agent that is not read
-// from could not withdraw the question either.
+// mostHeld is the number of bytes held until the user answers. Further text cannot wait: if the client stopped reading
+// from the agent, the agent could not withdraw the question either.
 const mostHeld = 1 << 20
 
-// pieceSize is about how many bytes a piece has, without its text.
+// pieceSize is the approximate size of a piece without its text, in bytes.
 const pieceSize = 64
 
-// write prints or holds a text, or drops it and returns false: the next text must not continue the line of a dropped
-// one.
+// write prints or holds text, or drops it and returns false: the next text must not continue a dropped line.
 func (s *screen) write(to io.Writer, text []byte) (written bool) {
 	switch {
 	case s.over.Load():
@@ -176,7 +175,7 @@ func (s *screen) write(to io.Writer, text []byte) (written bool) {
 	return true
 }
 
-// hold keeps back what is printed, so that nothing an agent writes can pass for the question that the person is asked.
+// hold keeps back all text, so that an agent's text cannot pass for the question to the user.
 func (s *screen) hold() {
 	s.printing.Lock()
 	defer s.printing.Unlock()
@@ -184,7 +183,7 @@ func (s *screen) hold() {
 	s.holding = true
 }
 
-// resume prints what was kept back.
+// resume prints the held text.
 func (s *screen) resume() {
 	s.printing.Lock()
 	defer s.printing.Unlock()
@@ -199,8 +198,8 @@ func (s *screen) resume() {
 	}
 }
 
-// name returns the beginning of a terminal's lines. It stays known for a while: some agents show a terminal in a tool call
-// when they have released it.
+// name returns the prefix of a terminal's lines. Names are kept for a while, because some agents show a released
+// terminal in a tool call.
 func (s *screen) name(id acpterm.TerminalID) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +209,7 @@ func (s *screen) name(id acpterm.TerminalID) string {
 	return "[unknown terminal]"
 }
 
-// finish returns when everything is printed, to the end of the line.
+// finish waits until everything is printed, and ends the last line.
 func (s *screen) finish() {
 	s.following.Wait()
 	s.printing.Lock()
@@ -223,7 +222,8 @@ func (s *screen) endLines() {
 	s.endLine(s.errors)
 }
 
-// end is for when nothing is printed any more but why the client fails. It ends the last line, unless the writer blocks.
+// end must be called when only the reason for the client's failure remains to be printed. It ends the last line, unless
+// the writer blocks.
 func (s *screen) end() {
 	ended := make(chan struct{})
 	go func() {
@@ -235,12 +235,12 @@ func (s *screen) end() {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(200 * time.Millisecond): // a terminal that blocks shows the reason no better
+	case <-time.After(200 * time.Millisecond): // a blocked terminal could not show the reason either
 	}
 	s.over.Store(true)
 }
 
-// width returns the number of columns of a terminal, and 0 for another writer.
+// width returns the number of columns of a terminal, or 0 for any other writer.
 func width(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {

@@ -1,6 +1,6 @@
 package main
 
-// Where commands run with -runner: a connection to there, and what is said of it.
+// This file connects to the place where commands run with -runner, and reports on the connection.
 
 import (
 	"cmp"
@@ -28,20 +28,20 @@ const (
 	helperName   = "acpterm-remote"
 )
 
-// setRunner is for -runner.
+// setRunner parses the value of -runner.
 func (opts *options) setRunner(line string) (err error) {
 	opts.runner, err = remote.Split(line)
 	return err
 }
 
-// farEnd is where commands run. Nil: they run here.
+// farEnd is the remote side, where commands run. If nil, they run here.
 type farEnd struct {
 	*remote.Runner
 	news   *news
 	closed sync.Once
 }
 
-// connect opens the connection to where commands run, and makes the options' directories those of there. It returns
+// connect opens the connection to the remote side, and replaces the directories in opts with remote ones. It returns
 // nil without -runner.
 func connect(ctx context.Context, opts *options, screen *screen) (*farEnd, error) {
 	if opts.runner == nil {
@@ -59,7 +59,7 @@ func connect(ctx context.Context, opts *options, screen *screen) (*farEnd, error
 	return f, nil
 }
 
-// close ends what runs at the far end, and the connection. It may be called twice.
+// close ends the remote commands and the connection. It may be called twice.
 func (f *farEnd) close() {
 	if f == nil {
 		return
@@ -73,8 +73,8 @@ func (f *farEnd) close() {
 	})
 }
 
-// open connects with the helper of -helpers; or else with one that was built before; or else with one that is there, in
-// PATH; or else with one that it builds.
+// open connects with a helper from -helpers. Without the flag, it uses a helper built earlier, or else one in the
+// remote PATH, or else one that it builds.
 func (f *farEnd) open(ctx context.Context, opts *options) error {
 	var helpers fs.FS
 	version := helperVersion()
@@ -104,7 +104,7 @@ func (f *farEnd) open(ctx context.Context, opts *options) error {
 	return f.try(ctx, opts.runner, os.DirFS(dir))
 }
 
-// try connects with one of the helpers; nil: with one that is there.
+// try connects with one of helpers. If nil, it uses a helper on the remote side.
 func (f *farEnd) try(ctx context.Context, line []string, helpers fs.FS) error {
 	runner, err := remote.NewRunner(remote.Options{
 		Transport: remote.Command{Args: line}, Helpers: helpers, Progress: f.news.progress,
@@ -120,8 +120,8 @@ func (f *farEnd) try(ctx context.Context, line []string, helpers fs.FS) error {
 	return nil
 }
 
-// noHelper is the error that says what to do where there is no helper. A system and architecture that Go does not know
-// are in no command line to copy: they are the far end's words.
+// noHelper returns an error that tells the user how to get a helper. It suggests no command line with a system and
+// architecture unknown to Go: these are the remote side's words.
 func noHelper(missing *remote.NoHelperError, why string) error {
 	text := fmt.Sprintf("where -runner leads, %s/%s, there is no %s, and %s\n"+
 		"Install it there, in PATH: go install %s/cmd/%[3]s@%[6]s",
@@ -136,8 +136,8 @@ func noHelper(missing *remote.NoHelperError, why string) error {
 	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: text}
 }
 
-// helperVersion is the version of the module that has the helper. Empty: that of the directory that this program is
-// built in.
+// helperVersion returns the version of the helper's module. It returns "" if the module is the directory that this
+// program is built in.
 func helperVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -151,7 +151,7 @@ func helperVersion() string {
 	return ""
 }
 
-// helperDirectory is where helpers of a version are kept that were built here.
+// helperDirectory returns the directory of the locally built helpers of a version.
 func helperDirectory(version string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -163,13 +163,13 @@ func helperDirectory(version string) (string, error) {
 	return filepath.Join(cache, "acpterm", "helpers", version), nil
 }
 
-// isBuilt reports whether there is a helper in a directory.
+// isBuilt reports whether dir contains a helper.
 func isBuilt(dir string) bool {
 	built, err := filepath.Glob(filepath.Join(dir, helperName+"-*"))
 	return err == nil && built != nil
 }
 
-// buildHelper builds a helper with the go command, in a module of its own if the helper has a version.
+// buildHelper builds a helper with the go command. If the helper has a version, it is built in a module of its own.
 func buildHelper(ctx context.Context, version, dir string, target *remote.NoHelperError) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -199,7 +199,8 @@ func buildHelper(ctx context.Context, version, dir string, target *remote.NoHelp
 	return os.Rename(filepath.Join(temporary, name), filepath.Join(dir, name)) // whole, or not at all
 }
 
-// findDirectories makes the options' directories those of the far end. What is not absolute is below its home.
+// findDirectories replaces the directories in opts with remote ones. Relative paths are below the remote home
+// directory.
 func (f *farEnd) findDirectories(ctx context.Context, opts *options) error {
 	base, err := f.Base(ctx)
 	if err != nil {
@@ -214,7 +215,7 @@ func (f *farEnd) findDirectories(ctx context.Context, opts *options) error {
 		case errors.Is(err, acpterm.ErrInvalidParams):
 			return "", fmt.Errorf("%s is not a directory where commands run", dir)
 		case errors.Is(err, acpterm.ErrCommandNotFound):
-			return dir, nil // sh is of no matter
+			return dir, nil // sh itself does not matter
 		}
 		return dir, err
 	})
@@ -224,15 +225,15 @@ func (f *farEnd) findDirectories(ctx context.Context, opts *options) error {
 	return err
 }
 
-// news prints what becomes of the connection on standard error. What comes while that is not read is left out.
+// news prints the state of the connection on standard error. Messages are dropped while standard error is not read.
 type news struct {
 	waiting chan string
-	opened  atomic.Bool // the connection was there before: its loss is news
-	closing atomic.Bool // its end is wanted
-	copied  time.Time   // when copying was said last; for progress alone
+	opened  atomic.Bool // connected before, so a loss is news
+	closing atomic.Bool // closed on purpose
+	copied  time.Time   // time of the last message about copying; used by progress only
 }
 
-// newNews prints on a screen, whose finish waits for the last of it.
+// newNews prints on a screen. The screen's finish waits for the last message.
 func newNews(screen *screen) *news {
 	n := &news{waiting: make(chan string, 256)}
 	screen.following.Go(func() {
@@ -251,10 +252,10 @@ func (n *news) say(text string) {
 	}
 }
 
-// end is for when nothing more is said.
+// end must be called after the last message.
 func (n *news) end() { close(n.waiting) }
 
-// progress is for remote.Options.Progress.
+// progress is passed to remote.Options.Progress.
 func (n *news) progress(p remote.Progress) {
 	there := p.System + "/" + p.Arch
 	switch p.Step {
@@ -269,7 +270,7 @@ func (n *news) progress(p remote.Progress) {
 		n.opened.Store(true)
 		n.say("connected to " + there)
 	case remote.StepLost:
-		if n.opened.Load() && !n.closing.Load() { // else there is an error that says it, or nothing to say
+		if n.opened.Load() && !n.closing.Load() { // otherwise an error says it, or the loss is not news
 			cause := p.Err
 			if lost, ok := errors.AsType[*acpterm.Error](cause); ok {
 				cause = cmp.Or(lost.Err, cause)

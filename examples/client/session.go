@@ -1,7 +1,7 @@
 package main
 
-// The client's half of the conversation, all but terminal/*: initialize, session/new, one session/prompt, and
-// what the agent sends until that is answered.
+// This file has the client's side of the conversation, except terminal/*: initialize, session/new, one session/prompt,
+// and the agent's messages until the prompt is answered.
 
 import (
 	"context"
@@ -20,27 +20,27 @@ import (
 
 const protocolVersion = 1
 
-// session is a conversation of one turn. It is the jsonrpc2.Handler for what is not terminal/*.
+// session is a conversation of one turn. It is the jsonrpc2.Handler for everything but terminal/*.
 type session struct {
 	screen    *screen
 	manager   *acpterm.Manager
-	cwd       string            // where commands run, as roots are
+	cwd       string            // a directory where commands run, like roots
 	roots     []string          // directories that commands may run in
-	toolCalls toolCalls         // for Handle alone, which gets one message at a time
+	toolCalls toolCalls         // used by Handle only, which gets one message at a time
 	login     *login            // the environment of commands
-	env       []string          // as it is known when the session is asked for
+	env       []string          // from login, when the session is requested
 	id        acpterm.SessionID // set by received
-	notOpened error             // why there is no session; set by received
+	notOpened error             // why the session was not opened; set by received
 
-	prompting atomic.Bool // there is a turn
+	prompting atomic.Bool // a turn is running
 	cancelled atomic.Bool
-	turn      context.Context // ends when the agent has been told that the turn is cancelled
+	turn      context.Context // ends when the agent has been told of the cancel
 	endTurn   func()
-	sent      chan struct{}       // closed when the agent has been sent the prompt
+	sent      chan struct{}       // closed when the prompt has been sent to the agent
 	tell      func(method string) // sends a notification about the session; set before sent is closed
 }
 
-// clientCapabilities are what is advertised: terminals, and no files.
+// clientCapabilities are the advertised capabilities: terminals, but no files.
 type clientCapabilities struct {
 	acpterm.ClientCapabilities
 	FS struct {
@@ -55,7 +55,7 @@ func newSession(screen *screen) *session {
 	return s
 }
 
-// run goes through the conversation. It fails unless the turn ended with end_turn.
+// run holds the conversation. It fails unless the turn ended with end_turn.
 func (s *session) run(
 	ctx context.Context, conn *jsonrpc2.Conn, terminals acpterm.ClientCapabilities, prompt string,
 ) (err error) {
@@ -82,7 +82,7 @@ func (s *session) run(
 		"cwd":        s.cwd,
 		"mcpServers": []any{},
 	}, nil); signin.IsRequired(err) {
-		methods, _ := signin.ReadMethods(initialized) // what is malformed is left out
+		methods, _ := signin.ReadMethods(initialized) // malformed methods are left out
 		return &signInRequired{methods, err}
 	} else if err != nil {
 		return err
@@ -116,9 +116,9 @@ func (s *session) run(
 	return nil
 }
 
-// received sees each message before it is handled, and the next one is not read before it returns. So the session is
-// open before the agent, which has just made up its id, can be heard asking for a terminal in it: when conn.Call
-// returns the answer, that request may have been refused.
+// received sees each message before it is handled, and the next message is not read before it returns. So the session
+// is open before the agent, which has just chosen its id, can request a terminal in it. It would be too late when
+// conn.Call returns the answer: by then, that request may have been refused.
 func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 	if answer == nil || answer.Error != nil || req == nil || req.Method != "session/new" {
 		return
@@ -142,14 +142,13 @@ func (s *session) received(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 func (s *session) close(ctx context.Context) error {
 	err := s.manager.CloseSession(ctx, s.id)
 	if ctx.Err() != nil {
-		return nil // it was not waited for: the manager's end takes no longer than that
+		return nil // the commands were not waited for; closing the manager takes no longer than that
 	}
 	return err
 }
 
-// whileWanted asks about a command no longer than the turn lasts that it is for: once the person has cancelled that, an
-// agent that waits for the command must hear that there will be none. It hears of the cancel first, or it might take
-// this for an answer and go on.
+// whileWanted asks about a command only until its turn is cancelled. An agent waiting for the command must then hear
+// that it will not run. The agent hears of the cancel first, because it might take the refusal for an answer and go on.
 func (s *session) whileWanted(
 	ask func(context.Context, acpterm.Question) acpterm.Answer,
 ) func(context.Context, acpterm.Question) acpterm.Answer {
@@ -165,9 +164,9 @@ func call(ctx context.Context, conn *jsonrpc2.Conn, method string, params, resul
 	return callError(ctx, method, conn.Call(ctx, method, params, result))
 }
 
-// callError is the error of a call as a person should read it.
+// callError makes the error of a call readable for users.
 func callError(ctx context.Context, method string, err error) error {
-	_, unwritten := errors.AsType[*fs.PathError](err) // the agent's input is a pipe that nobody reads any more
+	_, unwritten := errors.AsType[*fs.PathError](err) // no one reads the agent's input pipe any more
 	switch {
 	case err == nil:
 		return nil
@@ -182,31 +181,31 @@ func callError(ctx context.Context, method string, err error) error {
 	return fmt.Errorf("%s: %w", method, err)
 }
 
-// agentError is an error that the agent has answered with, in its words.
+// agentError is an error response from the agent.
 type agentError struct{ answer *jsonrpc2.Error }
 
-// Error has the words in quotes, so that they do not look like the client's.
+// Error quotes the agent's words, so that they do not look like the client's.
 func (e *agentError) Error() string {
 	return fmt.Sprintf("the agent says %s (code %d)", display.Quote(e.answer.Message, mostShown), e.answer.Code)
 }
 
 func (e *agentError) Unwrap() error { return e.answer }
 
-// cancel asks the agent to end the turn, and reports whether there is one. It does not wait for anything.
+// cancel asks the agent to end the turn, and reports whether a turn is running. It does not block.
 func (s *session) cancel() bool {
 	if !s.prompting.Load() {
 		return false
 	}
 	s.cancelled.Store(true)
 	go func() {
-		<-s.sent // an agent that is told before it has the prompt would not know what is meant
+		<-s.sent // without the prompt, an agent would not know which turn is meant
 		s.tell("session/cancel")
 		s.endTurn()
 	}()
 	return true
 }
 
-// Handle serves what the agent sends. Nothing here waits, so that the next message is read at once.
+// Handle serves the agent's messages. It does not block, so that the next message is read at once.
 func (s *session) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	var params json.RawMessage
 	if req.Params != nil {
@@ -219,7 +218,7 @@ func (s *session) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2
 		err = s.update(params)
 	case "session/request_permission":
 		result, err = s.requestPermission(params)
-	default: // files, and what is not in the protocol
+	default: // files, and unknown methods
 		err = &acpterm.Error{Op: req.Method, Kind: acpterm.ErrMethodNotFound}
 	}
 	switch {
@@ -244,7 +243,7 @@ func (s *session) update(params json.RawMessage) error {
 	switch update := notification.Update; update.Kind {
 	case "agent_message_chunk":
 		var block struct {
-			Text string `json:"text"` // only blocks of text have it
+			Text string `json:"text"` // only text blocks have it
 		}
 		if err := json.Unmarshal(update.Content, &block); err != nil {
 			return invalidParams(err)
@@ -256,7 +255,7 @@ func (s *session) update(params json.RawMessage) error {
 	return nil
 }
 
-// requestPermission allows what the agent asks for, unless the turn is being cancelled.
+// requestPermission grants every request, unless the turn is being cancelled.
 func (s *session) requestPermission(params json.RawMessage) (any, error) {
 	var request struct {
 		ToolCall toolCallUpdate `json:"toolCall"`
@@ -274,7 +273,7 @@ func (s *session) requestPermission(params json.RawMessage) (any, error) {
 		OptionID string `json:"optionId,omitempty"`
 	}
 	answer := outcome{Outcome: "cancelled"}
-	title := s.showToolCall(request.ToolCall) // some agents tell of a tool call only here
+	title := s.showToolCall(request.ToolCall) // some agents report a tool call only here
 	for _, option := range request.Options {
 		if (option.Kind == "allow_once" || option.Kind == "allow_always") && !s.cancelled.Load() {
 			s.screen.print("* ", title+": allowed ("+quoteStart(option.Name)+")\n")

@@ -1,7 +1,7 @@
 package main
 
-// Signing in: the person chooses one of the ways that the agent offers, and the agent's program asks for the rest, on
-// the person's terminal, which is then the program's alone.
+// This file signs the user in. The user chooses one of the agent's methods, and the agent's program asks for the rest
+// on the user's terminal, which it then has to itself.
 
 import (
 	"context"
@@ -23,10 +23,10 @@ import (
 	"github.com/acpterm/acpterm/signin"
 )
 
-// mostSignIns is how often the person signs in before the client takes the agent's word for it that it is of no use.
+// mostSignIns limits the sign-ins. If the agent still requires one after that, the client gives up.
 const mostSignIns = 2
 
-// signInRequired is the error of an agent that requires a sign-in first.
+// signInRequired is the error of an agent that requires a sign-in.
 type signInRequired struct {
 	methods []signin.Method
 	err     error // the agent's
@@ -35,7 +35,7 @@ type signInRequired struct {
 func (e *signInRequired) Error() string   { return e.err.Error() }
 func (e *signInRequired) Unwrap() []error { return []error{e.err, errNotSignedIn} }
 
-// hasTerminal reports whether there is a person's terminal to sign in on.
+// hasTerminal reports whether the user has a terminal to sign in on.
 func hasTerminal() bool {
 	tty, err := openTerminal()
 	if err != nil {
@@ -45,8 +45,8 @@ func hasTerminal() bool {
 	return true
 }
 
-// signIn has the person sign in to an agent. Nothing else is printed until it returns. The agent's program runs by
-// itself, with none of what the flags say of commands: it is the person's to run, not the agent's.
+// signIn lets the user sign in to an agent. Nothing else is printed until it returns. The flags for commands do not
+// apply to the agent's program, because the user runs it, not the agent.
 func signIn(ctx context.Context, opts options, required *signInRequired, screen *screen) error {
 	methods := slices.DeleteFunc(slices.Clone(required.methods), func(m signin.Method) bool {
 		return m.LegacyCommand != nil // may be any program
@@ -81,7 +81,7 @@ func signIn(ctx context.Context, opts options, required *signInRequired, screen 
 	method, err := chooseMethod(ctx, asking, opts.agent, methods, &allowed)
 	if err == nil {
 		err = runMethod(ctx, opts.agent, method, keys, tty, allowed)
-		asking.show("\n? The agent's program is over.\n") // its last line is not the client's first
+		asking.show("\n? The agent's program is over.\n") // the client's text begins on a new line
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -92,7 +92,7 @@ func signIn(ctx context.Context, opts options, required *signInRequired, screen 
 	return nil
 }
 
-// runMethod runs the agent's program on the person's terminal.
+// runMethod runs the agent's program on the user's terminal.
 func runMethod(
 	ctx context.Context, agent []string, method signin.Method, keys *keys, tty *os.File,
 	options signin.Options,
@@ -101,8 +101,8 @@ func runMethod(
 	if err != nil {
 		return err
 	}
-	defer term.Restore(int(tty.Fd()), restore) // also when something panics
-	defer keys.stop()                          // a pending Read
+	defer term.Restore(int(tty.Fd()), restore) // even after a panic
+	defer keys.stop()                          // ends a pending Read
 	columns, rows := size(tty)
 	options.PTY = acpterm.PTYOptions{Columns: columns, Rows: rows, Term: os.Getenv("TERM")}
 	options.Started = func(t *acpterm.Terminal) {
@@ -112,7 +112,7 @@ func runMethod(
 			<-t.Done()
 			stop()
 		}()
-		resize() // it may have changed before
+		resize() // the size may have changed before
 	}
 	return signin.Run(ctx, exec.Command(agent[0], agent[1:]...), method, terminal{keys, tty}, &options)
 }
@@ -137,13 +137,13 @@ func (k *keys) stop() {
 	}
 }
 
-// terminal reads from the person and writes to the person.
+// terminal is the user's input and output.
 type terminal struct {
 	io.Reader
 	io.Writer
 }
 
-// size is a terminal's size as acpterm takes it.
+// size returns a terminal's size within acpterm's limits.
 func size(tty *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(tty.Fd()))
 	if err != nil {
@@ -152,7 +152,7 @@ func size(tty *os.File) (columns, rows int) {
 	return min(max(columns, 1), 1000), min(max(rows, 1), 1000)
 }
 
-// chooseMethod asks for one of the methods. An answer counts only after all arguments and variables were shown.
+// chooseMethod asks for one of the methods. An answer counts only after all arguments and variables have been shown.
 func chooseMethod(
 	ctx context.Context, asking *keyboard, agent []string, methods []signin.Method, allowed *signin.Options,
 ) (method signin.Method, err error) {
@@ -185,7 +185,7 @@ func chooseMethod(
 }
 
 // describeMethods lists the methods with their command lines and variables, and returns the allowed ones. The agent's
-// words are in quotes. It cuts a value of more than most bytes and then returns omitted; 0 means no limit.
+// words are quoted. It cuts a value longer than most bytes, and then omitted is true; a most of 0 means no limit.
 func describeMethods(agent []string, methods []signin.Method, allowed *signin.Options, most int) (
 	text string, choices []signin.Method, omitted bool,
 ) {
@@ -219,7 +219,7 @@ func describeMethods(agent []string, methods []signin.Method, allowed *signin.Op
 	return b.String(), choices, omitted
 }
 
-// refusals returns a reason for each method with refused variables.
+// refusals returns a reason for each method that sets refused variables.
 func refusals(methods []signin.Method, allowed *signin.Options) (why []string) {
 	for _, m := range methods {
 		if names := m.RefusedVariables(allowed); names != nil {

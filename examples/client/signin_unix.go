@@ -2,7 +2,7 @@
 
 package main
 
-// The person's terminal on Unix, as openConsole finds it.
+// This file finds the user's terminal on Unix, as openConsole does.
 
 import (
 	"os"
@@ -12,7 +12,7 @@ import (
 
 func openTerminal() (*os.File, error) { return os.OpenFile("/dev/tty", os.O_RDWR, 0) }
 
-// onResize calls a function when the size of the terminal changes, until stop has returned.
+// onResize calls resized when the size of the terminal changes, until stop has returned.
 func onResize(resized func()) (stop func()) {
 	changes := make(chan os.Signal, 1)
 	signal.Notify(changes, syscall.SIGWINCH)

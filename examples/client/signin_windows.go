@@ -1,6 +1,6 @@
 package main
 
-// Windows: this client does not sign in there.
+// On Windows, this client does not sign in.
 
 import (
 	"errors"

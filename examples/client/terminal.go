@@ -1,6 +1,6 @@
 package main
 
-// One terminal as the person sees it.
+// This file shows one terminal to the user.
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// mostShown is how many bytes of a command are shown unless the person asks for all of it.
+// mostShown limits how many bytes of a command are shown, unless the user asks for all of it.
 const mostShown = 1200
 
-// mostNames is of how many terminals the names are known.
+// mostNames is the number of terminals whose names are kept.
 const mostNames = 1000
 
-// shownTerminal is a terminal that is being printed.
+// shownTerminal prints one terminal.
 type shownTerminal struct {
 	*acpterm.Terminal
 	screen  *screen
-	name    string // what its lines begin with
-	command string // as it was printed last
+	name    string // prefix of its lines
+	command string // as last printed
 }
 
-// follow prints a terminal's output as it comes. It does not wait for it.
+// follow prints a terminal's output as it arrives. It does not wait for it.
 func (s *screen) follow(t *acpterm.Terminal) {
 	shown := &shownTerminal{Terminal: t, screen: s, name: s.addName(t)}
 	shown.printCommand()
@@ -56,8 +56,8 @@ func (s *screen) addName(t *acpterm.Terminal) string {
 	return name
 }
 
-// printCommand prints the command if it is known and was not printed: an agent may say later what it runs, or say it
-// better.
+// printCommand prints the command if it is known and not yet printed. An agent may report its command late, or more
+// precisely later on.
 func (t *shownTerminal) printCommand() {
 	command := display.Visible(t.Command().String(), mostShown)
 	if command == "" || command == t.command {
@@ -67,7 +67,7 @@ func (t *shownTerminal) printCommand() {
 	t.screen.print(t.name+" $ ", command+"\n")
 }
 
-// printOutput prints a terminal's output to its end, without escape sequences but for colours.
+// printOutput prints a terminal's output until it ends, and removes escape sequences except colours.
 func (t *shownTerminal) printOutput() {
 	prefix, controls := t.name+" | ", dropControls
 	if t.screen.colours {
@@ -89,7 +89,7 @@ func (t *shownTerminal) printOutput() {
 	}
 }
 
-// end is how the command ended.
+// end describes how the command ended.
 func (t *shownTerminal) end() string {
 	status, err := t.Wait(context.Background())
 	switch {

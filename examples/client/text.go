@@ -1,8 +1,8 @@
 package main
 
-// Text of agents and commands as lines that cannot steer the person's terminal. All output of commands goes through
-// this, so text that needs no change, which is most, is not looked at character by character: harmless returns it as it
-// is after a look at its bytes, and appendLines copies whole lines unless they go to a terminal.
+// This file turns text of agents and commands into lines that cannot steer the user's terminal. All output of commands
+// passes through it. Most text needs no change, so it avoids looking at each character: harmless returns such text
+// after a scan of its bytes, and appendLines copies whole lines unless they go to a terminal.
 
 import (
 	"strings"
@@ -12,18 +12,18 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// controls says what harmless does with control characters, such as those of escape sequences.
+// controls tells harmless how to treat control characters, such as those of escape sequences.
 type controls int
 
 const (
 	dropControls controls = iota
 	escapeControls
-	keepColours // dropped, but for ESC: a display.ANSIStripper has left it in colours alone
+	keepColours // drop all but ESC, which a display.ANSIStripper has left in colours only
 )
 
-// harmless makes text, which is valid UTF-8, one that cannot steer the person's terminal: neither agents nor commands
-// are trusted with it. Marks of direction are escaped. Control characters are escaped as well, or dropped; line ends
-// and tabs stay.
+// harmless returns text, which must be valid UTF-8, in a form that cannot steer the user's terminal: neither agents nor
+// commands are trusted. It escapes directional marks. It escapes or drops control characters, except line ends and
+// tabs.
 func harmless(text string, c controls) string {
 	n := plainPrefix(text, c)
 	if n == len(text) {
@@ -49,8 +49,8 @@ func harmless(text string, c controls) string {
 	}
 }
 
-// plainPrefix is how many bytes there are before the first that may not stay as it is. What is not ASCII stays unless
-// its first byte is that of a control character (U+0080 to U+009F) or a mark of direction (U+061C, U+200E to U+2069).
+// plainPrefix returns the number of bytes before the first one that may have to change. Non-ASCII text stays unless its
+// first byte is that of a control character (U+0080 to U+009F) or a directional mark (U+061C, U+200E to U+2069).
 func plainPrefix(text string, c controls) int {
 	for i := range len(text) {
 		switch b := text[i]; {
@@ -63,12 +63,12 @@ func plainPrefix(text string, c controls) int {
 	return len(text)
 }
 
-// minRow is the least width of a text after the prefix, on a terminal with fewer columns.
+// minRow is the least width of the text after the prefix, even on a terminal with fewer columns.
 const minRow = 4
 
-// appendLines appends text with the prefix before each line; before the first only if column is 0, where a line begins.
-// With a width, a longer line becomes several rows: the terminal would begin a row with text from the middle of the
-// line. It returns the column where the text ends.
+// appendLines appends text with prefix before each line. The first line gets it only if column is 0, the beginning of a
+// line. If width is not 0, a longer line becomes several rows: the terminal would otherwise begin a row with text from
+// the middle of the line. It returns the column where the text ends.
 func appendLines(to []byte, prefix, text string, column, width int) (appended []byte, end int) {
 	for line := range strings.Lines(text) {
 		if column == 0 {
@@ -79,10 +79,10 @@ func appendLines(to []byte, prefix, text string, column, width int) (appended []
 	return to, column
 }
 
-// goesOn follows the prefix in all rows of a line but the first.
+// goesOn follows the prefix in each row of a line after the first.
 const goesOn = "| "
 
-// appendRows appends a line that goes on at a column, as rows. Each row but the first begins with the prefix and goesOn,
+// appendRows appends line, which begins at column, as rows. Each row after the first begins with prefix and goesOn,
 // without the colours of the line.
 func appendRows(to []byte, prefix, line string, column, width int) (rows []byte, end int) {
 	if width == 0 {
@@ -114,11 +114,11 @@ func appendRows(to []byte, prefix, line string, column, width int) (rows []byte,
 	return to, column
 }
 
-// noColours ends the colours that a display.ANSIStripper has left.
+// noColours resets the colours that a display.ANSIStripper has left.
 const noColours = "\x1b[m"
 
-// columns returns the most columns that a terminal uses for a character at a column. Terminals and fonts differ; too
-// large a number only makes a row shorter.
+// columns returns the most columns that a terminal uses for a character at a column. Terminals and fonts differ, but
+// too large a number only makes a row shorter.
 func columns(r rune, at int) int {
 	switch {
 	case r == '\n':

@@ -1,7 +1,7 @@
 package main
 
-// Tool calls, as the agent tells of them. Their texts may be of any size; the client keeps
-// the shown part.
+// This file shows tool calls as the agent reports them. Their texts may be of any size; the client keeps the shown
+// part.
 
 import (
 	"encoding/json"
@@ -15,25 +15,25 @@ import (
 
 const (
 	mostToolCalls   = 200 // are kept
-	mostToolCallID  = 256 // bytes; a tool call with a longer id is another one in each update
+	mostToolCallID  = 256 // bytes; each update with a longer id counts as another tool call
 	mostShownInCall = 16  // terminals
 	mostTerminalID  = 256 // bytes
 	mostStart       = 72  // characters of a title
 )
 
-// toolCall is the known part of a tool call.
+// toolCall is the known state of a tool call.
 type toolCall struct {
 	id            string
-	title, status string // as they are shown
+	title, status string // as shown
 	finished      bool
 	terminals     []acpterm.TerminalID
 }
 
-// toolCalls are the newest, the oldest first.
+// toolCalls holds the newest tool calls, oldest first.
 type toolCalls []*toolCall
 
-// get returns the one with an id. If there are too many for a new one, an older one is forgotten, which has finished if
-// one has.
+// get returns the tool call with an id, and adds a new one if necessary. If the list is full, get first removes the
+// oldest finished one, or else the oldest.
 func (all *toolCalls) get(id string) *toolCall {
 	for _, known := range *all {
 		if known.id == id {
@@ -52,8 +52,8 @@ func (all *toolCalls) get(id string) *toolCall {
 	return call
 }
 
-// toolCallUpdate has the fields of the schema types ToolCall and ToolCallUpdate for the screen. An absent or null field
-// has not changed.
+// toolCallUpdate has the shown fields of the schema types ToolCall and ToolCallUpdate. An absent or null field has not
+// changed.
 type toolCallUpdate struct {
 	ToolCallID string          `json:"toolCallId"`
 	Title      string          `json:"title"`
@@ -61,8 +61,8 @@ type toolCallUpdate struct {
 	Content    json.RawMessage `json:"content"`
 }
 
-// showToolCall adds an update to a tool call, prints the new description, and returns the title. Content that
-// cannot be read counts as none, as the schema says.
+// showToolCall adds an update to a tool call, prints the description if it has changed, and returns the title.
+// Unreadable content counts as none, as the schema says.
 func (s *session) showToolCall(update toolCallUpdate) (title string) {
 	known := s.toolCalls.get(update.ToolCallID)
 	before := s.describe(known)
@@ -85,7 +85,7 @@ func (s *session) showToolCall(update toolCallUpdate) (title string) {
 	return known.title
 }
 
-// setStatus sets a status. Those of the protocol need no quotes.
+// setStatus sets the status, and quotes one that the protocol does not define.
 func (t *toolCall) setStatus(status string) {
 	switch t.status, t.finished = status, false; status {
 	case "pending", "in_progress":
@@ -107,7 +107,7 @@ func (s *session) describe(t *toolCall) string {
 	return text
 }
 
-// quoteStart quotes as much of a text as fits on a line; agents put whole scripts into titles.
+// quoteStart quotes the part of text that fits on a line; agents put whole scripts into titles.
 func quoteStart(text string) string {
 	const room = 4 << 10 // bytes; many may be blanks
 	cut := len(text) > room

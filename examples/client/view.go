@@ -1,6 +1,6 @@
 package main
 
-// The live page that -view serves.
+// This file serves the live page of -view.
 
 import (
 	"context"
@@ -13,14 +13,14 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// livePage is the page, from before the agent starts until the client ends. Nil: there is none.
+// livePage is the page of -view, from before the agent starts until the client ends. It is nil without -view.
 type livePage struct {
 	listener net.Listener
 	view     *view.View
 	server   *http.Server
 }
 
-// listenForPage fails if the page cannot be had, before anything is started.
+// listenForPage listens on the address of the page, so that an error shows before anything is started.
 func listenForPage(address string) (*livePage, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -29,8 +29,8 @@ func listenForPage(address string) (*livePage, error) {
 	return &livePage{listener: listener}, nil
 }
 
-// serve shows a manager's terminals, and says where. The page may stop them: only the person who runs this has the
-// address.
+// serve shows a manager's terminals, and prints the address of the page. The page may stop them: only the user who runs
+// this program has the address.
 func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
 	if p == nil {
 		return nil
@@ -44,7 +44,7 @@ func (p *livePage) serve(m *acpterm.Manager, tell io.Writer) (err error) {
 	return nil
 }
 
-// stay leaves the page as it is until ctx ends, which it does when the person interrupts: a turn may be over before anyone
+// stay leaves the page open until ctx ends, which happens when the user interrupts: a turn may be over before anyone
 // has opened the page.
 func (p *livePage) stay(ctx context.Context, tell io.Writer) {
 	if p == nil || ctx.Err() != nil {
@@ -54,7 +54,7 @@ func (p *livePage) stay(ctx context.Context, tell io.Writer) {
 	<-ctx.Done()
 }
 
-// close ends the page, with what it still sends.
+// close ends the page and its pending responses.
 func (p *livePage) close() {
 	if p == nil {
 		return

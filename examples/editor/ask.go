@@ -1,7 +1,7 @@
 package main
 
-// What the user is asked before a command runs: by the manager, about a command that no rule allows, or by the agent,
-// before it creates the terminal.
+// This file asks the user before a command runs. The manager asks about a command that no rule allows, and the agent
+// asks before it creates the terminal.
 
 import (
 	"cmp"
@@ -14,11 +14,11 @@ import (
 	"github.com/acpterm/acpterm/permission"
 )
 
-// Dialog is a question to the user. All of its texts are safe to show as they are.
+// Dialog is a question to the user. All of its texts are safe to show unchanged.
 type Dialog struct {
 	Title string
 	Text  string
-	// Full is Text with nothing left out. Empty: Text is that.
+	// Full is the uncut Text. If empty, Text is not cut.
 	Full    string
 	Choices []Choice
 }
@@ -30,16 +30,16 @@ type Choice struct {
 	Allows bool
 }
 
-// noAnswer is what Ask returns when a dialog was withdrawn.
+// noAnswer is the result of Ask for a withdrawn dialog.
 const noAnswer = -1
 
 const (
-	shownBytes = 600 // of a command's arguments; what is longer is shown when the user wants to see it
+	shownBytes = 600 // of a command's arguments; longer ones are shown on request
 	labelBytes = 100 // of the name of an agent's option
-	maxAsking  = 100 // requests of one agent that wait for the user
+	maxAsking  = 100 // pending permission requests of one agent
 )
 
-// approve asks the user. The manager remembers an answer for the session, and then does not call this.
+// approve asks the user. The manager remembers an answer for the session, and then does not call approve.
 func (e *Editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer {
 	if c := e.conversation(q.SessionID); c != nil {
 		var done func()
@@ -59,25 +59,26 @@ func (e *Editor) approve(ctx context.Context, q acpterm.Question) acpterm.Answer
 	}
 	approvals := map[int]acpterm.Approval{0: acpterm.ApprovalAllowOnce, 1: acpterm.ApprovalSession}
 	answer := e.ui.Ask(ctx, dialog)
-	return acpterm.Answer{Approval: approvals[answer], By: string(theUser)} // any other: it is rejected, this time
+	return acpterm.Answer{Approval: approvals[answer], By: string(theUser)} // any other answer rejects it, this time
 }
 
-// requestPermission answers a session/request_permission. The bridge remembers the answer for the create that follows.
+// requestPermission answers a session/request_permission. The bridge remembers the answer for the terminal/create that
+// follows.
 func (c *Conversation) requestPermission(ctx context.Context, params json.RawMessage) (any, error) {
 	r, err := permission.Read(params)
 	if err != nil {
 		return nil, err
 	}
-	if r.SessionID != c.session() { // the agent must not speak for another one
+	if r.SessionID != c.session() { // the agent must not speak for another session
 		return nil, &acpterm.Error{Op: "request permission", Kind: acpterm.ErrSessionNotFound, SessionID: r.SessionID}
 	}
 	if c.asking.Load() > maxAsking {
 		return nil, &acpterm.Error{Op: "request permission", Kind: acpterm.ErrQuota, Limit: maxAsking}
 	}
 	told := c.updateToolCall(ToolCall{ID: r.ToolCallID, Title: r.Title, Kind: r.Kind, RawInput: r.RawInput})
-	c.editor.ui.ShowToolCall(told) // some agents tell of a tool call only here
+	c.editor.ui.ShowToolCall(told) // some agents report a tool call only here
 	r.Title, r.Kind, r.Dir = cmp.Or(r.Title, told.Title), cmp.Or(r.Kind, told.Kind), c.dir
-	if r.RawInput == nil { // without it, the command is asked about when it is to run
+	if r.RawInput == nil { // without it, the user is asked when the command is about to run
 		r.RawInput = told.RawInput
 	}
 	ctx, done := c.untilTurnEnds(ctx)
@@ -85,7 +86,7 @@ func (c *Conversation) requestPermission(ctx context.Context, params json.RawMes
 	return c.editor.bridge.Answer(ctx, r, c.editor.choose), nil
 }
 
-// choose asks the user which of the agent's options to take.
+// choose asks the user to choose one of the agent's options.
 func (e *Editor) choose(ctx context.Context, r permission.Request) permission.Choice {
 	text, whole := r.Text(shownBytes)
 	dialog := Dialog{Title: "The agent asks for permission", Text: text}
@@ -103,8 +104,8 @@ func (e *Editor) choose(ctx context.Context, r permission.Request) permission.Ch
 	return permission.Choice{Option: r.Options[answer], By: string(theUser)}
 }
 
-// untilTurnEnds is ctx until the user cancels the turn: an agent that waits for an answer then has to hear that there
-// will be none.
+// untilTurnEnds returns a context that ends with ctx, or when the user cancels the turn. An agent waiting for an answer
+// must then hear that it will not get one.
 func (c *Conversation) untilTurnEnds(ctx context.Context) (context.Context, func()) {
 	c.mu.Lock()
 	turn := c.turn.ctx

@@ -1,7 +1,7 @@
 package main
 
-// A conversation with an agent: its process, its connection with a Handler, and the prompts of its one session. What
-// the agent sends by itself is in updates.go.
+// This file has a conversation with an agent: its process, its connection with a Handler, and the prompts of its one
+// session. updates.go handles the messages that the agent sends by itself.
 
 import (
 	"context"
@@ -24,20 +24,21 @@ import (
 
 const protocolVersion = 1
 
-// agentGrace is how long an agent may take for each step of its end.
+// agentGrace is how long an agent may take for each step of its shutdown.
 const agentGrace = 2 * time.Second
 
-// errAgentEnded is the error of a call that the agent's end has cut short. The conversation has said how it ended.
+// errAgentEnded is the error of a call cut short by the agent's end. The conversation itself reports how the agent
+// ended.
 var errAgentEnded = errors.New("the agent has ended")
 
 // Conversation is one agent with one session. All methods may be called concurrently.
 type Conversation struct {
 	editor  *Editor
-	stdio   io.ReadWriteCloser // an *agentproc.Process, but in tests
+	stdio   io.ReadWriteCloser // an *agentproc.Process, except in tests
 	handler *acpterm.Handler
 	conn    *jsonrpc2.Conn
 	closing atomic.Bool
-	asking  atomic.Int64 // permission requests that are not answered
+	asking  atomic.Int64 // unanswered permission requests
 
 	mu        sync.Mutex
 	id        acpterm.SessionID // set by openNewSession
@@ -47,11 +48,11 @@ type Conversation struct {
 	toolCalls map[string]*ToolCall
 }
 
-// turn is a prompt and what the agent does about it. It outlasts the agent's answer, until the next one begins.
+// turn is a prompt and the agent's work on it. It outlasts the agent's answer, until the next turn begins.
 type turn struct {
-	ctx    context.Context // ends when the agent has been told that the turn is cancelled
+	ctx    context.Context // ends when the agent has been told of the cancel
 	cancel context.CancelFunc
-	sent   chan struct{} // closed when the agent has the prompt, or cannot be sent it
+	sent   chan struct{} // closed when the prompt has been sent to the agent, or could not be
 }
 
 func newTurn() *turn {
@@ -60,7 +61,7 @@ func newTurn() *turn {
 	return t
 }
 
-// StartAgent starts an agent and begins to talk to it.
+// StartAgent starts an agent and connects to it.
 func (e *Editor) StartAgent(ctx context.Context, cmd *exec.Cmd) (*Conversation, error) {
 	agent, err := agentproc.Start(ctx, cmd, &agentproc.Options{Stderr: e.ui.Log, Grace: agentGrace})
 	if err != nil {
@@ -69,7 +70,7 @@ func (e *Editor) StartAgent(ctx context.Context, cmd *exec.Cmd) (*Conversation, 
 	return e.Connect(agent), nil
 }
 
-// Connect begins to talk to an agent. The agent's terminals are released when its connection ends.
+// Connect starts a conversation with an agent. The agent's terminals are released when its connection ends.
 func (e *Editor) Connect(stdio io.ReadWriteCloser) *Conversation {
 	c := &Conversation{editor: e, stdio: stdio, turn: newTurn(), toolCalls: make(map[string]*ToolCall)}
 	close(c.turn.sent) // before the first prompt
@@ -107,12 +108,12 @@ func (c *Conversation) Open(ctx context.Context, dir string) error {
 	return c.notOpened
 }
 
-// Prompt begins a turn, so that a Cancel after it is for this turn. The function that it returns sends the prompt and
-// returns when the turn has ended, with the agent's reason for that.
+// Prompt begins a turn, so that a later Cancel applies to this turn. The returned function sends the prompt. It returns
+// the agent's stop reason when the turn has ended.
 func (c *Conversation) Prompt(text string) func(context.Context) (stopReason string, err error) {
 	t := newTurn()
 	c.mu.Lock()
-	c.turn.cancel() // what is still asked from the turn before
+	c.turn.cancel() // withdraws the questions of the previous turn
 	c.turn = t
 	id := c.id
 	c.mu.Unlock()
@@ -134,15 +135,15 @@ func (c *Conversation) Prompt(text string) func(context.Context) (stopReason str
 	}
 }
 
-// Cancel asks the agent to end the turn, and then takes away what it has asked: an agent that hears of the cancel
-// first does not take that for an answer. It returns at once.
+// Cancel asks the agent to end the turn, and then withdraws the agent's questions. The agent hears of the cancel first,
+// so it does not take the withdrawal for an answer. Cancel does not block.
 func (c *Conversation) Cancel() {
 	c.mu.Lock()
 	t, id := c.turn, c.id
 	c.mu.Unlock()
 	c.editor.busy.Go(func() {
 		select {
-		case <-t.sent: // an agent that has no prompt yet would not know what is meant
+		case <-t.sent: // without the prompt, an agent would not know which turn is meant
 		case <-c.conn.DisconnectNotify():
 		}
 		c.conn.Notify(context.Background(), "session/cancel", map[string]any{"sessionId": id})
@@ -151,7 +152,7 @@ func (c *Conversation) Cancel() {
 	})
 }
 
-// Close ends the conversation: its commands, what was approved in it, its panes, and the agent.
+// Close ends the conversation: its commands, its approvals, its panes, and the agent.
 func (c *Conversation) Close(ctx context.Context) error {
 	id := c.session()
 	err := errors.Join(c.editor.manager.CloseSession(ctx, id), c.end(ctx))
@@ -175,14 +176,14 @@ func (c *Conversation) end(ctx context.Context) error {
 	return err
 }
 
-// awaitEnd says how the agent has ended, if it ended by itself.
+// awaitEnd tells the user how the agent has ended, unless the editor has ended it.
 func (c *Conversation) awaitEnd() {
 	<-c.conn.DisconnectNotify()
 	agent, isProcess := c.stdio.(*agentproc.Process)
 	if c.closing.Load() || !isProcess {
 		return
 	}
-	agent.Close() // after it, Log has the agent's last line
+	agent.Close() // after this, Log has the agent's last line
 	status, err := agent.Wait(context.Background())
 	how := status.String()
 	if err != nil {
@@ -197,7 +198,7 @@ func (c *Conversation) session() acpterm.SessionID {
 	return c.id
 }
 
-// callError is the error of a call for the user to read.
+// callError makes the error of a call readable for the user.
 func callError(method string, err error) error {
 	switch {
 	case err == nil:

@@ -1,7 +1,8 @@
 package main
 
-// The dialog on the screen. Keys that are typed for something else must not answer it: it begins at a choice that
-// allows nothing, and only Enter answers it. Enter on a choice that allows something shows the rest of the text first.
+// This file has the dialog on the screen. Keys typed for something else must not answer it. So it begins at a choice
+// that allows nothing, and only Enter answers it. Enter on a choice that allows something shows the rest of the text
+// first.
 
 import (
 	"fmt"
@@ -12,12 +13,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// dialog is a Dialog that is shown, or will be.
+// dialog is a Dialog on the screen, or waiting for it.
 type dialog struct {
 	Dialog
 	answer   chan int
-	selected int // of Choices; -1 while there is none
-	shown    int // how many of Choices there is room for
+	selected int // index in Choices, or -1
+	shown    int // number of Choices that fit
 	full     bool
 	text     viewport.Model
 }
@@ -27,7 +28,7 @@ func newDialog(d Dialog) *dialog {
 	return &dialog{Dialog: d, answer: make(chan int, 1), selected: safe, text: viewport.New()}
 }
 
-// resize makes it fit, and returns its height.
+// resize fits the dialog into width and most lines, and returns its height.
 func (d *dialog) resize(width, most int) int {
 	text := d.Text
 	if d.full {
@@ -42,7 +43,7 @@ func (d *dialog) resize(width, most int) int {
 	return d.text.Height() + rest
 }
 
-// key handles a key, and reports whether that has answered the dialog.
+// key handles a key, and reports whether it answered the dialog.
 func (d *dialog) key(key string) (answered bool) {
 	switch key {
 	case "up":
@@ -82,7 +83,7 @@ func (d *dialog) readOn() bool {
 	return true
 }
 
-// view draws it; others wait.
+// view draws the dialog. others is the number of waiting dialogs.
 func (d *dialog) view(s styles, others int) string {
 	title := " " + d.Title
 	if others > 0 {
@@ -105,19 +106,19 @@ func (d *dialog) view(s styles, others int) string {
 	return strings.Join(append(lines, s.faint.Render(cut(hint, width))), "\n")
 }
 
-// ask shows a dialog after those that wait.
+// ask shows a dialog after the waiting ones.
 func (m *model) ask(d *dialog) {
 	m.dialogs = append(m.dialogs, d)
 	m.refresh()
 }
 
-// withdraw takes a dialog away.
+// withdraw removes a dialog.
 func (m *model) withdraw(d *dialog) {
 	m.dialogs = slices.DeleteFunc(m.dialogs, func(other *dialog) bool { return other == d })
 	m.refresh()
 }
 
-// dialogKey handles a key while there is a dialog.
+// dialogKey handles a key while a dialog is open.
 func (m *model) dialogKey(key string) tea.Cmd {
 	switch d := m.dialogs[0]; key {
 	case "ctrl+c", "esc":

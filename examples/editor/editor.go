@@ -1,8 +1,8 @@
 package main
 
-// The editor's side of acpterm: one Manager for the program, which runs what agents ask for, asks the user before, and
-// shows each terminal in a pane. conversation.go talks to an agent, pane.go is what the user sees of one terminal,
-// ask.go what the user is asked. None of these files depends on how the screen is drawn: that is behind UI.
+// This file is the editor's side of acpterm. One Manager for the program runs the agents' commands and asks the user
+// first, and each terminal gets a pane. conversation.go talks to an agent, pane.go shows one terminal, and ask.go asks
+// the user. None of these files depends on how the screen is drawn: UI hides that.
 
 import (
 	"context"
@@ -15,22 +15,22 @@ import (
 	"github.com/acpterm/acpterm/policy"
 )
 
-// UI is what the editor's screen does for the rest of it. Its methods are called concurrently.
+// UI is the editor's screen, as the other files use it. Its methods are called concurrently.
 type UI interface {
-	// Draw draws a pane that has changed. It may take as long as a frame takes.
+	// Draw draws a changed pane. It may take as long as a frame.
 	Draw(*Pane)
-	// Ask shows a dialog and returns the index of the choice that the user made. When ctx ends it takes the dialog
-	// away, and returns noAnswer.
+	// Ask shows a dialog and returns the index of the user's choice. When ctx ends, it removes the dialog and returns
+	// noAnswer.
 	Ask(ctx context.Context, d Dialog) int
-	// Say adds text to the conversation. Texts of the agent in a row are one text.
+	// Say adds text to the conversation. Consecutive texts of the agent are one text.
 	Say(by speaker, text string)
-	// ShowToolCall adds a tool call to the conversation, or changes the one that has its id.
+	// ShowToolCall adds a tool call to the conversation, or replaces the one with its ID.
 	ShowToolCall(ToolCall)
-	// Log shows a line that the agent wrote to standard error.
+	// Log shows a line of the agent's standard error.
 	Log(line string)
 }
 
-// speaker is who says something in a conversation.
+// speaker is the author of a text in a conversation.
 type speaker string
 
 const (
@@ -43,16 +43,16 @@ const (
 type Editor struct {
 	ui      UI
 	manager *acpterm.Manager
-	bridge  permission.Bridge // has the user asked once for what an agent announces and then runs
+	bridge  permission.Bridge // asks the user only once about a command that the agent announces and then runs
 
 	busy sync.WaitGroup // the goroutines of panes and conversations
 
 	mu            sync.Mutex
-	panes         []*Pane // in the order in which they were made
+	panes         []*Pane // in order of creation
 	conversations []*Conversation
 }
 
-// New makes the editor, with what may run without a question.
+// New returns an editor. Commands that rules allow run without a question.
 func New(ui UI, rules policy.Rules) (*Editor, error) {
 	e := &Editor{ui: ui}
 	rules.Default, rules.ShellLines = acpterm.VerdictAsk, acpterm.VerdictAsk
@@ -70,7 +70,7 @@ func New(ui UI, rules policy.Rules) (*Editor, error) {
 	return e, err
 }
 
-// show makes the pane of a terminal. The agent hears of the terminal after this, so that its tool call finds the pane.
+// show adds a pane for a terminal. The agent hears of the terminal after this, so its tool call finds the pane.
 func (e *Editor) show(t *acpterm.Terminal) {
 	p := &Pane{terminal: t, ui: e.ui, busy: &e.busy}
 	e.mu.Lock()
@@ -80,19 +80,19 @@ func (e *Editor) show(t *acpterm.Terminal) {
 	e.busy.Go(p.awaitEnd)
 }
 
-// Panes are all panes, in the order in which they were made.
+// Panes returns all panes in order of creation.
 func (e *Editor) Panes() []*Pane {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.panes)
 }
 
-// Pane is what a tool call of a session shows whose content is {"type": "terminal", "terminalId": …}: also after the
-// agent has released the terminal. It is nil for an id that the session has no terminal of.
+// Pane returns the pane for a tool call of a session with the content {"type": "terminal", "terminalId": …}, even after
+// the agent has released the terminal. It returns nil if the session has no terminal with this id.
 func (e *Editor) Pane(session acpterm.SessionID, id acpterm.TerminalID) *Pane {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, p := range slices.Backward(e.panes) { // an agent may give an id again to a terminal of its own
+	for _, p := range slices.Backward(e.panes) { // an agent may reuse an id for a terminal of its own
 		if p.terminal.ID() == id && p.terminal.SessionID() == session {
 			return p
 		}
@@ -100,10 +100,10 @@ func (e *Editor) Pane(session acpterm.SessionID, id acpterm.TerminalID) *Pane {
 	return nil
 }
 
-// Running is how many commands run.
+// Running returns the number of running commands.
 func (e *Editor) Running() int { return e.manager.Stats().Running }
 
-// forget drops a conversation that has ended, with its panes.
+// forget removes an ended conversation and its panes.
 func (e *Editor) forget(c *Conversation) {
 	id := c.session()
 	e.mu.Lock()
@@ -112,7 +112,7 @@ func (e *Editor) forget(c *Conversation) {
 	e.panes = slices.DeleteFunc(e.panes, func(p *Pane) bool { return p.terminal.SessionID() == id })
 }
 
-// conversation is the open one with this session, or nil.
+// conversation returns the open conversation with this session, or nil.
 func (e *Editor) conversation(id acpterm.SessionID) *Conversation {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,11 +124,11 @@ func (e *Editor) conversation(id acpterm.SessionID) *Conversation {
 	return nil
 }
 
-// Quit ends all commands of all agents and the agents, gently until ctx ends and then by force, and returns when they
-// are gone and the panes have drawn their last.
+// Quit ends all commands and all agents, gracefully until ctx ends and then by force. It returns when they are gone and
+// the panes have been drawn for the last time.
 func (e *Editor) Quit(ctx context.Context) error {
 	e.manager.Shutdown(ctx)
-	errs := []error{e.manager.Close()} // kills what still runs
+	errs := []error{e.manager.Close()} // kills the remaining commands
 	e.mu.Lock()
 	open := slices.Clone(e.conversations)
 	e.mu.Unlock()

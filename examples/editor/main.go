@@ -1,13 +1,14 @@
-// Editor is a small editor's terminal part as a program: a conversation with an agent, its terminals live in panes, a
+// Editor is the terminal part of a small editor, as a program: a conversation with an agent, live terminals in panes, a
 // dialog before a command runs, and a key that stops one.
 //
 //	go run ./examples/editor [-rules FILE] [AGENT [ARG ...]]
 //
-// Commands that no rule of FILE allows, which is JSON for policy.ParseRules, are asked about. Without AGENT it starts
-// itself as the example agent, whose prompt is the command to run; what follows "self: " it runs itself.
+// The editor asks the user about commands that no rule in FILE allows. FILE is JSON for policy.ParseRules. Without
+// AGENT, the editor starts itself as the example agent, whose prompt is the command to run. After "self: ", the agent
+// runs the command itself.
 //
-// What an editor's author needs of it is in editor.go, conversation.go, updates.go, session.go, ask.go and pane.go:
-// docs/embedding-an-editor.md walks through them. The other files are the screen.
+// The code for an editor's author is in editor.go, conversation.go, updates.go, session.go, ask.go and pane.go:
+// docs/embedding-an-editor.md explains it. The other files are the screen.
 package main
 
 import (
@@ -37,7 +38,7 @@ import (
 // asExampleAgent, as the only argument, makes this program the example agent.
 const asExampleAgent = "-as-example-agent"
 
-// quitTimeout is how long commands and the agent have to end by themselves when the user quits.
+// quitTimeout is how long commands and the agent have to end on their own when the user quits.
 const quitTimeout = 3 * time.Second
 
 func main() {
@@ -46,7 +47,7 @@ func main() {
 		return
 	}
 	if err := start(); err != nil {
-		for text := range strings.Lines(err.Error()) { // which may be an agent's words
+		for text := range strings.Lines(err.Error()) { // may contain an agent's words
 			fmt.Fprintln(os.Stderr, "editor:", display.Visible(strings.TrimSuffix(text, "\n"), 0))
 		}
 		os.Exit(1)
@@ -81,14 +82,14 @@ func start() error {
 	return p.run()
 }
 
-// program is what to run.
+// program holds the settings of a run.
 type program struct {
-	agent []string // empty: the example agent
-	dir   string   // the project
+	agent []string // or empty for the example agent
+	dir   string   // the project's directory
 	rules policy.Rules
 }
 
-// run runs the program until the user quits or a signal ends it. Then nothing that it started is left.
+// run runs the program until the user quits or a signal ends it. It leaves no processes behind.
 func (p program) run(options ...tea.ProgramOption) error {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
@@ -119,7 +120,7 @@ func (p program) run(options ...tea.ProgramOption) error {
 	return errors.Join(err, editor.Quit(again))
 }
 
-// name is the agent's, for the screen, and what to write to it.
+// name returns the agent's name for the screen, and a hint for the prompt.
 func (p program) name() (name, hint string) {
 	if len(p.agent) == 0 {
 		return "the example agent", "A command for the example agent to run, such as: go version"
@@ -127,7 +128,7 @@ func (p program) name() (name, hint string) {
 	return display.Visible(filepath.Base(p.agent[0]), 40), "A prompt for the agent"
 }
 
-// command starts the agent.
+// command returns the command that starts the agent.
 func (p program) command() *exec.Cmd {
 	words := p.agent
 	if len(words) == 0 {

@@ -1,6 +1,6 @@
 package main
 
-// The bubbletea model: what is on the screen, and what messages and keys do to it. view.go draws it.
+// This file is the bubbletea model: the state of the screen, and how messages and keys change it. view.go draws it.
 
 import (
 	"context"
@@ -21,17 +21,17 @@ type model struct {
 	screen       *screen
 	editor       *Editor
 	conversation *Conversation
-	agent, dir   string // the agent's name, and the project
+	agent, dir   string // the agent's name, and the project's directory
 	styles       styles
 	keys         map[string]func() tea.Cmd
 
 	state   state
 	talk    transcript
-	lines   []string  // of talk, as it was drawn last
-	stale   bool      // they are not talk's any more
-	dialogs []*dialog // the first one is shown
+	lines   []string  // of talk, as last drawn
+	stale   bool      // lines is out of date
+	dialogs []*dialog // the first one is on the screen
 	panes   []*Pane
-	chosen  int // the pane that is open: 0 is the log, 1 the first of panes
+	chosen  int // the open pane: 0 is the log, 1 is the first of panes
 
 	width, height int
 	layout        layout
@@ -40,7 +40,7 @@ type model struct {
 	paneView      viewport.Model
 }
 
-// state is how it stands with the agent.
+// state is the state of the conversation.
 type state string
 
 const (
@@ -51,7 +51,7 @@ const (
 	ended      state = "ended"
 )
 
-// The messages of commands.
+// These messages are the results of commands.
 type (
 	openedMsg struct{ err error }
 	turnMsg   struct {
@@ -77,7 +77,7 @@ func newModel(screen *screen, editor *Editor, dir string) *model {
 		"ctrl+x":    m.stop,
 		"pgup":      func() tea.Cmd { m.paneView.PageUp(); return nil },
 		"pgdown":    func() tea.Cmd { m.paneView.PageDown(); return nil },
-		// Up and Down are for dialogs alone.
+		// Up and Down are for dialogs only.
 		"shift+up":   func() tea.Cmd { m.talkView.ScrollUp(1); return nil },
 		"shift+down": func() tea.Cmd { m.talkView.ScrollDown(1); return nil },
 	}
@@ -136,7 +136,7 @@ func (m *model) say(e entry) {
 	m.screen.changed()
 }
 
-// opened is called when the session is open, or cannot be.
+// opened is called when the session is open or cannot be opened.
 func (m *model) opened(err error) {
 	m.state = ready
 	if err != nil {
@@ -145,7 +145,7 @@ func (m *model) opened(err error) {
 	m.screen.changed()
 }
 
-// failed is the end of the conversation. How an agent ended is said by the conversation.
+// failed marks the end of the conversation. The conversation itself reports how an agent ended.
 func (m *model) failed(err error) {
 	m.state = ended
 	if !errors.Is(err, errAgentEnded) {
@@ -153,7 +153,6 @@ func (m *model) failed(err error) {
 	}
 }
 
-// send sends the prompt.
 func (m *model) send() tea.Cmd {
 	text := strings.TrimSpace(m.input.Value())
 	if text == "" || m.state != ready {
@@ -175,7 +174,7 @@ func (m *model) turnEnded(turn turnMsg) {
 	switch {
 	case errors.Is(turn.err, errAgentEnded):
 		m.failed(turn.err)
-	case turn.err != nil: // the next prompt may do better
+	case turn.err != nil: // the next prompt may succeed
 		m.say(entry{by: theEditor, text: turn.err.Error()})
 	case turn.stopReason != "end_turn":
 		m.say(entry{by: theEditor, text: "The turn has ended: " + turn.stopReason})
@@ -183,7 +182,7 @@ func (m *model) turnEnded(turn turnMsg) {
 	m.screen.changed()
 }
 
-// cancel cancels the turn, and takes the dialogs away.
+// cancel cancels the turn, and withdraws the dialogs.
 func (m *model) cancel() tea.Cmd {
 	switch {
 	case m.state == working:
@@ -203,7 +202,7 @@ func (m *model) stop() tea.Cmd {
 	return nil
 }
 
-// choose opens a pane, at its end.
+// choose opens a pane, and scrolls to its end.
 func (m *model) choose(n int) tea.Cmd {
 	all := len(m.panes) + 1
 	m.chosen = (n + all) % all
@@ -212,12 +211,12 @@ func (m *model) choose(n int) tea.Cmd {
 	return nil
 }
 
-// refresh draws anew what may have changed. Views that were at their end stay there. A new pane is opened if the user
-// is not watching a command.
+// refresh redraws everything that may have changed. Views at their end stay there. It opens a new pane unless the user
+// is watching a running command.
 func (m *model) refresh() {
 	if panes := m.editor.Panes(); len(panes) > len(m.panes) {
 		idle := m.chosen == 0 || !m.panes[m.chosen-1].Running()
-		m.panes, m.stale = panes, true // tool calls have the numbers of panes
+		m.panes, m.stale = panes, true // tool calls show the numbers of panes
 		if idle {
 			m.chosen = len(panes)
 			m.paneView.GotoBottom()
@@ -251,7 +250,7 @@ func (m *model) chosenText() string {
 	return text
 }
 
-// number is the number of a terminal's pane, or 0.
+// number returns the number of a terminal's pane, or 0.
 func (m *model) number(id acpterm.TerminalID) int {
 	return slices.Index(m.panes, m.editor.Pane(m.conversation.session(), id)) + 1
 }

@@ -1,6 +1,6 @@
 package main
 
-// A pane: one terminal as the user sees it.
+// This file has the pane: one terminal as the user sees it.
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// paneBytes is how much text a pane holds. The terminal keeps its own; this is what can be scrolled through.
+// paneBytes is how much text a pane keeps for scrolling. The terminal keeps its own output.
 const paneBytes = 128 << 10
 
 // Pane shows one terminal. All methods may be called concurrently.
@@ -25,17 +25,17 @@ type Pane struct {
 	output   scrollback
 
 	mu     sync.Mutex
-	missed int64 // bytes that came faster than they were read
+	missed int64 // bytes that came too fast to be read
 	note   string
 }
 
-// follow draws output as it comes. A slow Draw delays nothing but this loop: the command writes on, and its output is
-// then drawn in one piece, or counted as missed.
+// follow draws output as it arrives. A slow Draw delays only this loop: the command continues to write, and its output
+// is then drawn in one piece, or counted as missed.
 func (p *Pane) follow() {
-	p.ui.Draw(p) // before there is any
+	p.ui.Draw(p) // before any output
 	var plain display.ANSIStripper
 	for chunk := range p.terminal.Follow(context.Background(), 0) {
-		if chunk.Replaced { // the agent's terminals alone: what is shown is void
+		if chunk.Replaced { // only from an agent's own terminal: the shown output is void
 			p.clear()
 			plain = display.ANSIStripper{}
 		}
@@ -47,7 +47,7 @@ func (p *Pane) follow() {
 	}
 }
 
-// clear forgets the output.
+// clear discards the output.
 func (p *Pane) clear() {
 	p.mu.Lock()
 	p.missed = 0
@@ -55,13 +55,13 @@ func (p *Pane) clear() {
 	p.output.clear()
 }
 
-// awaitEnd draws how the command ended. It may leave something running that writes on: follow goes on then.
+// awaitEnd draws how the command ended. Background processes may continue to write: follow then continues too.
 func (p *Pane) awaitEnd() {
 	<-p.terminal.Done()
 	p.ui.Draw(p)
 }
 
-// Text is the output that is shown, without escape sequences, and how many bytes before its end were too fast for it.
+// Text returns the shown output, without escape sequences, and the number of missed bytes before its end.
 func (p *Pane) Text() (text string, missed int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,12 +71,13 @@ func (p *Pane) Text() (text string, missed int64) {
 // OfAgent reports whether the agent runs the command itself.
 func (p *Pane) OfAgent() bool { return p.terminal.Attached() }
 
-// Command is what runs, safe to show, in most bytes at the most. The agent may say later what it runs itself.
+// Command returns the command, safe to show, in at most the given number of bytes. The agent may name its own command
+// later.
 func (p *Pane) Command(most int) string {
 	return cmp.Or(display.Visible(p.terminal.Command().String(), most), "not known yet")
 }
 
-// State is whether it runs or how it ended, and what the user should know besides.
+// State returns whether the command runs or how it ended, with other notes for the user.
 func (p *Pane) State() string {
 	info := p.terminal.Info()
 	state := string(cmp.Or(info.EndedBy, "running"))
@@ -91,7 +92,7 @@ func (p *Pane) State() string {
 	return state + p.note
 }
 
-// Running reports whether the command runs. What it left in the background does not count.
+// Running reports whether the command is running. Background processes do not count.
 func (p *Pane) Running() bool { return p.terminal.EndedBy() == "" }
 
 // Succeeded reports whether the command has ended with exit code 0.
@@ -106,8 +107,8 @@ func (p *Pane) EndUnknown() bool {
 	return status != nil && status.ExitCode == nil && status.Signal == nil
 }
 
-// Stop is the stop button. The command is asked to end and has the manager's grace for that; pressed again, it is made
-// to. What the agent runs itself the agent is asked to end, if it offers that.
+// Stop handles the stop button. It asks the command to end and gives it the manager's grace period. A second Stop ends
+// the command by force. If the agent runs the command itself, Stop asks the agent to end it, if the agent offers that.
 func (p *Pane) Stop() {
 	note := " (stopping; again ends it at once)"
 	if p.OfAgent() {
@@ -127,7 +128,7 @@ func (p *Pane) Stop() {
 	})
 }
 
-// annotate adds something to the state.
+// annotate sets a note, which State includes.
 func (p *Pane) annotate(note string) {
 	p.mu.Lock()
 	p.note = note
@@ -135,7 +136,7 @@ func (p *Pane) annotate(note string) {
 	p.ui.Draw(p)
 }
 
-// scrollback holds the last paneBytes of a text, at least. All methods may be called concurrently.
+// scrollback holds at least the last paneBytes of a text. All methods may be called concurrently.
 type scrollback struct {
 	mu    sync.Mutex
 	bytes []byte
@@ -145,7 +146,7 @@ func (s *scrollback) add(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bytes = append(s.bytes, text...)
-	if len(s.bytes) > 2*paneBytes { // seldom, since it moves all that stays
+	if len(s.bytes) > 2*paneBytes { // rarely, because it moves all kept bytes
 		s.bytes = append(s.bytes[:0], lastBytes(s.bytes, paneBytes)...)
 	}
 }
@@ -162,7 +163,7 @@ func (s *scrollback) text() string {
 	return string(lastBytes(s.bytes, paneBytes))
 }
 
-// lastBytes is the end of a text, in whole characters.
+// lastBytes returns the last n bytes of text, from the first whole character on.
 func lastBytes(text []byte, n int) []byte {
 	if len(text) <= n {
 		return text

@@ -1,7 +1,7 @@
 package main
 
-// The screen as the rest of the editor sees it: a UI whose methods send messages to the bubbletea program, which has
-// one goroutine. model.go handles them.
+// This file is the screen for the rest of the editor: a UI whose methods send messages to the bubbletea program, which
+// has one goroutine. model.go handles them.
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 // frame is how long changes are collected before they are drawn.
 const frame = 50 * time.Millisecond
 
-// screen is a UI.
+// screen implements UI.
 type screen struct {
 	program *tea.Program
-	log     scrollback // what the agent writes to standard error, and what this program logs
+	log     scrollback // the agent's standard error, and the log of this program
 	drawing atomic.Bool
 }
 
-// The messages.
+// These messages go to the model.
 type (
 	frameMsg    struct{} // something has changed
 	sayMsg      entry
@@ -30,7 +30,7 @@ type (
 	withdrawMsg struct{ *dialog }
 )
 
-// changed has the program draw soon. It does not wait for that, so a flood of output does not delay its callers.
+// changed tells the program to draw soon. It does not wait for that, so a flood of output does not delay its callers.
 func (s *screen) changed() {
 	if !s.drawing.Swap(true) {
 		time.AfterFunc(frame, func() { s.program.Send(frameMsg{}) })
@@ -48,7 +48,7 @@ func (s *screen) Log(line string) {
 	s.changed()
 }
 
-// Write logs lines of this program's own, which on the terminal would be drawn over.
+// Write logs this program's own lines. Directly on the terminal, they would be overdrawn.
 func (s *screen) Write(lines []byte) (int, error) {
 	s.Log("editor: " + strings.TrimSuffix(string(lines), "\n"))
 	return len(lines), nil

@@ -1,6 +1,6 @@
 package main
 
-// Sessions: each has the project's directory as its root.
+// This file opens sessions. Each has the project's directory as its root.
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// newSession is what session/new says and answers, as far as it matters here.
+// newSession has the relevant fields of the request and the response of session/new.
 type newSession struct {
 	SessionID  acpterm.SessionID `json:"sessionId,omitempty"`
 	Cwd        string            `json:"cwd"`
@@ -18,7 +18,7 @@ type newSession struct {
 }
 
 // openNewSession opens a session when the agent's answer to session/new arrives. It sees each message before the next
-// one is read, so the session is open before the agent can ask for a terminal in it.
+// one is read, so the session is open before the agent can request a terminal in it.
 func (c *Conversation) openNewSession(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 	if req == nil || req.Method != "session/new" || req.Params == nil || answer == nil || answer.Result == nil {
 		return

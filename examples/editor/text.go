@@ -1,6 +1,6 @@
 package main
 
-// Text of agents and commands as lines for the screen, in which nothing steers the terminal.
+// This file turns text of agents and commands into lines that cannot steer the terminal.
 
 import (
 	"strings"
@@ -11,7 +11,8 @@ import (
 	"github.com/acpterm/acpterm/display"
 )
 
-// harmless escapes what is not shown as itself: control characters but line ends, and marks of direction.
+// harmless escapes characters that are invisible or steer the terminal: control characters except line ends, and
+// directional marks.
 func harmless(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return text // nearly all lines
@@ -32,8 +33,8 @@ func harmless(text string) string {
 	return b.String()
 }
 
-// outputLines are the lines of a command's output as a terminal shows them: a carriage return begins the line anew,
-// which is how progress is shown.
+// outputLines returns the lines of a command's output as a terminal shows them. A carriage return restarts the line, as
+// progress displays do.
 func outputLines(text string) []string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i, line := range lines {
@@ -43,11 +44,11 @@ func outputLines(text string) []string {
 	return lines
 }
 
-// fold breaks lines that are too long for a width, anywhere.
+// fold breaks lines longer than width, at any character.
 func fold(lines []string, width int) []string {
 	var folded []string
 	for _, line := range lines {
-		if len(line) <= width { // no character is wider than it has bytes
+		if len(line) <= width { // no character has more columns than bytes
 			folded = append(folded, line)
 			continue
 		}
@@ -56,5 +57,5 @@ func fold(lines []string, width int) []string {
 	return folded
 }
 
-// cut makes a line fit.
+// cut shortens a line to width.
 func cut(line string, width int) string { return ansi.Truncate(line, width, "…") }

@@ -1,6 +1,6 @@
 package main
 
-// The conversation as the user reads it.
+// This file shows the conversation.
 
 import (
 	"fmt"
@@ -25,11 +25,11 @@ type entry struct {
 	call *ToolCall
 }
 
-// transcript is a conversation.
+// transcript is a conversation as the user reads it.
 type transcript []entry
 
-// add adds an entry, and drops the oldest if there is too much. The agent's text goes on where its last one ended, and
-// a tool call that is there is changed.
+// add adds an entry, and drops the oldest entries if there is too much. The agent's text continues its previous text,
+// and a known tool call is replaced.
 func (t *transcript) add(e entry) {
 	if e.call != nil {
 		for i := range *t {
@@ -55,7 +55,7 @@ func (t *transcript) add(e entry) {
 	}
 }
 
-// lines draws it; number is the number of a terminal's pane, or 0.
+// lines draws the transcript. number returns the number of a terminal's pane, or 0.
 func (t transcript) lines(s styles, width int, number func(acpterm.TerminalID) int) (lines []string) {
 	for _, e := range t {
 		text, style := e.text, s.plain
@@ -77,7 +77,7 @@ func (t transcript) lines(s styles, width int, number func(acpterm.TerminalID) i
 	return lines
 }
 
-// describe is a tool call on one line.
+// describe returns a tool call as one line.
 func (c *ToolCall) describe(number func(acpterm.TerminalID) int) string {
 	text := "• " + display.Visible(c.Title, titleBytes)
 	if c.Status != "" {

@@ -1,6 +1,7 @@
 package main
 
-// What an agent sends besides terminal/*: session/update, and session/request_permission, which ask.go answers.
+// This file handles the agent's messages other than terminal/*: session/update, and session/request_permission, which
+// ask.go answers.
 
 import (
 	"bytes"
@@ -17,24 +18,25 @@ import (
 	"github.com/acpterm/acpterm/agentterm"
 )
 
-// Limits of the tool calls of a conversation. When an agent makes more, the ended ones are forgotten, or else all.
+// These constants limit the tool calls of a conversation. When an agent makes more, the ended ones are dropped, or else
+// all.
 const (
 	maxToolCalls     = 1000
 	maxTitleBytes    = 4 << 10
 	maxNameBytes     = 256      // of an ID, a kind or a status
-	maxRawInputBytes = 16 << 10 // a longer one is not kept at all
+	maxRawInputBytes = 16 << 10 // a longer one is not kept
 	maxCallTerminals = 16
 )
 
-// ToolCall is what an agent has told of a tool call so far. All texts are the agent's.
+// ToolCall is the known state of a tool call. All texts are the agent's.
 type ToolCall struct {
 	ID, Title, Kind, Status string
 	RawInput                json.RawMessage
-	Terminals               []acpterm.TerminalID // that it shows
+	Terminals               []acpterm.TerminalID // shown by the tool call
 }
 
-// Handle serves what is not terminal/*. Nothing is read from the agent until it returns: updates stay in order, and a
-// question to the user is waited for elsewhere.
+// Handle serves everything but terminal/*. Nothing is read from the agent until it returns, so updates stay in order.
+// Another goroutine waits for the user's answers.
 func (c *Conversation) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	var params json.RawMessage
 	if req.Params != nil {
@@ -61,7 +63,7 @@ func (c *Conversation) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jso
 	}
 }
 
-// update shows what a session/update says. What cannot be read, or is not shown here, such as a plan, is left out.
+// update shows a session/update. It ignores unreadable updates, and those not shown here, such as plans.
 func (c *Conversation) update(params json.RawMessage) {
 	var n struct {
 		SessionID acpterm.SessionID `json:"sessionId"`
@@ -81,7 +83,7 @@ func (c *Conversation) update(params json.RawMessage) {
 	switch u := n.Update; u.Kind {
 	case "agent_message_chunk":
 		var block struct {
-			Text string `json:"text"` // only blocks of text have it
+			Text string `json:"text"` // only text blocks have it
 		}
 		if json.Unmarshal(u.Content, &block) == nil {
 			c.editor.ui.Say(theAgent, block.Text)
@@ -89,15 +91,15 @@ func (c *Conversation) update(params json.RawMessage) {
 	case "tool_call", "tool_call_update":
 		c.editor.ui.ShowToolCall(c.updateToolCall(ToolCall{
 			ID: u.ToolCallID, Title: u.Title, Kind: u.ToolKind, Status: u.Status, RawInput: u.RawInput,
-			Terminals: agentterm.ToolCallTerminals(u.Content), // what they print is not shown here again
+			Terminals: agentterm.ToolCallTerminals(u.Content), // their output is not repeated here
 		}))
 	}
 }
 
-// ended reports whether the agent has said that it is over.
+// ended reports whether the agent has reported the end of the tool call.
 func (t *ToolCall) ended() bool { return t.Status == "completed" || t.Status == "failed" }
 
-// beginning is the beginning of a text, in most bytes, which keeps no more of the text's memory.
+// beginning returns the beginning of text, cut to most bytes, and does not keep the rest in memory.
 func beginning(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -105,8 +107,8 @@ func beginning(text string, most int) string {
 	return strings.ToValidUTF8(strings.Clone(text[:most]), "")
 }
 
-// updateToolCall puts an update together with what is known, and returns that. Fields without a value have not changed.
-// It keeps the beginning of a long field.
+// updateToolCall merges an update into the known tool call, and returns the result. Fields without a value have not
+// changed. Of a long field, only the beginning is kept.
 func (c *Conversation) updateToolCall(u ToolCall) ToolCall {
 	u.ID = beginning(u.ID, maxNameBytes)
 	c.mu.Lock()

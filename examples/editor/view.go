@@ -1,7 +1,7 @@
 package main
 
-// How the screen looks: a line about the agent, the conversation, the panes or a dialog, the prompt, and a line about
-// the keys.
+// This file draws the screen: a line about the agent, the conversation, the panes or a dialog, the prompt, and a line
+// about the keys.
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 
 const (
 	tailLines = 2 // of a running command whose pane is not open
-	openLines = 6 // that the open pane has, at the least, before others show lines
+	openLines = 6 // minimum of the open pane before others get lines
 
 	commandBytes = 1000 // of a command in a title
 )
 
-// styles are the colours, of those that the user's terminal has chosen.
+// styles uses the colours of the user's terminal theme.
 type styles struct {
 	plain, bold, faint, call, bar, selected, alert lipgloss.Style
 	running, succeeded, failed                     lipgloss.Style
@@ -35,12 +35,12 @@ func newStyles() styles {
 	}
 }
 
-// layout is how many lines everything has.
+// layout has the number of lines of each part.
 type layout struct {
 	talk  int   // the conversation
 	open  int   // the output in the open pane
 	first int   // the first pane whose title is shown
-	tails []int // for each pane whose title is shown, the lines of output below that
+	tails []int // for each pane whose title is shown, its lines of output below the title
 }
 
 func (m *model) newLayout() (l layout) {
@@ -57,7 +57,7 @@ func (m *model) newLayout() (l layout) {
 	return l
 }
 
-// dividePanes gives each pane near the open one a line for its title, those that run some lines of output, and the open
+// dividePanes gives each pane near the open one a line for its title, running ones some lines of output, and the open
 // one the rest.
 func (m *model) dividePanes(l *layout, height int) {
 	titles := min(len(m.panes)+1, max(1, height/3))
@@ -94,7 +94,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// header is a line about the agent.
+// header returns the line about the agent.
 func (m *model) header() string {
 	text := fmt.Sprintf(" acpterm editor · %s · %s", m.agent, m.state)
 	if running := m.editor.Running(); running > 0 {
@@ -103,7 +103,7 @@ func (m *model) header() string {
 	return m.styles.bar.Width(m.width).Render(cut(text, m.width))
 }
 
-// panesView draws the panes that there is room for.
+// panesView draws the panes that fit.
 func (m *model) panesView() string {
 	var lines []string
 	for i, tail := range m.layout.tails {
@@ -119,7 +119,7 @@ func (m *model) panesView() string {
 	return strings.Join(lines, "\n")
 }
 
-// title is the first line of a pane.
+// title returns the first line of a pane.
 func (m *model) title(pane int) string {
 	mark, style, text := "≡", m.styles.faint, "the agent's log"
 	if pane > 0 {
@@ -147,7 +147,7 @@ func (m *model) title(pane int) string {
 	return style.Render(line)
 }
 
-// tail is the end of a pane that is not open.
+// tail returns the last lines of a pane other than the open one.
 func (m *model) tail(pane, n int) []string {
 	text, _ := m.panes[pane-1].Text()
 	text = text[max(0, len(text)-4096):]

@@ -1,6 +1,6 @@
 package main
 
-// What holds for every agent: what it may use, what may run, and what is put on record.
+// This file has the settings for all agents: limits, rules, and the audit.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/acpterm/acpterm/policy"
 )
 
-// config is what the flags say.
+// config holds the values of the flags.
 type config struct {
 	state, rules, cgroup string
 	sandbox              bool
@@ -26,13 +26,13 @@ type config struct {
 
 // host runs jobs. run may be called concurrently.
 type host struct {
-	options acpterm.Options // of each agent's manager
+	options acpterm.Options // for each agent's manager
 	audit   *audit.Log
-	state   string   // where the audit and the journal are, without links
-	env     []string // what every command inherits
+	state   string   // the directory of the audit and the journal, with symbolic links resolved
+	env     []string // inherited by every command
 }
 
-// newHost ends what an earlier host left that died.
+// newHost returns a host. It first ends the processes left running by an earlier host that died.
 func newHost(ctx context.Context, c config) (*host, error) {
 	if c.state == "" || c.rules == "" {
 		return nil, fmt.Errorf("-state and -rules are required")
@@ -68,7 +68,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	}
 
 	limits := acpterm.Limits{CPUTime: 30 * time.Minute, Nice: 5}
-	if c.cgroup != "" { // without one, Processes would count all that the user runs, and Memory address space
+	if c.cgroup != "" { // without a cgroup, Processes would count all of the user's processes, and Memory address space
 		limits.Memory, limits.Processes = 4<<30, 512
 	}
 	h.options = acpterm.Options{
@@ -93,7 +93,7 @@ func newHost(ctx context.Context, c config) (*host, error) {
 	return h, nil
 }
 
-// loadPolicy reads the rules. Their programs are looked up in the PATH that commands will have.
+// loadPolicy reads the rules. It looks up their programs in the commands' PATH.
 func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -110,7 +110,7 @@ func loadPolicy(file string, env []string) (acpterm.Policy, error) {
 	return acpterm.Policies{programs, policy.AllowVariables(policy.SafeVariables()...)}, nil
 }
 
-// recoverFrom ends what hosts left running that died, and puts it on record.
+// recoverFrom ends the processes left running by hosts that died, and puts them on record.
 func recoverFrom(ctx context.Context, records, audit string) error {
 	file, err := os.OpenFile(audit, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// One agent and its session, from start to end.
+// This file runs one agent and its session, from start to end.
 
 import (
 	"context"
@@ -18,16 +18,16 @@ import (
 	"github.com/acpterm/acpterm/agentproc"
 )
 
-// job is an agent, what it is to do, and where.
+// job is an agent, its task, and its directory.
 type job struct {
 	Name   string            `json:"name"`
-	Dir    string            `json:"dir"` // its commands run there and below
+	Dir    string            `json:"dir"` // its commands run in it and below
 	Agent  []string          `json:"agent"`
 	Prompt string            `json:"prompt"`
-	Env    map[string]string `json:"env"` // for its commands, and for no other job's
+	Env    map[string]string `json:"env"` // for this job's commands only
 }
 
-// sessionOptions are what holds for this job's commands alone.
+// sessionOptions returns the options that apply only to this job's commands.
 func (h *host) sessionOptions(j job) *acpterm.SessionOptions {
 	env := slices.Clone(h.env)
 	for name, value := range j.Env {
@@ -36,17 +36,17 @@ func (h *host) sessionOptions(j job) *acpterm.SessionOptions {
 	return &acpterm.SessionOptions{Roots: []string{j.Dir}, Commands: acpterm.CommandOptions{Env: env}}
 }
 
-// inReach reports whether commands that may write to a directory could move or change the audit and the journal.
+// inReach reports whether commands with write access to dir could move or change the audit and the journal.
 func (h *host) inReach(dir string) bool {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return false // then there is no session in it
+		return false // no session can be opened in it
 	}
 	relative, err := filepath.Rel(dir, h.state)
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// run runs a job. When it returns, the agent is gone, and so is what it ran.
+// run runs a job. When it returns, the agent and its commands are gone.
 func (h *host) run(ctx context.Context, j job) result {
 	report := report{job: j.Name}
 	stopReason, status, err := h.runAgent(ctx, j, &report)
@@ -60,7 +60,7 @@ func (h *host) run(ctx context.Context, j job) result {
 	return r
 }
 
-// runAgent runs an agent for one turn, and returns why that ended and how the agent did, if it was started.
+// runAgent runs an agent for one turn. It returns the stop reason and, if the agent was started, how the agent ended.
 func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason, status string, err error) {
 	if len(j.Agent) == 0 {
 		return "", "", errors.New("the job names no agent")
@@ -71,7 +71,7 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 	if h.inReach(j.Dir) {
 		return "", "", errors.New("the job's directory has the host's state in it")
 	}
-	// A manager for each agent: session ids are the agent's, and two agents may well choose the same.
+	// Each agent has its own manager: agents choose session ids, and two of them may choose the same.
 	manager, err := acpterm.NewManager(&h.options)
 	if err != nil {
 		return "", "", err
@@ -81,7 +81,7 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 		graceful, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 		defer stop()
 		manager.Shutdown(graceful)
-		err = errors.Join(err, manager.Close()) // kills what still runs
+		err = errors.Join(err, manager.Close()) // kills the remaining commands
 	}()
 	cmd := exec.Command(j.Agent[0], j.Agent[1:]...)
 	cmd.Dir, cmd.Env = j.Dir, h.env
@@ -91,7 +91,7 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 	}
 	defer func() {
 		defer context.AfterFunc(ctx, func() { agent.Kill() })()
-		err = errors.Join(err, agent.Close()) // before the manager's, and with its last lines
+		err = errors.Join(err, agent.Close()) // before the manager's Close, and with the agent's last lines
 		status = howItEnded(agent)
 	}()
 	stopReason, err = h.runTurn(ctx, j, manager, agent)
@@ -102,7 +102,7 @@ func (h *host) runAgent(ctx context.Context, j job, report *report) (stopReason,
 	return stopReason, "", err
 }
 
-// howItEnded is the exit status of an agent that was shut down.
+// howItEnded returns the exit status of an agent after its shutdown.
 func howItEnded(agent *agentproc.Process) string {
 	status, err := agent.Wait(context.Background())
 	if err != nil {
@@ -111,7 +111,7 @@ func howItEnded(agent *agentproc.Process) string {
 	return status.String()
 }
 
-// runTurn opens a session and has the agent answer one prompt. The connection ends with the agent.
+// runTurn opens a session and lets the agent answer one prompt. The connection ends with the agent.
 func (h *host) runTurn(
 	ctx context.Context, j job, manager *acpterm.Manager, agent *agentproc.Process,
 ) (stopReason string, err error) {
@@ -124,7 +124,7 @@ func (h *host) runTurn(
 	})
 	rest := jsonrpc2.NewPlainObjectStream(handler.Filter(ctx, agent))
 	yours := jsonrpc2.HandlerWithError(answerAgent)
-	// The session is open before anything is read that the agent sends after its answer to session/new.
+	// The session must be open before the next message after the agent's answer to session/new is read.
 	conn := jsonrpc2.NewConn(ctx, rest, yours, jsonrpc2.OnRecv(func(req *jsonrpc2.Request, answer *jsonrpc2.Response) {
 		if req != nil && req.Method == "session/new" && answer != nil && answer.Result != nil {
 			session, notOpened = sessionIn(*answer.Result)
@@ -157,8 +157,8 @@ func sessionIn(result json.RawMessage) (acpterm.SessionID, error) {
 	return created.SessionID, err
 }
 
-// answerAgent answers what is not terminal/*. Nobody can be asked for permission: the rules decide, when it comes to a
-// command.
+// answerAgent answers all requests except terminal/*. It cannot ask a user for permission, so it allows every request:
+// the rules decide when the agent runs a command.
 func answerAgent(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	switch {
 	case req.Notif:
@@ -174,7 +174,7 @@ func answerAgent(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (an
 		} `json:"options"`
 	}
 	if req.Params != nil {
-		json.Unmarshal(*req.Params, &params) // what cannot be read offers nothing
+		json.Unmarshal(*req.Params, &params) // unreadable params offer no options
 	}
 	for _, option := range params.Options {
 		if option.Kind == "allow_once" {

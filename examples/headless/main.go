@@ -1,5 +1,5 @@
-// Headless runs agents without a user at a screen: many in one process, each in a session of its own, under rules,
-// limits and quotas, with all that they run on record. docs/embedding-a-headless-host.md walks through it.
+// Headless runs agents without a user at a screen: many in one process, each in its own session, under rules, limits
+// and quotas, and it records everything they run. docs/embedding-a-headless-host.md explains it.
 //
 //	go run ./examples/headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS
 //
@@ -7,9 +7,10 @@
 //
 //	{"name": "fix-1", "dir": "/work/fix-1", "agent": ["some-agent", "--acp"], "prompt": "…", "env": {"CI": "1"}}
 //
-// and its result is a line on standard output: why the turn ended, or an error; which commands were denied, and by
-// which rules; and, with an error, how the agent ended and what it wrote to standard error last. The directory sample
-// has jobs and rules. SIGTERM and an interrupt end everything: gently for ten seconds, then by force.
+// and its result is a line on standard output. It has the stop reason of the turn, or an error, and the denied commands
+// with the rules that denied them. After an error it also has how the agent ended and the last lines of its standard
+// error. The directory sample has jobs and rules. SIGTERM and an interrupt end everything: gracefully for ten seconds,
+// then by force.
 package main
 
 import (
@@ -27,10 +28,10 @@ import (
 	"time"
 )
 
-// grace is how long an agent's commands have in the end, all together.
+// grace is how long an agent's commands have to end, all together.
 const grace = 10 * time.Second
 
-// maxJobs is how many agents run concurrently.
+// maxJobs is the number of agents that run concurrently.
 const maxJobs = 16
 
 func main() {
@@ -46,7 +47,7 @@ func main() {
 	}
 }
 
-// serve runs all jobs, concurrently, until they are through or the process is told to end.
+// serve runs all jobs concurrently, until they have ended or the process is told to end.
 func serve(c config, jobs io.Reader, results io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -57,7 +58,7 @@ func serve(c config, jobs io.Reader, results io.Writer) error {
 	return errors.Join(h.runAll(ctx, jobs, results), h.audit.Close())
 }
 
-// runAll runs jobs as they come, and returns when all have ended or, with those that run cancelled, when ctx has.
+// runAll runs jobs as they arrive. It returns when all have ended. When ctx ends, the running ones are cancelled.
 func (h *host) runAll(ctx context.Context, jobs io.Reader, results io.Writer) error {
 	var busy sync.WaitGroup
 	var writing sync.Mutex

@@ -1,6 +1,6 @@
 package main
 
-// What is said of a job.
+// This file has the result of a job.
 
 import (
 	"errors"
@@ -11,36 +11,36 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// result is the line that is printed of a job.
+// result is the printed line about a job.
 type result struct {
 	Name       string   `json:"name"`
 	StopReason string   `json:"stopReason,omitempty"`
 	Error      string   `json:"error,omitempty"`
 	Denied     []denial `json:"denied,omitempty"` // the first maxDenied
-	// Agent is how the agent ended, if the job failed.
+	// Agent says how the agent ended, if the job failed.
 	Agent *agentEnd `json:"agent,omitempty"`
 }
 
-// denial is a command that was denied, by a rule.
+// denial is a command denied by a rule.
 type denial struct {
 	Command string `json:"command"`
 	Rule    string `json:"rule,omitempty"`
 	Reason  string `json:"reason"`
 }
 
-// agentEnd is how an agent ended, and the last lines that it wrote to standard error.
+// agentEnd says how an agent ended, with the last lines of its standard error.
 type agentEnd struct {
 	Status string   `json:"status"`
 	Stderr []string `json:"stderr,omitempty"`
 }
 
-// Agents choose how much there is of each.
+// Agents choose the amount of each, so it is limited.
 const (
 	maxDenied = 100
 	maxStderr = 10
 )
 
-// report collects what a result says. Its methods may be called concurrently.
+// report collects the data of a result. Its methods may be called concurrently.
 type report struct {
 	job string
 
@@ -49,7 +49,7 @@ type report struct {
 	stderr []string // the last maxStderr lines
 }
 
-// event is for acpterm.Manager's Observe. After the shutdown of the Manager no events follow.
+// event is passed to acpterm.Manager.Observe. No events follow the shutdown of the Manager.
 func (r *report) event(event acpterm.Event) {
 	decision, ok := event.(*acpterm.DecisionEvent)
 	if !ok || !errors.Is(decision.Err, acpterm.ErrDenied) {
@@ -62,7 +62,7 @@ func (r *report) event(event acpterm.Event) {
 	}
 }
 
-// stderrLine is for agentproc.Options.Stderr. Once the agent is shut down there are no more.
+// stderrLine is passed to agentproc.Options.Stderr. No lines follow the shutdown of the agent.
 func (r *report) stderrLine(line string) {
 	slog.Info("agent", "job", r.job, "line", line)
 	r.mu.Lock()

@@ -1,5 +1,5 @@
-// Quickstart shows what acpterm does, in a few seconds: it plays both ends of an ACP connection, the client that embeds
-// the library and the agent that asks it to run commands.
+// Quickstart demonstrates acpterm in a few seconds. It plays both sides of an ACP connection: the client that embeds
+// the library, and the agent that asks it to run commands.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -v    # with every message that passes
@@ -37,17 +37,17 @@ func main() {
 	}
 }
 
-// sleep is a command that takes too long: this program itself, so that there is one on every system.
+// sleep is a command that takes too long. It is this program itself, so it exists on every system.
 func sleep() {
 	fmt.Println("this will take an hour")
 	time.Sleep(time.Hour)
 }
 
-// demo is the agent, and what it knows of the client's side to show it.
+// demo is the agent. It also has the client's view of the terminals, to show both sides.
 type demo struct {
 	ctx     context.Context
-	client  *agent.Client            // what the agent calls
-	created <-chan *acpterm.Terminal // the client's view of each terminal, as it is created
+	client  *agent.Client            // used by the agent to call the client
+	created <-chan *acpterm.Terminal // the client's view of each new terminal
 	print   func(format string, args ...any)
 }
 
@@ -59,9 +59,9 @@ func run(out io.Writer, verbose bool) error {
 		defer mu.Unlock()
 		fmt.Fprintf(out, format+"\n", args...)
 	}
-	clientEnd, agentEnd := net.Pipe() // in real life: the agent's standard input and output
+	clientEnd, agentEnd := net.Pipe() // in real life, the agent's standard input and output
 
-	// The client's side: a manager, a handler, a connection. Created is for showing output while it comes.
+	// The client's side has a manager, a handler and a connection. Created is for showing output as it arrives.
 	manager, err := acpterm.NewManager(nil)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func run(out io.Writer, verbose bool) error {
 	conn := jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(handler.Filter(ctx, clientEnd)), handler)
 	defer conn.Close()
 
-	// The agent's side. From initialize it learns whether it may call terminal/* at all.
+	// The agent's side learns from initialize whether it may call terminal/* at all.
 	var traced io.ReadWriteCloser = agentEnd
 	if verbose {
 		traced = agentproc.Trace(agentEnd, func(line agentproc.TraceLine) {
@@ -113,7 +113,7 @@ func (d *demo) works() error {
 	return d.end(t)
 }
 
-// A command that fails is no error: it has an exit code.
+// fails runs a command that fails. This is not an error: the command has an exit code.
 func (d *demo) fails() error {
 	t, _, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"no-such-command"}})
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *demo) fails() error {
 	return d.end(t)
 }
 
-// takesTooLong is how an agent gives a command a timeout: wait, kill, look at the output, release.
+// takesTooLong shows how an agent gives a command a timeout: wait, kill, read the output, release.
 func (d *demo) takesTooLong() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -145,7 +145,7 @@ func (d *demo) takesTooLong() error {
 	return d.end(t)
 }
 
-// overflows has more output than the agent wants: it gets the last of it, in whole characters.
+// overflows produces more output than the agent wants. The agent gets the end of it, in whole characters.
 func (d *demo) overflows() error {
 	t, view, err := d.create(acpterm.CreateTerminalRequest{
 		Command: "go", Args: []string{"help", "build"}, OutputByteLimit: new(uint64(200)),
@@ -164,7 +164,7 @@ func (d *demo) overflows() error {
 	return t.Release(d.ctx)
 }
 
-// isReleased shows that after its release a terminal is gone for the agent, and still there for the client.
+// isReleased shows that a released terminal is gone for the agent, but still exists for the client.
 func (d *demo) isReleased() error {
 	t, view, err := d.create(acpterm.CreateTerminalRequest{Command: "go", Args: []string{"version"}})
 	if err != nil {
@@ -184,9 +184,9 @@ func (d *demo) isReleased() error {
 	return nil
 }
 
-// create is the agent's terminal/create. It also returns the client's view of the terminal.
+// create calls terminal/create as the agent. It also returns the client's view of the terminal.
 func (d *demo) create(req acpterm.CreateTerminalRequest) (*agent.Terminal, *acpterm.Terminal, error) {
-	req.SessionID = "session-1" // made by session/new, which is left out here
+	req.SessionID = "session-1" // made by session/new, which is omitted here
 	t, err := d.client.Create(d.ctx, req)
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +196,7 @@ func (d *demo) create(req acpterm.CreateTerminalRequest) (*agent.Terminal, *acpt
 	return t, view, nil
 }
 
-// watch shows the first piece of output, as a person would see it live.
+// watch shows the first piece of output, as a user would see it live.
 func (d *demo) watch(view *acpterm.Terminal) {
 	for chunk := range view.Follow(d.ctx, 0) {
 		d.print("client    shows live: %s", firstLine(chunk.Text))

@@ -1,7 +1,7 @@
 package exampleagent
 
-// What the client asks of the agent: initialize, session/new, session/prompt, session/cancel. A prompt's turn
-// is turn.go's.
+// This file serves the client's requests: initialize, session/new, session/prompt, session/cancel. turn.go runs the
+// turn of a prompt.
 
 import (
 	"context"
@@ -19,25 +19,25 @@ import (
 
 const protocolVersion = 1
 
-// agent is a jsonrpc2.Handler.
+// agent implements jsonrpc2.Handler.
 type agent struct {
 	terminals *acpagent.Terminals // for the commands that it runs itself
-	turns     sync.WaitGroup      // that are played
-	tokens    string              // the file that a sign-in makes; empty: none is required
+	turns     sync.WaitGroup      // the running turns
+	tokens    string              // the file made by a sign-in, or "" if none is required
 
 	mu           sync.Mutex
-	capabilities acpterm.ClientCapabilities // from initialize; until then the client has none
+	capabilities acpterm.ClientCapabilities // from initialize; none before that
 	sessions     map[acpterm.SessionID]*session
 }
 
 // session is a conversation. Its fields are guarded by the agent's mu.
 type session struct {
 	cwd   string
-	turns int   // how many there were
-	turn  *turn // the one that is under way, or nil
+	turns int   // number of turns so far
+	turn  *turn // the current turn, or nil
 }
 
-// newAgent makes an agent that runs its own commands in a Manager.
+// newAgent returns an agent that runs its own commands in m.
 func newAgent(m *acpterm.Manager) *agent {
 	options := &acpagent.TerminalsOptions{ProtocolVersion: protocolVersion}
 	return &agent{terminals: acpagent.NewTerminals(m, options), sessions: make(map[acpterm.SessionID]*session)}
@@ -48,8 +48,8 @@ func (a *agent) connect(stdio io.ReadWriteCloser) *jsonrpc2.Conn {
 	return jsonrpc2.NewConn(context.Background(), acpagent.NewStream(stdio), a.terminals.Handler(a))
 }
 
-// Handle is called for one message after the other, and while it runs nothing else is read, an answer to the
-// agent's own requests included. So a turn, which waits for those, has a goroutine of its own.
+// Handle is called for one message at a time. While it runs, nothing else is read, not even an answer to the agent's
+// own requests. A turn waits for such answers, so it has its own goroutine.
 func (a *agent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	var params json.RawMessage
 	if req.Params != nil {
@@ -81,7 +81,7 @@ func (a *agent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.R
 	answer(ctx, conn, req, result, err)
 }
 
-// answer replies to a request. Where that fails, the connection has ended and nobody listens.
+// answer replies to a request. If that fails, the connection has ended and no one is listening.
 func answer(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request, result any, err error) {
 	switch {
 	case req.Notif:
@@ -101,7 +101,7 @@ func (a *agent) initialize(params json.RawMessage) (any, error) {
 	defer a.mu.Unlock()
 	a.capabilities = capabilities
 	return map[string]any{
-		"protocolVersion":   protocolVersion, // the only one; a client that has another hangs up
+		"protocolVersion":   protocolVersion, // the only one; a client with another hangs up
 		"agentCapabilities": struct{}{},
 		"agentInfo":         map[string]string{"name": "acpterm-example-agent", "version": "1"},
 		"authMethods":       a.authMethods(),
@@ -125,7 +125,7 @@ func (a *agent) newSession(params json.RawMessage) (any, error) {
 	return map[string]any{"sessionId": id}, nil
 }
 
-// beginTurn makes a turn known, so that a session/cancel which follows the prompt finds it.
+// beginTurn registers a turn, so that a session/cancel after the prompt finds it.
 func (a *agent) beginTurn(conn *jsonrpc2.Conn, params json.RawMessage) (*turn, error) {
 	var req struct {
 		SessionID acpterm.SessionID `json:"sessionId"`
@@ -177,7 +177,7 @@ func (a *agent) cancelTurn(params json.RawMessage) {
 		SessionID acpterm.SessionID `json:"sessionId"`
 	}
 	if json.Unmarshal(params, &req) != nil {
-		return // it is a notification: there is nobody to tell
+		return // a notification has no response
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,6 +1,6 @@
 package exampleagent
 
-// Commands that the agent runs itself. Package agent shows them as the client can.
+// This file runs the agent's own commands. Package agent shows them in the form that the client supports.
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	acpagent "github.com/acpterm/acpterm/agent"
 )
 
-// selfPrefix, before a command, has the agent run it itself.
+// selfPrefix, before a command, tells the agent to run it itself.
 const selfPrefix = "self:"
 
-// executeItself is execute without the client's terminals. It also makes and ends the tool call.
+// executeItself is execute without the client's terminals. It also begins and ends the tool call.
 func (t *turn) executeItself(ctx context.Context) (result acpterm.TerminalOutputResponse, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

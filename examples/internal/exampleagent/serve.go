@@ -1,8 +1,9 @@
-// Package exampleagent is a small ACP agent without a model: the text of a prompt is the command that it runs, in a
-// terminal of its client's. It shows the agent's side of terminal/*, in the order in which agents do things. A command
-// after "self: " it runs itself, and package agent shows it.
-// examples/agent is this and nothing else; examples/client and examples/editor start themselves as this when they are
-// given no agent. With arguments it requires that a person signs in.
+// Package exampleagent is a small ACP agent without a model: the text of a prompt is a command, which it runs in a
+// terminal of its client. It shows the agent's side of terminal/*, in the order in which agents do things. After "self:
+// ", the agent runs the command itself, and package agent shows it.
+//
+// examples/agent is only this package. examples/client and examples/editor start themselves as this agent if they are
+// given none. With arguments, it requires the user to sign in.
 package exampleagent
 
 import (
@@ -14,10 +15,10 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Serve is the agent on the standard input and output of this process, until the client closes the former or is gone.
+// Serve runs the agent on standard input and output, until the client closes standard input or is gone.
 func Serve() { Main(nil) }
 
-// Main is Serve with arguments: with "-tokens FILE" a sign-in is required, and with "-sign-in" the process signs a person
+// Main is Serve with arguments. With "-tokens FILE", a sign-in is required. With "-sign-in", the process signs the user
 // in and exits.
 func Main(args []string) {
 	manager, err := acpterm.NewManager(nil)
@@ -34,11 +35,11 @@ func Main(args []string) {
 	}
 	conn := a.connect(stdio{})
 	<-conn.DisconnectNotify()
-	manager.Close() // at once: the client ends the agent
+	manager.Close() // at once: the client is ending the agent
 	a.turns.Wait()
 }
 
-// stdio joins standard input and output. Nothing else may write to the latter.
+// stdio joins standard input and output. Nothing else may write to standard output.
 type stdio struct{}
 
 func (stdio) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }

@@ -1,7 +1,7 @@
 package exampleagent
 
-// Signing in, for clients to be tried with: with the argument "-tokens FILE" the agent works only when the file is
-// there, and with "-sign-in" after that it is the program that makes the file.
+// This file lets clients try a sign-in. With the argument "-tokens FILE", the agent works only if the file exists. With
+// "-sign-in" after that, it is the program that makes the file.
 
 import (
 	"bufio"
@@ -15,10 +15,10 @@ import (
 	"github.com/acpterm/acpterm/signin"
 )
 
-// password is what signIn takes. A real agent would not say it.
+// password is the password that signIn accepts. A real agent would not reveal it.
 const password = "sesame"
 
-// signedIn fails if a sign-in is required and there was none.
+// signedIn fails if a sign-in is required but missing.
 func (a *agent) signedIn() error {
 	if a.tokens == "" {
 		return nil
@@ -29,7 +29,7 @@ func (a *agent) signedIn() error {
 	return &jsonrpc2.Error{Code: signin.CodeRequired, Message: "Authentication required"}
 }
 
-// authMethods are the ways of signing in that a client can run.
+// authMethods returns the sign-in methods that the client can run.
 func (a *agent) authMethods() []any {
 	if a.tokens == "" || !a.capabilities.Auth.Terminal {
 		return []any{}
@@ -40,7 +40,7 @@ func (a *agent) authMethods() []any {
 	}}
 }
 
-// signIn asks the person at the terminal for the password, and returns the exit code.
+// signIn asks the user at the terminal for the password, and returns the exit code.
 func signIn(tokens string) int {
 	echo("-echo")
 	fmt.Print("Password: ")
@@ -59,7 +59,7 @@ func signIn(tokens string) int {
 	return 0
 }
 
-// echo sets whether the terminal shows what is typed, where there is stty.
+// echo sets whether the terminal shows typed characters, if stty exists.
 func echo(setting string) {
 	cmd := exec.Command("stty", setting)
 	cmd.Stdin = os.Stdin

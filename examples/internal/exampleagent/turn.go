@@ -1,6 +1,6 @@
 package exampleagent
 
-// One turn: from a prompt to its stop reason, by way of a tool call, a permission and a terminal.
+// This file runs one turn: from a prompt to its stop reason, with a tool call, a permission request and a terminal.
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	acpagent "github.com/acpterm/acpterm/agent"
 )
 
-// pollInterval is how often the agent looks at the output while the command runs.
+// pollInterval is how often the agent reads the output of a running command.
 const pollInterval = 250 * time.Millisecond
 
-// turn is a prompt that is being answered.
+// turn is a prompt being answered.
 type turn struct {
 	conn         *jsonrpc2.Conn
 	session      acpterm.SessionID
 	capabilities acpterm.ClientCapabilities
 	command      string
 	self         bool                // the agent runs it itself
-	terminals    *acpagent.Terminals // for that
+	terminals    *acpagent.Terminals // used if self is set
 	cwd          string
 	toolCallID   string        // of its only tool call
 	cancelled    chan struct{} // closed by cancel
@@ -38,13 +38,13 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-// terminalContent is a terminal that a tool call shows (schema type Terminal, in ToolCallContent).
+// terminalContent is a terminal shown by a tool call (schema type Terminal, in ToolCallContent).
 type terminalContent struct {
 	Type       string             `json:"type"`
 	TerminalID acpterm.TerminalID `json:"terminalId"`
 }
 
-// update is what session/update says: the fields of the schema types ToolCall, ToolCallUpdate and ContentChunk
+// update is the content of a session/update: the fields of the schema types ToolCall, ToolCallUpdate and ContentChunk
 // that this agent uses.
 type update struct {
 	Kind       string `json:"sessionUpdate"`
@@ -55,7 +55,7 @@ type update struct {
 	Content    any    `json:"content,omitempty"`
 }
 
-// run plays the turn. ctx is the connection's: a cancelled turn still has things to say and to put away.
+// run runs the turn. ctx belongs to the connection: a cancelled turn still has to send updates and to clean up.
 func (t *turn) run(ctx context.Context) (stopReason string, err error) {
 	switch {
 	case !t.self && t.capabilities.Require(acpterm.MethodCreate) != nil:
@@ -88,7 +88,7 @@ func (t *turn) run(ctx context.Context) (stopReason string, err error) {
 	switch {
 	case t.isCancelled():
 		return "cancelled", nil
-	case failure != nil: // such as a command that does not exist; the next prompt may be better
+	case failure != nil: // such as a nonexistent command; the next prompt may be better
 		return "end_turn", t.say(ctx, reason(failure))
 	case result.ExitStatus == nil:
 		return "end_turn", t.say(ctx, "how it ended is not known")
@@ -96,7 +96,7 @@ func (t *turn) run(ctx context.Context) (stopReason string, err error) {
 	return "end_turn", t.say(ctx, result.ExitStatus.String())
 }
 
-// reason is what an error says, without its number where the client has sent it.
+// reason returns the message of an error, without the code if the client sent it.
 func reason(err error) string {
 	if answer, ok := errors.AsType[*jsonrpc2.Error](err); ok {
 		return answer.Message
@@ -136,7 +136,7 @@ func (t *turn) askPermission(ctx context.Context) (allowed bool, err error) {
 	return answer.Outcome.Outcome == "selected" && answer.Outcome.OptionID == "allow", err
 }
 
-// rawInput is what execute will ask for, so that a client that has shown it need not ask its user again.
+// rawInput returns the command of execute's request, so that a client that has shown it need not ask its user again.
 func (t *turn) rawInput() map[string]any {
 	command, args := split(t.command)
 	if len(args) == 0 {
@@ -145,8 +145,7 @@ func (t *turn) rawInput() map[string]any {
 	return map[string]any{"command": append([]string{command}, args...), "cwd": t.cwd}
 }
 
-// execute runs the command in a terminal, which is released when it returns, and returns the terminal's last
-// word.
+// execute runs the command in a terminal and returns the terminal's final output. It releases the terminal.
 func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputResponse, err error) {
 	command, args := split(t.command)
 	var created acpterm.CreateTerminalResponse
@@ -158,7 +157,7 @@ func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputRespon
 	ref := acpterm.TerminalRequest{SessionID: t.session, TerminalID: created.TerminalID}
 	defer func() { err = errors.Join(err, t.conn.Call(ctx, acpterm.MethodRelease, ref, nil)) }()
 
-	// The user sees the terminal in the tool call, and goes on seeing it after its release.
+	// The user sees the terminal in the tool call, even after its release.
 	if err := t.update(ctx, update{
 		Kind: "tool_call_update", ToolCallID: t.toolCallID, Status: "in_progress",
 		Content: []terminalContent{{"terminal", created.TerminalID}},
@@ -181,7 +180,7 @@ func split(line string) (command string, args []string) {
 	return words[0], words[1:]
 }
 
-// await has one wait pending and polls the output until the command has ended.
+// await keeps one wait pending and polls the output until the command has ended.
 func (t *turn) await(
 	ctx context.Context, ref acpterm.TerminalRequest,
 ) (result acpterm.TerminalOutputResponse, err error) {
@@ -199,7 +198,7 @@ func (t *turn) await(
 			if err != nil {
 				return result, err
 			}
-			// Once more: what was printed since the last look.
+			// Read the output since the last poll.
 			err = t.conn.Call(ctx, acpterm.MethodOutput, ref, &result)
 			return result, err
 		case <-poll.C:
@@ -208,7 +207,7 @@ func (t *turn) await(
 				return result, err
 			}
 		case <-cancelled:
-			cancelled = nil // once is enough; the wait is answered when the command has ended
+			cancelled = nil // once is enough; the wait returns when the command has ended
 			if err := t.conn.Call(ctx, acpterm.MethodKill, ref, nil); err != nil {
 				return result, err
 			}
@@ -216,7 +215,7 @@ func (t *turn) await(
 	}
 }
 
-// beginToolCall announces the tool call, if this is not left to package agent.
+// beginToolCall announces the tool call, unless package agent does so.
 func (t *turn) beginToolCall(ctx context.Context) error {
 	if t.self {
 		return nil

@@ -51,7 +51,7 @@ func main() {
 	shown.Wait()
 	fmt.Println(answer.StopReason)
 	if err != nil {
-		status, _ := agent.Wait(ctx) // the error of a connection that is closed does not say how the agent ended
+		status, _ := agent.Wait(ctx) // the error of a closed connection does not say how the agent ended
 		log.Fatal(err, "; the agent: ", status)
 	}
 }

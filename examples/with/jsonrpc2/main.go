@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// handle gets all messages but terminal/*. While it runs, nothing else is read.
+// handle gets all messages except terminal/*. While it runs, nothing else is read.
 func handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	var p struct {
 		Options []struct{ OptionID string }

@@ -29,7 +29,7 @@ var (
 	errNotSignedIn = errors.New("not signed in")
 	errCancelled   = errors.New("cancelled")
 	errLeft        = errors.New("left")
-	errUsage       = errors.New("called wrongly")
+	errUsage       = errors.New("wrong command line")
 )
 
 // exit is an exit code and its error, or nil.
@@ -42,15 +42,15 @@ type exit struct {
 // exits lists the exit codes. If an error matches several, the first counts.
 var exits = []exit{
 	{exitTurnEnded, nil, "the turn ended with end_turn, whatever commands were denied, failed or were lost"},
-	{exitFailed, nil, "anything else failed"},
-	{exitUsage, errUsage, "called wrongly"},
+	{exitFailed, nil, "another error"},
+	{exitUsage, errUsage, "wrong command line"},
 	{exitInterrupted, errCancelled, "interrupted by SIGINT, SIGTERM or SIGHUP"},
 	{exitInterrupted, errLeft, ""},
-	{exitNotSignedIn, errNotSignedIn, "the agent requires a sign-in, and there was none"},
-	{exitAgentGone, errAgentGone, "the agent ended before its turn did; how is on standard error"},
-	{exitTurnStopped, errTurnStopped, "the turn ended otherwise, such as with refusal or max_tokens"},
+	{exitNotSignedIn, errNotSignedIn, "the agent requires a sign-in"},
+	{exitAgentGone, errAgentGone, "the agent ended during its turn"},
+	{exitTurnStopped, errTurnStopped, "the turn ended otherwise, for example with refusal or max_tokens"},
 	{exitLost, acpterm.ErrConnectionLost,
-		"there was no connection for -runner, or it was lost with commands that the agent had not released"},
+		"the connection of -runner failed or was lost"},
 }
 
 func exitCode(err error) int {

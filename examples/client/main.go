@@ -26,12 +26,12 @@
 // The process exits with
 //
 //	0    the turn ended with end_turn, whatever commands were denied, failed or were lost
-//	1    anything else failed
-//	2    called wrongly
-//	3    the agent ended before its turn did; how is on standard error
-//	4    the turn ended otherwise, such as with refusal or max_tokens
-//	5    the agent requires a sign-in, and there was none
-//	6    there was no connection for -runner, or it was lost with commands that the agent had not released
+//	1    another error
+//	2    wrong command line
+//	3    the agent ended during its turn
+//	4    the turn ended otherwise, for example with refusal or max_tokens
+//	5    the agent requires a sign-in
+//	6    the connection of -runner failed or was lost
 //	130  interrupted by SIGINT, SIGTERM or SIGHUP
 package main
 

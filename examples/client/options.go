@@ -43,19 +43,14 @@ type options struct {
 	helpers string   // the directory of helpers for there, or "" to find or build one
 }
 
-const usage = `usage: client [FLAG...] [-- AGENT ARG...]
+const usage = `usage: client [FLAG...] [-prompt TEXT] [-- AGENT ARG...]
 
-Gives a prompt to an ACP agent, and shows what it says and what it runs. Without AGENT that is the example agent,
-whose prompt is the command to run, or "self: " and a command that it runs itself.
+Gives an ACP agent a prompt, and shows its answer and the commands that it runs. The default agent is an example,
+whose prompt is the command to run; after "self: ", the agent runs the command itself.
 
-Commands run in the roots and below, and else as they like. Each flag takes something from them, and none from those
-that the agent runs itself, which are shown with [agent 1] if it tells of them:
-
-  client -allow go -allow 'git log ...' -prompt 'go vet'   only what these rules allow
-  client -allow go -ask -prompt 'git push'                 what they do not allow is asked on the terminal
-  client -view 127.0.0.1:0 -prompt 'npm test'              watch it, and stop it, in a browser
-  client -sandbox -timeout 5m -audit ~/audit.json          no network, no writing elsewhere; all of it on record
-  client -runner 'ssh host' -cwd src -prompt 'make'        they run on another machine, in a directory of it
+  client -prompt 'go version'
+  client -allow go -ask -view 127.0.0.1:0 -prompt 'go test ./...' -- some-agent --acp
+  client -sandbox -timeout 5m -audit ~/audit.json -prompt 'fix the tests' -- some-agent --acp
 
 `
 
@@ -99,7 +94,7 @@ func readOptions() (options, error) {
 		opts.prompt = string(text)
 	}
 	if opts.prompt == "" {
-		return options{}, errors.New("the prompt is empty")
+		return options{}, errors.New("the prompt is empty: set -prompt, or write it to standard input")
 	}
 	return opts, nil
 }
@@ -109,25 +104,18 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags := flag.NewFlagSet("client", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
 	flags.StringVar(&opts.cwd, "cwd", "",
-		"the `directory` that the agent works in (default: the first -root, or this one;\n"+
-			"with -runner the home directory there)")
-	flags.StringVar(&opts.prompt, "prompt", "", "the `text` to give to the agent (default: what standard input has)")
+		"the agent's working `directory` (default: the first -root, or the current directory; the remote home)")
+	flags.StringVar(&opts.prompt, "prompt", "", "the `text` of the prompt (default: standard input)")
 	flags.Int64Var(&opts.limit, "limit", 0,
-		"how many `bytes` of output to keep where the agent does not say (default: the library's)")
-	flags.Func("root", "a `directory` that commands may run in and below, and write to with -sandbox; may be\n"+
-		"repeated (default: that of -cwd)", func(dir string) error {
+		"the `bytes` of output to keep if the agent sets no limit (default: 1 MiB)")
+	flags.Func("root", "a `directory` for commands, and for their writes with -sandbox; repeatable (default: -cwd)", func(dir string) error {
 		opts.roots = append(opts.roots, dir)
 		return nil
 	})
-	flags.Func("allow", "a `rule` for what may run; may be repeated (default: everything may, unless -ask is given).\n"+
-		"'go' is that program with any arguments, 'git status' with these, 'git log ...' with these and more;\n"+
-		"in arguments * stands for any text. @FILE has rules as JSON. Shell lines, such as 'go vet && git push',\n"+
-		"match no rule, and the agent may set only variables that are safe, such as CI: what is not so is\n"+
-		"denied, or asked about with -ask", allowed.add)
+	flags.Func("allow", "a `rule` that allows commands: 'go', 'git status', 'git log ...', or @FILE with rules as JSON;\n"+
+		"repeatable. Without -allow and -ask, all commands run", allowed.add)
 	flags.Func("variable",
-		"a variable that the agent may set besides those that are safe; may be repeated. A `name`, in\n"+
-			"which * stands for any text, or NAME=VALUE. For -allow and -ask, without which commands may set\n"+
-			"any, and for signing in", func(text string) error {
+		"the `name` of a variable that the agent may set, or NAME=VALUE; repeatable", func(text string) error {
 			if text == "" || strings.HasPrefix(text, "=") {
 				return errors.New("the name is empty")
 			}
@@ -135,39 +123,30 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 			return nil
 		})
 	flags.BoolVar(&opts.ask, "ask", false,
-		"ask on the terminal about what no -allow allows; what a rule of @FILE denies stays denied")
+		"ask on the terminal about commands that no -allow allows")
 	flags.DurationVar(&opts.timeout, "timeout", 0,
-		"the `duration` that a command may run for, such as 90s (default: no limit)")
+		"the maximum `duration` of a command, such as 90s (default: no limit)")
 	flags.StringVar(&opts.audit, "audit", "",
-		"a `file`, outside of the roots, to add a line of JSON to for each command that is allowed,\n"+
-			"denied or over; a command whose line cannot be written does not run")
+		"a `file` outside the roots that records each decision and end as JSON")
 	flags.BoolVar(&opts.sandbox, "sandbox", false,
-		"run commands with bubblewrap (Linux): they write to the roots and nothing else, a compiler's cache\n"+
-			"for instance being a -root too; see no processes but their own; and have no network")
-	flags.BoolVar(&opts.network, "network", false, "let commands in the sandbox use the network")
+		"run commands with bubblewrap (Linux): no network, and writes only to the roots")
+	flags.BoolVar(&opts.network, "network", false, "allow the network in the sandbox")
 	flags.Func("shell",
-		"what runs shell lines, looked up in PATH: a `name` such as bash, bash-login, zsh, fish or pwsh, on\n"+
-			"Windows also powershell, cmd, wsl or git-bash (default: /bin/sh, or cmd on Windows)",
+		"the shell for shell lines: a `name` such as bash, bash-login, zsh, fish, pwsh or cmd (default: sh or cmd)",
 		func(name string) (err error) {
 			opts.shell, err = usershell.KnownShell(name)
 			return err
 		})
 	flags.BoolVar(&opts.loginEnv, "login-env", false,
-		"give commands the environment of your login shell, with the PATH that its start-up files make, and not\n"+
-			"this one; if it cannot be read, this one, and why is on standard error")
+		"run commands with the environment of your login shell")
 	flags.Func("runner",
-		"a `command` line that gives a POSIX shell somewhere else, where commands run then, such as 'ssh host',\n"+
-			"'docker exec -i NAME sh' or 'kubectl exec -i POD -- sh'; -cwd and -root are directories there, and\n"+
-			"-allow is about programs there. It is not run by a shell here, and is asked nothing on the terminal.\n"+
-			"acpterm-remote is taken that is in PATH there, or one is copied there, by -helpers", opts.setRunner)
+		"a `command` that starts a remote POSIX shell, such as 'ssh host' or 'docker exec -i NAME sh': commands\n"+
+			"then run there, and -cwd, -root and -allow name remote directories and programs", opts.setRunner)
 	flags.StringVar(&opts.helpers, "helpers", "",
-		"a `directory` with files such as acpterm-remote-linux-amd64 for -runner (default: they are built with\n"+
-			"the go command when one is needed)")
+		"a `directory` with acpterm-remote-linux-amd64 and the like, for -runner (default: built with go)")
 	flags.StringVar(&opts.view, "view", "",
-		"an `address` of this machine, such as 127.0.0.1:0, to serve a live page of the terminals at,\n"+
-			"also after the turn, until an interrupt")
-	flags.Func("color", "`when` to show the colours of commands: auto, on a terminal and without NO_COLOR in the\n"+
-		"environment; always; or never (default: auto). Other sequences are never shown", func(when string) error {
+		"a local `address`, such as 127.0.0.1:0, for a live page of the terminals, until you interrupt the client")
+	flags.Func("color", "`when` to show colours: auto, always or never (default: auto, on a terminal without NO_COLOR)", func(when string) error {
 		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {
 			return errors.New("is auto, always or never")
 		}
@@ -183,13 +162,13 @@ func (opts *options) check(allowed *allowances) error {
 	case opts.timeout < 0:
 		return errors.New("-timeout: must not be negative")
 	case opts.network && !opts.sandbox:
-		return errors.New("-network: is for -sandbox; without that there is a network")
+		return errors.New("-network: needs -sandbox; without it, commands have the network")
 	case opts.sandbox && opts.runner != nil:
-		return errors.New("-sandbox: is for commands here, and not for -runner: have that lead into one")
+		return errors.New("-sandbox: cannot be used with -runner; its command may enter a remote sandbox")
 	case opts.loginEnv && opts.runner != nil:
-		return errors.New("-login-env: is for commands here, and not for -runner")
+		return errors.New("-login-env: cannot be used with -runner")
 	case opts.helpers != "" && opts.runner == nil:
-		return errors.New("-helpers: is for -runner; without that commands run here")
+		return errors.New("-helpers: needs -runner")
 	}
 	if opts.helpers != "" {
 		if _, err := directory(opts.helpers); err != nil {

@@ -154,8 +154,8 @@ func TestRunnerThatCannotBeHad(t *testing.T) {
 	}{
 		{exitUsage, []string{"-runner", ""}, "the command line is empty"},
 		{exitUsage, []string{"-runner", "ssh 'host"}, "is not closed"},
-		{exitUsage, []string{"-runner", shell, "-sandbox"}, "-sandbox: is for commands here"},
-		{exitUsage, []string{"-helpers", empty}, "-helpers: is for -runner"},
+		{exitUsage, []string{"-runner", shell, "-sandbox"}, "-sandbox: cannot be used with -runner"},
+		{exitUsage, []string{"-helpers", empty}, "-helpers: needs -runner"},
 		{exitUsage, []string{"-runner", shell, "-helpers", home + "/missing"}, "-helpers: "},
 		{exitUsage, []string{"-runner", shell, "-cwd", "missing"}, "-cwd: " + home + "/missing is not a directory"},
 		{exitUsage, []string{"-runner", shell, "-root", "/", "-root", "/bin/sh"}, "-root: /bin/sh is not a directory"},

@@ -4,12 +4,10 @@ package acpterm
 // arrival. An agent that does not read delays only its own answers.
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -85,8 +83,7 @@ func (h *Handler) serveMessage(ctx context.Context, m wire.Message, lines *wire.
 		return false
 	case m.ID != nil:
 		id, _ := wire.RequestID(m.ID)
-		wireID := bytes.ToValidUTF8(m.ID, []byte(string(utf8.RuneError))) // a copy
-		to := viaLines{lines, &h.outputs, wireID}
+		to := viaLines{lines, &h.outputs, wire.ValidID(m.ID)} // m is valid until this returns
 		h.serve(ctx, &call{Request: requests.Request{ID: id}, method: m.Method, to: to}, m.Params)
 	}
 	return true

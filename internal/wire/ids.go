@@ -35,9 +35,12 @@ func substituteID(id []byte) (substitute []byte, ok bool) {
 	case c != '-':
 		return nil, false
 	}
-	substitute, _ = json.Marshal(rawID + string(bytes.ToValidUTF8(id, []byte(string(utf8.RuneError)))))
+	substitute, _ = json.Marshal(rawID + string(ValidID(id)))
 	return substitute, true
 }
+
+// ValidID returns a copy of an id in valid UTF-8. As JSON readers do, it replaces each invalid byte by U+FFFD.
+func ValidID(id []byte) []byte { return []byte(string([]rune(string(id)))) }
 
 // RequestID returns the id that jsonrpc2 has for a request which came with this one. raw may be anything; it is not ok
 // if that is no id.

@@ -17,7 +17,7 @@ func FuzzMessage(f *testing.F) {
 		`{"params":[1, {"a":"}"}] , "method":"\u0074erminal/kill","id":"\u0061\\"}`,
 		`{"id":-1,"method":"x"}`, `{"id":18446744073709551615,"method":"x"}`, `{"id":1.50,"method":"x","params":null}`,
 		`{"id":"raw-id:7","method":"x","params":7}`, `{"method":"$/cancel_request","params":{"requestId":"a"}}`,
-		`{"id":"\ud800","method":"x"}`, "{\"id\":\"\xff\",\"method\":\"x\"}",
+		`{"id":"\ud800","method":"x"}`, "{\"id\":\"\xff\",\"method\":\"x\"}", "{\"id\":\"\xff\xfe\",\"method\":\"x\"}",
 		`{"method":"x","id":0}`, `{"method":"x","id":01}`, `{"id":3,"result":{}}`,
 	} {
 		f.Add([]byte(seed))

@@ -161,7 +161,7 @@ func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
 		`9223372036854775807`, `-9223372036854775808`, `9223372036854775808`,
 		`18446744073709551615`, `18446744073709551616`,
 		`1.5`, `1e3`, `1E400`, `-0`, `1.0`,
-		`"raw-id:7"`, `"raw-id:"`, `"\ud800"`, `"\ufffd"`,
+		`"raw-id:7"`, `"raw-id:"`, `"\ud800"`, `"\ufffd"`, "\"a\xffb\"", "\"a\xff\xfeb\"",
 	} {
 		for _, ask := range []struct{ method, params string }{
 			{"next/method", `{}`},

@@ -91,9 +91,9 @@ func (b *bootstrap) run() error {
 // farError returns the error reported by the remote side.
 func farError(said string) error {
 	if text, ok := strings.CutPrefix(said, "error "); ok {
-		return fmt.Errorf("the far end cannot run the helper: %s", visible(text))
+		return fmt.Errorf("the remote system cannot run the helper: %s", visible(text))
 	}
-	return fmt.Errorf("the far end said %q in place of running the helper", said)
+	return fmt.Errorf("the remote system answered %q instead of running the helper", said)
 }
 
 // needed returns the system and the machine of a remote side that needs the helper.
@@ -184,11 +184,11 @@ type NoHelperError struct {
 // Error says how to provide the helper.
 func (e *NoHelperError) Error() string {
 	if e.inPath {
-		return fmt.Sprintf("there is no program %s in PATH at the far end: "+
+		return fmt.Sprintf("the remote PATH has no program %s: "+
 			"install the one for %s there, or set Options.Helpers", helperName, e.uname)
 	}
 	return fmt.Sprintf("there is no helper for %s: build %s-%s-%s (see Build) into Options.Helpers, "+
-		"or install %[2]s at the far end and set Options.Path",
+		"or install %[2]s on the remote system and set Options.Path",
 		e.uname, helperName, e.System, e.Arch)
 }
 
@@ -241,9 +241,9 @@ func (b *bootstrap) answer(limit int) (string, error) {
 		c, err := b.in.ReadByte()
 		if err != nil {
 			if len(bytes.TrimSpace(said)) == 0 {
-				return "", fmt.Errorf("the far end gave no shell: %w", err)
+				return "", fmt.Errorf("no remote shell answered: %w", err)
 			}
-			return "", fmt.Errorf("the far end gave no shell, it said %q: %w", tail(said), err)
+			return "", fmt.Errorf("no remote shell answered, but the text %q: %w", tail(said), err)
 		}
 		said = append(said, c)
 		if c == '"' && bytes.HasSuffix(said, echo) {
@@ -254,14 +254,14 @@ func (b *bootstrap) answer(limit int) (string, error) {
 		}
 		line, err := b.in.ReadSlice('\n')
 		if err != nil {
-			return "", fmt.Errorf("the far end's answer ends in its middle: %w", err)
+			return "", fmt.Errorf("the answer of the remote shell is incomplete: %w", err)
 		}
 		if bytes.HasSuffix(line, []byte("\r\n")) {
 			return "", errPTY
 		}
 		return strings.TrimSuffix(string(line), "\n"), nil
 	}
-	return "", fmt.Errorf("the far end gave no shell, it said more than %d bytes, in the end %q", limit, tail(said))
+	return "", fmt.Errorf("no remote shell answered, but more than %d bytes of text, which end with %q", limit, tail(said))
 }
 
 // tail returns the end of the remote side's output.

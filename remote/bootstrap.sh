@@ -1,14 +1,14 @@
-# What the shell at the far end runs, as one line in single quotes: bootstrap.go joins the lines with spaces, without
-# those that begin with #. So each line ends with what separates commands, and there is no single quote, no exclamation
-# mark and no two backslashes in a row, which some login shells would replace even there.
+# The script of the remote shell, as one line in single quotes: bootstrap.go joins the lines with spaces, without
+# comments. So each line ends with a separator of commands, and the script contains no single quote, no exclamation mark
+# and no two backslashes in a row, which some login shells would replace even there.
 #
-# What is between two @ is replaced. FIRST and SECOND are the parts of a random text.
+# bootstrap.go replaces the names between two @. FIRST and SECOND are the parts of a random text.
 
 say() { printf "\n%s%s %s\n" "@FIRST@" "@SECOND@" "$*"; };
 fail() { say error "$*"; exit 1; };
 text() { t=$(printf "%bx" "$1"); t=${t%x}; };
 
-# The helper is a program that is there already.
+# The helper is an installed program.
 text "@PATH@"; program=$t;
 if [ "$program" ]; then
 	[ -f "$program" ] && [ -x "$program" ] || fail "there is no program $program";

@@ -425,12 +425,12 @@ func TestBootstrapErrors(t *testing.T) {
 		"another version": {Options{Path: script}, "",
 			[]string{"version 2", "version 1", "install the helper", script}},
 		"another version, copied": {Options{Helpers: helpers(scriptHelper(t, 7, "")), Dir: t.TempDir()}, "",
-			[]string{"version 7", "build Options.Helpers anew"}},
+			[]string{"version 7", "build Options.Helpers again"}},
 		"no file":            {Options{Path: "/nonexistent/helper"}, "", []string{"no program /nonexistent/helper"}},
 		"not executable":     {Options{Path: notExecutable}, "", []string{"no program " + notExecutable}},
 		"cannot be executed": {Options{Path: broken}, "", []string{"did not start", "standard error", broken}},
 		"is something else":  {Options{Path: noise}, "", []string{"did not start", "not a helper"}},
-		"not in PATH":        {Options{}, tools("sh"), []string{"no program acpterm-remote in PATH"}},
+		"not in PATH":        {Options{}, tools("sh"), []string{"the remote PATH has no program acpterm-remote"}},
 		"no helper for it": {Options{Helpers: fstest.MapFS{}}, "",
 			[]string{unameOf(t), "acpterm-remote-" + runtime.GOOS, "Options.Path"}},
 		"no tool for hashes": {Options{Helpers: good, Dir: t.TempDir()}, tools("sh", "uname", "head"),
@@ -482,8 +482,8 @@ func testNoShell(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"says something":         {[]string{"echo", "hi there"}, []string{"gave no shell", "hi there", "exit code 0"}},
-		"fails":                  {[]string{"false"}, []string{"gave no shell", "exit code 1"}},
+		"says something":         {[]string{"echo", "hi there"}, []string{"no remote shell answered", "hi there", "exit code 0"}},
+		"fails":                  {[]string{"false"}, []string{"no remote shell answered", "exit code 1"}},
 		"fails with an error":    {sh("echo no entry >&2; exit 255"), []string{"exit code 255", "no entry"}},
 		"echoes":                 {[]string{"cat"}, []string{"comes back", "no shell", "(PTY)"}},
 		"says nothing":           {sh("echo waiting >&2; exec cat >/dev/null"), []string{"ConnectTimeout", "waiting"}},

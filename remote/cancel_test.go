@@ -141,7 +141,7 @@ func testCancelledStartCannotBeEnded(t *testing.T) {
 			require.EqualError(t, err, "enough")
 			require.Equal(t, 1, text.closed)
 			if c.lost {
-				require.ErrorContains(t, connection.whyLost(), "has not given a cancelled start up within 200ms")
+				require.ErrorContains(t, connection.whyLost(), "has not ended a cancelled start within 200ms")
 			} else {
 				_, err = r.RealDir(testContext(t), "/")
 				require.ErrorIs(t, err, acpterm.ErrCancelled, "the connection is still there")

@@ -100,7 +100,7 @@ func (c *connection) watch(silence time.Duration) {
 		if ping != nil && len(ping.answered) == 0 {
 			// Both, because the remote side may have had no time to answer while this system slept.
 			if c.stream.silence() >= silence && time.Since(asked) >= silence/2 {
-				c.lose(fmt.Errorf("the far end has said nothing for Options.SilenceTimeout, %v", silence))
+				c.lose(fmt.Errorf("no message arrived within Options.SilenceTimeout, %v", silence))
 			}
 			continue
 		}
@@ -255,7 +255,7 @@ func (c *connection) abandon(p *process) {
 		case <-time.After(c.cancelTimeout):
 		}
 	}
-	c.lose(fmt.Errorf("the far end has not given a cancelled start up within %v", 2*c.cancelTimeout))
+	c.lose(fmt.Errorf("the remote system has not ended a cancelled start within %v", 2*c.cancelTimeout))
 }
 
 // read reads the remote side's messages until the connection ends, and returns the reason.
@@ -267,7 +267,7 @@ func (c *connection) read() error {
 		case c.lost.IsSet():
 			return nil
 		case errors.Is(err, io.EOF):
-			return fmt.Errorf("the far end has closed it: %w", err)
+			return fmt.Errorf("the remote system has closed it: %w", err)
 		case err != nil:
 			return err
 		case output != nil:

@@ -106,7 +106,7 @@ func greet(s *stream, options Options, alive func()) (*connection, error) {
 		return nil, fmt.Errorf("the helper did not start: %w", err)
 	} else if first[0] != frame.KindMessage {
 		said, _ := in.Peek(min(in.Buffered(), 1<<10))
-		return nil, fmt.Errorf("the helper did not start, the far end said %q", said)
+		return nil, fmt.Errorf("the helper did not start; the remote system answered %q", said)
 	}
 	frames := frame.NewReader(in, frame.MaxHello)
 	var answer frame.Answer
@@ -128,14 +128,14 @@ func greet(s *stream, options Options, alive func()) (*connection, error) {
 
 // versionError returns the error for a helper of another version.
 func versionError(version int, options Options) error {
-	advice := "build Options.Helpers anew from the source of this program's version"
+	advice := "build Options.Helpers again from the source of this program's version"
 	if options.Helpers == nil {
-		advice = "install the helper of this program's version at the far end"
+		advice = "install the helper of this program's version on the remote system"
 		if options.Path != "" {
 			advice += " as " + options.Path
 		}
 	}
-	return fmt.Errorf("the helper at the far end speaks version %d, and this program version %d: %s",
+	return fmt.Errorf("the remote helper speaks version %d, and this program version %d: %s",
 		version, frame.Version, advice)
 }
 

@@ -192,14 +192,14 @@ func TestLyingHello(t *testing.T) {
 			f.Output(1, 0, make([]byte, frame.Header+1))
 		}, "did not start"},
 		"carriage returns":   {func(f *far) { f.write(f.marker() + "run\r\n") }, "terminal (PTY)"},
-		"another answer":     {func(f *far) { f.write(f.marker() + "stop\n") }, `said "stop"`},
+		"another answer":     {func(f *far) { f.write(f.marker() + "stop\n") }, `answered "stop"`},
 		"an error":           {func(f *far) { f.write(f.marker() + "error a\x1b b\n") }, `cannot run the helper: a\x1b b`},
-		"no end of the line": {func(f *far) { f.write(f.marker() + "run"); f.conn.Close() }, "ends in its middle"},
+		"no end of the line": {func(f *far) { f.write(f.marker() + "run"); f.conn.Close() }, "is incomplete"},
 		"no end":             {func(f *far) { f.marker(); io.Copy(f.conn, zeros{}) }, "more than 65536 bytes"},
 		"no end of the line ever": {func(f *far) {
 			f.write(f.marker())
 			io.Copy(f.conn, zeros{})
-		}, "ends in its middle"},
+		}, "is incomplete"},
 		"an echo": {func(f *far) {
 			line, _ := f.in.ReadString('\n')
 			f.write(line)

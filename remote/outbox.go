@@ -71,7 +71,7 @@ func (o *outbox) add(request *frame.Request) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.frames) >= maxPosted {
-		return fmt.Errorf("the far end does not read: %d messages wait", len(o.frames))
+		return fmt.Errorf("the remote system does not read: %d messages wait", len(o.frames))
 	}
 	o.frames = append(o.frames, outgoing{bytes: text.Bytes(), admitted: admitted})
 	select {

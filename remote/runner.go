@@ -147,7 +147,7 @@ func (r *Runner) run(l, before *link) {
 }
 
 func noConnection(err error) error {
-	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: "there is no connection to the far end", Err: err}
+	return &acpterm.Error{Kind: acpterm.ErrConnectionLost, Reason: "the connection to the remote system failed", Err: err}
 }
 
 // await waits until nothing is left of a link.

@@ -196,7 +196,7 @@ func testSilence(t *testing.T) {
 	require.NoError(t, r.Connect(testContext(t)))
 	<-r.link.connection.lost.Done()
 	require.GreaterOrEqual(t, time.Since(began), 800*time.Millisecond, "while it answered")
-	require.ErrorContains(t, r.link.connection.whyLost(), "said nothing for Options.SilenceTimeout")
+	require.ErrorContains(t, r.link.connection.whyLost(), "no message arrived within Options.SilenceTimeout")
 }
 
 // If the remote side does not read, only Wait waits for it.

@@ -67,7 +67,7 @@ func (a *asker) ask(ctx context.Context, q acpterm.Question) acpterm.Answer {
 			return nobody
 		}
 		if approval, ok := answers[line]; ok {
-			return acpterm.Answer{Approval: approval, By: "the person at the terminal"}
+			return acpterm.Answer{Approval: approval, By: "the user at the terminal"}
 		}
 		text = ""
 		if omitted > 0 && (line == "f" || line == "full") {

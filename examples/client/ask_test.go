@@ -67,7 +67,7 @@ func TestAnswers(t *testing.T) {
 		d.typeLine("Y?")
 		d.screen.await(t, `(?s)never: .*never: $`)
 		d.typeLine(line)
-		require.Equal(t, acpterm.Answer{Approval: want, By: "the person at the terminal"}, <-answer, line)
+		require.Equal(t, acpterm.Answer{Approval: want, By: "the user at the terminal"}, <-answer, line)
 	}
 }
 

@@ -220,7 +220,7 @@ func TestAsk(t *testing.T) {
 			approvals = append(approvals, r.Verdict+" "+r.Approval+" "+r.Approver)
 		}
 	}
-	person := " the person at the terminal"
+	person := " the user at the terminal"
 	require.Equal(t, []string{
 		"allow  ", "allow allow_session" + person, "allow allow_session" + person, "deny reject_always" + person, "deny reject_always" + person, "allow allow_once" + person,
 	}, approvals)

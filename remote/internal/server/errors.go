@@ -62,7 +62,7 @@ func invalidField(field, reason string) error {
 func fieldError(field string, err error) error {
 	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
 		if errors.Is(err, lack) {
-			return &failure{kind: internal, reason: "the far end lacks room", err: err}
+			return &failure{kind: internal, reason: "the remote system is out of descriptors or memory", err: err}
 		}
 	}
 	return invalidField(field, lookup.Reason(err))

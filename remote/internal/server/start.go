@@ -104,7 +104,7 @@ func limits(asked []frame.Limit) (limits []proc.Limit, err error) {
 		case "Nice":
 			most = 19
 		default:
-			return nil, limitError(l.Name, "is not known at the far end", nil)
+			return nil, limitError(l.Name, "is not known to the remote helper", nil)
 		}
 		if l.Value == 0 || l.Value > most {
 			return nil, limitError(l.Name, "is out of range", nil)

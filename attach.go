@@ -255,7 +255,7 @@ func (b *attached) ended(by EndedBy, _ proc.Exit) (EndedBy, TerminalExitStatus) 
 
 func (b *attached) describe(info *TerminalInfo) {
 	info.Attached, info.Meta = true, b.meta.clone()
-	info.Cancellable = b.cancel != nil && info.State == StateRunning && !b.orphaned()
+	info.Cancellable = b.cancel != nil && info.State.alive() && !b.orphaned()
 	if b.size != nil {
 		info.Size = new(*b.size)
 	}

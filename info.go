@@ -92,7 +92,7 @@ func (m *Manager) Stats() Stats {
 	}
 	m.mu.Unlock()
 	for _, t := range m.Terminals() {
-		if t.State() == StateRunning {
+		if t.State().alive() {
 			s.Running++
 		}
 		s.KeptBytes += t.store.buffer().Kept()

@@ -55,6 +55,9 @@ func (by EndedBy) meta() Meta {
 
 var stateNames = [...]string{"starting", "running", "ended", "failed"}
 
+// alive reports whether the command has started and has not ended.
+func (s State) alive() bool { return s == StateRunning }
+
 // String returns the name of the state, such as "running", or "State(9)" for an unknown state.
 func (s State) String() string { return nameOf("State", stateNames[:], int(s)) }
 
@@ -190,11 +193,8 @@ func (t *Terminal) Wait(ctx context.Context) (TerminalExitStatus, error) {
 
 // over reports whether the command has ended or failed to start.
 func (t *Terminal) over() bool {
-	switch t.State() {
-	case StateEnded, StateFailed:
-		return true
-	}
-	return false
+	state := t.State()
+	return state == StateEnded || state == StateFailed
 }
 
 func (t *Terminal) exitStatus() (TerminalExitStatus, error) {

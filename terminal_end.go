@@ -225,7 +225,7 @@ func (t *Terminal) lostTree(err error) error {
 func (t *Terminal) expire() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.state == StateRunning && t.ending == nil {
+	if t.state.alive() && t.ending == nil {
 		e := &ending{by: EndedByTimeout}
 		t.ending = e
 		t.busy.Go(func() { t.runEnding(e) })

@@ -162,7 +162,7 @@ func oneBurst(r *run, s *served, i int, rnd *rand.Rand) {
 // wait reads the output right after Wait, or as soon as State says that the command has finished.
 func (b burst) wait(ctx context.Context, r *run, term *acpterm.Terminal, rnd *rand.Rand) {
 	if rnd.IntN(4) == 0 {
-		for term.State() == acpterm.StateRunning && ctx.Err() == nil {
+		for term.State() != acpterm.StateEnded && ctx.Err() == nil {
 			time.Sleep(20 * time.Microsecond)
 		}
 		out := term.Output()

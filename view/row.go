@@ -153,7 +153,7 @@ func (e *entry) canStop(info acpterm.TerminalInfo) bool {
 
 // takesInput reports whether keyboard input can reach a terminal's command.
 func takesInput(info acpterm.TerminalInfo) bool {
-	return info.HasPTY && info.State == acpterm.StateRunning
+	return info.HasPTY && info.Ended.IsZero()
 }
 
 func sizeOfOutput(info acpterm.TerminalInfo) size {

@@ -20,7 +20,7 @@ func (v *View) serveStop(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	if info := terminal.Info(); info.Attached && !info.Cancellable && info.State == acpterm.StateRunning {
+	if info := terminal.Info(); info.Attached && !info.Cancellable && info.Ended.IsZero() {
 		http.Error(w, acpterm.ErrNotCancellable.Error()+": the agent cannot be asked", http.StatusConflict)
 		return
 	}

@@ -130,7 +130,7 @@ func (t *table) start(from *Source, s acpterm.Subject, at time.Time, terminal *a
 	t.update(from, s, true, func(x *entry) {
 		x.at, x.terminal = at, terminal
 		x.keep = max(terminal.Info().OutputByteLimit, 64<<10)
-		x.past = terminal.State() != acpterm.StateRunning
+		x.past = !terminal.Info().Ended.IsZero()
 		x.measure()
 	})
 }

@@ -80,7 +80,7 @@ func (p *Pane) Command(most int) string {
 // State returns whether the command runs or how it ended, with other notes for the user.
 func (p *Pane) State() string {
 	info := p.terminal.Info()
-	state := string(cmp.Or(info.EndedBy, "running"))
+	state := cmp.Or(string(info.EndedBy), info.State.String())
 	if info.ExitStatus != nil {
 		state += ", " + info.ExitStatus.String()
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// testOutput looks like a test run's output: colours, quotes, tabs and ticks.
+// testOutput returns text like a test run's output: colours, quotes, tabs and ticks.
 func testOutput(size int) []byte {
 	const lines = "\x1b[32m✓\x1b[0m \tTestParse/\"quoted\"_name \x1b[90m(0.03s)\x1b[39m\n" +
 		"    parse_test.go:42: expected <nil> & got \"unexpected end of input\" at C:\\src\\parse.go:17\n" +
@@ -14,7 +14,7 @@ func testOutput(size int) []byte {
 	return []byte(strings.Repeat(lines, size/len(lines)+1)[:size])
 }
 
-// BenchmarkEscaping is one pass over a megabyte.
+// BenchmarkEscaping measures one pass over a megabyte.
 func BenchmarkEscaping(b *testing.B) {
 	text := testOutput(1 << 20)
 	into := make([]byte, 0, 2<<20)
@@ -40,7 +40,7 @@ func BenchmarkEscaping(b *testing.B) {
 	})
 }
 
-// BenchmarkReply is the response to a poll of a megabyte that is new each time, and of one that does not change.
+// BenchmarkReply measures the response to a poll of a megabyte of new output, and of unchanged output.
 func BenchmarkReply(b *testing.B) {
 	text := testOutput(1 << 20)
 	for name, news := range map[string][]byte{"new": text, "unchanged": nil} {

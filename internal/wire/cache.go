@@ -1,6 +1,6 @@
 package wire
 
-// Responses to polls. Output is escaped once: what was escaped for one poll is kept for the next.
+// Responses to polls. Output is escaped once: the escaped text of one poll is kept for the next.
 
 import (
 	"slices"
@@ -9,53 +9,53 @@ import (
 )
 
 const (
-	// shortOutput is how many bytes of output are not worth keeping escaped.
+	// Output of up to shortOutput bytes is not worth keeping escaped.
 	shortOutput = 4 << 10
-	// maxCachedOutputs bounds the outputs that are kept. Agents poll one or two at a time.
+	// maxCachedOutputs bounds the number of kept outputs. Agents poll one or two at a time.
 	maxCachedOutputs = 8
-	// maxCachedBytes bounds their bytes. The output that was polled last is kept even if it is larger.
+	// maxCachedBytes bounds their bytes. The most recently polled output is kept even if it is larger.
 	maxCachedBytes = 32 << 20
-	// maxCachedRaw bounds the buffer for unescaped bytes that is kept between polls.
+	// maxCachedRaw bounds the buffer for unescaped bytes kept between polls.
 	maxCachedRaw = 2 << 20
-	// blockSize is how many bytes of output a block has. Each block is written on its own, so that the peer reads it
-	// while the next is escaped.
+	// blockSize is the number of output bytes in a block. Each block is written separately, so that the peer reads it
+	// while the next one is escaped.
 	blockSize = 32 << 10
 )
 
 // Output is the output that polls show: bytes at absolute offsets. Its type is comparable, and equal values are the
 // same output.
 type Output interface {
-	// Total returns how many bytes were written.
+	// Total returns the number of bytes written.
 	Total() int64
-	// Text returns what a poll shows: the last bytes as valid UTF-8, and how many bytes come before them.
+	// Text returns the text for a poll: the last bytes as valid UTF-8, and the number of bytes before them.
 	Text() (text string, start int64)
-	// Window returns the bytes that Text shows, as they were written: the first size of them, and those from the offset
-	// known on. It appends to raw, which is empty.
+	// Window returns the bytes behind Text, unmodified: the first size of them, and those from the offset known on. It
+	// appends to raw, which is empty.
 	Window(raw []byte, known int64, size int) Window
-	// Response reads everything of a poll's response but the text. It is called before the text is read. encode returns
-	// the response as JSON, for a text that begins at the offset start: the text, as yet empty, is the first member,
-	// "output".
+	// Response reads everything in a poll's response except the text. It is called before the text is read. encode
+	// returns the response as JSON for a text that begins at the offset start. The text, still empty, is the first
+	// member, "output".
 	Response() (encode func(start int64) []byte)
 }
 
 // Window is a part of an output. If it is valid UTF-8, the response to a poll has exactly these bytes.
 type Window struct {
 	Start, End int64  // offsets; Start begins a character
-	Head       []byte // the bytes from Start on, at least the first size, or all
-	News       []byte // the bytes from the later of Start and the offset known, to End
-	Raw        []byte // holds Head and News; for the next call
+	Head       []byte // the bytes from Start on: at least the first size of them, or all
+	News       []byte // the bytes from Start or the offset known, whichever is later, to End
+	Raw        []byte // backs Head and News; reused by the next call
 }
 
-// Cache answers the polls of one connection. The zero value is empty. Reply is for one goroutine at a time; Forget may
-// be called concurrently.
+// Cache answers the polls of one connection. The zero value is empty. Only one goroutine at a time may call Reply;
+// Forget may be called concurrently.
 type Cache struct {
-	raw []byte // for Reply alone
+	raw []byte // used by Reply only
 
 	mu      sync.Mutex
-	outputs []*escapedOutput // the one polled last comes last; Reply takes out the one that it works on
+	outputs []*escapedOutput // least recently polled first; Reply removes the one it works on
 }
 
-// beforeText is how the result of a poll begins. Output.Response begins so, too.
+// beforeText begins the result of a poll. Output.Response begins with it too.
 const beforeText = `{"output":"`
 
 // appendPollHead appends the part of a poll's response before the text.
@@ -63,7 +63,7 @@ func appendPollHead(to, id []byte) []byte {
 	return append(append(appendResponse(to, id), `"result":`...), beforeText...)
 }
 
-// appendPollTail appends the part after the text: the response without the part before it.
+// appendPollTail appends the part after the text. response includes beforeText, which is skipped.
 func appendPollTail(to, response []byte) []byte {
 	return append(append(to, response[len(beforeText):]...), "}\n"...)
 }
@@ -80,7 +80,7 @@ func shortReply(o Output, id []byte) []byte {
 	return appendPollTail(appendEscaped(appendPollHead(line, id), []byte(text)), response)
 }
 
-// Reply writes the line that answers a poll, in pieces: the first are written before the last are escaped.
+// Reply writes the line that answers a poll in pieces. The first pieces are written before the last are escaped.
 func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	if line := shortReply(o, id); line != nil {
 		return write(line)
@@ -102,7 +102,7 @@ func (c *Cache) Reply(o Output, id []byte, write func([]byte) error) error {
 	return err
 }
 
-// take removes an output from the cache and returns it, or a new one.
+// take removes an output from the cache and returns it, or returns a new one.
 func (c *Cache) take(o Output) *escapedOutput {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func (c *Cache) take(o Output) *escapedOutput {
 	return e
 }
 
-// keep puts an output into the cache, and removes those that were polled longest ago if there are too many.
+// keep adds an output to the cache, and evicts the least recently polled ones if there are too many.
 func (c *Cache) keep(e *escapedOutput) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,18 +137,18 @@ func (c *Cache) Forget(o Output) {
 	c.outputs = slices.DeleteFunc(c.outputs, func(e *escapedOutput) bool { return e.output == o })
 }
 
-// escapedOutput is what was shown last of an output, escaped, in blocks. The next poll adds blocks at the end, and
-// drops those that are not shown any more.
+// escapedOutput holds the text last shown of an output, escaped, in blocks. The next poll adds blocks at the end, and
+// drops those no longer shown.
 type escapedOutput struct {
 	output Output
 
-	from, to int64 // offsets of what is shown
+	from, to int64 // offsets of the shown bytes
 	blocks   []block
-	valid    bool  // blocks have exactly these bytes; false: their replacements, as one block
-	start    int64 // how many bytes come before the text of blocks
+	valid    bool  // blocks hold exactly these bytes; if false, one block holds their replacements
+	start    int64 // number of bytes before the text of blocks
 }
 
-// block is a piece of an output, escaped.
+// block is an escaped piece of an output.
 type block struct {
 	from, to int64
 	json     []byte
@@ -161,7 +161,7 @@ func (e *escapedOutput) size() (bytes int) {
 	return bytes
 }
 
-// update escapes what is new in the output, and emits all that is shown. It reads into raw, and returns it.
+// update escapes new output, and emits the whole text. It reads into raw, and returns it.
 func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	w := e.output.Window(raw, e.to, blockSize)
 	changed := w.Start != e.from || w.End != e.to
@@ -189,7 +189,7 @@ func (e *escapedOutput) update(raw []byte, emit func([]byte)) []byte {
 	return w.Raw
 }
 
-// replaceInvalid shows output that is not valid UTF-8. A replacement is longer than the byte, so that less is shown.
+// replaceInvalid shows invalid UTF-8. A replacement is longer than the byte, so less is shown.
 func (e *escapedOutput) replaceInvalid(w Window) Window {
 	var text string
 	text, e.start = e.output.Text()
@@ -202,7 +202,7 @@ func (e *escapedOutput) replaceInvalid(w Window) Window {
 	return now
 }
 
-// drop drops the bytes before a window. Those of a block that is shown in part are escaped anew.
+// drop drops the bytes before a window. It escapes the rest of a partly shown block again.
 func (e *escapedOutput) drop(w Window) {
 	gone := slices.IndexFunc(e.blocks, func(b block) bool { return b.to > w.Start })
 	if gone < 0 {
@@ -216,8 +216,8 @@ func (e *escapedOutput) drop(w Window) {
 	}
 }
 
-// append escapes the first bytes of a text at an offset, emits them, and returns how many they are: so many as the last
-// block has room for.
+// append escapes the beginning of a text at an offset, emits it, and returns its length in bytes, which the room in the
+// last block limits.
 func (e *escapedOutput) append(text []byte, offset int64, emit func([]byte)) int {
 	if n := len(e.blocks); n == 0 || e.blocks[n-1].to-e.blocks[n-1].from >= blockSize-utf8.UTFMax {
 		room := min(len(text), blockSize)

@@ -1,6 +1,6 @@
 package wire
 
-// What a Cache keeps. That its responses are right is tested in replies_test.go.
+// The contents of a Cache. replies_test.go tests its responses.
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ func TestCacheIsBounded(t *testing.T) {
 	for i := range 7 + maxCachedOutputs {
 		o := newBuffered(5<<20, 0)
 		text := []byte("0123456789abcdef")
-		if i < 7 { // more bytes than are kept, and then more outputs
+		if i < 7 { // exceeds the limit of bytes, and then the limit of outputs
 			o.write(bytes.Repeat(text, 320<<10))
 		} else {
 			o.write(bytes.Repeat(text, shortOutput))
@@ -34,7 +34,7 @@ func TestCacheIsBounded(t *testing.T) {
 	require.False(t, slices.Contains(cache.outputs, last))
 }
 
-// An output that moves on for long keeps no more than it shows, but for a part.
+// An output that moves on for a long time keeps little more than it shows.
 func TestEscapedOutputDoesNotGrow(t *testing.T) {
 	o := newBuffered(100_000, 0)
 	var cache Cache
@@ -58,7 +58,7 @@ func (o counted) Text() (string, int64) {
 	return o.buffered.Text()
 }
 
-// A poll that finds nothing new decodes nothing again.
+// A poll without new output does not decode anything again.
 func TestInvalidOutputIsReadOnce(t *testing.T) {
 	o := counted{newBuffered(1<<20, 0), new(int)}
 	o.write(append(bytes.Repeat([]byte("x"), shortOutput), 0xff))

@@ -1,6 +1,6 @@
 package wire
 
-// A connection of two halves.
+// A connection made of two halves.
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func Join(stdout io.ReadCloser, stdin io.WriteCloser) io.ReadWriteCloser {
 	return &stdio{stdout, stdin}
 }
 
-// endedConn is a connection that has ended, or one half of it.
+// endedConn is a connection, or one half of one, that has ended.
 type endedConn struct{}
 
 func (endedConn) Read([]byte) (int, error)  { return 0, io.EOF }

@@ -1,16 +1,16 @@
 package wire
 
-// Text as it stands between the quotes of a JSON string.
+// Escaping the text between the quotes of a JSON string.
 
 import (
 	"fmt"
 	"unicode/utf8"
 )
 
-// appendEscaped appends text, which is valid UTF-8, as it stands between the quotes of a JSON string. It escapes what
-// JSON requires, and U+2028 and U+2029, which some readers take for the end of a line.
+// appendEscaped appends text, which is valid UTF-8, escaped for a JSON string, without the quotes. It escapes the
+// characters required by JSON, and also U+2028 and U+2029, which some readers treat as line ends.
 func appendEscaped(to, text []byte) []byte {
-	plain := 0 // what comes before is appended
+	plain := 0 // everything before it has been appended
 	for i := 0; i < len(text); i++ {
 		sequence, size := "", 1
 		switch c := text[i]; {
@@ -31,7 +31,7 @@ func appendEscaped(to, text []byte) []byte {
 
 var lineEnds = [...]string{`\u2028`, `\u2029`}
 
-// escapes are the escape sequences of ASCII characters, empty for those without one.
+// escapes holds the escape sequences of ASCII characters, or "" for those without one.
 var escapes = func() (all [utf8.RuneSelf]string) {
 	for c := range ' ' {
 		all[c] = fmt.Sprintf(`\u%04x`, c)

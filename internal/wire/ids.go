@@ -1,7 +1,7 @@
 package wire
 
-// Ids that jsonrpc2 would not give back as they came. It has room for strings and for whole numbers of 64 bits, gives
-// negative numbers back as others, and ends the connection at everything else. It sees a string in place of such an id.
+// Ids that jsonrpc2 would not return unchanged. It supports strings and 64-bit whole numbers, changes negative numbers,
+// and ends the connection on anything else. It sees a string instead of such an id.
 
 import (
 	"bytes"
@@ -14,11 +14,11 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// rawID begins an id that stands for the one that follows, as it came.
+// rawID begins a substitute id. The original id follows it, unchanged.
 const rawID = "raw-id:"
 
-// substituteID returns the id that jsonrpc2 gets in place of one that came, nil if it gets that one. It is not ok if
-// what came is no id.
+// substituteID returns the id that jsonrpc2 sees instead of the given one, or nil if it sees that one. ok is false if
+// the argument is not an id.
 func substituteID(id []byte) (substitute []byte, ok bool) {
 	switch c := id[0]; {
 	case c == '"':
@@ -42,8 +42,8 @@ func substituteID(id []byte) (substitute []byte, ok bool) {
 // ValidID returns a copy of an id in valid UTF-8. As JSON readers do, it replaces each invalid byte by U+FFFD.
 func ValidID(id []byte) []byte { return []byte(string([]rune(string(id)))) }
 
-// RequestID returns the id that jsonrpc2 has for a request which came with this one. raw may be anything; it is not ok
-// if that is no id.
+// RequestID returns jsonrpc2's id for a request received with the id raw. raw may be anything; ok is false if it is not
+// an id.
 func RequestID(raw []byte) (id jsonrpc2.ID, ok bool) {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -68,7 +68,7 @@ func decodeID(encoded []byte) (id jsonrpc2.ID, ok bool) {
 	return id, err == nil
 }
 
-// restoreID puts the id that came back into a response that has its substitute.
+// restoreID replaces a substitute id in a response with the original.
 func restoreID(line []byte) []byte {
 	if !bytes.Contains(line, []byte(`"`+rawID)) {
 		return line

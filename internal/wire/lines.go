@@ -1,11 +1,11 @@
-// Package wire reads and writes the bytes of an ACP connection: JSON-RPC messages, one a line
-// (https://agentclientprotocol.com/protocol/v1/transports), the params of requests, and responses, of which those to
-// polls keep the output that they have escaped. It knows nothing of terminals, managers or processes, and makes none of
-// the root package's errors: a caller turns a FieldError and a Fault into its own. It imports the standard library and
-// jsonrpc2.
+// Package wire reads and writes the bytes of an ACP connection: JSON-RPC messages, one per line
+// (https://agentclientprotocol.com/protocol/v1/transports), the params of requests, and responses. Responses to polls
+// keep the escaped output for the next poll. The package knows nothing about terminals, managers or processes, and
+// creates none of the root package's errors: callers convert a FieldError and a Fault into their own. It imports the
+// standard library and jsonrpc2.
 //
-// Callers read from a Lines in one goroutine and use a message before they read the next. They handle every request
-// that they have read; the lines that are no messages are answered here.
+// Callers read from a Lines in one goroutine, and use a message before they read the next. They handle every request
+// they have read. Lines that are not messages are answered here.
 package wire
 
 import (
@@ -23,41 +23,41 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Lines reads and writes the messages of a connection, one a line. A line that is no message is skipped, and answered
-// with an error where JSON-RPC has one for it (-32700 or -32600). A line of white space alone is ignored.
+// Lines reads and writes the messages of a connection, one per line. It skips a line that is not a message, and answers
+// it with an error where JSON-RPC has one for it (-32700 or -32600). It ignores blank lines.
 //
-// Read is for one goroutine; everything else may be called concurrently.
+// Only one goroutine may call Read; everything else may be called concurrently.
 type Lines struct {
 	conn    io.ReadWriteCloser
 	limit   int
 	skipped func(text []byte, size int64, f *Fault)
 	errorOf func(*Fault) *jsonrpc2.Error
 
-	// For Read alone.
+	// Used by Read only.
 	reader *bufio.Reader
 	line   []byte // the last line, if it was longer than the reader's buffer
 
-	writing sync.Mutex // held over a write, so that lines do not mix
-	broken  error      // under writing: a line was written in part
+	writing sync.Mutex // held during a write, so that lines do not mix
+	broken  error      // guarded by writing: a line was partly written
 
 	mu       sync.Mutex
 	replies  [][]byte       // queued error replies with an id, at most maxReplies
-	nullIDs  map[*Fault]int // the number of queued error replies without an id
-	flushing bool           // flush runs
+	nullIDs  map[*Fault]int // number of queued error replies without an id
+	flushing bool           // flush is running
 }
 
-// maxReplies bounds the memory of error replies to a peer that does not read. Those beyond are sent with a null id, so
-// that they only need to be counted.
+// maxReplies bounds the memory for error replies to a peer that does not read. Further replies are sent with a null id,
+// so that they only need to be counted.
 const maxReplies = 1000
 
-// readerSize is how long a line can be without being copied.
+// readerSize is the length of the longest line that need not be copied.
 const readerSize = 64 << 10
 
-// NewLines returns the lines of a connection; a nil connection has ended. A line of more than limit bytes is skipped,
+// NewLines returns the lines of a connection. A nil connection has ended. A line longer than limit bytes is skipped,
 // and never held in memory as a whole.
 //
-// Read calls skipped with each skipped line. Its text is valid until skipped returns, and is the beginning of a line
-// that is too long. errorOf returns the error that a fault is answered with.
+// Read calls skipped with each skipped line. Its text is valid until skipped returns; for a line over the limit, it is
+// only the beginning. errorOf returns the error that answers a fault.
 func NewLines(
 	conn io.ReadWriteCloser, limit int,
 	skipped func(text []byte, size int64, f *Fault), errorOf func(*Fault) *jsonrpc2.Error,
@@ -80,7 +80,7 @@ func (l *Lines) Read() (Message, error) {
 		switch {
 		case size > int64(l.limit):
 		case len(text) == 0:
-			f = nil // no message, and no fault
+			f = nil // neither a message nor a fault
 		default:
 			m, f = Parse(text)
 		}
@@ -99,11 +99,11 @@ func (l *Lines) Read() (Message, error) {
 	}
 }
 
-// readLine returns the next line, valid until the next call, and its size without the newline. Of a line over the limit
-// it returns the beginning.
+// readLine returns the next line, valid until the next call, and its size without the newline. If the line is over the
+// limit, only its beginning is returned.
 func (l *Lines) readLine() (text []byte, size int64, err error) {
 	if cap(l.line) > 1<<20 {
-		l.line = nil // one long line does not occupy memory for the rest of the connection
+		l.line = nil // do not let one long line occupy memory for the rest of the connection
 	}
 	l.line = l.line[:0]
 	for {
@@ -123,7 +123,7 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		// A peer that is gone and a connection that was closed here are its end, and no error. Go keeps the text of
+		// A vanished peer and a connection closed on this side are its end, not an error. Go guarantees the text of
 		// net.ErrClosed (go.dev/issue/4373); importing net would link programs dynamically.
 		is := func(end error) bool { return errors.Is(err, end) }
 		if slices.ContainsFunc([]error{syscall.ECONNRESET, os.ErrClosed, io.ErrClosedPipe}, is) ||
@@ -134,7 +134,7 @@ func (l *Lines) readLine() (text []byte, size int64, err error) {
 	}
 }
 
-// firstOf returns the first n bytes of a line in two pieces, in a slice that is not larger than needed.
+// firstOf returns the first n bytes of a line in two pieces, in a slice no larger than needed.
 func firstOf(n int, line, piece []byte) []byte {
 	if len(line) > n {
 		return slices.Clone(line[:n])
@@ -143,7 +143,7 @@ func firstOf(n int, line, piece []byte) []byte {
 }
 
 // queueErrorReply queues the answer to a fault. Read does not write it, because a peer that writes without reading
-// would block it.
+// would block Read.
 func (l *Lines) queueErrorReply(f *Fault, id []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,11 +165,11 @@ func (l *Lines) flush() {
 		if reply == nil {
 			return
 		}
-		l.Write(reply) // an error is dropped: Read sees the end of the connection
+		l.Write(reply) // the error is dropped: Read sees the end of the connection
 	}
 }
 
-// nextErrorReply removes a reply from the queue. It returns nil, and ends flush, when the queue is empty.
+// nextErrorReply removes a reply from the queue. When the queue is empty, it returns nil, which ends flush.
 func (l *Lines) nextErrorReply() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,10 +188,10 @@ func (l *Lines) nextErrorReply() []byte {
 	return nil
 }
 
-// errNotJSON is why WriteMessage fails.
+// errNotJSON is returned by WriteMessage.
 var errNotJSON = errors.New("the line is not JSON")
 
-// WriteMessage writes a message without its newline. The id of a response becomes the one that the request came with.
+// WriteMessage writes a message given without its newline. It restores the original id of the request in a response.
 func (l *Lines) WriteMessage(line []byte) error {
 	if line = bytes.TrimSpace(line); !json.Valid(line) {
 		return errNotJSON
@@ -207,8 +207,8 @@ func (l *Lines) Write(line []byte) error {
 	return l.WritePieces(func(write func([]byte) error) error { return write(line) })
 }
 
-// WritePieces writes a line that its argument writes piece by piece. After an error in the middle of a line every
-// further write fails, since another line must not begin there.
+// WritePieces writes a line piece by piece: the function line writes the pieces. After an error in the middle of a line
+// every further write fails, because another line must not begin there.
 func (l *Lines) WritePieces(line func(write func([]byte) error) error) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -1,7 +1,7 @@
 package wire
 
-// From a line to a message, and from a result or an error to a line. Lines are checked in full, because jsonrpc2 ends
-// the connection at a line that it cannot decode.
+// Parsing a line into a message, and encoding a result or an error as a line. Lines are checked completely, because
+// jsonrpc2 ends the connection at a line it cannot decode.
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Fault is what is wrong with a line, as "is not JSON", and the code to answer it with
+// Fault describes the problem with a line, such as "is not JSON", and the code for the answer
 // (https://www.jsonrpc.org/specification#error_object).
 type Fault struct {
 	Reason string
-	Code   int64 // 0: none. A response is not answered, or two peers could answer each other without end
+	Code   int64 // 0 for responses, which are not answered: two peers could otherwise answer each other forever
 }
 
 var (
@@ -33,16 +33,17 @@ var (
 	faultStrayResponse = &Fault{"is a response to no request", 0}
 )
 
-// AppendResult appends the line that answers a request. The id is as it came, and the result is JSON.
+// AppendResult appends the line that answers a request. The id is the request's, unchanged, and the result is JSON.
 func AppendResult(to, id, result []byte) []byte {
 	to = append(appendResponse(to, id), `"result":`...)
 	return append(append(to, result...), "}\n"...)
 }
 
-// AppendError appends the line that answers a request with an error. The id is as it came; an empty one becomes null.
+// AppendError appends the line that answers a request with an error. The id is the request's, unchanged; an empty one
+// becomes null.
 func AppendError(to, id []byte, e *jsonrpc2.Error) []byte {
 	encoded, err := json.Marshal(e)
-	if err != nil { // the data of an error that the host made may be no JSON
+	if err != nil { // the data of an error made by the host might not be JSON
 		encoded, _ = json.Marshal(&jsonrpc2.Error{Code: e.Code, Message: e.Message})
 	}
 	to = append(appendResponse(to, id), `"error":`...)
@@ -59,16 +60,16 @@ func appendResponse(to, id []byte) []byte {
 
 // Message is a message that jsonrpc2 decodes without an error.
 type Message struct {
-	Line   []byte // with an id that jsonrpc2 keeps as it is
-	Method string // empty: a response
-	ID     []byte // a request's as it came; nil: a notification or response
-	Params []byte // as they came; empty: none
+	Line   []byte // with an id that jsonrpc2 keeps unchanged
+	Method string // "" for a response
+	ID     []byte // a request's id, unchanged; nil for a notification or response
+	Params []byte // unchanged; empty if absent
 }
 
-// maxIDBytes bounds a request's id, which is held in memory until the request is answered.
+// maxIDBytes bounds the id of a request, which is held in memory until the request is answered.
 const maxIDBytes = 1024
 
-// memberNames are the members that jsonrpc2 decodes. Like encoding/json, it takes them in any case of letters.
+// memberNames are the members that jsonrpc2 decodes. Like encoding/json, it ignores the case of their letters.
 var memberNames = [...]string{"jsonrpc", "id", "method", "params", "result", "error", "meta"}
 
 const (
@@ -79,10 +80,10 @@ const (
 	memberError  = 5
 )
 
-// Parse returns the message in a line, or what is wrong with the line.
+// Parse returns the message in a line, or the fault of the line.
 //
-// Together with a Fault it returns a Message with the ID to answer, if the line has one. A response that cannot be read
-// comes with an error response as the Line, so that the caller which waits for it does not wait without limit.
+// With a Fault it returns a Message with the ID to answer, if the line has one. If a response cannot be read, Line is
+// an error response, so that the waiting caller does not wait forever.
 func Parse(line []byte) (Message, *Fault) {
 	switch {
 	case !json.Valid(line):
@@ -108,16 +109,15 @@ func Parse(line []byte) (Message, *Fault) {
 	return Message{}, faultNoMessage
 }
 
-// members are the places in a line of the members in memberNames.
+// members holds the positions in a line of the members in memberNames.
 type members [len(memberNames)]span
 
 func (m *members) has(member int) bool { return m[member] != span{} }
 
-// value returns a member's value, empty if there is none.
+// value returns a member's value, or nothing if the member is absent.
 func (m *members) value(line []byte, member int) []byte { return line[m[member].from:m[member].to] }
 
-// findMembers fails if a member is there twice, or its name is spelt in another case: which one counts then depends on
-// the decoder.
+// findMembers fails if a member appears twice, or in a different case: decoders disagree about which one counts.
 func findMembers(line []byte) (m members, ok bool) {
 	for name, value := range eachMember(line) {
 		for i, known := range memberNames {
@@ -179,7 +179,7 @@ func parseResponse(line []byte, m *members) (Message, *Fault) {
 	return Message{Line: line}, nil
 }
 
-// unreadableResponse is the response that takes the place of one that jsonrpc2 cannot decode.
+// unreadableResponse returns the replacement for a response that jsonrpc2 cannot decode.
 func unreadableResponse(id jsonrpc2.ID) Message {
 	encoded, _ := id.MarshalJSON()
 	line := AppendError(nil, encoded,

@@ -1,6 +1,6 @@
 package wire
 
-// What is read without jsonrpc2 and encoding/json is what they would have read.
+// Parts read without jsonrpc2 and encoding/json are the same as those packages would have read.
 
 import (
 	"encoding/json"
@@ -47,7 +47,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// A host's error is answered even if its data is no JSON.
+// A host's error is sent even if its data is not JSON.
 func TestAppendErrorWithDataThatIsNoJSON(t *testing.T) {
 	data := json.RawMessage("{")
 	line := AppendError(nil, []byte("7"), &jsonrpc2.Error{Code: 1, Message: "m", Data: &data})

@@ -1,6 +1,6 @@
 package wire
 
-// Reading JSON objects strictly: a property is there or not, has its type or not, and an error names it.
+// Strict reading of JSON objects. An error names the missing or mistyped property.
 
 import (
 	"bytes"
@@ -10,23 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// FieldError says what is wrong with a property, such as "cwd" or "env[2].name". It never quotes the value, which may
-// be secret.
+// FieldError describes the problem with a property, such as "cwd" or "env[2].name". It never quotes the value, which
+// may be secret.
 type FieldError struct{ Field, Reason string }
 
-// Object reads a JSON object property by property, and keeps the first error. Names are compared exactly, and the last
-// of two equal ones counts: encoding/json would take "Command" for "command", and mix the elements of two arrays "env".
+// Object reads a JSON object property by property, and keeps the first error. It compares names exactly, and the last
+// of several equal ones counts: encoding/json would accept "Command" for "command", and mix two "env" arrays.
 type Object struct {
-	path   string      // where the object is: "", or "env[2]"
-	data   []byte      // valid JSON; nil if it was not
-	parent *Object     // gets the errors of this one too; nil: there is none
+	path   string      // location of the object: "", or "env[2]"
+	data   []byte      // valid JSON; nil if the input was invalid
+	parent *Object     // also gets the errors of this object; nil for the outermost
 	err    *FieldError // the first error
 }
 
 // ReadObject reads the params of a request.
 func ReadObject(data []byte) *Object { return newObject("", data, nil) }
 
-// Child reads an object inside this one, such as "env[2]". Its errors are those of this one.
+// Child reads an object inside this one, such as "env[2]". Its errors are also errors of this one.
 func (o *Object) Child(path string, data []byte) *Object { return newObject(path, data, o) }
 
 func newObject(path string, data []byte, parent *Object) *Object {
@@ -42,10 +42,10 @@ func newObject(path string, data []byte, parent *Object) *Object {
 	return o
 }
 
-// Err returns the first error; nil: there is none.
+// Err returns the first error, or nil.
 func (o *Object) Err() *FieldError { return o.err }
 
-// Get returns a property's value, nil if it is absent.
+// Get returns a property's value, or nil if it is absent.
 func (o *Object) Get(name string) (value json.RawMessage) {
 	if o.data == nil {
 		return nil
@@ -58,8 +58,8 @@ func (o *Object) Get(name string) (value json.RawMessage) {
 	return value
 }
 
-// Read decodes a property and reports whether it is there; null counts as absent. want is the type that the error
-// names.
+// Read decodes a property and reports whether it is present; null counts as absent. The error says that the value must
+// be want.
 func (o *Object) Read(name string, into any, want string) bool {
 	value := o.Get(name)
 	if value == nil || string(value) == "null" {
@@ -71,7 +71,7 @@ func (o *Object) Read(name string, into any, want string) bool {
 	return true
 }
 
-// RequireString returns a string that must be there.
+// RequireString returns a required string.
 func (o *Object) RequireString(name string) (text string) {
 	value := o.Get(name)
 	if value == nil || string(value) == "null" {
@@ -101,7 +101,7 @@ func (o *Object) report(field, reason string) {
 	}
 }
 
-// span is the place of a member's value; the zero span is that of an absent one.
+// span is the position of a member's value. It is zero if the member is absent.
 type span struct{ from, to int }
 
 // eachMember iterates over the members of an object. data is valid JSON and begins with "{".
@@ -132,7 +132,7 @@ func eachMember(data []byte) iter.Seq2[[]byte, span] {
 	}
 }
 
-// stringOf returns the text of a JSON string as encoding/json decodes it. It is not ok if the value is something else.
+// stringOf returns the text of a JSON string as encoding/json decodes it. ok is false if the value is not a string.
 func stringOf(value []byte) (text string, ok bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", false
@@ -145,7 +145,7 @@ func stringOf(value []byte) (text string, ok bool) {
 	return decoded, err == nil
 }
 
-// The skip functions return the length of the space, string or value that valid JSON begins with.
+// The skip functions return the length of the space, string or value at the beginning of valid JSON.
 
 func skipSpace(data []byte) int {
 	n := 0

@@ -1,13 +1,13 @@
 package wire
 
-// The lines of a connection for jsonrpc2.
+// Lines as a jsonrpc2.ObjectStream.
 
 import "encoding/json"
 
-// Objects is a jsonrpc2.ObjectStream of Lines.
+// Objects makes a Lines a jsonrpc2.ObjectStream.
 type Objects struct{ *Lines }
 
-// ReadObject reads the next message into v. At the end of the connection it returns io.EOF.
+// ReadObject reads the next message into v. It returns io.EOF at the end of the connection.
 func (o Objects) ReadObject(v any) error {
 	m, err := o.Read()
 	if err != nil {

@@ -1,6 +1,6 @@
 package wire
 
-// Responses to polls of a real buffer: the same text back, whatever was written and polled in between.
+// Responses to polls of a real buffer give the same text back, regardless of the writes and polls in between.
 
 import (
 	"bytes"
@@ -16,11 +16,11 @@ import (
 	"github.com/acpterm/acpterm/internal/output"
 )
 
-// buffered is the output in a buffer, of which polls show the last bytes.
+// buffered is the output in a buffer. Polls show its last bytes.
 type buffered struct {
 	*output.Buffer
 	limit int64
-	head  int64 // 0: polls do not show it
+	head  int64 // polls do not show it if 0
 }
 
 func newBuffered(limit, head int64) buffered { return buffered{output.New(limit, head), limit, head} }
@@ -69,7 +69,7 @@ func (o buffered) write(p []byte) {
 	}
 }
 
-// reply is a whole response.
+// reply returns a whole response.
 func (c *Cache) reply(t testing.TB, o Output) (line []byte) {
 	require.NoError(t, c.Reply(o, []byte("7"), func(piece []byte) error {
 		line = append(line, piece...)
@@ -78,7 +78,7 @@ func (c *Cache) reply(t testing.TB, o Output) (line []byte) {
 	return line
 }
 
-// requireReply polls an output, and fails if the response is not one line of what the output shows.
+// requireReply polls an output, and fails if the response is not one line with the output's text.
 func requireReply(t testing.TB, c *Cache, o buffered) {
 	t.Helper()
 	line := c.reply(t, o)
@@ -109,8 +109,8 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 		"\x00\x01\x7f", "\u2028\u2029", "<&>", "😀", "\xff", "\xe2\x80", "\t\b\f",
 	}
 	for _, limit := range []int64{0, 1, 3, 100, 5000, 20_000, 100_000} {
-		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with what is not
-			o := newBuffered(limit, limit*int64(random.IntN(3))) // twice the limit, once, or not asked for
+		for _, kinds := range []int{9, len(pieces)} { // valid UTF-8, and with invalid bytes
+			o := newBuffered(limit, limit*int64(random.IntN(3))) // twice the limit, once, or not requested
 			var cache Cache
 			rounds := longtest.Times(20, 60)
 			for round := range rounds {
@@ -120,7 +120,7 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 				}
 				data := news.Bytes()
 				if cut := random.IntN(3); cut < len(data) {
-					data = data[:len(data)-cut] // in the middle of a character, perhaps
+					data = data[:len(data)-cut] // possibly in the middle of a character
 				}
 				o.write(data)
 				if round == rounds-1 {
@@ -137,7 +137,7 @@ func TestRepliesSayWhatOutputSays(t *testing.T) {
 	}
 }
 
-// FuzzReply: any bytes in any two pieces, polled after each.
+// FuzzReply writes any bytes in any two pieces, and polls after each.
 func FuzzReply(f *testing.F) {
 	f.Add([]byte("text"), []byte("\xe2\x80\xa8\"\\"), uint16(5), uint16(0))
 	f.Add([]byte(strings.Repeat("é\x1b[0m\n", 2000)), []byte("\xff\x00"), uint16(6000), uint16(150))

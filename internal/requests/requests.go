@@ -1,7 +1,7 @@
 // Package requests counts and cancels the unanswered requests of one connection (Table), and calls functions one at a
 // time, in order (Serial). It imports the standard library and jsonrpc2.
 //
-// For each request that Admit accepted, a caller calls Complete exactly once, before it writes the answer, and Done
+// For each request accepted by Admit, the caller must call Complete exactly once, before it writes the answer, and Done
 // exactly once, after it.
 package requests
 
@@ -12,40 +12,40 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Why Admit refuses a request.
+// Errors returned by Admit.
 var (
 	ErrClosed = errors.New("the table is closed")
 	ErrFull   = errors.New("too many requests are pending")
 )
 
-// spareAnswers is how many more answers than requests may be under way. A peer that has read an answer may send the
+// spareAnswers is how many more answers than requests may be in progress. A peer that has read an answer may send the
 // next request before the goroutine that wrote the answer has called Done.
 const spareAnswers = 64
 
-// Request is a request that has not been answered.
+// Request is an unanswered request.
 type Request struct {
 	ID jsonrpc2.ID
 
-	// Under Table.mu.
-	cancelled error  // the cause; nil: not cancelled
-	cancel    func() // ends the wait of the request; nil: it does not wait
+	// Guarded by Table.mu.
+	cancelled error  // the cause, or nil if not cancelled
+	cancel    func() // ends the wait of the request, or nil if it does not wait
 }
 
-// Table is the requests of one connection. Its methods may be called concurrently, and do not block.
+// Table holds the requests of one connection. Its methods may be called concurrently, and do not block.
 type Table struct {
 	limit int
 
 	mu         sync.Mutex
 	closed     bool
 	unanswered int // pending requests
-	unwritten  int // complete requests whose answers are not written
+	unwritten  int // complete requests whose answers have not been written
 	pending    map[jsonrpc2.ID]*Request
 }
 
-// New returns a table for so many requests at a time.
+// New returns a table for up to limit requests at a time.
 func New(limit int) *Table { return &Table{limit: limit, pending: make(map[jsonrpc2.ID]*Request)} }
 
-// Admit makes a request pending. It fails with ErrFull, and with ErrClosed after Close.
+// Admit makes a request pending. It fails with ErrFull if there are too many, and with ErrClosed after Close.
 func (t *Table) Admit(r *Request) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +60,7 @@ func (t *Table) Admit(r *Request) error {
 	return nil
 }
 
-// OnCancel sets the function that ends the wait of a request, and calls it at once if the request is cancelled already.
+// OnCancel sets the function that ends the wait of a request, and calls it at once if the request is already cancelled.
 // The function must not block, and may be called more than once.
 func (t *Table) OnCancel(r *Request, cancel func()) {
 	t.mu.Lock()
@@ -72,14 +72,14 @@ func (t *Table) OnCancel(r *Request, cancel func()) {
 	}
 }
 
-// Complete removes a request from those that are pending, so that it cannot be cancelled any more. It returns why the
-// request was cancelled before; nil if it was not.
+// Complete removes a request from the pending ones, so that it can no longer be cancelled. It returns the cause if the
+// request was cancelled before, or nil.
 func (t *Table) Complete(r *Request) (cancelled error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unanswered--
 	t.unwritten++
-	if t.pending[r.ID] == r { // unless the peer used the id again, against JSON-RPC's rules
+	if t.pending[r.ID] == r { // false if the peer used the id again, against JSON-RPC's rules
 		delete(t.pending, r.ID)
 	}
 	return r.cancelled
@@ -92,7 +92,7 @@ func (t *Table) Done() {
 	t.unwritten--
 }
 
-// Cancel cancels the pending request with an id, and reports whether there is one.
+// Cancel cancels the pending request with an id, and reports whether it exists.
 func (t *Table) Cancel(id jsonrpc2.ID, why error) bool {
 	t.mu.Lock()
 	r := t.pending[id]
@@ -107,7 +107,7 @@ func (t *Table) Cancel(id jsonrpc2.ID, why error) bool {
 	return r != nil
 }
 
-// Close cancels the pending requests; not one whose id was used again. Later ones are not admitted.
+// Close cancels the pending requests, except one whose id was used again. Later requests are not admitted.
 func (t *Table) Close(why error) {
 	t.mu.Lock()
 	t.closed = true
@@ -123,7 +123,7 @@ func (t *Table) Close(why error) {
 	}
 }
 
-// cancelLocked returns the function to call without the lock; nil: there is none.
+// cancelLocked returns the function to call without the lock, or nil.
 func (r *Request) cancelLocked(why error) (cancel func()) {
 	if r.cancelled == nil {
 		r.cancelled = why

@@ -25,7 +25,7 @@ func TestATableIsBounded(t *testing.T) {
 	require.Equal(t, requests.ErrFull, requests.New(-1).Admit(request(1)))
 }
 
-// Answers that are not written are bounded too, at a few more.
+// The number of unwritten answers is bounded too, a little higher.
 func TestUnwrittenAnswersAreBounded(t *testing.T) {
 	table := requests.New(1)
 	admitted := 0
@@ -75,7 +75,7 @@ func TestCloseCancelsWhatIsPending(t *testing.T) {
 func TestSerialCallsInOrder(t *testing.T) {
 	var s requests.Serial
 	var done sync.WaitGroup
-	var order []int // only the queue's goroutine writes it: the race detector says so if not
+	var order []int // only the queue's goroutine writes it; otherwise the race detector complains
 	for i := range 1000 {
 		done.Add(1)
 		s.Do(func() {

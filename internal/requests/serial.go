@@ -2,13 +2,13 @@ package requests
 
 import "sync"
 
-// Serial calls functions one after the other, in the order of Do. The zero value is ready.
+// Serial calls functions one after another, in the order of Do. The zero value is ready to use.
 type Serial struct {
 	mu    sync.Mutex
-	queue []func() // the first is being called
+	queue []func() // the first one is being called
 }
 
-// Do queues a function and returns. The goroutine that calls the functions exists only while there are some. Do may be
+// Do queues a function and returns. The goroutine that calls the functions exists only while some are queued. Do may be
 // called concurrently.
 func (s *Serial) Do(f func()) {
 	s.mu.Lock()
@@ -31,7 +31,7 @@ func (s *Serial) first() func() {
 	return s.queue[0]
 }
 
-// next removes the function that was called, and returns the one after it; nil if there is none.
+// next removes the function just called, and returns the one after it, or nil.
 func (s *Serial) next() func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

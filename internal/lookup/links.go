@@ -1,6 +1,6 @@
 package lookup
 
-// The links in a path.
+// Symbolic links in a path.
 
 import (
 	"errors"
@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// maxLinks is the number of links in a path, as in Linux.
+// maxLinks is the maximum number of links in a path, as in Linux.
 const maxLinks = 40
 
-// ErrProcLink is a link in /proc on the way to a file: it is another one for each process.
+// ErrProcLink is returned for a path through a symbolic link in /proc, which differs for each process.
 var ErrProcLink = errors.New("a link in /proc")
 
 var errTooManyLinks = errors.New("too many links")
 
-// Resolve follows the links in an absolute path as the system does when it opens the file: ".." is the parent of the
-// directory that the names before it lead to. The last name need not exist. It fails with
-// ErrProcLink, or as the system does.
+// Resolve resolves the symbolic links in an absolute path as the system does when it opens the file: ".." is the parent
+// of the directory that the preceding names lead to. The last name need not exist. It fails with ErrProcLink, or with
+// the system's error.
 func Resolve(path string) (string, error) {
 	real, links := "/", 0
 	names := strings.Split(path, "/")

@@ -1,6 +1,6 @@
-// Package lookup finds the program and the environment that a command will run with: variables merged, the program
-// looked up with their PATH and in its directory, and on Windows the command line. It runs nothing. It imports the
-// standard library and x/sys, and knows nothing of requests.
+// Package lookup determines the program and the environment of a command: it merges variables, looks up the program in
+// their PATH and relative to the command's directory, and builds the command line on Windows. It runs nothing. It
+// imports the standard library and x/sys, and knows nothing about requests.
 package lookup
 
 import (
@@ -14,17 +14,17 @@ import (
 	"syscall"
 )
 
-// FieldError says that a part of a command cannot be given to the system: "command", "args" or "args[0]".
+// FieldError reports that the system cannot accept a part of a command: "command", "args" or "args[0]".
 type FieldError struct{ Field, Reason string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Reason }
 
 // TerminalVariable is in every command's environment. It lists the ids of the terminals that a process runs in,
-// separated by colons: more than one if a host was started in a terminal of another. It finds processes that left their
-// command's session.
+// separated by colons. There is more than one if a host was started in a terminal of another host. The variable
+// identifies processes that left their command's session.
 const TerminalVariable = "ACPTERM_TERMINAL"
 
-// Mark returns an environment with an id added to the list of TerminalVariable.
+// Mark returns an environment with an id added to the list in TerminalVariable.
 func Mark(env []string, id string) []string {
 	marked := make([]string, 0, len(env)+1)
 	for _, variable := range env {
@@ -39,8 +39,8 @@ func Mark(env []string, id string) []string {
 	return append(marked, TerminalVariable+"="+id)
 }
 
-// Reason is the text of the system's error number inside err, without the path that os puts before it, or err's whole
-// text.
+// Reason returns the text of the system's error number inside err, without the path that package os puts before it, or
+// the whole text of err if it has none.
 func Reason(err error) string {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
@@ -48,13 +48,13 @@ func Reason(err error) string {
 	return err.Error()
 }
 
-// Within reports whether a path is dir or below it. Both are absolute and without symbolic links.
+// Within reports whether a path is dir or below it. Both must be absolute and without symbolic links.
 func Within(path, dir string) bool {
 	relative, err := filepath.Rel(dir, path)
 	return err == nil && relative != ".." && !strings.HasPrefix(relative, ".."+string(filepath.Separator))
 }
 
-// RealDir returns a directory, an absolute path, without symbolic links. Its error does not name the directory.
+// RealDir returns an absolute directory path with symbolic links resolved. Its error does not name the directory.
 func RealDir(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", errors.New("must be an absolute path")
@@ -66,8 +66,8 @@ func RealDir(dir string) (string, error) {
 	return resolved, nil
 }
 
-// HostDir is os.Getwd, which looks at two directories to find whether PWD names the one that this process is in. Most
-// often its name says so.
+// HostDir is a faster os.Getwd, which compares two directories to check whether PWD names the working directory.
+// Usually comparing the names is enough.
 func HostDir() (string, error) {
 	if dir, err := syscall.Getwd(); err == nil && dir == os.Getenv("PWD") {
 		return dir, nil
@@ -75,18 +75,18 @@ func HostDir() (string, error) {
 	return os.Getwd()
 }
 
-// Names says which names of variables are the same: those with the same key. Key is this system's, Exact that of
-// systems that tell capitals apart.
+// Names decides which variable names are equal: those with the same key. Key is the function of this system, Exact that
+// of case-sensitive systems.
 type Names func(name string) (key string)
 
-// Exact is the name itself.
+// Exact returns the name itself.
 func Exact(name string) string { return name }
 
-// Merge puts variables, "NAME=value", over a base environment that has each name once; the last of a name wins. PWD
-// follows a directory of Unix unless it is set: programs believe it when it names the directory they are in.
+// Merge adds variables, "NAME=value", to a base environment that has each name once. The last value of a name wins. PWD
+// becomes dir on Unix unless set contains it: programs trust PWD when it names their directory.
 func Merge(names Names, base []string, dir string, set []string) []string {
 	over := make([]string, 0, len(set)+1)
-	if strings.HasPrefix(dir, "/") { // on Windows no command has one
+	if strings.HasPrefix(dir, "/") { // never true for a command on Windows
 		over = append(over, "PWD="+dir)
 	}
 	over = Once(names, append(over, set...))
@@ -114,8 +114,8 @@ func Merge(names Names, base []string, dir string, set []string) []string {
 	return merged
 }
 
-// Once is an environment with each name once, where it was first: the last of a name wins. It drops what is no
-// variable.
+// Once returns an environment with each name once, at its first position, with its last value. It drops entries that
+// are not variables.
 func Once(names Names, env []string) []string {
 	once := make([]string, 0, len(env))
 	at := make(map[string]int, len(env)) // by key
@@ -147,7 +147,7 @@ func Cut(variable string) (name, value string, ok bool) {
 	return variable[:i], variable[i+1:], true
 }
 
-// Getenv is a variable of an environment that Merge made.
+// Getenv returns a variable of an environment returned by Merge.
 func Getenv(env []string, name string) string {
 	for _, variable := range env {
 		if n, value, _ := Cut(variable); Key(n) == Key(name) {
@@ -157,8 +157,8 @@ func Getenv(env []string, name string) string {
 	return ""
 }
 
-// Program finds the file that a command names: a path as it is, relative to dir; a mere name in the directories of the
-// environment's PATH. It fails with fs.ErrNotExist, and with another error when a file is there and cannot be executed.
+// Program finds the file of a command: a path is relative to dir, and a plain name is looked up in the directories of
+// the environment's PATH. It fails with fs.ErrNotExist, or with another error if a file exists but cannot be executed.
 func Program(command, dir string, env []string) (string, error) {
 	if NamesPath(command) {
 		return Executable(joinPath(dir, command), env)
@@ -173,8 +173,8 @@ func Program(command, dir string, env []string) (string, error) {
 	return search(directories, command, env)
 }
 
-// Interpreter finds the program of a host's shell: an absolute path as it is; a mere name in the absolute entries of
-// the environment's PATH, so that the directory of a command does not matter. It fails as Program does.
+// Interpreter finds the program of a host's shell: an absolute path is used unchanged, and a plain name is looked up in
+// the absolute entries of PATH, so that a command's directory does not matter. It fails as Program does.
 func Interpreter(name string, env []string) (string, error) {
 	if NamesPath(name) {
 		return Executable(name, interpreterExtensions)
@@ -184,7 +184,7 @@ func Interpreter(name string, env []string) (string, error) {
 	return search(directories, name, interpreterExtensions)
 }
 
-// search finds an executable file in directories. It passes over those that it cannot look into, as shells do.
+// search finds an executable file in directories. It skips those it cannot look into, as shells do.
 func search(directories []string, name string, env []string) (string, error) {
 	var denied error
 	for _, d := range directories {

@@ -2,7 +2,7 @@
 
 package lookup
 
-// What differs on Unix: names of variables, paths, permissions, the shell.
+// The differences on Unix: names of variables, paths, permissions, the shell.
 
 import (
 	"errors"
@@ -15,17 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Key is what makes two names of variables the same.
+// Key returns the key of a variable name. Names with the same key are the same variable.
 func Key(name string) string { return name }
 
-// HostEnviron is this process's environment, each name once. Go sees to that (syscall.Environ).
+// HostEnviron returns the environment of this process, with each name once. Go ensures that (syscall.Environ).
 func HostEnviron() []string { return os.Environ() }
 
-// NamesPath reports whether a command is a path and so is not looked up in PATH.
+// NamesPath reports whether a command is a path, which is not looked up in PATH.
 func NamesPath(command string) bool { return strings.Contains(command, "/") }
 
-// joinPath is path as it is if it is absolute, and else path in dir. ".." stays: behind a link it is the parent of what
-// the link leads to.
+// joinPath returns path if it is absolute, and otherwise path in dir. It keeps "..": behind a symbolic link, that is
+// the parent of the link's target.
 func joinPath(dir, path string) string {
 	switch {
 	case filepath.IsAbs(path):
@@ -36,8 +36,8 @@ func joinPath(dir, path string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + strings.TrimPrefix(path, "./")
 }
 
-// Executable returns path if this process may execute the file. For a file or directory that it may not execute it
-// returns path and an error, for a path that it cannot look at only an error.
+// Executable returns path if this process may execute the file. If it may not execute the file, or path is a directory,
+// it returns path and an error. If it cannot examine the path, it returns only an error.
 func Executable(path string, _ []string) (string, error) {
 	var status unix.Stat_t
 	err := unix.Stat(path, &status)
@@ -61,24 +61,24 @@ func MayEnter(dir string) error {
 	return unix.Faccessat(unix.AT_FDCWD, dir, unix.X_OK, unix.AT_EACCESS)
 }
 
-// IsExecFormat reports that a file is not a program.
+// IsExecFormat reports whether the error means that a file is not a program.
 func IsExecFormat(err error) bool { return errors.Is(err, syscall.ENOEXEC) }
 
-// Shell is how the system runs a line.
+// Shell returns the system's command for running a line.
 func Shell(line string) (path string, args []string, err error) {
 	return "/bin/sh", []string{"sh", "-c", line}, nil
 }
 
-// interpreterExtensions is the environment for Executable to look for an interpreter with.
+// interpreterExtensions is the environment passed to Executable to find an interpreter.
 var interpreterExtensions []string
 
-// interpreterDirs are the directories to look for an interpreter in, of those in PATH.
+// interpreterDirs returns the directories of PATH to search for an interpreter.
 func interpreterDirs(_ string, path []string) []string { return path }
 
-// GitBash fails: there is no Git for Windows.
+// GitBash fails, because Git for Windows does not exist here.
 func GitBash([]string) (string, error) { return "", fs.ErrNotExist }
 
-// RefusedShell returns why a host's shell cannot run lines, or "".
+// RefusedShell returns the reason why a host's shell cannot run lines, or "".
 func RefusedShell(string, []string) string { return "" }
 
 // CheckLine accepts any line.

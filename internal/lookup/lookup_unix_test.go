@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A host's directory is the one that PWD names, if it is that, as a shell's user knows it.
+// A host's directory is the one named by PWD, if PWD is correct, as a shell's user knows it.
 func TestHostDir(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -26,7 +26,8 @@ func TestHostDir(t *testing.T) {
 	}
 }
 
-// The interpreter of the host's shell is in no relative entry of PATH, whatever this process's directory has.
+// The interpreter of the host's shell is never found in a relative entry of PATH, whatever this process's directory
+// contains.
 func TestInterpreter(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "bin"), 0o700))

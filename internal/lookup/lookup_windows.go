@@ -1,6 +1,6 @@
 package lookup
 
-// On Windows a program gets one line of text, and what it makes of the line is its own business.
+// On Windows a program gets one line of text, and splits it as it likes.
 
 import (
 	"cmp"
@@ -16,17 +16,18 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Key is what makes two names of variables the same: Windows compares them without case.
+// Key returns the key of a variable name. Names with the same key are the same variable: Windows ignores their case.
 func Key(name string) string { return strings.ToUpper(name) }
 
-// IsExecFormat reports that a file is not a program of this system, or that this user may not run it.
+// IsExecFormat reports whether the error means that a file is not a program for this system, or that this user may not
+// run it.
 func IsExecFormat(err error) bool {
 	return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) || errors.Is(err, windows.ERROR_EXE_MACHINE_TYPE_MISMATCH) ||
 		errors.Is(err, windows.ERROR_ELEVATION_REQUIRED)
 }
 
-// WithSystemRoot adds SYSTEMROOT to an environment that lacks it; without it programs cannot load even the
-// system's libraries. Package os/exec does the same.
+// WithSystemRoot adds SYSTEMROOT to an environment that lacks it. Without it, programs cannot even load the system's
+// libraries. Package os/exec does the same.
 func WithSystemRoot(env []string) []string {
 	for _, variable := range env {
 		if name, _, _ := Cut(variable); Key(name) == "SYSTEMROOT" {
@@ -36,15 +37,15 @@ func WithSystemRoot(env []string) []string {
 	return append(slices.Clip(env), "SYSTEMROOT="+os.Getenv("SYSTEMROOT"))
 }
 
-// HostEnviron is this process's environment, each name once.
+// HostEnviron returns the environment of this process, with each name once.
 func HostEnviron() []string { return Once(Key, os.Environ()) }
 
-// NamesPath reports whether a command is a path and so is not looked up in PATH.
+// NamesPath reports whether a command is a path, which is not looked up in PATH.
 func NamesPath(command string) bool { return strings.ContainsAny(command, `:\/`) }
 
-// joinPath is path as it is if it is absolute, and else path in dir, or at the root of dir's drive if path begins at
-// a root without saying which. A path in the current directory of some drive, such as "c:x", stays as it is: a
-// command has no such directories, and Executable finds nothing there.
+// joinPath returns path if it is absolute, and otherwise path in dir. If path begins at a root without a drive, it uses
+// dir's drive. A path in the current directory of a drive, such as "c:x", stays unchanged: a command has no such
+// directories, and Executable finds nothing there.
 func joinPath(dir, path string) string {
 	switch {
 	case filepath.VolumeName(path) != "":
@@ -55,16 +56,16 @@ func joinPath(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Executable returns the file that path names as it is, if it has an extension, or with one of the extensions of the
+// Executable returns the file that path names: path itself if it has an extension, or with one of the extensions of the
 // environment's PATHEXT added. For another file or a directory it returns path and an error.
 func Executable(path string, env []string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fs.ErrNotExist
 	}
-	// Windows drops dots and spaces from the end of a name. So must everybody who goes by the name: "x.bat. "
-	// is a batch file.
+	// Windows drops dots and spaces at the end of a name. Code that examines the name must do so too: "x.bat. " is a
+	// batch file.
 	path, err := syscall.FullPath(path)
-	if err != nil || strings.HasPrefix(path, `\\.\`) { // no name for a file at all, or a device's
+	if err != nil || strings.HasPrefix(path, `\\.\`) { // not a file name at all, or a device's
 		return "", fs.ErrNotExist
 	}
 	var candidates []string
@@ -85,18 +86,18 @@ func Executable(path string, env []string) (string, error) {
 		if info.IsDir() {
 			return path, syscall.EISDIR
 		}
-		return path, syscall.EACCES // there, but nothing that Windows would execute
+		return path, syscall.EACCES // it exists, but Windows would not execute it
 	}
 	return "", fs.ErrNotExist
 }
 
-// MayEnter does nothing: any directory can be a working directory for those that can see it.
+// MayEnter does nothing: any visible directory can be a working directory.
 func MayEnter(string) error { return nil }
 
-// cmdLimit is how many UTF-16 units of a line cmd.exe takes.
+// cmdLimit is the maximum length of cmd.exe's command line, in UTF-16 units.
 const cmdLimit = 8191
 
-// Shell is how the system runs a line. Its error is a *FieldError, or the system's.
+// Shell returns the system's command for running a line. Its error is a *FieldError or the system's.
 func Shell(line string) (path string, args []string, err error) {
 	if path, err = cmdExe(); err != nil {
 		return "", nil, err
@@ -105,7 +106,7 @@ func Shell(line string) (path string, args []string, err error) {
 	return path, args, CheckLine(path, args)
 }
 
-// CheckLine fails, with a *FieldError, for a line, the last argument, that cmd.exe would not run as it is.
+// CheckLine fails with a *FieldError if cmd.exe would not run the last argument, a line, unchanged.
 func CheckLine(path string, args []string) error {
 	line := args[len(args)-1]
 	switch {
@@ -119,7 +120,7 @@ func CheckLine(path string, args []string) error {
 	return nil
 }
 
-// RefusedShell returns why a host's shell cannot run lines, or "".
+// RefusedShell returns the reason why a host's shell cannot run lines, or "".
 func RefusedShell(program string, args []string) string {
 	if !isCmd(program) && !strings.EqualFold(program, "cmd") {
 		return ""
@@ -133,11 +134,11 @@ func RefusedShell(program string, args []string) string {
 	return ""
 }
 
-// isCmd reports whether a file is the system's shell, by its name.
+// isCmd reports whether a file is the system's shell, judging by its name.
 func isCmd(path string) bool { return strings.EqualFold(filepath.Base(path), "cmd.exe") }
 
-// cmdLine is the command line for cmd.exe to run its last argument. It takes what stands between the first and the last
-// quote as it is (/s).
+// cmdLine returns the command line that makes cmd.exe run its last argument. With /s, cmd.exe uses the text between the
+// first and the last quote unchanged.
 func cmdLine(args []string) string {
 	var line strings.Builder
 	for _, arg := range args[:len(args)-1] {
@@ -146,12 +147,12 @@ func cmdLine(args []string) string {
 	return line.String() + `"` + args[len(args)-1] + `"`
 }
 
-// interpreterExtensions is the environment for Executable to look for an interpreter with: a batch file would take few
-// of the lines.
+// interpreterExtensions is the environment passed to Executable to find an interpreter. It excludes batch files, which
+// would accept few of the lines.
 var interpreterExtensions = []string{"PATHEXT=.exe"}
 
-// interpreterDirs are the directories to look for an interpreter in, of those in PATH. cmd is the system's own. A
-// bash.exe in the system's directory, or among the aliases of store apps, is the launcher of WSL.
+// interpreterDirs returns the directories of PATH to search for an interpreter. cmd is always the system's. A bash.exe
+// in the system's directory, or among the aliases of store apps, is the launcher of WSL.
 func interpreterDirs(name string, path []string) []string {
 	system, err := windows.GetSystemDirectory()
 	if err != nil {
@@ -186,7 +187,7 @@ func GitBash(env []string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// cmdExe is the system's own shell. Where that is does not depend on any variable, which a request might set.
+// cmdExe returns the path of the system's shell. It does not depend on any variable, which a request might set.
 func cmdExe() (string, error) {
 	dir, err := windows.GetSystemDirectory()
 	if err != nil {
@@ -195,9 +196,9 @@ func cmdExe() (string, error) {
 	return filepath.Join(dir, "cmd.exe"), nil
 }
 
-// CommandLine returns the program to start and the line to give it, for a program with its arguments, of which the last
-// is a shell line or that is empty. The line is empty where it is to be made from the arguments by the rules that most
-// programs take it apart by. Its error is a *FieldError, or the system's.
+// CommandLine returns the program to start and its command line, for a program with its arguments. The last argument is
+// a shell line, or shellLine is empty. The line is empty if it should be built from the arguments by the rules that
+// most programs parse it with. Its error is a *FieldError or the system's.
 func CommandLine(path string, args []string, shellLine string) (program, line string, err error) {
 	switch {
 	case isCmd(path) && shellLine != "" && len(args) > 1 && args[len(args)-1] == shellLine:
@@ -208,16 +209,15 @@ func CommandLine(path string, args []string, shellLine string) (program, line st
 	return path, "", nil
 }
 
-// isBatch reports whether a file is one that CreateProcess would hand to cmd.exe. The path is as Executable
-// returns it.
+// isBatch reports whether CreateProcess would hand the file to cmd.exe. The path must come from Executable.
 func isBatch(path string) bool {
 	extension := filepath.Ext(path)
 	return strings.EqualFold(extension, ".bat") || strings.EqualFold(extension, ".cmd")
 }
 
-// batchLine has cmd.exe run a batch file. It reads the whole line as its own language, with rules that no
-// quoting by the usual ones can satisfy (an argument "&calc starts a program); so this package says what the
-// line is, quotes what quotes make harmless, and refuses what they do not.
+// batchLine builds the line that makes cmd.exe run a batch file. cmd.exe parses the whole line in its own language, and
+// the usual quoting cannot satisfy its rules (an argument "&calc starts a program). So this package builds the line
+// itself, quotes everything that quotes make harmless, and refuses the rest.
 func batchLine(path string, args []string) (program, line string, err error) {
 	if strings.Contains(path, "%") {
 		return "", "", &FieldError{"command", `a batch file's path must not contain "%"`}
@@ -229,7 +229,8 @@ func batchLine(path string, args []string) (program, line string, err error) {
 		}
 		words = append(words, quotedForBatch(arg))
 	}
-	// No AutoRun commands from the registry (/d); extensions on and delayed expansion off, whatever it says.
+	// /d ignores AutoRun commands from the registry; /e:on and /v:off override its settings for extensions and delayed
+	// expansion.
 	line = fmt.Sprintf(`cmd.exe /d /e:on /v:off /s /c "%s"`, strings.Join(words, " "))
 	if len(windows.StringToUTF16(line)) > cmdLimit {
 		reason := fmt.Sprintf("are longer than the %d characters that cmd.exe takes", cmdLimit)
@@ -239,10 +240,9 @@ func batchLine(path string, args []string) (program, line string, err error) {
 	return program, line, err
 }
 
-// unsafeInBatch says what is in an argument that cmd.exe gives a meaning to inside quotes too; empty if nothing.
-// "%" names a variable, and "!" does in a batch file that asks for it. A quote ends the quotes, and so does the
-// end of the line. A backslash before the closing quote would hide that from the programs which the batch file
-// hands its arguments on to.
+// unsafeInBatch names the part of an argument that is special to cmd.exe even inside quotes, or returns "". "%" names a
+// variable, and so does "!" in a batch file that enables it. A quote or a line end closes the quotes. A backslash
+// before the closing quote would hide that quote from programs that get the batch file's arguments.
 func unsafeInBatch(arg string) string {
 	for _, r := range arg {
 		switch {
@@ -258,7 +258,7 @@ func unsafeInBatch(arg string) string {
 	return ""
 }
 
-// quotedForBatch quotes an argument unless all of it is known to mean nothing to cmd.exe.
+// quotedForBatch quotes an argument unless all of its characters are known to be harmless in cmd.exe.
 func quotedForBatch(arg string) string {
 	const plain = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./\:+`
 	if arg != "" && strings.Trim(arg, plain) == "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/acpterm/acpterm/internal/wintest" // without which Wine 8 cannot remove directories
+	_ "github.com/acpterm/acpterm/internal/wintest" // without it, Wine 8 cannot remove directories
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/windows"
 )
@@ -18,7 +18,7 @@ func TestSystemRootIsAlwaysThere(t *testing.T) {
 	require.NotEmpty(t, os.Getenv("SYSTEMROOT"))
 }
 
-// What a batch file is given reads as it was meant, or is refused.
+// Arguments of a batch file arrive as intended, or are refused.
 func TestBatchLine(t *testing.T) {
 	shell, err := cmdExe()
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestBatchLine(t *testing.T) {
 }
 
 // The interpreter of the host's shell: cmd is the system's own, bash is not the launcher of WSL, and batch files and
-// relative entries of PATH do not count.
+// relative entries of PATH are ignored.
 func TestInterpreter(t *testing.T) {
 	system, err := windows.GetSystemDirectory()
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestInterpreter(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		env  []string
-		want string // in dir, unless it is absolute; empty: not found
+		want string // in dir, unless it is absolute; empty if not found
 	}{
 		{"cmd", apps, filepath.Join(system, "cmd.exe")}, {"CMD.EXE", nil, filepath.Join(system, "cmd.exe")},
 		{"pwsh", apps, `WindowsApps\pwsh.exe`}, {"bash", apps, ""}, {"BASH.exe", apps, ""}, {"fish", apps, ""},

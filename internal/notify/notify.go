@@ -1,5 +1,5 @@
-// Package notify calls observers with events, in order, from one goroutine, so that the code that adds an event does
-// not wait for them. It imports the standard library alone. Observers must not panic.
+// Package notify calls observers with events, in order, from one goroutine, so that code that adds an event does not
+// wait for them. It imports only the standard library. Observers must not panic.
 package notify
 
 import (
@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// Queue holds events until every observer has been called with them. The zero value is ready. Its methods may be called
-// concurrently. Only Wait, and the stop of an observer, block.
+// Queue holds events until every observer has been called with them. The zero value is ready to use. Its methods may be
+// called concurrently. Only Wait and an observer's stop function block.
 type Queue[E any] struct {
 	mu        sync.Mutex
 	observers []*observer[E] // replaced, never changed
 	called    chan struct{}  // closed when the observers have returned from the current event; nil between events
 	events    []queued[E]
-	waiting   Size          // of all in events
-	drained   chan struct{} // closed when deliver returns; nil while it does not run
+	waiting   Size          // total size of events
+	drained   chan struct{} // closed when deliver returns; nil while it is not running
 }
 
-// Size is what an event keeps in memory: bytes of its own, and the output that it points to.
+// Size is the memory held by an event: its own bytes, and the output it points to.
 type Size struct{ Bytes, Output int64 }
 
 type queued[E any] struct {
@@ -26,11 +26,11 @@ type queued[E any] struct {
 	size  Size
 }
 
-// observer is a function that is called with events. Its address is its identity.
+// observer is a function called with events. Its address is its identity.
 type observer[E any] struct{ call func(E) }
 
-// Observe adds a function, which is called after those that were added before. stop removes it, and returns when it is
-// not running and will not be called; no observer may call a stop.
+// Observe adds a function, which is called after the earlier ones. stop removes the function, and returns when it is
+// not running and will not be called again. Observers must not call stop.
 func (q *Queue[E]) Observe(call func(E)) (stop func()) {
 	o := &observer[E]{call}
 	q.mu.Lock()
@@ -109,7 +109,7 @@ func (q *Queue[E]) Wait() {
 	}
 }
 
-// Waiting returns how many events no observer has been called with yet, and their size.
+// Waiting returns the number of events not yet passed to any observer, and their size.
 func (q *Queue[E]) Waiting() (n int, size Size) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

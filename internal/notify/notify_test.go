@@ -12,7 +12,7 @@ import (
 func TestObserversGetEventsInOrder(t *testing.T) {
 	var q notify.Queue[int]
 	require.False(t, q.Observed())
-	q.Add(0, notify.Size{Bytes: 1}) // there is no observer
+	q.Add(0, notify.Size{Bytes: 1}) // without an observer
 	n, size := q.Waiting()
 	require.Zero(t, n)
 	require.Zero(t, size)
@@ -29,7 +29,7 @@ func TestObserversGetEventsInOrder(t *testing.T) {
 	require.Equal(t, []string{"first", "second", "first"}, got)
 }
 
-// While an observer runs, events wait, are counted, and delay nothing but Wait and stop.
+// While an observer runs, events wait and are counted. They delay only Wait and stop.
 func TestASlowObserver(t *testing.T) {
 	var q notify.Queue[int]
 	running, release := make(chan struct{}), make(chan struct{})

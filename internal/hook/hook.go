@@ -7,13 +7,13 @@ import (
 	"runtime/debug"
 )
 
-// Panic is the error for a function that panicked. It names the function and not the value of the panic: the value may
-// be secret, and the error goes to the agent.
+// Panic is the error for a function that panicked. It names the function but omits the value of the panic, which may be
+// secret: the error goes to the agent.
 type Panic struct{ Function string }
 
 func (e *Panic) Error() string { return "the host's " + e.Function + " function panicked" }
 
-// Call calls f, which calls the embedder's function of that name, such as "Policy". If f panics, Call logs the panic
+// Call calls f, which calls the embedder's function called name, such as "Policy". If f panics, Call logs the panic
 // with its stack and returns a *Panic.
 func Call(name string, f func()) (err error) {
 	defer func() {

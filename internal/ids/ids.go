@@ -1,6 +1,6 @@
-// Package ids makes terminal ids: "term_" and a ULID. In place of its random part the ULID has a sequence number, so
-// that ids are unique whatever the clock says, and a message authentication code over the session and the rest. The
-// code tells an id that the session once had from one that it never had, so a second release can be answered without a
+// Package ids makes terminal ids: "term_" and a ULID. Instead of random bits the ULID has a sequence number, so that
+// ids are unique regardless of the clock, and a message authentication code over the session and the rest. The code
+// distinguishes former ids of the session from ids it never had, so that a second release can be answered without a
 // list of all ids. The package imports the standard library and ulid.
 package ids
 
@@ -21,12 +21,12 @@ import (
 const (
 	idPrefix = "term_"
 
-	// A ULID is 6 bytes of time, then 10 of entropy: here 4 of sequence number and 6 of code.
+	// A ULID is 6 bytes of time and 10 bytes of entropy. Here these are 4 bytes of sequence number and 6 bytes of code.
 	idSequenceAt = 6
 	idCodeAt     = 10
 )
 
-// Generator makes the ids of one manager. New makes one. Its methods may be called concurrently.
+// Generator makes the ids of one manager. New returns one. Its methods may be called concurrently.
 type Generator struct {
 	key      []byte
 	macs     sync.Pool // of hash.Hash
@@ -34,7 +34,7 @@ type Generator struct {
 	sequence atomic.Uint32
 }
 
-// New returns a generator with a key of its own.
+// New returns a generator with a new random key.
 func New() *Generator {
 	key := make([]byte, sha256.Size)
 	rand.Read(key) // never fails
@@ -43,7 +43,7 @@ func New() *Generator {
 	return g
 }
 
-// Next makes a new id for a session.
+// Next returns a new id for a session.
 func (g *Generator) Next(session string) string {
 	var id ulid.ULID
 	_ = id.SetTime(ulid.Timestamp(g.now())) // fails for times after the year 10889
@@ -52,7 +52,7 @@ func (g *Generator) Next(session string) string {
 	return idPrefix + id.String()
 }
 
-// Issued reports whether the id was made by this generator for that session.
+// Issued reports whether this generator made the id for that session.
 func (g *Generator) Issued(session, id string) bool {
 	text, found := strings.CutPrefix(id, idPrefix)
 	parsed, err := ulid.ParseStrict(text)
@@ -60,7 +60,7 @@ func (g *Generator) Issued(session, id string) bool {
 		hmac.Equal(parsed[idCodeAt:], g.code(session, parsed))
 }
 
-// code is the authentication code of an id of that session with this time and sequence number.
+// code returns the authentication code for an id of that session with this time and sequence number.
 func (g *Generator) code(session string, id ulid.ULID) []byte {
 	mac := g.macs.Get().(hash.Hash)
 	defer g.macs.Put(mac)

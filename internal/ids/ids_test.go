@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The clock stands still, and the key is the same every time: ids differ all the same.
+// Ids differ even if the clock stands still and the key is always the same.
 func TestIDsAreUniqueWhateverClockAndEntropyDo(t *testing.T) {
 	g := New()
 	g.key = make([]byte, len(g.key))

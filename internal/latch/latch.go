@@ -1,5 +1,5 @@
-// Package latch has a Latch: an event that happens once, as a channel and as functions to call. It imports the standard
-// library alone.
+// Package latch provides a Latch: an event that happens once, available as a channel and as callbacks. It imports only
+// the standard library.
 package latch
 
 import (
@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// Latch is set once. Done is closed then, and the functions of OnSet are called, so that nothing needs a goroutine to
-// wait for it. The zero value is not set. It must not be copied. Its methods may be called concurrently.
+// Latch is an event that happens at most once. Setting it closes Done and calls the functions of OnSet, so no goroutine
+// has to wait. The zero value is not set. It must not be copied. Its methods may be called concurrently.
 type Latch struct {
 	mu        sync.Mutex
 	set       bool
 	done      chan struct{} // nil until Done is called
-	functions list.List     // of func(), in the order in which they are called; Set's own once set is true
+	functions list.List     // of func(), in the order of their calls; only Set uses it once set is true
 }
 
-// Set sets the latch, closes Done and calls the functions of OnSet in their order. A second call does nothing.
+// Set sets the latch, closes Done, and calls the functions registered with OnSet in order. A second call does nothing.
 func (l *Latch) Set() {
 	l.mu.Lock()
 	if l.set {
@@ -29,7 +29,7 @@ func (l *Latch) Set() {
 	}
 	l.mu.Unlock()
 	for e := l.functions.Front(); e != nil; e = l.functions.Front() {
-		l.functions.Remove(e).(func())() // removed, so that the latch keeps alive nothing that they refer to
+		l.functions.Remove(e).(func())() // removed, so that the latch keeps nothing alive that they refer to
 	}
 }
 
@@ -40,7 +40,7 @@ func (l *Latch) IsSet() bool {
 	return l.set
 }
 
-// Done is a channel that is closed by Set.
+// Done returns a channel that Set closes.
 func (l *Latch) Done() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +53,8 @@ func (l *Latch) Done() <-chan struct{} {
 	return l.done
 }
 
-// OnSet has f called by Set, in Set's goroutine, or calls it at once if the latch is set. f must not block. stop
-// removes f and reports whether f was removed before it was called.
+// OnSet registers f, which Set calls in Set's goroutine. If the latch is already set, OnSet calls f at once. f must not
+// block. stop removes f, and reports whether it did so before f was called.
 func (l *Latch) OnSet(f func()) (stop func() bool) {
 	l.mu.Lock()
 	if l.set {

@@ -6,7 +6,7 @@ import (
 	"github.com/acpterm/acpterm/internal/linuxtest"
 )
 
-// systemChildren are the children for this system's tests: those that only Linux has tests for.
+// systemChildren returns the children for this system's tests: those for Linux only.
 func systemChildren() map[string]func(args []string) {
 	linuxtest.Main() // does not return in the first process of a test's PID namespace
 	all := make(map[string]func(args []string))

@@ -4,8 +4,8 @@ package lawtest
 
 import "github.com/acpterm/acpterm/internal/terminaltest"
 
-// systemChildren are the children for this system's tests.
+// systemChildren returns the children for this system's tests.
 func systemChildren() map[string]func(args []string) { return nil }
 
-// trees is how processes are looked at where the tests of trees run.
+// trees does nothing: the tests of trees do not run here.
 func trees(*terminaltest.Place) {}

@@ -2,5 +2,5 @@
 
 package lawtest
 
-// systemChildren are the children for this system's tests.
+// systemChildren returns the children for this system's tests.
 func systemChildren() map[string]func(args []string) { return nil }

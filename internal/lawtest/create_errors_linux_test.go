@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostOfFailures is the child that says what the errors of creates are that this host, which is not root, cannot start.
+// hostOfFailures is the child that prints the errors of creates that this host, which is not root, cannot start.
 func hostOfFailures([]string) {
 	check := func(err error) {
 		if err != nil {

@@ -1,6 +1,6 @@
 package lawtest
 
-// What outlives a command's terminal with Options.KeepDetached, and what does not.
+// Processes that outlive a command's terminal with Options.KeepDetached, and those that do not.
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func TestKeepDetached(t *testing.T) {
 				KeepDetached: c.keep,
 				Commands:     acpterm.CommandOptions{Escalation: quickly},
 			}))
-			// The shell that starts it is there or gone, and the terminal is killed, released or closed.
+			// The shell that starts it exists or is gone, and the terminal is killed, released or closed.
 			for i, end := range []func(*acpterm.Terminal) error{
 				func(term *acpterm.Terminal) error { return term.Kill(t.Context()) },
 				func(term *acpterm.Terminal) error { return m.Release(t.Context(), "s", term.ID()) },
@@ -56,7 +56,7 @@ func TestKeepDetached(t *testing.T) {
 				pid := hosttest.Number(strings.TrimSpace(term.Output().Output))
 				started := hosttest.StartTime(pid)
 				require.NotEmpty(t, started)
-				if !c.ends { // else it is not past execve, and has the output still
+				if !c.ends { // otherwise it is not past execve, and still has the output
 					awaitNoOutput(t, pid)
 				}
 				require.NoError(t, end(term))
@@ -65,13 +65,13 @@ func TestKeepDetached(t *testing.T) {
 					continue
 				}
 				require.Equal(t, started, hosttest.StartTime(pid), "it was ended")
-				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // ours: its number and start time say so
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // ours, as its number and start time show
 			}
 		})
 	}
 }
 
-// awaitNoOutput waits until a process has no descriptor open.
+// awaitNoOutput waits until a process has no open descriptors.
 func awaitNoOutput(t *testing.T, pid int) {
 	t.Helper()
 	for {
@@ -83,7 +83,7 @@ func awaitNoOutput(t *testing.T, pid int) {
 	}
 }
 
-// What is in the command's own session is not detached, also when the host has reaped the command.
+// Processes in the command's own session are not detached, even after the host has reaped the command.
 func TestKeepDetachedAfterTheHostReaped(t *testing.T) {
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
 		KeepDetached: true,
@@ -112,7 +112,7 @@ func (namespaceStub) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrappe
 	return acpterm.Wrapped{Command: p.Command, PIDNamespace: true}, nil
 }
 
-// A process outside of the sandbox that was handed the output is not of the tree.
+// A process outside the sandbox does not belong to the tree, even if it received the output.
 func TestKeepDetachedInASandbox(t *testing.T) {
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
 		KeepDetached: true,

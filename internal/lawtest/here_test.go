@@ -9,7 +9,7 @@ import (
 	"github.com/acpterm/acpterm/internal/terminaltest"
 )
 
-// here is this system as a place for terminaltest.
+// here returns this system as a place for terminaltest.
 func here() terminaltest.Place {
 	p := hosttest.Here()
 	trees(&p)

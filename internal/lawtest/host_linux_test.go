@@ -1,7 +1,7 @@
 package lawtest
 
-// Laws 3 and 4 in hosts that take the library's children away: they reap every child by wait4(-1), or ignore SIGCHLD.
-// Each host is a process of its own. The test gives the numbers of its commands to other processes, which no signal may
+// Laws 3 and 4 in hosts that take away the library's children: they reap every child by wait4(-1), or ignore SIGCHLD.
+// Each host is a separate process. The test gives the numbers of its commands to other processes, which no signal may
 // reach.
 
 import (
@@ -34,7 +34,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostReport is what a host that takes children away says in the end.
+// hostReport is the final report of a host that takes away children.
 type hostReport struct {
 	Outputs []string // of commands, without their first line
 	Waits   []string // statuses, or kinds of errors
@@ -42,9 +42,9 @@ type hostReport struct {
 	Logged  int      // lines in the log
 }
 
-// hostThatReaps is the child that takes its children away: ignore, reap or hand-over; and "old", where the kernel does
-// not tell how a process ended that was reaped. It says "take PID" after each command has ended, and goes on after a
-// line.
+// hostThatReaps is the child that takes away its own children: ignore, reap or hand-over. "old" simulates a kernel that
+// does not report the exit of a reaped process. It prints "take PID" after each command has ended, and continues after
+// reading a line.
 func hostThatReaps(args []string) {
 	how := args[0]
 	if args[1] == "old" {
@@ -108,8 +108,8 @@ func hostThatReaps(args []string) {
 	}
 }
 
-// hostThatReapsAgents is the child that reaps every child of its process, and starts an agent that exits with 3; "old"
-// is as for hostThatReaps. It says what Wait and Close return.
+// hostThatReapsAgents is the child that reaps every child of its process, and starts an agent that exits with 3. "old"
+// means the same as for hostThatReaps. It prints the results of Wait and Close.
 func hostThatReapsAgents(args []string) {
 	if args[0] == "old" {
 		if err := refuseIoctl(unix.PIDFD_GET_INFO); err != nil {
@@ -127,7 +127,7 @@ func hostThatReapsAgents(args []string) {
 	fmt.Println(status, errors.Is(err, acpterm.ErrExitLost), closed)
 }
 
-// reapAll reaps every child of this process, those of other parts of the program too.
+// reapAll reaps every child of this process, including those of other parts of the program.
 func reapAll(reaped func(int, syscall.WaitStatus) bool) {
 	for {
 		var status syscall.WaitStatus
@@ -141,7 +141,7 @@ func reapAll(reaped func(int, syscall.WaitStatus) bool) {
 	}
 }
 
-// refuseIoctl has an ioctl fail with ENOTTY from now on, in all threads and children.
+// refuseIoctl makes an ioctl fail with ENOTTY from now on, in all threads and children.
 func refuseIoctl(request uint32) error {
 	const load, equal = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 	return filterCalls([]unix.SockFilter{
@@ -154,7 +154,7 @@ func refuseIoctl(request uint32) error {
 	})
 }
 
-// refuseCall has a system call fail from now on, in all threads and children.
+// refuseCall makes a system call fail from now on, in all threads and children.
 func refuseCall(number uint32, with syscall.Errno) error {
 	return filterCalls([]unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // seccomp_data.nr
@@ -179,10 +179,10 @@ func filterCalls(filter []unix.SockFilter) error {
 	return nil
 }
 
-// lastPID is where the kernel keeps the number that it gave out last. To write it takes CAP_SYS_ADMIN.
+// lastPID is where the kernel keeps the last assigned number. Writing it requires CAP_SYS_ADMIN.
 const lastPID = "/proc/sys/kernel/ns_last_pid"
 
-// unrelated are processes with numbers that commands had.
+// unrelated holds processes with former numbers of commands.
 type unrelated struct{ all []*exec.Cmd }
 
 // take starts a process with a number, and reports whether it could.
@@ -206,7 +206,7 @@ func (u *unrelated) take(t testing.TB, pid int) bool {
 	return false
 }
 
-// end ends them, and returns how many had ended before.
+// end ends them, and returns how many had already ended.
 func (u *unrelated) end() (signalled int) {
 	for _, cmd := range u.all {
 		if hosttest.StartTime(cmd.Process.Pid) == "" {
@@ -235,7 +235,7 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 	underLoad(t)
 	for _, c := range []struct {
 		how, kernel string
-		waits       []string // what a Wait may return
+		waits       []string // allowed results of a Wait
 		logged      int
 	}{
 		{how: "ignore", waits: []string{"exit code 7"}, logged: 1},
@@ -294,7 +294,8 @@ func TestHostsThatTakeChildrenAway(t *testing.T) {
 	}
 }
 
-// What another part of the host reaps ends with Close all the same, and Wait fails where the kernel does not tell how.
+// If another part of the host reaps the agent, Close still works, and Wait fails if the kernel does not report the
+// exit.
 func TestHostThatReapsItsAgents(t *testing.T) {
 	for kernel, want := range map[string]string{"": "exit code 3 false <nil>\n", "old": "not known true <nil>\n"} {
 		t.Run(kernel, func(t *testing.T) {

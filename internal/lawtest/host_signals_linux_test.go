@@ -1,6 +1,6 @@
 package lawtest
 
-// A host that ignores signals, by its own choice or its parent's, as under nohup. Its commands do not.
+// A host that ignores signals, by its own choice or its parent's, as under nohup. Its commands do not ignore them.
 
 import (
 	"context"
@@ -26,25 +26,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signalReport is what a host that ignores signals says in the end.
+// signalReport is the final report of a host that ignores signals.
 type signalReport struct {
-	Ignored       map[string]string // by each kind of what it started: the mask, from /proc
+	Ignored       map[string]string // the mask from /proc, by kind of started process
 	Before, After string            // by itself
-	Forgotten     []string          // signals that it ignored, and does not any more
+	Forgotten     []string          // signals that it ignored before, but no longer ignores
 }
 
 const ignoredByChild = "grep SigIgn /proc/self/status"
 
-// ignoredByHost is the mask of this process.
+// ignoredByHost returns the mask of this process.
 func ignoredByHost() string {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, mask, _ := strings.Cut(string(status), "SigIgn:\t")
 	return mask[:16]
 }
 
-// hostThatIgnores is the child that ignores SIGHUP, SIGINT and the signals with these numbers, or what it inherits. It
-// starts all that can be started: one of each kind, and then many from several managers. It sends itself each of the
-// signals in the end.
+// hostThatIgnores is the child that ignores SIGHUP, SIGINT and the signals with these numbers, or the signals it
+// inherits. It starts everything that can be started: one of each kind, and then many from several managers. At the end
+// it sends itself each of the signals.
 func hostThatIgnores(args []string) {
 	ctx := context.Background()
 	report := signalReport{Ignored: make(map[string]string)}
@@ -102,7 +102,7 @@ func hostThatIgnores(args []string) {
 	json.NewEncoder(os.Stdout).Encode(report)
 }
 
-// commandsEach is how many commands each of the 24 goroutines of such a host starts.
+// commandsEach returns how many commands each of the 24 goroutines of such a host starts.
 func commandsEach() int { return longtest.Times(3, 10) }
 
 func ignoredByLoginShell(ctx context.Context) string {
@@ -121,8 +121,8 @@ func ignoredByLoginShell(ctx context.Context) string {
 func TestCommandsIgnoreNoSignalThatTheHostIgnores(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		before string   // what starts the host
-		args   []string // the signals that it ignores itself, with these two
+		before string   // shell command run before the host starts
+		args   []string // the signals that it ignores itself, with SIGHUP and SIGINT
 	}{
 		"none":      {"trap - HUP INT", nil},
 		"inherited": {"trap '' HUP INT", nil},

@@ -1,7 +1,7 @@
 package lawtest
 
-// Limits on Linux: each holds, from the first instruction on, for the children too, and is what Terminal.Info says;
-// and what it takes to set them leaves no trace.
+// Limits on Linux. Each holds from the first instruction on, also for children, and is reported by Terminal.Info.
+// Setting them leaves no trace.
 
 import (
 	"bytes"
@@ -28,10 +28,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitChildren are the children of these tests.
+// limitChildren returns the children of these tests.
 func limitChildren() map[string]func(args []string) {
 	return map[string]func(args []string){
-		// who: says whose rights it has.
+		// who: prints its effective user id.
 		"who":                       func([]string) { fmt.Print(os.Geteuid()) },
 		"host-with-a-fork-bomb":     hostWithAForkBomb,
 		"host-of-a-set-user-id":     hostOfASetUserID,
@@ -46,7 +46,7 @@ func runLimited(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequ
 	return hosttest.Finish(t, m, req, &acpterm.CommandOptions{Limits: &limits})
 }
 
-// outputUnder runs a command under limits and returns what it wrote, in one line.
+// outputUnder runs a command under limits and returns its output in one line.
 func outputUnder(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) string {
 	t.Helper()
 	return strings.Join(strings.Fields(runLimited(t, m, req, limits).Output().Output), " ")
@@ -56,7 +56,7 @@ func rlimit(name string, value int64) acpterm.EnforcedLimit {
 	return acpterm.EnforcedLimit{Name: name, Value: value, By: "rlimit"}
 }
 
-// Never beyond what the host itself has.
+// Limits never exceed the host's own limits.
 func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	var own unix.Rlimit
@@ -66,7 +66,7 @@ func TestLimitsAreNoMoreThanTheHostHas(t *testing.T) {
 	require.Equal(t, []acpterm.EnforcedLimit{rlimit("OpenFiles", int64(own.Max))}, term.Info().Limits)
 }
 
-// firstInstruction is a program whose first instructions ask how many files it may open, and write the answer.
+// firstInstruction returns a program whose first instructions ask how many files it may open, and write the answer.
 func firstInstruction(t *testing.T) string {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the program is for amd64")
@@ -91,7 +91,7 @@ func firstInstruction(t *testing.T) string {
 	return path
 }
 
-// There is no moment in which a program runs without: one that asks in its first instructions sees them.
+// A program never runs without its limits, not even for a moment: one that asks in its first instructions sees them.
 func TestLimitsHoldFromTheFirstInstruction(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	request := hosttest.CommandRequest(firstInstruction(t))
@@ -104,7 +104,7 @@ func TestLimitsHoldFromTheFirstInstruction(t *testing.T) {
 	}
 }
 
-// A command under limits is not traced, and has the signal mask and everything else that it has without.
+// A command under limits is not traced, and its signal mask and everything else are the same as without limits.
 func TestSettingLimitsLeavesNoTrace(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	request := shellRequest("exec grep -E '^(TracerPid|NoNewPrivs|Sig...|ShdPnd|Cap...|Seccomp|Groups|[UG]id):' /proc/self/status")
@@ -114,7 +114,7 @@ func TestSettingLimitsLeavesNoTrace(t *testing.T) {
 	require.Equal(t, without, outputUnder(t, m, request, acpterm.Limits{}), "the thread that starts commands is as it was")
 }
 
-// A limit that cannot hold is no limit: RLIMIT_NPROC does not bound root.
+// An ineffective limit is not reported as a limit: RLIMIT_NPROC does not bound root.
 func TestProcessesOfRootTakeACgroup(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("of root")
@@ -122,7 +122,7 @@ func TestProcessesOfRootTakeACgroup(t *testing.T) {
 	requireRefused(t, hosttest.NewManager(t, nil), "Limits.Processes", acpterm.Limits{Processes: 20})
 }
 
-// Where the cgroup's parent has no controllers for it, rlimits are what there is, and what is said.
+// If the cgroup's parent lacks the controllers, rlimits are used and reported.
 func TestACgroupWithoutControllers(t *testing.T) {
 	parent := linuxtest.CgroupDir(t)
 	m := hosttest.NewManager(t, &acpterm.Options{Cgroup: parent})
@@ -151,11 +151,11 @@ func TestForkBombInACgroup(t *testing.T) {
 	require.NoError(t, term.Kill(t.Context()))
 }
 
-// forkBomb makes 128 processes, if it can, that make two more each; the processes stay.
+// forkBomb starts up to 128 processes that start two more each. The processes stay.
 const forkBomb = `trap '' TERM
 i=0; while [ $i -lt 128 ]; do { sleep 300 & sleep 300 & wait; } & i=$((i+1)); done`
 
-// copyProgram is the test binary where every user can run it.
+// copyProgram copies the test binary to a place where every user can run it.
 func copyProgram(t *testing.T, mode os.FileMode) string {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
@@ -175,7 +175,7 @@ func copyProgram(t *testing.T, mode os.FileMode) string {
 	return to.Name()
 }
 
-// runHost runs a child as a user whom nothing else on the machine is likely to be, and returns what it says.
+// runHost runs a child as a user that nothing else on the machine is likely to use, and returns its output.
 func runHost(t *testing.T, args ...string) string {
 	t.Helper()
 	program := copyProgram(t, 0o755)
@@ -189,7 +189,7 @@ func runHost(t *testing.T, args ...string) string {
 	return string(said)
 }
 
-// runHosted is a create in a host that is a child.
+// runHosted creates a terminal in a child process that acts as a host.
 func runHosted(m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) *acpterm.Terminal {
 	term, err := m.Create(context.Background(), req, &acpterm.CommandOptions{Limits: &limits})
 	if err != nil {
@@ -201,7 +201,7 @@ func runHosted(m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acp
 	return term
 }
 
-// ownProcesses is how many processes this process's user has besides this one, and no zombies.
+// ownProcesses counts the processes of this process's user, except this process and zombies.
 func ownProcesses() (n int) {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, process := range processes {
@@ -214,7 +214,7 @@ func ownProcesses() (n int) {
 	return n
 }
 
-// hostWithAForkBomb is the child that says how many processes a fork bomb came to, and how many are left of it.
+// hostWithAForkBomb is the child that prints how many processes a fork bomb reached, and how many of them remain.
 func hostWithAForkBomb([]string) {
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}}))
 	term := runHosted(m, shellRequest(forkBomb), acpterm.Limits{Processes: 50})
@@ -226,7 +226,7 @@ func TestForkBombOfAUser(t *testing.T) {
 	require.Equal(t, "true true true\n<nil> 0 [{Processes 50 rlimit false}]\n", runHost(t, "host-with-a-fork-bomb"))
 }
 
-// hostOfASetUserID is the child that says whose rights a set-user-id program has: PROGRAM.
+// hostOfASetUserID is the child that prints whose rights a set-user-id program has: PROGRAM.
 func hostOfASetUserID(args []string) {
 	m := hosttest.Must(acpterm.NewManager(nil))
 	request := hosttest.CommandRequest(args[0], hosttest.ChildMark, "who")
@@ -241,7 +241,7 @@ func TestSetUserIDUnderLimits(t *testing.T) {
 	require.Equal(t, "false\ntrue\n<nil>\n", runHost(t, "host-of-a-set-user-id", copyProgram(t, 0o755|os.ModeSetuid)))
 }
 
-// hostOfUnreadableThings is the child that runs a program which it may execute and not read: PROGRAM.
+// hostOfUnreadableThings is the child that runs a program which it may execute but not read: PROGRAM.
 func hostOfUnreadableThings(args []string) {
 	m := hosttest.Must(acpterm.NewManager(nil))
 	request := hosttest.CommandRequest(args[0], hosttest.ChildMark, "open-all")
@@ -253,7 +253,7 @@ func TestAnUnreadableProgramUnderLimits(t *testing.T) {
 	require.Equal(t, "49 "+unix.EMFILE.Error()+"\n<nil>\n", runHost(t, "host-of-unreadable-things", copyProgram(t, 0o711)))
 }
 
-// hostThatMayNotTrace is the child for which ptrace fails, and says what becomes of limits then.
+// hostThatMayNotTrace is the child whose ptrace calls fail. It prints the effect on limits.
 func hostThatMayNotTrace([]string) {
 	if err := refuseCall(unix.SYS_PTRACE, unix.EPERM); err != nil {
 		panic(err)
@@ -272,7 +272,7 @@ func TestAHostThatMayNotTrace(t *testing.T) {
 	require.Equal(t, "acpterm: create: Limits.OpenFiles: takes ptrace, which this host may not use: "+unix.EPERM.Error()+"\ntrue\n<nil>\n", said)
 }
 
-// Signals from outside at any moment of a start end the command, and not the starting of others.
+// Signals from outside at any moment of a start end the command, but not the start of others.
 func TestSignalsDuringAStartUnderLimits(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGTERM, unix.SIGKILL, unix.SIGCONT} {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
@@ -318,7 +318,7 @@ func assertStarted(t *testing.T, err error) bool {
 	return err == nil
 }
 
-// Creates under limits race with kills and releases; newManager looks for what is left.
+// Creates under limits race with kills and releases. NewManager looks for leaks.
 func TestCreateKillRacesUnderLimits(t *testing.T) {
 	limits := acpterm.Limits{OpenFiles: 50, Nice: 1, CPUTime: time.Minute}
 	terminaltest.RaceKills(t, hosttest.NewManager(t, &acpterm.Options{
@@ -326,7 +326,7 @@ func TestCreateKillRacesUnderLimits(t *testing.T) {
 	}), 100)
 }
 
-// BenchmarkStart is a create and the end of "true", without limits and with.
+// BenchmarkStart measures a create and the end of "true", with and without limits.
 func BenchmarkStart(b *testing.B) {
 	for name, limits := range map[string]acpterm.Limits{"without": {}, "one-limit": {OpenFiles: 50},
 		"all": {OpenFiles: 50, CPUTime: time.Minute, Memory: 8 << 30, FileSize: 1 << 20, Nice: 1}} {

@@ -2,7 +2,7 @@
 
 package lawtest
 
-// What the tests of limits_linux_test.go and limits_windows_test.go share.
+// Shared helpers of limits_linux_test.go and limits_windows_test.go.
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireRefused fails if a command starts, or the error does not say which limit it could not have.
+// requireRefused fails if a command starts, or if the error does not name the refused limit.
 func requireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
 	t.Helper()
 	term, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), &acpterm.CommandOptions{Limits: &limits})

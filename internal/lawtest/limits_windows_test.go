@@ -1,6 +1,7 @@
 package lawtest
 
-// Limits on Windows: which a terminal has, and which make a create fail. How a job enforces them is in internal/proc.
+// Limits on Windows: which ones a terminal has, and which ones make a create fail. Package internal/proc tests their
+// enforcement by a job.
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 package lawtest
 
-// What tests of races need: other processes that use the processors, and a run with GOMAXPROCS=1.
+// Helpers for tests of races: other processes that use the processors, and a run with GOMAXPROCS=1.
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func busyChild([]string) {
 func underLoad(t testing.TB) {
 	t.Helper()
 	if runnable() > 3*runtime.NumCPU() {
-		return // there is such a load already
+		return // such a load exists already
 	}
 	for range 2 {
 		busy := exec.Command(hosttest.Executable(), hosttest.ChildMark, "busy")
@@ -46,7 +46,7 @@ func underLoad(t testing.TB) {
 	}
 }
 
-// runnable is how many threads of the machine run or wait for a processor now (man 5 proc_loadavg).
+// runnable returns how many threads of the machine run or wait for a processor now (man 5 proc_loadavg).
 func runnable() (n int) {
 	text, _ := os.ReadFile("/proc/loadavg")
 	if fields := strings.Fields(string(text)); len(fields) > 3 {
@@ -55,7 +55,7 @@ func runnable() (n int) {
 	return n
 }
 
-// oneProcessorVariable is set in a process that alsoOnOneProcessor started.
+// oneProcessorVariable is set in a process started by alsoOnOneProcessor.
 const oneProcessorVariable = "ACPTERM_TEST_ONE_PROCESSOR"
 
 // alsoOnOneProcessor runs the whole test once more, in a process with GOMAXPROCS=1.
@@ -81,7 +81,7 @@ func inLongAlsoOnOneProcessor(t *testing.T) {
 	}
 }
 
-// topOf is the name of the test function that a subtest is of.
+// topOf returns the name of the test function of a subtest.
 func topOf(t *testing.T) string {
 	return regexp.MustCompile("^[^/]*").FindString(t.Name())
 }

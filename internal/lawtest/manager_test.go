@@ -1,6 +1,6 @@
 package lawtest
 
-// Laws 4 and 6, and what a manager knows of whom.
+// Laws 4 and 6, and the separation between sessions of a manager.
 
 import (
 	"os"

@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// 256 MiB of output through a limit of 1 MiB: only the ring and little more is allocated, so the process's memory stays
-// where it was. In .ci/long it is 10 GiB.
+// 256 MiB of output pass through a limit of 1 MiB. Only the ring buffer and little more is allocated, so the process's
+// memory does not grow. In .ci/long it is 10 GiB.
 func TestMemoryStaysWhereItWas(t *testing.T) {
 	total := "268435456"
 	if longtest.Is() {
 		total = "10737418240"
 	}
 	m := hosttest.NewManager(t, nil)
-	hosttest.Run(t, m, hosttest.ChildRequest("flood", "3000000", "65536")) // what a first time costs is paid
+	hosttest.Run(t, m, hosttest.ChildRequest("flood", "3000000", "65536")) // pays the one-time costs
 
 	resident := residentMemory(t)
 	var before, after runtime.MemStats
@@ -37,7 +37,7 @@ func TestMemoryStaysWhereItWas(t *testing.T) {
 	require.Equal(t, int64(hosttest.Number(total)), term.OutputTotal())
 }
 
-// residentMemory is this process's, now and at its peak, where the system tells.
+// residentMemory returns this process's resident memory, now and at its peak, if the system reports it.
 func residentMemory(t *testing.T) string {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -1,7 +1,6 @@
 package lawtest
 
-// Laws 1 and 2 beside a load: what a command wrote is in the output when it has ended, byte for byte, in every way of
-// reading it.
+// Laws 1 and 2 under load: all output of an ended command is there, byte for byte, in every way of reading it.
 
 import (
 	"context"
@@ -28,7 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// outputChildren are the children of these tests.
+// outputChildren returns the children of these tests.
 func outputChildren() map[string]func(args []string) {
 	return map[string]func(args []string){
 		// widened FILE: writes the file at once to a pipe that it has widened to a mebibyte.
@@ -44,7 +43,7 @@ func outputChildren() map[string]func(args []string) {
 				panic(err)
 			}
 		},
-		// last-words FILE READY: writes the file on SIGTERM, and exits; makes READY when it is ready for that.
+		// last-words FILE READY: writes the file on SIGTERM, and exits; creates READY when it is ready for that.
 		"last-words": func(args []string) {
 			terminate := make(chan os.Signal, 1)
 			signal.Notify(terminate, syscall.SIGTERM)
@@ -64,11 +63,11 @@ func outputChildren() map[string]func(args []string) {
 
 // burst is a file that commands write to their output.
 type burst struct {
-	path, shown string // shown is what the output has to be
-	size        int    // in bytes, as they are written
+	path, shown string // shown is the required output
+	size        int    // in bytes, as written
 }
 
-// bursts makes files of random sizes, some with a last character that is not finished.
+// bursts creates files of random sizes. The last character of some is unfinished.
 func bursts(t testing.TB, n, most int) []burst {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,17 +89,17 @@ func bursts(t testing.TB, n, most int) []burst {
 	return all
 }
 
-// check compares an output; 300 KiB are no use in a message.
+// check compares an output. It omits the text from the message, which could be 300 KiB.
 func (b burst) check(t testing.TB, how, output string) {
 	if output != b.shown {
 		t.Errorf("%s: %d bytes of %d", how, len(output), len(b.shown))
 	}
 }
 
-// sign is a file that the i-th command makes when it is ready.
+// sign returns the file that the i-th command creates when it is ready.
 func (b burst) sign(i int) string { return fmt.Sprint(b.path, ".", i) }
 
-// runsOf is how many commands a test runs: n in .ci/long, and a fifth of it elsewhere. The soak runs thousands.
+// runsOf returns how many commands a test runs: n in .ci/long, and a fifth of it elsewhere. The soak runs thousands.
 func runsOf(n int) int { return longtest.Times(n/5, n) }
 
 // inParallel calls a function for each number below n, eight at a time.
@@ -116,8 +115,7 @@ func inParallel(n int, f func(i int)) {
 	workers.Wait()
 }
 
-// inTerminals runs n commands, eight at a time, each of which writes one of the bursts. Each terminal is checked and
-// released.
+// inTerminals runs n commands, eight at a time. Each writes one of the bursts. Each terminal is checked and released.
 func inTerminals(t *testing.T, m *acpterm.Manager, n int, files []burst,
 	request func(i int, b burst) acpterm.CreateTerminalRequest, check func(i int, b burst, term *acpterm.Terminal)) {
 	inParallel(n, func(i int) {
@@ -179,7 +177,7 @@ func TestNothingIsLostAtExitBesideALoad(t *testing.T) {
 	}
 }
 
-// An answer to terminal/output that has an exitStatus has all of the output.
+// An answer to terminal/output with an exitStatus contains all of the output.
 func TestWireOutputWithAnExitStatusIsWhole(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
@@ -194,7 +192,7 @@ func TestWireOutputWithAnExitStatusIsWhole(t *testing.T) {
 	}
 }
 
-// What a command wrote before it is killed is there when Kill returns.
+// When Kill returns, the output contains everything that the command wrote before.
 func TestOutputAfterKillIsWhole(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
@@ -212,7 +210,7 @@ func TestOutputAfterKillIsWhole(t *testing.T) {
 	})
 }
 
-// What a background process writes on SIGTERM is in the output when the kill or the release has returned.
+// Bytes that a background process writes on SIGTERM are in the output when the kill or the release has returned.
 func TestLastWordsOfABackgroundProcess(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
@@ -238,7 +236,7 @@ func TestLastWordsOfABackgroundProcess(t *testing.T) {
 	})
 }
 
-// A character that the command left unfinished is shown when it has ended, though another process holds the pipe.
+// A character left unfinished by the command is shown when it has ended, even if another process holds the pipe.
 func TestAnUnfinishedCharacterOfAnEndedCommand(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.Finish(t, m, shellRequest(`sleep 300 & printf 'a\342'`))
@@ -264,7 +262,7 @@ func TestACommandThatWidensItsPipe(t *testing.T) {
 	})
 }
 
-// Whoever sees by one way of asking that the command has ended, sees it by every other.
+// If one way of asking shows that the command has ended, all others do too.
 func TestStateAndStatusArePublishedAtOnce(t *testing.T) {
 	inLongAlsoOnOneProcessor(t)
 	underLoad(t)
@@ -288,8 +286,8 @@ func TestStateAndStatusArePublishedAtOnce(t *testing.T) {
 	}
 }
 
-// splice hands its pages, with numbered lines, to the pipe for some milliseconds (man 2 vmsplice). It writes a page
-// anew as soon as a pipe's worth has followed it: by then it was read.
+// splice hands its pages, with numbered lines, to the pipe for some milliseconds (man 2 vmsplice). It rewrites a page
+// as soon as a pipe's worth of pages has followed it, because it has been read by then.
 func splice(args []string) {
 	const page = 4096
 	size, err := unix.FcntlInt(1, unix.F_GETPIPE_SZ, 0)
@@ -327,7 +325,7 @@ func splice(args []string) {
 
 const numberedLine = 16 // bytes; divides a page
 
-// requireNumberedLines fails if a text is not the end of numbered lines.
+// requireNumberedLines fails if a text is not the end of a sequence of numbered lines.
 func requireNumberedLines(t testing.TB, text string) {
 	t.Helper()
 	text = text[len(text)%numberedLine:]
@@ -342,7 +340,7 @@ func requireNumberedLines(t testing.TB, text string) {
 	}
 }
 
-// Bytes are those that were written, whatever the command does with its memory afterwards.
+// The output has the bytes as written, even if the command then reuses its memory.
 func TestPagesThatAreWrittenAnew(t *testing.T) {
 	underLoad(t)
 	m := hosttest.NewManager(t, nil)

@@ -2,7 +2,7 @@
 
 package lawtest
 
-// Programs that people use, on a PTY, and what hostile output does to an agent.
+// Common programs on a PTY, and the effect of hostile output on an agent.
 
 import (
 	"fmt"
@@ -22,7 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// git pages what does not fit the terminal, and a commit without a message opens an editor. Neither waits for a person.
+// git pages output that does not fit the terminal, and a commit without a message opens an editor. Neither waits for a
+// user.
 func TestGitOnAPTY(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) *exec.Cmd {
@@ -67,7 +68,7 @@ func TestInteractivePythonEndsOnKill(t *testing.T) {
 	require.Equal(t, "SIGHUP", *term.ExitStatus().Signal)
 }
 
-// hostile are sequences with which output tries to steer a terminal, or to have it say something.
+// hostile holds sequences that try to steer a terminal, or to make it answer.
 var hostile = []string{
 	"\x1b]0;title\a", "\x1b]2;title\x1b\\", "\x1b]52;c;c2VjcmV0\a", "\x1b]52;c;?\a", "\x1b]8;;http://example/\alink\x1b]8;;\a",
 	"\x1b[c", "\x1b[>c", "\x1b[=c", "\x1b[5n", "\x1b[6n", "\x1b[?6n", "\x1b[21t", "\x1b[14t", "\x1b[18t", "\x1b[>q",
@@ -78,7 +79,7 @@ var hostile = []string{
 	"\x0e\x0f\x1b(0qqq\x1b(B", "\x05", "\x07", "\x7f", "\u202etext", "\x1b[", "\x1b]", "\x1bP", "\xff\xfe", "\xe2\x82",
 }
 
-// A million bytes of sequences and random bytes reach the agent as text alone, within the limit.
+// A million bytes of sequences and random bytes reach the agent as text only, within the limit.
 func TestHostileOutputReachesTheAgentAsText(t *testing.T) {
 	const limit = 20_000
 	random := rand.NewChaCha8([32]byte{1})
@@ -115,7 +116,7 @@ func requirePlain(t *testing.T, text string, limit int) {
 	}
 }
 
-// A poll has what stands on the terminal at that moment, and the answer with an exit status all of it.
+// A poll shows the current contents of the terminal, and the answer with an exit status shows all of it.
 func TestWirePollsOfAPTY(t *testing.T) {
 	dir := t.TempDir()
 	m := hosttest.NewManager(t, &acpterm.Options{
@@ -139,7 +140,7 @@ func TestWirePollsOfAPTY(t *testing.T) {
 // Limits hold for a command on a PTY too.
 func TestPTYWithLimits(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		return // there are none
+		return // not supported
 	}
 	m := hosttest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{Limits: &acpterm.Limits{OpenFiles: 50}},

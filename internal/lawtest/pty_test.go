@@ -1,6 +1,6 @@
 package lawtest
 
-// What holds of PTYs on every system.
+// PTYs on every system.
 
 import (
 	"errors"

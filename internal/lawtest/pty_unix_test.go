@@ -2,8 +2,7 @@
 
 package lawtest
 
-// Terminals with a PTY: laws 1, 2 and 3 on one, what a person types, the size, and the environment of commands that no
-// person answers.
+// Terminals with a PTY: laws 1, 2 and 3, typed input, the size, and the environment of unattended commands.
 
 import (
 	"context"
@@ -24,10 +23,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onPTY has a command run on a PTY.
+// onPTY makes a command run on a PTY.
 func onPTY() *acpterm.CommandOptions { return &acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)} }
 
-// All that a command wrote is there when a wait returns, though another process has the terminal open.
+// When a wait returns, all output of the command is there, even if another process has the terminal open.
 func TestPTYDrainIsExact(t *testing.T) {
 	runs := longtest.Times(5, 300)
 	for _, size := range []int{10, 3000, 60_000, 500_000} {
@@ -83,7 +82,7 @@ func TestPTYInput(t *testing.T) {
 	require.Equal(t, len("Grüße\nsecret\n"), typed)
 }
 
-// Control characters do what they do on a terminal.
+// Control characters have their usual effect on a terminal.
 func TestPTYInterruptAndEndOfInput(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.Create(t, m, shellRequest("echo ready; exec sleep 300"), onPTY())
@@ -116,7 +115,7 @@ func TestPTYWriteDoesNotOutliveTheCommand(t *testing.T) {
 	hosttest.AwaitExit(t, term)
 }
 
-// An interactive shell with job control, and jobs in groups of their own, end with a kill.
+// A kill ends an interactive shell with job control, and its jobs in separate groups.
 func TestPTYKillEndsAShellAndItsJobs(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{
@@ -136,7 +135,7 @@ func TestPTYKillEndsAShellAndItsJobs(t *testing.T) {
 	}
 }
 
-// What cleans up on the hang-up can do that.
+// A process can clean up after the hang-up.
 func TestPTYCleanUpIsLeftAlone(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{
@@ -151,7 +150,7 @@ func TestPTYCleanUpIsLeftAlone(t *testing.T) {
 	require.NoFileExists(t, lock)
 }
 
-// What ignores the hang-up is asked by SIGTERM.
+// A process that ignores the hang-up gets SIGTERM.
 func TestPTYKillOfWhatIgnoresTheHangUp(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.Create(t, m, shellRequest("trap '' HUP; echo ready; exec sleep 300"), onPTY())
@@ -160,7 +159,7 @@ func TestPTYKillOfWhatIgnoresTheHangUp(t *testing.T) {
 	require.Equal(t, "SIGTERM", *term.ExitStatus().Signal)
 }
 
-// After the command's exit the text does not change any more by a resize, which fails.
+// After the command's exit, a resize fails and does not change the text.
 func TestPTYResizeAfterTheExit(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.Finish(t, m, shellRequest(`printf '\033[?1049hone\ntwo\nthree'`), onPTY())
@@ -172,7 +171,7 @@ func TestPTYResizeAfterTheExit(t *testing.T) {
 	}
 }
 
-// The beginning of a PTY's output is that of its plain text, also once it has scrolled off.
+// The beginning of a PTY's output is the beginning of its plain text, even after it has scrolled off.
 func TestPTYHead(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{HeadBytes: 12}})
 	req := shellRequest(`printf '\033[1mfirst\033[0m line\n'; seq 100; printf 'last\n'`)
@@ -207,7 +206,7 @@ func TestPTYCountsAgainstTheQuota(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrQuota)
 }
 
-// The end of the leader hangs up the foreground, and what is left ends with a release.
+// The end of the leader hangs up the foreground, and a release ends the remaining processes.
 func TestPTYLeftovers(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}})
 	term := hosttest.Finish(t, m, shellRequest("(trap '' HUP; sleep 300) & (trap '' HUP; exec setsid sleep 300) & echo text"), onPTY())
@@ -215,7 +214,7 @@ func TestPTYLeftovers(t *testing.T) {
 	require.NoError(t, term.Kill(t.Context()))
 }
 
-// A command may close the terminal and open it again: its output is over when it has exited.
+// A command may close the terminal and open it again. Its output has ended when it has exited.
 func TestPTYIsOpenedAgain(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.Finish(t, m, shellRequest("echo early; exec <&- >&- 2>&-; sleep 0.05; echo late >/dev/tty; sleep 0.05; exit 3"), onPTY())
@@ -223,7 +222,7 @@ func TestPTYIsOpenedAgain(t *testing.T) {
 	require.Equal(t, uint32(3), *term.ExitStatus().ExitCode)
 }
 
-// Commands that no person answers do not wait in a pager, an editor or a prompt.
+// Unattended commands do not wait in a pager, an editor or a prompt.
 func TestUnattendedVariables(t *testing.T) {
 	attended := &acpterm.CommandOptions{PTY: &acpterm.PTYOptions{Attended: true, Term: "vt100"}}
 	for name, c := range map[string]struct {
@@ -253,7 +252,7 @@ func TestUnattendedVariables(t *testing.T) {
 	}
 }
 
-// Options.CommandsFor chooses by the command, and the policy sees the choice and the environment.
+// Options.CommandsFor decides per command, and the policy sees the decision and the environment.
 func TestPTYIsTheEmbeddersChoice(t *testing.T) {
 	var seen []acpterm.Proposal
 	m := hosttest.NewManager(t, &acpterm.Options{
@@ -266,7 +265,7 @@ func TestPTYIsTheEmbeddersChoice(t *testing.T) {
 		Policy: acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 			if p.PTY != nil {
 				kept := *p.PTY
-				p.PTY.Columns, p.PTY = -1, &kept // it is the policy's
+				p.PTY.Columns, p.PTY = -1, &kept // it belongs to the policy
 			}
 			seen = append(seen, p)
 			return acpterm.Decision{Verdict: acpterm.VerdictAllow}
@@ -296,7 +295,7 @@ func TestPTYOptionsAreChecked(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrInternal)
 }
 
-// Many terminals leave nothing: newManager looks for descriptors, goroutines and processes.
+// Many terminals leave nothing behind: NewManager looks for descriptors, goroutines and processes.
 func TestManyPTYs(t *testing.T) {
 	total := longtest.Times(100, 1000)
 	m := hosttest.NewManager(t, nil)

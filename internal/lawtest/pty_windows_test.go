@@ -1,6 +1,6 @@
 package lawtest
 
-// Laws 2, 3 and 6 on a pseudo console, and what a person types there.
+// Laws 2, 3 and 6 on a pseudo console, and typed input there.
 
 import (
 	"bufio"
@@ -25,15 +25,15 @@ import (
 )
 
 func init() {
-	// console CHILD ARGS...: is another child, with its console as its standard files. Wine 8 gives a process on a
-	// pseudo console none, so it opens them by name.
+	// console CHILD ARGS...: becomes another child, with its console as its standard files. Wine 8 does not give these
+	// to a process on a pseudo console, so it opens them by name.
 	hosttest.Children["console"] = func(args []string) {
 		os.Stdin = hosttest.Must(os.OpenFile("CONIN$", os.O_RDWR, 0))
 		os.Stdout = hosttest.Must(os.OpenFile("CONOUT$", os.O_RDWR, 0))
 		os.Stderr = os.Stdout
 		hosttest.Children[args[0]](args[1:])
 	}
-	// ask: asks for two lines, and says what they were.
+	// ask: asks for two lines, and prints them.
 	hosttest.Children["ask"] = func([]string) {
 		input := bufio.NewScanner(os.Stdin)
 		var lines []any
@@ -44,18 +44,18 @@ func init() {
 		}
 		fmt.Printf("<%s> <%s>\n", lines...)
 	}
-	// keep FLAGS: starts a sleeping child with those creation flags, says "ready", and sleeps.
+	// keep FLAGS: starts a sleeping child with those creation flags, prints "ready", and sleeps.
 	hosttest.Children["keep"] = func(args []string) {
 		startWith(args[0])
 		hosttest.Children["sleep"](nil)
 	}
-	// leave FLAGS LINES: starts a sleeping child with those creation flags, says its pid, writes so many lines and
+	// leave FLAGS LINES: starts a sleeping child with those creation flags, prints its pid, writes that many lines and
 	// "the last", and exits.
 	hosttest.Children["leave"] = func(args []string) {
 		fmt.Printf("pid %d.\n", startWith(args[0]))
 		os.Stdout.WriteString(strings.Repeat("text text\n", hosttest.Number(args[1])) + "the last\n")
 	}
-	// pty-host: a host with a terminal on a PTY, which says "ready" when the command does.
+	// pty-host: a host with a terminal on a PTY, which prints "ready" when the command does.
 	hosttest.Children["pty-host"] = func([]string) {
 		m := hosttest.Must(acpterm.NewManager(nil))
 		term := hosttest.Must(m.Create(context.Background(), consoleRequest("sleep"), onPTY()))
@@ -75,15 +75,15 @@ func startWith(flags string) (pid int) {
 	return child.Process.Pid
 }
 
-// onPTY has a command run on a PTY.
+// onPTY makes a command run on a PTY.
 func onPTY() *acpterm.CommandOptions { return &acpterm.CommandOptions{PTY: new(acpterm.PTYOptions)} }
 
-// consoleRequest asks for a child that uses its console.
+// consoleRequest returns a request for a child that uses its console.
 func consoleRequest(name string, args ...string) acpterm.CreateTerminalRequest {
 	return hosttest.ChildRequest("console", append([]string{name}, args...)...)
 }
 
-// newPTYManager is newManager, and the test fails if one of its consoles is left.
+// newPTYManager is like hosttest.NewManager, and also fails the test if one of its consoles is left.
 func newPTYManager(
 	t *testing.T, options *acpterm.Options, hooks ...func(acpterm.Event),
 ) *acpterm.Manager {
@@ -96,7 +96,7 @@ func newPTYManager(
 	return hosttest.NewManager(t, options, hooks...)
 }
 
-// consoleHosts are the running processes that serve the pseudo consoles of a process.
+// consoleHosts returns the running processes that serve the pseudo consoles of a process.
 func consoleHosts(t *testing.T, pid int) (hosts []watched) {
 	t.Helper()
 	for _, entry := range leaktest.Snapshot() {
@@ -108,7 +108,7 @@ func consoleHosts(t *testing.T, pid int) (hosts []watched) {
 	return hosts
 }
 
-// pidIn is the number in "pid N." of what a terminal has shown.
+// pidIn returns the number in "pid N." in a terminal's output.
 func pidIn(t *testing.T, term *acpterm.Terminal) int {
 	t.Helper()
 	_, rest, found := strings.Cut(term.Output().Output, "pid ")
@@ -119,7 +119,7 @@ func pidIn(t *testing.T, term *acpterm.Terminal) int {
 	return pid
 }
 
-// All that a command wrote is there when a wait returns, though another process runs on.
+// When a wait returns, all output of the command is there, even if another process is still running.
 func TestPTYDrainIsExact(t *testing.T) {
 	runs := 100
 	if testing.Short() {
@@ -139,8 +139,8 @@ func TestPTYDrainIsExact(t *testing.T) {
 	}
 }
 
-// The end of the command closes its console, which ends the processes that have it; others end with a kill. Wine 8
-// lets the former run on.
+// The end of the command closes its console, which ends the processes attached to it; a kill ends the others. Wine 8
+// leaves the former running.
 func TestPTYLeftovers(t *testing.T) {
 	for name, c := range map[string]struct {
 		flags  uint32
@@ -191,8 +191,8 @@ func TestPTYInput(t *testing.T) {
 	require.Equal(t, len("Grüße\rsecret\r"), typed)
 }
 
-// A kill closes the console and so asks the command, and by force ends what does not answer and what has another
-// console. Wine 8 lets a command whose console is closed exit with 0.
+// A kill closes the console, which asks the command to end. It then ends by force the processes that do not react or
+// have another console. Wine 8 lets a command whose console is closed exit with 0.
 func TestPTYKill(t *testing.T) {
 	m := newPTYManager(t, nil)
 	for _, c := range []struct {
@@ -277,8 +277,8 @@ func TestPTYSize(t *testing.T) {
 	require.Equal(t, acpterm.TerminalSize{Columns: 132, Rows: 43}, *term.Info().Size)
 }
 
-// Many terminals at once leave nothing. Those that may not have their console yet when it is closed are killed at once:
-// under Wine 8 they run on without it.
+// Many terminals at once leave nothing behind. Those that may not have their console yet when it is closed are killed
+// at once: under Wine 8 they keep running without it.
 func TestManyPTYs(t *testing.T) {
 	total := 100
 	if testing.Short() {

@@ -1,7 +1,7 @@
 package lawtest
 
-// No signal reaches a recycled number: when a command has ended, another process takes its number if the system gives
-// it out, and one that is signalled fails the test. It takes root, to choose numbers in a PID namespace.
+// No signal reaches a recycled number. When a command has ended, another process takes its number if the system assigns
+// it, and the test fails if that process is signalled. Choosing numbers in a PID namespace requires root.
 
 import (
 	"strings"
@@ -37,7 +37,7 @@ func TestNoSignalReachesARecycledNumber(t *testing.T) {
 		}
 		require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 		require.Zero(t, others.end(), "signalled")
-		// A member of its group that has ended keeps the number until process 1 has reaped it.
+		// An ended member of its group keeps the number until process 1 has reaped it.
 		free := func() bool { return others.take(t, leader) }
 		require.Eventually(t, free, time.Minute, time.Millisecond, "the number is free after the release")
 		require.NoError(t, term.Kill(t.Context()))

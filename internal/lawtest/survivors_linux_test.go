@@ -1,8 +1,8 @@
 package lawtest
 
-// What withstands SIGKILL is reported: by the error of who asked, and in events. Only root's processes withstand, and
-// only those that somebody else may not signal; so the host is a child that nobody's user runs, and its command is the
-// test binary with the set-user-id bit, become root for good.
+// Processes that withstand SIGKILL are reported by the caller's error, and in events. Only processes of root withstand
+// it, and only if another user may not signal them. So the host is a child that runs as an otherwise unused user, and
+// its command is the test binary with the set-user-id bit, which has become root for good.
 
 import (
 	"context"
@@ -22,14 +22,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withstood is what the host has to say of a tree that it could not end.
+// withstood is the host's report about a tree that it could not end.
 type withstood struct {
-	Kill, Release []int // the processes that the errors name
+	Kill, Release []int // the processes named by the errors
 	Wait          string
 	Events        []string
 }
 
-// untouchable is the child that becomes root's, whoever started it.
+// untouchable is the child that becomes root's, regardless of the user who started it.
 func untouchable([]string) {
 	if err := syscall.Setresuid(0, 0, 0); err != nil {
 		panic(err)

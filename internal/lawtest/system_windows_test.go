@@ -1,6 +1,6 @@
 package lawtest
 
-// What the tests ask Windows: which processes there are.
+// Queries of Windows for the tests: the existing processes.
 
 import (
 	"path/filepath"
@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// watched is a process that stays the one it is while it is watched.
+// watched is a process whose identity is fixed while it is watched.
 type watched struct {
 	t      testing.TB
 	handle windows.Handle
 }
 
-// watch takes hold of a running process.
+// watch opens a running process.
 func watch(t testing.TB, pid int) watched {
 	t.Helper()
 	handle, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
@@ -43,8 +43,8 @@ func (w watched) awaitExit() {
 	require.NoError(w.t, err)
 }
 
-// descendants are the numbers of the processes that run this program, except this one. Tests do not run side by
-// side, so those are this test's.
+// descendants returns the numbers of the processes that run this program, except this one. Tests do not run in
+// parallel, so they all belong to this test.
 func descendants() (pids []int) {
 	for _, entry := range leaktest.Snapshot() {
 		if entry.ProcessID != windows.GetCurrentProcessId() &&

@@ -2,8 +2,8 @@
 
 package lawtest
 
-// The laws on the Go API, as far as they need what only the Unixes have: signals that a command can handle,
-// sh, files that are not executable.
+// The laws on the Go API that require features of Unix: signals that a command can handle, sh, files that are not
+// executable.
 
 import (
 	"errors"
@@ -19,13 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shellRequest asks for a line of sh.
+// shellRequest returns a request for a line of sh.
 func shellRequest(line string) acpterm.CreateTerminalRequest {
 	return hosttest.CommandRequest("/bin/sh", "-c", line)
 }
 
-// Somebody outside of the tree may hold the output, here this very process. The release is complete all the
-// same, and leaves that somebody alone.
+// Another process outside the tree may hold the output, here this process. The release still completes, and leaves that
+// process alone.
 func TestReleaseDoesNotWaitForAStrangerWhoHoldsTheOutput(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.Create(t, m, hosttest.CommandRequest("echo $$; exec sleep 3600"))

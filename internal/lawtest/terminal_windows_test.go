@@ -27,23 +27,23 @@ import (
 )
 
 func init() {
-	// spawn FLAGS COUNT: starts that many sleeping children with those creation flags, says their pids or what
-	// is wrong, and sleeps. Each of them, and it itself in the end, says "ready".
+	// spawn FLAGS COUNT: starts that many sleeping children with those creation flags, prints their pids or the error,
+	// and sleeps. Each of them, and finally the child itself, prints "ready".
 	hosttest.Children["spawn"] = func(args []string) {
 		spawn(args)
 		time.Sleep(time.Hour)
 	}
-	// spawn-and-exit: as spawn, and exits.
+	// spawn-and-exit: like spawn, but exits.
 	hosttest.Children["spawn-and-exit"] = spawn
 	// quote TEXT...: writes each argument, quoted.
-	// write-quoted TEXT...: writes each argument, which is quoted as in Go, by itself.
+	// write-quoted TEXT...: writes each argument, which is quoted as in Go, in a separate write.
 	hosttest.Children["write-quoted"] = func(args []string) {
 		for _, arg := range args {
 			os.Stdout.WriteString(hosttest.Must(strconv.Unquote(arg)))
 		}
 	}
 	hosttest.Children["quote"] = func(args []string) { fmt.Printf("%q", args) }
-	// write-to HANDLE: says whether it can, and sleeps.
+	// write-to HANDLE: prints whether it can, and sleeps.
 	hosttest.Children["write-to"] = func(args []string) {
 		var n uint32
 		fmt.Println(windows.WriteFile(windows.Handle(hosttest.Number(args[0])), []byte("x"), &n, nil))
@@ -56,7 +56,7 @@ func init() {
 			windows.WriteFile(windows.Handle(os.Stdout.Fd()), []byte(text), &n, nil)
 		}
 	}
-	// host: a host with terminals. Says the pids of a command and its child, then sleeps.
+	// host: a host with terminals. It prints the pids of a command and its child, then sleeps.
 	hosttest.Children["host"] = func([]string) {
 		m := hosttest.Must(acpterm.NewManager(nil))
 		term, err := m.Create(context.Background(), hosttest.ChildRequest("spawn", "0", "1"), nil)
@@ -83,7 +83,7 @@ func spawn(args []string) {
 	fmt.Println("ready")
 }
 
-// spawned takes hold of the processes that a spawn has started, once they are all set up.
+// spawned opens the processes started by spawn, once they are all set up.
 func spawned(t *testing.T, term *acpterm.Terminal, count int) (processes []watched) {
 	t.Helper()
 	var output string
@@ -103,9 +103,9 @@ func spawned(t *testing.T, term *acpterm.Terminal, count int) (processes []watch
 	return processes
 }
 
-// Whatever process group and console the command's children are given, they are in its job and end with it; also more
-// of them than the first look at a job has room for (firstLook). Wine 8 sometimes stalls in the creation of processes
-// when there are many at once: with 70, one run in ten.
+// Children of the command with any process group and console are in its job and end with it, even if there are more
+// than the first query of a job has room for (firstLook). Wine 8 sometimes stalls in the creation of processes when
+// there are many at once: with 70, one run in ten.
 func TestKillEndsChildrenOfEveryKind(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for _, c := range []struct{ flags, count int }{
@@ -136,7 +136,7 @@ func TestNobodyBreaksAwayFromTheJob(t *testing.T) {
 	hosttest.AwaitOutput(t, term, windows.ERROR_ACCESS_DENIED.Error())
 }
 
-// A kill that nobody can hear is no reason to wait: the grace is an hour.
+// If nothing can receive the request to end, a kill does not wait, although the grace period is an hour.
 func TestKillWithoutAConsole(t *testing.T) {
 	if leaktest.CanAsk() {
 		t.Skip("there is a console")
@@ -149,7 +149,7 @@ func TestKillWithoutAConsole(t *testing.T) {
 	require.Nil(t, term.Output().ExitStatus.ExitCode)
 }
 
-// CTRL_BREAK is the command's: neither this process nor another terminal's hears it.
+// Only the command receives CTRL_BREAK: neither this process nor another terminal's.
 func TestCtrlBreakReachesNobodyElse(t *testing.T) {
 	leaktest.NeedsAsking(t)
 	m := hosttest.NewManager(t, nil)
@@ -161,7 +161,7 @@ func TestCtrlBreakReachesNobodyElse(t *testing.T) {
 	require.Equal(t, acpterm.StateRunning, other.State())
 }
 
-// Somebody else ended the command: that is an exit code.
+// If another process ended the command, it has an exit code.
 func TestTerminatedByAStranger(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.CreateReady(t, m, hosttest.ChildRequest("spawn", "0", "0"))
@@ -175,7 +175,7 @@ func TestTerminatedByAStranger(t *testing.T) {
 	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
 }
 
-// Bursts of more than the pipe holds, and an exit at once: no byte is lost.
+// Bursts larger than the pipe, followed by an exit at once, lose no byte.
 func TestBurstThenExit(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for range 50 {
@@ -185,13 +185,13 @@ func TestBurstThenExit(t *testing.T) {
 	}
 }
 
-// To write nothing is not to close. (Wine 8 does not let the reader notice; Windows does.)
+// Writing nothing does not close the output. (Wine 8 does not let the reader notice; Windows does.)
 func TestWritingNothingEndsNothing(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	require.Equal(t, "ab", hosttest.Run(t, m, hosttest.ChildRequest("write-nothing")).Output)
 }
 
-// A handle of the host's that can be inherited is not: its pipe ends when the host closes it.
+// A command does not inherit the host's inheritable handles: the pipe of one ends when the host closes it.
 func TestCommandInheritsItsThreeHandlesOnly(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	var r, w windows.Handle
@@ -205,7 +205,7 @@ func TestCommandInheritsItsThreeHandlesOnly(t *testing.T) {
 	require.False(t, wintest.HasWriter(reader), "the command: %s", term.Output().Output)
 }
 
-// The host is terminated, which leaves it no time for anything. The system ends its commands' trees.
+// The host is terminated, so it cannot react. The system ends its commands' trees.
 func TestTheHostsDeathEndsItsTrees(t *testing.T) {
 	host := exec.Command(hosttest.Executable(), hosttest.ChildMark, "host")
 	output, err := host.StdoutPipe()
@@ -227,11 +227,11 @@ func TestTheHostsDeathEndsItsTrees(t *testing.T) {
 	require.NoError(t, host.Process.Kill())
 	host.Wait()
 	for _, p := range processes {
-		p.awaitExit() // the system has begun that already
+		p.awaitExit() // the system has already begun that
 	}
 }
 
-// A hundred terminals, in every way that one can end, leave as many handles as there were before.
+// A hundred terminals, ended in every possible way, leave as many handles as there were before.
 func TestNoHandlesAreLeft(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	all := func(n int) {
@@ -251,7 +251,7 @@ func TestNoHandlesAreLeft(t *testing.T) {
 			require.NoError(t, m.ReleaseSession(t.Context(), "s"))
 		}
 	}
-	all(4) // what a first time costs is paid
+	all(4) // pays the one-time costs
 	before := wintest.OpenHandles()
 	all(100)
 	require.Equal(t, before, wintest.OpenHandles())
@@ -271,8 +271,8 @@ func TestShellLinesRun(t *testing.T) {
 	require.Equal(t, uint32(5), *out.ExitStatus.ExitCode)
 }
 
-// Output in the code page of the console is UTF-8 in every way of reading it, also the beginning of a character that
-// the command's end shows; UTF-8 stays what it is.
+// Output in the code page of the console becomes UTF-8 in every way of reading it, including an incomplete character
+// shown at the command's end. UTF-8 stays unchanged.
 func TestOutputInACodePage(t *testing.T) {
 	page := capture.ConsoleCodePage()
 	require.NotNil(t, page)
@@ -295,7 +295,7 @@ func TestOutputInACodePage(t *testing.T) {
 	require.Equal(t, want, raw)
 	require.EqualValues(t, len(want), term.OutputTotal())
 
-	// The limit is of what arrives.
+	// The limit applies to the arriving text.
 	req := write(strings.Repeat("\xe9", 10))
 	req.OutputByteLimit = new(uint64(3 * len(e9)))
 	out := hosttest.Finish(t, m, req).Output()
@@ -303,7 +303,7 @@ func TestOutputInACodePage(t *testing.T) {
 	require.True(t, out.Truncated)
 }
 
-// Lines run by the shell that the host names. cmd.exe gets them as they are, others as one argument.
+// The shell named by the host runs lines. cmd.exe gets them unchanged, others as one argument.
 func TestShellsOfTheHost(t *testing.T) {
 	cmd := hosttest.Must(usershell.KnownShell("cmd"))
 	dir := t.TempDir()
@@ -343,8 +343,8 @@ func TestShellsOfTheHost(t *testing.T) {
 	hosttest.RequireOptionRefused(t, err, "new manager", "Options.Commands.Shell")
 }
 
-// Arguments reach a batch file, and a program that it hands them on to, as they were meant; those that cmd.exe
-// would make something else of are refused, and nothing runs.
+// Arguments reach a batch file, and a program that it passes them to, as intended. Arguments that cmd.exe would change
+// are refused, and nothing runs.
 func TestBatchFiles(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Dir: t.TempDir()}})
 	dir := t.TempDir()

@@ -1,6 +1,6 @@
 package lawtest
 
-// Trees on Linux: what is found there and nowhere else, what /proc knows of a process, and cgroups.
+// Trees on Linux: processes that only Linux can find, process information from /proc, and cgroups.
 
 import (
 	"fmt"
@@ -21,12 +21,13 @@ var nasty = []string{
 	"holds-the-output", "forks", "stops-itself", "polite",
 }
 
-// inTime are the children whose trees are found only if somebody looks in time.
+// inTime lists the children whose trees are found only if someone looks in time.
 var inTime map[string]bool
 
 func stateOf(pid int) string { return hosttest.StatOf(pid)[0] }
 
-// What has neither environment nor output nor parent nor session left is a stranger, but for a cgroup.
+// A process that shares neither the environment, the output, the parent nor the session is a stranger, unless it is in
+// a cgroup.
 func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 	parent := linuxtest.CgroupDir(t)
 	m := hosttest.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: quickly}, Cgroup: parent})
@@ -52,7 +53,7 @@ func TestOnlyACgroupFindsTheVanished(t *testing.T) {
 	for pid, started := range tree {
 		if started != "" && hosttest.StartTime(pid) == started {
 			t.Logf("process %d vanished, as it must", pid)
-			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // ours: its pid and start time say so
+			require.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) // ours, as its pid and start time show
 		}
 	}
 }

@@ -2,7 +2,7 @@
 
 package lawtest
 
-// Trees on macOS and FreeBSD: what is found there, and what ps knows of a process.
+// Trees on macOS and FreeBSD: processes that can be found there, and process information from ps.
 
 import (
 	"strings"
@@ -10,13 +10,13 @@ import (
 	"github.com/acpterm/acpterm/internal/hosttest"
 )
 
-// nasty are without the daemons: what leaves the session and loses its parent is not found here.
+// nasty omits the daemons: processes that leave the session and lose their parent cannot be found here.
 var nasty = []string{
 	"ignores-sigterm", "grandchild-ignores-sigterm", "setsid", "setsid-silent-naked", "holds-the-output", "forks",
 	"stops-itself", "polite",
 }
 
-// inTime are the children whose trees are found only if somebody looks in time: while they have a parent.
+// inTime lists the children whose trees are found only while they have a parent.
 var inTime = map[string]bool{"setsid": true, "setsid-silent-naked": true}
 
 func stateOf(pid int) string {

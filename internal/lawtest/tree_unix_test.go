@@ -2,8 +2,8 @@
 
 package lawtest
 
-// Law 3 against the nasty children: after a kill, and after a release, nothing of their trees is left. What has to
-// be gone is known by pid and start time.
+// Law 3 against the nasty children: after a kill, and after a release, nothing of their trees is left. Pid and start
+// time identify the processes.
 
 import (
 	"os/exec"
@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quickly is a grace that stubborn children are not worth more than.
+// quickly has a short grace period: stubborn children always use all of it.
 var quickly = []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}}
 
 func TestAShellWithJobControl(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAShellWithJobControl(t *testing.T) {
 	here().RequireGone(t, tree)
 }
 
-// trees is how processes are looked at here.
+// trees sets how processes are examined here.
 func trees(p *terminaltest.Place) {
 	p.Nasty, p.InTime = nasty, inTime
 	p.Process = func(pid int) (state, started string) { return stateOf(pid), hosttest.StartTime(pid) }

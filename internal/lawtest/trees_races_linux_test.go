@@ -1,7 +1,7 @@
 package lawtest
 
-// Law 3 beside a load, for trees that are hard to find: programs that start one another and exit, daemons that execute
-// themselves, creates whose context ends, trees that are stopped, and hosts that are killed.
+// Law 3 under load, for trees that are hard to find: programs that start one another and exit, daemons that execute
+// themselves, creates whose context ends, stopped trees, and killed hosts.
 
 import (
 	"bufio"
@@ -56,12 +56,12 @@ func writeTreeScript(t testing.TB) string {
 	return path
 }
 
-// treeRoles are trees of three or so, and longer chains.
+// treeRoles are trees of about three processes, and longer chains.
 var treeRoles = [][]string{
 	{"session"}, {"daemon"}, {"relay"}, {"chain", "10"}, {"linked", "5"}, {"reexecs", "200"},
 }
 
-// raceTree creates a tree and ends it, both at some moment, and returns what is wrong.
+// raceTree creates a tree and ends it, both at a random moment, and returns the error.
 func raceTree(m *acpterm.Manager, script string, i int) error {
 	rnd := rand.New(rand.NewPCG(uint64(i), 3))
 	mark := fmt.Sprintf("%s_TREE=%d-%d", leaktest.Variable, os.Getpid(), i)
@@ -77,7 +77,7 @@ func raceTree(m *acpterm.Manager, script string, i int) error {
 		Env: []acpterm.EnvVariable{{Name: name, Value: value}}}, nil)
 	switch {
 	case err == nil:
-		if i%4 > 0 { // else at once, while processes leave the session and become programs
+		if i%4 > 0 { // otherwise at once, while processes leave the session and become programs
 			time.Sleep(time.Duration(rnd.Int64N(int64(20 * time.Millisecond))))
 		}
 		var ending sync.WaitGroup
@@ -100,7 +100,7 @@ func raceTree(m *acpterm.Manager, script string, i int) error {
 	return nil
 }
 
-// runningWith are the processes with a variable in their environment, which a zombie has not.
+// runningWith returns the processes with a variable in their environment, which a zombie does not have.
 func runningWith(variable string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {
@@ -113,7 +113,7 @@ func runningWith(variable string) (found []string) {
 	return found
 }
 
-// hostOfTrees is the child that makes and ends trees, and says what is wrong: SCRIPT COUNT. It may not call pidfd_open.
+// hostOfTrees is the child that creates and ends trees, and prints errors: SCRIPT COUNT. It may not call pidfd_open.
 func hostOfTrees(args []string) {
 	if err := refuseCall(unix.SYS_PIDFD_OPEN, unix.EPERM); err != nil {
 		panic(err)
@@ -150,7 +150,7 @@ func TestTreesWherePidfdOpenIsRefused(t *testing.T) {
 	require.Empty(t, string(said))
 }
 
-// headless is the child whose main thread exits while another runs on.
+// headless is the child whose main thread exits while another keeps running.
 func headless([]string) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() { // the main goroutine has left the main thread
@@ -162,9 +162,9 @@ func headless([]string) {
 	unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
 }
 
-// A process that begins a program or exits has no environment at that moment, as one without variables has none when
-// its main thread has exited. In a session of others such a process is no part of a tree: an end does not wait for it,
-// and does not report it.
+// A process that is beginning a program or exiting has no environment at that moment. Nor does one without variables
+// whose main thread has exited. In another session such a process does not belong to a tree: an end neither waits for
+// it nor reports it.
 func TestStrangersWithoutAnEnvironmentAreNoSurvivors(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGKILL}}},
@@ -201,7 +201,7 @@ func startStranger(t *testing.T) (pid int) {
 	return pid
 }
 
-// A stopped process receives SIGTERM at once: the grace is not waited for.
+// A stopped process receives SIGTERM at once, without waiting for the grace period.
 func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	underLoad(t)
 	const grace = time.Minute
@@ -229,7 +229,7 @@ func TestStoppedTreesEndWithinTheGrace(t *testing.T) {
 	}
 }
 
-// treeHost is the child that makes and ends trees until it is killed: DIRECTORY SCRIPT, with a journal in the
+// treeHost is the child that creates and ends trees until it is killed: DIRECTORY SCRIPT. It keeps a journal in the
 // directory.
 func treeHost(args []string) {
 	m := hosttest.Must(acpterm.NewManager(&acpterm.Options{
@@ -269,7 +269,7 @@ func TestRecoverAfterHostsThatWereKilledAtAnyMoment(t *testing.T) {
 		_, err = journal.Recover(ctx, dir)
 		cancel()
 		require.NoError(t, err)
-		// A child that was to become a command when its host died ends by itself.
+		// A child that was about to become a command when its host died ends by itself.
 		require.Eventually(t, func() bool { return len(runningWith(mark)) == 0 }, time.Minute, time.Millisecond)
 		records, err := os.ReadDir(dir)
 		require.NoError(t, err)

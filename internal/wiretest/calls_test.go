@@ -77,7 +77,7 @@ func TestEachOfManyCancelledWaitsIsAnsweredOnce(t *testing.T) {
 	require.Equal(t, acpterm.StateRunning, term.State())
 }
 
-// A cancel that follows its request on the wire finds it, and one of what is answered or unknown changes nothing.
+// A cancel that follows its request on the wire finds it. A cancel of an answered or unknown request changes nothing.
 func TestCancelFollowsItsRequest(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	next := &recorder{}
@@ -191,7 +191,7 @@ func TestDefaultQuotasLetHonestAgentsAlone(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrQuota)
 }
 
-// What a release has not ended yet still counts, or a quota would be no bound.
+// A terminal counts until its release is complete. Otherwise a quota would not be a bound.
 func TestTerminalsCountUntilTheirTreeIsGone(t *testing.T) {
 	leaktest.NeedsAsking(t)
 	m := hosttest.NewManager(t, &acpterm.Options{MaxTerminals: 1})
@@ -234,7 +234,7 @@ func TestPendingRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// waitingPolicy is options with a policy that says what comes from a channel.
+// waitingPolicy returns options with a policy that takes its verdicts from a channel.
 func waitingPolicy() (*acpterm.Options, chan acpterm.Verdict) {
 	verdicts := make(chan acpterm.Verdict)
 	policy := func(ctx context.Context, _ acpterm.Proposal) acpterm.Decision {
@@ -248,7 +248,7 @@ func waitingPolicy() (*acpterm.Options, chan acpterm.Verdict) {
 	return &acpterm.Options{Policy: acpterm.PolicyFunc(policy)}, verdicts
 }
 
-// sized is a create whose params are so many bytes.
+// sized returns a create whose params have that many bytes.
 func sized(bytes int) acpterm.CreateTerminalRequest {
 	req := hosttest.ChildRequest("print", "")
 	encoded, err := json.Marshal(req)
@@ -259,7 +259,7 @@ func sized(bytes int) acpterm.CreateTerminalRequest {
 	return req
 }
 
-// Creates without an answer are bounded by the bytes that they hold together.
+// Pending creates are bounded by their total size in bytes.
 func TestPendingCreatesAreBounded(t *testing.T) {
 	const limit, size = 10_000, 2500
 	create := sized(size - 3*16) // 16 bytes more for each argument
@@ -285,7 +285,7 @@ func TestPendingCreatesAreBounded(t *testing.T) {
 	p.Works()
 }
 
-// An agent that has read the answer to a create may ask for as much again.
+// After reading the answer to a create, an agent may send one of the same size again.
 func TestRoomForACreateIsFreeBeforeTheAnswer(t *testing.T) {
 	deny := acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
 		return acpterm.Decision{Verdict: acpterm.VerdictDeny}
@@ -325,7 +325,7 @@ func TestDispatchedCreatesAreBounded(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// An agent that reads nothing delays its own answers only.
+// An agent that reads nothing delays only its own answers.
 func TestAPeerThatDoesNotRead(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	p := hosttest.ConnectPeer(t, m, hosttest.Quietly())
@@ -347,7 +347,7 @@ func TestAPeerThatDoesNotRead(t *testing.T) {
 	<-p.Conn.DisconnectNotify()
 }
 
-// An agent that dies in the middle of a line ends its connection, and its terminals with it.
+// The connection of an agent that dies in the middle of a line ends, together with its terminals.
 func TestAPeerThatDiesInMidLine(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	p := hosttest.ConnectPeer(t, m, hosttest.Quietly())
@@ -360,7 +360,7 @@ func TestAPeerThatDiesInMidLine(t *testing.T) {
 	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 }
 
-// Polls that are cancelled keep their place.
+// Cancelled polls keep their place.
 func TestCancelledPollsKeepTheirPlace(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	p := hosttest.ConnectPeer(t, m, nil)
@@ -382,7 +382,7 @@ func TestCancelledPollsKeepTheirPlace(t *testing.T) {
 	t.Logf("%d of %d were cancelled in time", cancelled, polls)
 }
 
-// An agent that has read an answer has a place again, however few there are.
+// After reading an answer, an agent has a free place again, however few there are.
 func TestAPlaceIsFreeBeforeTheAnswer(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	p := hosttest.ConnectPeer(t, m, &acpterm.HandlerOptions{MaxPending: 1})

@@ -1,6 +1,6 @@
 package wiretest
 
-// Connections: by Filter and by Handle, and how they end.
+// Connections through Filter and Handle, and how they end.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An id comes back as it came through another stream, too, where jsonrpc2 can do that, and polls are answered.
+// An id also comes back unchanged through another stream, if jsonrpc2 supports it, and polls are answered.
 func TestAnotherStreamWorksAsWell(t *testing.T) {
 	a, b := net.Pipe()
 	m := hosttest.NewManager(t, nil)
@@ -38,8 +38,8 @@ func TestAnotherStreamWorksAsWell(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// By Handle, jsonrpc2 has every request as it came and sends every reply; by Filter, its hooks see nothing of
-// terminal/*. Nothing else is sent to or through it.
+// With Handle, jsonrpc2 receives every request unchanged and sends every reply. With Filter, its hooks see nothing of
+// terminal/*. Nothing else passes through it.
 func TestWhatHooksOfJSONRPC2See(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	term := hosttest.Create(t, m, hosttest.ChildRequest("exit", "0"))
@@ -88,7 +88,7 @@ func TestWhatHooksOfJSONRPC2See(t *testing.T) {
 	}
 }
 
-// The end of a connection's context ends it and what came through it; policies see the context's values.
+// The end of a connection's context ends the connection and its terminals. Policies see the context's values.
 func TestConnectHasItsContext(t *testing.T) {
 	type key struct{}
 	seen := make(chan any, 1)
@@ -115,7 +115,7 @@ func TestConnectHasItsContext(t *testing.T) {
 	require.Empty(t, m.Terminals())
 }
 
-// There is no answer by which an agent could learn their result.
+// Without an answer, an agent could not learn their result.
 func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	p := hosttest.ConnectPeer(t, m, hosttest.Quietly())
@@ -128,7 +128,7 @@ func TestNotificationsOfTerminalMethodsAreDropped(t *testing.T) {
 	require.Empty(t, m.Terminals())
 }
 
-// Requests for terminals and all others may come in any order and in pieces; each is answered, and Next has its own in
+// Requests for terminals and all others may come in any order and in pieces. Each is answered, and Next gets its own in
 // order.
 func TestRequestsOfAllKindsInPieces(t *testing.T) {
 	var others []string
@@ -195,7 +195,7 @@ func TestRequestsOfAllKindsInPieces(t *testing.T) {
 	require.Equal(t, wantOthers, others)
 }
 
-// A connection goes on when its manager is closed.
+// A connection continues after its manager is closed.
 func TestAConnectionOutlivesItsManager(t *testing.T) {
 	next := jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) {
 		return "other", nil

@@ -1,2 +1,2 @@
-// Package wiretest tests what an agent at the other end of a connection sees.
+// Package wiretest tests acpterm from the view of an agent at the other end of a connection.
 package wiretest

@@ -1,6 +1,6 @@
 package wiretest
 
-// Handler.Filter: a connection for another JSON-RPC library than jsonrpc2.
+// Handler.Filter: a connection for a JSON-RPC library other than jsonrpc2.
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// filtered is a handler's connection: rest is what a library has, agent the other end.
+// filtered is a handler's connection. The library uses rest, and agent is the other end.
 type filtered struct {
 	t           *testing.T
 	manager     *acpterm.Manager
@@ -43,13 +43,13 @@ func newFiltered(ctx context.Context, t *testing.T) *filtered {
 	return f
 }
 
-// send writes a line of the agent's.
+// send writes a line as the agent.
 func (f *filtered) send(format string, args ...any) {
 	_, err := fmt.Fprintf(f.agent, format+"\n", args...)
 	require.NoError(f.t, err)
 }
 
-// receive reads a line that the agent gets.
+// receive reads a line sent to the agent.
 func (f *filtered) receive() string {
 	line, err := f.agentReader.ReadString('\n')
 	require.NoError(f.t, err)
@@ -77,8 +77,8 @@ func TestFilterPassesOnWhatIsNotOfTerminals(t *testing.T) {
 	f.send(`no message`)
 	require.Contains(t, f.receive(), `-32700`)
 	f.create("exit", "0")
-	// An id that jsonrpc2 has no room for is a string to the library and goes back as it came. Answers may be written in
-	// pieces.
+	// An id that jsonrpc2 does not support is a string to the library and goes back unchanged. Answers may be written
+	// in pieces.
 	for id, inside := range map[string]string{
 		`7`: `7`, `"a"`: `"a"`, `-1`: `"raw-id:-1"`, `1.5`: `"raw-id:1.5"`, `"raw-id:x"`: `"raw-id:\"raw-id:x\""`,
 	} {
@@ -113,7 +113,7 @@ func TestFilterServesCancels(t *testing.T) {
 	require.Empty(t, f.restLines)
 }
 
-// The end of the connection releases its terminals, whoever ends it.
+// The end of the connection releases its terminals, whichever side ends it.
 func TestFilterAtItsEnd(t *testing.T) {
 	for name, end := range map[string]func(*filtered, context.CancelFunc){
 		"the agent":   func(f *filtered, _ context.CancelFunc) { f.agent.Close() },
@@ -137,8 +137,8 @@ func TestFilterAtItsEnd(t *testing.T) {
 	}
 }
 
-// A line that is not JSON fails the Write after what came before it, and takes nothing else with it; a blank line is
-// none.
+// An invalid line makes the Write fail after the preceding lines, and affects nothing else. A blank line does not
+// count.
 func TestFilterWritesWhatIsValid(t *testing.T) {
 	f := newFiltered(t.Context(), t)
 	defer f.rest.Close()

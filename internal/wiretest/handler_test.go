@@ -26,7 +26,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exit is an exit status on the wire: both keys always there, and what ended the command.
+// exit returns an exit status on the wire, which always has both keys, and the cause of the command's end.
 func exit(code, signal, by string) string {
 	return fmt.Sprintf(`{"exitCode":%s,"signal":%s,"_meta":{"acpterm":{"endedBy":%q}}}`, code, signal, by)
 }
@@ -52,7 +52,7 @@ func TestWireLifeOfATerminal(t *testing.T) {
 	}
 }
 
-// Polls show what Terminal.Output does, of long output, too.
+// Polls show the same as Terminal.Output, even for long output.
 func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	a := hosttest.Connect(t, m, nil)
@@ -69,8 +69,8 @@ func TestWireOutputIsThatOfTheTerminal(t *testing.T) {
 	}
 }
 
-// Dispatch, Handle and Filter send all fields of TerminalOutputResponse. A field that this test finds empty is one that
-// Terminal.Output does not set.
+// Dispatch, Handle and Filter send all fields of TerminalOutputResponse. A field left empty in this test is not set by
+// Terminal.Output.
 func TestWireOutputHasEveryField(t *testing.T) {
 	ways := map[string]func(*testing.T, *acpterm.Handler, io.ReadWriteCloser){
 		"Handle": func(t *testing.T, h *acpterm.Handler, conn io.ReadWriteCloser) {
@@ -113,10 +113,10 @@ func TestWireOutputHasEveryField(t *testing.T) {
 	}
 }
 
-// What is kept of an output's beginning changes no byte of a poll's answer, unless the agent has asked for it.
+// Keeping the beginning of an output does not change a byte of a poll's answer, unless the agent has asked for it.
 func TestWireOutputWithItsHead(t *testing.T) {
 	printed := strings.Repeat("(é)\x01\n", 1500)
-	limits := []uint64{0, 10, 100, 5000, 20_000} // shorter and longer than what is escaped once
+	limits := []uint64{0, 10, 100, 5000, 20_000} // lengths escaped for each poll, and lengths escaped only once
 	polled := func(a *hosttest.Agent, limit uint64, ask int64) (acpterm.TerminalID, string) {
 		req := hosttest.ChildRequest("print", printed)
 		req.OutputByteLimit = &limit
@@ -153,7 +153,7 @@ func TestWireOutputWithItsHead(t *testing.T) {
 	}
 }
 
-// A head that a response has not, or has as something else, is none.
+// A missing or malformed head in a response is ignored.
 func TestHeadOfResponses(t *testing.T) {
 	for _, meta := range []string{
 		`{}`, `{"acpterm":null}`, `{"acpterm":[]}`, `{"acpterm":{"headEnd":3}}`, `{"acpterm":{"head":7}}`,
@@ -205,7 +205,7 @@ func TestWireReleaseEndsAPendingWait(t *testing.T) {
 	require.JSONEq(t, exit("null", `"`+hosttest.KilledBy()+`"`, "released"), string(result))
 }
 
-// Agents release while their kill is pending. Both are answered, and the command has its grace all the same.
+// Agents may release while their kill is pending. Both are answered, and the command still has its grace period.
 func TestWireReleaseWhileAKillIsPending(t *testing.T) {
 	leaktest.NeedsAsking(t)
 	m := hosttest.NewManager(t, nil)
@@ -219,7 +219,7 @@ func TestWireReleaseWhileAKillIsPending(t *testing.T) {
 	require.Equal(t, "ready\nbye\n", term.Output().Output)
 }
 
-// ignoreNotFound lets a kill pass that was served after the release.
+// ignoreNotFound accepts a kill served after the release.
 func ignoreNotFound(err error) error {
 	if e, ok := errors.AsType[*jsonrpc2.Error](err); ok && e.Code == acpterm.CodeResourceNotFound {
 		return nil
@@ -340,7 +340,7 @@ func TestWireCreatedThatPanics(t *testing.T) {
 	require.Equal(t, a.Create("sleep"), created[2].ID())
 }
 
-// dispatch sends a request with an id of its own, and returns how to cancel it and how to get its answer.
+// dispatch sends a request with its own id, and returns functions that cancel it and get its answer.
 func dispatch(a *hosttest.Agent, id, method string, params any) (cancel func(), answer func() error) {
 	a.T.Helper()
 	call, err := a.DispatchCall(a.T.Context(), method, params, jsonrpc2.PickID(jsonrpc2.ID{Str: id, IsString: true}))
@@ -357,14 +357,13 @@ func TestWireCancelledWaitLeavesTheTerminalAlone(t *testing.T) {
 	_, other := dispatch(a, "w2", acpterm.MethodWaitForExit, hosttest.Of(id))
 	cancel()
 	a.Failed(answer(), -32800, `{"kind":"cancelled"}`)
-	cancel() // of what is answered: ignored
+	cancel() // already answered: ignored
 	require.Nil(t, a.Output(id).ExitStatus)
 	a.MustDo(acpterm.MethodKill, hosttest.Of(id))
 	require.NoError(t, other())
 }
 
-// A create that is cancelled before its reply leaves nothing running. Created holds it up until the cancel
-// has been read.
+// A create cancelled before its reply leaves nothing running. Created blocks it until the cancel has been read.
 func TestWireCancelledCreateLeavesNothing(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	created, goOn := make(chan *acpterm.Terminal), make(chan struct{})
@@ -380,7 +379,7 @@ func TestWireCancelledCreateLeavesNothing(t *testing.T) {
 	require.Equal(t, acpterm.EndedByRelease, term.EndedBy())
 }
 
-// Law 5 for a connection: what came through it goes with it, and nothing else does.
+// Law 5 for a connection: terminals created through it end with it, and nothing else does.
 func TestWireDisconnectReleasesWhatCameThroughIt(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	mine := hosttest.Create(t, m, hosttest.ChildRequest("sleep"))
@@ -402,8 +401,8 @@ func TestWireDisconnectReleasesWhatCameThroughIt(t *testing.T) {
 	require.Equal(t, acpterm.StateRunning, mine.State())
 }
 
-// A handler around this one may give each request a context that ends when Handle returns. The values count; its end
-// does not, and the connection's does.
+// A handler around this one may give each request a context that ends when Handle returns. The context's values count,
+// but not its end. The connection's end does.
 func TestWireRequestsWithContextsOfTheirOwn(t *testing.T) {
 	type key struct{}
 	asked := make(chan any, 2)
@@ -465,7 +464,7 @@ func TestWireClosingManager(t *testing.T) {
 	a.Failed(err, -32800, `{"kind":"closing","sessionId":"s"}`)
 }
 
-// With another JSON-RPC library, Dispatch does the work and ResponseError names the errors.
+// With another JSON-RPC library, Dispatch does the work and ResponseError converts the errors.
 func TestDispatch(t *testing.T) {
 	hook, events := hosttest.Record()
 	h := acpterm.NewHandler(hosttest.NewManager(t, nil, hook), nil)
@@ -496,7 +495,7 @@ func TestDispatch(t *testing.T) {
 	require.Empty(t, events, "nothing was even decided on")
 }
 
-// FuzzHandlerParams: whatever the params are, there is an answer, no panic, and an error has one of the codes.
+// FuzzHandlerParams checks that any params get an answer, without a panic, and that an error has one of the codes.
 func FuzzHandlerParams(f *testing.F) {
 	for _, seed := range []string{
 		`null`, `{}`, `[]`, `{"sessionId":"s","terminalId":"term_x"}`, `{"sessionId":"s","command":"/no/such"}`,
@@ -507,7 +506,7 @@ func FuzzHandlerParams(f *testing.F) {
 			f.Add(uint8(method), []byte(seed))
 		}
 	}
-	// No PATH and no shell: nothing that is made up here runs.
+	// Without PATH and a shell, no invented command runs.
 	m := hosttest.NewManager(f, &acpterm.Options{
 		Commands: acpterm.CommandOptions{Env: []string{}, ShellLines: acpterm.ShellNever, Dir: f.TempDir()},
 	})

@@ -1,6 +1,6 @@
 package wiretest
 
-// The framing, over real pipes: whatever comes, the next good line works, and every id comes back as it was.
+// The framing, over real pipes: whatever comes, the next good line works, and every id comes back unchanged.
 
 import (
 	"bufio"
@@ -49,7 +49,7 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 		{`[{"jsonrpc":"2.0","id":1,"method":"x"}]`, invalidRequest, "null"},
 		{"{}", invalidRequest, "null"},
 		{`{"jsonrpc":"2.0"}`, invalidRequest, "null"},
-		{`{"jsonrpc":"2.0","id":1}`, invalidRequest, "null"}, // it might be a response, so its id is not ours to answer
+		{`{"jsonrpc":"2.0","id":1}`, invalidRequest, "null"}, // it might be a response, so we must not answer its id
 		{`{"jsonrpc":"2.0","id":1,"method":7}`, invalidRequest, "1"},
 		{`{"jsonrpc":"2.0","id":"a","method":null}`, invalidRequest, `"a"`},
 		{`{"jsonrpc":"2.0","id":1,"method":"x","result":1}`, invalidRequest, "null"},
@@ -63,7 +63,7 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 		// Ids are held until the answer.
 		{`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 1023) + `","method":"x"}`, invalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":` + strings.Repeat("1", 1025) + `,"method":7}`, invalidRequest, "null"},
-		// Responses are not answered, or two peers would answer each other for ever.
+		// Responses are not answered, or two peers would answer each other forever.
 		{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`, unanswered, ""},
 		{`{"jsonrpc":"2.0","id":-1,"result":1}`, unanswered, ""},
 		{`{"jsonrpc":"2.0","result":1}`, unanswered, ""},
@@ -86,12 +86,12 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 		}
 		p.Works()
 	}
-	// What jsonrpc2 has no trouble with.
+	// Lines that jsonrpc2 accepts.
 	for _, good := range []string{
 		`{"jsonrpc":"2.0","id":78,"error":null,"result":null}`, `{"jsonrpc":"2.0","method":"notification","params":5}`,
 		`{"method":"x","jsonrpc":"1.0","extra":{"a":[]}}`,
 		"\t{ \"method\" : \"x\" , \"meta\" : { \"}\" : \"\\\"\" } } \r",
-		"", "   \t", "\r", // no message, and no fault
+		"", "   \t", "\r", // neither a message nor a fault
 	} {
 		p.Write(good)
 		p.Works()
@@ -99,7 +99,7 @@ func TestStreamAnswersWhatIsNoMessage(t *testing.T) {
 	require.Empty(t, skipped)
 }
 
-// A response that cannot be read fails the call that it is for, which would wait for ever.
+// An unreadable response fails its call, which would otherwise wait forever.
 func TestAnUnreadableResponseFailsItsCall(t *testing.T) {
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), hosttest.Quietly())
 	for _, bad := range []string{`"result":1e999`, `"error":"text"`, `"error":null`, `"error":{"code":"x"}`} {
@@ -113,7 +113,8 @@ func TestAnUnreadableResponseFailsItsCall(t *testing.T) {
 	}
 }
 
-// What an agent prints by mistake is logged, without what could steer a terminal. A broken request may have a secret.
+// Text that an agent prints by mistake is logged, without characters that could steer a terminal. A broken request may
+// contain a secret.
 func TestSkippedLinesAreLogged(t *testing.T) {
 	log := hosttest.CaptureLog(t)
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), nil)
@@ -137,7 +138,7 @@ func TestSkippedLinesAreLogged(t *testing.T) {
 	require.Equal(t, 4, strings.Count(log.String(), "\n"))
 }
 
-// A panic in the hook is logged, and the line answered and skipped all the same.
+// A panic in the hook is logged, and the line is still answered and skipped.
 func TestSkippedLinesHookThatPanics(t *testing.T) {
 	log := hosttest.CaptureLog(t)
 	hook := func(acpterm.SkippedLine) { panic("a mistake of the host's") }
@@ -179,7 +180,7 @@ func TestStreamGivesIDsBackAsTheyCame(t *testing.T) {
 			require.Equal(t, ask.params == `{}` && ask.method != "next/method", r.Error != nil)
 		}
 		if id == `"\ud800"` {
-			continue // in the params of a cancel jsonrpc2 makes U+FFFD of it, so that it names no request
+			continue // jsonrpc2 turns it into U+FFFD in the params of a cancel, so that it names no request
 		}
 		p.Write(hosttest.Request(id, acpterm.MethodWaitForExit, hosttest.Of(term.ID())))
 		p.Write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`, id))
@@ -226,8 +227,8 @@ func TestStreamSkipsLinesThatAreTooLong(t *testing.T) {
 	require.EqualValues(t, -32002, p.Read().Error.Code, "as long as may be")
 }
 
-// An agent that writes for long before it reads anything gets an answer to each line all the same. Answers that it has
-// not read need no room.
+// An agent that writes for a long time before it reads anything still gets an answer to each line. Its unread answers
+// need no memory.
 func TestGarbageGrowsNothing(t *testing.T) {
 	const lines, room = 12_500, 1 << 20
 	p := hosttest.ConnectPeer(t, hosttest.NewManager(t, nil), hosttest.Quietly())
@@ -240,7 +241,7 @@ func TestGarbageGrowsNothing(t *testing.T) {
 		_, err := p.Writer.Write(garbage)
 		require.NoError(t, err)
 	}
-	require.Eventually(t, func() bool { // what is still being read makes garbage
+	require.Eventually(t, func() bool { // lines still being read are garbage
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		return int64(after.HeapAlloc)-int64(before.HeapAlloc) < room
@@ -265,7 +266,7 @@ func TestStreamWritesOneLineAMessage(t *testing.T) {
 	require.Equal(t, `{"text":"two\nlines"}`+"\n", string(all))
 }
 
-// Lines stay whole though many write at once, in pieces, and the peer reads a little at a time.
+// Lines stay whole even if many goroutines write at once, in pieces, and the peer reads a little at a time.
 func TestStreamWritesWholeLines(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	p := hosttest.ConnectPeer(t, m, hosttest.Quietly())
@@ -298,7 +299,7 @@ type oneByteReader struct{ io.Reader }
 
 func (r oneByteReader) Read(p []byte) (int, error) { return r.Reader.Read(p[:1]) }
 
-// A last line without its newline is a message all the same; half of one ends the stream.
+// A last line without its newline is still a message; half of one ends the stream.
 func TestStreamAtItsEnd(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`{"jsonrpc":"2.0","method":"x"}`: true,
@@ -317,7 +318,7 @@ func TestStreamAtItsEnd(t *testing.T) {
 	}
 }
 
-// A connection that its owner closes is at its end, whatever kind of connection it is.
+// A connection closed by its owner has ended, whatever kind of connection it is.
 func TestStreamOfAClosedConnection(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -340,7 +341,7 @@ func TestStreamOfAClosedConnection(t *testing.T) {
 	}
 }
 
-// halfWriter takes ten bytes of each write and fails.
+// halfWriter writes ten bytes of each write and fails.
 type halfWriter struct {
 	io.ReadWriteCloser
 	written bytes.Buffer
@@ -361,7 +362,8 @@ func TestStreamWritesNothingAfterHalfALine(t *testing.T) {
 	require.Len(t, w.written.String(), 10)
 }
 
-// FuzzStream: whatever bytes come, what jsonrpc2 is given decodes, and the next good line works.
+// FuzzStream checks that jsonrpc2 can decode everything it gets, whatever bytes come, and that the next good line
+// works.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{
 		"", "{", "[]", "7\n", `{"method":"x"}`, `{"id":-1,"method":"x"}`,
@@ -393,12 +395,12 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// requests is a handler that hands on what it gets.
+// requests is a handler that passes on its requests.
 type requests chan *jsonrpc2.Request
 
 func (r requests) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) { r <- req }
 
-// failingLogger fails the test when jsonrpc2 has met a line that it could not decode.
+// failingLogger fails the test when jsonrpc2 reports a line that it could not decode.
 type failingLogger struct{ t *testing.T }
 
 func (l failingLogger) Printf(format string, v ...any) {

@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// An error echoes what the agent sent, but not all of it: an answer that the agent does not read stays in memory.
+// An error quotes the agent's request, but not all of it: an answer that the agent does not read stays in memory.
 func TestAnErrorOnTheWireIsShort(t *testing.T) {
 	long := strings.Repeat("é", 1<<20)
 	response := acpterm.ResponseError(&acpterm.Error{

@@ -41,7 +41,7 @@ func TestWireErrors(t *testing.T) {
 		require.NotContains(t, err.Error(), "secret")
 	}
 
-	// Of a create of "ls" with another member.
+	// A create of "ls" with one member changed.
 	for _, bad := range []struct{ member, field, reason string }{
 		{`"sessionId":5`, "sessionId", "must be a string"},
 		{`"sessionId":""`, "sessionId", "must not be empty"},
@@ -57,7 +57,7 @@ func TestWireErrors(t *testing.T) {
 	} {
 		refused(acpterm.MethodCreate, createOfLs(bad.member), -32602, invalid(bad.field, bad.reason))
 	}
-	// Likewise, where the session is known.
+	// The same, where the session is known.
 	for _, bad := range []struct{ member, field, reason string }{
 		{`"cwd":"x/y"`, "cwd", "must be an absolute path"},
 		{`"cwd":"` + dir + `/missing"`, "cwd", noSuchFile.Error()},
@@ -112,7 +112,7 @@ func TestWireErrors(t *testing.T) {
 	a.Output(mine)
 }
 
-// createOfLs is the params of a create of "ls" in session "s", with a member more or in the place of one of these.
+// createOfLs returns the params of a create of "ls" in session "s", with a member added or replaced.
 func createOfLs(member string) string {
 	params := map[string]json.RawMessage{"sessionId": json.RawMessage(`"s"`), "command": json.RawMessage(`"ls"`)}
 	if err := json.Unmarshal([]byte("{"+member+"}"), &params); err != nil {
@@ -125,7 +125,7 @@ func createOfLs(member string) string {
 	return string(encoded)
 }
 
-// docs/wire.md says how long the params of a request may be.
+// docs/wire.md documents the maximum length of a request's params.
 func TestWireParamsAtTheirLimit(t *testing.T) {
 	page, err := os.ReadFile("../../docs/wire.md")
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestCapabilityIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// What a client says of signing in is read from either version's shape, and is false when in doubt.
+// A client's statement about signing in is read from either version's shape, and is false when in doubt.
 func TestAuthCapabilityIsReadAsItWasWritten(t *testing.T) {
 	for params, want := range map[string]bool{
 		`{"protocolVersion":1,"clientCapabilities":{"auth":{"terminal":true}}}`:   true,

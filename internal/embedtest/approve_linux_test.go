@@ -1,6 +1,6 @@
 package embedtest
 
-// Programs whose contents are changed while a person is asked about them, in ways that their inode, size and times do not
+// Programs whose contents change while the user is asked about them, in ways that their inode, size and times do not
 // show.
 
 import (
@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapping maps a file, and returns a function that changes it in place from "good" to "evil" and unmaps it. The page is
-// written to before, so that the change does not set the file's times.
+// mapping maps a file, and returns a function that changes it in place from "good" to "evil" and unmaps it. It writes
+// to the page first, so that the change does not set the file's times.
 func mapping(t *testing.T, path string) (change func()) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func mapping(t *testing.T, path string) (change func()) {
 	}
 }
 
-// writeScript writes a program that is at least a page long.
+// writeScript writes a program at least a page long.
 func writeScript(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text+strings.Repeat("#", 4096)), 0o700))
 }
@@ -97,13 +97,13 @@ func TestAProgramChangedDuringTheQuestionDoesNotRun(t *testing.T) {
 			require.NoError(t, err)
 			t.Logf("the program's time of modification shows a change: %v", !after.ModTime().Equal(before.ModTime()))
 
-			// What is asked about anew may run.
+			// After another question the changed program may run.
 			require.Equal(t, "evil\n", hosttest.Run(t, m, req).Output)
 		})
 	}
 }
 
-// A question says which files of a program are too large to be compared.
+// A question names a program's files that exceed the size limit for comparison.
 func TestAQuestionNamesFilesThatAreNotCompared(t *testing.T) {
 	dir := hosttest.RealTempDir(t)
 	program, large := filepath.Join(dir, "program"), filepath.Join(dir, "large")
@@ -122,7 +122,7 @@ func TestAQuestionNamesFilesThatAreNotCompared(t *testing.T) {
 	}
 }
 
-// What is too large to be compared is looked at as all others are.
+// A program too large to be compared is checked like all others.
 func TestALargeProgramThatIsReplacedDoesNotRun(t *testing.T) {
 	dir := hosttest.RealTempDir(t)
 	program := filepath.Join(dir, "program")

@@ -1,6 +1,6 @@
 package embedtest
 
-// Questions about commands: what an answer does, and how long it is remembered.
+// Questions about commands: the effect of an answer, and how long it is remembered.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asking is a manager that asks about everything, answers each question by a function and remembers the answers.
+// asking returns a manager that asks about everything, answers each question by a function and remembers the answers.
 func asking(t testing.TB, approve func(ctx context.Context, q acpterm.Question) acpterm.Answer) (
 	*acpterm.Manager, chan acpterm.Event) {
 	hook, events := hosttest.Record()
@@ -40,7 +40,7 @@ func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
 	first := step{"s", "x", ""}
 	for _, c := range []struct {
 		approval acpterm.Approval
-		again    map[step]bool // whether it is asked
+		again    map[step]bool // whether the user is asked
 	}{
 		{acpterm.ApprovalAllowOnce, map[step]bool{first: true, {"other", "x", ""}: true}},
 		{acpterm.ApprovalRejectOnce, map[step]bool{first: true}},
@@ -96,7 +96,7 @@ func TestApprovalsAreRememberedAsFarAsTheyGo(t *testing.T) {
 	}
 }
 
-// Two names that differ in bytes which are not UTF-8 look the same in JSON, and are not.
+// Two names that differ only in invalid UTF-8 look the same in JSON, but are different.
 func TestAnApprovalIsOfTheVeryBytes(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("names are text here")
@@ -136,8 +136,8 @@ func TestTheAgentIsToldWhyNot(t *testing.T) {
 	}
 }
 
-// An answer that comes after the request was cancelled counts for nothing, now and later. What is asked about holds up
-// nothing else.
+// An answer that arrives after its request was cancelled has no effect, now or later. A pending question blocks nothing
+// else.
 func TestAnAnswerThatComesTooLate(t *testing.T) {
 	questions, answers := make(chan context.Context), make(chan acpterm.Answer)
 	m, events := asking(t, func(ctx context.Context, _ acpterm.Question) acpterm.Answer {
@@ -210,7 +210,7 @@ func TestTwoApprovalsAtOnce(t *testing.T) {
 	require.EqualValues(t, -32602, r.Error.Code)
 }
 
-// An answer that comes while its session is being closed is not one for the next session of that name.
+// An answer that arrives while its session is being closed does not apply to the next session of that name.
 func TestAnApprovalDoesNotOutliveItsSession(t *testing.T) {
 	var m *acpterm.Manager
 	closes, asked := true, 0
@@ -233,7 +233,7 @@ func TestAnApprovalDoesNotOutliveItsSession(t *testing.T) {
 	require.Equal(t, 2, asked, "the second one is")
 }
 
-// What is allowed in every session does not end with one, not even with one that has no name.
+// An approval for all sessions does not end with one of them, not even with one without a name.
 func TestAnApprovalForAllSessionsOutlivesEach(t *testing.T) {
 	asked := 0
 	m, _ := asking(t, func(context.Context, acpterm.Question) acpterm.Answer {
@@ -247,7 +247,7 @@ func TestAnApprovalForAllSessionsOutlivesEach(t *testing.T) {
 	require.Equal(t, 1, asked)
 }
 
-// What is remembered can be seen, without the values of variables, and revoked: then a person is asked again.
+// Remembered approvals can be listed, without the values of variables, and revoked. Then the user is asked again.
 func TestApprovalsAreListedAndRevoked(t *testing.T) {
 	asked := 0
 	var approvals policy.Approvals
@@ -295,7 +295,7 @@ func TestApprovalsAreListedAndRevoked(t *testing.T) {
 	require.NoError(t, m.CloseSession(t.Context(), "one"))
 	require.Len(t, approvals.List(), 1)
 
-	hosttest.Finish(t, m, in("one")) // is not open now
+	hosttest.Finish(t, m, in("one")) // not open now
 	hosttest.Finish(t, m, in("one"))
 	require.Equal(t, 4, asked)
 	approvals.Forget("one")

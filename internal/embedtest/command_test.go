@@ -2,7 +2,7 @@
 
 package embedtest
 
-// From a request to program, arguments and environment, as a policy is shown them.
+// From a request to the program, arguments and environment shown to a policy.
 
 import (
 	"testing"

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// files puts empty files into a new directory.
+// files creates empty files in a new directory.
 func files(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	dir = hosttest.RealTempDir(t)
@@ -26,10 +26,10 @@ func files(t *testing.T, names ...string) (dir string) {
 	return dir
 }
 
-// rootless is a directory without its drive.
+// rootless returns a directory without its drive.
 func rootless(dir string) string { return strings.TrimPrefix(dir, filepath.VolumeName(dir)) }
 
-// The command is looked up with the PATH, the PATHEXT and the directory that it will run with.
+// The command is looked up with the PATH, the PATHEXT and the directory it will run with.
 func TestLookUpOnWindows(t *testing.T) {
 	dir := files(t, "bin/tool.exe", "bin/tool.cmd", "lib/tool.cmd", "lib/tool.exe.exe", "work/tool.bat", "work/plain",
 		"work/notes.txt", "work/other.ps1")
@@ -40,17 +40,17 @@ func TestLookUpOnWindows(t *testing.T) {
 		{"TOOL", `bin`, "", `bin\TOOL.exe`},         // without PATHEXT, the usual ones
 		{"tool", `work`, ".EXE", ""},                // not one of the extensions
 		{"other", `work`, ".ps1", `work\other.ps1`}, // PATHEXT is the request's
-		{"other", `work`, "PS1", `work\other.ps1`},  // cmd.exe takes it without the dot, too
+		{"other", `work`, "PS1", `work\other.ps1`},  // cmd.exe also accepts it without the dot
 		{"tool.exe", `lib;bin`, ".EXE", `lib\tool.exe.exe`},
-		{"tool.exe", `bin`, ".CMD", `bin\tool.exe`}, // an extension that is given counts
+		{"tool.exe", `bin`, ".CMD", `bin\tool.exe`}, // a given extension counts
 		{`..\bin\tool`, ``, "", `bin\tool.exe`},     // relative to the command's directory
 		{`../bin/tool`, ``, "", `bin\tool.exe`},
 		{`.\tool`, `bin`, "", `work\tool.bat`},
 		{`.\tool.bat. .`, ``, "", `work\tool.bat`},            // the name that Windows makes of it
 		{"tool", `.`, "", `work\tool.bat`},                    // an entry relative to the command's directory
-		{"tool", ``, "", ""},                                  // that directory is not looked in unasked
+		{"tool", ``, "", ""},                                  // that directory is not searched unless PATH names it
 		{rootless(dir) + `\bin\tool`, ``, "", `bin\tool.exe`}, // on the directory's drive
-		{filepath.VolumeName(dir) + `tool`, `bin`, "", ""},    // of the drive's own directory nobody knows
+		{filepath.VolumeName(dir) + `tool`, `bin`, "", ""},    // the drive's own directory is unknown
 		{"nul", `work`, "", ""},
 		{`.\nul`, ``, "", ""},
 	} {
@@ -78,7 +78,7 @@ func TestLookUpOnWindows(t *testing.T) {
 		require.NoError(t, err, "%+v", look)
 		require.True(t, strings.EqualFold(filepath.Join(dir, look.want), c.Path), "%+v: %s", look, c.Path)
 	}
-	for _, command := range []string{`.\plain`, dir} { // no program; a directory
+	for _, command := range []string{`.\plain`, dir} { // not a program; a directory
 		req := hosttest.CommandRequest(command)
 		req.Cwd = dir + `\work`
 		_, err := proposed(t, acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellNever}}, req)
@@ -111,7 +111,7 @@ func TestShellLinesOnWindows(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(system, "cmd.exe"), program)
 	require.Equal(t, `cmd.exe /d /s /c "echo "a b" && dir"`, line)
-	// A line that is not the last argument any more, or that another program gets, is quoted as usual.
+	// A line moved from the last argument, or passed to another program, is quoted as usual.
 	for _, changed := range []acpterm.Command{
 		{Path: c.Path, Args: []string{"cmd.exe", "/c", "ver"}}, {Path: `C:\x.exe`, Args: c.Args},
 	} {
@@ -127,12 +127,12 @@ func TestShellLinesOnWindows(t *testing.T) {
 	}
 }
 
-// proposed is the command that a policy is shown for a request, or the error of what comes before.
+// proposed returns the command that a policy sees for a request, or an earlier error.
 func proposed(t *testing.T, options acpterm.Options, req acpterm.CreateTerminalRequest) (acpterm.Command, error) {
 	t.Helper()
 	policy := new(verdict)
 	options.Policy = policy
-	m := hosttest.Must(acpterm.NewManager(&options)) // newManager adds a variable
+	m := hosttest.Must(acpterm.NewManager(&options)) // hosttest.NewManager would add a variable
 	defer m.Close()
 	_, err := m.Create(t.Context(), req, nil)
 	if errors.Is(err, acpterm.ErrDenied) {

@@ -1,6 +1,6 @@
 package embedtest
 
-// What constructors make of nil and of values that mean nothing: something that fails or refuses, and no panic.
+// Constructors turn nil and meaningless values into something that fails or refuses, without a panic.
 
 import (
 	"encoding/json"
@@ -36,7 +36,7 @@ func TestFilterWithoutAConnection(t *testing.T) {
 	}
 }
 
-// Less than nothing is no line at all, not any line.
+// A negative limit allows no line, rather than any line.
 func TestNegativeLimits(t *testing.T) {
 	skipped := 0
 	conn := &hosttest.BytesConn{Reader: strings.NewReader(`{"jsonrpc":"2.0","method":"x"}` + "\n" + strings.Repeat("x", 100_000) + "\n")}
@@ -58,7 +58,7 @@ func TestNegativeLimits(t *testing.T) {
 	p.Refused("create_bytes", -1)
 }
 
-// A Handler's options are those of its making.
+// A Handler keeps the options it was created with.
 func TestHandlerOptionsAreCopied(t *testing.T) {
 	offer, served := acpterm.ClientCapabilities{}, []string{"a"}
 	h := acpterm.NewHandler(hosttest.NewManager(t, nil), &acpterm.HandlerOptions{Capabilities: &offer, SupportedMethods: served})

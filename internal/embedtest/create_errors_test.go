@@ -1,6 +1,6 @@
 package embedtest
 
-// Whose mistake it is that a command does not start, and what the error names.
+// Errors of commands that do not start: who made the mistake, and the names in the error.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// createError is the error of a create as it is on the wire.
+// createError is the error of a create as sent on the wire.
 type createError struct {
 	kind    acpterm.Kind
 	field   string
@@ -41,13 +41,13 @@ func (f wrapFunc) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped, 
 	return f(p.Command)
 }
 
-// The request does not name a Sandbox's program. What a Sandbox returns is an *Error in the end, and is found in it.
+// A request does not name the program of a Sandbox. An error of a Sandbox becomes an *Error that wraps it.
 func TestCreateWithAWrapperThatFails(t *testing.T) {
 	missing, cause := filepath.Join(t.TempDir(), "missing"), errors.New("no sandbox today")
 	for name, c := range map[string]struct {
 		wrap wrapFunc
 		want createError
-		err  error // in that of the create
+		err  error // wrapped by the create's error
 	}{
 		"a program that is gone": {func(c acpterm.Command) (acpterm.Wrapped, error) {
 			c.Path, c.Args = missing, append([]string{missing}, c.Args...)

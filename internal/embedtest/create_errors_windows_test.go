@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file that is not a program is the request's mistake; options that have no effect on Windows are the host's.
+// A text file as the program is the request's mistake. Options without an effect on Windows are the host's.
 func TestCreateErrorsOnWindows(t *testing.T) {
 	text := hosttest.NotAProgram(t)
 	withFile := wrapFunc(func(c acpterm.Command) (acpterm.Wrapped, error) {

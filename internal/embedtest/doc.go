@@ -1,2 +1,2 @@
-// Package embedtest tests the side of the embedder: options, policies, hooks, records, events and Runners.
+// Package embedtest tests the embedder's side: options, policies, hooks, records, events and Runners.
 package embedtest

@@ -1,6 +1,6 @@
 package embedtest
 
-// The hook for the record: an event for each end, in order, whatever the hook itself does.
+// Events for the record: one for each end, in order, whatever the hook itself does.
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func TestAnEventForEachEnd(t *testing.T) {
 	require.Equal(t, acpterm.EndedByClose, hosttest.Ended(t, events).EndedBy)
 }
 
-// A hook that does not return holds up no terminal, and one that panics loses its own event alone.
+// A hook that does not return blocks no terminal, and one that panics loses only its own event.
 func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 	begin, events := make(chan struct{}), make(chan acpterm.Event, 100)
 	first := true
@@ -92,7 +92,7 @@ func TestASlowOrPanickingHookHarmsNothing(t *testing.T) {
 	require.Equal(t, ids[2], hosttest.Ended(t, events).TerminalID)
 }
 
-// The record of a day is lines of JSON, with no value of a variable in them.
+// The record of a day is lines of JSON without the values of variables.
 func TestLogEvents(t *testing.T) {
 	var log bytes.Buffer
 	m := hosttest.NewManager(t, &acpterm.Options{
@@ -136,7 +136,7 @@ func TestLogEvents(t *testing.T) {
 	}
 }
 
-// heldHook returns a hook that does not return before free is called, for the first event or any later one.
+// heldHook returns a hook that does not return from its first event, or any later one, until free is called.
 func heldHook() (hook func(acpterm.Event), called <-chan struct{}, free func()) {
 	once, entered, released := new(sync.Once), make(chan struct{}), make(chan struct{})
 	hook = func(acpterm.Event) {
@@ -146,7 +146,7 @@ func heldHook() (hook func(acpterm.Event), called <-chan struct{}, free func()) 
 	return hook, entered, sync.OnceFunc(func() { close(released) })
 }
 
-// overQuota requires an error to say that a quota of events is full.
+// overQuota requires an error that names a full quota of events.
 func overQuota(t *testing.T, err error, quota string, limit int64) {
 	t.Helper()
 	require.ErrorIs(t, err, acpterm.ErrQuota)
@@ -158,7 +158,7 @@ func overQuota(t *testing.T, err error, quota string, limit int64) {
 
 var denyAll = acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) (deny acpterm.Decision) { return deny })
 
-// Creates fail while 10,000 events wait for the hook, and succeed again when it has kept up.
+// Creates fail while 10,000 events wait for the hook, and succeed again once it has caught up.
 func TestEventsAreBoundedInNumber(t *testing.T) {
 	hook, called, free := heldHook()
 	m := hosttest.NewManager(t, &acpterm.Options{Policy: denyAll}, hook)
@@ -179,8 +179,8 @@ func TestEventsAreBoundedInNumber(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
-// A thousand denied commands with a megabyte of arguments each leave no more than the bound behind a hook that does
-// not return.
+// A thousand denied commands, each with a megabyte of arguments, stay within the memory limit while a hook does not
+// return.
 func TestEventsAreBoundedInBytes(t *testing.T) {
 	hook, called, free := heldHook()
 	m := hosttest.NewManager(t, &acpterm.Options{Policy: denyAll}, hook)
@@ -201,7 +201,8 @@ func TestEventsAreBoundedInBytes(t *testing.T) {
 	require.Less(t, heapInUse()-before, int64(160<<20))
 }
 
-// The output of released terminals that wait for the hook, in their StartEvents, is bounded as that of terminals is.
+// The output of released terminals, kept by StartEvents that wait for the hook, is limited like the output of
+// terminals.
 func TestEventsAreBoundedInOutput(t *testing.T) {
 	hook, called, free := heldHook()
 	m := hosttest.NewManager(t, &acpterm.Options{
@@ -259,7 +260,7 @@ func TestAHookThatCreates(t *testing.T) {
 	}
 }
 
-// A command whose create was cancelled after the start has one end, and that is how it ended.
+// A command whose create was cancelled after the start has one end, which is its real end.
 func TestOneEndOfACancelledCreate(t *testing.T) {
 	var c hosttest.Ends
 	ctx, cancel := context.WithCancel(t.Context())
@@ -279,7 +280,7 @@ func TestOneEndOfACancelledCreate(t *testing.T) {
 	require.NotNil(t, end.Status)
 }
 
-// Creates that are cancelled at any moment: each command that was allowed has one end, whether it ran or not.
+// Creates are cancelled at any moment: each allowed command has one end, whether it ran or not.
 func TestOneEndOfEach(t *testing.T) {
 	var c hosttest.Ends
 	m := hosttest.NewManager(t, nil, c.Hook)
@@ -302,7 +303,7 @@ func TestOneEndOfEach(t *testing.T) {
 	}
 }
 
-// An observer is told from the time that it comes to the time that it leaves, of each command in the order of things.
+// An observer is called from its registration to its removal, with each command's events in order.
 func TestObserve(t *testing.T) {
 	lives := make(map[acpterm.TerminalID][]string)
 	hook := func(e acpterm.Event) {
@@ -349,7 +350,7 @@ func TestObserve(t *testing.T) {
 	require.Equal(t, at, started.Time)
 }
 
-// An observer is not called any more when stop returns, and no call of it is under way.
+// Once stop has returned, the observer is not running and is not called again.
 func TestStopOfAnObserver(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	called, free := make(chan struct{}), make(chan struct{})

@@ -24,7 +24,7 @@ const (
 	testParent  = "00-" + testTraceID + "-" + testSpanID + "-01"
 )
 
-// metaOf is the _meta with these texts: key, text, key, text.
+// metaOf returns a _meta with these texts: key, text, key, text.
 func metaOf(pairs ...string) acpterm.Meta {
 	meta := make(acpterm.Meta)
 	for i := 0; i < len(pairs); i += 2 {
@@ -33,8 +33,8 @@ func metaOf(pairs ...string) acpterm.Meta {
 	return meta
 }
 
-// Events and records of a command have its trace, and its decision says when the create came and the question was asked
-// and answered.
+// Events and records of a command have its trace. Its decision has the times of the create, the question and the
+// answer.
 func TestEventsHaveTheTraceAndTheTimes(t *testing.T) {
 	var log bytes.Buffer
 	hook, events := hosttest.Record()
@@ -98,7 +98,7 @@ func TestEventsHaveTheTraceAndTheTimes(t *testing.T) {
 	}
 }
 
-// A command that was allowed and did not start has an end with a time.
+// The end of an allowed command that did not start has a time.
 func TestTheEndOfACommandThatDidNotStartHasATime(t *testing.T) {
 	hook, events := hosttest.Record()
 	m := hosttest.NewManager(t, &acpterm.Options{MaxTerminals: 1}, hook)

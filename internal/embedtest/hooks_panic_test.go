@@ -1,6 +1,6 @@
 package embedtest
 
-// Functions of the embedder's that panic while a command is created.
+// The embedder's functions that panic while a command is created.
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A panic in one of these fails its request, is logged with its stack, and nothing else suffers.
+// A panic in one of these fails its request, is logged with its stack, and affects nothing else.
 func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 	panicIfBad := func(c acpterm.Command) {
 		if c.Args[len(c.Args)-1] == "bad" {
@@ -50,7 +50,7 @@ func TestPanicsWhileCreatingFailThatRequest(t *testing.T) {
 			require.NotContains(t, r.Error.Message, "secret")
 			require.Empty(t, m.Terminals())
 
-			if name != "CommandsFor" { // which is called before there is anything to decide about
+			if name != "CommandsFor" { // it is called before there is a decision
 				d := (<-events).(*acpterm.DecisionEvent)
 				require.Equal(t, acpterm.VerdictDeny, d.Verdict)
 				require.ErrorIs(t, d.Err, acpterm.ErrInternal)

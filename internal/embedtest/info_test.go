@@ -41,7 +41,7 @@ func TestTerminalInfo(t *testing.T) {
 	require.Equal(t, running.PID, ended.PID)
 }
 
-// What is returned is a copy: to change it changes nothing of the terminal.
+// Terminals return copies: changing them does not change the terminal.
 func TestWhatATerminalReturnsIsACopy(t *testing.T) {
 	term := hosttest.Finish(t, hosttest.NewManager(t, nil), hosttest.ChildRequest("exit", "3"))
 	info, status := term.Info(), term.ExitStatus()
@@ -123,7 +123,7 @@ func TestManagerStats(t *testing.T) {
 	require.Equal(t, acpterm.Stats{MaxTerminals: 7, MaxOutputBytes: 1 << 30}, m.Stats())
 }
 
-// slowJournal records nothing, and takes until a test says so.
+// slowJournal records nothing, and blocks until the test allows it to continue.
 type slowJournal struct{ goOn chan struct{} }
 
 func (slowJournal) Begin(acpterm.TerminalInfo) error { return nil }
@@ -134,7 +134,7 @@ func (j slowJournal) Started(acpterm.TerminalID, int, func() bool) error {
 	return nil
 }
 
-// A terminal that runs says what it runs, also while its create has not returned.
+// A running terminal describes its command, even before its create has returned.
 func TestInfoOfAStartEvent(t *testing.T) {
 	seen := make(chan acpterm.TerminalInfo, 1)
 	journal := slowJournal{make(chan struct{})}

@@ -1,7 +1,7 @@
 package embedtest
 
-// An embedder's Journal: when its methods are called, with what, and what their errors do. What the package journal
-// does is tested there.
+// An embedder's Journal: when and how its methods are called, and the effect of their errors. The tests of package
+// journal cover that package itself.
 
 import (
 	"errors"
@@ -17,12 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeJournal keeps what it is called with.
+// fakeJournal records its calls.
 type fakeJournal struct {
 	mu    sync.Mutex
-	calls []string // in their order: "Begin ID", "Started ID", "End ID"
+	calls []string // in order: "Begin ID", "Started ID", "End ID"
 	begun acpterm.TerminalInfo
-	alive bool // what unreaped reported last
+	alive bool // the last report of unreaped
 	fail  func(method string) error
 }
 
@@ -54,7 +54,7 @@ func (j *fakeJournal) End(id acpterm.TerminalID) error {
 	return j.called("End", id)
 }
 
-// take returns the calls so far, and forgets them.
+// take returns the calls up to now, and forgets them.
 func (j *fakeJournal) take() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -102,7 +102,7 @@ func TestTheJournalForgets(t *testing.T) {
 	require.ElementsMatch(t, []string{"End " + string(first.ID()), "End " + string(second.ID())}, j.take())
 }
 
-// The cgroup is on record before it is made, since a command may be born into it from then on.
+// The cgroup is recorded before it is created, because a command may start in it from then on.
 func TestTheJournalForgetsWhatDidNotStart(t *testing.T) {
 	j := new(fakeJournal)
 	missing := filepath.Join(t.TempDir(), "missing")
@@ -115,7 +115,8 @@ func TestTheJournalForgetsWhatDidNotStart(t *testing.T) {
 	require.Empty(t, m.Terminals())
 }
 
-// A record that cannot be made, completed or removed fails the operation, and no command runs on because of it.
+// A record that cannot be created, completed or removed fails the operation, and no command keeps running because of
+// it.
 func TestAJournalThatFails(t *testing.T) {
 	broken := &os.PathError{Op: "write", Path: "journal", Err: errors.New("no space")}
 	for method, calls := range map[string]string{
@@ -143,7 +144,7 @@ func TestAJournalThatFails(t *testing.T) {
 					Journal:  j,
 					Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
 				})
-				term, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil) // newManager looks for what runs
+				term, err := m.Create(t.Context(), hosttest.ChildRequest("sleep"), nil) // NewManager looks for leaks
 				if method == "End" {
 					require.NoError(t, err)
 					require.NoError(t, term.Kill(t.Context()), "the tree is gone")

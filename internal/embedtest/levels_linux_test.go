@@ -1,6 +1,6 @@
 package embedtest
 
-// CommandOptions at the four levels at which they can be set.
+// CommandOptions at the four levels where they can be set.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (s taggingSandbox) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wra
 	return acpterm.Wrapped{Command: c}, nil
 }
 
-// option is a field of CommandOptions with four values, and how a terminal shows which of them it has.
+// option is a field of CommandOptions with four values, and a way to see which of them a terminal uses.
 type option struct {
 	values  [4]acpterm.CommandOptions
 	late    bool // CommandsFor may set it
@@ -33,7 +33,7 @@ type option struct {
 	wants   [4]any
 }
 
-// optionsOfLevels has each field of CommandOptions.
+// optionsOfLevels returns an option for each field of CommandOptions.
 func optionsOfLevels(t *testing.T) map[string]option {
 	var dirs [4]string
 	for i := range dirs {
@@ -188,8 +188,8 @@ func optionsOfLevels(t *testing.T) map[string]option {
 	}
 }
 
-// Each field of CommandOptions can be set at each level, and the highest one that sets it counts: Create, CommandsFor,
-// the session, the manager.
+// Each field of CommandOptions can be set at each level. The highest level that sets it wins, in the order Create,
+// CommandsFor, session, manager.
 func TestCommandOptionsAtEveryLevel(t *testing.T) {
 	all := optionsOfLevels(t)
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[acpterm.CommandOptions]()) {
@@ -199,7 +199,7 @@ func TestCommandOptionsAtEveryLevel(t *testing.T) {
 			if highest == 1 && !o.late {
 				continue
 			}
-			set := func(level int) acpterm.CommandOptions { // what the levels from the highest on set
+			set := func(level int) acpterm.CommandOptions { // the options set by a level, from the highest one on
 				if level < highest || level == 1 && !o.late {
 					return acpterm.CommandOptions{}
 				}
@@ -224,7 +224,7 @@ func TestCommandOptionsAtEveryLevel(t *testing.T) {
 	}
 }
 
-// What decides about the command itself comes too late in CommandsFor.
+// Options about the command itself come too late in CommandsFor.
 func TestCommandsForComesAfterTheCommandIsResolved(t *testing.T) {
 	for name, o := range optionsOfLevels(t) {
 		if o.late {

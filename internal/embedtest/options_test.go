@@ -1,7 +1,7 @@
 package embedtest
 
-// Options that cannot hold: NewManager and OpenSession refuse them and name the field, so that no create is refused for
-// a mistake of the host's.
+// Invalid options: NewManager and OpenSession refuse them and name the field, so that no create fails because of the
+// host's mistake.
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func (sandboxStub) Wrap(_ context.Context, p acpterm.Proposal) (acpterm.Wrapped,
 	return acpterm.Wrapped{Command: p.Command}, nil
 }
 
-// badOptions are values that cannot hold, by the Field of the error. Those of a Runner's manager have a Runner.
+// badOptions holds invalid values, by the Field of the error. Those for a manager with a Runner have a Runner.
 var (
 	badOptions = map[string]acpterm.Options{
 		"Options.Commands.OutputByteLimit": {Commands: acpterm.CommandOptions{OutputByteLimit: -1}},
@@ -132,7 +132,7 @@ func TestCommandOptionsThatCannotHold(t *testing.T) {
 	hosttest.RequireOptionRefused(t, err, "create", "CommandOptions.PTY")
 }
 
-// What a function of the host's returns is an option, too.
+// A value returned by a host's function is an option, too.
 func TestFunctionsThatReturnWhatCannotHold(t *testing.T) {
 	for field, options := range map[string]acpterm.CommandOptions{
 		"Options.CommandsFor.PTY":     {PTY: badPTY()},
@@ -147,7 +147,7 @@ func TestFunctionsThatReturnWhatCannotHold(t *testing.T) {
 	}
 }
 
-// Every option is in the tests above, or each of its values is one that can hold: those of a Handler, for instance.
+// Every option is in the tests above, or all its values are valid, such as those of a Handler.
 func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 	fields := func(all any) (names []string) {
 		for _, key := range reflect.ValueOf(all).MapKeys() {
@@ -180,7 +180,7 @@ func TestEveryOptionCanHoldOrIsRefused(t *testing.T) {
 	}
 }
 
-// A shell that cannot take a line is refused before any command is.
+// A shell that cannot run a line is refused before any command is.
 func TestShellsThatCannotHold(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for _, shell := range []acpterm.Shell{

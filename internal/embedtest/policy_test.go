@@ -1,6 +1,7 @@
 package embedtest
 
-// What may run: attacks on each guard, over the wire where they come that way. Each test fails without its guard.
+// Attacks on each guard that decides which commands may run, over the wire where they come that way. Each test fails
+// without its guard.
 
 import (
 	"context"
@@ -17,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// verdict is a policy that says one thing, and remembers what it was shown.
+// verdict is a policy that always gives the same decision, and remembers the proposals it saw.
 type verdict struct {
 	decision acpterm.Decision
 	mu       sync.Mutex
@@ -31,7 +32,7 @@ func (v *verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision
 	return v.decision
 }
 
-// programs makes executable files in a new directory, and returns it.
+// programs creates executable files in a new directory, and returns it.
 func programs(t testing.TB, names ...string) (dir string) {
 	t.Helper()
 	dir = hosttest.RealTempDir(t)
@@ -41,7 +42,7 @@ func programs(t testing.TB, names ...string) (dir string) {
 	return dir
 }
 
-// A policy finds a program where the embedder has it, whatever the agent sets.
+// A policy finds the embedder's program, whatever variables the agent sets.
 func TestProposalLookPath(t *testing.T) {
 	bin, evil := programs(t, "real"), programs(t, "tool", "own")
 	tool := filepath.Join(bin, "real")

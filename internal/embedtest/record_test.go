@@ -1,7 +1,7 @@
 package embedtest
 
-// What must be on record before a command runs, and what happens when it cannot be: Options.Record. The tests of the
-// package audit are about files.
+// Events that must be recorded before a command runs, and failures to record them: Options.Record. The tests of package
+// audit are about files.
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 var errDiskFull = errors.New("the test's disk is full")
 
-// A command whose decision is not on record does not run, and has an end that says so.
+// A command without a recorded decision does not run, and its end says so.
 func TestACommandThatIsNotOnRecordDoesNotRun(t *testing.T) {
 	var c hosttest.Ends
 	fails := true
@@ -50,7 +50,7 @@ func TestACommandThatIsNotOnRecordDoesNotRun(t *testing.T) {
 	require.Equal(t, 2, failed)
 }
 
-// A denial that cannot be put on record is a denial.
+// A denial that cannot be recorded is still a denial.
 func TestFullDiskAndADenial(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
 		Policy: denyAll,
@@ -74,8 +74,8 @@ func TestAPanickingRecordDenies(t *testing.T) {
 	require.Error(t, c.OneEach(t)[0].Err)
 }
 
-// While decisions are being recorded, their creates wait, and nothing else does: terminals that run are read, killed
-// and released, and a cancel ends the wait. Nothing runs before its decision is on record.
+// While decisions are being recorded, only their creates wait. Running terminals can be read, killed and released, and
+// a cancel ends the wait. Nothing runs before its decision is recorded.
 func TestSlowDisk(t *testing.T) {
 	recording, free := make(chan struct{}), make(chan struct{})
 	slowly := false // set before the creates
@@ -129,8 +129,8 @@ func TestSlowDisk(t *testing.T) {
 	require.NoFileExists(t, cancelled)
 }
 
-// The requests of an agent that wait for a slow disk end with the manager, and after a Shutdown whose context has ended
-// Close does not wait for the ends to be on record.
+// An agent's requests that wait for a slow disk end with the manager. After a Shutdown whose context has ended, Close
+// does not wait until the ends are recorded.
 func TestShutdownWithASlowDisk(t *testing.T) {
 	waiting := make(chan struct{})
 	m := hosttest.NewManager(t, &acpterm.Options{Record: func(ctx context.Context, e acpterm.Event) error {

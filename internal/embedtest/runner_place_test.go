@@ -1,6 +1,6 @@
 package embedtest
 
-// What a manager asks a Runner about the place where it runs commands, and what becomes of a connection that is lost.
+// A manager's questions to a Runner about the place that runs commands, and the effect of a lost connection.
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// placeStub is a Runner of a place with a home directory and links. Its commands have ended when they start.
+// placeStub is a Runner for a place with a home directory and links. Its commands end as soon as they start.
 type placeStub struct {
 	runnerStub
-	links    map[string]string // directories and programs that are links
+	links    map[string]string // links to directories and programs
 	looked   []acpterm.Command
 	started  []acpterm.StartRequest
-	resolved error // RealDir fails with it, if it is set
+	resolved error // if set, RealDir fails with it
 	limits   []acpterm.EnforcedLimit
 	closed   atomic.Int32 // calls of the process's Close
 }
@@ -62,7 +62,7 @@ func (s *placeStub) Limits() []acpterm.EnforcedLimit { return s.limits }
 
 func (s *placeStub) Close() { s.closed.Add(1) }
 
-// newPlaceManager is newManager, which adds a variable, without that.
+// newPlaceManager is like hosttest.NewManager, but does not add a variable.
 func newPlaceManager(t *testing.T, options acpterm.Options, hooks ...func(acpterm.Event)) *acpterm.Manager {
 	m := hosttest.Must(acpterm.NewManager(&options))
 	for _, hook := range hooks {
@@ -87,7 +87,8 @@ func TestTheRunnersDirectoryAndEnvironmentAreTheBase(t *testing.T) {
 	}, term.Command().Env)
 }
 
-// Policies see programs and directories without links, and the name from before; the pin of what they saw is started.
+// Policies see programs and directories without links, and the original name. The start request contains the pin of the
+// program and directory they saw.
 func TestPoliciesSeeWhatTheRunnerFound(t *testing.T) {
 	place := &placeStub{links: map[string]string{"/far/bin/vi": "/far/lib/vim", "/link": "/far/dir", "/other": "/far/other"}}
 	var seen []acpterm.Proposal
@@ -128,7 +129,7 @@ func TestPoliciesSeeWhatTheRunnerFound(t *testing.T) {
 	require.Equal(t, "pin of /far/bin/ed", place.started[1].Pin)
 }
 
-// Roots are resolved by the Runner, and held against the directory that it resolved, with its capitals.
+// The Runner resolves roots. They are compared, case-sensitively, with the directory that it resolved.
 func TestRootsAreTheRunners(t *testing.T) {
 	place := &placeStub{links: map[string]string{"/link": "/srv/Project", "/srv/Project/out": "/etc"}}
 	m := newPlaceManager(t, acpterm.Options{Runner: place})
@@ -167,7 +168,7 @@ func TestRootsAreTheRunners(t *testing.T) {
 	}
 }
 
-// The limits that a Runner says it enforces are told, and a release closes its process once.
+// Limits that a Runner claims to enforce are reported, and a release closes its process once.
 func TestTheRunnersLimitsAndTheProcessesClose(t *testing.T) {
 	limits := []acpterm.EnforcedLimit{{Name: "Memory", Value: 1 << 30, By: "cgroup", Tree: true}}
 	place := &placeStub{limits: limits}
@@ -184,8 +185,8 @@ func TestTheRunnersLimitsAndTheProcessesClose(t *testing.T) {
 	require.EqualValues(t, 1, place.closed.Load())
 }
 
-// A lost connection is no exit and no end: waits, kills and the release say so, what was written can be read, and other
-// commands run on.
+// A lost connection is neither an exit nor an end. Waits, kills and the release report it, the output can still be
+// read, and other commands keep running.
 func TestALostConnectionIsNeitherAnExitNorAnEnd(t *testing.T) {
 	lose, others := make(chan struct{}), make(chan struct{})
 	ends := make(chan *acpterm.EndEvent, 3)

@@ -1,7 +1,6 @@
 package embedtest
 
-// What a manager makes of a Runner's answers. That a good Runner's commands are like real ones is acptermtest's to
-// show.
+// A manager's reactions to a Runner's answers. acptermtest shows that a good Runner's commands are like real ones.
 
 import (
 	"context"
@@ -24,13 +23,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runnerStub is a Runner, and the one process that it starts, with the answers that a test gives it.
+// runnerStub is a Runner, and its only process, with answers given by the test.
 type runnerStub struct {
-	look  func(context.Context, acpterm.Command) (string, error)               // nil: the command is there
-	start func(context.Context, acpterm.StartRequest) (acpterm.Process, error) // nil: the stub itself, without output
-	wait  func() (acpterm.TerminalExitStatus, error)                           // nil: exit code 0
-	gone  chan struct{}                                                        // nil: closed
-	err   error                                                                // of what is left of the tree
+	look  func(context.Context, acpterm.Command) (string, error)               // if nil, the command exists
+	start func(context.Context, acpterm.StartRequest) (acpterm.Process, error) // if nil, the stub, without output
+	wait  func() (acpterm.TerminalExitStatus, error)                           // if nil, exit code 0
+	gone  chan struct{}                                                        // if nil, closed
+	err   error                                                                // about remaining processes
 }
 
 func (s runnerStub) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{}, nil }
@@ -83,7 +82,7 @@ func (s runnerStub) Gone() <-chan struct{} {
 	return gone
 }
 
-// slowToEnd is a Runner whose process ends when the test closes a channel.
+// slowToEnd returns a Runner whose process ends when the test closes a channel.
 func slowToEnd(ended chan struct{}) runnerStub {
 	return runnerStub{gone: ended, wait: func() (acpterm.TerminalExitStatus, error) {
 		<-ended
@@ -91,7 +90,7 @@ func slowToEnd(ended chan struct{}) runnerStub {
 	}}
 }
 
-// keeping is a Runner that keeps what it is asked for. Its commands have ended when they start.
+// keeping returns a Runner that records its requests. Its commands end as soon as they start.
 func keeping(looked, launched *[]acpterm.Command) (s runnerStub) {
 	s.look = func(_ context.Context, c acpterm.Command) (string, error) {
 		*looked = append(*looked, c)
@@ -104,7 +103,7 @@ func keeping(looked, launched *[]acpterm.Command) (s runnerStub) {
 	return s
 }
 
-// createX is the params of a create of "x" in session "s".
+// createX holds the params of a create of "x" in session "s".
 var createX = json.RawMessage(`{"sessionId":"s","command":"x"}`)
 
 func TestRunnersStatuses(t *testing.T) {
@@ -142,8 +141,8 @@ func TestRunnersStatuses(t *testing.T) {
 	}
 }
 
-// A connection that is lost while a command is being ended is the end of that command, also when the Runner closes Gone
-// a moment before its Wait returns.
+// A connection lost while a command is being ended counts as the end of that command, even if the Runner closes Gone
+// just before its Wait returns.
 func TestConnectionLostDuringAnEnd(t *testing.T) {
 	lost := &acpterm.Error{Kind: acpterm.ErrConnectionLost, Err: os.ErrClosed}
 	for name, end := range map[string]func(*acpterm.Manager, *acpterm.Terminal) error{
@@ -179,7 +178,7 @@ func TestConnectionLostDuringAnEnd(t *testing.T) {
 	}
 }
 
-// After the end of a create's context, an error of the Runner's is that end.
+// After the end of a create's context, an error of the Runner means that end.
 func TestRunnersErrorsAfterTheContext(t *testing.T) {
 	errStop := errors.New("the user has seen enough")
 	for name, failure := range map[string]func(context.Context) error{
@@ -223,7 +222,7 @@ func TestRunnersErrorsAfterTheContext(t *testing.T) {
 	}
 }
 
-// Whatever a Runner returns, a create that fails returns an *Error, and never panics.
+// Whatever a Runner returns, a failed create returns an *Error, and never panics.
 func TestRunnersErrorsAreErrors(t *testing.T) {
 	failed := errors.New("the container is gone")
 	notFound := &acpterm.Error{Kind: acpterm.ErrCommandNotFound, Command: "x"}
@@ -264,7 +263,7 @@ func TestRunnersErrorsAreErrors(t *testing.T) {
 	}
 }
 
-// A Runner's function that panics fails what it was called for, and nothing else.
+// If a Runner's function panics, only the operation that called it fails.
 func TestRunnersPanics(t *testing.T) {
 	for name, runner := range map[string]runnerStub{
 		"Look":  {look: func(context.Context, acpterm.Command) (string, error) { panic("a test's Look panics") }},
@@ -287,7 +286,7 @@ func TestRunnersPanics(t *testing.T) {
 	}
 }
 
-// A create that was cancelled while its command was looked up runs nothing, since its decision is not on record.
+// A create cancelled during the look-up of its command runs nothing, because its decision is not recorded.
 func TestACancelledCreateRunsNothingUnrecorded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	recorded, started := false, false
@@ -310,7 +309,8 @@ func TestACancelledCreateRunsNothingUnrecorded(t *testing.T) {
 	require.False(t, started)
 }
 
-// A Runner is sent the directory and the environment that the options and the request set; nothing of this system's.
+// A Runner gets only the directory and the environment set by the options and the request, and nothing from this
+// system.
 func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 	t.Setenv("ACPTERM_TEST_SECRET", "secret")
 	root := t.TempDir()
@@ -340,7 +340,7 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 				require.Equal(t, c.dir, p.Command.Dir)
 				return acpterm.Decision{Verdict: acpterm.VerdictAllow}
 			})
-			m := hosttest.Must(acpterm.NewManager(&c.options)) // newManager adds a variable
+			m := hosttest.Must(acpterm.NewManager(&c.options)) // hosttest.NewManager would add a variable
 			defer m.Close()
 			require.NoError(t, m.OpenSession("s", &c.session))
 			c.request.SessionID, c.request.Command = "s", "x"
@@ -357,7 +357,7 @@ func TestRunnerIsSentNothingOfThisSystem(t *testing.T) {
 	}
 }
 
-// A create through Dispatch that is under way when the handler is closed is cancelled, and waited for.
+// A create through Dispatch in progress when the handler is closed is cancelled, and Close waits for it.
 func TestCloseWaitsForDispatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := false
@@ -383,7 +383,7 @@ func TestCloseWaitsForDispatch(t *testing.T) {
 	})
 }
 
-// A handler's terminal that is being released when the handler is closed is waited for, too.
+// Closing a handler also waits for releases of its terminals in progress.
 func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
@@ -410,19 +410,19 @@ func TestCloseWaitsForAReleaseUnderWay(t *testing.T) {
 	})
 }
 
-// The terminals of a process inside of another's terminal are listed with the outer first.
+// If a process in a terminal has terminals itself, the outer terminal is listed first.
 func TestTerminalInATerminal(t *testing.T) {
 	m := hosttest.NewManager(t, &acpterm.Options{
 		Runner:   runnerStub{},
 		Commands: acpterm.CommandOptions{Env: []string{"A=1", "ACPTERM_TERMINAL=term_outer", "B=2"}},
 	})
-	for range 2 { // the options' environment stays as it is
+	for range 2 { // the options' environment stays unchanged
 		term := hosttest.Create(t, m, hosttest.CommandRequest("x"))
 		require.Contains(t, term.Command().Env, "ACPTERM_TERMINAL=term_outer:"+string(term.ID()))
 	}
 }
 
-// From the first moment of a release the id is unknown, however long the tree takes to end.
+// The id is unknown from the first moment of a release, however long the tree takes to end.
 func TestReleasedIDIsDeadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
@@ -449,7 +449,8 @@ func TestReleasedIDIsDeadAtOnce(t *testing.T) {
 	})
 }
 
-// vanished is a Runner whose process runs on after every signal: nothing is heard of it until the test calls hear.
+// vanished returns a Runner whose process ignores every signal. The Runner hears nothing of it until the test calls
+// hear.
 func vanished() (s runnerStub, hear func()) {
 	s.gone = make(chan struct{})
 	s.wait = func() (acpterm.TerminalExitStatus, error) {
@@ -464,9 +465,9 @@ func vanished() (s runnerStub, hear func()) {
 	return s, sync.OnceFunc(func() { close(s.gone) })
 }
 
-// A process that is never heard of again is reported, and holds up nothing.
+// A lost process is reported, and blocks nothing.
 func TestProcessIsNeverHeardOfAgain(t *testing.T) {
-	const grace, force = 5 * time.Second, 10 * time.Second // of the escalation by default
+	const grace, force = 5 * time.Second, 10 * time.Second // of the default escalation
 	ctx := context.Background()
 	for _, c := range []struct {
 		name  string
@@ -549,7 +550,7 @@ func TestProcessIsNeverHeardOfAgain(t *testing.T) {
 	}
 }
 
-// within calls a function that has to return within an hour of the bubble's time.
+// within calls a function that must return within an hour of the bubble's time.
 func within(t *testing.T, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)

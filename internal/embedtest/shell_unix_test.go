@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The shells of KnownShell that this machine has run lines, with their own syntax and exit codes.
+// The shells of KnownShell on this machine run lines, with their own syntax and exit codes.
 func TestShellsOfThisMachine(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	for _, c := range []struct{ name, line, want string }{

@@ -1,6 +1,6 @@
 package embedtest
 
-// Values that are none of the named ones: verdicts, approvals, states.
+// Values other than the named ones: verdicts, approvals, states.
 
 import (
 	"context"

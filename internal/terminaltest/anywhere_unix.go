@@ -2,7 +2,7 @@
 
 package terminaltest
 
-// What was not tested of commands anywhere else: exits, directories, variables, quotas, cancelled creates.
+// Tests of commands anywhere: exits, directories, variables, quotas, cancelled creates.
 
 import (
 	"context"
@@ -33,7 +33,8 @@ func anywhereTests() []test {
 	}
 }
 
-// Every exit code is what the command chose, also those that a shell makes of signals; and a signal is one.
+// Every exit code is reported as the command chose it, including those that a shell derives from signals. A signal is
+// reported as a signal.
 func TestExitCodesAndSignals(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	for code := range uint32(256) {
@@ -49,7 +50,7 @@ func TestExitCodesAndSignals(t *testing.T, p Place) {
 	}
 }
 
-// The child still runs when the command's end is told, with all of its output.
+// The child is still running when the command's end is reported, together with all of the command's output.
 func TestExitIsToldWhileAChildRuns(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	term := Create(t, m, CommandRequest("sleep 300 & echo $!; exit 4"))
@@ -84,7 +85,7 @@ func TestKillEndsASessionOfItsOwn(t *testing.T, p Place) {
 	p.RequireGone(t, tree)
 }
 
-// A request's variables come before the place's own. Of this process's, none arrives elsewhere.
+// A request's variables take precedence over the place's. None of this process's variables reach another place.
 func TestTheEnvironmentIsThePlaces(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	req := ShellRequest("env; pwd")
@@ -160,7 +161,7 @@ func TestManyBytesArriveInOrder(t *testing.T, p Place) {
 	}
 }
 
-// A create is cancelled at any time; what is left of it is looked for when the Manager is closed.
+// A create can be cancelled at any time. Closing the Manager checks that nothing is left of it.
 func TestACancelledCreateLeavesNothing(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}})
 	for i := range 50 {

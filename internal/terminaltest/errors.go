@@ -49,7 +49,7 @@ func TestCreateWithoutWhatWasLookedUp(t *testing.T, p Place) {
 
 }
 
-// A request without cwd has no part in what is wrong with the default directory.
+// A request without cwd is not blamed for a wrong default directory.
 func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T, p Place) {
 	file := filepath.Join(p.TempDir(t), "file")
 	require.NoError(t, p.writeFile(file, nil, 0o600))
@@ -66,7 +66,7 @@ func TestCreateInADefaultDirectoryThatIsWrong(t *testing.T, p Place) {
 	}
 }
 
-// createError is the error of a create as it is on the wire.
+// createError is the error of a create as sent on the wire.
 type createError struct {
 	kind    acpterm.Kind
 	field   string
@@ -86,7 +86,7 @@ func failedCreate(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRe
 	return createError{e.Kind, e.Field, e.Command, acpterm.ResponseError(err).Code}
 }
 
-// copyOfChild is the children's program under another name.
+// copyOfChild returns a request for a copy of the children's program under another name.
 func (p Place) copyOfChild(t *testing.T, to string) acpterm.CreateTerminalRequest {
 	t.Helper()
 	program, err := os.ReadFile(p.path(p.Program))

@@ -76,7 +76,7 @@ func TestStatesAndTimes(t *testing.T, p Place) {
 	require.Equal(t, acpterm.EndedByItself, finished.EndedBy())
 }
 
-// What a terminal hands out, and what its creator keeps, may be changed without a change of the terminal.
+// Changes to values returned by a terminal, or kept by its creator, do not change the terminal.
 func TestRequestAndCommandAreCopies(t *testing.T, p Place) {
 	limit := uint64(1000)
 	ask := func() acpterm.CreateTerminalRequest {
@@ -90,7 +90,7 @@ func TestRequestAndCommandAreCopies(t *testing.T, p Place) {
 		req.Args[1], req.Env[0].Name, *req.OutputByteLimit = "changed", "B", 1
 		req.Meta["m"][0], req.Env[0].Meta["m"][0] = '2', '2'
 		req.Meta["n"], req.Env[0].Meta["n"] = nil, nil
-		limit = 1000 // of what ask returns
+		limit = 1000 // of requests returned by ask
 	}
 	m := p.NewManager(t, nil)
 	req := ask()
@@ -107,7 +107,7 @@ func TestRequestAndCommandAreCopies(t *testing.T, p Place) {
 	AwaitExit(t, term)
 }
 
-// A command that is asked to end ends in its own way; the exit code that it chooses is what is reported, or the signal.
+// A command asked to end ends in its own way. Its chosen exit code, or the signal, is reported.
 func TestKillIsGracefulFirst(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, nil)
@@ -135,7 +135,7 @@ func TestKillForcesAfterTheGracePeriod(t *testing.T, p Place) {
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
 }
 
-// The grace is an hour: only the second Kill can end this.
+// The grace period is an hour: only the second Kill can end this.
 func TestSecondKillForces(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, nil)
@@ -152,13 +152,13 @@ func TestSecondKillForces(t *testing.T, p Place) {
 	require.Equal(t, "SIGKILL", *term.Output().ExitStatus.Signal)
 }
 
-// Law 2: a wait ends when the command does, whatever holds the pipe, and its output is whole by then. The
-// holder sleeps for minutes; a wait that waited for it would not come back before.
+// Law 2: a wait ends when the command does, even if another process holds the pipe, and its output is complete by then.
+// The holder sleeps for minutes; a wait that included it would not return before.
 func TestWaitEndsWithTheCommand(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	size := 60_000 // more than one read, and it fits into the pipe
 	if runtime.GOOS == "windows" {
-		size = 30_000 // a command line has room for no more
+		size = 30_000 // a command line has no room for more
 	}
 	tail := strings.Repeat("x", size)
 	for range longtest.Times(5, 20) {
@@ -189,12 +189,12 @@ func TestWaitIsBoundedByItsContextOnly(t *testing.T, p Place) {
 	AwaitOutput(t, term, "ready") // nor its output
 }
 
-// Of all that could set it, what is nearest to the command sets its timeout.
+// The setting nearest to the command determines its timeout.
 func TestWhichTimeoutApplies(t *testing.T, p Place) {
 	const short, long = time.Millisecond, time.Hour
 	for _, c := range []struct {
 		name                                 string
-		manager, session, function, terminal time.Duration // 0: not set
+		manager, session, function, terminal time.Duration // 0 if not set
 		expires                              bool
 	}{
 		{"none", 0, 0, 0, 0, false},
@@ -231,11 +231,11 @@ func TestWhichTimeoutApplies(t *testing.T, p Place) {
 	}
 }
 
-// An exit and a timeout in the same instant: one of them has won, and all that tells of it says the same.
+// If an exit and a timeout happen at the same instant, one of them wins, and all reports agree.
 func TestTimeoutAgainstANaturalExit(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	won := make(map[acpterm.EndedBy]int)
-	for i := range longtest.Times(40, 100) { // each time-out twice, or more often
+	for i := range longtest.Times(40, 100) { // each timeout twice, or more often
 		timeout := time.Duration(1+i%20) * 500 * time.Microsecond
 		term := Create(t, m, p.Child("exit", "0"), &acpterm.CommandOptions{Timeout: timeout})
 		status := AwaitExit(t, term)
@@ -252,7 +252,7 @@ func TestTimeoutAgainstANaturalExit(t *testing.T, p Place) {
 	t.Log(won)
 }
 
-// Law 5, on the Go API.
+// Law 5, in the Go API.
 func TestReleaseLeavesTheHolderReading(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	term := CreateReady(t, m, p.Child("sleep"))

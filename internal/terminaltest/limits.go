@@ -31,7 +31,7 @@ func TestLimitsThatAreNone(t *testing.T, p Place) {
 	require.Empty(t, term.Info().Limits)
 }
 
-// requireRefused fails if a command starts, or the error does not say which limit it could not have.
+// requireRefused fails if a command starts, or if the error does not name the refused limit.
 func (p Place) requireRefused(t *testing.T, m *acpterm.Manager, field string, limits acpterm.Limits) {
 	t.Helper()
 	term, err := m.Create(t.Context(), p.Child("sleep"), &acpterm.CommandOptions{Limits: &limits})

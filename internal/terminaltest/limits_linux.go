@@ -34,14 +34,14 @@ func TestCPUTimeLimit(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	line := "while :; do :; done"
 	if !p.Local && !longtest.Is() {
-		line = "test $(ulimit -t) = 1 && kill -XCPU $$" // not a second of a processor in each place
+		line = "test $(ulimit -t) = 1 && kill -XCPU $$" // avoids using a second of CPU time in each place
 	}
 	term := runLimited(t, m, ShellRequest(line), acpterm.Limits{CPUTime: time.Millisecond})
 	require.Equal(t, "signal SIGXCPU", term.ExitStatus().String())
 	require.Equal(t, []acpterm.EnforcedLimit{rlimit("CPUTime", 1)}, term.Info().Limits, "rounded up")
 
 	if !longtest.Is() {
-		return // GrandchildrenHaveTheLimits looks at the second limit, which kills
+		return // GrandchildrenHaveTheLimits checks the second limit, which kills
 	}
 	deaf := runLimited(t, m, ShellRequest("trap '' XCPU; while :; do :; done"), acpterm.Limits{CPUTime: time.Second})
 	require.Equal(t, "SIGKILL", *deaf.Output().ExitStatus.Signal)
@@ -49,7 +49,7 @@ func TestCPUTimeLimit(t *testing.T, p Place) {
 
 func TestMemoryLimit(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
-	// No Go program: the race detector takes more address space than anybody would allow.
+	// Not a Go program: the race detector needs more address space than a usual limit allows.
 	request := ShellRequest("x=0123456789abcdef; for i in $(seq 22); do x=$x$x; done; echo ${#x}")
 	require.Equal(t, "67108864", outputUnder(t, m, request, acpterm.Limits{}))
 	term := runLimited(t, m, request, acpterm.Limits{Memory: 32 << 20})
@@ -116,7 +116,7 @@ func TestAScriptUnderLimits(t *testing.T, p Place) {
 	require.Equal(t, "50", outputUnder(t, m, CommandRequest(path), acpterm.Limits{OpenFiles: 50}))
 }
 
-// What cannot be started is the same error with limits as without.
+// A command that cannot be started gives the same error with limits as without.
 func TestErrorsUnderLimits(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	file := func(name, text string, mode os.FileMode) string {
@@ -147,7 +147,7 @@ func runLimited(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequ
 	return Finish(t, m, req, &acpterm.CommandOptions{Limits: &limits})
 }
 
-// outputUnder runs a command under limits and returns what it wrote, in one line.
+// outputUnder runs a command under limits and returns its output in one line.
 func outputUnder(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest, limits acpterm.Limits) string {
 	t.Helper()
 	return strings.Join(strings.Fields(runLimited(t, m, req, limits).Output().Output), " ")

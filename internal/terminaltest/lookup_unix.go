@@ -2,7 +2,7 @@
 
 package terminaltest
 
-// How programs, shell lines and environments are found.
+// Looking up programs, shell lines and environments.
 
 import (
 	"errors"
@@ -30,7 +30,7 @@ func lookupTests() []test {
 	}
 }
 
-// The command is looked up with the PATH and the directory that it will run with, not with the host's.
+// The command is looked up with the PATH and the directory it will run with, not with the host's.
 func TestLookUp(t *testing.T, p Place) {
 	dir := p.TempDir(t)
 	inBin := p.program(t, dir+"/bin/tool")
@@ -43,17 +43,17 @@ func TestLookUp(t *testing.T, p Place) {
 	for _, look := range []struct{ command, path, want string }{
 		{"tool", dir + "/bin:" + dir + "/lib", inBin},
 		{"tool", dir + "/lib:" + dir + "/bin", inLib},
-		{"tool", dir + "/missing:" + dir + "/plain:" + dir + "/bin", inBin}, // entries that are no directories
-		{"tool", unreadable + ":" + dir + "/bin", inBin},                    // and those that nothing is found in
+		{"tool", dir + "/missing:" + dir + "/plain:" + dir + "/bin", inBin}, // entries that are not directories
+		{"tool", unreadable + ":" + dir + "/bin", inBin},                    // entries with nothing to find
 		{"tool", unreadable, ""},
 		{"tool", ".", here},         // relative to the command's directory
-		{"tool", "../lib", inLib},   // likewise
+		{"tool", "../lib", inLib},   // also relative to it
 		{"./tool", "", here},        // a path needs no PATH
 		{"../bin/tool", "", inBin},  // relative to the command's directory
 		{inLib, "", inLib},          // absolute
 		{"tool", ":" + dir, here},   // an empty entry is the command's directory
 		{"tool", "bin:lib:..", ""},  // nothing there
-		{"tool", "", ""},            // no PATH at all: not the host's either
+		{"tool", "", ""},            // no PATH at all, and the host's is not used either
 		{"other", dir + "/bin", ""}, // no such program
 		{"./other", dir + "/bin", ""},
 		{"sh", dir + "/bin", ""}, // the host has one
@@ -75,7 +75,7 @@ func TestLookUp(t *testing.T, p Place) {
 	}
 }
 
-// A file without permission to execute it decides only if no later entry of PATH has the program.
+// A file without execute permission decides the result only if no later entry of PATH has the program.
 func TestLookUpOfAFileThatCannotBeExecuted(t *testing.T, p Place) {
 	dir := p.TempDir(t)
 	tool := p.program(t, dir+"/bin/tool")
@@ -108,7 +108,7 @@ func TestShellLines(t *testing.T, p Place) {
 		{acpterm.ShellAuto, "npm test && git diff", nil, true, false},
 		{acpterm.ShellAuto, "npm test && git diff", []string{}, true, false},
 		{acpterm.ShellAuto, "tool", nil, false, false},
-		{acpterm.ShellAuto, "my tool", nil, false, false}, // a program of that exact name
+		{acpterm.ShellAuto, "my tool", nil, false, false}, // a program with exactly that name
 		{acpterm.ShellAuto, dir + "/my tool", nil, false, false},
 		{acpterm.ShellAuto, "tool -v", nil, true, false},
 		{acpterm.ShellAuto, "tool;tool", nil, true, false},
@@ -137,7 +137,7 @@ func TestShellLines(t *testing.T, p Place) {
 	}
 }
 
-// The options of Create come before the manager's.
+// The options of Create override the manager's.
 func TestNoShell(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{ShellLines: acpterm.ShellAlways}})
 	for _, missing := range []string{"exit 0", "acpterm-no-such-program"} {
@@ -151,7 +151,7 @@ func TestNoShell(t *testing.T, p Place) {
 	require.NoError(t, m.Release(t.Context(), "s", term.ID()))
 }
 
-// A variable has one value: the last of the options', unless the request sets it. PWD is the directory.
+// A variable has one value: the last one in the options, unless the request sets it. PWD is the directory.
 func TestEnvironmentOfACommand(t *testing.T, p Place) {
 	dir := p.TempDir(t)
 	options := acpterm.Options{
@@ -177,7 +177,7 @@ func TestEnvironmentOfACommand(t *testing.T, p Place) {
 	require.ElementsMatch(t, append(acpterm.UnattendedVariables(), "PWD=/set"), c.Env)
 }
 
-// program puts an executable file into a directory.
+// program writes an executable file to a path.
 func (p Place) program(t *testing.T, path string) string {
 	t.Helper()
 	require.NoError(t, p.mkdirAll(filepath.Dir(path), 0o700))
@@ -193,8 +193,7 @@ func (p Place) unreadable(t *testing.T, dir string) string {
 	return dir + "/closed:" + dir + "/loop"
 }
 
-// proposed is the command that a policy is shown for a request, without the tests' own variable, or the error of what
-// comes before.
+// proposed returns the command that a policy sees for a request, without the tests' own variable, or an earlier error.
 func (p Place) proposed(t *testing.T, options acpterm.Options,
 	req acpterm.CreateTerminalRequest) (acpterm.Command, error) {
 	t.Helper()

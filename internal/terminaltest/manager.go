@@ -46,8 +46,8 @@ func TestSessionsDoNotSeeEachOther(t *testing.T, p Place) {
 	require.NoError(t, m.ReleaseSession(t.Context(), "never heard of"))
 }
 
-// Twenty commands each end only once all twenty have got SIGTERM, and the grace is an hour: one after another,
-// this would not come to an end.
+// Each of the twenty commands ends only after all twenty have received SIGTERM, and the grace period is an hour. If
+// they were ended one after another, this would not finish.
 func TestShutdownEndsAllAtOnce(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
@@ -69,7 +69,7 @@ func TestShutdownEndsAllAtOnce(t *testing.T, p Place) {
 	require.NoError(t, m.Close(), "a second time")
 }
 
-// The grace is an hour: Shutdown returns when its context ends, and only Close ends what runs then.
+// The grace period is an hour: Shutdown returns when its context ends, and only Close ends the running commands then.
 func TestCloseEndsAtOnceWhatAShutdownWaitsFor(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
@@ -105,7 +105,7 @@ func TestSessionsAreOpenedAndClosed(t *testing.T, p Place) {
 	}))
 }
 
-// Creates, kills, releases, waits and a Close, all at once: nothing hangs, and the checks of newManager find
+// Creates, kills, releases, waits and a Close run concurrently. Nothing hangs, and the checks of NewManager find
 // nothing left.
 func TestEverythingAtOnce(t *testing.T, p Place) {
 	p.needsEndsInTheMiddle(t)
@@ -143,7 +143,7 @@ func TestEverythingAtOnce(t *testing.T, p Place) {
 	wg.Wait()
 }
 
-// Law 4: while one terminal's kill waits for its grace, everything else goes on.
+// Law 4: while the kill of one terminal waits for its grace period, everything else goes on.
 func TestAKillThatWaitsBlocksNobody(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
@@ -160,7 +160,7 @@ func TestAKillThatWaitsBlocksNobody(t *testing.T, p Place) {
 	require.NoError(t, <-killed)
 }
 
-// Law 4: a follower that never reads on does not hold up the command.
+// Law 4: a follower that stops reading does not block the command.
 func TestASlowFollowerBlocksNobody(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	term := Create(t, m, p.Child("flood", "10000000", "65536"))

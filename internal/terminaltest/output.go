@@ -1,6 +1,6 @@
 package terminaltest
 
-// What can be read of the output.
+// Reading the output.
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func outputTests() []test {
 	}
 }
 
-// 200 writes, by turns to standard output and standard error, arrive in exactly this order.
+// 200 writes, alternating between standard output and standard error, arrive in exactly this order.
 func TestBothOutputsShareOneOrder(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	var want strings.Builder
@@ -81,13 +81,14 @@ func TestDefaultLimitAndCeiling(t *testing.T, p Place) {
 	}
 }
 
-// The first bytes are kept beside the last: as many as the host wants for itself, and as many as the agent asks for.
+// The first bytes are kept in addition to the last: as many as the host wants for itself, and as many as the agent
+// requests.
 func TestHeadOfTheOutput(t *testing.T, p Place) {
 	const text = "aé✓😀 and the end"
 	for _, c := range []struct {
 		kept, asked int64
-		head        string // what Terminal.Head returns
-		shown       string // what the agent is shown
+		head        string // returned by Terminal.Head
+		shown       string // shown to the agent
 	}{
 		{0, 0, "", ""}, {2, 0, "a", ""}, {3, 0, "aé", ""}, {5, 0, "aé", ""}, {6, 0, "aé✓", ""}, {100, 0, text, ""},
 		{0, 3, "aé", "aé"}, {6, 3, "aé✓", "aé"}, {3, 10, "aé✓😀", "aé✓😀"}, {0, 100, text, text},
@@ -118,7 +119,7 @@ func TestHeadOfTheOutput(t *testing.T, p Place) {
 	}
 }
 
-// A character that comes in two writes is never seen in half, and one that is never finished shows in the end.
+// A character written in two parts is never seen in half, and an unfinished one is shown at the end.
 func TestCharacterSplitByAPause(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	file := filepath.Join(p.TempDir(t), "go")
@@ -133,7 +134,7 @@ func TestCharacterSplitByAPause(t *testing.T, p Place) {
 		}
 		p.remove(file + ".0")
 		term := Create(t, m, p.Child("pieces", file, strconv.Quote(split.first), strconv.Quote(split.second)))
-		for term.OutputTotal() < int64(len(split.before)) { // Windows withholds what may be no UTF-8
+		for term.OutputTotal() < int64(len(split.before)) { // Windows withholds bytes that may be invalid UTF-8
 			runtime.Gosched()
 		}
 		for range 3 { // polling changes nothing
@@ -163,7 +164,7 @@ func TestThirtyTerminalsDoNotMix(t *testing.T, p Place) {
 	}
 }
 
-// Live: the reader gets the first piece while the command waits for it to be read.
+// The reader gets the first piece live, while the command waits for it to be read.
 func TestFollowIsLive(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	file := filepath.Join(p.TempDir(t), "go")
@@ -179,7 +180,7 @@ func TestFollowIsLive(t *testing.T, p Place) {
 	}, got)
 }
 
-// A reader that is too slow is told what it missed, to the byte, and the command did not wait for it.
+// A reader that is too slow learns exactly how many bytes it missed, and the command did not wait for it.
 func TestFollowTellsWhatWasMissed(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{FollowBytes: 1000}})
 	req := p.Child("flood", "1000000", "1000")

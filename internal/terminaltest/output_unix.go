@@ -2,7 +2,7 @@
 
 package terminaltest
 
-// Output and ends of waits on Unix, which take a shell.
+// Output and ends of waits on Unix, tested with a shell.
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func TestWaitOfAShellLineWithABackgroundChild(t *testing.T, p Place) {
 	require.Equal(t, uint32(0), *out.ExitStatus.ExitCode)
 }
 
-// What the command left running goes on being captured until its tree is ended.
+// Output of processes left running by the command is captured until its tree is ended.
 func TestOutputGoesOnAfterTheCommand(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	file := filepath.Join(p.TempDir(t), "go")
@@ -54,7 +54,7 @@ func TestCommandInheritsItsThreeDescriptorsOnly(t *testing.T, p Place) {
 	require.Equal(t, "0\n1\n2\n", out.Output)
 }
 
-// A release whose caller does not wait for it is completed all the same.
+// A release is completed even if its caller does not wait for it.
 func TestReleaseGoesOnWithoutItsCaller(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{
 		Commands: acpterm.CommandOptions{

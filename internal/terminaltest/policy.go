@@ -1,6 +1,6 @@
 package terminaltest
 
-// Policies, roots, and programs and directories that are replaced.
+// Policies, roots, and replaced programs and directories.
 
 import (
 	"bytes"
@@ -58,7 +58,7 @@ func TestRootsConfineTheDirectory(t *testing.T, p Place) {
 		}
 		req := p.Child("pwd")
 		if cwd != "" {
-			req.Cwd = dir + string(filepath.Separator) + filepath.FromSlash(cwd) // as it is, not cleaned
+			req.Cwd = dir + string(filepath.Separator) + filepath.FromSlash(cwd) // unchanged, not cleaned
 		}
 		refused := createOnWire(t, m, req)
 		require.Equal(t, want, refused == nil, "%q: %+v", cwd, refused)
@@ -67,7 +67,7 @@ func TestRootsConfineTheDirectory(t *testing.T, p Place) {
 			require.Contains(t, string(*refused.Data), `"rule":"roots"`)
 		}
 	}
-	// Another session has no roots, one with an empty list may run nowhere, and a relative root is no root.
+	// Another session has no roots, one with an empty list may run nowhere, and a relative root is invalid.
 	Create(t, m, InSession("other", p.Child("pwd")))
 	require.NoError(t, m.OpenSession("nowhere", &acpterm.SessionOptions{Roots: []string{}}))
 	_, err := m.Create(t.Context(), InSession("nowhere", p.Child("pwd")), nil)
@@ -78,7 +78,7 @@ func TestRootsConfineTheDirectory(t *testing.T, p Place) {
 	}
 }
 
-// A session's directory is the first of its roots, unless it says another.
+// A session's directory is the first of its roots, unless it sets another.
 func TestASessionsDirectoryAndEnvironment(t *testing.T, p Place) {
 	first, second := p.TempDir(t), p.TempDir(t)
 	m := p.NewManager(t, nil)
@@ -113,7 +113,7 @@ func TestSessionsCanBeRequired(t *testing.T, p Place) {
 	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 }
 
-// What a policy is shown is what runs.
+// The command shown to a policy is the one that runs.
 func TestAPolicySeesWhatRuns(t *testing.T, p Place) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs symbolic links")
@@ -146,7 +146,7 @@ func TestAPolicySeesWhatRuns(t *testing.T, p Place) {
 	require.Equal(t, "true && true", policy.seen[1].Command.ShellLine)
 }
 
-// Behind a link ".." is the parent of what the link leads to, as for the system, in a command and in PATH.
+// Behind a symbolic link, ".." is the parent of the link's target, as for the system, both in a command and in PATH.
 func TestProgramBehindALinkAndBack(t *testing.T, p Place) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there \"..\" is taken out of the name before links are followed")
@@ -190,17 +190,17 @@ func TestProgramBehindALinkAndBack(t *testing.T, p Place) {
 // attack replaces something after the decision.
 type attack struct {
 	swap func(dir string)
-	runs bool // what was approved, that is
+	runs bool // the approved command, that is
 }
 
-// script makes a program that says something, or replaces it.
+// script writes, or replaces, a program that prints something.
 func (p Place) script(t *testing.T, path, says string) {
 	t.Helper()
 	require.NoError(t, p.writeFile(path+".new", []byte("#!/bin/sh\necho "+says+"\npwd -P\n"), 0o700))
 	require.NoError(t, p.rename(path+".new", path))
 }
 
-// attacks are by their names what is replaced.
+// attacks returns the attacks, named by the thing they replace.
 func (p Place) attacks(t *testing.T) map[string]attack {
 	relink := func(dir, link, to string) {
 		p.remove(filepath.Join(dir, link))
@@ -234,14 +234,14 @@ func (p Place) attacks(t *testing.T) map[string]attack {
 	}
 }
 
-// What is replaced between the decision and the start does not run.
+// Anything replaced between the decision and the start does not run.
 func TestWhatIsReplacedAfterTheDecisionDoesNotRun(t *testing.T, p Place) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs symbolic links")
 	}
 	for name, attack := range p.attacks(t) {
 		if strings.HasSuffix(name, "with its time") && runtime.GOOS != "linux" {
-			continue // it is not seen there, as security.md says
+			continue // it is not detected there, as security.md says
 		}
 		t.Run(name, func(t *testing.T) {
 			dir := p.TempDir(t)
@@ -293,7 +293,7 @@ func TestPoliciesTheStrictestWins(t *testing.T, p Place) {
 		require.Equal(t, c.want, d.Verdict)
 		require.Equal(t, c.rule, d.Rule)
 	}
-	// A manager's and a session's are both asked.
+	// Both the manager's and the session's policy are asked.
 	m := p.NewManager(t, &acpterm.Options{Policy: say(allow, "manager's")})
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{Policy: say(deny, "session's")}))
 	_, err := m.Create(t.Context(), p.Child("exit", "0"), nil)
@@ -303,7 +303,7 @@ func TestPoliciesTheStrictestWins(t *testing.T, p Place) {
 	Create(t, m, InSession("other", p.Child("exit", "0")))
 }
 
-// A changed command is decided on anew, by all.
+// All policies decide again on a changed command.
 func TestAPolicyCanChangeACommand(t *testing.T, p Place) {
 	change := acpterm.PolicyFunc(func(_ context.Context, p acpterm.Proposal) acpterm.Decision {
 		d := acpterm.Decision{Verdict: acpterm.VerdictAllow}
@@ -361,7 +361,7 @@ func TestAddRoot(t *testing.T, p Place) {
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
-// verdict is a policy that says one thing, and remembers what it was shown.
+// verdict is a policy that always gives the same decision, and remembers the proposals it saw.
 type verdict struct {
 	decision acpterm.Decision
 	mu       sync.Mutex
@@ -375,7 +375,7 @@ func (v *verdict) Decide(_ context.Context, p acpterm.Proposal) acpterm.Decision
 	return v.decision
 }
 
-// createOnWire is the error of a create as it is on the wire; nil if it succeeds.
+// createOnWire returns the error of a create as sent on the wire, or nil if it succeeds.
 func createOnWire(t *testing.T, m *acpterm.Manager, req acpterm.CreateTerminalRequest) *jsonrpc2.Error {
 	t.Helper()
 	_, err := m.Create(t.Context(), req, nil)

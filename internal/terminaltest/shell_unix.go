@@ -2,7 +2,7 @@
 
 package terminaltest
 
-// Which interpreter runs shell lines.
+// The interpreter that runs shell lines.
 
 import (
 	"path/filepath"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// interpreter puts a program into a directory that prints its name, and each of its arguments in brackets.
+// interpreter writes a program that prints its name, and each of its arguments in brackets.
 func (p Place) interpreter(t *testing.T, path string) string {
 	t.Helper()
 	require.NoError(t, p.mkdirAll(filepath.Dir(path), 0o700))
@@ -23,7 +23,7 @@ func (p Place) interpreter(t *testing.T, path string) string {
 	return path
 }
 
-// A line is one of the shell's, however long: also longer than the name of a file, or a path, can be.
+// The shell runs a line of any length, even longer than a file name or a path can be.
 func TestLongShellLines(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	for _, size := range []int{200, 300, 5000, 70_000} {
@@ -34,8 +34,8 @@ func TestLongShellLines(t *testing.T, p Place) {
 	}
 }
 
-// The interpreter is the host's choice: it is looked up in the PATH that commands inherit, not in the agent's nor in
-// the directory that the agent chooses, and gets the line as one argument.
+// The host chooses the interpreter. It is looked up in the PATH that commands inherit, not in the agent's PATH nor in
+// the directory chosen by the agent, and gets the line as one argument.
 func TestTheHostsShell(t *testing.T, p Place) {
 	dir := p.TempDir(t)
 	hosts := p.interpreter(t, dir+"/bin/pwsh")
@@ -60,7 +60,7 @@ func TestTheHostsShell(t *testing.T, p Place) {
 		require.Equal(t, []string{program, "-NoProfile", "-Command", line}, c.Args)
 		require.Equal(t, line, c.ShellLine)
 		require.Equal(t, dir+"/work", c.Dir)
-		require.Contains(t, c.Env, "PATH="+dir+"/agent") // for what the line runs
+		require.Contains(t, c.Env, "PATH="+dir+"/agent") // for the commands in the line
 		require.Contains(t, c.Env, "PWD="+dir+"/work")
 	}
 
@@ -70,7 +70,7 @@ func TestTheHostsShell(t *testing.T, p Place) {
 	require.Equal(t, "pwsh[-NoProfile][-Command]["+line+"]", term.Output().Output)
 	require.EqualValues(t, 7, *term.Output().ExitStatus.ExitCode)
 
-	// A session's shell comes before the manager's, and the zero value is the system's.
+	// A session's shell overrides the manager's, and the zero value means the system's.
 	require.NoError(t, m.OpenSession("s", &acpterm.SessionOptions{
 		Commands: acpterm.CommandOptions{Shell: &acpterm.Shell{}},
 	}))
@@ -82,7 +82,7 @@ func TestTheHostsShell(t *testing.T, p Place) {
 	require.Equal(t, "pwsh[-x][echo a b]", term.Output().Output)
 }
 
-// A shell that is not there is the host's mistake, whatever the agent's PATH has.
+// A missing shell is the host's mistake, regardless of the agent's PATH.
 func TestShellThatIsNotThere(t *testing.T, p Place) {
 	dir := p.TempDir(t)
 	p.program(t, dir+"/agent/pwsh")
@@ -110,12 +110,12 @@ func TestShellThatIsNotThere(t *testing.T, p Place) {
 	}
 }
 
-// A login shell runs its start-up files, and ends with the exit code of the line.
+// A login shell runs its start-up files, and exits with the exit code of the line.
 func TestLoginShell(t *testing.T, p Place) {
 	bash, err := usershell.KnownShell("bash-login")
 	require.NoError(t, err)
 	shells := map[acpterm.SessionID]acpterm.Shell{"sh": {Program: "sh", Args: []string{"-lc"}}}
-	if _, err := p.real("/bin/bash"); err == nil { // containers may have none
+	if _, err := p.real("/bin/bash"); err == nil { // containers may lack it
 		shells["bash"] = bash
 	}
 	home := p.TempDir(t)

@@ -2,11 +2,11 @@
 
 package terminaltest
 
-// The tests that macOS and FreeBSD have.
+// The tests for macOS and FreeBSD.
 
 import "slices"
 
-// systemTests are those of this system, besides the portable ones.
+// systemTests returns the tests of this system in addition to the portable ones.
 func systemTests() []test {
 	return slices.Concat(anywhereTests(), outputUnixTests(), treeTests(), lookupTests())
 }

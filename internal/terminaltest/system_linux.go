@@ -2,7 +2,7 @@ package terminaltest
 
 import "slices"
 
-// systemTests are those of this system, besides the portable ones.
+// systemTests returns the tests of this system in addition to the portable ones.
 func systemTests() []test {
 	return slices.Concat(anywhereTests(), outputUnixTests(), treeTests(), lookupTests(), limitLinuxTests())
 }

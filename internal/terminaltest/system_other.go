@@ -2,5 +2,5 @@
 
 package terminaltest
 
-// systemTests are those of this system, besides the portable ones.
+// systemTests returns the tests of this system in addition to the portable ones.
 func systemTests() []test { return nil }

@@ -1,12 +1,12 @@
-// Package terminaltest has the tests of output, exit, kill, release, limits, sessions and policies that make sense
-// wherever commands run: on this system, and on every far end of module remote. Only tests import it.
+// Package terminaltest has the tests of output, exit, kill, release, limits, sessions and policies that apply wherever
+// commands run: on the local system, and on every remote system of module remote. Only tests import it.
 //
-// A far end differs from this system in this, which is tested or left out here:
+// A remote system differs from the local one as follows. The tests check or skip these points:
 //
-//   - A program or directory that is removed between the decision and the start is one that has changed, which is
-//     denied; here it is a command that is not found, or a directory that does not exist.
+//   - A program or directory removed between the decision and the start has changed, which is denied. On the local
+//     system the error is a command that is not found, or a directory that does not exist.
 //   - EndEvent.CPUTime and PeakMemory are zero.
-//   - There are no PTYs, no Sandbox, no Cgroup, no KeepDetached and no journal.
+//   - PTYs, Sandbox, Cgroup, KeepDetached and the journal are not available.
 //   - If neither the request nor the options name a directory, a command runs in the remote side's directory.
 //     Without CommandOptions.Env it gets the remote side's variables, and none of this process's.
 package terminaltest
@@ -27,50 +27,50 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// SecretVariable is in this process's environment when it connects to a place that is not Local, but not in that of the
-// command that leads there.
+// SecretVariable is in this process's environment when it connects to a place that is not Local, but not in the
+// environment of the command that connects.
 const SecretVariable = "ACPTERM_TEST_SECRET"
 
-// Place is where commands run, and how its tests reach it.
+// Place is a system that runs commands, with the means for its tests to reach it.
 type Place struct {
-	// NewManager makes a Manager whose commands run there; it is closed when the test ends, and nothing may be left
-	// then. Where the options have no Env, the place's own environment is the commands'.
+	// NewManager returns a Manager whose commands run there. It closes the Manager when the test ends, and nothing may
+	// be left then. If the options have no Env, the commands get the place's own environment.
 	NewManager func(t testing.TB, options *acpterm.Options) *acpterm.Manager
 	// Program is a program there that calls children.Main.
 	Program string
-	// TempDir makes a directory there for a test, and returns its path there, which has no links.
+	// TempDir makes a directory there for a test, and returns its path there, without symbolic links.
 	TempDir func(t testing.TB) string
-	// Root is the directory that is the root of the place's files here; empty if they are at the same paths.
+	// Root is the local directory of the place's root file system, or empty if its files are at the same paths.
 	Root string
-	// UID is the user that the commands run as, and files are made for; 0: the test's own.
+	// UID is the user that runs the commands and owns the created files, or 0 for the test's own user.
 	UID int
-	// Process returns the state of a process there, as ps abbreviates it, and when it started. Both are empty if it is
-	// not there.
+	// Process returns the state of a process there, as abbreviated by ps, and its start time. Both are empty if it does
+	// not exist.
 	Process func(pid int) (state, started string)
-	// Nasty are the children that leave processes which can be found there. InTime are those of them whose trees are
+	// Nasty lists the children that leave processes that can be found there. InTime lists those of them whose trees are
 	// found only while they have a parent.
 	Nasty  []string
 	InTime map[string]bool
-	// CannotAsk is for a place where commands cannot be asked to end: kills are by force at once.
+	// CannotAsk is true if commands cannot be asked to end in the place. Kills are then forced at once.
 	CannotAsk bool
-	// NeedsEndsInTheMiddle skips a test that ends a process which is creating another one, where that does not work.
-	// Nil: it works.
+	// NeedsEndsInTheMiddle skips a test that ends a process while it creates another one, where that does not work. If
+	// nil, it works.
 	NeedsEndsInTheMiddle func(testing.TB)
-	// Local is for the system that the test itself runs on, without a Runner.
+	// Local is true for the system that the test itself runs on, without a Runner.
 	Local bool
-	// Resembles is for a place whose user and connection other places also have: outside .ci/long only the tests of
-	// output and exits run there.
+	// Resembles is true for a place whose user and connection other places also have. Only the tests of output and
+	// exits run there, except in .ci/long.
 	Resembles bool
 }
 
-// test is a test by the name that it is run under.
+// test is a test and the name it runs under.
 type test struct {
 	name string
 	run  func(*testing.T, Place)
 }
 
-// Run runs every test in a place, or those that it needs. Given more places that are alike, it runs a test in each of
-// them at the same time.
+// Run runs every test in a place, or only the necessary ones. Given several equivalent places, it runs tests in them in
+// parallel.
 func Run(t *testing.T, places ...Place) {
 	groups := [][]test{
 		outputTests(), exitTests(), managerTests(), policyTests(), errorTests(), limitTests(), systemTests(),
@@ -96,7 +96,7 @@ func Run(t *testing.T, places ...Place) {
 	}
 }
 
-// path is where a file of the place is here.
+// path returns the local path of a file of the place.
 func (p Place) path(name string) string {
 	if p.Root == "" {
 		return name
@@ -104,7 +104,7 @@ func (p Place) path(name string) string {
 	return filepath.Join(p.Root, name)
 }
 
-// made gives a file that was made here to the place's user.
+// made gives a file made locally to the place's user.
 func (p Place) made(name string, err error) error {
 	if err != nil || p.UID == 0 {
 		return err
@@ -132,7 +132,7 @@ func (p Place) mkdirAll(name string, mode os.FileMode) error {
 
 func (p Place) symlink(to, name string) error { return p.made(name, os.Symlink(to, p.path(name))) }
 
-// real is a path of the place without links; a link in it may not be absolute where Root is set.
+// real returns a path of the place with symbolic links resolved. A link in it must not be absolute if Root is set.
 func (p Place) real(name string) (string, error) {
 	real, err := filepath.EvalSymlinks(p.path(name))
 	return strings.TrimPrefix(real, p.Root), err
@@ -144,7 +144,7 @@ func (p Place) removeAll(name string) error { return os.RemoveAll(p.path(name)) 
 
 func (p Place) rename(from, to string) error { return os.Rename(p.path(from), p.path(to)) }
 
-// Child asks for a child in session "s".
+// Child returns a request for a child in session "s".
 func (p Place) Child(name string, args ...string) acpterm.CreateTerminalRequest {
 	return CommandRequest(p.Program, p.childArgs(name, args...)[1:]...)
 }
@@ -153,17 +153,17 @@ func (p Place) childArgs(name string, args ...string) []string {
 	return append([]string{p.Program, children.Mark, name}, args...)
 }
 
-// CommandRequest asks for a program, or a line, in session "s".
+// CommandRequest returns a request for a program, or a line, in session "s".
 func CommandRequest(command string, args ...string) acpterm.CreateTerminalRequest {
 	return acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args}
 }
 
-// ShellRequest asks for a line of sh, in session "s".
+// ShellRequest returns a request for a line of sh, in session "s".
 func ShellRequest(line string) acpterm.CreateTerminalRequest {
 	return CommandRequest("/bin/sh", "-c", line)
 }
 
-// InSession is a request in another session.
+// InSession returns the request for another session.
 func InSession(session acpterm.SessionID, req acpterm.CreateTerminalRequest) acpterm.CreateTerminalRequest {
 	req.SessionID = session
 	return req
@@ -182,7 +182,7 @@ func Create(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
 	return term
 }
 
-// CreateReady starts a command that says "ready", and waits for that.
+// CreateReady starts a command that prints "ready", and waits for that.
 func CreateReady(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest,
 	options ...*acpterm.CommandOptions) *acpterm.Terminal {
 	t.Helper()
@@ -214,7 +214,7 @@ func AwaitExit(t testing.TB, term *acpterm.Terminal) acpterm.TerminalExitStatus 
 	return status
 }
 
-// AwaitOutput follows a terminal until its output has the text.
+// AwaitOutput follows a terminal until its output contains the text.
 func AwaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
 	t.Helper()
 	var got strings.Builder
@@ -227,7 +227,7 @@ func AwaitOutput(t testing.TB, term *acpterm.Terminal, text string) {
 	require.Contains(t, got.String(), text)
 }
 
-// killedBy is the signal in the status of a command that was killed and did nothing about it.
+// killedBy returns the signal in the status of a killed command that does not handle signals.
 func (p Place) killedBy() string {
 	if p.CannotAsk {
 		return "SIGKILL" // at once
@@ -235,7 +235,7 @@ func (p Place) killedBy() string {
 	return "SIGTERM"
 }
 
-// needsAsking is for tests of commands that are asked to end.
+// needsAsking is for tests that ask commands to end.
 func (p Place) needsAsking(t testing.TB) {
 	t.Helper()
 	if p.CannotAsk {
@@ -250,12 +250,12 @@ func (p Place) needsEndsInTheMiddle(t testing.TB) {
 	}
 }
 
-// endedBy is the field of a status that says what ended the command.
+// endedBy returns the field of a status that names the cause of the command's end.
 func endedBy(by acpterm.EndedBy) acpterm.Meta {
 	return acpterm.Meta{"acpterm": json.RawMessage(fmt.Sprintf(`{"endedBy":%q}`, by))}
 }
 
-// askFor is an escalation that asks a command to end, and waits so long before it is by force.
+// askFor returns an escalation that asks a command to end, and waits that long before it uses force.
 func askFor(wait time.Duration) []acpterm.EscalationStep {
 	return []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: wait}}
 }

@@ -35,7 +35,7 @@ func treeTests() []test {
 	}
 }
 
-// Said waits until a child is ready, and returns the pids that it said, with their start times.
+// Said waits until a child is ready, and returns the pids it printed, with their start times.
 func (p Place) Said(t testing.TB, term *acpterm.Terminal) map[int]string {
 	t.Helper()
 	AwaitOutput(t, term, "ready\n")
@@ -49,7 +49,7 @@ func (p Place) Said(t testing.TB, term *acpterm.Terminal) map[int]string {
 	return found
 }
 
-// RequireGone fails if one of the processes is still there.
+// RequireGone fails if one of the processes still exists.
 func (p Place) RequireGone(t testing.TB, processes map[int]string) {
 	t.Helper()
 	for pid, started := range processes {
@@ -77,7 +77,7 @@ func TestNastyChildrenAreGone(t *testing.T, p Place) {
 		if p.InTime[child] {
 			continue
 		}
-		t.Run(child+"/at once", func(t *testing.T) { // whatever it is just doing
+		t.Run(child+"/at once", func(t *testing.T) { // at any point of its execution
 			m := p.NewManager(t, &acpterm.Options{
 				Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}},
 			})
@@ -88,7 +88,7 @@ func TestNastyChildrenAreGone(t *testing.T, p Place) {
 	}
 }
 
-// SaidOrRuns is Said, for the children of other tests too, which do not say their pid.
+// SaidOrRuns is Said, but also accepts children of other tests, which do not print their pid.
 func (p Place) SaidOrRuns(t testing.TB, term *acpterm.Terminal) map[int]string {
 	t.Helper()
 	AwaitOutput(t, term, "ready\n")
@@ -98,7 +98,7 @@ func (p Place) SaidOrRuns(t testing.TB, term *acpterm.Terminal) map[int]string {
 	return p.Said(t, term)
 }
 
-// A stopped command is made to go on, so that it can end in its own way.
+// A stopped command is continued, so that it can end in its own way.
 func TestAStoppedCommandHearsTheSignal(t *testing.T, p Place) {
 	m := p.NewManager(t, nil)
 	term := Create(t, m, p.Child("stops-itself"))
@@ -120,9 +120,9 @@ func TestAChildStartedOnSIGTERMIsEndedToo(t *testing.T, p Place) {
 	require.True(t, term.Output().ExitStatus.Success(), "the command itself ended in its own way")
 }
 
-// CleanUp is a line of sh that makes a lock and says "ready". On one of some signals ("TERM HUP") it runs a few
-// programs, as git, npm and apt do, removes the lock, and exits with 7. Its child says "ready" after execve: before, it
-// has the trap of this shell, and loses the signal.
+// CleanUp returns a line of sh that creates a lock and prints "ready". On any of the given signals ("TERM HUP") it runs
+// a few programs, as git, npm and apt do, removes the lock, and exits with 7. Its child prints "ready" after execve:
+// before that, it has this shell's trap, and loses the signal.
 func CleanUp(lock, signals string) string {
 	return fmt.Sprintf(`trap 'for i in 1 2 3; do sleep 0.03 || exit 1; done; rm "%[1]s" && exit 7' %[2]s; : >"%[1]s"
 		sh -c 'echo ready; exec sleep 300' & wait; exit 1`, lock, signals)
@@ -151,7 +151,7 @@ var endings = map[string]func(*testing.T, *acpterm.Manager, *acpterm.Terminal, *
 	},
 }
 
-// The programs that a command starts after the signal, to clean up, do not get it.
+// Programs started by a command for its clean-up after the signal do not receive it.
 func TestCleanUpIsLeftAlone(t *testing.T, p Place) {
 	p.needsAsking(t)
 	for how, end := range endings {
@@ -172,7 +172,7 @@ func TestCleanUpIsLeftAlone(t *testing.T, p Place) {
 				return term
 			}
 			var term *acpterm.Terminal
-			if how == "timeout" { // which has to be so long that the command is ready by then
+			if how == "timeout" { // the timeout must be long enough for the command to become ready
 				timeout := 250 * time.Millisecond
 				for term = start(timeout); !isReadyInTime(t, term); term = start(timeout) {
 					require.NoError(t, m.CloseSession(t.Context(), "s"))
@@ -189,7 +189,7 @@ func TestCleanUpIsLeftAlone(t *testing.T, p Place) {
 	}
 }
 
-// isReadyInTime reports whether a command says "ready" before it ends.
+// isReadyInTime reports whether a command prints "ready" before it ends.
 func isReadyInTime(t *testing.T, term *acpterm.Terminal) bool {
 	for chunk := range term.Follow(t.Context(), 0) {
 		if strings.Contains(chunk.Text, "ready") {
@@ -199,7 +199,7 @@ func isReadyInTime(t *testing.T, term *acpterm.Terminal) bool {
 	return false
 }
 
-// Clean-up that takes longer than the grace, here an hour, ends by force, as all else does.
+// Clean-up that takes longer than the grace period, here an hour, is ended by force, like everything else.
 func TestASecondKillEndsCleanUp(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: askFor(time.Hour)}})
@@ -216,7 +216,8 @@ func TestASecondKillEndsCleanUp(t *testing.T, p Place) {
 	require.Empty(t, p.startTime(children.Number(said[1])), "the program of the clean-up is still there")
 }
 
-// A shell that waits for its children has the signal before it hears of their ends, so it does not go on after wait.
+// A shell that waits for its children gets the signal before it learns of their ends, so it does not continue after
+// wait.
 func TestAShellThatWaitsDiesOfTheSignal(t *testing.T, p Place) {
 	p.needsAsking(t)
 	m := p.NewManager(t, nil)
@@ -229,7 +230,7 @@ func TestAShellThatWaitsDiesOfTheSignal(t *testing.T, p Place) {
 	}
 }
 
-// Law 2: 500 commands write 64 KiB and exit at once, while a child of theirs holds the pipe. No byte is lost.
+// Law 2: 500 commands write 64 KiB and exit at once, while their child holds the pipe. No byte is lost.
 func TestBurstThenExitLosesNothing(t *testing.T, p Place) {
 	m := p.NewManager(t, &acpterm.Options{Commands: acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{}}})
 	for range longtest.Times(15, 50) { // the soak does thousands
@@ -239,7 +240,7 @@ func TestBurstThenExitLosesNothing(t *testing.T, p Place) {
 	}
 }
 
-// RaceKills creates terminals, and kills and releases each by several at once.
+// RaceKills creates terminals, and kills and releases each of them from several goroutines at once.
 func RaceKills(t *testing.T, m *acpterm.Manager, races int) {
 	lines := []string{"exec sleep 3600", "true", "sleep 3600 & exit 3", "sleep 3600 & sleep 3600 & wait"}
 	ctx := context.Background()
@@ -269,12 +270,12 @@ func RaceKills(t *testing.T, m *acpterm.Manager, races int) {
 	require.Empty(t, m.Terminals())
 }
 
-// newManager looks for what is left.
+// NewManager looks for leaks.
 func TestCreateKillReleaseRaces(t *testing.T, p Place) {
 	RaceKills(t, p.NewManager(t, nil), longtest.Times(100, 1000))
 }
 
-// A root is the directory that a link led to when it was added.
+// A root is the target of a symbolic link at the time it was added.
 func TestAddRootFollowsLinks(t *testing.T, p Place) {
 	dir, other, link := p.TempDir(t), p.TempDir(t), filepath.Join(p.TempDir(t), "link")
 	require.NoError(t, p.symlink(dir, link))
@@ -291,10 +292,10 @@ func TestAddRootFollowsLinks(t *testing.T, p Place) {
 	require.ErrorIs(t, err, acpterm.ErrDenied)
 }
 
-// quickly is a grace that stubborn children are not worth more than.
+// quickly has a short grace period: stubborn children always use all of it.
 var quickly = []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: 30 * time.Millisecond}}
 
-// startTime is when a process started; empty if it is not there, or a zombie.
+// startTime returns the start time of a process, or "" if it does not exist or is a zombie.
 func (p Place) startTime(pid int) string {
 	state, started := p.Process(pid)
 	if strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X") {

@@ -1,5 +1,5 @@
-// Package children has the commands that tests run: a program that calls Main, told by its first argument which of
-// these children to be. Only tests import it.
+// Package children provides the commands run by tests. A program that calls Main becomes the child named by its
+// arguments. Only tests import it.
 package children
 
 import (
@@ -17,7 +17,7 @@ import (
 // Mark, as the first argument, makes the program a child.
 const Mark = "acpterm-test-child"
 
-// Main is the child that the arguments name, of All and more, and does not return then. Elsewhere it does nothing.
+// Main runs the child named by the arguments, one of All or more, and then does not return. Otherwise it does nothing.
 func Main(more map[string]func(args []string)) {
 	if len(os.Args) < 3 || os.Args[1] != Mark {
 		return
@@ -28,7 +28,7 @@ func Main(more map[string]func(args []string)) {
 	os.Exit(0)
 }
 
-// All returns the children by their names: those of every system, and this system's.
+// All returns the children by name: those of every system, and this system's.
 func All() map[string]func(args []string) {
 	all := portable()
 	maps.Copy(all, nasty())
@@ -47,10 +47,10 @@ func echo() {
 	os.Exit(3)
 }
 
-// portable are the children of every system.
+// portable returns the children of every system.
 func portable() map[string]func(args []string) {
 	return map[string]func(args []string){
-		// print TEXT...: writes each argument as it is.
+		// print TEXT...: writes each argument unchanged.
 		"print": func(args []string) {
 			for _, text := range args {
 				fmt.Print(text)
@@ -58,7 +58,7 @@ func portable() map[string]func(args []string) {
 		},
 		// exit CODE
 		"exit": func(args []string) { os.Exit(Number(args[0])) },
-		// alternate N: writes N lines, by turns to standard output and standard error.
+		// alternate N: writes N lines, alternating between standard output and standard error.
 		"alternate": func(args []string) {
 			for i := range Number(args[0]) {
 				fmt.Fprintf([]*os.File{os.Stdout, os.Stderr}[i%2], "line %d\n", i)
@@ -66,23 +66,23 @@ func portable() map[string]func(args []string) {
 		},
 		// echo: copies its input to its output, then writes "bye" and exits with 3; exits with 9 on SIGTERM.
 		"echo": func([]string) { echo() },
-		// echo-with CHILD: starts a child, writes its pid, and goes on as echo.
+		// echo-with CHILD: starts a child, writes its pid, and continues as echo.
 		"echo-with": func(args []string) {
 			fmt.Println(StartSilent(args[0]))
 			echo()
 		},
-		// sleep: until it is ended; says "ready" first.
+		// sleep: prints "ready" and sleeps until it is ended.
 		"sleep": func([]string) {
 			fmt.Println("ready")
 			time.Sleep(time.Hour) // not select {}, in which Go's runtime may see a deadlock
 		},
-		// stubborn: ignores SIGTERM; says "ready" first.
+		// stubborn: prints "ready" and ignores SIGTERM.
 		"stubborn": func([]string) {
 			ignoreTermination()
 			fmt.Println("ready")
 			time.Sleep(time.Hour)
 		},
-		// polite: says "bye" on SIGTERM and exits with 7.
+		// polite: on SIGTERM prints "bye" and exits with 7.
 		"polite": func([]string) {
 			terminate := make(chan os.Signal, 1)
 			signal.Notify(terminate, syscall.SIGTERM, os.Interrupt) // CTRL_BREAK is the latter
@@ -91,7 +91,7 @@ func portable() map[string]func(args []string) {
 			fmt.Println("bye")
 			os.Exit(7)
 		},
-		// together DIR N: on SIGTERM puts a file into the directory, and exits once there are N.
+		// together DIR N: on SIGTERM puts a file into the directory, and exits once it contains N files.
 		"together": func(args []string) {
 			terminate := make(chan os.Signal, 1)
 			signal.Notify(terminate, syscall.SIGTERM, os.Interrupt) // CTRL_BREAK is the latter
@@ -102,8 +102,8 @@ func portable() map[string]func(args []string) {
 				time.Sleep(time.Millisecond)
 			}
 		},
-		// pieces FILE PIECE...: writes the pieces, waiting for FILE.0, FILE.1 … between them. They are quoted as in Go:
-		// on Windows an argument is text, and has no invalid bytes.
+		// pieces FILE PIECE...: writes the pieces, and waits for FILE.0, FILE.1 … between them. They are quoted as in
+		// Go: on Windows an argument is text, and cannot contain invalid bytes.
 		"pieces": func(args []string) {
 			for i, piece := range args[1:] {
 				if i > 0 {
@@ -125,12 +125,12 @@ func portable() map[string]func(args []string) {
 				total -= n
 			}
 		},
-		// flood-and-touch BYTES FILE: writes that many bytes, then makes the file.
+		// flood-and-touch BYTES FILE: writes that many bytes, then creates the file.
 		"flood-and-touch": func(args []string) {
 			os.Stdout.WriteString(strings.Repeat("x", Number(args[0])))
 			os.WriteFile(args[1], nil, 0o600)
 		},
-		// environ: writes the environment, a variable a line.
+		// environ: writes the environment, one variable per line.
 		"environ": func([]string) {
 			for _, variable := range os.Environ() {
 				fmt.Println(variable)
@@ -141,23 +141,23 @@ func portable() map[string]func(args []string) {
 			dir, _ := os.Getwd()
 			fmt.Println(dir)
 		},
-		// stdin: writes what standard input has, in the end "eof".
+		// stdin: writes the contents of standard input, then "eof".
 		"stdin": func([]string) {
 			rest, err := io.ReadAll(os.Stdin)
 			fmt.Printf("%q %v eof", rest, err)
 		},
-		// tty: says whether there is a controlling terminal.
+		// tty: prints true if it has no controlling terminal, and otherwise false.
 		"tty": func([]string) {
 			_, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 			fmt.Print(err != nil)
 		},
-		// holder: starts a sleeping child that holds the output, says its pid, and exits.
+		// holder: starts a sleeping child that holds the output, prints its pid, and exits.
 		"holder": func(args []string) {
 			child := StartSilent("sleep-silently")
 			fmt.Printf("%d\n", child)
 			os.Stdout.WriteString(strings.Join(args, ""))
 		},
-		// stubborn-holder: as holder, with a child that ignores SIGTERM.
+		// stubborn-holder: like holder, with a child that ignores SIGTERM.
 		"stubborn-holder": func([]string) { fmt.Printf("%d\n", StartSilent("stubborn-silently")) },
 		"sleep-silently":  func([]string) { time.Sleep(5 * time.Minute) },
 		"stubborn-silently": func([]string) {
@@ -168,14 +168,14 @@ func portable() map[string]func(args []string) {
 	}
 }
 
-// ignoreTermination makes what asks a process to end have no effect on this one.
+// ignoreTermination makes this process ignore requests to end.
 func ignoreTermination() {
 	signal.Ignore(syscall.SIGTERM)
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // CTRL_BREAK, which would end a program that ignores it
 }
 
-// StartSilent starts a child that inherits the output, and returns its pid once it is set up: it closes its
-// standard input then, which is a pipe's writing end, or by exiting.
+// StartSilent starts a child that inherits the output, and returns its pid once it is set up. The child signals that by
+// closing its standard input, the write end of a pipe, or by exiting.
 func StartSilent(name string) int {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -194,12 +194,12 @@ func StartSilent(name string) int {
 	return process.Pid
 }
 
-// Args are the command line that makes this program a child.
+// Args returns the command line that makes this program a child.
 func Args(name string, args ...string) []string {
 	return append([]string{Program(), Mark, name}, args...)
 }
 
-// Program is the path of this program.
+// Program returns the path of this program.
 func Program() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -208,7 +208,7 @@ func Program() string {
 	return path
 }
 
-// Number is a decimal number; it panics if the text is none.
+// Number parses a decimal number. It panics if the text is not a number.
 func Number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -217,7 +217,7 @@ func Number(s string) int {
 	return n
 }
 
-// AwaitFile returns when there is a file of that name.
+// AwaitFile returns when the file exists.
 func AwaitFile(path string) {
 	for {
 		if _, err := os.Stat(path); err == nil {

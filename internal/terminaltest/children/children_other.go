@@ -2,5 +2,5 @@
 
 package children
 
-// nasty are the children of this system alone.
+// nasty returns the children of this system alone.
 func nasty() map[string]func(args []string) { return nil }

@@ -2,8 +2,8 @@
 
 package children
 
-// The nasty children: what commands do, by accident or not, that leaves processes behind. Each says the pids that
-// have to be gone, a line each, and "ready" when all is set up.
+// The nasty children: things that commands do, by accident or not, that leave processes behind. Each prints the pids
+// that must be gone, one per line, and "ready" when everything is set up.
 
 import (
 	"fmt"
@@ -28,16 +28,15 @@ var (
 	setsid  = &syscall.SysProcAttr{Setsid: true}
 )
 
-// SoLong is longer than any test. What a killed test run leaves ends after it.
+// SoLong is longer than any test. Processes left by a killed test run end after this time.
 const SoLong = 5 * time.Minute
 
-// Ready says the process's number, and "ready".
+// Ready prints the process's number, and "ready".
 func Ready() {
 	fmt.Printf("%d\nready\n", os.Getpid())
 }
 
-// orphan starts a process whose parent is gone, and passes on what it says through a pipe, so that it can have
-// whatever output it likes.
+// orphan starts a process whose parent is gone, and passes on its message from a pipe, so that it can have any output.
 func orphan(attr os.ProcAttr, name string) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -52,14 +51,14 @@ func orphan(attr os.ProcAttr, name string) {
 	fmt.Print(string(buf[:n]))
 }
 
-// nasty are those of every system that these tests are for.
+// nasty returns the children of the systems supported by these tests.
 func nasty() map[string]func(args []string) {
 	devNull, _ := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	silent := []*os.File{devNull, devNull, devNull}
 	keepEnv := os.Environ()
 	var noEnv = []string{"GORACE=atexit_sleep_ms=0"}
 	return map[string]func(args []string){
-		// size: writes what stty says of the terminal's size, and again each time that it changes.
+		// size: writes stty's terminal size, and again each time it changes.
 		"size": func([]string) {
 			changed := make(chan os.Signal, 1)
 			signal.Notify(changed, syscall.SIGWINCH)
@@ -72,13 +71,13 @@ func nasty() map[string]func(args []string) {
 				<-changed
 			}
 		},
-		// pty-holder BYTES: starts a process in a session of its own that has the terminal open, writes so many bytes,
-		// and exits.
+		// pty-holder BYTES: starts a process in a new session that keeps the terminal open, writes that many bytes, and
+		// exits.
 		"pty-holder": func(args []string) {
 			start(&os.ProcAttr{Files: inherit, Sys: setsid}, "sleep-silently")
 			os.Stdout.WriteString(strings.Repeat("x", Number(args[0])))
 		},
-		// quiet: says its pid on descriptor 3, or else 1, and sleeps, deaf to SIGTERM and SIGHUP.
+		// quiet: prints its pid on descriptor 3, or else 1, and sleeps, ignoring SIGTERM and SIGHUP.
 		"quiet": func([]string) {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 			if _, err := fmt.Fprintf(os.NewFile(3, "said"), "%d\n", os.Getpid()); err != nil {
@@ -86,7 +85,7 @@ func nasty() map[string]func(args []string) {
 			}
 			time.Sleep(SoLong)
 		},
-		// middle CHILD: the first half of a double fork: starts the child in yet another session, and is gone.
+		// middle CHILD: the first half of a double fork: starts the child in yet another session, and exits.
 		"middle": func(args []string) {
 			said := os.NewFile(3, "said")
 			start(&os.ProcAttr{Files: append(inherit[:3:3], said), Env: os.Environ(), Sys: setsid}, args[0])
@@ -105,7 +104,7 @@ func nasty() map[string]func(args []string) {
 			start(&os.ProcAttr{Files: inherit, Sys: setsid}, "ignores-sigterm")
 			time.Sleep(SoLong)
 		},
-		// A child in a session of its own, with nothing of ours but its parent.
+		// A child in a new session that shares nothing with this process but the parent.
 		"setsid-silent-naked": func([]string) {
 			r, w, _ := os.Pipe()
 			start(&os.ProcAttr{Files: append(silent[:3:3], w), Env: noEnv, Sys: setsid}, "quiet")
@@ -121,12 +120,12 @@ func nasty() map[string]func(args []string) {
 			orphan(os.ProcAttr{Files: silent, Env: keepEnv}, "quiet")
 			Ready()
 		},
-		// With no environment, but with the output: found by that.
+		// It has no environment, but has the output, which identifies it.
 		"naked-daemon-with-output": func([]string) {
 			orphan(os.ProcAttr{Files: inherit, Env: noEnv}, "quiet")
 			Ready()
 		},
-		// With nothing at all: only a cgroup finds it.
+		// It has neither: only a cgroup finds it.
 		"vanished": func([]string) {
 			orphan(os.ProcAttr{Files: silent, Env: noEnv}, "quiet")
 			Ready()
@@ -134,7 +133,7 @@ func nasty() map[string]func(args []string) {
 		"holds-the-output": func([]string) {
 			start(&os.ProcAttr{Files: inherit}, "ignores-sigterm")
 		},
-		// Forks as fast as it can, children that fork in turn.
+		// Forks as fast as it can, and its children fork too.
 		"forks": func(args []string) {
 			signal.Ignore(syscall.SIGTERM)
 			if len(args) == 0 {
@@ -150,7 +149,7 @@ func nasty() map[string]func(args []string) {
 			}
 			time.Sleep(SoLong)
 		},
-		// Starts a child when it is asked to end, and goes.
+		// Starts a child when it is asked to end, and exits.
 		"starts-a-child-on-sigterm": func([]string) {
 			terminate := make(chan os.Signal, 1)
 			signal.Notify(terminate, syscall.SIGTERM)
@@ -163,21 +162,21 @@ func nasty() map[string]func(args []string) {
 			signal.Notify(terminate, syscall.SIGTERM)
 			Ready()
 			go syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			<-terminate // only a process that goes on again hears it
+			<-terminate // only a continued process receives it
 			os.Exit(9)
 		},
-		// burst: a child holds the output, 64 KiB are written, and it is gone.
+		// burst: starts a child that holds the output, writes 64 KiB, and exits at once.
 		"burst": func([]string) {
 			child := start(&os.ProcAttr{Files: inherit, Env: append(keepEnv, "GORACE=atexit_sleep_ms=0")}, "sleep-silently")
 			os.Stdout.WriteString(fmt.Sprintf("%10d", child.Pid) + strings.Repeat("x", 64<<10-10))
 			syscall.Exit(0)
 		},
-		// append-to FILE BYTES: writes that many bytes, and says how that went.
+		// append-to FILE BYTES: writes that many bytes, and prints the error.
 		"append-to": func(args []string) {
 			err := os.WriteFile(args[0], make([]byte, Number(args[1])), 0o600)
 			fmt.Print(err)
 		},
-		// open-all: opens files until it cannot, and says what the last one's number was.
+		// open-all: opens files until it fails, and prints the number of the last one.
 		"open-all": func([]string) {
 			last := -1
 			for {

@@ -1,6 +1,6 @@
 package hosttest
 
-// Agents at the other end of a connection over real pipes: one that speaks jsonrpc2, and one that speaks bytes.
+// Agents on the other end of a connection over real pipes: one uses jsonrpc2, and one reads and writes bytes.
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// PipePair is a connection made of two pipes, as an agent's standard input and output are.
+// PipePair returns both ends of a connection made of two pipes, like an agent's standard input and output.
 func PipePair(t testing.TB) (client, agent io.ReadWriteCloser) {
 	t.Helper()
 	fromAgent, toClient, err := os.Pipe()
@@ -29,14 +29,15 @@ func PipePair(t testing.TB) (client, agent io.ReadWriteCloser) {
 	return agentproc.JoinStdio(fromAgent, toAgent), agentproc.JoinStdio(fromClient, toClient)
 }
 
-// Agent is the agent's end of a connection whose client's end is served by a Handler.
+// Agent is the agent's end of a connection. A Handler serves the client's end.
 type Agent struct {
 	*jsonrpc2.Conn
 	T       testing.TB
 	Handler *acpterm.Handler
 }
 
-// Connect serves a manager to an agent. The connection is ended and everything served when the test ends.
+// Connect serves a manager to an agent. When the test ends, it ends the connection and waits until everything is
+// served.
 func Connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *Agent {
 	t.Helper()
 	client, agentEnd := PipePair(t)
@@ -51,8 +52,8 @@ func Connect(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) 
 	return a
 }
 
-// Connection serves a manager on a connection, by Handler.Filter and jsonrpc2, or, if ACPTERM_TEST_HANDLE is set, by
-// Handler.Handle alone.
+// Connection serves a manager on a connection through Handler.Filter and jsonrpc2, or through Handler.Handle alone if
+// ACPTERM_TEST_HANDLE is set.
 func Connection(
 	ctx context.Context, m *acpterm.Manager, conn io.ReadWriteCloser, options *acpterm.HandlerOptions,
 ) (*acpterm.Handler, *jsonrpc2.Conn) {
@@ -69,7 +70,7 @@ func (NoHandler) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {}
 
 type Object = map[string]any
 
-// Do sends a request and returns the result as it came.
+// Do sends a request and returns the unmodified result.
 func (a *Agent) Do(method string, params any) (json.RawMessage, error) {
 	var result json.RawMessage
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -92,7 +93,7 @@ func (a *Agent) Create(name string, args ...string) acpterm.TerminalID {
 	return a.CreateRequest(ChildRequest(name, args...))
 }
 
-// CreateReady is create for a child that says "ready", and waits for that.
+// CreateReady is Create for a child that prints "ready", and waits for that.
 func (a *Agent) CreateReady(name string) acpterm.TerminalID {
 	a.T.Helper()
 	id := a.Create(name)
@@ -123,14 +124,14 @@ func (a *Agent) Output(id acpterm.TerminalID) (out acpterm.TerminalOutputRespons
 	return out
 }
 
-// Poll asks for the output until it has the text, as agents do.
+// Poll requests the output until it contains the text, as agents do.
 func (a *Agent) Poll(id acpterm.TerminalID, text string) {
 	a.T.Helper()
 	for !strings.Contains(a.Output(id).Output, text) {
 	}
 }
 
-// Failed checks the code and the data of an error, and that the connection goes on.
+// Failed checks the code and the data of an error, and that the connection still works.
 func (a *Agent) Failed(err error, code int64, data string) {
 	a.T.Helper()
 	var e *jsonrpc2.Error
@@ -144,7 +145,7 @@ func (a *Agent) Failed(err error, code int64, data string) {
 	require.Equal(a.T, int64(jsonrpc2.CodeMethodNotFound), e.Code)
 }
 
-// Peer is an agent that speaks bytes: the other end of a connection.
+// Peer is an agent that reads and writes bytes at the other end of a connection.
 type Peer struct {
 	t      testing.TB
 	Conn   *jsonrpc2.Conn
@@ -152,7 +153,7 @@ type Peer struct {
 	Writer io.WriteCloser // writes, and ends the connection
 }
 
-// ConnectPeer serves a manager to one. The connection ends with the test.
+// ConnectPeer serves a manager to a Peer. The connection ends with the test.
 func ConnectPeer(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptions) *Peer {
 	t.Helper()
 	client, agentEnd := PipePair(t)
@@ -168,14 +169,13 @@ func ConnectPeer(t testing.TB, m *acpterm.Manager, options *acpterm.HandlerOptio
 
 func (p *Peer) Close() { p.Writer.Close() }
 
-// Write writes a line.
 func (p *Peer) Write(line string) {
 	p.t.Helper()
 	_, err := io.WriteString(p.Writer, line+"\n")
 	require.NoError(p.t, err)
 }
 
-// Response is one as it came.
+// Response is a response, not decoded further.
 type Response struct {
 	ID     json.RawMessage `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -191,7 +191,7 @@ func (p *Peer) Read() (r Response) {
 	return r
 }
 
-// Request is a line that asks for something.
+// Request returns the line of a request.
 func Request(id, method string, params any) string {
 	encoded, err := json.Marshal(params)
 	if err != nil {
@@ -207,7 +207,7 @@ func (p *Peer) Ask(id, method string, params any) Response {
 	return p.Read()
 }
 
-// Works checks that the connection does.
+// Works checks that the connection still works.
 func (p *Peer) Works() {
 	p.t.Helper()
 	r := p.Ask(`"still"`, acpterm.MethodOutput, Of("none"))

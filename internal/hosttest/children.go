@@ -1,7 +1,7 @@
 package hosttest
 
-// The commands that tests run: the test binary itself, whose first argument says which child of package children, or
-// of this package's own, to be. And the helpers of package terminaltest, for the tests of this system alone.
+// The commands run by tests: the test binary itself, whose first argument selects a child of package children, or one
+// of the test package's own. This file also adapts the helpers of package terminaltest to the local system.
 
 import (
 	"flag"
@@ -18,19 +18,19 @@ import (
 
 var Children = testchildren.All()
 
-// RunTests is a TestMain, of a binary that can also be one of the package's own children.
+// RunTests is a TestMain for a binary that can also be one of the package's own children.
 func RunTests(m *testing.M, own map[string]func(args []string)) {
 	maps.Copy(Children, own)
 	testchildren.Main(Children)
 	racetest.Restart()
-	// Parallel tests mostly wait. Tests with a Manager are not parallel, because NewManager looks at the whole process.
+	// Parallel tests mostly wait. Tests with a Manager are not parallel, because NewManager examines the whole process.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// Here is this system as a place for terminaltest.
+// Here returns the local system as a place for terminaltest.
 func Here() terminaltest.Place {
 	return terminaltest.Place{
 		NewManager: func(t testing.TB, options *acpterm.Options) *acpterm.Manager {
@@ -52,12 +52,12 @@ func Executable() string { return testchildren.Program() }
 
 func Number(s string) int { return testchildren.Number(s) }
 
-// ChildRequest asks for a child in session "s".
+// ChildRequest returns a request for a child in session "s".
 func ChildRequest(name string, args ...string) acpterm.CreateTerminalRequest {
 	return Here().Child(name, args...)
 }
 
-// CommandRequest asks for a program, or a line, in session "s".
+// CommandRequest returns a request for a program, or a line, in session "s".
 func CommandRequest(command string, args ...string) acpterm.CreateTerminalRequest {
 	return terminaltest.CommandRequest(command, args...)
 }
@@ -100,7 +100,7 @@ func Run(t testing.TB, m *acpterm.Manager, req acpterm.CreateTerminalRequest) ac
 	return terminaltest.RunToEnd(t, m, req)
 }
 
-// KilledBy is the signal in the status of a killed command that does not handle signals.
+// KilledBy returns the signal in the status of a killed command that does not handle signals.
 func KilledBy() string {
 	if leaktest.CanAsk() {
 		return "SIGTERM"

@@ -1,3 +1,3 @@
-// Package hosttest is for the tests of the root package that other packages have: managers that must leave nothing,
-// the commands that tests run, and agents at the other end of a connection. Only tests import it.
+// Package hosttest helps the tests of the root package that live in other packages: managers that must leave nothing
+// behind, the commands run by tests, and agents on the other end of a connection. Only tests import it.
 package hosttest

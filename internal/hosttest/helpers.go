@@ -1,6 +1,6 @@
 package hosttest
 
-// What more than one package of tests needs: events, logs, lines of an agent, errors of options.
+// Helpers for more than one package of tests: events, logs, lines of an agent, errors of options.
 
 import (
 	"bytes"
@@ -32,12 +32,12 @@ func (p *Peer) WriteAll(n int, line func(i int) string) {
 	require.NoError(p.t, err)
 }
 
-// Cancel is a line that cancels a request.
+// Cancel returns the line that cancels a request.
 func Cancel(id string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":%s}}`, id)
 }
 
-// Refused checks the answer of a request beyond a quota.
+// Refused checks the answer to a request beyond a quota.
 func (p *Peer) Refused(quota string, limit int) {
 	p.t.Helper()
 	r := p.Read()
@@ -54,7 +54,7 @@ func (p *Peer) Refused(quota string, limit int) {
 	require.Equal(p.t, limit, data.Limit)
 }
 
-// RequireOptionRefused requires an error of the host's, with a field.
+// RequireOptionRefused requires an error caused by the host, with a field.
 func RequireOptionRefused(t *testing.T, err error, op, field string) {
 	t.Helper()
 	var refused *acpterm.Error
@@ -77,7 +77,7 @@ func Rest(t testing.TB, conn io.ReadWriteCloser, options *acpterm.HandlerOptions
 	return h.Filter(t.Context(), conn)
 }
 
-// BytesConn is a connection whose peer has written all that it ever will.
+// BytesConn is a connection whose peer will not write any more.
 type BytesConn struct {
 	io.Reader
 	mu      sync.Mutex
@@ -92,7 +92,7 @@ func (c *BytesConn) Write(p []byte) (int, error) {
 
 func (c *BytesConn) Close() error { return nil }
 
-// RealTempDir is a directory without links in its path.
+// RealTempDir returns a temporary directory without symbolic links in its path.
 func RealTempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -118,7 +118,7 @@ func (b *lockedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// CaptureLog returns a buffer with the log of slog during the test.
+// CaptureLog returns a buffer that receives slog's log during the test.
 func CaptureLog(t *testing.T) *lockedBuffer {
 	buffer := new(lockedBuffer)
 	logger, writer, flags := slog.Default(), log.Writer(), log.Flags()
@@ -131,8 +131,8 @@ func CaptureLog(t *testing.T) *lockedBuffer {
 	return buffer
 }
 
-// Record returns a hook and the channel that it hands events to, but for starts. The channel has room for all that a
-// test makes.
+// Record returns a hook and the channel it sends events to, except starts. The channel has room for all events of a
+// test.
 func Record() (hook func(acpterm.Event), events chan acpterm.Event) {
 	events = make(chan acpterm.Event, 100)
 	return func(e acpterm.Event) {
@@ -142,7 +142,7 @@ func Record() (hook func(acpterm.Event), events chan acpterm.Event) {
 	}, events
 }
 
-// Ended returns the next event but for releases and a decision. It has to be an end.
+// Ended returns the next event, except releases and a decision. It must be an EndEvent.
 func Ended(t testing.TB, events chan acpterm.Event) *acpterm.EndEvent {
 	t.Helper()
 	event := <-events
@@ -158,7 +158,7 @@ func Ended(t testing.TB, events chan acpterm.Event) *acpterm.EndEvent {
 	return event.(*acpterm.EndEvent)
 }
 
-// Ends are how many EndEvents and allowing DecisionEvents there were of each terminal.
+// Ends counts the EndEvents and the allowing DecisionEvents of each terminal.
 type Ends struct {
 	mu      sync.Mutex
 	allowed map[acpterm.TerminalID]bool

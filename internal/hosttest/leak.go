@@ -1,7 +1,7 @@
 package hosttest
 
-// After every test nothing of it is left: what a test starts, it starts through newManager, which looks for
-// processes, goroutines and descriptors once the manager is closed.
+// Tests must leave nothing behind: a test starts everything through NewManager, which looks for processes, goroutines
+// and descriptors once the manager is closed.
 
 import (
 	"os"
@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NewManager returns a Manager that is closed at the end of the test; the test fails if it leaves anything.
+// NewManager returns a Manager and closes it at the end of the test. The test fails if the Manager leaves anything
+// behind.
 func NewManager(t testing.TB, options *acpterm.Options, hooks ...func(acpterm.Event)) *acpterm.Manager {
 	t.Helper()
 	if options == nil {
@@ -32,7 +33,7 @@ func NewManager(t testing.TB, options *acpterm.Options, hooks ...func(acpterm.Ev
 	return m
 }
 
-// Must returns a value and panics for an error.
+// Must returns a value, or panics if err is not nil.
 func Must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,6 +1,6 @@
 package hosttest
 
-// What /proc knows of a process.
+// Information from /proc about a process.
 
 import (
 	"fmt"
@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// StatOf are the fields of a process's stat in /proc from its state on; empty ones if it is not there.
+// StatOf returns the fields of a process's stat in /proc, from its state on. They are empty if the process does not
+// exist.
 func StatOf(pid int) []string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -17,7 +18,7 @@ func StatOf(pid int) []string {
 	return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 }
 
-// StartTime is when a process started, in clock ticks after the machine; empty if it is not there, or a zombie.
+// StartTime returns the start time of a process in clock ticks since boot, or "" if it does not exist or is a zombie.
 func StartTime(pid int) string {
 	fields := StatOf(pid)
 	if fields[0] == "Z" || fields[0] == "X" {

@@ -2,7 +2,7 @@
 
 package hosttest
 
-// What ps knows of a process.
+// Information from ps about a process.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// StartTime is when a process started, to the second; empty if it is not there, or a zombie.
+// StartTime returns the start time of a process, to the second, or "" if it does not exist or is a zombie.
 func StartTime(pid int) string {
 	state, started, _ := strings.Cut(PS(pid), " ")
 	if strings.HasPrefix(state, "Z") {
@@ -19,7 +19,7 @@ func StartTime(pid int) string {
 	return started
 }
 
-// PS is a process's state and start; empty if it is not there.
+// PS returns the state and start time of a process, or "" if it does not exist.
 func PS(pid int) string {
 	out, _ := exec.Command("ps", "-o", "stat=", "-o", "lstart=", "-p", fmt.Sprint(pid)).Output()
 	return strings.TrimSpace(string(out))

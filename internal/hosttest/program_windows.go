@@ -1,6 +1,6 @@
 package hosttest
 
-// A file that is not a program.
+// A file that only looks like a program.
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NotAProgram is a file with a program's name.
+// NotAProgram returns a text file with a program's name.
 func NotAProgram(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "text.exe")
 	require.NoError(t, os.WriteFile(path, []byte("text"), 0o600))

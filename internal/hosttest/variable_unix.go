@@ -6,7 +6,7 @@ package hosttest
 
 import "strings"
 
-// Value is a variable's, if it is there.
+// Value returns the value of a variable, and whether it exists.
 func Value(env []string, name string) (string, bool) {
 	for _, variable := range env {
 		if value, ok := strings.CutPrefix(variable, name+"="); ok {

@@ -1,5 +1,5 @@
-// Package leaktest finds processes, goroutines and descriptors left behind by a test, and says what tests can ask of
-// this system. Only tests import it.
+// Package leaktest finds processes, goroutines and descriptors left behind by a test, and reports which features tests
+// can use on this system. Only tests import it.
 package leaktest
 
 import (
@@ -23,8 +23,8 @@ var marks atomic.Int64
 // NewMark returns a variable, "NAME=value", that no other test uses.
 func NewMark() string { return fmt.Sprintf("%s=%d-%d", Variable, os.Getpid(), marks.Add(1)) }
 
-// Watch has a test fail if anything is left once end has returned, which it calls when the test ends: processes with
-// the returned variable in their environment, goroutines of the library, or descriptors.
+// Watch calls end when the test ends, and then fails the test if anything is left: processes with the returned variable
+// in their environment, goroutines of the library, or descriptors.
 func Watch(t testing.TB, end func() error) (mark string) {
 	t.Helper()
 	mark = NewMark()
@@ -33,15 +33,15 @@ func Watch(t testing.TB, end func() error) (mark string) {
 		require.NoError(t, end())
 		require.Empty(t, Processes(mark), "processes are left")
 		require.Empty(t, Goroutines(), "goroutines are left")
-		// The other end of a connection may still be closing its own.
+		// The other end of a connection may still be closing its descriptors.
 		require.Eventually(t, func() bool { return Descriptors() <= before }, 5*time.Second, time.Millisecond,
 			"descriptors are left")
 	})
 	return mark
 }
 
-// Goroutines returns the stacks of goroutines that run code of the library. A goroutine may take a moment to
-// exit after its work, so Goroutines looks again for a bounded time.
+// Goroutines returns the stacks of goroutines that run code of the library. A goroutine may take a moment to exit after
+// its work, so Goroutines looks repeatedly for a bounded time.
 func Goroutines() (found []string) {
 	library := regexp.MustCompile(`github\.com/acpterm/acpterm(/agentproc|/audit|/internal/\w+)?\.`)
 	tests := regexp.MustCompile(`acpterm/internal/\w+test\.`)

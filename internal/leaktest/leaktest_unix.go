@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Processes returns the processes with a variable in their environment, and the zombies among the children of this
-// process, which have no environment any more.
+// Processes returns the processes with a variable in their environment, and the zombies among this process's children,
+// which no longer have an environment.
 func Processes(mark string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {
@@ -40,8 +40,8 @@ func Descriptors() int {
 // CanAsk reports whether a command can be asked to end.
 func CanAsk() bool { return true }
 
-// NeedsAsking is for tests of commands that are asked to end.
+// NeedsAsking is for tests that ask commands to end.
 func NeedsAsking(testing.TB) {}
 
-// NeedsEndsInTheMiddle is for tests that end a process which is creating another one.
+// NeedsEndsInTheMiddle is for tests that end a process while it creates another one.
 func NeedsEndsInTheMiddle(testing.TB) {}

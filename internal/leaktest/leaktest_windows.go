@@ -1,6 +1,6 @@
 package leaktest
 
-// What is left after a test, as Windows tells.
+// Finding leaks on Windows.
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Descriptors counts the open handles of this process, of the kinds that the library makes.
+// Descriptors counts the open handles of this process, of the kinds created by the library.
 func Descriptors() int { return wintest.OpenHandles() }
 
-// NeedsEndsInTheMiddle is for tests that end a process which is creating another one. Under Wine 8 the one that is
-// being created stays in the job for ever, and nothing terminates it.
+// NeedsEndsInTheMiddle is for tests that end a process while it creates another one. Under Wine 8 the new process then
+// stays in the job forever, and nothing terminates it.
 func NeedsEndsInTheMiddle(t testing.TB) {
 	t.Helper()
 	if wintest.UnderWine() {
@@ -31,8 +31,8 @@ func CanAsk() bool {
 	return err == nil && !wintest.UnderWine()
 }
 
-// NeedsAsking is for tests of commands that are asked to end. Wine 8 cannot do that: its GenerateConsoleCtrlEvent
-// fails, with ERROR_INVALID_HANDLE where there is a console and with ERROR_INVALID_ACCESS where there is none.
+// NeedsAsking is for tests that ask commands to end. Wine 8 cannot do that: its GenerateConsoleCtrlEvent fails, with
+// ERROR_INVALID_HANDLE if there is a console and with ERROR_INVALID_ACCESS otherwise.
 func NeedsAsking(t testing.TB) {
 	t.Helper()
 	if !CanAsk() {
@@ -64,15 +64,16 @@ func Processes(mark string) (found []string) {
 	return found
 }
 
-// environmentOf is a process's environment, read from its memory; nothing if that cannot be done, as when it exits.
+// environmentOf returns the environment of a process, read from its memory, or nothing if it cannot be read, for
+// example because the process is exiting.
 func environmentOf(pid uint32) (variables []string) {
 	process, err := windows.OpenProcess(windows.PROCESS_QUERY_INFORMATION|windows.PROCESS_VM_READ, false, pid)
 	if err != nil {
 		return nil
 	}
 	defer windows.CloseHandle(process)
-	// Pointers of another process are numbers in this one. The second word of the basic information is where the
-	// process's own block (PEB) is.
+	// Pointers of another process are numbers in this one. The second word of the basic information is the address of
+	// the process environment block (PEB).
 	var info [unsafe.Sizeof(windows.PROCESS_BASIC_INFORMATION{}) / unsafe.Sizeof(uintptr(0))]uintptr
 	if windows.NtQueryInformationProcess(process, windows.ProcessBasicInformation,
 		unsafe.Pointer(&info), uint32(unsafe.Sizeof(info)), nil) != nil {

@@ -1,6 +1,6 @@
-// Package linuxtest has what tests on Linux need of the system: a PID namespace, for tests that choose process numbers,
-// since what they write to /proc/sys/kernel/ns_last_pid would have other tests' processes get numbers out of order; and
-// a cgroup. Only tests import it.
+// Package linuxtest provides a PID namespace and a cgroup to tests on Linux. Tests that choose process numbers need the
+// namespace, because they write to /proc/sys/kernel/ns_last_pid, and other tests' processes would get numbers out of
+// order. Only tests import it.
 package linuxtest
 
 import (
@@ -20,8 +20,8 @@ const (
 	cannotNamespace = 77 // the exit status of a first process that cannot set up its namespace
 )
 
-// Main is for TestMain: in the first process of a namespace that InPIDNamespace made, it starts the test, reaps what
-// falls to that process, and exits as the test does. Elsewhere it does nothing.
+// Main is for TestMain. In the first process of a namespace made by InPIDNamespace, it starts the test, reaps the
+// orphans inherited by that process, and exits as the test does. Elsewhere it does nothing.
 func Main() {
 	if len(os.Args) < 2 || os.Args[1] != initMark {
 		return
@@ -49,7 +49,7 @@ func Main() {
 	}
 }
 
-// MountProc mounts the /proc of this process's PID namespace, for its mount namespace alone.
+// MountProc mounts the /proc of this process's PID namespace, visible in its mount namespace only.
 func MountProc() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return err
@@ -58,7 +58,8 @@ func MountProc() error {
 }
 
 // InPIDNamespace reports whether the process is in a PID namespace that it made. If not, it runs the whole test in one,
-// by a process of its own, and fails if that does. It skips the test where no namespace can be made, which takes root.
+// in a separate process, and fails if that run fails. It skips the test if it cannot make a namespace, which requires
+// root.
 func InPIDNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideVariable) != "" {
@@ -80,8 +81,8 @@ func InPIDNamespace(t *testing.T) bool {
 	return false
 }
 
-// CgroupDir makes a cgroup v2 directory for others in it, and removes it when the test ends. It skips the test where it
-// cannot be made.
+// CgroupDir makes a cgroup v2 directory for child cgroups, and removes it when the test ends. If it cannot make the
+// directory, it skips the test.
 func CgroupDir(t testing.TB) string {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")

@@ -1,5 +1,5 @@
-// Package longtest says how often a test repeats something. .ci/long sets ACPTERM_TEST_LONG to repeat often enough for
-// rare races; without it one test takes seconds.
+// Package longtest decides how often a test repeats something. .ci/long sets ACPTERM_TEST_LONG to repeat often enough
+// for rare races; without it, a test takes seconds.
 package longtest
 
 import "os"
@@ -10,7 +10,7 @@ const variable = "ACPTERM_TEST_LONG"
 // Is reports whether tests may take long.
 func Is() bool { return os.Getenv(variable) != "" }
 
-// Times returns long where tests may take long, and short elsewhere.
+// Times returns long if tests may take long, and short otherwise.
 func Times(short, long int) int {
 	if Is() {
 		return long

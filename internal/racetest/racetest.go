@@ -1,5 +1,5 @@
-// Package racetest ends test binaries at once. Under the race detector a program sleeps for a second before it exits,
-// which adds up to half a minute for all packages. Only tests import it.
+// Package racetest makes test binaries exit at once. Under the race detector a program sleeps for a second before it
+// exits, which adds up to half a minute for all packages. Only tests import it.
 package racetest
 
 import (
@@ -13,5 +13,5 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The setting that switches the sleep off. The race detector reads it when a process starts.
+// This setting disables the sleep. The race detector reads it when a process starts.
 const setting, value = "GORACE", "atexit_sleep_ms=0"

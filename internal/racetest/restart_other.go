@@ -4,5 +4,5 @@ package racetest
 
 import "os"
 
-// Restart has the processes that tests start inherit the setting.
+// Restart makes the setting inheritable for processes started by tests.
 func Restart() { os.Setenv(setting, value) }

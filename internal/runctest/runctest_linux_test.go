@@ -26,7 +26,7 @@ func TestExec(t *testing.T) {
 	require.Equal(t, "x\n", string(content))
 }
 
-// The end of the container ends what runs in it.
+// The end of the container ends its processes.
 func TestStop(t *testing.T) {
 	c := runctest.Start(t)
 	line := c.CommandLine("sleep", "1000")

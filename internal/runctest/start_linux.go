@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// config is the container's description. Its process 1 says when it runs, and ends at the end of its input.
+// config is the container's description. Its process 1 reports when it runs, and exits at the end of its input.
 //
 //go:embed config.json
 var config []byte
@@ -89,7 +89,6 @@ func (c *Container) run(t testing.TB, bundle string) {
 	}
 }
 
-// check fails the test on an error.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

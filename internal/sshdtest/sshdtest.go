@@ -1,5 +1,6 @@
-// Package sshdtest starts OpenSSH's sshd for tests, on loopback, with keys and a configuration of its own. Only on
-// Linux; tests are skipped elsewhere and where sshd or ssh is missing, or fail there if ACPTERM_REQUIRE_SSHD is set.
+// Package sshdtest starts OpenSSH's sshd for tests, on loopback, with separate keys and a separate configuration. It
+// works only on Linux. Elsewhere, and if sshd or ssh is missing, tests are skipped, or fail if ACPTERM_REQUIRE_SSHD is
+// set.
 package sshdtest
 
 import (
@@ -10,32 +11,32 @@ import (
 	"testing"
 )
 
-// isRequired is the variable that makes failures of what would be skipped.
+// isRequired is the variable that turns skipped tests into failures.
 const isRequired = "ACPTERM_REQUIRE_SSHD"
 
-// Server is a running sshd. It ends with the test, and with the process of the test.
+// Server is a running sshd. It ends with the test, and also when the test's process ends.
 type Server struct {
 	// Address is "127.0.0.1:<port>".
 	Address string
-	// User is the one that the test runs as. OtherUser is not root, has the shell /bin/sh, and is known to sshd and its
-	// children only; it is empty where the test does not run as root. Both log in with KeyFile, and have an empty home
-	// directory, without start-up files.
+	// User is the user that runs the test. OtherUser is not root, has the shell /bin/sh, and is known only to sshd and
+	// its children. It is empty if the test does not run as root. Both log in with KeyFile, and have an empty home
+	// directory without start-up files.
 	User, OtherUser string
 	// KeyFile is a private ed25519 key without a passphrase. Its public half is in the file of this name with ".pub".
 	KeyFile string
 	// KnownHosts is a file with both keys of the server.
 	KnownHosts string
-	// HostKeys are the files of the server's public keys by type, "ed25519" and "ecdsa".
+	// HostKeys holds the files of the server's public keys by type, "ed25519" and "ecdsa".
 	HostKeys map[string]string
-	// Dir has all that and belongs to the server. Any user can read it.
+	// Dir contains all of these and belongs to the server. Any user can read it.
 	Dir string
 
 	log  log
 	kill func()
 }
 
-// CommandLine returns OpenSSH's client with what it needs to log in as user, without any file of the user that the test
-// runs as. The command for the far end can be appended.
+// CommandLine returns a command line of OpenSSH's client that logs in as user, without using files of the test's user.
+// The remote command can be appended.
 func (s *Server) CommandLine(user string) []string {
 	host, port, _ := net.SplitHostPort(s.Address)
 	return []string{"ssh", "-F", "none", "-i", s.KeyFile, "-p", port,
@@ -44,14 +45,14 @@ func (s *Server) CommandLine(user string) []string {
 		"-o", "BatchMode=yes", user + "@" + host}
 }
 
-// KillConnections sends SIGKILL to the sshd processes of all connections, which ends these. What the commands of the
-// connections do then is up to them. The server goes on.
+// KillConnections sends SIGKILL to the sshd processes of all connections, which ends the connections. Their commands
+// may continue. The server keeps running.
 func (s *Server) KillConnections() { s.kill() }
 
-// Log returns what sshd has logged so far.
+// Log returns sshd's log up to now.
 func (s *Server) Log() string { return s.log.String() }
 
-// skip skips the test, or fails it where sshd is required.
+// skip skips the test, or fails it if sshd is required.
 func skip(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv(isRequired) != "" {
@@ -60,7 +61,7 @@ func skip(t testing.TB, reason string) {
 	t.Skip(reason + " (" + isRequired + " makes this a failure)")
 }
 
-// log keeps what is written to it. It is safe for concurrent use.
+// log keeps the text written to it. It is safe for concurrent use.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -10,8 +10,8 @@ import (
 	"github.com/acpterm/acpterm/internal/sshdtest"
 )
 
-// Both users log in with OpenSSH's client, and find a home directory of the test's, which is empty: start-up files of the
-// user that runs the tests would print, or be slow.
+// Both users log in with OpenSSH's client, and find an empty home directory of the test. Start-up files of the user who
+// runs the tests could print something or be slow.
 func TestLogin(t *testing.T) {
 	s := sshdtest.Start(t)
 	for _, user := range []string{s.User, s.OtherUser} {
@@ -25,7 +25,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// A connection that is killed ends the client; the next one works.
+// A killed connection ends the client; the next connection works.
 func TestKillConnections(t *testing.T) {
 	s := sshdtest.Start(t)
 	for _, user := range []string{s.User, s.OtherUser, s.User} {

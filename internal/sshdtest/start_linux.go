@@ -16,19 +16,19 @@ import (
 	"testing"
 )
 
-// otherUser and otherID are the account that sshd sees besides those of the system.
+// otherUser and otherID are the account that sshd sees in addition to the system's.
 const (
 	otherUser = "acpterm-other"
 	otherID   = 64741
 )
 
-// inNamespace runs sshd in its mount namespace, with the accounts of the directory $1 and nothing in /run, where sshd
-// wants a directory.
+// inNamespace runs sshd in its own mount namespace, with the accounts from the directory $1 and an empty /run, where
+// sshd needs a directory.
 const inNamespace = `mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/shadow" /etc/shadow &&
 mount -t tmpfs -o mode=755 tmpfs /run && mkdir -m 755 /run/sshd && shift && exec "$@"`
 
-// Start starts sshd with the given lines of sshd_config before its own; the first value of a keyword is the one that
-// sshd takes. The server listens when Start returns.
+// Start starts sshd with the given lines of sshd_config before its own. sshd uses the first value of a keyword. The
+// server listens when Start returns.
 func Start(t testing.TB, config ...string) *Server {
 	t.Helper()
 	sshd := "/usr/sbin/sshd" // not in the PATH of most users
@@ -59,7 +59,7 @@ func newServer(t testing.TB) *Server {
 	dir, err := os.MkdirTemp("", "sshd-")
 	check(t, err)
 	t.Cleanup(func() { check(t, os.RemoveAll(dir)) })
-	check(t, os.Chmod(dir, 0o755)) // sshd looks into it as the user that logs in
+	check(t, os.Chmod(dir, 0o755)) // sshd looks into it as the user logging in
 	current, err := user.Current()
 	check(t, err)
 	s := &Server{User: current.Username, Dir: dir, KeyFile: filepath.Join(dir, "id"), HostKeys: map[string]string{}}
@@ -79,11 +79,11 @@ func newServer(t testing.TB) *Server {
 	return s
 }
 
-// home is User's home directory there. Start-up files of the user's own home may print, or be slow.
+// home returns the home directory for User. Start-up files in the user's real home may print something or be slow.
 func (s *Server) home() string { return filepath.Join(s.Dir, "users-home") }
 
-// writeAccounts writes a list of accounts with one more than the system's and with another home of root, and a list of
-// passwords that locks neither of the two: sshd refuses a locked account.
+// writeAccounts writes a list of accounts with the other user added and with a different home for root, and a list of
+// passwords that locks neither of them: sshd refuses a locked account.
 func (s *Server) writeAccounts(t testing.TB, root *user.User) {
 	t.Helper()
 	home := filepath.Join(s.Dir, "home")
@@ -135,7 +135,7 @@ MaxStartups 100
 	return file
 }
 
-// start starts the command line and returns when sshd listens, or with what it said when it ended before that.
+// start starts the command line and returns when sshd listens. If sshd ends before that, start returns its log.
 func (s *Server) start(t testing.TB, line []string) (refusal string) {
 	t.Helper()
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -188,7 +188,7 @@ func (s *Server) start(t testing.TB, line []string) (refusal string) {
 	}
 }
 
-// readLog keeps what sshd logs, and closes listens when sshd says that it listens.
+// readLog keeps sshd's log, and closes listens when sshd reports that it listens.
 func (s *Server) readLog(stderr io.Reader, listens chan<- struct{}) {
 	lines := bufio.NewScanner(stderr)
 	for said := false; lines.Scan(); {
@@ -204,7 +204,7 @@ func (s *Server) readLog(stderr io.Reader, listens chan<- struct{}) {
 func killConnections(sshd int) {
 	name := processName(sshd)
 	for _, connection := range children(sshd) {
-		for _, pid := range append(children(connection), connection) { // the one of a user that is not root is a child
+		for _, pid := range append(children(connection), connection) { // a non-root user's process is a child
 			if processName(pid) == name {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}
@@ -212,7 +212,7 @@ func killConnections(sshd int) {
 	}
 }
 
-// children returns the processes whose parent is the given one.
+// children returns the processes with the given parent.
 func children(parent int) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
@@ -226,13 +226,13 @@ func children(parent int) (pids []int) {
 	return pids
 }
 
-// processName returns the name of a process, empty when it is gone.
+// processName returns the name of a process, or "" if it is gone.
 func processName(pid int) string {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	return string(name)
 }
 
-// freeAddress returns a port that was free.
+// freeAddress returns the address of a port that was free.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -263,7 +263,6 @@ func (s *Server) writeKnownHosts(t testing.TB) {
 	check(t, os.WriteFile(s.KnownHosts, lines, 0o644))
 }
 
-// check fails the test on an error.
 func check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -2,9 +2,9 @@
 
 package wintest
 
-// Built with the tag wine, tests can remove their own files under Wine 8: it does not know how os.RemoveAll
-// asks, and its answer is not one that makes Go ask in the old way. Go's own tests have a switch for that. To
-// reach it takes the linker's flag -checklinkname=0; .ci/windows-tests has both.
+// Built with the tag wine, tests can remove their own files under Wine 8. Wine does not support the request made by
+// os.RemoveAll, and its answer does not make Go fall back to the old request. Go's own tests have a switch for that.
+// Using it requires the linker flag -checklinkname=0; .ci/windows-tests has both.
 
 import _ "unsafe" // for go:linkname
 

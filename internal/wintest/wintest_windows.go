@@ -1,5 +1,5 @@
-// Package wintest is what tests ask Windows: the handles that this process has open, the state of a pipe, and whether
-// this is Wine. Only tests import it.
+// Package wintest queries Windows for tests: the open handles of this process, the state of a pipe, and whether this is
+// Wine. Only tests import it.
 package wintest
 
 import (
@@ -15,11 +15,11 @@ var (
 	procPeekNamedPipe = windows.NewLazySystemDLL("kernel32.dll").NewProc("PeekNamedPipe")
 )
 
-// UnderWine reports whether this is Wine, which has a function of its own that says so.
+// UnderWine reports whether this is Wine, which has a function that says so.
 func UnderWine() bool { return procWineVersion.Find() == nil }
 
-// OpenHandles counts this process's handles of processes, jobs, files and pipes. Of other kinds Go's runtime has
-// some for each of its threads, so their number says nothing.
+// OpenHandles counts this process's handles of processes, jobs, files and pipes. Go's runtime holds handles of other
+// kinds for each of its threads, so their number means nothing.
 func OpenHandles() (n int) {
 	for handle := windows.Handle(4); handle < 1<<14; handle += 4 {
 		switch handleType(handle) {
@@ -30,7 +30,7 @@ func OpenHandles() (n int) {
 	return n
 }
 
-// handleType is the name of the kind of object behind a handle; empty if it is none.
+// handleType returns the name of the kind of object behind a handle, or "" if the handle is not open.
 func handleType(handle windows.Handle) string {
 	const objectTypeInformation = 2 // begins with the name, as a UNICODE_STRING
 	buffer := make([]uint64, 128)

@@ -2,14 +2,14 @@
 
 package conformance
 
-// The language model of TestAdapters: an HTTP server that answers with the tool calls of a script, one after the other,
-// and then with a text. Of the two APIs it serves
+// The language model of TestAdapters: an HTTP server that answers with the tool calls of a script, one after another,
+// and then with a text. It serves only these parts of the two APIs:
 //
 //	POST /v1/messages    of Anthropic: the events of a streamed message with one block, tool_use or text
 //	POST /v1/responses   of OpenAI: the events of a streamed response with one item, function_call or message
 //
-// and nothing else: other requests get 404. It is the adapter's proxy too, so that requests to other hosts get 404 as
-// well, and are in the test's log.
+// Other requests get 404. The server is also the adapter's proxy, so that requests to other hosts get 404 too, and
+// appear in the test's log.
 
 import (
 	"encoding/json"
@@ -21,22 +21,22 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// scriptedModel calls the tool with each of the inputs. It keeps no state: a request has the results of the calls so
-// far. A request without the tool is for something else, such as a title of the session, and gets the text.
+// scriptedModel calls the tool with each of the inputs. It is stateless: a request contains the results of the earlier
+// calls. A request without the tool is for something else, such as a title of the session, and gets the text.
 type scriptedModel struct {
 	t      testing.TB
 	tool   string
 	inputs []object
 }
 
-// modelRequest is what is read of a request, of either API.
+// modelRequest holds the used parts of a request, for either API.
 type modelRequest struct {
 	Tools    []struct{ Name string }
 	Messages []struct{ Content json.RawMessage } // of /v1/messages
 	Input    []struct{ Type string }             // of /v1/responses
 }
 
-// answers are the events of an answer, by the path of the request.
+// answers holds the functions that return the events of an answer, by the path of the request.
 var answers = map[string]func(n int, tool string, input object) []object{
 	"/v1/messages":  messageEvents,
 	"/v1/responses": responseEvents,
@@ -59,7 +59,7 @@ func (m scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// next is the tool call that comes next; a nil input is none any more.
+// next returns the next tool call. input is nil if none are left.
 func (m scriptedModel) next(request modelRequest) (n int, tool string, input object) {
 	for _, item := range request.Input {
 		if item.Type == "function_call_output" {
@@ -83,7 +83,7 @@ func (m scriptedModel) next(request modelRequest) (n int, tool string, input obj
 	return n, m.tool, input
 }
 
-// messageEvents stream a message of Anthropic's API.
+// messageEvents returns the events of a streamed message of Anthropic's API.
 func messageEvents(n int, tool string, input object) []object {
 	block, stop := object{"type": "text", "text": ""}, "end_turn"
 	delta := object{"type": "text_delta", "text": "done"}
@@ -106,7 +106,7 @@ func messageEvents(n int, tool string, input object) []object {
 	}
 }
 
-// responseEvents stream a response of OpenAI's API.
+// responseEvents returns the events of a streamed response of OpenAI's API.
 func responseEvents(n int, tool string, input object) []object {
 	item := object{"type": "message", "id": fmt.Sprint("msg_", n), "role": "assistant", "content": []object{
 		{"type": "output_text", "text": "done"},

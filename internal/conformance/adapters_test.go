@@ -2,11 +2,11 @@
 
 package conformance
 
-// Real ACP adapters, as they are on npm (testdata/adapters pins them), at the other end of agentproc.Start. They run
-// commands themselves and report them by the _meta convention of v1; the test looks at what the manager then has. A
-// scripted model on loopback says what to run (adapters_model_test.go), so the adapters need no login and no network.
-// Their installation does, for what is not in npm's cache: 400 MB the first time. It takes 1 GB of temporary files, and
-// on Linux has the Node.js 22 that claude-agent-acp needs.
+// Real ACP adapters, unmodified from npm (pinned by testdata/adapters), on the other end of agentproc.Start. They run
+// commands themselves and report them by the _meta convention of v1. Then the test checks the contents of the manager.
+// A scripted model on loopback decides which commands to run (adapters_model_test.go), so the adapters need neither a
+// login nor a network. Their installation needs a network for packages not in npm's cache: 400 MB the first time. The
+// installation needs 1 GB of temporary files, and on Linux it includes the Node.js 22 that claude-agent-acp needs.
 //
 //	ACPTERM_TEST_ADAPTERS=1 go test -v -run '^TestAdapters$' ./internal/conformance
 
@@ -30,13 +30,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// adaptersVariable, set to anything, has the adapters be installed and run.
+// adaptersVariable, set to anything, makes the test install and run the adapters.
 const adaptersVariable = "ACPTERM_TEST_ADAPTERS"
 
-// adapterCommand is for a shell.
+// adapterCommand is a command for a shell.
 type adapterCommand struct {
 	name, text string
-	late       bool // it ends when the turn has ended
+	late       bool // it ends after the turn has ended
 }
 
 var adapterCommands = []adapterCommand{
@@ -46,17 +46,17 @@ var adapterCommands = []adapterCommand{
 	{name: "runs on", text: `until test -e turn-is-over; do sleep 0.05; done; printf late`, late: true},
 }
 
-// adapter is a program, and what it makes of the commands.
+// adapter is a program, with its expected reports of the commands.
 type adapter struct {
 	program string
 	env     func(model, home string) []string
-	mode    string // that the session is set to, if any
+	mode    string // the session is set to it unless empty
 	tool    string // of the model, for commands
 	input   func(adapterCommand) object
 	want    map[string]shownCommand // by the command's name
 }
 
-// shownCommand is what a terminal is to have: a regular expression for all of its output, and how the command ended.
+// shownCommand describes a terminal: a regular expression for its whole output, and the end of the command.
 type shownCommand struct{ output, status string }
 
 var adapters = []adapter{{
@@ -67,7 +67,7 @@ var adapters = []adapter{{
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		}
 	},
-	mode: "default", // which asks the client; else a second model decides
+	mode: "default", // which asks the client; otherwise a second model decides
 	tool: "Bash",
 	input: func(c adapterCommand) object {
 		return object{"command": c.text, "description": c.name, "run_in_background": c.late}
@@ -93,7 +93,7 @@ var adapters = []adapter{{
 	},
 	tool: "exec_command",
 	input: func(c adapterCommand) object {
-		wait := 30_000 // milliseconds; the model is told so far then, and the command runs on
+		wait := 30_000 // milliseconds; then the model gets the output up to now, and the command continues
 		if c.late {
 			wait = 250
 		}
@@ -119,7 +119,7 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
-// installAdapters returns the directory with the adapters' programs, and with Node.js where the lock file has it.
+// installAdapters returns the directory with the adapters' programs, including Node.js if the lock file has it.
 func installAdapters(t *testing.T) (bin string) {
 	dir := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json"} {
@@ -135,12 +135,12 @@ func installAdapters(t *testing.T) (bin string) {
 	return filepath.Join(dir, "node_modules", ".bin")
 }
 
-// test has the adapter run all commands in a turn. The client advertises what the handler says, but for the capability
-// without, if that is not empty.
+// test makes the adapter run all commands in a turn. The client advertises the handler's capabilities, except the
+// capability without, unless it is empty.
 func (a adapter) test(t *testing.T, bin, without string) {
 	m := acptermtest.NewManager(t, nil)
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // else nothing ends the adapter if it hangs
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute) // otherwise nothing ends a hanging adapter
 	defer cancel()
 	session := a.converse(ctx, t, m, bin, dir, without)
 
@@ -230,7 +230,7 @@ func (a adapter) converse(
 	return session
 }
 
-// allowOnce lets the adapter do what it asks for, and serves nothing else.
+// allowOnce allows every action that the adapter asks about, and serves nothing else.
 func allowOnce(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	if req.Notif {
 		return nil, nil
@@ -248,7 +248,7 @@ func allowOnce(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any,
 	return nil, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: req.Method}
 }
 
-// processesWith are the processes with a text in their environment, where there is a /proc.
+// processesWith returns the processes with a text in their environment, where /proc exists.
 func processesWith(text string) (found []string) {
 	entries, _ := filepath.Glob("/proc/[0-9]*")
 	for _, entry := range entries {

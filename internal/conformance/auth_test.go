@@ -1,6 +1,6 @@
 package conformance
 
-// Signing in: the examples that the package signin reads, and the capability, are as the schema says.
+// Signing in: the examples read by package signin, and the capability, match the schema.
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 	"github.com/acpterm/acpterm/signin"
 )
 
-// authSchemas are the schemas of signing in by version.
+// authSchemas returns the schemas of signing in by version.
 func authSchemas(t *testing.T) map[int]*schema {
 	return map[int]*schema{1: loadSchemaFile(t, "auth.v1.json"), 2: loadSchemaFile(t, "auth.v2.json")}
 }
@@ -54,7 +54,7 @@ func TestCapabilityOfSigningIn(t *testing.T) {
 	require.Error(t, schemas[2].validate(t, "ClientCapabilities", []byte(`{"auth":{"terminal":true}}`)))
 }
 
-// The code that asks for signing in is the schema's.
+// The error code that requests signing in is the schema's.
 func TestCodeOfSigningIn(t *testing.T) {
 	for version, s := range authSchemas(t) {
 		found := false

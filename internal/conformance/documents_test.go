@@ -1,7 +1,7 @@
 package conformance
 
-// Documents both ways: what the Go types write is what the schema allows, and what the schema allows
-// comes through the Go types unharmed.
+// Documents in both directions: the schema allows the output of the Go types, and documents allowed by the schema pass
+// through the Go types unharmed.
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ var meta = acpterm.Meta{
 	"nothing":           json.RawMessage(`null`),
 }
 
-// filled are values of every wire type with every field set to something that its zero value is not.
+// filled holds a value of every wire type, with every field set to a non-zero value.
 var filled = map[string]any{
 	"CreateTerminalRequest": acpterm.CreateTerminalRequest{
 		SessionID:       "s1",
@@ -79,7 +79,7 @@ func TestZeroValuesValidate(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.validate(t, name, data), "%s", data)
 
-			// Nothing is sent but what must be.
+			// Only required properties are sent.
 			var want []string
 			for property := range s.defs[name].Properties {
 				if slices.Contains(s.defs[name].Required, property) || slices.Contains(alwaysThere, property) {
@@ -94,7 +94,7 @@ func TestZeroValuesValidate(t *testing.T) {
 // anyMeta is a _meta whose values would suffer if they went through Go's any.
 const anyMeta = `{"n":12345678901234567890123,"e":1e400,"f":2.50,"z":-0,"deep":{"list":[null,{"":[]},"<&>"]},"null":null}`
 
-// documents are allowed by the schema, and each says the same after it went through its Go type.
+// documents are allowed by the schema, and each keeps its meaning after passing through its Go type.
 var documents = map[string][]string{
 	"CreateTerminalRequest": {
 		`{"sessionId":"s","command":"ls"}`,

@@ -1,7 +1,7 @@
 package conformance
 
-// Field for field: every definition of the schema has its Go type, the type's fields are the
-// definition's properties, and each field's Go type can hold what the property allows.
+// Field by field: every definition of the schema has its Go type, the type's fields are the definition's properties,
+// and each field's Go type can hold every allowed value of the property.
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// objectTypes are the definitions that are objects, and their Go types.
+// objectTypes maps the definitions of objects to their Go types.
 var objectTypes = map[string]reflect.Type{
 	"CreateTerminalRequest":       reflect.TypeFor[acpterm.CreateTerminalRequest](),
 	"CreateTerminalResponse":      reflect.TypeFor[acpterm.CreateTerminalResponse](),
@@ -35,22 +35,22 @@ var objectTypes = map[string]reflect.Type{
 	"AuthCapabilities":            reflect.TypeFor[acpterm.AuthCapabilities](),
 }
 
-// scalarTypes are the definitions that are not objects, and their Go types.
+// scalarTypes maps the other definitions to their Go types.
 var scalarTypes = map[string]reflect.Type{
 	"SessionId":  reflect.TypeFor[acpterm.SessionID](),
 	"TerminalId": reflect.TypeFor[acpterm.TerminalID](),
-	"RequestId":  reflect.TypeFor[json.RawMessage](), // a string, a number or null, as it came
+	"RequestId":  reflect.TypeFor[json.RawMessage](), // a string, a number or null, unmodified
 }
 
-// withoutType are the definitions that the library has no Go type for. A Terminal is a part of a tool
-// call, which agents send and clients show; no terminal/* method carries it.
+// withoutType lists the definitions without a Go type in the library. A Terminal is a part of a tool call, which agents
+// send and clients show; no terminal/* method carries it.
 var withoutType = []string{"Terminal"}
 
-// alwaysThere are the optional properties that are sent even when they are null or false: an agent
-// sees that the code or the signal is null, and does not have to guess why it is not there.
+// alwaysThere lists the optional properties that are sent even when they are null or false: an agent sees that the code
+// or the signal is null, and need not guess why it is absent.
 var alwaysThere = []string{"exitCode", "signal", "terminal"}
 
-// methods are the method constants, by the definitions that say in x-method what they belong to.
+// methods maps the definitions to the constant of the method in their x-method.
 var methods = map[string]string{
 	"CreateTerminalRequest":       acpterm.MethodCreate,
 	"CreateTerminalResponse":      acpterm.MethodCreate,
@@ -65,8 +65,8 @@ var methods = map[string]string{
 	"CancelRequestNotification":   acpterm.MethodCancelRequest,
 }
 
-// loadTypes loads what v1's schema says of terminals, with the capability of signing in, which is one Go type with that
-// of terminals.
+// loadTypes loads the parts of v1's schema about terminals, together with the capability of signing in, which shares a
+// Go type with the capability of terminals.
 func loadTypes(t *testing.T) *schema {
 	s, auth := loadSchema(t), loadSchemaFile(t, "auth.v1.json")
 	s.defs["ClientCapabilities"].Properties["auth"] = auth.defs["ClientCapabilities"].Properties["auth"]
@@ -124,7 +124,7 @@ func TestFields(t *testing.T) {
 				_, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 				if slices.Contains(def.Required, property) || slices.Contains(alwaysThere, property) {
 					require.Empty(t, options, "%s must be sent always", property)
-					// What is sent always cannot stand for null by its zero value.
+					// If a property is always sent, its zero value cannot stand for null.
 					nullable := slices.Contains(node.Type, "null")
 					require.Equal(t, nullable, field.Type.Kind() == reflect.Pointer, property)
 				} else {
@@ -139,7 +139,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// fieldsByName are a struct's fields by their names in JSON.
+// fieldsByName returns a struct's fields by their names in JSON.
 func fieldsByName(t *testing.T, goType reflect.Type) map[string]reflect.StructField {
 	t.Helper()
 	fields := map[string]reflect.StructField{}
@@ -153,8 +153,7 @@ func fieldsByName(t *testing.T, goType reflect.Type) map[string]reflect.StructFi
 	return fields
 }
 
-// fits fails unless a Go type is the one for a property, so that it holds every value that the property
-// allows and no other.
+// fits fails unless a Go type is the one for a property, so that it holds exactly the values that the property allows.
 func (s *schema) fits(node schemaNode, goType reflect.Type) error {
 	want, err := s.goType(node)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *schema) fits(node schemaNode, goType reflect.Type) error {
 	return nil
 }
 
-// goType are the Go types that a property may have.
+// goType returns the Go types that a property may have.
 func (s *schema) goType(node schemaNode) ([]reflect.Type, error) {
 	if name := node.refName(); name != "" {
 		if goType := scalarTypes[name]; goType != nil {
@@ -189,7 +188,7 @@ func (s *schema) goType(node schemaNode) ([]reflect.Type, error) {
 	}
 	switch kind := types[0] + " " + node.Format; {
 	case kind == "string " && nullable:
-		// Without the pointer, an empty string stands for null; TestFields sees that it is left out.
+		// Without the pointer, an empty string stands for null; TestFields sees that it is omitted.
 		return []reflect.Type{reflect.TypeFor[*string](), reflect.TypeFor[string]()}, nil
 	case kind == "string ":
 		return []reflect.Type{reflect.TypeFor[string]()}, nil

@@ -1,8 +1,7 @@
 package conformance
 
-// An agent made with the official Go SDK, github.com/coder/acp-go-sdk, at the other end of two pipes: it runs commands
-// in the turn that it is given, and the test is what it thinks. What it cannot see, since the SDK keeps it to itself,
-// is read off the pipes.
+// An agent made with the official Go SDK, github.com/coder/acp-go-sdk, on the other end of two pipes. It runs commands
+// in its turn, and the test plays the part of its mind. Data that the SDK keeps to itself is read from the pipes.
 
 import (
 	"bytes"
@@ -31,25 +30,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// commandMark as the first argument makes this program one of the commands, whose name comes next.
+// commandMark, as the first argument, makes this program one of the commands. The next argument is its name.
 const commandMark = "acpterm-conformance-command"
 
-// commands are what the terminals run.
+// commands are the commands run in the terminals.
 var commands = map[string]func(){
-	// lines prints lines for as long as it is let.
+	// lines prints lines until it is ended.
 	"lines": func() {
 		for n := 1; ; n++ {
 			fmt.Println("line", n)
 			time.Sleep(10 * time.Millisecond)
 		}
 	},
-	// megabyte prints the megabyte in pieces that end anywhere, also inside of characters.
+	// megabyte prints the megabyte in pieces that may end anywhere, also inside characters.
 	"megabyte": func() {
 		for rest := megabyte(); len(rest) > 0; {
 			n := min(65_521, len(rest))
 			os.Stdout.WriteString(rest[:n])
 			rest = rest[n:]
-			time.Sleep(10 * time.Millisecond) // so that polls meet the output half-way
+			time.Sleep(10 * time.Millisecond) // so that polls see partial output
 		}
 	},
 	"bytes":    printBytes,
@@ -63,15 +62,15 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	racetest.Restart()
-	// The programs that the parallel tests run wait for each other, too.
+	// The programs run by the parallel tests wait for each other, too.
 	if err := flag.Set("test.parallel", strconv.Itoa(2+runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// megabyte is one MiB, to the byte, of what JSON, a terminal, or a line reader has a special way with. The SDK reads no
-// line beyond 10 MiB; escaped, this is well below.
+// megabyte returns exactly one MiB of text that JSON, a terminal, or a line reader treats specially. The SDK does not
+// read lines beyond 10 MiB; even escaped, this is well below.
 func megabyte() string {
 	var b strings.Builder
 	for n := 0; b.Len() < 1<<20-200; n++ {
@@ -80,17 +79,17 @@ func megabyte() string {
 	return b.String() + strings.Repeat("x", 1<<20-b.Len())
 }
 
-// goAgent is an agent made with the SDK. A prompt is answered when the test says so.
+// goAgent is an agent made with the SDK. It answers a prompt when the test tells it to.
 type goAgent struct {
-	acp.Agent // nil: what no client here asks for
+	acp.Agent // nil: no client here uses its other methods
 
 	turns chan goTurn
 	gone  chan struct{} // closed at the end of the test
 }
 
-// goTurn is a prompt that is to be answered.
+// goTurn is an unanswered prompt.
 type goTurn struct {
-	ctx     context.Context // the SDK's; it ends when the client cancels the turn
+	ctx     context.Context // the SDK's, which ends when the client cancels the turn
 	session acp.SessionId
 	over    chan acp.StopReason
 }
@@ -127,7 +126,7 @@ type conversation struct {
 	turn   goTurn
 	prompt jsonrpc2.Waiter
 
-	sent, received chan wireMessage // the messages of the agent's, and to it, that are about waits
+	sent, received chan wireMessage // messages from and to the agent that concern waits
 }
 
 // converse begins a conversation. It ends with the test, which fails if anything is left then.
@@ -179,8 +178,8 @@ func converse(t testing.TB) *conversation {
 	return c
 }
 
-// requireNoGoroutines holds that no goroutine runs code of the library, of jsonrpc2 or of the SDK. One that has said
-// that it is done may take a moment to be gone.
+// requireNoGoroutines fails if a goroutine runs code of the library, of jsonrpc2 or of the SDK. A finished goroutine
+// may take a moment to exit.
 func requireNoGoroutines(t testing.TB) {
 	t.Helper()
 	var found []string
@@ -201,7 +200,7 @@ func requireNoGoroutines(t testing.TB) {
 	require.Empty(t, found, "goroutines are left")
 }
 
-// finish has the agent end the turn.
+// finish makes the agent end the turn.
 func (c *conversation) finish(reason acp.StopReason) {
 	c.t.Helper()
 	c.turn.over <- reason
@@ -210,7 +209,7 @@ func (c *conversation) finish(reason acp.StopReason) {
 	require.Equal(c.t, reason, answer.StopReason)
 }
 
-// wireMessage has what is looked at of a message.
+// wireMessage holds the checked parts of a message.
 type wireMessage struct {
 	ID     json.RawMessage
 	Method string
@@ -218,7 +217,8 @@ type wireMessage struct {
 	Error  *jsonrpc2.Error
 }
 
-// wire is written what goes over one of the pipes, and hands on waits, their cancelling and their failing.
+// wire receives the bytes written to one of the pipes, and forwards messages about waits, their cancellation and their
+// failure.
 type wire struct {
 	messages chan<- wireMessage
 	line     []byte
@@ -230,7 +230,7 @@ func (w *wire) Write(p []byte) (int, error) {
 			break
 		}
 		var m wireMessage
-		// What is longer is output.
+		// Longer messages contain output.
 		if len(w.line) < 4096 && json.Unmarshal(w.line, &m) == nil &&
 			(m.Method == acpterm.MethodWaitForExit || m.Method == acpterm.MethodCancelRequest || m.Error != nil) {
 			w.messages <- m
@@ -240,7 +240,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// goTerminal is a terminal that the agent has created.
+// goTerminal is a terminal created by the agent.
 type goTerminal struct {
 	*conversation
 	id string
@@ -262,14 +262,14 @@ func (t goTerminal) output() acp.TerminalOutputResponse {
 	return out
 }
 
-// exit is how a wait ended.
+// exit is the result of a wait.
 type exit struct {
 	acp.WaitForTerminalExitResponse
 	err error
 }
 
-// beginWait has the agent wait for the command's end, and returns when the client has been asked, with the request's
-// id.
+// beginWait makes the agent wait for the command's end. It returns when the client has received the request, with the
+// request's id.
 func (t goTerminal) beginWait(ctx context.Context) (id json.RawMessage, ended <-chan exit) {
 	t.t.Helper()
 	done := make(chan exit, 1)
@@ -281,7 +281,7 @@ func (t goTerminal) beginWait(ctx context.Context) (id json.RawMessage, ended <-
 	}()
 	asked := <-t.sent
 	require.Equal(t.t, acpterm.MethodWaitForExit, asked.Method)
-	t.output() // requests are read in their order, so the client has the wait now
+	t.output() // requests are read in order, so the client has received the wait
 	return asked.ID, done
 }
 
@@ -291,8 +291,8 @@ func (t goTerminal) release() {
 	require.NoError(t.t, err)
 }
 
-// When the context of a call ends, the SDK sends $/cancel_request, returns an error of its own at once, and drops the
-// answer that comes. That it is the right one is seen on the wire; that the SDK drops it, by what goes on working.
+// When the context of a call ends, the SDK sends $/cancel_request, returns its own error at once, and drops the later
+// answer. The wire shows that this is the right answer; that the SDK drops it shows in everything that still works.
 func TestGoSDKCancelsAWait(t *testing.T) {
 	cases := map[string]struct {
 		cancel func(c *conversation, call context.CancelCauseFunc)
@@ -304,7 +304,7 @@ func TestGoSDKCancelsAWait(t *testing.T) {
 			code:   acpterm.CodeRequestCancelled,
 			reason: acp.StopReasonEndTurn,
 		},
-		"the call is cancelled for a reason": { // of which the SDK makes an internal error
+		"the call is cancelled for a reason": { // the SDK turns the reason into an internal error
 			cancel: func(_ *conversation, call context.CancelCauseFunc) { call(errors.New("took too long")) },
 			code:   jsonrpc2.CodeInternalError,
 			reason: acp.StopReasonEndTurn,
@@ -379,7 +379,7 @@ func TestGoSDKPollsAMegabyte(t *testing.T) {
 		limit     *int
 		want      string
 		truncated bool
-		polls     int // after the one that tells the end; few where they can be: under the race detector the SDK takes a third of a second for each
+		polls     int // after the end; few, because the SDK takes a third of a second for each under -race
 	}{
 		"whole":     {want: whole, polls: longtest.Times(0, 3)},
 		"truncated": {limit: &limit, want: end, truncated: true},
@@ -430,7 +430,7 @@ func TestGoSDKPollsAMegabyte(t *testing.T) {
 	}
 }
 
-// requireSame is require.Equal for long texts, of which it tells only where they begin to differ.
+// requireSame is require.Equal for long texts. It reports only where they begin to differ.
 func requireSame(t *testing.T, want, got string) {
 	t.Helper()
 	if want == got {
@@ -444,7 +444,7 @@ func requireSame(t *testing.T, want, got string) {
 	require.Failf(t, "texts differ", "at byte %d of %d and %d: want %q, got %q", at, len(want), len(got), near(want), near(got))
 }
 
-// must is a value that is made without an error.
+// must returns value, or panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,6 +1,6 @@
 package conformance
 
-// What an agent with terminals of its own sends: every message of the tests of the package agent is held against the
+// Messages of an agent with its own terminals: every message of the tests of package agent is checked against the
 // schemas.
 
 import (
@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	_ "github.com/acpterm/acpterm/agent" // so that a cached result is of this agent
+	_ "github.com/acpterm/acpterm/agent" // so that a cached result belongs to this agent
 	"github.com/stretchr/testify/require"
 )
 
-// messagesVariable names the file that the tests of the package agent write their messages to.
+// messagesVariable names the file that the tests of package agent write their messages to.
 const messagesVariable = "ACPTERM_AGENT_MESSAGES"
 
 func TestMessagesOfAgents(t *testing.T) {
@@ -27,7 +27,7 @@ func TestMessagesOfAgents(t *testing.T) {
 	var out bytes.Buffer
 	tests.Stdout, tests.Stderr = &out, &out
 	require.NoError(t, tests.Start())
-	t.Parallel() // the tests that cannot be parallel run meanwhile
+	t.Parallel() // the tests that cannot be parallel run in the meantime
 	require.NoError(t, tests.Wait(), "%s", &out)
 
 	v1, v2 := loadSchemaFile(t, "toolcall.v1.json"), loadSchemaFile(t, "terminal.v2.json")
@@ -59,7 +59,7 @@ func TestMessagesOfAgents(t *testing.T) {
 	t.Logf("validated: %v", seen)
 }
 
-// The schemas refuse what an agent must not send.
+// The schemas refuse messages that an agent must not send.
 func TestMessagesThatAreRefused(t *testing.T) {
 	for file, messages := range map[string]map[string]string{
 		"terminal.v2.json": {

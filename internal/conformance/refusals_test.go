@@ -1,7 +1,7 @@
 package conformance
 
-// What the schema refuses of a create request, CreateTerminalRequest refuses too, and says which field
-// is wrong; what the schema allows, it takes.
+// CreateTerminalRequest refuses every create request that the schema refuses, and names the wrong field. It accepts
+// every request that the schema allows.
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refused are documents that no rule for lenient reading saves, and the field that is wrong.
+// refused lists documents that no rule for lenient reading saves, with the wrong field.
 var refused = []struct{ document, field string }{
 	{`null`, "params"},
 	{`[]`, "params"},
@@ -58,7 +58,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// requireRefused holds the refusal of a document, whichever way it is read.
+// requireRefused checks that a document is refused, whichever way it is read.
 func requireRefused(t *testing.T, document []byte, field string) {
 	t.Helper()
 	var r acpterm.CreateTerminalRequest
@@ -71,7 +71,7 @@ func requireRefused(t *testing.T, document []byte, field string) {
 	}
 }
 
-// TestNoJSON is apart because json.Unmarshal looks at the syntax before UnmarshalJSON sees the text.
+// TestNoJSON is separate because json.Unmarshal checks the syntax before UnmarshalJSON sees the text.
 func TestNoJSON(t *testing.T) {
 	for _, document := range []string{``, ` `, `{`, `{"sessionId":"s","command":"ls"`, `{"sessionId":"s","command":"ls"}}`} {
 		var r acpterm.CreateTerminalRequest
@@ -83,14 +83,14 @@ func TestNoJSON(t *testing.T) {
 	}
 }
 
-// TestEveryValueInEveryPlace puts values of every JSON type into every place of a create request: the
-// schema decides whether the request must be taken or refused.
+// TestEveryValueInEveryPlace puts values of every JSON type into every place of a create request. The schema decides
+// whether the request must be accepted or refused.
 func TestEveryValueInEveryPlace(t *testing.T) {
 	s := loadSchema(t)
 	request, variable := s.defs["CreateTerminalRequest"], s.defs["EnvVariable"]
 
-	// A place is a document with a hole, the property that has the hole's value, and how the field is
-	// called in the error: the element where the schema says so, at least the property.
+	// A place is a document with a hole, the property that has the hole's value, and the name of the field in the
+	// error: the element where the schema defines it, or at least the property.
 	type place struct {
 		document, field string
 		node            schemaNode
@@ -100,7 +100,7 @@ func TestEveryValueInEveryPlace(t *testing.T) {
 		{document: `{"sessionId":"s","command":"ls","env":[%s]}`, field: "env", node: variable},
 	}
 	for name, node := range request.Properties {
-		// The last of two keys counts, so that required ones can be there already.
+		// The last of two keys counts, so that required ones can be present already.
 		places = append(places, place{`{"sessionId":"s","command":"ls","` + name + `":%s}`, name, node})
 	}
 	for name, node := range variable.Properties {
@@ -138,8 +138,8 @@ func TestEveryValueInEveryPlace(t *testing.T) {
 	require.Positive(t, turnedDown)
 }
 
-// TestLenientReading is what x-deserialize-default-on-null and -on-error ask of a reader: such a value
-// counts as absent.
+// TestLenientReading checks the reading rules x-deserialize-default-on-null and -on-error: such a value counts as
+// absent.
 func TestLenientReading(t *testing.T) {
 	s := loadSchema(t)
 	request := s.defs["CreateTerminalRequest"]
@@ -160,7 +160,7 @@ func TestLenientReading(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepSecrets holds that an error about a variable does not tell what its value was.
+// TestErrorsKeepSecrets checks that an error about a variable does not contain its value.
 func TestErrorsKeepSecrets(t *testing.T) {
 	for _, document := range []string{
 		`{"sessionId":"s","command":"ls","env":[{"name":"TOKEN","value":["hunter2"]}]}`,

@@ -1,7 +1,7 @@
 package conformance
 
-// The schema: read once, compiled once, and open in two ways: as a validator for documents, and as
-// plain JSON for tests that compare it with Go types.
+// The schema, read once and compiled once. It is available as a validator for documents, and as plain JSON for tests
+// that compare it with Go types.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 // definitions is the schema's $defs, as JSON.
 type definitions map[string]schemaNode
 
-// schemaNode is one schema within a file: the keywords that the published schemas use, and no more.
+// schemaNode is one schema within a file, with exactly the keywords that the published schemas use.
 type schemaNode struct {
 	Description          string                `json:"description"`
 	Title                string                `json:"title"`
@@ -44,7 +44,7 @@ type schemaNode struct {
 	Discriminator        *struct {
 		PropertyName string `json:"propertyName"`
 	} `json:"discriminator"`
-	// What a reader makes of a value that does not fit: the field's default, or an array without the item.
+	// A reader replaces a mismatched value by the field's default, or by an array without the item.
 	DefaultOnNull    bool   `json:"x-deserialize-default-on-null"`
 	DefaultOnError   bool   `json:"x-deserialize-default-on-error"`
 	SkipInvalidItems bool   `json:"x-deserialize-skip-invalid-items"`
@@ -52,10 +52,11 @@ type schemaNode struct {
 	Side             string `json:"x-side"`
 }
 
-// additional says what properties an object may have besides those that are named: any, none, or those of a schema.
+// additional describes the properties that an object may have in addition to the named ones: any, none, or those of a
+// schema.
 type additional struct {
 	any  bool
-	only *schemaNode // nil: see any
+	only *schemaNode // see any if nil
 }
 
 func (a *additional) UnmarshalJSON(data []byte) error {
@@ -63,7 +64,7 @@ func (a *additional) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	a.only = new(schemaNode)
-	decoder := json.NewDecoder(bytes.NewReader(data)) // an unknown keyword would be a rule that no test looks at
+	decoder := json.NewDecoder(bytes.NewReader(data)) // an unknown keyword would be a rule that no test checks
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(a.only)
 }
@@ -80,7 +81,7 @@ func (o *oneOrMore) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(o))
 }
 
-// refName is the name of the definition that a node refers to, or "".
+// refName returns the name of the definition that a node refers to, or "".
 func (n schemaNode) refName() string {
 	if len(n.AllOf) == 1 {
 		return n.AllOf[0].refName()
@@ -94,7 +95,7 @@ type schema struct {
 	compiled map[string]*jsonschema.Schema
 }
 
-// loadSchema loads what v1's schema says of terminals.
+// loadSchema loads the parts of v1's schema about terminals.
 func loadSchema(t *testing.T) *schema { return loadSchemaFile(t, "terminal.v1.json") }
 
 func loadSchemaFile(t *testing.T, name string) *schema {
@@ -102,7 +103,7 @@ func loadSchemaFile(t *testing.T, name string) *schema {
 	data, err := os.ReadFile(filepath.Join("testdata", "schema", name))
 	require.NoError(t, err)
 
-	// A keyword that schemaNode does not know would be a rule that no test looks at.
+	// A keyword unknown to schemaNode would be a rule that no test checks.
 	var file struct {
 		Schema  string      `json:"$schema"`
 		Comment string      `json:"$comment"`
@@ -127,8 +128,8 @@ func loadSchemaFile(t *testing.T, name string) *schema {
 	return s
 }
 
-// registerIntegerFormats makes the validator hold numbers against the integer formats of the published
-// schema. They are not among JSON Schema's own formats, so that by itself it would let them pass.
+// registerIntegerFormats makes the validator check numbers against the integer formats of the published schema. They
+// are not standard JSON Schema formats, so that it would otherwise accept every number.
 func registerIntegerFormats(c *jsonschema.Compiler) {
 	for name, bounds := range map[string][2]string{
 		"int32":  {"-2147483648", "2147483647"},
@@ -142,7 +143,7 @@ func registerIntegerFormats(c *jsonschema.Compiler) {
 		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error {
 			number, ok := v.(json.Number)
 			if !ok {
-				return nil // another type: the keyword "type" judges that
+				return nil // the keyword "type" covers other types
 			}
 			value, ok := new(big.Rat).SetString(number.String())
 			if !ok || value.Cmp(low) < 0 || value.Cmp(high) > 0 {
@@ -153,14 +154,14 @@ func registerIntegerFormats(c *jsonschema.Compiler) {
 	}
 }
 
-// validate holds a JSON document against a definition.
+// validate checks a JSON document against a definition.
 func (s *schema) validate(t *testing.T, def string, document []byte) error {
 	t.Helper()
 	require.Contains(t, s.compiled, def)
 	return s.compiled[def].Validate(parse(t, document))
 }
 
-// parse reads JSON and keeps numbers as they are written.
+// parse parses JSON and keeps numbers as they are written.
 func parse(t *testing.T, document []byte) any {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(document)))
@@ -168,8 +169,8 @@ func parse(t *testing.T, document []byte) any {
 	return value
 }
 
-// withoutNulls is a parsed document with the optional properties that are null taken out, which mean
-// the same as absent ones. What is inside _meta stays: nobody may make assumptions about it.
+// withoutNulls returns a parsed document without its null optional properties, which mean the same as absent ones. It
+// keeps the contents of _meta, because no one may make assumptions about them.
 func (s *schema) withoutNulls(node schemaNode, value any) any {
 	if name := node.refName(); name != "" {
 		node = s.defs[name]

@@ -1,8 +1,8 @@
 package conformance
 
-// The example client with an agent that nobody here wrote the protocol of: it is made from the official
-// TypeScript SDK and its terminal handles (testdata/tsagent). Each of its scenarios checks what it sees and
-// tells in its messages; the turn ends with end_turn, and the client with 0, only if all of it held.
+// The example client with an agent whose protocol code is not ours: it is made from the official TypeScript SDK and its
+// terminal handles (testdata/tsagent). Each of its scenarios checks its observations and reports them in its messages.
+// The turn ends with end_turn, and the client exits with 0, only if all of them held.
 
 import (
 	"os"
@@ -15,14 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireVariable, set to anything, makes it a failure that the agent cannot be run.
+// requireVariable, set to anything, makes the test fail if the agent cannot be run.
 const requireVariable = "ACPTERM_REQUIRE_TYPESCRIPT"
 
-// terminalLine is how the client prints what a command prints.
+// terminalLine matches the client's display of a command's output.
 var terminalLine = regexp.MustCompile(`(?m)^\[\d+\] \| .*\n?`)
 
-// requireTypeScript returns node and the path of a program of testdata/tsagent. If they are not there, the test is
-// skipped, or fails if the variable asks for that.
+// requireTypeScript returns node and the path of a program of testdata/tsagent. If they are missing, the test is
+// skipped, or fails if the variable is set.
 func requireTypeScript(t *testing.T, program string) (node, path string) {
 	t.Helper()
 	path, err := filepath.Abs("testdata/tsagent/" + program)
@@ -55,7 +55,7 @@ func TestTypeScriptAgent(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), client, "-cwd", t.TempDir(), "-prompt", scenario, "--", node, agent)
 			out, err := cmd.CombinedOutput()
-			// A command's own output can be a megabyte, and none of it is wanted in a report.
+			// A command's own output can be a megabyte, and is not useful in a report.
 			said := terminalLine.ReplaceAllString(string(out), "")
 			require.NoError(t, err, "%s", said)
 			require.Contains(t, said, "ok: ")

@@ -1,8 +1,8 @@
 package conformance
 
-// The agent of testdata/tsagent/v2agent.mjs, made from the official TypeScript SDK's ACP v2: it reports terminals of
-// its own, and says with each update what a client has to hold then. All messages about terminals are held against the
-// schema, both ways.
+// The agent of testdata/tsagent/v2agent.mjs, made from the official TypeScript SDK's ACP v2. It reports its own
+// terminals, and each update says which state a client must then hold. All messages about terminals are checked against
+// the schema, in both directions.
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// step is a session/update, and what acpterm holds after it.
+// step is a session/update, with the state that acpterm must hold after it.
 type step struct {
 	Update json.RawMessage
 	Meta   struct {
@@ -37,18 +37,18 @@ type v2Agent struct {
 	manager *acpterm.Manager
 	conn    *jsonrpc2.Conn
 	steps   chan step
-	ends    map[acpterm.TerminalID]heldExit // the first of each terminal that were known
+	ends    map[acpterm.TerminalID]heldExit // the first known exit of each terminal
 
 	mu             sync.Mutex
 	created        []*acpterm.Terminal
 	sent, received []message // by the client
 
-	cancels chan message // terminal/cancel that were sent
-	answers chan message // that were received for them
+	cancels chan message // sent terminal/cancel requests
+	answers chan message // the received answers to them
 }
 
-// startV2Agent starts the agent and initializes it. Its end, that of its process and of what is sent, is held at the
-// end of the test.
+// startV2Agent starts the agent and initializes it. At the end of the test it checks the exit of the process and all
+// messages.
 func startV2Agent(t *testing.T, args ...string) *v2Agent {
 	t.Helper()
 	a := &v2Agent{
@@ -96,7 +96,7 @@ func startV2Agent(t *testing.T, args ...string) *v2Agent {
 	return a
 }
 
-// initializeV2 asks for version 2 as ACP v2 does, without a word about terminals.
+// initializeV2 requests version 2 as ACP v2 does, without mentioning terminals.
 func initializeV2(t *testing.T, conn *jsonrpc2.Conn) {
 	t.Helper()
 	var answer struct{ ProtocolVersion int }
@@ -106,7 +106,7 @@ func initializeV2(t *testing.T, conn *jsonrpc2.Conn) {
 	require.Equal(t, 2, answer.ProtocolVersion)
 }
 
-// next is the handler for what acpterm does not answer. It runs when acpterm has applied an update.
+// next handles the messages that acpterm does not answer. It runs when acpterm has applied an update.
 func (a *v2Agent) next(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) (any, error) {
 	var s step
 	if err := json.Unmarshal(*req.Params, &s); err != nil {
@@ -139,7 +139,7 @@ func (a *v2Agent) take(m message) {
 	}
 }
 
-// requireValid holds all messages about terminals against the schema.
+// requireValid checks all messages about terminals against the schema.
 func (a *v2Agent) requireValid() {
 	s := loadSchemaFile(a.t, "terminal.v2.json")
 	a.mu.Lock()
@@ -170,7 +170,7 @@ func (a *v2Agent) requireValid() {
 	a.t.Logf("validated: %d session/update, %d terminal/cancel", updates, len(cancels))
 }
 
-// play has the agent play a scenario, holds each of its steps against what acpterm holds, and returns them.
+// play makes the agent play a scenario, compares each of its steps with acpterm's state, and returns the steps.
 func (a *v2Agent) play(scenario string) map[string]step {
 	a.t.Helper()
 	require.NoError(a.t, a.conn.Call(a.t.Context(), "session/prompt", map[string]any{
@@ -184,7 +184,7 @@ func (a *v2Agent) play(scenario string) map[string]step {
 	return all
 }
 
-// step returns the next step, which is held.
+// step returns the next step after checking it.
 func (a *v2Agent) step() (s step) {
 	a.t.Helper()
 	select {
@@ -194,7 +194,7 @@ func (a *v2Agent) step() (s step) {
 	}
 	require.Len(a.t, s.infos, len(s.Meta.Want), s.Meta.Step)
 	for id, want := range s.Meta.Want {
-		if end, ended := a.ends[id]; ended { // the SDK has the last, and acpterm the first that is known
+		if end, ended := a.ends[id]; ended { // the SDK keeps the last exit, and acpterm the first known one
 			want.ExitStatus = &end
 		} else if end := want.ExitStatus; end != nil && *end != (heldExit{}) {
 			a.ends[id] = *end
@@ -210,7 +210,7 @@ func (a *v2Agent) call(method string, result any) {
 	require.NoError(a.t, a.conn.Call(a.t.Context(), method, struct{}{}, result))
 }
 
-// methods are those of the requests that the agent has received, but for its own.
+// methods returns the methods of the requests received by the agent, except its own methods.
 func (a *v2Agent) methods() (methods []string) {
 	a.t.Helper()
 	var all struct{ Received []message }
@@ -264,7 +264,7 @@ func pieces(id string) (text string) {
 	return text
 }
 
-// The exit statuses, as they are shown.
+// The exit statuses as shown.
 func TestV2AgentTellsHowCommandsEnd(t *testing.T) {
 	a := startV2Agent(t)
 	steps := a.play("ends")
@@ -283,7 +283,7 @@ func TestV2AgentTellsHowCommandsEnd(t *testing.T) {
 	require.NotContains(t, a.methods(), "terminal/cancel")
 }
 
-// Tool calls refer to terminals before and after these are announced, and are no terminals.
+// Tool calls refer to terminals before and after these are announced, and do not count as terminals.
 func TestV2AgentRefersToTerminals(t *testing.T) {
 	a := startV2Agent(t)
 	steps := a.play("references")
@@ -309,19 +309,19 @@ func TestV2AgentCancels(t *testing.T) {
 	}
 	state := func(id acpterm.TerminalID) acpterm.State { return must(a.manager.Terminal("s1", id)).State() }
 
-	// Nothing is sent for one that cannot be cancelled.
+	// Nothing is sent for a terminal that cannot be cancelled.
 	for _, id := range []acpterm.TerminalID{"plain", "offered"} {
 		require.ErrorIs(t, kill(id), acpterm.ErrNotCancellable)
 		require.Equal(t, acpterm.StateRunning, state(id))
 	}
 	require.Equal(t, []string{"initialize", "session/new", "session/prompt"}, a.methods())
 
-	// The answer is not the end: Kill waits for that.
+	// The answer is not the end: Kill waits for the end.
 	killed := make(chan error, 1)
 	go func() { killed <- kill("held") }()
 	require.JSONEq(t, `{"sessionId":"s1","terminalId":"held"}`, string((<-a.cancels).Params))
 	require.JSONEq(t, `{}`, string((<-a.answers).Result))
-	require.Contains(t, a.methods(), "terminal/cancel") // whose answer is read after that of the cancel
+	require.Contains(t, a.methods(), "terminal/cancel") // its answer is read after that of the cancel
 	require.Empty(t, killed)
 	require.Equal(t, acpterm.StateRunning, state("held"))
 	a.call("_acpterm/end", nil)
@@ -329,7 +329,7 @@ func TestV2AgentCancels(t *testing.T) {
 	require.Equal(t, acpterm.EndedByKill, must(a.manager.Terminal("s1", "held")).EndedBy())
 	require.Equal(t, "signal SIGTERM", must(a.manager.Terminal("s1", "held")).ExitStatus().String())
 
-	// The end may come before the answer, whatever that is.
+	// The end may come before the answer, whatever the answer is.
 	require.NoError(t, kill("ends before the answer"))
 	require.NotNil(t, (<-a.answers).Result)
 	require.NoError(t, kill("ends by itself"))
@@ -342,10 +342,10 @@ func TestV2AgentCancels(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.EqualValues(t, jsonrpc2.CodeInvalidParams, refused.Code)
 	require.Equal(t, acpterm.StateRunning, state("refused"))
-	require.Len(t, a.methods(), 3+4+1) // four cancels, and the end that was asked for
+	require.Len(t, a.methods(), 3+4+1) // four cancels, and the requested end
 }
 
-// An agent that advertises terminal/cancel without serving it: the SDK answers for it.
+// If an agent advertises terminal/cancel without serving it, the SDK answers instead.
 func TestV2AgentWithoutCancel(t *testing.T) {
 	a := startV2Agent(t, "--no-cancel")
 	a.play("cancels")

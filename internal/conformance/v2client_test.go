@@ -1,7 +1,7 @@
 package conformance
 
 // The client of testdata/tsagent/v2client.mjs, made from the official TypeScript SDK's ACP v2. Its agent is this
-// program, which reports the terminals of a Manager, or sends updates that the test has written.
+// program, which reports the terminals of a Manager, or sends updates written by the test.
 
 import (
 	"bufio"
@@ -29,7 +29,7 @@ import (
 // trafficVariable names the file that the agent writes its messages to.
 const trafficVariable = "ACPTERM_CONFORMANCE_TRAFFIC"
 
-// What the agent's commands print is made of a seed, for both the command and the test.
+// The output of the agent's commands is generated from a seed, both in the command and in the test.
 const (
 	seedOfAll  = 1
 	sizeOfAll  = 300_000
@@ -40,7 +40,7 @@ const (
 	sizeOfCall = 5000
 )
 
-// anyBytes are bytes in which characters begin and end anywhere, also ones that are none.
+// anyBytes returns bytes with characters, including invalid ones, that begin and end anywhere.
 func anyBytes(seed uint64, size int) []byte {
 	random := rand.New(rand.NewPCG(seed, 0))
 	alphabet := []string{"a", "\r\n", "\x1b[31m", "é", "✓", "😀", "\xff", "\xe2\x9c", "\xf0", "\x80", "\x00"}
@@ -51,7 +51,7 @@ func anyBytes(seed uint64, size int) []byte {
 	return b.Bytes()[:size]
 }
 
-// printBytes is a command that prints anyBytes, by a seed and a size, in pieces, and exits with 3.
+// printBytes is a command that prints anyBytes with a given seed and size, in pieces, and exits with 3.
 func printBytes() {
 	seed, size := must(strconv.Atoi(os.Args[3])), must(strconv.Atoi(os.Args[4]))
 	random := rand.New(rand.NewPCG(uint64(seed), 1))
@@ -75,7 +75,7 @@ type reportingAgent struct {
 	terms   *agent.Terminals
 }
 
-// serveReportingAgent is the program that is an agent.
+// serveReportingAgent is the main function of the agent.
 func serveReportingAgent() {
 	traffic := must(os.Create(os.Getenv(trafficVariable)))
 	a := &reportingAgent{manager: must(acpterm.NewManager(nil))}
@@ -93,7 +93,7 @@ func serveReportingAgent() {
 	}
 }
 
-// Handle is for jsonrpc2.
+// Handle implements jsonrpc2.Handler.
 func (a *reportingAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	reply := func(result any) { conn.Reply(ctx, req.ID, result) }
 	switch req.Method {
@@ -138,7 +138,7 @@ func (a *reportingAgent) idle(ctx context.Context, conn *jsonrpc2.Conn) {
 	a.notify(ctx, conn, map[string]string{"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"})
 }
 
-// turn does what a prompt asks for: "terminals", or to send the updates of a file, one a line.
+// turn serves a prompt: it runs "terminals", or sends the updates in a file, one per line.
 func (a *reportingAgent) turn(ctx context.Context, conn *jsonrpc2.Conn, prompt string) {
 	if prompt == "terminals" {
 		a.reportTerminals(ctx, conn)
@@ -182,7 +182,7 @@ func (a *reportingAgent) reportTerminals(ctx context.Context, conn *jsonrpc2.Con
 	}
 }
 
-// commandRequest is a request for one of this program's commands.
+// commandRequest returns a request for one of this program's commands.
 func commandRequest(name string, args ...int) acpterm.CreateTerminalRequest {
 	r := acpterm.CreateTerminalRequest{SessionID: "s1", Command: os.Args[0], Args: []string{commandMark, name}}
 	for _, arg := range args {
@@ -191,7 +191,7 @@ func commandRequest(name string, args ...int) acpterm.CreateTerminalRequest {
 	return r
 }
 
-// clientReport is what the client prints.
+// clientReport is the output of the client.
 type clientReport struct {
 	Held, Resumed map[acpterm.TerminalID]held
 	Cancelled     map[acpterm.TerminalID]json.RawMessage
@@ -200,8 +200,8 @@ type clientReport struct {
 	ExitCode      *int
 }
 
-// runV2Client runs the client with this program as its agent, and returns what it reports and what the SDK complained
-// about. What the agent sent is held against the schema, but for session/update if those are made to be wrong.
+// runV2Client runs the client with this program as its agent, and returns its report and the SDK's complaints. The
+// agent's messages are checked against the schema, except session/update if wrong is set.
 func runV2Client(t *testing.T, prompt string, wrong bool) (report clientReport, complaints string) {
 	t.Helper()
 	cmd := typeScript(t, "v2client.mjs", prompt, must(os.Executable()), commandMark, "v2-agent")
@@ -246,7 +246,7 @@ func runV2Client(t *testing.T, prompt string, wrong bool) (report clientReport, 
 	return report, stderr.String()
 }
 
-// messageWriter hands on the messages that are written to it.
+// messageWriter passes on the messages written to it.
 type messageWriter struct{ messageLines }
 
 func (w *messageWriter) Write(p []byte) (int, error) {

@@ -1,7 +1,7 @@
 package conformance
 
-// Messages that the schema does not allow, or that are allowed but unusual: acpterm makes of them what is left when the
-// SDK's client has read them, but for what ownReading lists.
+// Messages that the schema forbids, or allows although they are unusual. acpterm must reach the same state as the SDK's
+// client, with the exceptions in ownReading.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 const begin = `{"sessionUpdate":"terminal_update","terminalId":"T","command":"make","cwd":"/w",` +
 	`"output":{"data":"YWJj"},"size":{"cols":80,"rows":24},"capabilities":{"cancel":{}},"_meta":{"a":1}}`
 
-// oddUpdates are members of a terminal_update, and whole updates, of the terminal "T" that began so.
+// oddUpdates are members of a terminal_update, and whole updates, for the terminal "T" created by begin.
 var oddUpdates = []string{
 	`"x":1`, `"command":7`, `"command":""`, `"command":{}`, `"command":"first","command":"last"`, `"command":"\ud800"`,
 	`"command":"a\u0000b"`, `"cwd":[]`, `"cwd":"relative"`, `"cwd":"\\\\server\\share"`,
@@ -72,7 +72,7 @@ var oddUpdates = []string{
 	`{"sessionUpdate":"tool_call","toolCallId":"T","title":"x","_meta":{"terminal_output":{"terminal_id":"T","data":"x"}}}`,
 }
 
-// ownReading has odd updates that acpterm reads in another way than the SDK with Node.js, as what that is changed to.
+// ownReading maps the odd updates that acpterm reads differently from the SDK with Node.js to acpterm's reading.
 func ownReading(unchanged held) map[string]func(held) held {
 	refused := func(held) held { return unchanged }
 	notCancellable := func(h held) held {
@@ -80,14 +80,14 @@ func ownReading(unchanged held) map[string]func(held) held {
 		return h
 	}
 	return map[string]func(held) held{
-		// The SDK does not look at base64, and Node.js takes any. RFC 4648 wants the alphabet and the padding.
+		// The SDK does not check base64, and Node.js accepts anything. RFC 4648 requires the alphabet and the padding.
 		`"output":{"data":"%%%"},"command":"after"`:                                     refused,
 		`"output":{"data":"YQ"}`:                                                        refused,
 		`"output":{"data":"-_-_"}`:                                                      refused,
 		`{"sessionUpdate":"terminal_output_chunk","terminalId":"T","data":"YQ"}`:        refused,
 		`{"sessionUpdate":"terminal_output_chunk","terminalId":"T","data":"-_-_"}`:      refused,
 		`{"sessionUpdate":"terminal_output_chunk","terminalId":"T","data":" Y Q = = "}`: refused,
-		// The SDK keeps what was advertised; the schema says "a malformed value falls back to no controls".
+		// The SDK keeps the advertised value; the schema says "a malformed value falls back to no controls".
 		`"capabilities":7`:      notCancellable,
 		`"capabilities":"none"`: notCancellable,
 		`"capabilities":[]`:     notCancellable,
@@ -121,7 +121,7 @@ func TestOddUpdates(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "updates")
 	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
-	report, _ := runV2Client(t, file, true) // the SDK complains about what it drops
+	report, _ := runV2Client(t, file, true) // the SDK complains about the updates it drops
 	require.Len(t, report.Held, len(all))
 	own := ownReading(report.Held[acpterm.TerminalID(oddID(0))])
 	for n, update := range all {

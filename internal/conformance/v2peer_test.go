@@ -1,6 +1,6 @@
 package conformance
 
-// What tests with peers of ACP v2 share: what a client holds of a terminal, and the messages on the wire.
+// Shared parts of tests with ACP v2 peers: the state of a terminal in a client, and the messages on the wire.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// held is what a client holds of a terminal, by testdata/tsagent/fold.mjs.
+// held is the state of a terminal in a client, according to testdata/tsagent/fold.mjs.
 type held struct {
 	Command, Cwd *string
 	Output       []byte // base64
@@ -24,13 +24,13 @@ type held struct {
 	Meta         map[string]json.RawMessage
 }
 
-// heldExit is how a command ended, as far as it is known.
+// heldExit is the known part of a command's exit status.
 type heldExit struct {
 	ExitCode *int64
 	Signal   *string
 }
 
-// requireHeld holds what acpterm has of a terminal against what a client has to hold.
+// requireHeld compares acpterm's state of a terminal with the state that a client must hold.
 func requireHeld(t *testing.T, want held, got acpterm.TerminalInfo, output, what string) {
 	t.Helper()
 	require.True(t, got.Attached, what)
@@ -76,7 +76,7 @@ func textOf(text *string) string {
 	return *text
 }
 
-// shownText is output that may go on: without a character at its end that is not whole.
+// shownText returns unfinished output without an incomplete character at its end.
 func shownText(output []byte) string {
 	for n := 1; n < utf8.UTFMax && n <= len(output); n++ {
 		if end := output[len(output)-n:]; utf8.RuneStart(end[0]) {
@@ -89,7 +89,7 @@ func shownText(output []byte) string {
 	return string([]rune(string(output)))
 }
 
-// message has what is looked at of a message on the wire.
+// message holds the checked parts of a message on the wire.
 type message struct {
 	JSONRPC string
 	ID      json.RawMessage
@@ -100,7 +100,7 @@ type message struct {
 	raw     []byte
 }
 
-// messageLines hands on each message of what is written to it, as lines.
+// messageLines passes on each message in the lines written to it.
 type messageLines struct {
 	take func(message)
 	line []byte
@@ -120,7 +120,7 @@ func (l *messageLines) add(p []byte) {
 	}
 }
 
-// tap is a pipe that is read from, whose messages are seen.
+// tap passes on the messages of a pipe that it reads from.
 type tap struct {
 	io.ReadCloser
 	seen messageLines
@@ -132,7 +132,7 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sink is a pipe that is written to, whose messages are seen before they are written.
+// sink passes on the messages to a pipe before it writes them.
 type sink struct {
 	io.WriteCloser
 	seen messageLines
@@ -143,7 +143,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return s.WriteCloser.Write(p)
 }
 
-// typeScript is a program of testdata/tsagent, which is not started yet.
+// typeScript returns a program of testdata/tsagent, not yet started.
 func typeScript(t *testing.T, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	node, path := requireTypeScript(t, program)

@@ -1,6 +1,6 @@
 package conformance
 
-// The parts of the schema in testdata are those of the SDK that is installed.
+// The parts of the schema in testdata match the installed SDK.
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ func TestSchemasAreThoseOfTheSDK(t *testing.T) {
 		require.NotEmpty(t, own)
 		for def, got := range own {
 			want := all[def]
-			// What the file's comment says: only some of the variants and properties are kept.
+			// As the file's comment says, only some of the variants and properties are kept.
 			for _, keyword := range []string{"anyOf", "oneOf"} {
 				kept, _ := got[keyword].([]any)
 				from, _ := want[keyword].([]any)

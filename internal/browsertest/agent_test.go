@@ -1,6 +1,6 @@
 package browsertest
 
-// Terminals that the agent owns, on the page.
+// Terminals owned by the agent, on the page.
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// members are those of an update.
+// members are the members of an update.
 type members = map[string]any
 
 // agent sends the updates of an agent that runs commands itself.
@@ -112,7 +112,7 @@ func testReplaced(t *testing.T, b visitor) {
 	p.until(`el.text.trim() === ''`)
 	a.print("s", "t1", "after\n")
 	p.until(`el.text === 'after\n'`)
-	for i := range 3 { // a connection that is lost
+	for i := range 3 { // a lost connection
 		v.open.drop()
 		a.update("s", "t1", snapshot(fmt.Sprintf("again %d\n", i)))
 		p.until(fmt.Sprintf(`el.text === 'again %d\n'`, i))
@@ -218,12 +218,12 @@ func testSameIDs(t *testing.T, b visitor) {
 	require.True(t, eval[bool](p, `(ids => ids.length === new Set(ids).size)(
 		[...document.querySelectorAll('[id]')].map(x => x.id))`))
 
-	// An id that is used again.
+	// An id used again.
 	eval[string](p, "location.hash = "+strconv.Quote(v.key(must(v.Terminal("s1", "call_1")))))
 	p.until(`el.text === 'number 0\n'`)
 	require.NoError(t, v.Release(t.Context(), "s1", "call_1"))
 	p.until(`part('.state').textContent === 'released'`)
-	a.update("s1", "call_1", members{"command": "again"}) // else it stays released
+	a.update("s1", "call_1", members{"command": "again"}) // otherwise it stays released
 	a.print("s1", "call_1", "anew\n")
 	p.until(`el.text === 'anew\n' && part('.command').textContent === 'again'
 		&& part('.state').textContent === 'running'`)

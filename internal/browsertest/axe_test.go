@@ -1,6 +1,6 @@
 package browsertest
 
-// Accessibility by axe-core, which looks into shadow roots, too.
+// Accessibility, checked by axe-core, which also looks into shadow roots.
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// axe returns the source of axe-core, which npm ci has put there. Without it the test is skipped, or fails if the
-// environment requires it.
+// axe returns the source of axe-core, installed by npm ci. Without it the test is skipped, or fails if the environment
+// requires it.
 func axe(t *testing.T) string {
 	source, err := os.ReadFile("testdata/axe/node_modules/axe-core/axe.min.js")
 	if err != nil && os.Getenv("ACPTERM_REQUIRE_AXE") == "" {
@@ -28,8 +28,8 @@ func axe(t *testing.T) string {
 	return string(source)
 }
 
-// The page has no serious finding, in light and dark, on a desktop, a phone and in a zoomed window, with a running, an
-// ended, a failed and a denied command.
+// The page has no serious finding, in light and dark, on a desktop, on a phone and in a zoomed window, with a running,
+// an ended, a failed and a denied command.
 func testAxe(t *testing.T, b *browser) {
 	source := axe(t)
 	m := acptermtest.NewManager(t, &acpterm.Options{
@@ -54,7 +54,7 @@ func testAxe(t *testing.T, b *browser) {
 	for i, scheme := range []string{"light", "dark"} {
 		for j, size := range [][2]int64{{1280, 760}, {390, 844}, {320, 256}} {
 			if (i+j)%2 == 1 && !longtest.Is() {
-				continue // each scheme and each size once at least
+				continue // each scheme and each size at least once
 			}
 			p := b.open(t, v.url, look(scheme, size[0], size[1], 1))
 			p.until(`document.querySelectorAll('nav li').length === 4`)

@@ -30,7 +30,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// timeout bounds waits for a page. Only a test that fails takes so long.
+// timeout bounds waits for a page. Only a failing test takes that long.
 const timeout = time.Minute
 
 // findChromium returns Chromium's path. Without it the test is skipped, or fails if the environment requires it.
@@ -51,23 +51,23 @@ type browser struct {
 	ctx context.Context
 
 	mu   sync.Mutex
-	idle []*chromeTab // those that show an empty page
+	idle []*chromeTab // tabs with an empty page
 }
 
-// chromeTab is a tab, in a window of its own. Pages use it in turn, since a tab costs more than a page.
+// chromeTab is a tab in a separate window. Pages use it in turn, because a tab costs more than a page.
 type chromeTab struct {
 	ctx   context.Context
 	close context.CancelFunc
 
 	mu   sync.Mutex
-	page *page // nil while it is idle
+	page *page // nil while idle
 }
 
-// empty is the URL of an empty page, which no server has. For about:blank the browser would take another process, which costs
-// more than the page.
+// empty is the URL of an empty page, which no server has. For about:blank the browser would start another process,
+// which costs more than the page.
 const empty = "http://127.0.0.1/empty"
 
-// listen passes an event to the page, and answers the request of the empty one.
+// listen passes an event to the page, and answers the request for the empty one.
 func (c *chromeTab) listen(event any) {
 	if paused, is := event.(*fetch.EventRequestPaused); is {
 		go chromedp.Call(c.ctx, fetch.FulfillRequest, fetch.FulfillRequestParams{
@@ -106,14 +106,14 @@ func startBrowser(t testing.TB) *browser {
 			t.Errorf("end Chromium: %v", err)
 		}
 		cancel()
-		endAllocator() // which kills a Chromium that has not ended
+		endAllocator() // which kills a Chromium that has not exited
 		requireNoBrowser(t, profile, dir)
 	})
 	require.NoError(t, chromedp.Do(ctx), "start Chromium")
 	return &browser{ctx: ctx}
 }
 
-// requireNoBrowser waits for the processes of a browser to be gone, and removes its files.
+// requireNoBrowser waits until the processes of a browser are gone, and removes its files.
 func requireNoBrowser(t testing.TB, profile, dir string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(processesWith(profile)) == 0 }, timeout, 10*time.Millisecond,
@@ -121,7 +121,7 @@ func requireNoBrowser(t testing.TB, profile, dir string) {
 	require.NoError(t, os.RemoveAll(dir))
 }
 
-// processesWith returns the command lines that contain a text; none without /proc.
+// processesWith returns the command lines that contain a text, or none without /proc.
 func processesWith(text string) (found []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -138,7 +138,7 @@ type page struct {
 	close func() // ends the page; the tab remains
 
 	mu       sync.Mutex
-	problems []string // errors and warnings of the browser
+	problems []string // errors and warnings reported by the browser
 }
 
 func (b *browser) open(t testing.TB, url string, before ...chromedp.Action[chromedp.Void]) *page {
@@ -162,12 +162,12 @@ func (b *browser) take(t testing.TB) *chromeTab {
 	}
 	c := &chromeTab{}
 	c.ctx, c.close = chromedp.NewContext(b.ctx, chromedp.WithListener(c.listen))
-	err := chromedp.Do(c.ctx) // the first call makes the tab, which ends with its context
+	err := chromedp.Do(c.ctx) // the first call creates the tab, which ends with its context
 	if err == nil {
 		_, err = chromedp.Call(c.ctx, log.Enable, cdp.Empty{})
 	}
 	for _, domain := range []cdp.Command[cdp.Empty, cdp.Empty]{network.Disable, css.Disable, dom.Disable} {
-		if err == nil { // no test uses its events, of which a page with much output has many
+		if err == nil { // no test uses its events, and a page with much output has many
 			_, err = chromedp.Call(c.ctx, domain, cdp.Empty{})
 		}
 	}
@@ -178,7 +178,7 @@ func (b *browser) take(t testing.TB) *chromeTab {
 	return c
 }
 
-// giveBack has a tab be as a new one. It leaves nothing of the page: not its connections, and not its look.
+// giveBack resets a tab. Nothing of the page remains, neither its connections nor its look.
 func (b *browser) giveBack(t testing.TB, c *chromeTab) {
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
@@ -235,7 +235,7 @@ func (p *page) run(actions ...chromedp.Action[chromedp.Void]) {
 	require.NoError(p.t, chromedp.Do(ctx, actions...))
 }
 
-// library defines the names in tests' expressions: el is the terminal, part(selector) an element in it.
+// library defines names for the tests' expressions: el is the terminal, part(selector) an element in it.
 const library = `
 	const el = document.querySelector('acp-terminal')
 	const part = selector => el?.shadowRoot?.querySelector(selector)
@@ -264,7 +264,7 @@ func (p *page) resize(width, height int64) { p.run(look("light", width, height, 
 
 func (p *page) end() { p.close() }
 
-// until waits for an expression on the page to be true.
+// until waits until an expression on the page is true.
 func (p *page) until(expression string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(timeout); !eval[bool](p,
@@ -294,7 +294,7 @@ func (p *page) press(keys string, options ...chromedp.KeyOption) {
 	p.run(chromedp.KeyEvent(keys, options...))
 }
 
-// focused returns the accessible name of the deepest element with the focus.
+// focused returns the accessible name of the deepest focused element.
 func (p *page) focused() string {
 	p.t.Helper()
 	return eval[string](p, `(() => {
@@ -313,7 +313,7 @@ type viewer struct {
 	open   *openConns
 }
 
-// openConns accepts connections and knows those that are open. A server forgets those that are WebSockets.
+// openConns accepts connections and knows the open ones. A server forgets its WebSockets.
 type openConns struct {
 	net.Listener
 
@@ -336,7 +336,7 @@ func (o *openConns) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// refuse says whether new connections are closed at once.
+// refuse sets whether new connections are closed at once.
 func (o *openConns) refuse(refuses bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -374,8 +374,8 @@ func serve(
 	return &viewer{m, v, server, v.URL(server.Listener.Addr()), open}
 }
 
-// files is a view of nothing, whose files all views send: each would compress them again, which takes most of a page's time
-// under the race detector.
+// files is a view without commands. All views send its files: otherwise each would compress them again, which takes
+// most of a page's time under the race detector.
 var files = sync.OnceValue(func() *view.View {
 	m := must(acpterm.NewManager(nil))
 	return must(view.New(m, nil))
@@ -403,7 +403,7 @@ func (v *viewer) create(t testing.TB, command string, args ...string) *acpterm.T
 	return terminal
 }
 
-// key returns what names a terminal in paths.
+// key returns a terminal's name in paths.
 func (v *viewer) key(terminal *acpterm.Terminal) string {
 	path := v.view.TerminalPath(terminal.SessionID(), terminal.ID())
 	return path[strings.LastIndexByte(path, '/')+1:]

@@ -1,6 +1,6 @@
 package browsertest
 
-// A screenshot of the page that examples/client serves, for the README, with real commands of an agent.
+// A screenshot of the page served by examples/client, for the README, with real commands of an agent.
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// project has the files of the project in the screenshot.
+// project contains the files of the project in the screenshot.
 var project = map[string]string{
 	"go.mod": "module cart\n\ngo 1.26\n",
 	"cart_test.go": `package cart
@@ -47,7 +47,7 @@ func TestScreenshotOfTheClient(t *testing.T) {
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	// The tests of a project, and then a server that a person stops.
+	// The tests of a project, and then a server that the user stops.
 	client := exec.Command(filepath.Join(bin, "client"), "-view", "127.0.0.1:0", "-cwd", dir,
 		"-prompt", "GOWORK=off go test -v -count=1 ./... && echo listening on :8080 && exec sleep 600", "--", filepath.Join(bin, "agent"))
 	stderr, err := client.StderrPipe()

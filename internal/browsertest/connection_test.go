@@ -1,6 +1,6 @@
 package browsertest
 
-// What a page shows when its connection is dead, lost, or the program is another one.
+// The page when its connection is dead or lost, or the program is a different one.
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// proxy forwards connections to a server. While it is frozen nothing passes, and no connection ends.
+// proxy forwards connections to a server. While it is frozen, nothing passes and no connection ends.
 type proxy struct {
 	listener net.Listener
 
@@ -75,7 +75,7 @@ func (p *proxy) forward(conn net.Conn) {
 	both.Wait()
 }
 
-// passing writes when the proxy is not frozen.
+// passing writes while the proxy is not frozen.
 type passing struct {
 	p *proxy
 	io.Writer
@@ -106,7 +106,7 @@ func (p *proxy) closeAll() {
 	p.conns = nil
 }
 
-// A connection on which nothing comes any more is noticed without its end, and what came since is there after.
+// The page notices a silent connection even if it does not end, and later shows the missed output.
 func testFrozen(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), &view.Options{
@@ -122,7 +122,7 @@ func testFrozen(t *testing.T, b visitor) {
 	p.until(`part('.note').textContent.includes('lost') && document.getElementById('connection').textContent.includes('lost')`)
 	require.True(t, eval[bool](p, `part('.stop').disabled && 'offline' in part('.box').dataset`))
 	numbers := eval[string](p, `part('.numbers').innerText + document.querySelector('nav .meta').innerText`)
-	time.Sleep(1200 * time.Millisecond) // a clock that ran would show another time
+	time.Sleep(1200 * time.Millisecond) // a running clock would show another time
 	require.Equal(t, numbers, eval[string](p, `part('.numbers').innerText + document.querySelector('nav .meta').innerText`))
 	through.closeAll() // the frozen ones; new ones pass
 	through.freeze(false)
@@ -134,7 +134,7 @@ func testFrozen(t *testing.T, b visitor) {
 	p.until(`part('.state').textContent === 'done' && el.text === 'one\ntwo\nthree\n'`)
 }
 
-// An hour in the background, or of sleep: nothing is doubled or missing after it, and the clock is the server's.
+// After an hour in the background, or of sleep, nothing is doubled or missing, and the clock matches the server's.
 func testHour(t *testing.T, b visitor) {
 	texts := make(chan string)
 	v := serve(t, made(t, acptermtest.Commands{"count": steps(texts)}), nil)
@@ -160,7 +160,7 @@ func testHour(t *testing.T, b visitor) {
 	p.until(`part('.state').textContent === 'done'`)
 }
 
-// A program that was restarted does not know the terminal: nothing is said of it any more but that.
+// A restarted program does not know the terminal. The page says only that.
 func testRestarted(t *testing.T, b visitor) {
 	first := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), &view.Options{
 		Token: "the-same-token-1", AllowStop: true,

@@ -1,6 +1,7 @@
 package browsertest
 
-// Tests that run in each browser: Chromium, Firefox, and WebKit. The other browsers run a few of them, and in .ci/long all.
+// Tests that run in each browser: Chromium, Firefox, and WebKit. Browsers other than Chromium run only a few of them,
+// but all in .ci/long.
 
 import (
 	"encoding/json"
@@ -16,8 +17,8 @@ import (
 // tab is a page in a browser.
 type tab interface {
 	test() testing.TB
-	until(expression string)       // waits for it to be true
-	json(expression string) string // its value, which may be a promise's
+	until(expression string)       // waits until it is true
+	json(expression string) string // returns its value, which may be a promise's
 	click(selector string)         // clicks an element of the terminal
 	reload()
 	resize(width, height int64)
@@ -25,7 +26,7 @@ type tab interface {
 	end()
 }
 
-// visitor is a browser. visit opens a page of 1000 by 700 pixels in a window of its own.
+// visitor is a browser. visit opens a page of 1000 by 700 pixels in a new window.
 type visitor interface {
 	visit(t testing.TB, url string) tab
 }
@@ -73,7 +74,7 @@ var inEach = []struct {
 	{"Control F, arrow keys and the theme, of the page", testKeys, false},
 }
 
-// inOthers are the tests that a browser other than Chromium runs outside .ci/long: of connections, text, keys,
+// inOthers lists the tests that a browser other than Chromium runs outside .ci/long: connections, text, keys,
 // selections, and an end.
 var inOthers = []string{
 	"a reload and a lost connection leave no gap and no repeat",
@@ -83,8 +84,8 @@ var inOthers = []string{
 	"Control F, arrow keys and the theme, of the page",
 }
 
-// runInOther runs tests in a browser other than Chromium, one after the other. Those without processes run beside those of
-// other browsers.
+// runInOther runs tests in a browser other than Chromium, one after another. Tests without processes run in parallel
+// with those of other browsers.
 func runInOther(t *testing.T, b visitor) {
 	run := 0
 	for _, real := range []bool{true, false} {
@@ -108,7 +109,7 @@ func eval[T any](p tab, expression string) (v T) {
 	return v
 }
 
-// awaitTrue waits for an expression to be true.
+// awaitTrue waits until an expression is true.
 func awaitTrue(p tab, expression string) {
 	p.test().Helper()
 	for deadline := time.Now().Add(timeout); p.json("!!("+expression+")") != "true"; time.Sleep(20 * time.Millisecond) {

@@ -1,6 +1,6 @@
 package browsertest
 
-// The element in pages of others, and in odd windows.
+// The element in other pages, and in unusual windows.
 
 import (
 	"context"
@@ -17,7 +17,8 @@ import (
 	"github.com/acpterm/acpterm/view"
 )
 
-// host serves a page that shows the terminals of the views, and returns its URL. head is what it begins with, as HTML.
+// host serves a page that shows the terminals of the views, and returns its URL. The page begins with head, which is
+// HTML.
 func host(t *testing.T, head string, views ...*viewer) string {
 	mux := http.NewServeMux()
 	for i, v := range views {
@@ -61,8 +62,8 @@ func testContained(t *testing.T, b visitor) {
 	require.Equal(t, look(""), look(hostile))
 }
 
-// An element that is removed has no timers, listeners or connections; one in a part of the page that is shown later fits
-// when it is.
+// A removed element has no timers, listeners or connections. An element in a part of the page shown later fits when it
+// appears.
 func testElementsLife(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{"serve": acptermtest.Block}), nil)
 	v.create(t, "serve")
@@ -102,7 +103,7 @@ func testTwoViews(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-// A browser opens six connections to a server, for all windows together; WebSockets are not among them.
+// A browser opens six connections to a server, for all windows together, not counting WebSockets.
 func testMany(t *testing.T, b visitor) {
 	texts := make(map[string]chan string)
 	commands := make(acptermtest.Commands)
@@ -139,7 +140,7 @@ func testMany(t *testing.T, b visitor) {
 	all.requireQuiet()
 }
 
-// Some proxies pass no WebSockets.
+// Some proxies do not pass WebSockets.
 func testWithoutSockets(t *testing.T, b visitor) {
 	texts := make(chan string)
 	m := made(t, acptermtest.Commands{"make": steps(texts)})

@@ -23,7 +23,7 @@ type firefox struct {
 	t    testing.TB
 	conn *websocket.Conn
 	id   int
-	idle []string // windows, by their contexts, that show an empty page
+	idle []string // windows with an empty page, by their contexts
 }
 
 // startFirefox starts Firefox, which ends with the test. Without it the test is skipped, or fails if the environment
@@ -53,7 +53,7 @@ func startFirefox(t *testing.T) *firefox {
 	f := &firefox{t: t}
 	t.Cleanup(func() {
 		if f.conn == nil || f.try("browser.close", struct{}{}, nil) != nil {
-			cmd.Process.Kill() // its other processes end when they have lost it
+			cmd.Process.Kill() // its other processes exit when they have lost it
 		}
 		wait()
 		if f.conn != nil {
@@ -66,7 +66,7 @@ func startFirefox(t *testing.T) *firefox {
 		address = regexp.MustCompile(`ws://\S+`).FindString(lines.Text())
 	}
 	require.NotEmpty(t, address, "Firefox does not say where it listens")
-	go io.Copy(io.Discard, stderr) // so that it does not wait
+	go io.Copy(io.Discard, stderr) // so that it does not block
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
 	conn, _, err := websocket.Dial(ctx, address+"/session", nil)
@@ -83,7 +83,7 @@ func (f *firefox) call(method string, params, into any) {
 	require.NoError(f.t, f.try(method, params, into), method)
 }
 
-// try is call with an error. After one the connection may be closed.
+// try is like call, but returns the error. After an error the connection may be closed.
 func (f *firefox) try(method string, params, into any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -164,7 +164,7 @@ func (w window) resize(width, height int64) {
 
 func (w window) click(selector string) { clickByScript(w, selector) }
 
-// requireQuiet does nothing: Firefox reports what is none of the page's.
+// requireQuiet does nothing, because Firefox reports problems of other origins too.
 func (w window) requireQuiet() {}
 
 func (w window) end() {
@@ -175,7 +175,7 @@ func (w window) end() {
 	}
 }
 
-// json returns the value of an expression as JSON; null if it throws.
+// json returns the value of an expression as JSON, or null if it throws.
 func (w window) json(expression string) string {
 	w.f.t.Helper()
 	var evaluated struct{ Result struct{ Value string } }

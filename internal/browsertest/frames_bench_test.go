@@ -1,6 +1,6 @@
 package browsertest
 
-// The longest time between two frames of the page while it has a long output.
+// The longest time between two frames of a page with long output.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 )
 
-// watchFrames has window.longest be the longest time between two frames, in milliseconds, since it was last set.
+// watchFrames keeps window.longest at the longest time between two frames, in milliseconds, since it was last set.
 const watchFrames = `(() => {
 	let before = performance.now()
 	window.longest = 0
@@ -22,8 +22,8 @@ const watchFrames = `(() => {
 	return true
 })()`
 
-// BenchmarkFrames reports the longest frame while 50 MB arrive, and while a person reads, searches and copies 100,000
-// lines, in milliseconds, and the memory of the page's scripts after it, in megabytes.
+// BenchmarkFrames reports the longest frame while 50 MB arrive, and while a user reads, searches and copies 100,000
+// lines, in milliseconds. It also reports the memory of the page's scripts at the end, in megabytes.
 func BenchmarkFrames(b *testing.B) {
 	browser := startBrowser(b)
 	start := make(chan struct{})
@@ -71,7 +71,7 @@ func BenchmarkFrames(b *testing.B) {
 			require.True(b, eval[bool](p, `el.find('777 ', true)`))
 		}
 	})
-	eval[bool](p, `(part('.to-end').click(), true)`) // which removes the selection
+	eval[bool](p, `(part('.to-end').click(), true)`) // which clears the selection
 	p.until(`el.following && visible(part('.earlier'))`)
 	longest("copy", func() {
 		eval[bool](p, `el.copy().then(() => true)`)

@@ -47,7 +47,7 @@ func child(which string, args ...string) {
 	}
 }
 
-// steps prints each text that it receives, and ends when the channel is closed.
+// steps prints each text received from texts, and ends when the channel is closed.
 func steps(texts <-chan string) acptermtest.Script {
 	return func(p *acptermtest.Process) int {
 		for {
@@ -64,7 +64,7 @@ func steps(texts <-chan string) acptermtest.Script {
 	}
 }
 
-// must is a value that is made without an error.
+// must returns value, or panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

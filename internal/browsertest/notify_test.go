@@ -1,6 +1,6 @@
 package browsertest
 
-// What tells a person of a command's end who looks at something else.
+// Notifications of a command's end for a user who is looking elsewhere.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/agentterm"
 )
 
-// setHidden has the page be behind another one, or in front.
+// setHidden hides the page behind another one, or brings it to the front.
 func setHidden(p tab, hidden bool) {
 	state := map[bool]string{true: "true", false: "false"}[hidden]
 	eval[bool](p, `(Object.defineProperty(document, 'hidden', { configurable: true, value: `+state+` }),
@@ -44,7 +44,7 @@ func testNotify(t *testing.T, b visitor) {
 	p.until(`document.title === 'killed: test'`)
 	require.Equal(t, []string{"make: done"}, eval[[]string](p, `told`), "the person sees the page")
 
-	// A command that the agent says it has run itself, and how it ended, is not mistaken for one that was seen to end.
+	// A command run by the agent itself, with its reported end, is not mistaken for one whose end was seen.
 	setHidden(p, true)
 	a := newAgent(t, v.Manager, agentterm.Options{})
 	a.update("s", "t1", members{"command": "make\nall"})
@@ -56,7 +56,7 @@ func testNotify(t *testing.T, b visitor) {
 	p.end()
 }
 
-// A long command is cut, with all of it a click away, and is copied by itself.
+// A long command is shortened, one click shows all of it, and it can be copied separately.
 func testLongCommand(t *testing.T, b visitor) {
 	long := ""
 	for range 40 {
@@ -81,7 +81,7 @@ func testLongCommand(t *testing.T, b visitor) {
 	p.end()
 }
 
-// Several managers and names of sessions, as headings of the list.
+// Several managers, and names of sessions, as headings of the list.
 func testSources(t *testing.T, b visitor) {
 	commands := acptermtest.Commands{"make": acptermtest.Print("made\n", 0)}
 	v := serve(t, made(t, commands), nil)
@@ -104,7 +104,7 @@ func testSources(t *testing.T, b visitor) {
 	p.end()
 }
 
-// Control F and the arrow keys, of the page; and how many matches there are.
+// Control F and the arrow keys of the page, and the number of matches.
 func testKeys(t *testing.T, b visitor) {
 	v := serve(t, made(t, acptermtest.Commands{
 		"few": acptermtest.Print(strings.Repeat("a needle\n", 3), 0), "many": acptermtest.Print(strings.Repeat("a needle\n", 3000), 0),

@@ -22,12 +22,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// made returns a manager of commands without processes.
+// made returns a manager for commands without processes.
 func made(t testing.TB, commands acptermtest.Commands) *acpterm.Manager {
 	return acptermtest.NewManager(t, &acpterm.Options{Runner: commands})
 }
 
-// TestInTheBrowser starts one browser for all tests, since the start takes most of the time.
+// TestInTheBrowser starts one browser for all tests, because the start takes most of the time.
 func TestInTheBrowser(t *testing.T) {
 	b := startBrowser(t)
 	for _, test := range withPTY {
@@ -38,7 +38,7 @@ func TestInTheBrowser(t *testing.T) {
 			t.Run(test.name, func(t *testing.T) { test.run(t, b) })
 		}
 	}
-	t.Parallel() // the tests above have processes, and are alone
+	t.Parallel() // the tests above have processes, and run alone
 	for _, test := range inChromium {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +55,7 @@ func TestInTheBrowser(t *testing.T) {
 	}
 }
 
-// inChromium are tests that need more of a browser than a visitor has.
+// inChromium lists tests that need more from a browser than a visitor provides.
 var inChromium = []struct {
 	name string
 	run  func(*testing.T, *browser)
@@ -73,7 +73,7 @@ var inChromium = []struct {
 	{"an address ends at a character that hides or reorders others", testLinksEndAtHiddenCharacters},
 }
 
-// withPTY are such tests of real commands.
+// withPTY lists such tests with real commands.
 var withPTY = []struct {
 	name string
 	run  func(*testing.T, *browser)
@@ -166,7 +166,7 @@ func testResuming(t *testing.T, b visitor) {
 		print(i, i+20)
 		shown()
 	}
-	// A hidden page has no connection but that of the list.
+	// A hidden page keeps only the connection of the list.
 	setHidden(p, true)
 	require.Eventually(t, func() bool {
 		response, err := http.Get(v.url + "events")
@@ -201,7 +201,7 @@ func testStop(t *testing.T, b visitor) {
 	child, err := strconv.Atoi(regexp.MustCompile(`ready (\d+)`).FindStringSubmatch(eval[string](p, "el.text"))[1])
 	require.NoError(t, err)
 	p.click(".stop")
-	p.until(`part('.stop').textContent === 'Force stop'`) // the state is "stopping" only until the command itself has ended
+	p.until(`part('.stop').textContent === 'Force stop'`) // the state is "stopping" only until the command exits
 	require.True(t, alive(child), "it does not end when it is asked to")
 	p.click(".stop")
 	p.until(`part('.state').textContent.startsWith('killed') && !visible(part('.stop'))`)
@@ -210,7 +210,7 @@ func testStop(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-// alive reports whether a process runs; false without /proc.
+// alive reports whether a process is running. Without /proc it returns false.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
@@ -227,7 +227,7 @@ func testReadOnly(t *testing.T, b visitor) {
 	require.Equal(t, acpterm.StateRunning, terminal.State())
 }
 
-// flood writes lines as fast as it can after its start, until a number of bytes or a signal.
+// flood writes lines as fast as it can after its start, until it has written that many bytes or gets a signal.
 func flood(start <-chan struct{}, bytes int) acptermtest.Script {
 	return func(p *acptermtest.Process) int {
 		fmt.Fprintln(p, "begin")
@@ -511,7 +511,7 @@ func testNames(t *testing.T, b *browser) {
 		}
 		return problems
 	})()`))
-	p.click(".tools button:nth-child(1)") // visible only with the focus
+	p.click(".tools button:nth-child(1)") // visible only when focused
 	eval[bool](p, `(part('.reader').click(), true)`)
 	p.until(`part('.xterm-accessibility-tree') && part('.reader').getAttribute('aria-pressed') === 'true'`)
 	p.requireQuiet()

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// paced waits for a file, and writes a line of a kilobyte each millisecond for a second. It takes longer only if its writes
-// block or the processors are busy.
+// paced waits for a file, and writes a line of a kilobyte every millisecond for a second. It takes longer only if its
+// writes block or the processors are busy.
 func paced(file string) {
 	for {
 		if _, err := os.Stat(file); err == nil {
@@ -36,9 +36,9 @@ func paced(file string) {
 	}
 }
 
-// BenchmarkTenPages runs that command alternately without pages and with ten, and reports how much longer it takes with
-// pages, as slower-% of the medians. The browser runs on the same processors. All of 127.0.0.0/8 has to be loopback, as on
-// Linux and Windows.
+// BenchmarkTenPages runs that command alternately without pages and with ten. It reports how much longer the command
+// takes with pages, as slower-%, from the medians. The browser runs on the same processors. All of 127.0.0.0/8 must be
+// loopback, as on Linux and Windows.
 func BenchmarkTenPages(b *testing.B) {
 	m := acptermtest.NewManager(b, nil)
 	v := must(view.New(m, nil))
@@ -61,7 +61,7 @@ func BenchmarkTenPages(b *testing.B) {
 		server.Close()
 	})
 	browser, dir := startBrowser(b), b.TempDir()
-	var took [2][]time.Duration // without pages and with
+	var took [2][]time.Duration // without pages and with them
 	for i := 0; b.Loop(); i++ {
 		for _, which := range []int{i % 2, 1 - i%2} {
 			file := filepath.Join(dir, fmt.Sprint(i, which))

@@ -1,6 +1,6 @@
 package browsertest
 
-// What a page says behind middleware and proxies that leave it without what it needs.
+// Messages of the page behind middleware and proxies that break its requirements.
 
 import (
 	"net/http"
@@ -20,7 +20,7 @@ import (
 // bareWriter hides http.Flusher and http.Hijacker.
 type bareWriter struct{ http.ResponseWriter }
 
-// Where nothing can be sent live the page says why, and does not try for ever.
+// If live data cannot be sent, the page says why, and does not retry forever.
 func testMiddleware(t *testing.T, b visitor) {
 	var streams atomic.Int64
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Block}), nil, func(server *httptest.Server) {
@@ -36,15 +36,15 @@ func testMiddleware(t *testing.T, b visitor) {
 	p := b.visit(t, v.url)
 	p.until(`document.getElementById('connection').textContent.includes('http.Flusher')`)
 	tries := streams.Load()
-	time.Sleep(1500 * time.Millisecond) // a page that tries again does so after a second
+	time.Sleep(1500 * time.Millisecond) // a page that retries does so after a second
 	require.Equal(t, tries, streams.Load())
 	p.end()
 	p = b.visit(t, v.only(terminal))
 	p.until(`part('.note').textContent.includes('http.Flusher') && !visible(part('.stop'))`)
 }
 
-// Behind a proxy that rewrites the Host header the page shows everything, and why a stop is refused; with Options.Origins
-// it stops.
+// Behind a proxy that rewrites the Host header, the page shows everything, and the reason why a stop is refused. With
+// Options.Origins it can stop commands.
 func testRewrittenHost(t *testing.T, b visitor) {
 	var target *url.URL
 	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }})

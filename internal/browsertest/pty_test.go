@@ -1,6 +1,6 @@
 package browsertest
 
-// Commands with a PTY in the page: what a person types, the size, full-screen programs, hostile output.
+// Commands with a PTY in the page: typing, the size, full-screen programs, hostile output.
 
 import (
 	"encoding/json"
@@ -24,17 +24,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// typist is a viewer of commands with a PTY, and records the requests and events of what is typed.
+// typist is a viewer of commands with a PTY. It records the requests and events of typed text.
 type typist struct {
 	*viewer
 	gate chan struct{} // if not nil, requests wait until it is closed
 
 	mu     sync.Mutex
 	bodies []string
-	bytes  int // by the events
+	bytes  int // reported by the events
 }
 
-// serveTyping serves a view that a person may type in.
+// serveTyping serves a view that accepts typing.
 func serveTyping(t *testing.T, options *view.Options) *typist {
 	if runtime.GOOS != "linux" {
 		t.Skip("the programs of these tests are Linux's")
@@ -77,14 +77,14 @@ func (y *typist) sh(t *testing.T, script string) *acpterm.Terminal {
 	return terminal
 }
 
-// requests returns the texts of all requests so far.
+// requests returns the texts of all requests up to now.
 func (y *typist) requests() []string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return append([]string{}, y.bodies...)
 }
 
-// focusScreen clicks on the screen and waits until the person can type.
+// focusScreen clicks on the screen and waits until the user can type.
 func (p *page) focusScreen() {
 	p.t.Helper()
 	p.until(`part('.typing').textContent === 'Type here'`)
@@ -92,7 +92,7 @@ func (p *page) focusScreen() {
 	p.until(`part('.typing').textContent.startsWith('Typing.') && visible(part('.typing'))`)
 }
 
-// shortcut presses a key with Control, and has the browser do what it does for that.
+// shortcut presses a key with Control, and lets the browser run its command for it.
 func shortcut(p *page, key, command string) {
 	p.t.Helper()
 	for _, kind := range []input.DispatchKeyEventType{
@@ -116,7 +116,7 @@ func testTyping(t *testing.T, b *browser) {
 	p := b.open(t, y.url)
 	p.until(`el.text.startsWith('Name: ') && el.row.pty && el.row.input`)
 	p.focusScreen()
-	p.press("Name ü\b\b ü") // capitals are events of their own
+	p.press("Name ü\b\b ü") // capitals are separate events
 	p.until(`el.text === 'Name: Name ü'`)
 	_, err := chromedp.Call(p.ctx, input.ImeSetComposition, input.ImeSetCompositionParams{Text: "nih"})
 	require.NoError(t, err)
@@ -165,7 +165,7 @@ func testTypingInOrder(t *testing.T, b *browser) {
 	p.press("a")
 	require.Eventually(t, func() bool { return len(y.requests()) == 1 }, timeout, 1e6)
 	p.press("bcdef\r")
-	long := strings.Repeat(strings.Repeat("0123456789", 9)+"\n", 1100) // more than a request may have
+	long := strings.Repeat(strings.Repeat("0123456789", 9)+"\n", 1100) // more than fits into a request
 	paste(p, long)
 	open()
 	p.until(`part('.state').textContent === 'done'`)
@@ -309,10 +309,10 @@ func testTypingInOwnPage(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// drawnRows are the lines on the screen. They are drawn a frame later than their text is known.
+// drawnRows returns the lines on the screen. They are drawn one frame after their text is known.
 const drawnRows = `[...part('.xterm-rows').children].map(line => line.textContent.replaceAll('\u00a0', ' ').trimEnd())`
 
-// untilRows waits until so many lines are drawn.
+// untilRows waits until that many lines are drawn.
 func untilRows(p *page, n int) {
 	p.t.Helper()
 	p.until(fmt.Sprintf("%s.length === %d", drawnRows, n))
@@ -352,7 +352,7 @@ func testAlternateScreen(t *testing.T, b *browser) {
 	p.until(`el.text.includes('five') && !part('.xterm-cursor')`)
 	want := make([]string, 24)
 	want[0], want[4], want[21], want[23] = "1,1", strings.Repeat(" ", 9)+"five", "last", strings.Repeat(" ", 76)+"24,7"
-	wanted, err := json.Marshal(want) // the program's own lines, and what it scrolled
+	wanted, err := json.Marshal(want) // the program's own lines, and the lines it scrolled
 	require.NoError(t, err)
 	p.until(fmt.Sprintf("JSON.stringify(%s) === JSON.stringify(%s)", drawnRows, wanted))
 	p.press("\r")
@@ -379,7 +379,7 @@ func testMissedOfPTY(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// Of a PTY the page has lines, and says that it has no more of them.
+// The page keeps only lines of a PTY, and says that it has no more of them.
 func testLongPTY(t *testing.T, b *browser) {
 	y := serveTyping(t, nil)
 	p := b.open(t, y.only(y.sh(t, "seq 12000; sleep 600")))
@@ -414,7 +414,7 @@ func testTop(t *testing.T, b *browser) {
 	require.Equal(t, "rgb(15, 20, 27)", style(p, "PID", "color"))
 	before := rows[0]
 	p.until(fmt.Sprintf(`!el.text.startsWith(%q)`, before)) // once a second
-	untilRows(p, 24)                                        // it draws over what was there
+	untilRows(p, 24)                                        // it draws over the old text
 	p.focusScreen()
 	p.press("q")
 	<-terminal.Done()
@@ -422,13 +422,13 @@ func testTop(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// hostile has sequences that make other terminals answer, and change what is around them.
+// hostile contains sequences that make other terminals answer, or change their surroundings.
 const hostile = "\x1b]0;owned\x07\x1b]1;owned\x07\x1b]2;owned\x1b\\\x1b]l;owned\x1b\\" + // titles
 	"\x1b]52;c;b3duZWQ=\x07\x1b]52;c;?\x07\x1b]52;p;?\x1b\\" + // the clipboard
 	"\x1b]8;;javascript:window.hurt=1\x07link\x1b]8;;\x07 \x1b]8;id=1;https://evil.example/\x1b\\more\x1b]8;;\x1b\\ " +
 	"\x1b]4;1;rgb:00/00/00\x07\x1b]4;1;?\x07\x1b]10;#000000\x07\x1b]10;?\x07" + // colours
 	"\x1b]11;?\x1b\\\x1b]12;?\x07\x1b]104\x07" +
-	"\x1b[c\x1b[0c\x1b[>c\x1b[=c\x1bZ\x05\x1b[x\x1b[5n\x1b[6n\x1b[?6n\x1b[?15n\x1b[?25n\x1b[?26n" + // what are you
+	"\x1b[c\x1b[0c\x1b[>c\x1b[=c\x1bZ\x05\x1b[x\x1b[5n\x1b[6n\x1b[?6n\x1b[?15n\x1b[?25n\x1b[?26n" + // identification
 	"\x1b[>q\x1b[4$p\x1b[?25$p\x1b[?2004$p\x1bP$qm\x1b\\\x1bP$qr\x1b\\\x1bP+q544e\x1b\\\x1bP1$r0m\x1b\\" +
 	"\x1b[11t\x1b[13t\x1b[14t\x1b[18t\x1b[19t\x1b[20t\x1b[21t\x1b[22;0t\x1b[23;0t\x1b[?u\x1b[>1u\x1b[>4;2m\x1b[?4m" +
 	"\x1b[8;3;3t\x1b[2t\x1b[5t\x1b[9;1t" + // windows
@@ -468,7 +468,7 @@ func testHostilePTY(t *testing.T, b *browser) {
 		_, err := terminal.Write([]byte("\x1b[6n\x1b[?1049h\x1b[Hanother screen"))
 		require.NoError(t, err)
 		p.until(`el.text.startsWith('another screen')`)
-		wheel(p, at.X, at.Y, 100) // some terminals send arrows for this
+		wheel(p, at.X, at.Y, 100) // some terminals send arrow keys for this
 		altClick(p, at.X+50, at.Y+50)
 		p.run(chromedp.MouseClickXY(at.X, at.Y))
 		_, err = terminal.Write([]byte("\x1b[2Jthe end"))
@@ -485,7 +485,7 @@ func testHostilePTY(t *testing.T, b *browser) {
 	}
 }
 
-// altClick clicks with the Alt key, for which some terminals move the cursor by arrow keys.
+// altClick clicks with the Alt key. Some terminals then move the cursor with arrow keys.
 func altClick(p *page, x, y float64) {
 	p.t.Helper()
 	for _, kind := range []input.DispatchMouseEventType{

@@ -1,6 +1,6 @@
 package browsertest
 
-// What a person reads, finds and copies.
+// Reading, finding and copying.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm/acptermtest"
 )
 
-// Columns after wide characters are where a terminal has them, and a line that wraps has no blank in it.
+// Columns after wide characters are in the same place as in a terminal, and a wrapped line has no extra blank.
 func testWide(t *testing.T, b visitor) {
 	wide := "x" + strings.Repeat("日本", 100) + "\n"
 	v := serve(t, made(t, acptermtest.Commands{
@@ -46,7 +46,7 @@ func testWide(t *testing.T, b visitor) {
 	p.requireQuiet()
 }
 
-// More matches than are counted are said to be more, and Control F works from anywhere.
+// If there are more matches than are counted, the page says so, and Control F works from anywhere.
 func testFinding(t *testing.T, b *browser) {
 	v := serve(t, made(t, acptermtest.Commands{
 		"few": acptermtest.Print(strings.Repeat("a needle\n", 3), 0), "many": acptermtest.Print(strings.Repeat("a needle\n", 3000), 0),
@@ -75,7 +75,7 @@ func testFinding(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// A page can ask for dark or light, whatever the system has.
+// A page can ask for dark or light, whatever the system uses.
 func testTheme(t *testing.T, b *browser) {
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print("hello\n", 0)}), nil)
 	p := b.open(t, v.only(v.create(t, "make")), look("light", 900, 600, 1))
@@ -92,7 +92,7 @@ func testTheme(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// An address in the output opens when it was clicked and the person has agreed to all of it; nothing else does.
+// An address in the output opens when the user has clicked it and confirmed all of it. Nothing else does.
 func testLinks(t *testing.T, b *browser) {
 	long := "https://shop.example/" + strings.Repeat("a/", 80) + "?q=1"
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(
@@ -111,7 +111,7 @@ func testLinks(t *testing.T, b *browser) {
 	}
 	for _, c := range []struct {
 		column, row int
-		want        string // empty: it is no link
+		want        string // empty if it is not a link
 	}{
 		{8, 0, "http://127.0.0.1:1/x?y=z#w"}, {1, 0, ""}, {33, 0, ""}, {3, 1, ""}, {25, 1, ""}, {30, 2, long}, {20, 3, long},
 		{8, 4, "http://good.example"},
@@ -131,8 +131,8 @@ func testLinks(t *testing.T, b *browser) {
 	p.requireQuiet()
 }
 
-// A character that is not seen, or that changes the order of others, ends a link: the page would show another address than
-// the one that opens. xterm.js itself drops controls and U+FEFF.
+// An invisible character, or one that changes the order of others, ends a link. Otherwise the page would show a
+// different address from the one that opens. xterm.js itself drops control characters and U+FEFF.
 func testLinksEndAtHiddenCharacters(t *testing.T, b *browser) {
 	hidden := []rune{
 		0xa0, 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x1680, 0x17b4, 0x180e, 0x2000, 0x200b, 0x200c, 0x200d, 0x200e,
@@ -143,7 +143,7 @@ func testLinksEndAtHiddenCharacters(t *testing.T, b *browser) {
 	for _, r := range hidden {
 		fmt.Fprintf(&output, "http://good.example/a%cb\n", r)
 	}
-	output.WriteString("http://good.example/a\u0301b\u00e9/\u65e5\U0001f600z end\n") // what is seen does not
+	output.WriteString("http://good.example/a\u0301b\u00e9/\u65e5\U0001f600z end\n") // visible characters do not
 	v := serve(t, made(t, acptermtest.Commands{"make": acptermtest.Print(output.String(), 0)}), nil)
 	p := b.open(t, v.only(v.create(t, "make")), look("light", 1000, 1200, 1))
 	p.until(`el.text.includes('end')`)

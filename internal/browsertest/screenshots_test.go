@@ -26,7 +26,7 @@ const (
 	bold, dim, red, green, yellow, blue, cyan, plain = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[36m", "\x1b[0m"
 )
 
-// shopCommands are commands of an agent in an example project.
+// These are commands of an agent in an example project.
 var goTest = "=== RUN   TestCheckout\n=== RUN   TestCheckout/empty_cart\n=== RUN   TestCheckout/with_voucher\n" +
 	"    checkout_test.go:58: total = 41.70, want 39.70\n--- FAIL: TestCheckout (0.02s)\n    --- PASS: TestCheckout/empty_cart (0.00s)\n" +
 	"    --- FAIL: TestCheckout/with_voucher (0.01s)\nFAIL\tshop.example/cart\t0.031s\nok  \tshop.example/catalog\t0.412s\n" +

@@ -1,6 +1,6 @@
 package browsertest
 
-// A page that switches between two commands shows the output of the chosen one only.
+// A page that switches between two commands shows only the output of the chosen one.
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// repeat writes lines of one letter until a signal, faster than a page can show them but not without pauses.
+// repeat writes lines of one letter until a signal, faster than a page can show them but with pauses.
 func repeat(letter string) acptermtest.Script {
 	block := []byte(strings.Repeat(strings.Repeat(letter, 60)+"\n", 500))
 	return func(p *acptermtest.Process) int {
@@ -29,9 +29,9 @@ func repeat(letter string) acptermtest.Script {
 	}
 }
 
-// watchShown is a function of the page. Its promise resolves when output of the command own was shown several times, to
-// the output of the command other that was shown until then. Both are single letters that the view's own texts do not
-// contain.
+// watchShown is a function in the page. Its promise resolves once output of the command own was shown several times,
+// and yields the output of the command other shown until then. Both are single letters that do not occur in the view's
+// own texts.
 const watchShown = `async function watchShown(own, other) {
 	for (let seen = 0; seen < 3;) {
 		for (const text of [el.text, part('.command').textContent, el.row?.command ?? ''])

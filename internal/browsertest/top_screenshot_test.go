@@ -69,7 +69,7 @@ func TestScreenshotOfTop(t *testing.T) {
 
 	p := startBrowser(t).open(t, v.url, look("light", 1280, 560, 1))
 	p.until(`el.text.startsWith('top - ') && el.text.includes('shop-api')`)
-	p.until(`/[1-9][0-9.]* +[0-9.]+ +[0-9:.]+ vite/.test(el.text)`) // not the first numbers, which are of no time
+	p.until(`/[1-9][0-9.]* +[0-9.]+ +[0-9:.]+ vite/.test(el.text)`) // not the first numbers, which cover no time
 	p.focusScreen()
 	shoot(p, filepath.Join(screenshots, "view-top.png"))
 	p.requireQuiet()

@@ -24,10 +24,10 @@ import (
 type webkit struct {
 	t       testing.TB
 	session string // its URL
-	first   string // the window that is always open
+	first   string // the permanently open window
 }
 
-// startWebKit starts WebKit on a display of its own. It ends with the test, which is skipped where there is none.
+// startWebKit starts WebKit on its own display. It ends with the test, which is skipped if WebKit is missing.
 func startWebKit(t *testing.T) *webkit {
 	driver, err1 := exec.LookPath("WebKitWebDriver")
 	xvfb, err2 := exec.LookPath("Xvfb")
@@ -149,7 +149,7 @@ func (p webkitWindow) resize(width, height int64) {
 	p.call("/window/rect", map[string]any{"width": width, "height": height}, nil)
 }
 
-// requireQuiet does nothing: WebDriver has no messages of the page.
+// requireQuiet does nothing, because WebDriver does not report the page's messages.
 func (p webkitWindow) requireQuiet() {}
 
 func (p webkitWindow) end() {
@@ -164,7 +164,7 @@ func TestInWebKit(t *testing.T) {
 	runInOther(t, startWebKit(t))
 }
 
-// processesIn returns the processes whose environment has a directory; none without /proc.
+// processesIn returns the processes whose environment contains a directory, or none without /proc.
 func processesIn(dir string) (found []string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {

@@ -1,6 +1,6 @@
 package browsertest
 
-// All that is kept of a long output, of which the screen has a part.
+// The whole kept output of a long command. The screen holds only a part of it.
 
 import (
 	"fmt"
@@ -15,15 +15,15 @@ import (
 	"github.com/acpterm/acpterm/internal/longtest"
 )
 
-// catchCopies has the clipboard's texts be in window.copied.
+// catchCopies redirects the clipboard's texts to window.copied.
 const catchCopies = `(window.copied = null,
 	navigator.clipboard.writeText = async text => { copied = text },
 	navigator.clipboard.write = async ([item]) => { copied = await (await item.getType('text/plain')).text() }, true)`
 
-// top is the text of the first line that the screen shows.
+// top is the text of the first line on the screen.
 const top = `part('.xterm-rows').firstChild.textContent.trimEnd()`
 
-// selectedLine is the text of the line of which "7777" is selected, when it is drawn; empty if that does not come.
+// selectedLine returns the text of the line with the selected "7777" once it is drawn, or "" if it is not drawn.
 const selectedLine = `(async () => {
 	for (let frame = 0; frame < 300; frame++) {
 		await new Promise(requestAnimationFrame)
@@ -57,18 +57,18 @@ func testWhole(t *testing.T, b visitor) {
 	p.until(`el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n') && visible(part('.cut')) && visible(part('.earlier')) && !visible(part('.later'))`)
 	require.True(t, eval[string](p, `fetch(part('.whole').href).then(r => r.text())`) == written.String(), "the file differs")
 
-	// Copied whole.
+	// Copying everything.
 	eval[bool](p, catchCopies)
 	eval[bool](p, `el.copy().then(() => true)`)
 	require.True(t, eval[string](p, `copied`) == plain, "the copy differs")
 
-	// Asked for several times at once, as by the mouse wheel, a part is shown once.
+	// If it is requested several times at once, as by the mouse wheel, a part is shown once.
 	eval[bool](p, `Promise.all([1, 2, 3].map(() => el.earlier())).then(() => true)`)
 	require.Contains(t, plain, strings.TrimSuffix(eval[string](p, `el.text`), "\n"))
 	eval[bool](p, `(part('.to-end').click(), true)`)
 	p.until(`el.following && visible(part('.earlier')) && el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n')`)
 
-	// Read: from the end to the beginning and back, by the keyboard, with no line left out.
+	// Reading from the end to the beginning and back with the keyboard, without missing a line.
 	press := func(key string) {
 		eval[bool](p, fmt.Sprintf(`(part('textarea').focus(), part('textarea').dispatchEvent(
 			new KeyboardEvent('keydown', { key: %q, code: %[1]q, keyCode: %d, bubbles: true, composed: true })) || true)`, key,
@@ -81,7 +81,7 @@ func testWhole(t *testing.T, b visitor) {
 	first := lines - 1
 	for steps := 0; first > 0; steps++ {
 		require.Less(t, steps, 100)
-		press("Home") // to the top of what the screen has
+		press("Home") // to the top of the screen's lines
 		p.until(`part('.xterm-rows').firstChild.textContent.startsWith('line') && ` +
 			`el.text.startsWith(` + top + `.split(' ').slice(0, 2).join(' '))`)
 		at := lineOf(eval[string](p, top))
@@ -105,7 +105,7 @@ func testWhole(t *testing.T, b visitor) {
 	}
 	p.until(`el.following && el.text.endsWith('9999 日本\tx 日本\tx 日本\tx\n')`)
 
-	// Found: each of a few matches that lie far apart, in both directions, and around the end.
+	// Finding each of a few distant matches, in both directions, and around the end.
 	eval[bool](p, `(el.openFind(), part('.find input').value = '7777', true)`)
 	var all []int
 	for i := range lines {
@@ -159,7 +159,7 @@ func testCopies(t *testing.T, b visitor) {
 	eval[bool](p, `el.copy().then(() => true)`)
 	require.Equal(t, written, eval[string](p, `copied`))
 
-	// The same of a selection, by the mouse, when the page is drawn at its size.
+	// The same for a selection by mouse, once the page is drawn at its size.
 	p.until(`[...part('.xterm-rows').children].some(row => row.textContent.startsWith('end'))`)
 	want := strings.TrimPrefix(strings.TrimSuffix(written, "nd\n"), "a\tb\n")
 	require.Eventually(t, func() bool { return eval[string](p, selectAndCopy) != "" }, timeout, 20*time.Millisecond)

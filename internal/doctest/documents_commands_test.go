@@ -1,6 +1,6 @@
 package doctest
 
-// Commands in documents: the packages, tests, programs and flags that they name are there.
+// Commands in documents: the packages, tests, programs and flags that they name must exist.
 
 import (
 	"flag"
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// buildFlags are flags that go's commands take, as far as documents need any, and whether a value follows.
+// buildFlags lists the flags of go's commands that documents need, and whether a value follows.
 var buildFlags = map[string]bool{"race": false, "C": true, "tags": true, "all": false, "o": true, "c": false}
 
-// checkCommand says what is wrong with a command line, if it is one of go's or of .ci.
+// checkCommand describes the problem with a command line of go or .ci, or returns "".
 func checkCommand(command string) string {
 	words := shellWords(command)
 	for len(words) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(words[0]) {
@@ -40,7 +40,7 @@ func checkCommand(command string) string {
 	return ""
 }
 
-// shellWords are the words of a command line with simple quotes, up to a comment or an operator.
+// shellWords returns the words of a command line with simple quotes, up to a comment or an operator.
 func shellWords(line string) (words []string) {
 	for _, m := range regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`).FindAllString(line, -1) {
 		if strings.HasPrefix(m, "#") || strings.ContainsAny(m[:1], "|<>&;") {
@@ -51,7 +51,7 @@ func shellWords(line string) (words []string) {
 	return words
 }
 
-// checkRun looks at what follows "go run": the package is there, and its source has each flag's name in quotes.
+// checkRun checks the words after "go run": the package exists, and its source has each flag's name in quotes.
 func checkRun(words []string) string {
 	if len(words) == 0 {
 		return "it names no package"
@@ -69,7 +69,7 @@ func checkRun(words []string) string {
 	return wrong
 }
 
-// checkTest looks at what follows "go test", "go vet" or "go build": packages and flags exist, and each expression for
+// checkTest checks the words after "go test", "go vet" or "go build": packages and flags exist, and each expression for
 // names of tests matches one.
 func checkTest(words []string) string {
 	tests := ""
@@ -116,7 +116,7 @@ func checkTest(words []string) string {
 	return ""
 }
 
-// packageSource is the text of a package's files, by its path in the repository.
+// packageSource returns the text of a package's files, given its path in the repository.
 func packageSource(name, pattern string) (source, wrong string) {
 	dir, all := strings.CutSuffix(name, "/...")
 	if name != "." && !strings.HasPrefix(name, "./") {

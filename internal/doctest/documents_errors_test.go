@@ -1,6 +1,6 @@
 package doctest
 
-// The table of errors in docs/wire.md has every kind of error, with the code that it has on the wire.
+// The table of errors in docs/wire.md has every kind of error, with its code on the wire.
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// errorKinds are the constants of the type Kind in errors.go.
+// errorKinds returns the constants of the type Kind in errors.go.
 func errorKinds(t *testing.T) (kinds []acpterm.Kind) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)

@@ -1,6 +1,6 @@
 package doctest
 
-// What the repository's packages import and declare, for the tests of documents.
+// Imports and declarations of the repository's packages, for the tests of documents.
 
 import (
 	"fmt"
@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// declarations are what the repository's packages declare, on every system.
+// declarations holds the names declared by the repository's packages, on every system.
 type declarations struct {
-	names   map[string]map[string]bool // by package: "Rules", and of types "Rules.Default"
+	names   map[string]map[string]bool // by package: "Rules", and for types "Rules.Default"
 	members map[string]map[string]bool // by type, of the root package and of those below internal
 	tests   map[string]bool            // of all packages
 }
 
-// declared reads every package with a name of its own.
+// declared reads every package except main packages.
 func declared(t *testing.T) declarations {
 	all := declarations{make(map[string]map[string]bool), make(map[string]map[string]bool), make(map[string]bool)}
 	walk(t, func(name string) {
@@ -63,7 +63,7 @@ func add(to map[string]map[string]bool, key, name string) {
 	to[key][name] = true
 }
 
-// wrong says what is wrong with a name in code quotes, if it is one of the repository's.
+// wrong describes the problem with a name in code quotes, if it is one of the repository's.
 func (d declarations) wrong(name string) string {
 	owner, rest, _ := strings.Cut(name, ".")
 	switch {
@@ -88,7 +88,8 @@ func (d declarations) wrong(name string) string {
 	return ""
 }
 
-// declaredNames are the names that a file declares in its package, and those of fields and methods after their type's.
+// declaredNames returns the names that a file declares in its package, including fields and methods after their type's
+// name.
 func declaredNames(file *ast.File) (names []string) {
 	for _, declaration := range file.Decls {
 		switch d := declaration.(type) {
@@ -124,7 +125,7 @@ func declaredNames(file *ast.File) (names []string) {
 	return names
 }
 
-// typeMembers are the fields of a struct or the methods of an interface, embedded types not among them.
+// typeMembers returns the fields of a struct or the methods of an interface, except embedded types.
 func typeMembers(of ast.Expr) (names []string) {
 	var fields *ast.FieldList
 	switch of := of.(type) {

@@ -2,7 +2,7 @@
 
 package doctest
 
-// Commands in documents are run where the line before their block says so. Other statements are held against the go
+// Commands in documents are run if the line before their block says so. Other statements are checked against the go
 // command.
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A block after the comment "run" is run by sh in the repository's root, and has to succeed. Lines that begin with "$ "
-// are its commands, and the others are what these print, where "…" stands for any text and a line of "…" for any lines.
+// sh runs a block after the comment "run" in the repository's root, and must succeed. Lines that begin with "$ " are
+// its commands. The other lines are their output, where "…" stands for any text and a line of "…" for any lines.
 func TestDocumentRuns(t *testing.T) {
 	atRoot(t)
 	if testing.Short() {
@@ -55,7 +55,7 @@ func TestTheRootDoesNotImportNet(t *testing.T) {
 	}
 }
 
-// README.md's commands for a module beside a clone hold for each module of this repository that users import.
+// README.md's commands for a module next to a clone work for each module of this repository that users import.
 func TestModuleBesideAClone(t *testing.T) {
 	atRoot(t)
 	t.Parallel()
@@ -113,7 +113,7 @@ func runBlock(t *testing.T, b block) {
 	require.Regexp(t, want, string(output), "line %d: %s", b.number, stderr.String())
 }
 
-// readConsole returns the commands of a block, and an expression for what they print.
+// readConsole returns the commands of a block, and an expression for their output.
 func readConsole(b block) (commands string, want *regexp.Regexp) {
 	expression := `(?m)\A`
 	for _, l := range b.lines {

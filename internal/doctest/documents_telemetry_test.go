@@ -1,6 +1,6 @@
 package doctest
 
-// Names of attributes, events and instruments: documents have all that module otel makes, and no other.
+// Names of attributes, events and instruments: documents have exactly those of module otel.
 
 import (
 	"path/filepath"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// telemetryName is one in a document. The package's own names that documents have begin with capitals.
+// telemetryName matches such a name in a document. The package's own names in documents begin with capitals.
 var telemetryName = regexp.MustCompile(`^acpterm(\.[a-z_]+)+$`)
 
 func TestDocumentTelemetry(t *testing.T) {

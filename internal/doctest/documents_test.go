@@ -1,8 +1,8 @@
 package doctest
 
-// What the documents say is there: every link leads somewhere, every piece of Go is an excerpt of a file that is
-// compiled, every command names what exists, and so does, in code quotes, every name of a test, a file, a member and
-// what a package declares ("policy.Rules"). Only files are read; documents_run_test.go runs commands.
+// The statements of documents hold: every link has a target, every piece of Go is an excerpt of a compiled file, and
+// every command names existing things, and every name of a test, a file, a member or a package's declaration
+// ("policy.Rules") in code quotes exists. These tests only read files; documents_run_test.go runs commands.
 
 import (
 	"fmt"
@@ -23,10 +23,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// document is a Markdown file, read.
+// document is a parsed Markdown file.
 type document struct {
 	path    string // from the repository's root, with slashes
-	prose   []line // what is neither code nor a comment
+	prose   []line // everything except code and comments
 	blocks  []block
 	anchors []string // of its headings, as GitHub names them
 }
@@ -41,7 +41,7 @@ type line struct {
 type block struct {
 	line
 	language string
-	comment  string // what the HTML comment in the line before it says
+	comment  string // the text of an HTML comment in the line before it
 	lines    []string
 }
 
@@ -90,7 +90,7 @@ func TestDocumentCommands(t *testing.T) {
 	}
 }
 
-// Rules that are shown are rules that load, with their examples.
+// Rules in documents can be loaded, with their examples.
 func TestDocumentRules(t *testing.T) {
 	atRoot(t)
 	for _, doc := range documents(t) {
@@ -138,7 +138,7 @@ var (
 	excerptComment = regexp.MustCompile(`^(?:wrong, )?from (\S+\.go)$`)
 )
 
-// documents are all Markdown files of the repository, but for what came from elsewhere.
+// documents returns all Markdown files of the repository, except those from elsewhere.
 func documents(t *testing.T) []document {
 	var all []document
 	walk(t, func(name string) {
@@ -165,7 +165,7 @@ func walk(t *testing.T, visit func(name string)) {
 	}))
 }
 
-// readLines reads a file without the ends of its lines, which on Windows may be others.
+// readLines reads a file without its line ends, which may differ on Windows.
 func readLines(name string) ([]string, error) {
 	data, err := os.ReadFile(filepath.FromSlash(name))
 	return strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n"), err
@@ -214,7 +214,7 @@ func readDocument(t *testing.T, name string) document {
 	return doc
 }
 
-// slug is the anchor that GitHub gives a heading.
+// slug returns the anchor that GitHub gives a heading.
 func slug(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -227,7 +227,7 @@ func slug(heading string) string {
 	}, linkedText.ReplaceAllString(heading, "$1"))
 }
 
-// checkLink says what is wrong with a link that is not to elsewhere.
+// checkLink describes the problem with a link within the repository, or returns "".
 func (doc document) checkLink(all []document, target string) string {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -253,7 +253,7 @@ func (doc document) checkLink(all []document, target string) string {
 	return ""
 }
 
-// checkGo says what is wrong with a piece of Go.
+// checkGo describes the problem with a piece of Go, or returns "".
 func checkGo(b block) string {
 	if b.comment == "wrong" {
 		if !parses(strings.Join(b.lines, "\n")) {
@@ -283,7 +283,7 @@ func checkGo(b block) string {
 	return ""
 }
 
-// split are the pieces of an excerpt, between lines that stand for something left out.
+// split returns the pieces of an excerpt, between lines that stand for an omission.
 func split(lines []string) (pieces [][]string) {
 	var piece []string
 	end := func() {
@@ -309,7 +309,7 @@ func split(lines []string) (pieces [][]string) {
 	return pieces
 }
 
-// find is where some lines stand in a file one after the other, whatever both are indented by; -1 if they do not.
+// find returns the position of consecutive lines in a file, ignoring the indentation of both, or -1.
 func find(source, piece []string) int {
 	want := dedent(piece)
 	for i := 0; i+len(piece) <= len(source); i++ {
@@ -320,7 +320,7 @@ func find(source, piece []string) int {
 	return -1
 }
 
-// dedent takes away what all lines are indented by.
+// dedent removes the common indentation of all lines.
 func dedent(lines []string) []string {
 	indent, first := "", true
 	for _, l := range lines {
@@ -342,7 +342,7 @@ func dedent(lines []string) []string {
 	return dedented
 }
 
-// parses reports whether it is Go: declarations or statements.
+// parses reports whether the code is Go: declarations or statements.
 func parses(code string) bool {
 	for _, file := range []string{"package p\n" + code, "package p\nfunc _() {\n" + code + "\n}"} {
 		if _, err := parser.ParseFile(token.NewFileSet(), "", file, 0); err == nil {

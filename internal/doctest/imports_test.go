@@ -1,6 +1,6 @@
 package doctest
 
-// What may import what: public packages the root and internal, the root internal, and never the reverse.
+// Allowed imports: public packages import the root and internal, the root imports internal, and never the reverse.
 
 import (
 	"go/parser"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// importsOfInternal are what packages below internal import of the repository. Those that are not here import nothing.
+// importsOfInternal lists the repository's packages imported by packages below internal. Unlisted packages import none.
 var importsOfInternal = map[string][]string{
 	"internal/cgroup": {"internal/procfs"},
 	"internal/life":   {"internal/latch"},
@@ -33,7 +33,7 @@ func TestImports(t *testing.T) {
 		require.NoError(t, err)
 		for _, spec := range file.Imports {
 			imported, inside := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
-			imported = strings.TrimPrefix(imported, "/") // empty: the root
+			imported = strings.TrimPrefix(imported, "/") // empty for the root
 			switch {
 			case !inside:
 			case forTests(imported):

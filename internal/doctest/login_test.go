@@ -1,6 +1,6 @@
 package doctest
 
-// What holds for login environments on every system.
+// Login environments on every system.
 
 import (
 	"go/ast"

@@ -14,8 +14,8 @@ func TestMain(m *testing.M) { racetest.Main(m) }
 // root is the directory of the repository.
 var root, rootErr = filepath.Abs("../..")
 
-// atRoot begins each test: names of files are from the root of the repository. In TestMain it would be too early: go
-// test would not see which files the tests read, and take their results for those of files that have changed.
+// atRoot begins each test: names of files are relative to the root of the repository. In TestMain this would be too
+// early: go test would not see which files the tests read, and would reuse their results after a change of the files.
 func atRoot(t *testing.T) {
 	t.Helper()
 	require.NoError(t, rootErr)

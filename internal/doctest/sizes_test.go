@@ -1,7 +1,7 @@
 package doctest
 
-// The budgets of the code: how large the library, its files and its functions may become. They only go down: a change that
-// needs more room moves something else out first.
+// The budgets of the code limit the size of the library, its files and its functions. They only decrease: a change that
+// needs more room first moves something else out.
 
 import (
 	"bufio"
@@ -29,10 +29,10 @@ const (
 	maxTerminalFields = 23
 	maxFileLines      = 500
 	maxFunctionLines  = 60
-	maxColumns        = 120 // a tab is four
+	maxColumns        = 120 // a tab counts four
 )
 
-// longFunctions are those that may be longer than maxFunctionLines, with the reason.
+// longFunctions lists the functions that may exceed maxFunctionLines, with the reason.
 var longFunctions = map[string]string{
 	"policy/variables.go: DangerousVariables": "a list of names",
 }
@@ -78,7 +78,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestFace bounds what a reader of the root has to know.
+// TestFace limits the number of names that a reader of the root must know.
 func TestFace(t *testing.T) {
 	atRoot(t)
 	names, identifiers, optionFields, terminalFields := 0, 0, 0, 0
@@ -132,7 +132,7 @@ func TestFace(t *testing.T) {
 	}
 }
 
-// libraryFiles are the files of the root module that are not tests.
+// libraryFiles returns the files of the root module that are not tests.
 func libraryFiles(t *testing.T) (files []string) {
 	for _, pattern := range []string{"*.go", "*/*.go", "internal/*/*.go"} {
 		found, err := filepath.Glob(filepath.FromSlash(pattern))

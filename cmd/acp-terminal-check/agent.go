@@ -1,7 +1,7 @@
 package main
 
-// The agent that the client starts: it answers the client's requests, and runs the checks when a prompt comes. What it
-// finds goes to a file, since its standard output is the connection.
+// The agent started by the client. It answers the client's requests, and runs the checks when it gets a prompt. It
+// writes its results to a file, because its standard output is the connection.
 
 import (
 	"encoding/json"
@@ -16,22 +16,23 @@ import (
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/rpc"
 )
 
-// agentMark, as the first of two arguments, makes the program the agent; the second is the directory of the files.
+// agentMark, as the first of two arguments, makes the program the agent. The second argument is the directory of the
+// files.
 const agentMark = "-as-agent"
 
 // The files in that directory.
 const (
 	planFile    = "plan.json"
-	resultsFile = "results.jsonl" // records, a line each
+	resultsFile = "results.jsonl" // one record per line
 )
 
-// plan is what an agent has to do.
+// plan is the agent's task.
 type plan struct {
 	IDs     []string                  // of the checks
-	Unmet   map[string]checks.Outcome // of checks that did not pass in a connection before
+	Unmet   map[string]checks.Outcome // of checks that did not pass in an earlier connection
 	Timeout time.Duration             // of each
 	Until   time.Time                 // for all of them
-	Dir     string                    // for the files of commands
+	Dir     string                    // for the commands' files
 }
 
 // record is a line of the results. One of its fields is set.
@@ -39,14 +40,14 @@ type record struct {
 	Client *clientInfo    `json:"client,omitempty"` // the client has sent initialize
 	Begun  string         `json:"begun,omitempty"`  // the check with this id begins
 	Result *checks.Result `json:"result,omitempty"` // a check has ended
-	Done   bool           `json:"done,omitempty"`   // all have, and the prompt was answered
+	Done   bool           `json:"done,omitempty"`   // all checks have ended, and the prompt was answered
 }
 
-// clientInfo is what a client says of itself (schema type InitializeRequest).
+// clientInfo is a client's description of itself (schema type InitializeRequest).
 type clientInfo struct {
 	Name     string `json:"name"`
 	Version  string `json:"version"`
-	Terminal bool   `json:"terminal"` // it says that it serves terminal/*
+	Terminal bool   `json:"terminal"` // it claims to serve terminal/*
 }
 
 // agent is the agent's end of a connection.
@@ -54,15 +55,15 @@ type agent struct {
 	plan    plan
 	conn    *rpc.Conn
 	results io.Writer
-	turn    sync.WaitGroup // the prompt's
+	turn    sync.WaitGroup // the prompt's turn
 
-	// For the goroutine that reads.
+	// Used by the reading goroutine only.
 	client  clientInfo
 	cwd     string
 	prompts int
 }
 
-// serveAgent is an agent on a connection, until the client closes it.
+// serveAgent runs the agent on a connection until the client closes it.
 func serveAgent(dir string, in io.Reader, out io.Writer) error {
 	var a agent
 	text, err := os.ReadFile(filepath.Join(dir, planFile))
@@ -100,7 +101,7 @@ func (a *agent) handle(r rpc.Request) {
 			ClientInfo         struct{ Name, Version string }
 			ClientCapabilities struct{ Terminal bool }
 		}
-		json.Unmarshal(r.Params, &p) // what is not there counts as absent
+		json.Unmarshal(r.Params, &p) // a missing member counts as absent
 		a.client = clientInfo{p.ClientInfo.Name, p.ClientInfo.Version, p.ClientCapabilities.Terminal}
 		a.record(record{Client: &a.client})
 		a.conn.Reply(r, rpc.Object{
@@ -132,7 +133,7 @@ func (a *agent) handle(r rpc.Request) {
 
 const sessionID = "acp-terminal-check"
 
-// check runs the checks of the plan, until the connection ends.
+// check runs the checks of the plan until the connection ends.
 func (a *agent) check(place checks.Place) {
 	self, err := os.Executable()
 	place.Program = self

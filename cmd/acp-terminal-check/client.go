@@ -1,6 +1,6 @@
 package main
 
-// Starting the client, and following what its agent finds. A client whose connection ends in a check is started again
+// Starting the client, and reading its agent's results. A client whose connection ends during a check is started again
 // for the remaining checks.
 
 import (
@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	// startTime is how long a client may take from its start to the first check, and to end after the last one.
+	// startTime is the maximum time for a client to begin the first check, and to end after the last one.
 	startTime = time.Minute
-	// graceTime is how long the agent has after the time for all checks, to end the last one.
+	// graceTime is the agent's extra time, after the time for all checks, to end the last one.
 	graceTime = 5 * time.Second
-	// pollTime is how often the results are looked at.
+	// pollTime is the interval between reads of the results.
 	pollTime = 20 * time.Millisecond
 )
 
@@ -36,7 +36,7 @@ type checker struct {
 	settings
 	manager *acpterm.Manager // of the client's processes
 	dir     string           // of the files
-	until   time.Time        // the time for all checks
+	until   time.Time        // the deadline for all checks
 	report  *report
 }
 
@@ -66,7 +66,7 @@ func check(ctx context.Context, s settings) (r *report, err error) {
 	return c.report, nil
 }
 
-// left are the checks that have no result.
+// left returns the checks without a result.
 func (c *checker) left() (all []checks.Check) {
 	for _, each := range c.selected {
 		if !slices.ContainsFunc(c.report.Results, func(r result) bool { return r.ID == each.ID }) {
@@ -76,7 +76,7 @@ func (c *checker) left() (all []checks.Check) {
 	return all
 }
 
-// start starts the client for these checks, and adds at least one result to the report, or fails.
+// start starts the client for these checks. It adds at least one result to the report, or fails.
 func (c *checker) start(ctx context.Context, all []checks.Check) error {
 	commands, err := os.MkdirTemp(c.dir, "commands")
 	if err != nil {
@@ -114,13 +114,13 @@ func (c *checker) start(ctx context.Context, all []checks.Check) error {
 	if err == nil {
 		err = c.add(found, client, commands)
 	}
-	for _, id := range p.IDs { // commands that a client has left
+	for _, id := range p.IDs { // commands left by a client
 		err = errors.Join(err, checks.Stop(commands, id))
 	}
 	return errors.Join(err, c.manager.Release(context.WithoutCancel(ctx), "client", client.ID()))
 }
 
-// commandLine is the client's command line with the agent in it.
+// commandLine returns the client's command line with the agent in it.
 func (c *checker) commandLine() ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -145,18 +145,18 @@ func (c *checker) commandLine() ([]string, error) {
 	return line, nil
 }
 
-// findings are what an agent has recorded.
+// findings are the results recorded by an agent.
 type findings struct {
 	client  *clientInfo
-	begun   string // the check that has no result; empty: there is none
+	begun   string // the check without a result, or ""
 	results []checks.Result
 	done    bool
 	size    int // of the file
 }
 
-// read reads what there is so far; a line that is not whole yet is left for the next time.
+// read reads the results up to now. An incomplete line is left for the next call.
 func (c *checker) read() (f findings) {
-	text, _ := os.ReadFile(filepath.Join(c.dir, resultsFile)) // there is none until the agent has started
+	text, _ := os.ReadFile(filepath.Join(c.dir, resultsFile)) // the file does not exist until the agent has started
 	f.size = len(text)
 	for line := range bytes.Lines(text) {
 		var r record
@@ -176,7 +176,7 @@ func (c *checker) read() (f findings) {
 	return f
 }
 
-// follow reads the results until the client has ended, or does not go on.
+// follow reads the results until the client has ended or makes no more progress.
 func (c *checker) follow(ctx context.Context, client *acpterm.Terminal) (f findings, err error) {
 	for progress, size := time.Now(), 0; ; {
 		select {
@@ -195,8 +195,8 @@ func (c *checker) follow(ctx context.Context, client *acpterm.Terminal) (f findi
 	}
 }
 
-// add adds what was found to the report, and what the client's end says of it. It fails if that is nothing. commands is
-// the directory of the commands' files.
+// add adds the findings, and conclusions from the client's end, to the report. It fails without any findings. commands
+// is the directory of the commands' files.
 func (c *checker) add(f findings, client *acpterm.Terminal, commands string) error {
 	c.report.Client = cmp.Or(f.client, c.report.Client)
 	for _, r := range f.results {
@@ -231,14 +231,14 @@ func (c *checker) add(f findings, client *acpterm.Terminal, commands string) err
 	return fmt.Errorf("the client sent no prompt; it printed: %s", c.printed(client))
 }
 
-// printed is the end of what the client printed.
+// printed returns the end of the client's printed text.
 func (c *checker) printed(client *acpterm.Terminal) string {
 	const most = 2000
 	text := client.Output().Output
 	return strconv.Quote(strings.ToValidUTF8(text[max(0, len(text)-most):], ""))
 }
 
-// afterTheEnd decides a check whose command, which has locked a file, is to end with the connection.
+// afterTheEnd decides a check whose command must end with the connection. The command has locked a file.
 func (c *checker) afterTheEnd(r checks.Result, client *acpterm.Terminal, locked string) checks.Result {
 	if client.State() != acpterm.StateEnded {
 		r.Outcome, r.Reason = checks.NotApplicable, "the client did not end after its prompt"

@@ -1,8 +1,8 @@
 package main
 
-// The clients of the tests: one that keeps every promise, on the library, and mutants of it, which each break one. A
-// client is the test binary itself, with clientMark and the mutant's name as its first arguments, and the agent as the
-// others.
+// The clients of the tests: one that keeps every promise, based on the library, and its mutants, which each break one
+// promise. A client is the test binary itself. Its first arguments are clientMark and the mutant's name, and the others
+// are the agent.
 
 import (
 	"bufio"
@@ -33,15 +33,15 @@ type client struct {
 	mutant  mutant
 	manager *acpterm.Manager
 	agent   io.ReadWriteCloser
-	turn    chan answer // what the agent answers
+	turn    chan answer // the agent's answer
 
-	mu        sync.Mutex // guards all below, and is held over a write
+	mu        sync.Mutex // guards everything below, and is held during a write
 	cancels   map[string]context.CancelFunc
-	commands  map[string]request       // the creates by their terminal's id
+	commands  map[string]request       // the creates by the id of their terminal
 	terminals map[string]*terminalFact // by id
 }
 
-// terminalFact is what mutants remember of a terminal.
+// terminalFact is a mutant's memory of a terminal.
 type terminalFact struct {
 	waits, waited, kills, releases, outputs int // requests, and answered waits
 
@@ -49,21 +49,21 @@ type terminalFact struct {
 	read  int  // bytes of its output
 }
 
-// request is a request of the agent's. A mutant may change its params.
+// request is a request from the agent. A mutant may change its params.
 type request struct {
 	id     json.RawMessage
 	method string
-	params any // an object, but for mistakes of the agent's
+	params any // an object, except in faulty requests of the agent
 }
 
-// answer is a response: a result, as an object, or an error. none is set when nothing is to be sent.
+// answer is a response: a result, as an object, or an error. If none is set, nothing is sent.
 type answer struct {
 	result object
 	err    *jsonrpc2.Error
 	none   bool
 }
 
-// object returns the params; they are empty if the agent sent something else.
+// object returns the params, or an empty object if the agent sent something else.
 func (r *request) object() object {
 	o, _ := r.params.(object)
 	return o
@@ -74,7 +74,7 @@ func (r *request) text(name string) string {
 	return text
 }
 
-// args are the arguments of a create.
+// args returns the arguments of a create.
 func (r *request) args() (args []string) {
 	list, _ := r.object()["args"].([]any)
 	for _, each := range list {
@@ -84,7 +84,7 @@ func (r *request) args() (args []string) {
 	return args
 }
 
-// runClient is the client with this mutation, "" for none.
+// runClient runs the client with this mutation, or without one if name is "".
 func runClient(name string, line []string) error {
 	mutation, ok := mutants()[name]
 	if !ok && name != "" {
@@ -114,7 +114,7 @@ func runClient(name string, line []string) error {
 	return errors.Join(err, c.Close(), agent.Close(), m.Close())
 }
 
-// prompt is the client's turn.
+// prompt runs the client's turn.
 func (c *client) prompt() error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *client) write(message object) {
 	c.agent.Write(append(line, '\n'))
 }
 
-// read reads what the agent sends until the connection ends, and serves requests.
+// read reads the agent's messages until the connection ends, and serves requests.
 func (c *client) read(ctx context.Context) {
 	for in := bufio.NewReader(c.agent); ; {
 		line, err := in.ReadBytes('\n')
@@ -182,14 +182,14 @@ func (c *client) read(ctx context.Context) {
 	}
 }
 
-// trip ends the client that stumbles over this.
+// trip ends the client if its mutation trips over this kind of message.
 func (c *client) trip(what string) {
 	if c.mutant.trips == what {
 		os.Exit(3)
 	}
 }
 
-// notified takes a notification.
+// notified handles a notification.
 func (c *client) notified(method string, r request) {
 	switch method {
 	case "$/cancel_request":
@@ -225,7 +225,7 @@ func (c *client) notified(method string, r request) {
 	}
 }
 
-// begin serves a request, while others are read.
+// begin serves a request while others are read.
 func (c *client) begin(ctx context.Context, r request) {
 	ctx, cancel := context.WithCancel(ctx)
 	c.mu.Lock()
@@ -247,7 +247,7 @@ func (c *client) begin(ctx context.Context, r request) {
 	go serve()
 }
 
-// count notes what mutants have to know, in the order of the requests, and returns how to serve this one.
+// count records facts for the mutants, in the order of the requests, and returns the function that serves this one.
 func (c *client) count(r *request) func(context.Context) answer {
 	f, t := c.fact(r.text("terminalId")), c.terminal(r.text("terminalId"))
 	c.mu.Lock()
@@ -286,7 +286,7 @@ func (c *client) count(r *request) func(context.Context) answer {
 	}
 }
 
-// fact returns what is known of a terminal.
+// fact returns the facts about a terminal.
 func (c *client) fact(id string) *terminalFact {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -296,7 +296,7 @@ func (c *client) fact(id string) *terminalFact {
 	return c.terminals[id]
 }
 
-// serve has the library serve a request.
+// serve serves a request with the library.
 func (c *client) serve(ctx context.Context, r *request) answer {
 	params, err := json.Marshal(r.params)
 	if err != nil {
@@ -330,7 +330,7 @@ func (c *client) reply(id json.RawMessage, a answer) {
 	}
 }
 
-// terminal returns the terminal of any session; nil: there is none.
+// terminal returns the terminal of any session, or nil.
 func (c *client) terminal(id string) *acpterm.Terminal {
 	for _, t := range c.manager.Terminals() {
 		if string(t.ID()) == id {

@@ -20,20 +20,20 @@ import (
 	"github.com/acpterm/acpterm/internal/longtest"
 )
 
-// some are the mutants that run for each change: one or two of each file, and one that hangs. .ci/long has all run.
+// some lists the mutants that run for each change: one or two of each file, and one that hangs. .ci/long runs all.
 var some = []string{
 	"kills for a cancel", "knows one directory", "counts the bytes that were written", "answers no wait",
 	"shows output once", "serves in order", "kills one process", "only forgets",
 }
 
-// Each mutant fails the checks of the promise that it breaks, and no others: those are passed, or not tried because they
-// need that one.
+// Each mutant fails only the checks of the promise that it breaks. All other checks pass, or are not tried because they
+// need a failed one.
 func TestMutants(t *testing.T) {
 	t.Parallel()
 	kit := buildKit(t)
 	names := some
 	if runtime.GOOS == "windows" {
-		names = some[:3] // where each of a thousand processes takes its time
+		names = some[:3] // where each of a thousand processes is slow to start
 	}
 	for name, m := range mutants() {
 		if m.breaks == "" || m.unix && !child.Signals || !longtest.Is() && !slices.Contains(names, name) {
@@ -46,7 +46,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// checkMutant runs the kit in an empty directory, and fails also if something is left there.
+// checkMutant runs the kit in an empty directory, and also fails if something is left there.
 func checkMutant(t *testing.T, kit []string, name string, m mutant, timeout string) error {
 	dir := t.TempDir()
 	self, err := os.Executable()
@@ -86,8 +86,8 @@ func checkMutant(t *testing.T, kit []string, name string, m mutant, timeout stri
 	return err
 }
 
-// buildKit returns the kit as a command line: built without the race detector, with which each of the thousands of
-// commands would take several times as long. Where there is no go command, it is the test binary.
+// buildKit returns the kit as a command line. It is built without the race detector, which would make each of the
+// thousands of commands several times slower. Without a go command, it is the test binary.
 func buildKit(t *testing.T) []string {
 	if _, err := exec.LookPath("go"); err != nil {
 		self, err := os.Executable()
@@ -100,7 +100,7 @@ func buildKit(t *testing.T) []string {
 	return []string{kit}
 }
 
-// Each check is broken by a mutant, and no mutant by a check that there is not.
+// A mutant breaks each check, and each mutant breaks an existing check.
 func TestEachCheckHasAMutant(t *testing.T) {
 	broken := make(map[string]bool)
 	count := 0

@@ -1,10 +1,10 @@
-// Command acp-terminal-check says how well a client serves the terminal/* methods of the Agent Client Protocol:
+// Command acp-terminal-check reports how well a client serves the terminal/* methods of the Agent Client Protocol:
 //
 //	acp-terminal-check [FLAG...] -- CLIENT [ARG...]
 //
-// It starts the client with itself as the agent, and as the agent has the client run commands, which are the same program
-// again: nothing else is needed, no shell and no network. It exits with 0 if the client passed, 1 if a check failed, 2
-// for a wrong command line, and 3 if the client could not be checked.
+// It starts the client with itself as the agent. As the agent, it asks the client to run commands, which are the same
+// program again, so it needs neither a shell nor a network nor anything else. It exits with 0 if the client passed, 1
+// if a check failed, 2 for a wrong command line, and 3 if the client could not be checked.
 package main
 
 import (
@@ -43,7 +43,7 @@ The client must let the agent run commands without asking a person.
 
 `
 
-// settings are what the command line says.
+// settings holds the values from the command line.
 type settings struct {
 	selected []checks.Check
 	timeout  time.Duration
@@ -56,7 +56,7 @@ type settings struct {
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is the program: the kit, the agent that the client starts, or a command of a check.
+// run runs the program as the kit, as the agent started by the client, or as a command of a check.
 func run(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) > 0 && args[0] == child.Mark:

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	atOnce := 4 * runtime.GOMAXPROCS(0) // the clients wait much of the time
+	atOnce := 4 * runtime.GOMAXPROCS(0) // the clients wait most of the time
 	if runtime.GOOS == "windows" {
 		atOnce = runtime.GOMAXPROCS(0)
 	}
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 // kitMark, as the first argument, makes the test binary the kit.
 const kitMark = "-as-kit"
 
-// brief is the time-out of checks, of which some are to end by it. Under Wine, a process may start for seconds.
+// brief returns the timeout of checks. Some checks end by it. Under Wine, a process may take seconds to start.
 func brief() string {
 	if runtime.GOOS == "windows" {
 		return "20s"
@@ -59,7 +59,7 @@ func brief() string {
 	return "5s"
 }
 
-// withTime runs a check with a short time, and with a longer one if it fails: a busy machine may need that.
+// withTime runs a check with a short time, and with a longer one if it fails, because a busy machine may need that.
 func withTime(t *testing.T, short, long string, check func(time string) error) {
 	err := check(short)
 	if err != nil {
@@ -83,7 +83,7 @@ func readReport(t *testing.T, text string) (r report) {
 	return r
 }
 
-// ids are those of the checks that went so.
+// ids returns the ids of the checks with that outcome.
 func (r report) ids(outcome checks.Outcome) (ids []string) {
 	for _, each := range r.Results {
 		if each.Outcome == outcome {
@@ -95,7 +95,7 @@ func (r report) ids(outcome checks.Outcome) (ids []string) {
 
 func TestClientWithoutFaults(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir() // is removed with an error if something uses it still
+	dir := t.TempDir() // its removal fails if something still uses it
 	self, err := os.Executable()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self, kitMark, "-v", "-timeout", "1m", "-total", "10m", "--", self, clientMark, "")
@@ -111,7 +111,7 @@ func TestClientWithoutFaults(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A client that dies is started anew for the checks that are left.
+// A client that dies is started again for the remaining checks.
 func TestClientThatDies(t *testing.T) {
 	t.Parallel()
 	status, out, errors := runKit(t, "dies of a kill", "-json", "-timeout", "1m", "-run", "^(kill.ends|kill.wait|release.kills)$")
@@ -123,7 +123,7 @@ func TestClientThatDies(t *testing.T) {
 	require.Equal(t, &clientInfo{Name: "test", Version: "7", Terminal: true}, r.Client)
 }
 
-// A client that hangs costs a few time-outs, not one for each check.
+// A client that hangs costs a few timeouts, not one for each check.
 func TestClientThatHangs(t *testing.T) {
 	t.Parallel()
 	withTime(t, "2s", "20s", func(timeout string) error {
@@ -154,7 +154,7 @@ func TestClientThatHangs(t *testing.T) {
 	})
 }
 
-// The run ends in its time, whatever the client does, and says what was not tried.
+// The run ends in time, regardless of the client, and lists the untried checks.
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	withTime(t, "5s", "1m", func(total string) error {
@@ -186,7 +186,7 @@ beyond:   0 passed, 0 failed
 $`, out)
 }
 
-// The report has each command as a line that does the same without the client.
+// The report shows each command as a line that does the same without the client.
 func TestCommandsOfReport(t *testing.T) {
 	t.Parallel()
 	status, out, _ := runKit(t, "shows standard error last", "-timeout", "1m", "-run", "output.order")
@@ -209,7 +209,7 @@ func TestCommandsOfReport(t *testing.T) {
 	})
 }
 
-// What is no finding about a client is another exit status than one.
+// Failures other than findings about a client have an exit status other than 1.
 func TestUnchecked(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[string]string{
@@ -258,7 +258,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// The agent's command line is one argument where that is asked for, else the last ones.
+// The agent's command line is one argument if requested, and otherwise the last arguments.
 func TestCommandLine(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

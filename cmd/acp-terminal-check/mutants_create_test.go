@@ -57,7 +57,7 @@ func createMutants() map[string]mutant {
 		"has a shell read the arguments": {breaks: "create.args", serve: asks(func(c *call, params object) {
 			if args := c.args(); args != nil && c.text("command") != "" {
 				words := append([]string{c.text("command")}, args...)
-				if child.Signals { // the shell is to be replaced, so that the fault is in the arguments alone
+				if child.Signals { // exec replaces the shell, so that the fault is in the arguments only
 					words = append([]string{"exec"}, words...)
 				}
 				params["command"] = strings.Join(words, " ")

@@ -74,7 +74,7 @@ func waitMutants() map[string]mutant {
 	}
 }
 
-// killOne ends the command of the call's terminal alone.
+// killOne ends only the command of the call's terminal.
 func killOne(c *call, signal os.Signal) {
 	if t := c.t; t != nil && t.State() == acpterm.StateRunning {
 		if process, err := os.FindProcess(t.Info().PID); err == nil {
@@ -84,7 +84,7 @@ func killOne(c *call, signal os.Signal) {
 }
 
 func killMutants() map[string]mutant {
-	// kills has a kill do this, if the terminal is there.
+	// kills makes a kill do this, if the terminal exists.
 	kills := func(do func(c *call)) func(*call, func() answer) answer {
 		return on("kill", func(c *call, next func() answer) answer {
 			if t := c.t; t == nil || string(t.SessionID()) != c.text("sessionId") {
@@ -138,7 +138,7 @@ func killMutants() map[string]mutant {
 	}
 }
 
-// endedBy waits for the end of the call's command, or of the request, and reports whether this has ended the command.
+// endedBy waits for the end of the call's command, or of the request, and reports whether what ended the command.
 func (c *call) endedBy(what acpterm.EndedBy) bool {
 	if c.t == nil {
 		return false
@@ -153,7 +153,7 @@ func (c *call) endedBy(what acpterm.EndedBy) bool {
 
 func releaseMutants() map[string]mutant {
 	ended := func(c *call) bool { return !c.running() }
-	// forgets has a release do this alone, where something holds.
+	// forgets makes a release do only this if the condition holds.
 	forgets := func(holds func(c *call) bool, do func(c *call)) func(*call, func() answer) answer {
 		return func(c *call, next func() answer) answer {
 			switch {
@@ -215,10 +215,10 @@ func releaseMutants() map[string]mutant {
 	}
 }
 
-// reuse gives each terminal the lowest number that is free.
+// reuse gives each terminal the lowest free number.
 func reuse() func(*call, func() answer) answer {
 	var mu sync.Mutex
-	ids := make(map[string]string) // the library's by the client's
+	ids := make(map[string]string) // the library's ids by the client's
 	return func(c *call, next func() answer) answer {
 		mu.Lock()
 		if id, known := ids[c.text("terminalId")]; known {

@@ -105,7 +105,7 @@ func outputMutants() map[string]mutant {
 }
 
 func limitMutants() map[string]mutant {
-	// lasting is a limit that is served from here on.
+	// limit changes the output limit of creates.
 	limit := func(change func(limit float64) any) func(*call, func() answer) answer {
 		return asks(func(_ *call, params object) {
 			asked, ok := params["outputByteLimit"].(float64)

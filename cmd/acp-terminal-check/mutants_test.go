@@ -1,7 +1,7 @@
 package main
 
-// What a mutant is, and the table of all. Each breaks one promise, and is to fail the check of that promise and no other
-// one; what follows from it is "not tried", since those checks need the first.
+// The mutants: their type, and the table of all. Each breaks one promise, and must fail only the check of that promise.
+// Consequences are "not tried", because the later checks need the failed one.
 
 import (
 	"context"
@@ -13,19 +13,19 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// mutant is what a client does otherwise than the good one. The zero value is the good client.
+// mutant describes how a client differs from the good one. The zero value is the good client.
 type mutant struct {
-	breaks string // the ids of the checks that fail, separated by blanks; empty: it is for a test of its own
-	unix   bool   // not on Windows: there are no signals, and text has a code page
+	breaks string // ids of the checks that fail, separated by blanks; empty for a mutant with its own test
+	unix   bool   // not on Windows, which has no signals and a code page for text
 
-	serve   func(c *call, next func() answer) answer // next has the library serve the request
+	serve   func(c *call, next func() answer) answer // next lets the library serve the request
 	cancel  func(c *client, cancel context.CancelFunc, id string)
 	id      func(json.RawMessage) json.RawMessage // of an answer
 	options func(*acpterm.Options)
-	trips   string // what ends the client: "line", "notification" or "cancel"
-	inOrder bool   // serves one request after the other
+	trips   string // the cause of the client's end: "line", "notification" or "cancel"
+	inOrder bool   // serves requests one after another
 
-	silent     bool // says nothing of terminals
+	silent     bool // does not advertise terminals
 	promptless bool // sends no prompt
 }
 
@@ -34,11 +34,11 @@ type call struct {
 	ctx context.Context
 	*client
 	*request
-	t      *acpterm.Terminal // nil: there is none with the id
-	before terminalFact      // what was known of the terminal before this request
+	t      *acpterm.Terminal // nil if no terminal has the id
+	before terminalFact      // facts about the terminal before this request
 }
 
-// mutants are all mutants by their names.
+// mutants returns all mutants by name.
 func mutants() map[string]mutant {
 	all := make(map[string]mutant)
 	for _, some := range []map[string]mutant{
@@ -70,7 +70,7 @@ func asks(change func(c *call, params object)) func(*call, func() answer) answer
 	})
 }
 
-// says changes results of a method.
+// says changes the results of a method.
 func says(method string, change func(c *call, result object)) func(*call, func() answer) answer {
 	return on(method, func(c *call, next func() answer) answer {
 		a := next()
@@ -89,7 +89,7 @@ func prints(change func(c *call, text string) string) func(*call, func() answer)
 	})
 }
 
-// refuses answers requests with an error for which something holds.
+// refuses answers requests with an error if the condition holds.
 func refuses(method string, holds func(c *call) bool) func(*call, func() answer) answer {
 	return on(method, func(c *call, next func() answer) answer {
 		if holds(c) {
@@ -99,7 +99,7 @@ func refuses(method string, holds func(c *call) bool) func(*call, func() answer)
 	})
 }
 
-// unanswered leaves requests without an answer for which something holds.
+// unanswered leaves requests without an answer if the condition holds.
 func unanswered(method string, holds func(c *call) bool) func(*call, func() answer) answer {
 	return on(method, func(c *call, next func() answer) answer {
 		if holds(c) {
@@ -114,12 +114,12 @@ func always(*call) bool { return true }
 
 func failure(code int64) answer { return answer{err: rpcError(code)} }
 
-// running reports whether the call's terminal has a command that runs.
+// running reports whether the command of the call's terminal is running.
 func (c *call) running() bool {
 	return c.t != nil && c.t.State() == acpterm.StateRunning
 }
 
-// created are the params of the create of the call's terminal.
+// created returns the create request of the call's terminal.
 func (c *call) created() *request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,7 +140,7 @@ func rewrite(change func(args []string) []string) func(*call, func() answer) ans
 	})
 }
 
-// limits keeps all of the output, and cuts it when it is asked for.
+// limits keeps all of the output, and cuts it on request.
 func limits(cut func(c *call, text string, limit int) string) func(*call, func() answer) answer {
 	return func(c *call, next func() answer) answer {
 		switch c.method {
@@ -164,7 +164,7 @@ func limits(cut func(c *call, text string, limit int) string) func(*call, func()
 	}
 }
 
-// end is the end of a text: whole characters, at most so many bytes.
+// end returns the end of a text: whole characters, at most limit bytes.
 func end(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -176,7 +176,7 @@ func end(text string, limit int) string {
 	return text
 }
 
-// step reports whether a command has a step that begins so.
+// step reports whether a command has a step with that prefix.
 func step(args []string, prefix string) bool {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, prefix) {

@@ -1,6 +1,6 @@
 package main
 
-// Mutants of sessions, of JSON-RPC and of cancelled requests, and those that hang.
+// Mutants of sessions, of JSON-RPC and of cancelled requests, and mutants that hang.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 func rpcError(code int64) *jsonrpc2.Error { return &jsonrpc2.Error{Code: code, Message: "of a mutant"} }
 
 func wireMutants() map[string]mutant {
-	// number changes ids that are numbers.
+	// number changes numeric ids.
 	number := func(change func(id int64) string) func(json.RawMessage) json.RawMessage {
 		return func(id json.RawMessage) json.RawMessage {
 			n, err := strconv.ParseInt(string(id), 10, 64)
@@ -132,8 +132,8 @@ func wireMutants() map[string]mutant {
 
 func cancelled(a answer) bool { return a.err != nil && a.err.Code == -32800 }
 
-// hangingMutants answer nothing from some request on. What they break is what the check promises that is the first to see
-// it.
+// hangingMutants returns mutants that answer nothing after a certain request. They break the promise of the first check
+// that notices.
 func hangingMutants() map[string]mutant {
 	var releases atomic.Int32
 	method := func(name string) func(*call, func() answer) answer { return unanswered(name, always) }

@@ -1,6 +1,6 @@
 package main
 
-// The report, for people and as JSON.
+// The report, as readable text and as JSON.
 
 import (
 	"cmp"
@@ -13,13 +13,13 @@ import (
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/checks"
 )
 
-// report is what was found of a client.
+// report holds the findings about a client.
 type report struct {
 	Client  *clientInfo `json:"client"`
 	Results []result    `json:"results"`
 }
 
-// result is a check's result with what the check is.
+// result is a check's result with the description of the check.
 type result struct {
 	checks.Result
 	Title  string       `json:"title"`
@@ -27,7 +27,7 @@ type result struct {
 	Source string       `json:"source"`
 }
 
-// add adds a result, in the order of the checks.
+// add adds a result, and keeps the order of the checks.
 func (r *report) add(found checks.Result) {
 	all := checks.All()
 	place := func(id string) int { return slices.IndexFunc(all, func(c checks.Check) bool { return c.ID == id }) }
@@ -36,7 +36,7 @@ func (r *report) add(found checks.Result) {
 	slices.SortFunc(r.Results, func(a, b result) int { return cmp.Compare(place(a.ID), place(b.ID)) })
 }
 
-// exitStatus is the program's.
+// exitStatus returns the program's exit status.
 func (r *report) exitStatus() int {
 	status, untried := exitPassed, false
 	for _, each := range r.Results {
@@ -62,7 +62,8 @@ func (r *report) writeJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// writeText writes the report for people: what did not pass, and how many checks did; all of them if verbose.
+// writeText writes the report as readable text: the checks that did not pass, and how many did. If verbose, it lists
+// all of them.
 func (r *report) writeText(w io.Writer, verbose bool) error {
 	var b strings.Builder
 	if r.Client != nil && r.Client.Name != "" {
@@ -97,7 +98,7 @@ func (r *report) writeText(w io.Writer, verbose bool) error {
 	return err
 }
 
-// writeNotTried writes which checks were not tried, and why, a line each.
+// writeNotTried writes a line for each untried check, with the reason.
 func (r *report) writeNotTried(b *strings.Builder) {
 	before := b.Len()
 	for _, each := range r.Results {
@@ -110,7 +111,7 @@ func (r *report) writeNotTried(b *strings.Builder) {
 	}
 }
 
-// write writes a result that is not a pass.
+// write writes a result other than a pass.
 func (r result) write(b *strings.Builder) {
 	fmt.Fprintf(b, "%-5s %s: %s\n", r.Outcome, r.ID, r.Title)
 	part := func(name, text string) {
@@ -131,7 +132,7 @@ func (r result) write(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
-// list writes what the checks are.
+// list writes the descriptions of the checks.
 func list(w io.Writer, all []checks.Check) {
 	for _, c := range all {
 		fmt.Fprintf(w, "%-9s %-24s %s (%s)\n", c.Level, c.ID, c.Title, c.Source)

@@ -1,5 +1,5 @@
-// Package checks has the checks of a client's terminal/* methods: what is sent, and what has to come. A check knows the
-// client by its answers alone, and commands by files that they lock.
+// Package checks contains the checks of a client's terminal/* methods: the messages to send, and the required answers.
+// A check knows the client only by its answers, and commands by files that they lock.
 package checks
 
 import (
@@ -8,36 +8,36 @@ import (
 	"strings"
 )
 
-// Level says where a promise is made.
+// Level is the origin of a promise.
 type Level string
 
 const (
-	// Protocol is what a page of ACP or its schema says.
+	// Protocol is a promise of a page of ACP or of its schema.
 	Protocol Level = "protocol"
-	// Beyond is what those leave open, and an agent needs nevertheless.
+	// Beyond is a promise that those leave open, but that an agent needs.
 	Beyond Level = "beyond"
 )
 
-// Check is one promise, and how to see whether it is kept.
+// Check is one promise, with a way to see whether it is kept.
 type Check struct {
 	ID    string
-	Title string // what a client that passes does
+	Title string // behaviour of a client that passes
 	Level Level
-	// Source is the page and its section, or the type of the schema; for Beyond the reason in plain words.
+	// Source is the page and its section, or the type of the schema; for Beyond, it is the reason in plain words.
 	Source string
 
-	// needs are the ids, separated by blanks, of checks to pass before this one: it would accuse the client of the same
+	// needs lists the ids, separated by blanks, of checks that must pass before this one, which would report the same
 	// fault again. Their needs count as well.
 	needs   string
 	signals bool // only where commands can end by a signal
-	stays   bool // its command is to run until the client's end
+	stays   bool // its command must run until the client's end
 	run     func(*T)
 }
 
 // first is the check that all others need.
 const first = "create.id"
 
-// Needs are the ids of the checks to pass before this one is tried.
+// Needs returns the ids of the checks that must pass before this one is tried.
 func (c Check) Needs() []string {
 	if c.ID == first {
 		return nil
@@ -45,8 +45,8 @@ func (c Check) Needs() []string {
 	return append([]string{first}, strings.Fields(c.needs)...)
 }
 
-// All are the checks in their order: each after the checks that it needs, and the last are those that may end the
-// connection.
+// All returns the checks in order: each comes after the checks it needs, and those that may end the connection come
+// last.
 func All() (all []Check) {
 	left := slices.Concat(create(), directories(), environment(), output(), text(), limits(), wait(), kill(), release(),
 		sessions(), ids(), cancels(), robustness(), ends())
@@ -65,7 +65,7 @@ func All() (all []Check) {
 	return all
 }
 
-// WithNeeds adds to a selection of all checks those that it needs.
+// WithNeeds returns the selected checks and those they need.
 func WithNeeds(selected func(Check) bool) (some []Check) {
 	needed := make(map[string]bool)
 	for _, c := range slices.Backward(All()) {
@@ -80,23 +80,24 @@ func WithNeeds(selected func(Check) bool) (some []Check) {
 	return some
 }
 
-// Outcome is how a check went.
+// Outcome is the result of a check in one word.
 type Outcome string
 
 const (
 	Pass          Outcome = "pass"
 	Fail          Outcome = "fail"
 	NotApplicable Outcome = "not applicable"
-	// NotTried is a check without a result: it needs another one, or the time was over.
+	// NotTried means that the check has no result, because it needs another one or because the time was over.
 	NotTried Outcome = "not tried"
-	// Later is a check that is decided when the client has ended: by whether the lock of CommandFile is still held.
+	// Later means that the check is decided when the client has ended, by whether the lock of CommandFile is still
+	// held.
 	Later Outcome = "later"
-	// Trouble is a failure of the kit's own, which says nothing about the client.
+	// Trouble is a failure of the kit itself, which says nothing about the client.
 	Trouble Outcome = "error"
 )
 
-// Result says how a check went. For one without a pass, Reason says why, Expected names the right answer, Commands are
-// the client's commands as lines for a shell, and Exchanges have the last messages.
+// Result describes the outcome of a check. If it did not pass, Reason says why, Expected describes the right answer,
+// Commands are the client's commands as lines for a shell, and Exchanges are the last messages.
 type Result struct {
 	ID        string     `json:"id"`
 	Outcome   Outcome    `json:"outcome"`
@@ -105,16 +106,16 @@ type Result struct {
 	Commands  []string   `json:"commands,omitempty"`
 	Exchanges []Exchange `json:"exchanges,omitempty"`
 
-	timedOut bool // something did not come in time
+	timedOut bool // something was too late
 }
 
-// Exchange is a message to the client and what came back.
+// Exchange is a message to the client and the client's answer.
 type Exchange struct {
 	Sent string `json:"sent"`
 	Came string `json:"came"`
 }
 
-// shortened is a text for people, with what is in its middle left out if it is long.
+// shortened returns a readable text, with the middle of a long one omitted.
 func shortened(text string) string { return shortenedTo(600, text) }
 
 func shortenedTo(most int, text string) string {

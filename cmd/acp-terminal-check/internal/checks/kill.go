@@ -1,6 +1,6 @@
 package checks
 
-// terminal/kill: what it ends, and what stays.
+// terminal/kill: what ends, and what stays.
 
 import "github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
 
@@ -98,7 +98,7 @@ func kill() []Check {
 	}
 }
 
-// tree starts a command that has started another one, deaf to SIGTERM.
+// tree starts a command and waits for its child, which ignores SIGTERM.
 func (t *T) tree() (id string) {
 	id = t.start(child.Spawn(child.Step("deaf"), t.lock("child"), t.stay())...)
 	t.runs("child")

@@ -1,6 +1,6 @@
 package checks
 
-// outputByteLimit: how much output is kept, and which.
+// outputByteLimit: how much output is kept, and which part.
 
 import (
 	"strings"
@@ -111,12 +111,12 @@ func limits() []Check {
 	}
 }
 
-// full is for print: until there are so many bytes.
+// full is an argument for print: it waits for that many bytes.
 func full(n int) func(string, bool) bool {
 	return func(text string, _ bool) bool { return len(text) == n }
 }
 
-// limited is the output of a command that writes a text whose last character is another than those before.
+// limited returns the output of a command that writes a text. The last character must differ from those before it.
 func (t *T) limited(written string, limit int) (text string, truncated bool) {
 	_, size := utf8.DecodeLastRuneInString(written)
 	last := written[len(written)-size:]
@@ -129,7 +129,7 @@ func (t *T) limitedCommand(written string, limit int) rpc.Object {
 	return with(t.command(steps(written)...), "outputByteLimit", limit)
 }
 
-// steps write a text. They are short if it is one character again and again.
+// steps returns the steps that write a text. They are short if the text begins with one repeated character.
 func steps(written string) []string {
 	_, size := utf8.DecodeRuneInString(written)
 	character := written[:size]
@@ -144,7 +144,7 @@ func steps(written string) []string {
 	return []string{child.Many(character, n), child.Out(rest)}
 }
 
-// whole fails unless all that was written is in the output.
+// whole fails unless the output contains the whole written text.
 func (t *T) whole(written string, limit int) {
 	text, truncated := t.print(t.limitedCommand(written, limit), full(len(written)))
 	t.equal(text, written)
@@ -164,7 +164,7 @@ func limitRunning(t *T) {
 	t.still("wrote", "the command")
 }
 
-// limitCharacter has the limit fall on each byte of characters of two, three and four bytes.
+// limitCharacter lets the limit fall on each byte of characters of two, three and four bytes.
 func limitCharacter(t *T) {
 	for _, character := range []string{"é", "€", "😀"} {
 		for off := range len(character) {

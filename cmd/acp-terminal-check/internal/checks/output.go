@@ -1,6 +1,6 @@
 package checks
 
-// terminal/output: what is in it, and when.
+// terminal/output: its contents, and when they appear.
 
 import (
 	"strings"
@@ -84,7 +84,7 @@ func output() []Check {
 	}
 }
 
-// outputOrder is without pauses between the writes: with them, any client looks right.
+// outputOrder writes without pauses: with pauses, any client would look right.
 func outputOrder(t *T) {
 	var steps []string
 	var want strings.Builder
@@ -143,7 +143,7 @@ func textUnfinished(t *T) {
 		"there is something for the bytes that are no character yet")
 }
 
-// textControl also accepts the line ends of a PTY: it puts a carriage return before each line feed.
+// textControl also accepts the line ends of a PTY, which puts a carriage return before each line feed.
 func textControl(t *T) {
 	const want = "\"\\\t\x1b[1m\x01\x7f\x00a\r\nb\rc\nd"
 	id := t.create(t.command(child.Out(want)))

@@ -16,7 +16,7 @@ func directories() []Check {
 			ID: "create.cwd", Title: "the command runs in cwd", Level: Protocol, Source: typeCreate + ".cwd",
 			needs: "wait.pending output.shape",
 			run: func(t *T) {
-				dir, err := os.MkdirTemp(t.Cwd, ".acp-terminal-check") // a client may allow none outside
+				dir, err := os.MkdirTemp(t.Cwd, ".acp-terminal-check") // a client may forbid directories outside
 				t.trouble(err)
 				defer os.RemoveAll(dir)
 				t.runsIn(with(t.command(child.Step("dir")), "cwd", dir), dir)

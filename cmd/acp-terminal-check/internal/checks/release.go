@@ -1,6 +1,6 @@
 package checks
 
-// terminal/release: what it ends, and that the id is invalid then.
+// terminal/release: it ends the command, and the id is invalid then.
 
 import (
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"

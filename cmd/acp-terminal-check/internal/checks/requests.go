@@ -44,10 +44,10 @@ func ids() []Check {
 	}
 }
 
-// sendAs sends a request with an id of the check's.
+// sendAs sends a request with the given id.
 func (t *T) sendAs(id any, method string, params any) *pending {
 	select {
-	case <-t.Conn.Unmatched(): // of a check before
+	case <-t.Conn.Unmatched(): // from an earlier check
 	default:
 	}
 	p := t.sendWith(id, method, params)
@@ -93,14 +93,15 @@ func cancels() []Check {
 	}
 }
 
-// cancelledWait is a pending wait that a cancel was sent for.
+// cancelledWait returns a pending wait that the check has cancelled.
 func (t *T) cancelledWait(id string) *pending {
 	wait := t.send("terminal/wait_for_exit", t.of(id))
 	t.Conn.Notify("$/cancel_request", rpc.Object{"requestId": wait.id})
 	return wait
 }
 
-// cancelledOr fails if a cancelled wait was answered with another error. It waits for the answer if that must come.
+// cancelledOr fails if a cancelled wait was answered with a different error. It waits for the answer only if must is
+// set.
 func (t *T) cancelledOr(wait *pending, must bool) {
 	if !must && !wait.answered() {
 		return

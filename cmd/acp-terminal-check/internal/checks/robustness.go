@@ -1,6 +1,6 @@
 package checks
 
-// Unknown terminals, and messages that a client has to put up with.
+// Unknown terminals, and messages that a client must tolerate.
 
 import (
 	"slices"

@@ -1,6 +1,6 @@
 package checks
 
-// Running checks one after the other: which ones to try, and when to stop.
+// Running checks one after another: which ones to try, and when to stop.
 
 import (
 	"fmt"
@@ -9,23 +9,23 @@ import (
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/child"
 )
 
-// mostHung is how many checks in a row may end by their time-out. The checks after them are not tried.
+// mostHung is how many checks in a row may time out. The checks after them are not tried.
 const mostHung = 3
 
 const timeOver = "the time for all checks is over"
 
-// OutOfTime returns the result of a check that the time did not suffice for.
+// OutOfTime returns the result of a check for lack of time.
 func OutOfTime(id string) Result { return Result{ID: id, Outcome: NotTried, Reason: timeOver} }
 
-// Runner runs checks of one client. One goroutine uses it.
+// Runner runs checks of one client. Only one goroutine may use it.
 type Runner struct {
 	place    Place
 	unmet    map[string]Outcome // of checks that did not pass
-	hung     int                // checks in a row that ended by their time-out
-	releases bool               // all had an answer in time
+	hung     int                // number of timed-out checks in a row
+	releases bool               // all releases were answered in time
 }
 
-// NewRunner returns a Runner. unmet are checks that this client did not pass before.
+// NewRunner returns a Runner. unmet holds checks that this client did not pass before.
 func NewRunner(place Place, unmet map[string]Outcome) *Runner {
 	r := &Runner{place: place, unmet: make(map[string]Outcome), releases: true}
 	for id, outcome := range unmet {
@@ -34,7 +34,7 @@ func NewRunner(place Place, unmet map[string]Outcome) *Runner {
 	return r
 }
 
-// Run tries a check, if its needs are met and there is time, and then releases its terminals and ends its commands.
+// Run tries a check if its needs are met and there is time, and then releases its terminals and ends its commands.
 func (r *Runner) Run(c Check) Result {
 	result := Result{ID: c.ID, Outcome: NotTried, Reason: r.whyNot(c)}
 	if result.Reason == "" {
@@ -51,7 +51,7 @@ func (r *Runner) Run(c Check) Result {
 	return result
 }
 
-// whyNot is why a check is not to be tried; empty: it is.
+// whyNot returns the reason for not trying a check, or "".
 func (r *Runner) whyNot(c Check) string {
 	for _, id := range c.Needs() {
 		if r.unmet[id] == Fail {
@@ -97,8 +97,8 @@ func (r *Runner) try(c Check) (result Result) {
 	return result
 }
 
-// clean waits for the answers to the releases, so that the end of a command does not disturb the next check. After one
-// without an answer in time, it waits no more.
+// clean waits for the answers to the releases, so that the end of a command does not disturb the next check. Once an
+// answer is late, it no longer waits.
 func (r *Runner) clean(t *T) {
 	Stop(t.Dir, t.name)
 	var deadline <-chan time.Time

@@ -1,6 +1,6 @@
 package checks
 
-// T: what a check has to work with. Each method of T that fails ends the check.
+// T: the tools of a check. A failing method of T ends the check.
 
 import (
 	"bytes"
@@ -19,14 +19,14 @@ import (
 type Place struct {
 	Conn    *rpc.Conn
 	Session string
-	Cwd     string        // the session's directory, as session/new had it
-	Program string        // that is a child with child.Mark
-	Dir     string        // a directory for files of the commands
+	Cwd     string        // the session's directory, from session/new
+	Program string        // a child if called with child.Mark
+	Dir     string        // a directory for the commands' files
 	Timeout time.Duration // for each check
-	Until   time.Time     // for all of them; zero: no end
+	Until   time.Time     // for all of them; unlimited if zero
 }
 
-// after is like time.After with the time-out of a check, or with the shorter time left for all.
+// after is like time.After with the timeout of a check, or with the time left for all checks, whichever is shorter.
 func (p Place) after() <-chan time.Time {
 	if p.Until.IsZero() {
 		return time.After(p.Timeout)
@@ -46,16 +46,16 @@ type T struct {
 	sent      []*pending
 }
 
-// pending is a request that has been sent.
+// pending is a sent request.
 type pending struct {
 	id     any
 	text   string
 	answer <-chan rpc.Answer
 	came   *rpc.Answer
-	wrong  <-chan rpc.Answer // with another id; nil: it is left out
+	wrong  <-chan rpc.Answer // with another id; nil if ignored
 }
 
-// stopped is the panic that ends a check.
+// stopped is the value of the panic that ends a check.
 type stopped struct{ Result }
 
 // end ends the check.
@@ -75,12 +75,12 @@ func (t *T) found(outcome Outcome, reason, expected string) Result {
 	return r
 }
 
-// fail ends the check: the client did not do what is expected.
+// fail ends the check because of an unexpected answer or behaviour of the client.
 func (t *T) fail(expected, reason string, args ...any) {
 	t.end(Fail, fmt.Sprintf(reason, args...), expected)
 }
 
-// late ends the check: the deadline has passed.
+// late ends the check because the deadline has passed.
 func (t *T) late(expected, reason string) {
 	if t.over() {
 		t.end(NotTried, timeOver, "")
@@ -90,14 +90,14 @@ func (t *T) late(expected, reason string) {
 	panic(stopped{r})
 }
 
-// want fails unless something holds.
+// want fails unless the condition holds.
 func (t *T) want(holds bool, expected, reason string, args ...any) {
 	if !holds {
 		t.fail(expected, reason, args...)
 	}
 }
 
-// trouble ends the check if there is an error of the kit's own.
+// trouble ends the check if the kit itself has an error.
 func (t *T) trouble(err error) {
 	if err != nil {
 		t.end(Trouble, err.Error(), "")
@@ -118,7 +118,7 @@ func (t *T) sendWith(id any, method string, params any) *pending {
 	return p
 }
 
-// answered reports whether the answer is there, without waiting for it.
+// answered reports whether the answer has arrived, without waiting for it.
 func (p *pending) answered() bool {
 	if p.came == nil {
 		select {
@@ -148,7 +148,7 @@ func (t *T) answer(p *pending) rpc.Answer {
 	return *p.came
 }
 
-// result waits for an answer that is no error, and decodes it.
+// result waits for a result, not an error, and decodes it.
 func (t *T) result(p *pending, into any) {
 	a := t.answer(p)
 	t.want(a.Error == nil, "a result", "the client answered with an error")
@@ -159,27 +159,28 @@ func (t *T) result(p *pending, into any) {
 	}
 }
 
-// refused waits for an answer that is an error, and returns it.
+// refused waits for an error, and returns it.
 func (t *T) refused(p *pending, expected string) *rpc.Error {
 	a := t.answer(p)
 	t.want(a.Error != nil, "an error: "+expected, "the client answered with a result")
 	return a.Error
 }
 
-// path is a file of this check's commands.
+// path returns the path of a file of this check's commands.
 func (t *T) path(name string) string { return fileOf(t.Dir, t.name, name) }
 
 func fileOf(dir, id, name string) string {
 	return filepath.Join(dir, strings.ReplaceAll(id, ".", "-")+"."+name)
 }
 
-// Stop has the commands end that the check with this id has left.
+// Stop ends the commands left by the check with this id.
 func Stop(dir, id string) error { return os.WriteFile(fileOf(dir, id, "stop"), nil, 0o600) }
 
-// CommandFile is the file in a Place's Dir that the command of the check with this id has locked while it runs.
+// CommandFile returns the path of the file in a Place's Dir that the command of the check with this id locks while it
+// runs.
 func CommandFile(dir, id string) string { return fileOf(dir, id, "command") }
 
-// until waits for something that commands do.
+// until waits for an effect of commands.
 func (t *T) until(holds func() bool, expected, reason string) {
 	for !holds() {
 		select {
@@ -205,7 +206,7 @@ func (t *T) ends(name, what string) {
 // quiet is how long a check watches for something that must not happen.
 const quiet = 300 * time.Millisecond
 
-// throughout fails unless something holds for a while.
+// throughout fails unless a condition holds for a while.
 func (t *T) throughout(holds func() bool, expected, reason string) {
 	for start := time.Now(); time.Since(start) < quiet; time.Sleep(5 * time.Millisecond) {
 		t.want(holds(), expected, "%s", reason)
@@ -222,10 +223,10 @@ func (t *T) still(name, what string) {
 	t.want(child.Held(t.path(name)), what+" to run on", "%s has ended", what)
 }
 
-// let makes a file that a command awaits.
+// let creates a file that a command waits for.
 func (t *T) let(name string) { t.trouble(os.WriteFile(t.path(name), nil, 0o600)) }
 
-// made reports whether a command has made a file.
+// made reports whether a command has created a file.
 func (t *T) made(name string) bool {
 	_, err := os.Stat(t.path(name))
 	return err == nil

@@ -11,18 +11,18 @@ import (
 	"github.com/acpterm/acpterm/cmd/acp-terminal-check/internal/rpc"
 )
 
-// command are the params of a create for a child with these steps.
+// command returns the params of a create for a child with these steps.
 func (t *T) command(steps ...string) rpc.Object {
 	return rpc.Object{"sessionId": t.Session, "command": t.Program, "args": append([]string{child.Mark}, steps...)}
 }
 
-// with are params with one more.
+// with sets one of the params.
 func with(params rpc.Object, name string, value any) rpc.Object {
 	params[name] = value
 	return params
 }
 
-// without are params with one less.
+// without removes one of the params.
 func without(params rpc.Object, name string) rpc.Object {
 	delete(params, name)
 	return params
@@ -39,7 +39,7 @@ func (t *T) create(params rpc.Object) (id string) {
 	return *created.TerminalID
 }
 
-// notes keeps a command for the report. Of many, the first ones say enough.
+// notes keeps a command for the report. The first few are enough.
 func (t *T) notes(params rpc.Object) {
 	const most = 3
 	program, ok := params["command"].(string)
@@ -49,7 +49,7 @@ func (t *T) notes(params rpc.Object) {
 	}
 }
 
-// noTerminal is for a create that has to be refused; a terminal that comes nevertheless is released.
+// noTerminal sends a create that must be refused. If it succeeds anyway, the terminal is released.
 func (t *T) noTerminal(params rpc.Object, expected string) *rpc.Error {
 	t.notes(params)
 	p := t.send("terminal/create", params)
@@ -60,33 +60,33 @@ func (t *T) noTerminal(params rpc.Object, expected string) *rpc.Error {
 	return t.refused(p, expected)
 }
 
-// start creates a terminal whose command, after the steps, runs until its file "stop" is there or it is ended.
+// start creates a terminal whose command, after the steps, runs until its file "stop" exists or it is ended.
 func (t *T) start(steps ...string) (id string) {
 	id = t.create(t.command(append(steps, t.lock("command"), t.stay())...))
 	t.runs("command")
 	return id
 }
 
-// lock is a step that locks a file of the check; stay one that stays until the end of the check.
+// lock is a step that locks a file of the check, and stay one that stays until the end of the check.
 func (t *T) lock(name string) string  { return child.Step("lock", t.path(name)) }
 func (t *T) stay() string             { return child.Step("await", t.path("stop")) }
 func (t *T) await(name string) string { return child.Step("await", t.path(name)) }
 
-// of are the params of all methods but create.
+// of returns the params of all methods except create.
 func (t *T) of(id string) rpc.Object { return rpc.Object{"sessionId": t.Session, "terminalId": id} }
 
-// status is how a command ended.
+// status is the exit status of a command.
 type status struct {
 	ExitCode *uint32
 	Signal   *string
 }
 
-// is reports whether the status is an exit with a code.
+// is reports whether the status is an exit with that code.
 func (s status) is(code uint32) bool {
 	return s.ExitCode != nil && *s.ExitCode == code && s.Signal == nil
 }
 
-// shown is what output returns.
+// shown is the result of terminal/output.
 type shown struct {
 	Output     *string
 	Truncated  *bool
@@ -115,10 +115,10 @@ func (t *T) wait(id string) (s status) {
 func (t *T) kill(id string)    { t.result(t.send("terminal/kill", t.of(id)), nil) }
 func (t *T) release(id string) { t.result(t.send("terminal/release", t.of(id)), nil) }
 
-// settle is how long output may come after the wait's answer in checks that are not about that.
+// settle is how late output may come after the wait's answer, in checks about something else.
 const settle = time.Second
 
-// print runs a command to its end, and returns its output when it is as wanted, or what it is a second after the end.
+// print runs a command to its end, and returns its output once it is as wanted, or the output a second after the end.
 func (t *T) print(params rpc.Object, wanted func(text string, truncated bool) bool) (text string, truncated bool) {
 	id := t.create(params)
 	t.wait(id)
@@ -130,7 +130,7 @@ func (t *T) print(params rpc.Object, wanted func(text string, truncated bool) bo
 	}
 }
 
-// prints fails unless that output is this.
+// prints fails unless the output of print is want.
 func (t *T) prints(params rpc.Object, want string) {
 	got, _ := t.print(params, func(text string, _ bool) bool { return text == want })
 	t.equal(got, want)
@@ -140,7 +140,7 @@ func (t *T) equal(got, want string) {
 	t.want(got == want, "the output "+quoted(want), "the output is %s", quoted(got))
 }
 
-// printsJSON decodes what the command prints.
+// printsJSON decodes the command's output.
 func (t *T) printsJSON(params rpc.Object, into any) {
 	text, _ := t.print(params, func(text string, _ bool) bool { return json.Valid([]byte(text)) })
 	if err := json.Unmarshal([]byte(text), into); err != nil {
@@ -148,7 +148,7 @@ func (t *T) printsJSON(params rpc.Object, into any) {
 	}
 }
 
-// shows waits until a running command's output is this.
+// shows waits until the output of a running command is want.
 func (t *T) shows(id, want string) {
 	t.until(func() bool { text, _, _ := t.output(id); return text == want },
 		"the output "+quoted(want)+" while the command runs", "it did not come")

@@ -1,6 +1,6 @@
 package checks
 
-// terminal/wait_for_exit: when it answers, and with what.
+// terminal/wait_for_exit: the time and the contents of its answer.
 
 import (
 	"regexp"

@@ -1,5 +1,5 @@
-// Package child has the commands that the checks have a client run: the kit's own program with a list of steps, so that
-// no shell and no other program is needed on any system.
+// Package child has the commands that the client runs for the checks. They are the kit's own program with a list of
+// steps, so that no system needs a shell or another program.
 package child
 
 import (
@@ -17,16 +17,16 @@ import (
 	"time"
 )
 
-// Mark, as the first argument, makes the program a child whose steps are the other arguments.
+// Mark, as the first argument, makes the program a child. The other arguments are its steps.
 const Mark = "-as-command"
 
 const (
 	poll = 2 * time.Millisecond
-	// longest is when a child ends whose client has not ended it and whose directory is still there.
+	// longest is the lifetime of a child that the client does not end and whose directory still exists.
 	longest = 5 * time.Minute
 )
 
-// Step is a step of a child: a verb of the table below and its argument, if it has one.
+// Step returns a step of a child: a verb from the table below and its argument, if it has one.
 func Step(verb string, argument ...any) string {
 	if len(argument) == 0 {
 		return verb
@@ -34,27 +34,27 @@ func Step(verb string, argument ...any) string {
 	return verb + "=" + fmt.Sprint(argument...)
 }
 
-// Out is a step that writes bytes to standard output; Err writes them to standard error.
+// Out returns a step that writes bytes to standard output.
 func Out(text string) string { return Step("out", encoded(text)) }
 
-// Err is as Out.
+// Err returns a step that writes bytes to standard error.
 func Err(text string) string { return Step("err", encoded(text)) }
 
-// Many is a step that writes a text n times to standard output, in writes of 4 KiB and more.
+// Many returns a step that writes a text n times to standard output, in writes of 4 KiB and more.
 func Many(text string, n int) string { return Step("many", n, ":", encoded(text)) }
 
-// Spawn returns steps that start a process with steps of its own. It inherits the output, and no one waits for it.
+// Spawn returns steps that start a process with its own steps. It inherits the output, and no one waits for it.
 func Spawn(steps ...string) []string {
 	return slices.Concat([]string{"spawn", spawnBegin}, steps, []string{spawnEnd})
 }
 
 const spawnBegin, spawnEnd = "{", "}"
 
-// Main is the child with these steps; it does not return.
+// Main runs the child with these steps. It does not return.
 func Main(steps []string) {
 	for i := 0; i < len(steps); i++ {
 		verb, argument, _ := strings.Cut(steps[i], "=")
-		if verb == "args" { // args: writes the arguments that follow as JSON
+		if verb == "args" { // args: writes the remaining arguments as JSON
 			writeJSON(steps[i+1:])
 			break
 		}
@@ -77,28 +77,28 @@ func Main(steps []string) {
 	os.Exit(0)
 }
 
-// verbs are the steps. A file's argument is its path.
+// verbs returns the steps. The argument of a file step is its path.
 func verbs() map[string]func(string) {
 	return map[string]func(string){
 		"out":  func(text string) { os.Stdout.Write(decoded(text)) },
 		"err":  func(text string) { os.Stderr.Write(decoded(text)) },
 		"many": writeMany,
 		"exit": func(code string) { os.Exit(number(code)) },
-		// lock: holds the lock of a file as long as the process lives.
+		// lock: holds the lock of a file while the process lives.
 		"lock": func(path string) { hold(path) },
 		// await: waits for a file.
 		"await": func(path string) { await(path) },
-		// stay: waits for the end of the process; pause: waits a second. Line shows them instead of await.
+		// stay waits for the end of the process, and pause for a second. Line shows them instead of await.
 		"stay":  func(string) { time.Sleep(longest) },
 		"pause": func(string) { time.Sleep(time.Second) },
-		// touch: makes a file.
+		// touch: creates a file.
 		"touch": func(path string) { os.WriteFile(path, nil, 0o600) },
-		// deaf: what asks the process to end has no effect.
+		// deaf: makes the process ignore requests to end.
 		"deaf": func(string) {
 			signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-			signal.Notify(make(chan os.Signal, 1), os.Interrupt) // CTRL_BREAK, which would end a program that ignores it
+			signal.Notify(make(chan os.Signal, 1), os.Interrupt) // CTRL_BREAK, which ends a program that ignores it
 		},
-		// tidy: at the first SIGTERM, makes a file and ends.
+		// tidy: on the first SIGTERM, creates a file and ends.
 		"tidy": func(path string) {
 			terminate := make(chan os.Signal, 1)
 			signal.Notify(terminate, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -108,12 +108,12 @@ func verbs() map[string]func(string) {
 				os.Exit(0)
 			}()
 		},
-		// stdin: reads standard input to its end, and writes how many bytes it had.
+		// stdin: reads standard input to its end, and writes the number of bytes.
 		"stdin": func(string) {
 			n, _ := io.Copy(io.Discard, os.Stdin)
 			fmt.Print(n)
 		},
-		// env: writes a variable as JSON, null if there is none.
+		// env: writes a variable as JSON, or null if it is not set.
 		"env": func(name string) {
 			if value, ok := os.LookupEnv(name); ok {
 				writeJSON(value)
@@ -126,7 +126,7 @@ func verbs() map[string]func(string) {
 			dir, _ := os.Getwd()
 			writeJSON(dir)
 		},
-		// signal: ends by SIGTERM, where there are signals.
+		// signal: ends by SIGTERM, where signals exist.
 		"signal": func(string) { endBySignal() },
 	}
 }
@@ -155,7 +155,8 @@ func spawn(steps []string) {
 	}
 }
 
-// await returns when there is the file. The process ends if the file's directory is gone: then the kit is.
+// await returns when the file exists. The process ends if the file's directory is gone, because then the kit is gone
+// too.
 func await(path string) {
 	for start := time.Now(); time.Since(start) < longest; time.Sleep(poll) {
 		if _, err := os.Stat(path); err == nil {
@@ -168,12 +169,12 @@ func await(path string) {
 	os.Exit(97)
 }
 
-// hold takes the lock of a file, which the system gives back when the process has ended, however it does.
+// hold locks a file. The system releases the lock when the process has ended, however it ends.
 func hold(path string) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	for ; err == nil; time.Sleep(poll) { // Held may have it for a moment
+	for ; err == nil; time.Sleep(poll) { // Held may hold it for a moment
 		if tryLock(file) {
-			time.AfterFunc(longest, func() { // which also keeps the file from being collected, and closed
+			time.AfterFunc(longest, func() { // which also prevents the file from being collected and closed
 				file.Close()
 				os.Exit(97)
 			})
@@ -184,7 +185,7 @@ func hold(path string) {
 	os.Exit(96)
 }
 
-// Held reports whether a living child has the lock of a file.
+// Held reports whether a living child holds the lock of a file.
 func Held(path string) bool {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signals says that commands can end by a signal here.
+// Signals reports that commands can end by a signal here.
 const Signals = true
 
 func tryLock(file *os.File) bool {
@@ -25,7 +25,7 @@ func endBySignal() {
 	time.Sleep(longest) // until it arrives
 }
 
-// shellWord quotes a word where the shell would read it as something else.
+// shellWord quotes a word that the shell would otherwise interpret.
 func shellWord(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t\n\"'\\$`*?[]();&|<>~#!%") {
 		return word

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Signals says that commands can end by a signal here.
+// Signals reports that commands cannot end by a signal here.
 const Signals = false
 
 func tryLock(file *os.File) bool {
@@ -19,7 +19,7 @@ func tryLock(file *os.File) bool {
 
 func endBySignal() {}
 
-// shellWord quotes a word with blanks. No step has quotes.
+// shellWord quotes a word with blanks. Steps do not contain quotes.
 func shellWord(word string) string {
 	if word != "" && !strings.ContainsAny(word, " \t") {
 		return word

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// encoded returns a text as an argument: letters, digits and some signs stay, every other byte becomes "_" and two
-// digits in hexadecimal. So a client that mistreats arguments with blanks and quotes fails in the check of those alone.
+// encoded encodes a text as an argument: letters, digits and some signs stay, and every other byte becomes "_" and two
+// hexadecimal digits. A client that mistreats arguments with blanks and quotes then fails only in the check of those.
 func encoded(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -40,7 +40,7 @@ func decoded(text string) []byte {
 	return raw
 }
 
-// Written returns the text of an Out or Err step; ok is false for every other step.
+// Written returns the text of an Out or Err step. ok is false for other steps.
 func Written(step string) (text string, ok bool) {
 	verb, argument, _ := strings.Cut(step, "=")
 	if verb != "out" && verb != "err" {
@@ -49,8 +49,8 @@ func Written(step string) (text string, ok bool) {
 	return string(decoded(argument)), true
 }
 
-// Line returns a command of the client's as a line for a shell: without the locks, and with stay and pause instead of
-// files that the kit makes.
+// Line returns a command of the client as a line for a shell, without the locks, and with stay and pause instead of
+// files created by the kit.
 func Line(program string, args []string) string {
 	words := []string{shellWord(program)}
 	for _, arg := range args {

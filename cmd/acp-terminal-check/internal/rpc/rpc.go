@@ -1,5 +1,6 @@
-// Package rpc is the agent's end of a connection: JSON-RPC 2.0, a message a line. It shows answers as they came, and can
-// send what is no request. The kit shares no code of the wire with the library, so that no mistake is in both.
+// Package rpc implements the agent's end of a connection: JSON-RPC 2.0, one message per line. It returns answers
+// unmodified, and can send lines that are not requests. The kit shares no wire code with the library, so that a mistake
+// cannot be in both.
 package rpc
 
 import (
@@ -14,20 +15,20 @@ import (
 // Object is a JSON object.
 type Object = map[string]any
 
-// Error is an error of JSON-RPC.
+// Error is a JSON-RPC error.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-// Answer is a response as it came.
+// Answer is an unmodified response.
 type Answer struct {
 	Line   []byte // without the end of the line
 	Result json.RawMessage
 	Error  *Error
 }
 
-// Request is a request or a notification of the other end. A notification has no ID.
+// Request is a request or a notification from the other end. A notification has no ID.
 type Request struct {
 	ID     json.RawMessage
 	Method string
@@ -40,14 +41,14 @@ type Conn struct {
 	closed    chan struct{}
 	unmatched chan Answer
 
-	mu      sync.Mutex // guards all below, and is held over a write
+	mu      sync.Mutex // guards everything below, and is held during a write
 	w       io.Writer
 	next    int
-	pending map[string]chan Answer // by the id as it is on the wire
-	stray   *string                // the first line that was no message
+	pending map[string]chan Answer // by the id as encoded on the wire
+	stray   *string                // the first invalid line
 }
 
-// NewConn returns a connection; Read has to be called.
+// NewConn returns a connection. The caller must call Read.
 func NewConn(w io.Writer, handle func(Request)) *Conn {
 	return &Conn{
 		handle: handle, closed: make(chan struct{}), unmatched: make(chan Answer, 1),
@@ -55,13 +56,13 @@ func NewConn(w io.Writer, handle func(Request)) *Conn {
 	}
 }
 
-// Closed is closed when the other end has closed the connection.
+// Closed returns a channel, closed when the other end has closed the connection.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
-// Unmatched receives an answer whose id belongs to another request or none. It keeps the first until someone receives it.
+// Unmatched receives an answer whose id belongs to another request or none. It keeps the first until it is received.
 func (c *Conn) Unmatched() <-chan Answer { return c.unmatched }
 
-// Read reads messages until the end of r. Requests are handled one after the other; what is no message is left out.
+// Read reads messages until the end of r. It handles requests one after another, and skips invalid lines.
 func (c *Conn) Read(r io.Reader) {
 	defer close(c.closed)
 	for in := bufio.NewReader(r); ; {
@@ -94,7 +95,7 @@ func (c *Conn) keepStray(line string) {
 	}
 }
 
-// Stray returns the first line that was no message, if there was one.
+// Stray returns the first invalid line, if any.
 func (c *Conn) Stray() (line string, there bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,11 +127,11 @@ func (c *Conn) ID() int {
 	return c.next
 }
 
-// Send sends a request with an id, a number or a string, and returns where its answer arrives.
+// Send sends a request with an id, a number or a string, and returns a channel for its answer.
 func (c *Conn) Send(id any, method string, params any) <-chan Answer {
 	key, err := json.Marshal(id)
 	if err != nil {
-		panic(err) // an id that cannot be
+		panic(err) // an impossible id
 	}
 	pending := make(chan Answer, 1)
 	c.mu.Lock()
@@ -145,7 +146,7 @@ func (c *Conn) Notify(method string, params any) {
 	c.write(Object{"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-// Reply answers a request; a notification gets no answer.
+// Reply answers a request. It ignores a notification.
 func (c *Conn) Reply(r Request, result any, failed *Error) {
 	switch {
 	case r.ID == nil:
@@ -164,7 +165,7 @@ func (c *Conn) write(message Object) {
 	c.WriteLine(string(line))
 }
 
-// WriteLine sends a line as it is. What fails is seen when reading ends.
+// WriteLine sends a line unchanged. A failure shows when reading ends.
 func (c *Conn) WriteLine(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

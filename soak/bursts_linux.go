@@ -1,6 +1,6 @@
 package main
 
-// Commands that write and end at once, and what is missing of their output.
+// Commands that write and end at once, with a check for missing output.
 
 import (
 	"bytes"
@@ -21,21 +21,21 @@ type burst struct {
 	seed   int
 	size   int
 	broken bool   // its last byte is the first of a character
-	words  int    // bytes that are written on SIGTERM
-	limit  uint64 // 0: the default
+	words  int    // bytes written on SIGTERM
+	limit  uint64 // 0 means the default
 }
 
-// manners are how bursts end, each as often as it is there.
+// manners lists how bursts end. Repeated entries are more frequent.
 var manners = []string{"exit", "exit", "exit", "exit", "signal", "held", "widened", "words", "ended"}
 
 func newBurst(i int, rnd *rand.Rand) burst {
 	b := burst{manner: manners[rnd.IntN(len(manners))], seed: i + 1, size: rnd.IntN(300<<10 + 1)}
 	if rnd.IntN(4) == 0 {
-		b.size = 64 << 10 // a pipe's
+		b.size = 64 << 10 // the size of a pipe
 	}
 	switch b.manner {
 	case "words", "ended":
-		b.size, b.words = max(1, b.size), 1+rnd.IntN(100<<10) // the first byte says that it listens to signals
+		b.size, b.words = max(1, b.size), 1+rnd.IntN(100<<10) // the first byte shows that it listens to signals
 	default:
 		b.broken = rnd.IntN(4) == 0
 	}
@@ -45,7 +45,7 @@ func newBurst(i int, rnd *rand.Rand) burst {
 	return b
 }
 
-// written is all that it writes.
+// written returns all bytes that the command writes.
 func (b burst) written() []byte {
 	all := text(b.seed, b.size, b.broken)
 	if b.words > 0 {
@@ -54,7 +54,7 @@ func (b burst) written() []byte {
 	return all
 }
 
-// shown is what the output has to be.
+// shown returns the required output.
 func (b burst) shown() (output string, truncated bool) {
 	return b.shownOf(b.written())
 }
@@ -75,8 +75,8 @@ func (b burst) String() string {
 	return fmt.Sprintf("%+v", plain(b))
 }
 
-// bursts holds what was written against Output after Wait or a release, terminal/output with an exitStatus, Follow and
-// EndEvent.Bytes; one half of it with one processor for Go and both with others busy.
+// bursts compares the written bytes with Output after Wait or a release, with terminal/output with an exitStatus, with
+// Follow, and with EndEvent.Bytes. One half runs with one processor for Go, and both halves with other processors busy.
 func bursts(r *run) {
 	r.zero("bytes missing", "runs with bytes missing", "runs with other bytes", "broken characters not shown",
 		"truncated wrong", "EndEvents wrong", "finished without a status", "results not first", "trees with some left",
@@ -205,7 +205,7 @@ func (b burst) poll(ctx context.Context, r *run, s *served, term *acpterm.Termin
 	}
 }
 
-// compare counts what is wrong in the output of an ended command.
+// compare counts errors in the output of an ended command.
 func (b burst) compare(r *run, where string, out acpterm.TerminalOutputResponse) {
 	if out.ExitStatus == nil {
 		r.fail("finished without a status", 1, "%s: %v", where, b)
@@ -231,7 +231,7 @@ func (b burst) compare(r *run, where string, out acpterm.TerminalOutputResponse)
 	}
 }
 
-// checkEnd holds the event of the command's end against what was written before it.
+// checkEnd compares the command's EndEvent with the bytes written before the end.
 func (b burst) checkEnd(ctx context.Context, r *run, s *served, term *acpterm.Terminal) {
 	ends := s.endEvents(ctx, term.SessionID())
 	switch {
@@ -243,7 +243,7 @@ func (b burst) checkEnd(ctx context.Context, r *run, s *served, term *acpterm.Te
 	}
 }
 
-// splices polls commands that hand their pages to the pipe. The count is of polls.
+// splices polls commands that hand their pages to the pipe. Its count is the number of polls.
 func splices(r *run) {
 	r.zero("polls with other bytes", "hung", "trees with some left", "other errors")
 	s, closeAll := r.serve(acpterm.Options{})

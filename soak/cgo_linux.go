@@ -2,4 +2,4 @@
 
 package main
 
-import "C" // a program with cgo starts threads and handles signals in another way
+import "C" // a program with cgo starts threads and handles signals differently

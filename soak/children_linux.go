@@ -1,6 +1,6 @@
 package main
 
-// The commands that the soak runs, but for those of trees.sh: this program itself.
+// The commands run by the soak, except those of trees.sh: this program itself.
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// children are by name. "soak children NAME" is one of them.
+// children returns the children by name. "soak children NAME" runs one of them.
 func children() map[string]func(args []string) {
 	return map[string]func(args []string){
 		"burst":     burstChild,
@@ -53,7 +53,7 @@ func check(err error) {
 	}
 }
 
-// text is what a burst writes: size bytes, told from others by their seed.
+// text returns the output of a burst: size bytes, distinguished from others by the seed.
 func text(seed, size int, broken bool) []byte {
 	b := make([]byte, 0, size+24)
 	for len(b) < size {
@@ -61,7 +61,7 @@ func text(seed, size int, broken bool) []byte {
 	}
 	b = b[:size]
 	if broken && size > 0 {
-		b[size-1] = 0xe2 // the first byte of a character of three
+		b[size-1] = 0xe2 // the first byte of a three-byte character
 	}
 	return b
 }
@@ -127,7 +127,7 @@ func wordsChild(args []string) {
 	}
 }
 
-// self is a child that has this process's standard output.
+// self returns a child with this process's standard output.
 func self(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(executable(), append([]string{"children", name}, args...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -147,7 +147,7 @@ func busyChild([]string) {
 	}
 }
 
-// load starts processes that use the processors; the function ends them.
+// load starts processes that use the processors. stop ends them.
 func load(n int) (stop func()) {
 	var started []*exec.Cmd
 	var ends []io.Closer
@@ -166,9 +166,9 @@ func load(n int) (stop func()) {
 	}
 }
 
-// spliceChild TIME PAUSE hands its pages, with numbered lines, to the pipe for TIME in milliseconds. It writes a page
-// anew as soon as a pipe's worth has followed it: then the reader has taken it. After each pipe's worth it pauses, for
-// PAUSE in microseconds.
+// spliceChild TIME PAUSE hands its pages, with numbered lines, to the pipe for TIME milliseconds. It rewrites a page as
+// soon as a pipe's worth of pages has followed it, because the reader has consumed it by then. After each pipe's worth
+// it pauses for PAUSE microseconds.
 func spliceChild(args []string) {
 	const page = 4096
 	size, err := unix.FcntlInt(1, unix.F_GETPIPE_SZ, 0)
@@ -207,7 +207,7 @@ const lineSize = 16
 
 func numberedLine(n int) string { return fmt.Sprintf("%0*d\n", lineSize-1, n) }
 
-// suffixOfLines reports whether a text is the end of numbered lines, in order, after a part of one.
+// suffixOfLines fails unless a text is the end of a sequence of numbered lines, possibly beginning within a line.
 func suffixOfLines(text string) error {
 	if i := strings.IndexByte(text, '\n'); i >= 0 && i < lineSize-1 {
 		text = text[i+1:]

@@ -1,6 +1,6 @@
 package main
 
-// All of it at once, in one process with one manager.
+// All scenarios at once, in one process with one manager.
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/acpterm/acpterm/journal"
 )
 
-// everything runs the other scenarios again and again in one manager, and holds what this process has at the end
-// against what it had after a first while. The count is of seconds.
+// everything runs the other scenarios repeatedly in one manager, and compares this process's resources at the end with
+// those after a warm-up. Its count is in seconds.
 func everything(r *run) {
 	length := time.Duration(r.count) * time.Second
 	if r.seconds > 0 {
@@ -31,7 +31,7 @@ func everything(r *run) {
 	closeAll()
 }
 
-// together runs scenarios concurrently until a time is over.
+// together runs scenarios concurrently until the time is over.
 func (r *run) together(s *served, length time.Duration) {
 	parts := map[string]int{"races": 40, "bursts": 40, "vmsplice": 50, "reexecs": 20, "stopped": 4, "chains": 4,
 		"garbage": 20_000, "hosts": 2}
@@ -54,7 +54,7 @@ func (r *run) together(s *served, length time.Duration) {
 	workers.Wait()
 }
 
-// newPart is a short run of a scenario in this one.
+// newPart returns a short run of a scenario within this one.
 func newPart(r *run, sc scenario, count int, round uint64) *run {
 	part := newRun(r.settings, sc, r.dir)
 	part.count, part.shared, part.host = count, true, r.host

@@ -16,7 +16,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// garbage counts valid requests that are not answered as they have to be. The count is of lines of garbage.
+// garbage counts valid requests without a correct answer. Its count is the number of garbage lines.
 func garbage(r *run) {
 	r.zero("valid requests not answered", "garbage answered with a result", "trees with some left")
 	s, closeAll := r.serve(acpterm.Options{})
@@ -39,7 +39,7 @@ func garbage(r *run) {
 				select {
 				case <-over:
 					return
-				case <-time.After(2 * time.Millisecond): // so that there is garbage between
+				case <-time.After(2 * time.Millisecond): // so that there is garbage in between
 				}
 				t := r.tree(c<<24 + i)
 				if err := validRequests(w, t); err != nil {
@@ -75,13 +75,13 @@ func garbage(r *run) {
 	}
 }
 
-// writeWithin writes lines; it fails if the other end has not read them after a minute.
+// writeWithin writes lines. It fails if the other end has not read them within a minute.
 func writeWithin(w *wire, lines []byte) error {
 	w.to.SetWriteDeadline(time.Now().Add(time.Minute))
 	return w.write(lines)
 }
 
-// validRequests are the life of one terminal.
+// validRequests sends the requests of one terminal's life.
 func validRequests(w *wire, t *tree) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -105,7 +105,7 @@ func validRequests(w *wire, t *tree) error {
 	return errors.Join(w.call(ctx, acpterm.MethodRelease, subject, &released))
 }
 
-// garbageLine is a line that asks for nothing that could be done.
+// garbageLine returns a line without a request that could be served.
 func garbageLine(rnd *rand.Rand) string {
 	methods := []string{"terminal/create", "terminal/output", "terminal/kill", "terminal/release",
 		"terminal/wait_for_exit", "terminal/none", "", "$/cancel_request", "initialize"}
@@ -131,10 +131,10 @@ func garbageLine(rnd *rand.Rand) string {
 		return strings.ReplaceAll(string(b), "\n", " ")
 	case 1:
 		return value()
-	case 2: // a part of a request
+	case 2: // part of a request
 		whole := request()
 		return whole[:rnd.IntN(len(whole))]
-	case 3: // a request with a byte changed, which makes no command of it that could be run
+	case 3: // a request with one byte changed, which cannot turn it into a runnable command
 		b := []byte(asking(`{"sessionId":"s","terminalId":"term_x"}`))
 		b[rnd.IntN(len(b))] = byte(0x20 + rnd.IntN(0x5f))
 		return string(b)

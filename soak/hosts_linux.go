@@ -1,6 +1,6 @@
 package main
 
-// Hosts that are killed while they make and end trees, and what Recover leaves.
+// Hosts killed while they create and end trees, and the processes that Recover leaves.
 
 import (
 	"bufio"
@@ -20,11 +20,11 @@ import (
 	"github.com/acpterm/acpterm/journal"
 )
 
-// hosts counts trees of which something is left when Recover has returned.
+// hosts counts trees with remaining processes after Recover has returned.
 func hosts(r *run) {
 	r.zero("trees with some left", "journals with records left", "other errors")
 	r.each(func(i int, rnd *rand.Rand) {
-		t := r.tree(i) // of all that the host starts, and the host itself
+		t := r.tree(i) // of everything that the host starts, and the host itself
 		records := filepath.Join(r.dir, fmt.Sprint("journal", r.begun.UnixNano(), "-", i))
 		defer os.RemoveAll(records)
 		host := exec.Command(executable(), "children", "host", records, r.script(), fmt.Sprint(r.seed), fmt.Sprint(i))
@@ -65,9 +65,8 @@ func hosts(r *run) {
 	})
 }
 
-// awaitUnstarted waits, a minute at most, for children of a host that had not become their commands' programs when it
-// was killed. They run nothing, and end by themselves as soon as they have a processor, which Recover does not wait
-// for.
+// awaitUnstarted waits, for a minute at most, for children of a killed host that had not yet become their commands'
+// programs. They run nothing, and end by themselves as soon as they get a processor. Recover does not wait for that.
 func awaitUnstarted(t *tree, records string) {
 	unstarted := func(p process) bool {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid))
@@ -78,7 +77,7 @@ func awaitUnstarted(t *tree, records string) {
 	}
 }
 
-// hostChild DIRECTORY SCRIPT SEED NUMBER makes and ends trees until it is killed, 20 seconds at most.
+// hostChild DIRECTORY SCRIPT SEED NUMBER creates and ends trees until it is killed, for 20 seconds at most.
 func hostChild(args []string) {
 	m := must(acpterm.NewManager(&acpterm.Options{Journal: journal.Dir(args[0])}))
 	end := time.Now().Add(20 * time.Second)
@@ -106,7 +105,7 @@ func hostChild(args []string) {
 	m.Close()
 }
 
-// must is a value that is made without an error.
+// must returns value, or panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

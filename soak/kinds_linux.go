@@ -1,6 +1,6 @@
 package main
 
-// Kinds of host: what else the process does that uses the library, and what the system lets it do.
+// Kinds of host: other activities of the process that uses the library, and restrictions by the system.
 
 import (
 	"bytes"
@@ -23,17 +23,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enteredVariable says in which kind of host this process runs already.
+// enteredVariable names the kind of host that this process already is.
 const enteredVariable = "SOAK_HOST"
 
-// hostKindOf is a kind of host. The zero value, but for keeps and reaps, is a process that does nothing else.
+// hostKindOf is a kind of host. The zero value, except for keeps and reaps, is a process that does nothing else.
 type hostKindOf struct {
 	name, shows string
 	keeps       bool // acpterm can keep its promises in it
 	reaps       bool // no zombies but the library's own become its children
 
-	// The program is started again as prepare has changed the command, or replaces itself after replace has changed the
-	// process; then inside changes the process that runs the scenarios. Each may be nil.
+	// The program is started again after prepare has changed the command, or replaces itself after replace has changed
+	// the process. Then inside changes the process that runs the scenarios. Each may be nil.
 	prepare func(cmd *exec.Cmd) (undo func(), err error)
 	replace func() error
 	inside  func() (undo func(), err error)
@@ -103,7 +103,7 @@ func (k hostKindOf) become() (undo func(), err error) {
 	return k.inside()
 }
 
-// startOthers runs commands of the host's own all the time.
+// startOthers keeps running the host's own commands.
 func startOthers() (undo func(), err error) {
 	over := make(chan struct{})
 	var workers sync.WaitGroup
@@ -175,7 +175,7 @@ func subreaper() (undo func(), err error) {
 	return func() {}, unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// refuse has a system call of this thread, and of all that it becomes and starts, fail.
+// refuse makes a system call fail in this thread, and in every process that it becomes or starts.
 func refuse(call uint32, with syscall.Errno) error {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -200,7 +200,7 @@ func oneProcessor(cmd *exec.Cmd) (undo func(), err error) {
 	return func() {}, nil
 }
 
-// anotherUser starts a copy of this program, in a directory of the user's.
+// anotherUser starts a copy of this program as another user, in a directory owned by that user.
 func anotherUser(cmd *exec.Cmd) (undo func(), err error) {
 	const nobody = 65534
 	dir, err := os.MkdirTemp("", "soak-user")
@@ -225,7 +225,7 @@ func anotherUser(cmd *exec.Cmd) (undo func(), err error) {
 	return undo, nil
 }
 
-// built starts this program as it is built with other flags, and with cgo. It is run in the repository.
+// built starts this program built with other flags, and with cgo. It must run in the repository.
 func built(flags ...string) func(cmd *exec.Cmd) (undo func(), err error) {
 	return func(cmd *exec.Cmd) (undo func(), err error) {
 		dir, err := os.MkdirTemp("", "soak-build")
@@ -245,7 +245,7 @@ func built(flags ...string) func(cmd *exec.Cmd) (undo func(), err error) {
 	}
 }
 
-// kinds runs some scenarios in each kind of host, each in a process of its own. The count is of races in each.
+// kinds runs some scenarios in each kind of host, each in a separate process. Its count is the number of races in each.
 func kinds(r *run) {
 	r.zero("runs failed")
 	for _, k := range hostKinds() {

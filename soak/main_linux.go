@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// scenario is something that is shown, by figures.
+// scenario is something that the soak shows, by figures.
 type scenario struct {
 	name  string
 	shows string
@@ -20,7 +20,7 @@ type scenario struct {
 	run   func(*run)
 }
 
-// kindsName is the scenario that "all" does not run, since it runs the others again.
+// kindsName is the scenario that "all" omits, because it runs the others again.
 const kindsName = "kinds"
 
 func scenarios() []scenario {
@@ -40,7 +40,7 @@ func scenarios() []scenario {
 	}
 }
 
-// settings are the flags.
+// settings holds the flags.
 type settings struct {
 	n       int
 	scale   float64
@@ -145,7 +145,7 @@ func usage() {
 	}
 }
 
-// count is how many of a scenario are run.
+// count returns how many items of a scenario to run.
 func (s settings) count(sc scenario) int {
 	if s.n > 0 {
 		return s.n
@@ -153,7 +153,7 @@ func (s settings) count(sc scenario) int {
 	return max(1, int(math.Round(float64(sc.count)*s.scale)))
 }
 
-// deadline is when a scenario that begins now ends at the latest; zero: none.
+// deadline returns the latest end of a scenario that begins now, or the zero time if unlimited.
 func (s settings) deadline() time.Time {
 	if s.seconds == 0 {
 		return time.Time{}

@@ -1,6 +1,6 @@
 package main
 
-// What /proc says: of processes with a variable, of one process, and of this one.
+// Information from /proc: the processes with a variable, one process, and this process.
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is one of /proc's. Number and start together name it.
+// process is a process in /proc, identified by its number and start time together.
 type process struct {
 	pid     int
 	started uint64
@@ -25,7 +25,7 @@ type process struct {
 
 func (p process) String() string { return fmt.Sprintf("%d (%s, %c)", p.pid, p.name, p.state) }
 
-// parseStat reads a line of /proc/PID/stat.
+// parseStat parses a line of /proc/PID/stat.
 func parseStat(line string) (p process, ok bool) {
 	open, end := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if open < 0 || end < open {
@@ -51,13 +51,13 @@ func readProcess(pid int) (process, bool) {
 	return parseStat(string(line))
 }
 
-// runs reports whether it is that process, and neither ended nor a zombie.
+// runs reports whether the process still exists and is not a zombie.
 func (p process) runs() bool {
 	now, ok := readProcess(p.pid)
 	return ok && now.started == p.started && now.state != 'Z' && now.state != 'X'
 }
 
-// withVariable are the running processes whose environment has a variable that begins so.
+// withVariable returns the running processes with a variable that begins with this text in their environment.
 func withVariable(variable string) (found []process) {
 	return eachProcess(func(pid int) bool {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -65,12 +65,12 @@ func withVariable(variable string) (found []process) {
 	})
 }
 
-// eachProcess are the processes for which a function reports true, and which run.
+// eachProcess returns the running processes that satisfy a function, except this one.
 func eachProcess(is func(pid int) bool) (found []process) {
 	return eachState(func(p process) bool { return p.state != 'Z' && p.state != 'X' && p.pid != os.Getpid() && is(p.pid) })
 }
 
-// eachState are the processes, zombies among them, for which a function reports true.
+// eachState returns the processes, including zombies, that satisfy a function.
 func eachState(is func(p process) bool) (found []process) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -91,7 +91,7 @@ func eachState(is func(p process) bool) (found []process) {
 	return found
 }
 
-// end kills a process that this program's commands left.
+// end kills a process left by this program's commands.
 func (p process) end() {
 	pidfd, err := unix.PidfdOpen(p.pid, 0)
 	if err != nil { // also where it is refused
@@ -106,16 +106,16 @@ func (p process) end() {
 	}
 }
 
-// resources are what this process has.
+// resources are the resources of this process.
 type resources struct {
 	goroutines, descriptors, threads int
 	heap, resident                   int64
 }
 
-// slack is by how much they may be more.
+// slack is the allowed increase of resources.
 type slack struct {
 	goroutines, descriptors, threads int
-	heap, resident                   int64 // 0: not compared
+	heap, resident                   int64 // not compared if 0
 }
 
 func ownResources() resources {
@@ -137,7 +137,7 @@ func (res resources) String() string {
 		res.goroutines, res.descriptors, res.threads, res.heap>>10, res.resident>>10)
 }
 
-// compare counts what is more than before, after some seconds for what is about to end.
+// compare counts increased resources. It first waits some seconds for ending goroutines and descriptors.
 func (r *run) compare(before resources, may slack) resources {
 	r.zero("goroutines left", "descriptors left")
 	var now resources

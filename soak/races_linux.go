@@ -1,6 +1,6 @@
 package main
 
-// Trees that are created, killed and released at any moment, and trees whose processes are hard to find.
+// Trees created, killed and released at any moment, and trees whose processes are hard to find.
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roles are those of trees.sh that are trees of three of which one left the session.
+// roles are the roles of trees.sh for trees of three processes. One of the three left the session.
 var roles = []string{"session", "silent", "stubborns", "orphans", "relay"}
 
-// races counts trees that have something left when everything that ends them has returned.
+// races counts trees with remaining processes after everything that ends them has returned.
 func races(r *run) { racesWith(r, acpterm.Options{}) }
 
 // ptyRaces is races with a PTY for each tree.
@@ -41,13 +41,13 @@ func race(r *run, s *served, i int, rnd *rand.Rand) {
 	creating, cancelCreate := context.WithCancel(ctx)
 	defer cancelCreate()
 	how := role
-	if rnd.IntN(3) == 0 { // the create's context ends while it goes on, or just after
+	if rnd.IntN(3) == 0 { // the create's context ends while it is in progress, or just after
 		how += ", context ended"
 		timer := time.AfterFunc(time.Duration(rnd.Int64N(int64(8*time.Millisecond))), cancelCreate)
 		defer timer.Stop()
 	}
 	var ending sync.WaitGroup
-	if rnd.IntN(3) == 0 { // a release of the session while the create goes on
+	if rnd.IntN(3) == 0 { // a release of the session while the create is in progress
 		how += ", session released"
 		wait := rand.New(rand.NewPCG(r.seed, rnd.Uint64()))
 		ending.Go(func() {
@@ -90,7 +90,7 @@ func race(r *run, s *served, i int, rnd *rand.Rand) {
 	r.check(t, named, how)
 }
 
-// killed creates a tree, ends it after a pause, and counts what is left.
+// killed creates a tree, ends it after a pause, and counts the remaining processes.
 func killed(r *run, s *served, t *tree, before, grace time.Duration, role ...string) {
 	ctx, cancel := bounded()
 	defer cancel()
@@ -121,7 +121,7 @@ func reexecs(r *run) {
 	})
 }
 
-// chains kills chains of daemons, and bombs.
+// chains kills chains of daemons, and fork bombs.
 func chains(r *run) {
 	r.zero("trees with some left", "other errors")
 	s, closeAll := r.serve(acpterm.Options{})
@@ -134,7 +134,7 @@ func chains(r *run) {
 	})
 }
 
-// stopped kills trees of which all processes are stopped. Its grace is longer than any load holds a kill up.
+// stopped kills trees whose processes are all stopped. Its grace period is longer than any delay of a kill by load.
 func stopped(r *run) {
 	const grace = 20 * time.Second
 	r.zero("kills that took the grace", "trees with some left", "other errors")
@@ -154,7 +154,7 @@ func stopped(r *run) {
 			time.Sleep(time.Millisecond)
 		}
 		for _, p := range t.members() {
-			unix.Kill(p.pid, unix.SIGSTOP) // no member has been ended, so no number is another's
+			unix.Kill(p.pid, unix.SIGSTOP) // no member has been ended, so no number belongs to another process
 		}
 		pause(rnd, 5*time.Millisecond)
 		begun := time.Now()

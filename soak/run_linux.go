@@ -17,40 +17,41 @@ import (
 var treesScript []byte
 
 const (
-	// hangAfter is how long one item may take until it counts as hung. It is longer than every grace and loop in it.
+	// hangAfter is the maximum time of an item; a slower one counts as hung. It is longer than every grace period and
+	// loop in it.
 	hangAfter = 2 * time.Minute
-	// maxHung is how many items may hang until no more are begun.
+	// maxHung is how many items may hang before the scenario begins no more.
 	maxHung = 8
 	// shownFailures is how many failures of a figure are described on standard error.
 	shownFailures = 5
 )
 
-// run is one scenario being run. Its methods may be called concurrently.
+// run is a scenario in progress. Its methods may be called concurrently.
 type run struct {
 	settings
 	scenario string
-	dir      string // has trees.sh
+	dir      string // contains trees.sh
 	count    int
 	deadline time.Time
 	begun    time.Time
 	host     hostKindOf
-	serving  *served // the manager that the scenario uses
-	shared   bool    // serving is others' too, and so is the process
+	serving  *served // the manager used by the scenario
+	shared   bool    // other scenarios use serving, and the process, too
 	before   resources
 
 	done atomic.Int64 // items
-	hung atomic.Int64 // items that were given up
+	hung atomic.Int64 // abandoned items
 
 	mu      sync.Mutex
 	figures []*figure
-	trees   map[string]*tree // that may have something left, by mark
+	trees   map[string]*tree // trees that may have processes left, by mark
 }
 
 // figure is a number in a scenario's line.
 type figure struct {
 	name   string
 	value  int64
-	failed bool // a value that is not 0 is a failure
+	failed bool // a value other than 0 is a failure
 }
 
 func newRun(s settings, sc scenario, dir string) *run {
@@ -58,24 +59,24 @@ func newRun(s settings, sc scenario, dir string) *run {
 		trees: make(map[string]*tree), before: ownResources()}
 }
 
-// zero names figures that have to be 0, so that they are printed when they are.
+// zero names figures that must be 0, so that they are printed even if they are.
 func (r *run) zero(names ...string) {
 	for _, name := range names {
 		r.add(name, 0, true)
 	}
 }
 
-// fail adds to a figure that has to be 0, and says why.
+// fail adds to a figure that must be 0, and prints the reason.
 func (r *run) fail(name string, by int64, why string, args ...any) {
 	if r.add(name, by, true) <= shownFailures {
 		fmt.Fprintf(os.Stderr, "%s: %s: %s\n", r.scenario, name, fmt.Sprintf(why, args...))
 	}
 }
 
-// note adds to a figure that may be anything.
+// note adds to a figure with no required value.
 func (r *run) note(name string, by int64) { r.add(name, by, false) }
 
-// most has a figure be the greatest of the values.
+// most sets a figure to the maximum of its values.
 func (r *run) most(name string, value int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +120,7 @@ func (r *run) ok() bool {
 	return true
 }
 
-// line has all figures: those that have to be 0 first.
+// line returns all figures. Those that must be 0 come first.
 func (r *run) line() string {
 	var b strings.Builder
 	word := map[bool]string{true: "ok", false: "FAILED"}[r.ok()]
@@ -137,7 +138,7 @@ func (r *run) line() string {
 	return b.String()
 }
 
-// each runs a function for as many items as the scenario has, some at a time, until the deadline.
+// each calls a function for each of the scenario's items, some at a time, until the deadline.
 func (r *run) each(f func(i int, rnd *rand.Rand)) {
 	r.zero("hung")
 	var next atomic.Int64
@@ -157,10 +158,10 @@ func (r *run) each(f func(i int, rnd *rand.Rand)) {
 	workers.Wait()
 }
 
-// late reports whether the deadline is over.
+// late reports whether the deadline has passed.
 func (r *run) late() bool { return !r.deadline.IsZero() && time.Now().After(r.deadline) }
 
-// within calls a function and does not wait for it without limit.
+// within calls a function, and waits for it for a limited time.
 func (r *run) within(what string, f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -177,7 +178,7 @@ func (r *run) within(what string, f func()) {
 	}
 }
 
-// finish looks for what the whole scenario left.
+// finish looks for processes left by the whole scenario.
 func (r *run) finish() {
 	r.sweep()
 	if r.shared {
@@ -187,12 +188,12 @@ func (r *run) finish() {
 	r.compare(r.before, slack{goroutines: 2, descriptors: 2})
 }
 
-// bounded is a context for one call. It ends before the item counts as hung.
+// bounded returns a context for one call. It ends before the item counts as hung.
 func bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), time.Minute)
 }
 
-// pause sleeps for a random time, often none.
+// pause sleeps for a random time, often zero.
 func pause(rnd *rand.Rand, most time.Duration) {
 	if rnd.IntN(4) > 0 {
 		time.Sleep(time.Duration(rnd.Int64N(int64(most))))

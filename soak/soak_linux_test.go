@@ -1,6 +1,6 @@
 package main
 
-// The soak's own measures, held against what is known.
+// Checks of the soak's own measurements against known results.
 
 import (
 	"os"
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What the writer that reuses its pages writes is in order where the pipe is read as any program does.
+// The output of the writer that reuses its pages is in order if the pipe is read normally.
 func TestSplicesThroughAPlainPipe(t *testing.T) {
 	cmd := exec.Command(executable(), "children", "splice", "200", "0")
 	out, err := cmd.Output()
@@ -84,7 +84,7 @@ func TestATreeThatIsLeftCounts(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for asleep := 0; asleep < 2; time.Sleep(time.Millisecond) { // then nothing executes a program any more
+	for asleep := 0; asleep < 2; time.Sleep(time.Millisecond) { // then no process executes a program any more
 		asleep = 0
 		for _, p := range tr.members() {
 			if now, _ := readProcess(p.pid); now.name == "sleep" {

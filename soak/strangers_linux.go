@@ -1,6 +1,6 @@
 package main
 
-// Processes that have nothing to do with acpterm, with the numbers that commands had.
+// Processes unrelated to acpterm, with the former numbers of commands.
 
 import (
 	"bufio"
@@ -18,8 +18,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// strangers has processes take the numbers that commands had, ends the commands' trees, and counts what was signalled.
-// It also counts statuses that are not the command's, and errors that do not say what is wrong with the host.
+// strangers makes processes take the numbers that commands had, ends the commands' trees, and counts signals to the
+// strangers. It also counts statuses of other commands, and errors that do not describe the problem of the host.
 func strangers(r *run) {
 	r.zero("strangers signalled", "statuses that are not the command's", "errors of no kind of their own",
 		"trees with some left")
@@ -49,7 +49,7 @@ func strangers(r *run) {
 	}
 }
 
-// stranger reports whether there was one with the command's number.
+// stranger reports whether a stranger had the command's number.
 func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken bool) {
 	t := r.tree(i)
 	named := new(survivors)
@@ -115,7 +115,7 @@ func stranger(r *run, s *served, helper *helper, i int, rnd *rand.Rand) (taken b
 	return taken
 }
 
-// ownKind counts an error that does not tell its reason by its kind. Where the host is as it has to be, any is wrong.
+// ownKind counts an error whose kind does not tell its reason. If the host is intact, any error is wrong.
 func (r *run) ownKind(op, how string, err error) {
 	failure, ok := errors.AsType[*acpterm.Error](err)
 	if ok {
@@ -126,7 +126,7 @@ func (r *run) ownKind(op, how string, err error) {
 	}
 }
 
-// helper is a process that starts others, each with a number that it is told. It is for concurrent use.
+// helper is a process that starts other processes with requested numbers. It may be used concurrently.
 type helper struct {
 	cmd *exec.Cmd
 	to  *os.File
@@ -151,7 +151,7 @@ func startStrangers() (*helper, error) {
 	return &helper{cmd: cmd, to: to, from: bufio.NewReader(out)}, cmd.Start()
 }
 
-// take reports whether there is a stranger with that number now.
+// take reports whether a stranger has that number now.
 func (h *helper) take(pid int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -170,7 +170,7 @@ func (h *helper) take(pid int) bool {
 	return p.pid == pid
 }
 
-// gone are those that have ended. Each is returned once.
+// gone returns the ended strangers, each of them once.
 func (h *helper) gone() (gone []process) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -191,8 +191,8 @@ func (h *helper) stop() {
 	h.cmd.Wait()
 }
 
-// strangersChild starts a process for each number in its input, if it can with that number, and writes its line of
-// /proc/PID/stat. When the input ends it ends them all.
+// strangersChild starts a process for each number in its input, with that number if possible, and writes its line of
+// /proc/PID/stat. When the input ends it ends all of them.
 func strangersChild([]string) {
 	var all []*os.Process
 	sleep, err := exec.LookPath("sleep")
@@ -203,10 +203,11 @@ func strangersChild([]string) {
 		var wrong []*os.Process
 		var got process
 		for range 20 {
-			if p, there := readProcess(want); there && p.state != 'X' { // a zombie, or a stranger that came before
+			if p, there := readProcess(want); there && p.state != 'X' { // a zombie, or an earlier stranger
 				break
 			}
-			// The next number. It takes CAP_SYS_ADMIN in the namespace; without, strangers have other numbers.
+			// Set the next number. This requires CAP_SYS_ADMIN in the namespace; without it, strangers have other
+			// numbers.
 			os.WriteFile("/proc/sys/kernel/ns_last_pid", []byte(fmt.Sprint(want-1)), 0)
 			p, err := os.StartProcess(sleep, []string{"sleep", "3600"}, &os.ProcAttr{Sys: &syscall.SysProcAttr{Setsid: true}})
 			check(err)

@@ -1,6 +1,6 @@
 package main
 
-// Process trees that can be found again by /proc, and the manager that they run in.
+// Process trees that can be found again through /proc, and the manager they run in.
 
 import (
 	"context"
@@ -21,23 +21,23 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// treeVariable is in the environment of each process of a tree, and names it.
+// treeVariable is in the environment of each process of a tree, and names the tree.
 const treeVariable = "SOAK_TREE="
 
-// tree is one command's.
+// tree is the process tree of one command.
 type tree struct {
 	mark    string // treeVariable with its value
-	log     string // a file of lines of /proc/PID/stat
+	log     string // a file of lines from /proc/PID/stat
 	session acpterm.SessionID
-	counted bool // under run.mu: something was found left
+	counted bool // guarded by run.mu: something was left
 }
 
-// prefix is what the marks of all of the run's trees begin with.
+// prefix returns the common prefix of the marks of the run's trees.
 func (r *run) prefix() string {
 	return fmt.Sprintf("%s%d-%s-%d-", treeVariable, os.Getpid(), r.scenario, r.begun.UnixNano())
 }
 
-// tree makes a new one.
+// tree returns a new tree.
 func (r *run) tree(i int) *tree {
 	name := fmt.Sprintf("%s%d", r.prefix(), i)
 	name = strings.TrimPrefix(name, treeVariable)
@@ -48,12 +48,12 @@ func (r *run) tree(i int) *tree {
 	return t
 }
 
-// script is a create of a role of trees.sh.
+// script returns a create request for a role of trees.sh.
 func (t *tree) script(r *run, role ...string) acpterm.CreateTerminalRequest {
 	return t.command(r.script(), role...)
 }
 
-// child is a create of a child of this program.
+// child returns a create request for a child of this program.
 func (t *tree) child(name string, args ...string) acpterm.CreateTerminalRequest {
 	return t.command(executable(), append([]string{"children", name}, args...)...)
 }
@@ -65,27 +65,27 @@ func (t *tree) command(path string, args ...string) acpterm.CreateTerminalReques
 	}}
 }
 
-// members are the processes that were logged, each once.
+// members returns the logged processes, each once.
 func (t *tree) members() (all []process) {
 	data, _ := os.ReadFile(t.log)
 	var last process
 	for line := range strings.Lines(string(data)) {
 		p, ok := parseStat(line)
-		if ok && (p.pid != last.pid || p.started != last.started) { // one that executes itself is logged again and again
+		if ok && (p.pid != last.pid || p.started != last.started) { // one that executes itself is logged repeatedly
 			all, last = append(all, p), p
 		}
 	}
 	return all
 }
 
-// left are the processes of the tree that run: those with its mark, and those that were logged.
+// left returns the running processes of the tree: those with its mark, and the logged ones.
 func (t *tree) left() []process {
 	found := withVariable(t.mark)
 	for _, p := range t.members() {
 		if !p.runs() || slices.ContainsFunc(found, func(f process) bool { return f.pid == p.pid }) {
 			continue
 		}
-		// It has no environment any more if it is about to end.
+		// It no longer has an environment if it is about to end.
 		time.Sleep(20 * time.Millisecond)
 		if p.runs() {
 			found = append(found, p)
@@ -94,7 +94,7 @@ func (t *tree) left() []process {
 	return found
 }
 
-// check counts a tree that was ended and has something left, unless an ErrSurvivors names it.
+// check counts an ended tree with remaining processes, unless an ErrSurvivors names them.
 func (r *run) check(t *tree, named *survivors, how string) {
 	if left := t.left(); len(left) > 0 {
 		r.countLeft(t, left, named, how)
@@ -130,7 +130,7 @@ func (r *run) countLeft(t *tree, left []process, named *survivors, how string) {
 	}
 }
 
-// excuse has a tree not count whose end failed where no end can be promised.
+// excuse stops counting a tree whose end failed where no end can be promised.
 func (r *run) excuse(t *tree) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func (r *run) sweep() {
 	}
 }
 
-// survivors are the processes that errors and events of a tree named.
+// survivors are the processes named by errors and events of a tree.
 type survivors struct {
 	mu   sync.Mutex
 	pids []int
@@ -190,14 +190,14 @@ func (s *survivors) has(pid int) bool {
 	return slices.Contains(s.pids, pid)
 }
 
-// from adds those of an error.
+// from adds the survivors named by an error.
 func (s *survivors) from(err error) {
 	if failure, ok := errors.AsType[*acpterm.Error](err); ok && failure.Kind == acpterm.ErrSurvivors {
 		s.add(failure.PIDs)
 	}
 }
 
-// result counts what a kill or a release returned: nil, ErrSurvivors, or something that it must not be.
+// result counts the result of a kill or a release: nil, ErrSurvivors, or an error that must not occur.
 func (r *run) result(op string, named *survivors, err error) {
 	switch {
 	case err == nil:
@@ -210,7 +210,7 @@ func (r *run) result(op string, named *survivors, err error) {
 	}
 }
 
-// served is a manager with a connection, and what its events said.
+// served is a manager with a connection, and the contents of its events.
 type served struct {
 	m    *acpterm.Manager
 	wire *wire // nil until connect
@@ -221,7 +221,7 @@ type served struct {
 	changed   chan struct{}                             // closed at the next event
 }
 
-// serve makes a manager, or shares the one that there is. The function closes it.
+// serve returns a new manager, or the shared one. The function closes it.
 func (r *run) serve(options acpterm.Options) (*served, func()) {
 	if r.shared {
 		return r.serving, func() {}
@@ -250,7 +250,7 @@ func (r *run) serve(options acpterm.Options) (*served, func()) {
 	}
 }
 
-// ownZombies are children of this process that have not been reaped within a second.
+// ownZombies returns zombie children of this process, if they persist for a second.
 func ownZombies() []process {
 	zombies := eachState(func(p process) bool { return p.state == 'Z' && p.parent == os.Getpid() })
 	for range 10 {
@@ -284,7 +284,7 @@ func (s *served) event(e acpterm.Event) {
 	s.changed = make(chan struct{})
 }
 
-// awaitSurvivors adds those that events of a session named, which may come a little later than the error.
+// awaitSurvivors adds the survivors named by a session's events, which may come slightly later than the error.
 func (s *served) awaitSurvivors(session acpterm.SessionID, named *survivors) {
 	time.Sleep(500 * time.Millisecond)
 	s.mu.Lock()
@@ -292,7 +292,7 @@ func (s *served) awaitSurvivors(session acpterm.SessionID, named *survivors) {
 	named.add(s.survivors[session])
 }
 
-// endEvents are the events of a session's command's end, once there is one.
+// endEvents returns the EndEvents of a session's command, once there is one.
 func (s *served) endEvents(ctx context.Context, session acpterm.SessionID) []*acpterm.EndEvent {
 	for {
 		s.mu.Lock()
@@ -328,7 +328,7 @@ func (s *served) checkEnds(r *run) {
 	}
 }
 
-// connect returns the connection to the manager, and makes it if there is none.
+// connect returns the connection to the manager, and creates it if necessary.
 func (s *served) connect() (*wire, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,7 +340,7 @@ func (s *served) connect() (*wire, error) {
 	return w, err
 }
 
-// serveOn has a manager's handler serve a connection of two pipes, as an agent has it, and returns the other ends.
+// serveOn lets a manager's handler serve a connection of two pipes, like an agent's, and returns the other ends.
 func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err error) {
 	fromAgent, to, err := os.Pipe()
 	if err != nil {
@@ -359,7 +359,7 @@ func serveOn(m *acpterm.Manager) (from, to *os.File, ended <-chan struct{}, err 
 	return from, to, conn.DisconnectNotify(), nil
 }
 
-// quick is an escalation for a test of many kills.
+// quick returns an escalation for a test of many kills.
 func quick(grace time.Duration) *acpterm.CommandOptions {
 	return &acpterm.CommandOptions{Escalation: []acpterm.EscalationStep{{Signal: syscall.SIGTERM, Wait: grace}}}
 }

@@ -1,6 +1,6 @@
 package main
 
-// The agent's end of a connection: requests by id, and lines as they are.
+// The agent's end of a connection: requests by id, and unmodified lines.
 
 import (
 	"bufio"
@@ -26,9 +26,9 @@ type wire struct {
 	mu      sync.Mutex
 	next    int
 	pending map[string]chan answer
-	other   func(id string, line []byte) // of lines that answer no call; nil: dropped
+	other   func(id string, line []byte) // for lines that answer no call; dropped if nil
 	readErr error
-	over    chan struct{} // closed when there are no more answers
+	over    chan struct{} // closed when no more answers will come
 }
 
 // answer is a JSON-RPC response.
@@ -128,7 +128,7 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 	}
 }
 
-// close ends the connection and waits for the handler to be through with it.
+// close ends the connection, and waits until the handler has finished with it.
 func (w *wire) close() {
 	w.to.Close()
 	for _, ended := range []<-chan struct{}{w.ended, w.over} {

@@ -2,7 +2,7 @@
 
 package acpterm_test
 
-// Go code that the pages in docs show and that is in no example program.
+// Go code shown by the pages in docs, other than code of the example programs.
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// guarded is a manager with every guard of docs/policy.md.
+// guarded returns a manager with every guard of docs/policy.md.
 func guarded(
 	rulesJSON []byte,
 	askTheUser func(context.Context, acpterm.Question) acpterm.Answer,
@@ -46,7 +46,7 @@ func guarded(
 	})
 }
 
-// Bound what an agent can do.
+// Limit an agent's actions.
 func ExampleOptions() {
 	m, err := guarded([]byte(`{"rules": [{"name": "go", "verdict": "allow", "program": "go", "args": ["version"]}]}`),
 		nil, nil, audit.New(io.Discard))
@@ -65,7 +65,7 @@ func ExampleOptions() {
 	// go env: acpterm: create: "go env": no rule allows this (rule "default")
 }
 
-// dispatch answers one request of a JSON-RPC library, which calls it in a goroutine of its own for each request.
+// dispatch answers one request of a JSON-RPC library, which calls it in a separate goroutine for each request.
 func dispatch(ctx context.Context, h *acpterm.Handler, method string, params json.RawMessage) (any, *jsonrpc2.Error) {
 	result, err := h.Dispatch(ctx, method, params)
 	if err != nil {
@@ -74,7 +74,7 @@ func dispatch(ctx context.Context, h *acpterm.Handler, method string, params jso
 	return result, nil
 }
 
-// Serve an agent with another JSON-RPC library than jsonrpc2.
+// Serve an agent with a JSON-RPC library other than jsonrpc2.
 func ExampleHandler_Dispatch() {
 	m, err := acpterm.NewManager(nil)
 	if err != nil {

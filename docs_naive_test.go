@@ -2,8 +2,8 @@
 
 package acpterm_test
 
-// The wrong ways of docs/moving-from-a-hand-written-terminal.md: each naive function is shown there, and here its bug is seen
-// to happen, next to what the library does with the same command.
+// The wrong ways of docs/moving-from-a-hand-written-terminal.md. It shows each naive function. The tests here
+// demonstrate the function's bug, and the library's behaviour with the same command.
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// naiveTruncate keeps the wrong end, and cuts where it likes.
+// naiveTruncate keeps the wrong end, and cuts anywhere.
 func naiveTruncate(output string, limit int) string {
 	if len(output) > limit {
 		output = output[:limit]
@@ -48,7 +48,7 @@ func TestNaiveTruncate(t *testing.T) {
 	require.True(t, out.Truncated)
 }
 
-// naiveOutput keeps all there ever was, for a few bytes to show.
+// naiveOutput keeps the whole output in order to show a few bytes.
 func naiveOutput(cmd *exec.Cmd, limit int) (last []byte, held int, err error) {
 	var all bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &all, &all
@@ -62,10 +62,10 @@ func TestNaiveOutput(t *testing.T) {
 	_, held, err := naiveOutput(exec.Command(args[0], args[1:]...), 1000)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, held, written)
-	// That the library holds what the limit says is TestBufferGrowsNoFurtherThanItsLimit.
+	// TestBufferGrowsNoFurtherThanItsLimit shows that the library holds only the limit.
 }
 
-// naiveWait waits for whoever holds the pipe, not for the command.
+// naiveWait waits for every process that holds the pipe, not for the command.
 func naiveWait(line string) (output string, err error) {
 	var out bytes.Buffer
 	cmd := exec.Command("sh", "-c", line)
@@ -83,7 +83,7 @@ func TestNaiveWait(t *testing.T) {
 	line := "(until [ -e " + let + " ]; do sleep 0.01; done; touch " + ended + ") & echo started"
 
 	m := hosttest.NewManager(t, nil)
-	out := hosttest.Run(t, m, hosttest.CommandRequest(line)) // returns, though the child waits for a file that is not there yet
+	out := hosttest.Run(t, m, hosttest.CommandRequest(line)) // returns, though the child waits for a file not yet there
 	require.Equal(t, "started\n", out.Output)
 	require.NoError(t, m.ReleaseSession(t.Context(), "s"))
 	require.NoFileExists(t, ended)
@@ -122,7 +122,7 @@ func TestNaiveKill(t *testing.T) {
 			break
 		}
 	}
-	require.NoError(t, term.Kill(t.Context())) // newManager's cleanup looks for what is left
+	require.NoError(t, term.Kill(t.Context())) // NewManager's cleanup looks for leaks
 }
 
 // naiveTerminal holds its lock while it waits.
@@ -153,14 +153,14 @@ func TestNaiveLock(t *testing.T) {
 	}
 	go func() { killed <- term.Kill() }()
 	require.NoError(t, term.cmd.Process.Signal(syscall.Signal(0)), "it should run")
-	require.NoError(t, term.cmd.Process.Signal(syscall.SIGTERM)) // what no agent can send
+	require.NoError(t, term.cmd.Process.Signal(syscall.SIGTERM)) // no agent can send it
 	require.ErrorContains(t, <-waited, "terminated")
 	require.ErrorIs(t, <-killed, os.ErrProcessDone, "the kill should have come when there was nothing to kill")
-	// That the library's waits block no kill is TestWireKillEndsAPendingWait.
+	// TestWireKillEndsAPendingWait shows that the library's waits do not block a kill.
 }
 
-// naiveCommand takes the agent's variables for the whole environment, and looks the program up with another PATH than the
-// command will have.
+// naiveCommand uses the agent's variables as the whole environment, and looks the program up with a different PATH from
+// the command's.
 func naiveCommand(req acpterm.CreateTerminalRequest) *exec.Cmd {
 	cmd := exec.Command(req.Command, req.Args...)
 	for _, v := range req.Env {

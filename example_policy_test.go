@@ -27,7 +27,7 @@ func try(m *acpterm.Manager, req acpterm.CreateTerminalRequest) {
 	fmt.Printf("%s: runs\n", line)
 }
 
-// A session has its directories, and nobody else's.
+// A session has its directories, and no others.
 func ExampleManager_OpenSession() {
 	m, err := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
 	if err != nil {
@@ -77,7 +77,7 @@ func ExampleQuestion() {
 	// go version: runs
 }
 
-// The record is lines of JSON. Times and numbers are left out here.
+// The record is lines of JSON. Times and numbers are omitted here.
 func ExampleOptions_events() {
 	handler := slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch a.Key {

@@ -11,7 +11,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Run a command on a PTY, and answer its question as a person would.
+// Run a command on a PTY, and answer its question like a user.
 func ExamplePTYOptions() {
 	ctx := context.Background()
 	m, err := acpterm.NewManager(&acpterm.Options{
@@ -34,7 +34,7 @@ func ExamplePTYOptions() {
 	if _, err := t.Wait(ctx); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(t.Output().Output) // plain text: what the terminal echoed, and what the command wrote
+	fmt.Print(t.Output().Output) // plain text: the echo of the terminal, and the command's output
 	// Output:
 	// World
 	// Hello, World.

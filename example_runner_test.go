@@ -11,8 +11,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// echoRunner runs one program, echo, in this process. A real Runner asks a container or another machine: see
-// the module remote.
+// echoRunner runs one program, echo, in this process. A real Runner asks a container or another machine: see module
+// remote.
 type echoRunner struct{}
 
 func (echoRunner) Base(context.Context) (acpterm.Base, error) { return acpterm.Base{Dir: "/"}, nil }
@@ -30,7 +30,7 @@ func (echoRunner) Start(_ context.Context, r acpterm.StartRequest) (acpterm.Proc
 	p := &echoProcess{gone: make(chan struct{})}
 	go func() {
 		io.WriteString(r.Output, strings.Join(r.Command.Args[1:], " ")+"\n")
-		r.Output.Close() // nothing is left that could write
+		r.Output.Close() // no process is left that could write
 		close(p.gone)
 	}()
 	return p, nil
@@ -49,7 +49,7 @@ func (p *echoProcess) PID() int                        { return 0 }
 func (p *echoProcess) Limits() []acpterm.EnforcedLimit { return nil }
 func (p *echoProcess) Close()                          {}
 
-// Run commands somewhere else than on this system.
+// Run commands somewhere other than on this system.
 func ExampleRunner() {
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: echoRunner{}})
 	if err != nil {
@@ -72,7 +72,7 @@ func ExampleRunner() {
 	// acpterm: create: "ls": command not found
 }
 
-// Follow what happens, for example to show it.
+// Follow events, for example to show them.
 func ExampleManager_Observe() {
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: echoRunner{}})
 	if err != nil {

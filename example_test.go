@@ -134,7 +134,7 @@ func ExampleCommandOptions() {
 	// Output: timed_out signal SIGTERM <nil>
 }
 
-// End a command with all that it has started, what it left in the background too.
+// End a command with everything it has started, including background processes.
 func ExampleTerminal_Kill() {
 	m, err := acpterm.NewManager(nil)
 	if err != nil {
@@ -155,7 +155,7 @@ func ExampleTerminal_Kill() {
 	// Output: killed signal SIGTERM <nil>
 }
 
-// Tell what is wrong.
+// Examine an error.
 func ExampleError() {
 	m, err := acpterm.NewManager(nil)
 	if err != nil {

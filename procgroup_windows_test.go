@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The system's refusal to start a program is about the program; one of another step of the start is not.
+// The system's refusal to start a program is about the program. An error in another step of the start is not.
 func TestStartErrorOnWindows(t *testing.T) {
 	path, err := os.Executable()
 	require.NoError(t, err)

@@ -1,6 +1,6 @@
 package doctest
 
-// The table of errors in docs/wire.md has every kind of error, with its code on the wire.
+// The table of errors in docs/errors.md has every kind of error, with its code on the wire.
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func errorKinds(t *testing.T) (kinds []acpterm.Kind) {
 
 func TestDocumentErrors(t *testing.T) {
 	atRoot(t)
-	page, err := os.ReadFile("docs/wire.md")
+	page, err := os.ReadFile("docs/errors.md")
 	require.NoError(t, err)
 	codes := make(map[acpterm.Kind]string) // of the rows that name the kind
 	for line := range strings.Lines(string(page)) {
@@ -58,6 +58,6 @@ func TestDocumentErrors(t *testing.T) {
 			continue
 		}
 		answer := acpterm.ResponseError(&acpterm.Error{Kind: kind})
-		require.Equal(t, fmt.Sprint(answer.Code, " "), codes[kind], "%s in docs/wire.md", kind)
+		require.Equal(t, fmt.Sprint(answer.Code, " "), codes[kind], "%s in docs/errors.md", kind)
 	}
 }

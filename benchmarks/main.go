@@ -29,13 +29,27 @@ func main() {
 	}
 }
 
+const usage = `usage: benchmarks [FLAG...]
+
+Measures acpterm beside other clients, prints a table, and exits with 1 if acpterm misses a target.
+
+  benchmarks -quick
+  benchmarks -only 'wait' -rounds 5
+  benchmarks -only 'poll' -cpuprofile profiles
+
+`
+
 func run() error {
 	keepDescriptors()
 	var s settings
-	flag.BoolVar(&s.quick, "quick", false, "measure little, for a moment; a missed target is no failure")
-	flag.IntVar(&s.rounds, "rounds", 0, "rounds of each row; 0: as many as the row wants")
-	flag.StringVar(&s.profiles, "cpuprofile", "", "write a CPU profile of each Go client into this directory")
-	only := flag.String("only", "", "measure only rows whose names match this regular expression")
+	flag.BoolVar(&s.quick, "quick", false, "measure for a moment; a missed target is not a failure")
+	flag.IntVar(&s.rounds, "rounds", 0, "the number of `rounds` of each row (default: chosen by the row)")
+	flag.StringVar(&s.profiles, "cpuprofile", "", "write a CPU profile of each Go client into this `directory`")
+	only := flag.String("only", "", "measure only rows whose names match this regular `expression`")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flag.Arg(0))

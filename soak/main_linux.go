@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math"
@@ -67,12 +68,12 @@ func main() {
 
 func mainErr() (ok bool, err error) {
 	var s settings
-	flag.IntVar(&s.n, "n", 0, "how many of each scenario; 0: its own count")
-	flag.Float64Var(&s.scale, "scale", 1, "a part of each scenario's own count: 0.1 is a tenth")
-	flag.IntVar(&s.seconds, "seconds", 0, "how long a scenario goes on at most; 0: until its count is reached")
-	flag.Uint64Var(&s.seed, "seed", rand.Uint64N(1e6)+1, "the seed of what is chosen at random")
-	flag.IntVar(&s.procs, "procs", 4*runtime.NumCPU(), "how many at once")
-	flag.StringVar(&s.host, "host", "", "the kind of host to be")
+	flag.IntVar(&s.n, "n", 0, "the count of each scenario, or 0 for its own")
+	flag.Float64Var(&s.scale, "scale", 1, "the factor for each scenario's own count")
+	flag.IntVar(&s.seconds, "seconds", 0, "the time limit of a scenario, or 0 for none")
+	flag.Uint64Var(&s.seed, "seed", rand.Uint64N(1e6)+1, "the seed of random choices")
+	flag.IntVar(&s.procs, "procs", 4*runtime.NumCPU(), "the number of concurrent runs")
+	flag.StringVar(&s.host, "host", "", "the kind of host")
 	flag.Usage = usage
 	flag.Parse()
 	chosen, err := choose(flag.Args())
@@ -133,8 +134,16 @@ func choose(names []string) ([]scenario, error) {
 
 func usage() {
 	w := flag.CommandLine.Output()
-	fmt.Fprintln(w, "usage: soak [flags] all | SCENARIO...")
-	flag.PrintDefaults()
+	fmt.Fprint(w, `usage: soak [FLAG...] all | SCENARIO...
+
+Starts thousands of commands, and looks for what remains of them in /proc. It needs root.
+
+  soak -scale 0.01 all
+  soak -host init -n 200 races bursts
+  soak -seconds 60 everything
+
+`)
+	flag.VisitAll(func(f *flag.Flag) { fmt.Fprintf(w, "  -%-8s %s (%s)\n", f.Name, f.Usage, cmp.Or(f.DefValue, "none")) })
 	fmt.Fprintln(w, "\nscenarios:")
 	for _, sc := range scenarios() {
 		fmt.Fprintf(w, "  %-11s %9d  %s\n", sc.name, sc.count, sc.shows)

@@ -32,14 +32,12 @@ const (
 
 const usage = `usage: acp-terminal-check [FLAG...] -- CLIENT [ARG...]
 
-Checks a client's terminal/* methods. CLIENT has to start the agent that follows its arguments, and send it a prompt, of
-any text. {agent} in an argument is replaced by the agent's command line; else its words are added after the last
-argument:
+Checks a client's terminal/* methods. CLIENT must start the agent whose command line follows its arguments, send it a
+prompt of any text, and run commands without asking the user. In one argument, {agent} is the agent's command line.
 
   acp-terminal-check -- my-client --prompt check --
   acp-terminal-check -- my-client --agent '{agent}' exec check
-
-The client must let the agent run commands without asking a person.
+  acp-terminal-check -level protocol -list
 
 `
 
@@ -106,13 +104,13 @@ func readSettings(args []string, stderr io.Writer) (settings, error) {
 		fmt.Fprint(stderr, usage)
 		flags.PrintDefaults()
 	}
-	flags.DurationVar(&s.timeout, "timeout", 10*time.Second, "how long a `check` may take")
-	flags.DurationVar(&s.total, "total", 2*time.Minute, "how long `all` checks may take; those left are not tried")
+	flags.DurationVar(&s.timeout, "timeout", 10*time.Second, "the time limit of a `check`")
+	flags.DurationVar(&s.total, "total", 2*time.Minute, "the time limit of `all` checks; the remaining ones are not tried")
 	flags.BoolVar(&s.json, "json", false, "print the report as JSON")
-	flags.BoolVar(&s.verbose, "v", false, "name the checks that passed, too")
+	flags.BoolVar(&s.verbose, "v", false, "also list the passed checks")
 	flags.BoolVar(&s.list, "list", false, "list the checks, and check nothing")
-	level := flags.String("level", "all", "which checks: protocol, beyond or all")
-	pattern := flags.String("run", "", "only the checks whose id this `expression` matches, and those that they need")
+	level := flags.String("level", "all", "the `level` of the checks: protocol, beyond or all")
+	pattern := flags.String("run", "", "only the checks with ids that match this `expression`, and those that they need")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
@@ -126,7 +124,7 @@ func readSettings(args []string, stderr io.Writer) (settings, error) {
 	s.client = flags.Args()
 	switch {
 	case *level != "all" && *level != string(checks.Protocol) && *level != string(checks.Beyond):
-		return s, fmt.Errorf("-level: there is no level %q", *level)
+		return s, fmt.Errorf("-level: %q is not a level", *level)
 	case len(s.selected) == 0:
 		return s, fmt.Errorf("-run: no check's id matches %q", *pattern)
 	case s.timeout <= 0:
@@ -134,7 +132,7 @@ func readSettings(args []string, stderr io.Writer) (settings, error) {
 	case s.total <= 0:
 		return s, errors.New("-total must be more than 0")
 	case len(s.client) == 0 && !s.list:
-		return s, errors.New("no client is given (-h says how)")
+		return s, errors.New("the command line of the client is missing (-h shows examples)")
 	}
 	return s, nil
 }

@@ -65,8 +65,10 @@ func readOptions() (options, error) {
 	switch err := flags.Parse(os.Args[1:]); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(usage)
-		flags.SetOutput(os.Stdout)
-		flags.PrintDefaults()
+		flags.VisitAll(func(f *flag.Flag) {
+			argument, text := flag.UnquoteUsage(f)
+			fmt.Printf("  -%-19s %s\n", f.Name+" "+argument, text)
+		})
 		fmt.Print(exitHelp())
 		os.Exit(0)
 	case err != nil:
@@ -104,7 +106,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags := flag.NewFlagSet("client", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // an error should not drown in the usage
 	flags.StringVar(&opts.cwd, "cwd", "",
-		"the agent's working `directory` (default: the first -root, or the current directory; the remote home)")
+		"the agent's working `directory` (default: the first -root, or the current or remote home one)")
 	flags.StringVar(&opts.prompt, "prompt", "", "the `text` of the prompt (default: standard input)")
 	flags.Int64Var(&opts.limit, "limit", 0,
 		"the `bytes` of output to keep if the agent sets no limit (default: 1 MiB)")
@@ -112,8 +114,8 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		opts.roots = append(opts.roots, dir)
 		return nil
 	})
-	flags.Func("allow", "a `rule` that allows commands: 'go', 'git status', 'git log ...', or @FILE with rules as JSON;\n"+
-		"repeatable. Without -allow and -ask, all commands run", allowed.add)
+	flags.Func("allow", "a `rule` that allows commands: 'go', 'git log ...', or @FILE with rules as JSON; repeatable",
+		allowed.add)
 	flags.Func("variable",
 		"the `name` of a variable that the agent may set, or NAME=VALUE; repeatable", func(text string) error {
 			if text == "" || strings.HasPrefix(text, "=") {
@@ -123,7 +125,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 			return nil
 		})
 	flags.BoolVar(&opts.ask, "ask", false,
-		"ask on the terminal about commands that no -allow allows")
+		"ask about commands that no -allow allows; without -allow and -ask, all commands run")
 	flags.DurationVar(&opts.timeout, "timeout", 0,
 		"the maximum `duration` of a command, such as 90s (default: no limit)")
 	flags.StringVar(&opts.audit, "audit", "",
@@ -132,7 +134,7 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 		"run commands with bubblewrap (Linux): no network, and writes only to the roots")
 	flags.BoolVar(&opts.network, "network", false, "allow the network in the sandbox")
 	flags.Func("shell",
-		"the shell for shell lines: a `name` such as bash, bash-login, zsh, fish, pwsh or cmd (default: sh or cmd)",
+		"the shell for shell lines: a `name` such as bash, bash-login, zsh, fish or pwsh (default: sh or cmd)",
 		func(name string) (err error) {
 			opts.shell, err = usershell.KnownShell(name)
 			return err
@@ -140,12 +142,11 @@ func (opts *options) flags(allowed *allowances) *flag.FlagSet {
 	flags.BoolVar(&opts.loginEnv, "login-env", false,
 		"run commands with the environment of your login shell")
 	flags.Func("runner",
-		"a `command` that starts a remote POSIX shell, such as 'ssh host' or 'docker exec -i NAME sh': commands\n"+
-			"then run there, and -cwd, -root and -allow name remote directories and programs", opts.setRunner)
+		"run commands through a remote POSIX shell, started by a `command` such as 'ssh host'", opts.setRunner)
 	flags.StringVar(&opts.helpers, "helpers", "",
 		"a `directory` with acpterm-remote-linux-amd64 and the like, for -runner (default: built with go)")
 	flags.StringVar(&opts.view, "view", "",
-		"a local `address`, such as 127.0.0.1:0, for a live page of the terminals, until you interrupt the client")
+		"a local `address` for a live page, such as 127.0.0.1:0, until you interrupt the client")
 	flags.Func("color", "`when` to show colours: auto, always or never (default: auto, on a terminal without NO_COLOR)", func(when string) error {
 		if !slices.Contains([]string{colourAuto, colourAlways, colourNever}, when) {
 			return errors.New("is auto, always or never")

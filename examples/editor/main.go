@@ -41,6 +41,17 @@ const asExampleAgent = "-as-example-agent"
 // quitTimeout is how long commands and the agent have to end on their own when the user quits.
 const quitTimeout = 3 * time.Second
 
+const usage = `usage: editor [-rules FILE] [AGENT [ARG...]]
+
+Talks to an ACP agent on the terminal: live panes, a question before a command runs, and a key that stops one. The
+default agent is an example, whose prompt is the command to run; after "self: ", the agent runs the command itself.
+
+  editor
+  editor some-agent --acp
+  editor -rules rules.json some-agent --acp
+
+`
+
 func main() {
 	if slices.Equal(os.Args[1:], []string{asExampleAgent}) {
 		exampleagent.Serve()
@@ -56,14 +67,14 @@ func main() {
 
 // start reads the command line and runs the program on the terminal.
 func start() error {
-	file := flag.String("rules", "", "a `file` with rules, in JSON, for what may run without a question")
+	file := flag.String("rules", "", "a `file` with rules, as JSON, for commands that need no question")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: editor [-rules FILE] [AGENT [ARG ...]]")
+		fmt.Fprint(flag.CommandLine.Output(), usage)
 		flag.PrintDefaults()
 	}
 	flag.Parse()
 	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stdout.Fd()) {
-		return errors.New("standard input and output have to be a terminal; examples/client does without one")
+		return errors.New("standard input and output must be a terminal; examples/client needs none")
 	}
 	p := program{agent: flag.Args()}
 	var err error

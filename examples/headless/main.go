@@ -34,12 +34,26 @@ const grace = 10 * time.Second
 // maxJobs is the number of agents that run concurrently.
 const maxJobs = 16
 
+const usage = `usage: headless -state DIR -rules FILE [-cgroup DIR] [-sandbox] < JOBS
+
+Runs agents without a user. A job is a line of JSON on standard input, and its result a line on standard output.
+
+  headless -state state -rules sample/rules.json < sample/jobs.jsonl
+  headless -state state -rules sample/rules.json -sandbox < sample/jobs.jsonl
+  headless -state state -rules sample/rules.json < sample/jobs.jsonl | jq .denied
+
+`
+
 func main() {
 	var c config
-	flag.StringVar(&c.state, "state", "", "directory for the journal and the audit file")
-	flag.StringVar(&c.rules, "rules", "", "file of rules, in JSON, for what may run")
-	flag.StringVar(&c.cgroup, "cgroup", "", "cgroup v2 directory that this process may make others in")
+	flag.StringVar(&c.state, "state", "", "the `directory` for the journal and the audit file")
+	flag.StringVar(&c.rules, "rules", "", "a `file` of rules, as JSON, for commands that may run")
+	flag.StringVar(&c.cgroup, "cgroup", "", "a cgroup v2 `directory` in which this process may create others")
 	flag.BoolVar(&c.sandbox, "sandbox", false, "run commands with bubblewrap")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	if err := serve(c, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "headless:", err)

@@ -24,12 +24,26 @@ import (
 	"github.com/acpterm/acpterm/agentproc"
 )
 
+const usage = `usage: quickstart [-v]
+
+Demonstrates acpterm in a few seconds, as a client and as its agent.
+
+  quickstart
+  quickstart -v
+  quickstart -v | grep wait_for_exit
+
+`
+
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "sleep" {
 		sleep()
 		return
 	}
-	verbose := flag.Bool("v", false, "print every message that passes")
+	verbose := flag.Bool("v", false, "print every message")
+	flag.Usage = func() {
+		fmt.Fprint(flag.CommandLine.Output(), usage)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	if err := run(os.Stdout, *verbose); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)

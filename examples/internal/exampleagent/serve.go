@@ -9,6 +9,7 @@ package exampleagent
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"log"
 	"os"
 
@@ -17,6 +18,16 @@ import (
 
 // Serve runs the agent on standard input and output, until the client closes standard input or is gone.
 func Serve() { Main(nil) }
+
+const usage = `usage: agent [-tokens FILE] [-sign-in]
+
+Is an ACP agent on standard input and output: the text of a prompt is a command, which it runs in the client's terminal.
+
+  client -prompt 'go version' -- agent
+  client -prompt 'self: go version' -- agent
+  client -prompt 'go version' -- agent -tokens tokens
+
+`
 
 // Main is Serve with arguments. With "-tokens FILE", a sign-in is required. With "-sign-in", the process signs the user
 // in and exits.
@@ -27,8 +38,12 @@ func Main(args []string) {
 	}
 	a := newAgent(manager)
 	flags := flag.NewFlagSet("agent", flag.ExitOnError)
-	flags.StringVar(&a.tokens, "tokens", "", "the `file` that a sign-in makes (default: no sign-in is required)")
-	signsIn := flags.Bool("sign-in", false, "ask for the password on the terminal, and make the file of -tokens")
+	flags.StringVar(&a.tokens, "tokens", "", "the `file` that signing in creates (default: no sign-in is required)")
+	signsIn := flags.Bool("sign-in", false, "ask for the password on the terminal, and create the file of -tokens")
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), usage)
+		flags.PrintDefaults()
+	}
 	flags.Parse(args)
 	if *signsIn {
 		os.Exit(signIn(a.tokens))

@@ -2,7 +2,7 @@
 // there and starts it without arguments. It exchanges frames on its standard input and output. When its input ends, or
 // on SIGTERM, SIGHUP or SIGINT, it ends everything it started and exits.
 //
-//	acpterm-remote -version    says which version of the frames it speaks, and its own
+//	acpterm-remote -version    prints its version and that of the frames
 package main
 
 import (
@@ -17,6 +17,15 @@ import (
 	"github.com/acpterm/acpterm/remote/internal/server"
 )
 
+const usage = `usage: acpterm-remote [-version]
+
+Runs commands for a remote.Runner, which copies this program to a remote system and starts it over a connection:
+
+  client -runner 'ssh host' -prompt 'go version'
+  client -runner 'docker exec -i NAME sh' -prompt 'go version'
+  acpterm-remote -version
+`
+
 func main() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == "-version":
@@ -26,8 +35,11 @@ func main() {
 		}
 		fmt.Printf("acpterm-remote %s, frames of version %d\n", version, frame.Version)
 		return
+	case len(os.Args) == 2 && (os.Args[1] == "-h" || os.Args[1] == "-help" || os.Args[1] == "--help"):
+		fmt.Print(usage)
+		return
 	case len(os.Args) > 1:
-		fmt.Fprintln(os.Stderr, "usage: acpterm-remote [-version]")
+		fmt.Fprint(os.Stderr, usage)
 		os.Exit(2)
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writes to a broken pipe fail and do not kill the process

@@ -1,0 +1,33 @@
+package doctest
+
+// The help of each program fits on a screen, and shows commands to start with.
+
+import (
+	"os/exec"
+	"path"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHelpFitsOnAScreen(t *testing.T) {
+	atRoot(t)
+	programs := []string{"./cmd/acp-terminal-check", "./remote/cmd/acpterm-remote", "./benchmarks", "./examples/agent",
+		"./examples/client", "./examples/editor", "./examples/headless", "./examples/quickstart"}
+	if runtime.GOOS == "linux" {
+		programs = append(programs, "./soak")
+	}
+	for _, program := range programs {
+		t.Run(path.Base(program), func(t *testing.T) {
+			help, err := exec.Command("go", "run", program, "-h").CombinedOutput()
+			require.NoError(t, err, "%s", help)
+			require.True(t, strings.HasPrefix(string(help), "usage: "+path.Base(program)), "%s", help)
+			commands := regexp.MustCompile(`(?m)^  (client|` + path.Base(program) + `)( .*)?$`).FindAll(help, -1)
+			require.Len(t, commands, 3, "%s", help)
+			require.LessOrEqual(t, strings.Count(string(help), "\n"), 42, "%s", help)
+		})
+	}
+}

@@ -1,6 +1,6 @@
 package acptermtest
 
-// NewAgent, an agent that plays the test's turns, and Connect, an agent's client of a handler.
+// NewAgent plays an agent's turns, and Connect connects an agent's client to a handler.
 
 import (
 	"context"
@@ -19,12 +19,12 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Turn is a prompt that the agent answers. Its fields must not be changed; its methods may be called concurrently.
+// Turn is a prompt being answered by the agent. Its fields must not be changed. Its methods may be called concurrently.
 type Turn struct {
 	SessionID acpterm.SessionID
-	// Cwd is the session's directory, from session/new.
+	// Cwd is the session's working directory, from session/new.
 	Cwd string
-	// Prompt is the text of the prompt's blocks, joined with newlines.
+	// Prompt is the text of the prompt's content blocks, joined with newlines.
 	Prompt string
 	// Terminals calls the client's terminal methods, if it advertised them.
 	Terminals *agent.Client
@@ -34,15 +34,15 @@ type Turn struct {
 	ctx context.Context
 }
 
-// Context ends with session/cancel or the connection.
+// Context returns the turn's context. It ends on session/cancel and when the connection ends.
 func (t *Turn) Context() context.Context { return t.ctx }
 
-// Command returns a request for a command in the session and its directory.
+// Command returns a request to run a command in the session and its working directory.
 func (t *Turn) Command(program string, args ...string) acpterm.CreateTerminalRequest {
 	return acpterm.CreateTerminalRequest{SessionID: t.SessionID, Command: program, Args: args, Cwd: t.Cwd}
 }
 
-// Say sends a chunk of the agent's message, as session/update. It fails when the connection has ended.
+// Say sends a chunk of the agent's message as a session/update. It fails if the connection has ended.
 func (t *Turn) Say(text string) error {
 	return t.Update(map[string]any{
 		"sessionUpdate": "agent_message_chunk",
@@ -50,20 +50,20 @@ func (t *Turn) Say(text string) error {
 	})
 }
 
-// Update sends any session/update.
+// Update sends an arbitrary session/update.
 func (t *Turn) Update(update any) error {
 	params := map[string]any{"sessionId": t.SessionID, "update": update}
 	return t.Conn.Notify(context.WithoutCancel(t.ctx), "session/update", params)
 }
 
-// NewAgent returns the client's end of an in-memory connection to an agent, in place of the agent's standard input and
-// output. The agent answers initialize and session/new. For each session/prompt it calls turn, in a goroutine of its
-// own, and answers with the stop reason "end_turn" when turn has returned, "cancelled" if the turn was cancelled, or
-// turn's error. A turn that calls t.Fatal does not return; its prompt is answered with an error too. All other methods
-// are answered with -32601.
+// NewAgent returns the client's side of an in-memory connection to an agent. It replaces the agent's standard input and
+// output. The agent answers initialize and session/new. For each session/prompt it calls turn in a new goroutine. When
+// turn has returned, the agent answers with the stop reason "end_turn", with "cancelled" if the turn was cancelled, or
+// with turn's error. If turn calls t.Fatal, it does not return, and the prompt is also answered with an error. The
+// agent answers all other methods with -32601.
 //
-// The end of the test closes the connection, cancels the turns and waits for them to return. The test fails if the
-// agent received a line that is not a message.
+// When the test ends, the agent closes the connection, cancels the turns and waits for them to return. The test fails
+// if the agent received a line other than a message.
 func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	client, own := net.Pipe()
 	a := &scriptedAgent{
@@ -83,7 +83,7 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	conn := jsonrpc2.NewConn(ctx, stream, a)
 	t.Cleanup(func() {
 		client.Close()
-		<-stream.ended // all lines are read, so skipped is not called any more
+		<-stream.ended // all lines have been read, so skipped is not called any more
 		conn.Close()
 		end()
 		a.turns.Wait()
@@ -91,10 +91,10 @@ func NewAgent(t testing.TB, turn func(*Turn) error) io.ReadWriteCloser {
 	return client
 }
 
-// readStream is an ObjectStream that signals the end of reading.
+// readStream is an ObjectStream that signals the end of the input.
 type readStream struct {
 	jsonrpc2.ObjectStream
-	ended chan struct{} // closed when ReadObject has failed, after which jsonrpc2 does not call it
+	ended chan struct{} // closed when ReadObject fails; jsonrpc2 does not call it again
 }
 
 func (s *readStream) ReadObject(v any) error {
@@ -105,18 +105,18 @@ func (s *readStream) ReadObject(v any) error {
 	return err
 }
 
-// scriptedAgent is a jsonrpc2.Handler.
+// scriptedAgent is the agent's jsonrpc2.Handler.
 type scriptedAgent struct {
 	turn  func(*Turn) error
 	turns sync.WaitGroup
 
 	mu           sync.Mutex
 	capabilities acpterm.ClientCapabilities
-	sessions     map[acpterm.SessionID]string             // their directories
-	running      map[acpterm.SessionID]context.CancelFunc // their turns
+	sessions     map[acpterm.SessionID]string             // working directories
+	running      map[acpterm.SessionID]context.CancelFunc // cancel the turns in progress
 }
 
-// Handle is called sequentially and does not block.
+// Handle is called sequentially and must not block.
 func (a *scriptedAgent) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	var params struct {
 		SessionID acpterm.SessionID `json:"sessionId"`
@@ -178,7 +178,7 @@ func (a *scriptedAgent) initialize(
 	conn.Reply(ctx, req.ID, map[string]any{"protocolVersion": 1, "agentCapabilities": struct{}{}})
 }
 
-// prompt starts a turn.
+// prompt starts a turn in a goroutine.
 func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id jsonrpc2.ID, turn *Turn) {
 	ctx, cancel := context.WithCancel(ctx)
 	turn.ctx = ctx
@@ -200,7 +200,7 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 	a.turns.Go(func() {
 		defer cancel()
 		err := errNoReturn
-		defer func() { // runs after t.Fatal too, which ends the goroutine
+		defer func() { // also runs after t.Fatal, which ends the goroutine
 			if p := recover(); p != nil {
 				panic(p)
 			}
@@ -220,11 +220,11 @@ func (a *scriptedAgent) prompt(ctx context.Context, conn *jsonrpc2.Conn, id json
 	})
 }
 
-// errNoReturn answers a prompt whose turn ended its goroutine.
+// errNoReturn is the answer to a prompt if its turn ended the goroutine.
 var errNoReturn = errors.New("the turn did not return: it called t.FailNow, t.SkipNow or runtime.Goexit")
 
-// Connect returns a Client with an in-memory connection to a handler, for tests of the handler's options. The end of
-// the test closes the connection and the handler.
+// Connect returns a Client with an in-memory connection to a handler. Use it to test the handler's options. When the
+// test ends, the connection and the handler are closed.
 func Connect(t testing.TB, h *acpterm.Handler) *agent.Client {
 	client, own := net.Pipe()
 	rest := h.Filter(context.Background(), client)

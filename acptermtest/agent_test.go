@@ -1,6 +1,6 @@
 package acptermtest_test
 
-// NewAgent and Connect: the agent's answers, its turns, and how failures are reported.
+// Tests of NewAgent and Connect: the agent's answers, its turns, and the reporting of failures.
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// noTerminals is a client that serves no requests and records session/update.
+// noTerminals is a client that serves no requests. It records session/update notifications.
 type noTerminals struct{ updates []string }
 
 func (c *noTerminals) Handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
@@ -69,7 +69,7 @@ func TestAgentsAnswers(t *testing.T) {
 	})
 }
 
-// A session has at most one turn, whose context ends with the connection.
+// A session has at most one turn at a time. Its context ends with the connection.
 func TestOneTurnAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := 0
@@ -93,7 +93,7 @@ func TestOneTurnAtATime(t *testing.T) {
 	})
 }
 
-// failingVariable names the function of failing that TestFailing runs in a child process.
+// failingVariable names the entry of failing that TestFailing runs in a child process.
 const failingVariable = "ACPTERMTEST_FAILING"
 
 var failing = map[string]func(*testing.T){
@@ -120,7 +120,7 @@ func TestFailing(t *testing.T) {
 	}
 }
 
-// A failure is reported in each run; the test does not hang and the program runs on.
+// A failure is reported in each run. The test does not hang, and the program continues.
 func TestFailuresAreReported(t *testing.T) {
 	const runs = 100
 	for name, text := range map[string]string{
@@ -154,7 +154,7 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-// With prefixes, two agents that use the same session id have separate sessions.
+// Two agents with different prefixes have separate sessions, even if they use the same session id.
 func TestSessionPrefixes(t *testing.T) {
 	bubble(t, acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}, RequireSessions: true}, func(t *testing.T, m *acpterm.Manager) {
 		a := acptermtest.Connect(t, acpterm.NewHandler(m, &acpterm.HandlerOptions{SessionPrefix: "a/"}))

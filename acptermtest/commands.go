@@ -1,6 +1,6 @@
 package acptermtest
 
-// Commands: a Runner that starts functions.
+// Commands is a Runner that starts functions.
 
 import (
 	"cmp"
@@ -14,25 +14,30 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Commands are the scripts of a test's commands: an acpterm.Runner that starts no process.
+// Commands maps commands to scripts. It is an acpterm.Runner that starts no processes.
 //
-// A key is a command as acpterm.Command's String returns it, such as "go test ./...", which also matches that shell
-// line; or a program, such as "go", for its commands that have no key of their own; or "*", for all others. A program
-// that is in no key is not found. A command of a program that is found, but without a script, cannot be started: its
-// create fails with acpterm.ErrInternal.
+// A key is one of:
 //
-// Every directory exists. Programs are in /usr/bin; a relative path is relative to the command's directory, or to / if
-// it has none. Limits are accepted and not applied.
+//   - a command as returned by acpterm.Command's String method, such as "go test ./..."; it also matches that shell
+//     line;
+//   - a program, such as "go", for its commands that do not have their own key;
+//   - "*", for all other commands.
 //
-// It is safe for concurrent use as long as the map is not changed.
+// A program that appears in no key is not found. If a program is found but its command has no script, the command
+// cannot be started: create fails with acpterm.ErrInternal.
+//
+// Every directory exists. Programs are in /usr/bin. A relative path is relative to the command's directory, or to / if
+// the command has no directory. Limits are accepted but not applied.
+//
+// Commands may be used concurrently as long as the map does not change.
 type Commands map[string]Script
 
-// Script runs in place of a process, in a goroutine of its own; it returns the exit code. The command has ended when
-// the function has returned. After a signal that ends it, the next call of a method of its Process does not return
-// (deferred calls run). A script that blocks on anything else has to watch Process.Context, or no signal ends it.
+// Script runs instead of a process, in its own goroutine, and returns the exit code. The command ends when the function
+// returns. After a fatal signal, the next call of a method of its Process does not return, but deferred calls run. A
+// script that blocks on anything else must watch Process.Context, or no signal can end it.
 type Script func(p *Process) int
 
-// Print is a command that prints a text and exits with a code.
+// Print returns a script that prints output and exits with the given code.
 func Print(output string, code int) Script {
 	return func(p *Process) int {
 		fmt.Fprint(p, output)
@@ -40,21 +45,21 @@ func Print(output string, code int) Script {
 	}
 }
 
-// Block is a command that runs until a signal ends it.
+// Block is a script that runs until a signal ends it.
 func Block(p *Process) int {
 	p.await(nil, nil)
 	return 0
 }
 
-// Base returns the zero Base: commands have no directory and no PATH of their own.
+// Base returns the zero Base: commands do not have a default directory or PATH.
 func (c Commands) Base(context.Context) (acpterm.Base, error) {
 	return acpterm.Base{}, nil
 }
 
-// RealDir returns the directory: there are no links.
+// RealDir returns the cleaned path, since no directory is a symbolic link.
 func (c Commands) RealDir(_ context.Context, dir string) (string, error) { return path.Clean(dir), nil }
 
-// LookPath returns the path of a program that is in a key.
+// LookPath returns the path of a program. It fails with acpterm.ErrCommandNotFound if the program appears in no key.
 func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.Found, error) {
 	found := acpterm.Found{Path: command.Args[0]}
 	if command.Dir != "" {
@@ -74,7 +79,7 @@ func (c Commands) LookPath(_ context.Context, command acpterm.Command) (acpterm.
 	return found, nil
 }
 
-// has reports whether a program's name or path is in a key.
+// has reports whether a key contains a program's name or path.
 func (c Commands) has(program string) bool {
 	for key := range c {
 		first, _, _ := strings.Cut(key, " ")
@@ -85,12 +90,12 @@ func (c Commands) has(program string) bool {
 	return false
 }
 
-// Start starts the script of a command.
+// Start starts the script of a command in a goroutine.
 func (c Commands) Start(_ context.Context, l acpterm.StartRequest) (acpterm.Process, error) {
 	command := l.Command
 	for _, key := range []string{command.String(), command.Args[0], path.Base(command.Args[0]), "*"} {
 		if script, ok := c[key]; ok {
-			pid := 1<<30 | int(crc32.ChecksumIEEE([]byte(l.TerminalID))>>2) // larger than any system's
+			pid := 1<<30 | int(crc32.ChecksumIEEE([]byte(l.TerminalID))>>2) // larger than the process ids of any system
 			t := &tree{launch: l, pid: pid, gone: make(chan struct{}), lost: make(chan struct{})}
 			t.spawn(script)
 			return t, nil

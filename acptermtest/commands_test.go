@@ -1,6 +1,6 @@
 package acptermtest_test
 
-// Commands are looked up, started, signalled and ended like real ones.
+// Commands are looked up, started, signalled and ended like real commands.
 
 import (
 	"context"
@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// create starts a command.
 func create(t *testing.T, m *acpterm.Manager, command string, args ...string) *acpterm.Terminal {
 	t.Helper()
 	term, err := m.Create(t.Context(), acpterm.CreateTerminalRequest{SessionID: "s", Command: command, Args: args}, nil)
@@ -28,7 +27,7 @@ func create(t *testing.T, m *acpterm.Manager, command string, args ...string) *a
 	return term
 }
 
-// bubble runs a test with a manager in a bubble.
+// bubble runs a test in a synctest bubble, with a manager.
 func bubble(t *testing.T, o acpterm.Options, test func(*testing.T, *acpterm.Manager)) {
 	synctest.Test(t, func(t *testing.T) { test(t, acptermtest.NewManager(t, &o)) })
 }
@@ -86,7 +85,7 @@ func TestWhichScriptIsStarted(t *testing.T) {
 	}
 }
 
-// A test whose command has no script says where it is missing.
+// If a command has no script, the error names the missing key.
 func TestErrorsNameTheMissingKey(t *testing.T) {
 	some := acptermtest.Commands{"go test ./...": acptermtest.Print("", 0)}
 	bubble(t, acpterm.Options{Runner: some}, func(t *testing.T, m *acpterm.Manager) {
@@ -157,7 +156,7 @@ func TestCaughtSignals(t *testing.T) {
 	both := func(p *acptermtest.Process) int {
 		p.Catch(syscall.SIGINT, syscall.SIGTERM)
 		got = append(got, p.Await())
-		p.Sleep(time.Minute) // the next signal is pending when it ends
+		p.Sleep(time.Minute) // the next signal arrives meanwhile
 		got = append(got, p.Await())
 		return 0
 	}
@@ -206,7 +205,7 @@ func TestChildrenHoldTheOutput(t *testing.T) {
 	})
 }
 
-// launchRunner calls a function with each launch.
+// launchRunner passes each start request to a function.
 type launchRunner struct {
 	acpterm.Runner
 	launched func(acpterm.StartRequest)
@@ -217,7 +216,7 @@ func (r launchRunner) Start(ctx context.Context, l acpterm.StartRequest) (acpter
 	return r.Runner.Start(ctx, l)
 }
 
-// A script that watches no signal survives a kill and a release, but a release closes its output.
+// A script that ignores its context survives a kill and a release, but the release closes its output.
 func TestScriptThatNothingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})

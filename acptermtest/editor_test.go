@@ -1,7 +1,7 @@
 package acptermtest_test
 
-// An editor as an example, and its tests as its authors would write them: a pane with the agent's messages and a view
-// of each terminal, a policy, a question to the user, a stop button.
+// An example editor, with tests as its authors would write them. It has a pane with the agent's messages, a view of
+// each terminal, a policy, a question to the user and a stop button.
 
 import (
 	"cmp"
@@ -45,7 +45,7 @@ type view struct {
 	shown    strings.Builder
 }
 
-// open connects an editor to an agent and begins a session.
+// open connects an editor to an agent and starts a session.
 func open(ctx context.Context, terminals *acpterm.Manager, agentStdio io.ReadWriteCloser, dir string) (*editor, error) {
 	e := &editor{terminals: terminals}
 	h := acpterm.NewHandler(terminals, &acpterm.HandlerOptions{Next: jsonrpc2.HandlerWithError(e.handle), Created: e.show})
@@ -81,7 +81,7 @@ func (e *editor) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Reque
 	return nil, nil
 }
 
-// show opens a view of a terminal.
+// show opens a view of the terminal.
 func (e *editor) show(t *acpterm.Terminal) {
 	v := &view{terminal: t}
 	e.mu.Lock()
@@ -96,7 +96,7 @@ func (e *editor) show(t *acpterm.Terminal) {
 	})
 }
 
-// text returns what the views show, each with the state of its command.
+// text returns the contents of the views, each with the state of its command.
 func (e *editor) text() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,14 +107,14 @@ func (e *editor) text() string {
 	return b.String()
 }
 
-// stop is the stop button: the first click asks the commands to end, the second kills them.
+// stop is the stop button. The first click asks the commands to end, the second kills them.
 func (e *editor) stop(ctx context.Context) {
 	for _, t := range e.terminals.SessionTerminals(e.session) {
 		t.Kill(ctx)
 	}
 }
 
-// close ends the session.
+// close closes the connection.
 func (e *editor) close() error {
 	err := e.conn.Close()
 	<-e.conn.DisconnectNotify()
@@ -122,7 +122,7 @@ func (e *editor) close() error {
 	return err
 }
 
-// with runs a test of an editor whose agent plays a turn.
+// with runs a test with an editor and an agent that plays turn.
 func with(t *testing.T, o acpterm.Options, turn func(*acptermtest.Turn) error, test func(*testing.T, *editor)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := acptermtest.NewManager(t, &o)
@@ -146,7 +146,7 @@ func run(timeout time.Duration, program string, args ...string) func(*acptermtes
 	}
 }
 
-// build prints for two hours.
+// build prints a line per minute for two hours.
 func build(p *acptermtest.Process) int {
 	for i := range 120 {
 		fmt.Fprintf(p, "step %d\n", i)
@@ -179,7 +179,7 @@ func TestOutputIsShownLive(t *testing.T) {
 		require.Equal(t, "$ make\nstep 0\nstep 1\n[running]\n", e.text())
 		time.Sleep(2 * time.Hour)
 		require.Contains(t, e.text(), "step 119\n[finished]\n")
-		require.Less(t, time.Since(begin), 3*time.Hour) // of the bubble's
+		require.Less(t, time.Since(begin), 3*time.Hour) // in the bubble's time
 	})
 }
 
@@ -223,7 +223,7 @@ func TestStopButton(t *testing.T) {
 		synctest.Wait()
 		begin := time.Now()
 		e.stop(t.Context())
-		require.Equal(t, 5*time.Second, time.Since(begin)) // exactly the grace
+		require.Equal(t, 5*time.Second, time.Since(begin)) // exactly the grace period
 		synctest.Wait()
 		require.Equal(t, "$ npm start\nchild: stopped\n[killed]\n", e.text())
 		require.Equal(t, "completed: signal SIGKILL", e.said.String())
@@ -307,7 +307,7 @@ func TestTranscriptOfATurn(t *testing.T) {
 	})
 }
 
-// A transcript is the same in each run, whichever of two requests is answered first.
+// A transcript is the same in each run, even if the order of the answers changes.
 func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
 	runMake := func(o agent.RunOptions) func(*acptermtest.Turn) error {
 		return func(turn *acptermtest.Turn) error {
@@ -370,7 +370,7 @@ func TestTranscriptsAreTheSameInEachRun(t *testing.T) {
 	}
 }
 
-// A test without processes is fast enough to run often and find rare races.
+// A test without processes is fast enough to run often and to find rare races.
 func TestStopButtonOften(t *testing.T) {
 	for range longtest.Times(100, 1000) {
 		TestStopButton(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Commands without processes. In a test, NewManager(t, options) makes the manager.
+// Run commands without processes. In a test, create the manager with NewManager(t, options).
 func ExampleCommands() {
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{
 		"go test ./...": acptermtest.Print("FAIL\n", 1),
@@ -59,7 +59,7 @@ func ExampleCommands() {
 	// acpterm: create: "cargo": command not found: acptermtest: it is in no key of Commands
 }
 
-// The messages between an agent and its client.
+// Record the messages between an agent and its client.
 func ExampleRecord() {
 	m, err := acpterm.NewManager(&acpterm.Options{Runner: acptermtest.Commands{"date": acptermtest.Print("today\n", 0)}})
 	if err != nil {

@@ -1,4 +1,4 @@
 package acptermtest
 
-// NewManagerWithin is NewManager with how long each check waits until nothing is left.
+// NewManagerWithin is NewManager with a time limit for each check.
 var NewManagerWithin = newManager

@@ -1,6 +1,7 @@
 package acptermtest
 
-// The goroutines of a test, found by a profiler label, which a goroutine inherits from the one that starts it.
+// A profiler label identifies the goroutines of a test. A goroutine inherits the label from the goroutine that starts
+// it.
 
 import (
 	"bytes"
@@ -13,14 +14,15 @@ import (
 	"time"
 )
 
-// label is the label's key.
+// label is the key of the label.
 const label = "acptermtest"
 
-// labelled are the goroutines with this value of the label.
+// labelled is a value of the label and stands for the goroutines with that value.
 type labelled string
 
-// labelGoroutines labels the calling goroutine, and so those that it starts, until the test ends. first is false if the
-// goroutine has a label already, of an earlier manager of the test, whose check finds the same goroutines.
+// labelGoroutines labels the calling goroutine, and so all goroutines that it starts, until the test ends. first is
+// false if the goroutine already has a label from an earlier manager of the test. That manager's check finds the same
+// goroutines.
 func labelGoroutines(t testing.TB) (l labelled, first bool) {
 	for _, stack := range stacks() {
 		if strings.Contains(stack, `"`+label+`":`) && strings.Contains(stack, "acptermtest.labelGoroutines+") {
@@ -40,11 +42,11 @@ func stacks() []string {
 	return strings.Split(profile.String(), "\n\n")
 }
 
-// libraryCode matches a line of a stack in a package of acpterm, tests excluded.
+// libraryCode matches a stack line in a package of acpterm, except tests.
 var libraryCode = regexp.MustCompile(`(?m)^#\t\S+\tgithub\.com/acpterm/acpterm` +
 	`(/(agent|acpsdk|acptermtest|audit|bubblewrap|internal/\w+|policy|policy/shell|signin|view))?\.`)
 
-// left returns the stacks of those that run code of the library, without the caller's.
+// left returns the stacks of the labelled goroutines that run code of the library, except the caller's.
 func (l labelled) left() (left []string) {
 	for _, stack := range stacks() {
 		if strings.Contains(stack, `"`+label+`":"`+string(l)+`"`) && libraryCode.MatchString(stack) &&
@@ -55,9 +57,9 @@ func (l labelled) left() (left []string) {
 	return left
 }
 
-// retryUntilNone calls find until it finds nothing, in pauses that become as long as wait: a goroutine that has
-// reported its end takes some more time to return. It sleeps before the first call, so that a goroutine which was just
-// started blocks.
+// retryUntilNone calls find until it finds nothing. Pauses between calls grow up to wait: a goroutine that has reported
+// its end needs some time to return. It also pauses before the first call, so that a newly started goroutine has time
+// to block.
 func retryUntilNone(find func() []string, wait time.Duration) (found []string) {
 	for pause := time.Millisecond; pause < wait; pause *= 2 {
 		time.Sleep(pause)

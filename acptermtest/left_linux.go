@@ -1,6 +1,6 @@
 package acptermtest
 
-// Processes and open files, from /proc.
+// The checks for processes and open files, which read /proc.
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// processesOf returns the processes with one of the terminal ids in their environment, and the leaders that were not
-// reaped.
+// processesOf returns the processes with one of the terminal ids in their environment, and the leaders that have not
+// been reaped.
 func processesOf(ids []acpterm.TerminalID, leaders []int) (found []string) {
 	directories, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range directories {
@@ -27,7 +27,7 @@ func processesOf(ids []acpterm.TerminalID, leaders []int) (found []string) {
 	return found
 }
 
-// hasMark reports whether an environment has one of the ids as the innermost terminal or an outer one.
+// hasMark reports whether an environment names one of the ids, as the innermost terminal or as an outer one.
 func hasMark(environ []byte, ids []acpterm.TerminalID) bool {
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		if value, ok := bytes.CutPrefix(variable, []byte("ACPTERM_TERMINAL=")); ok {
@@ -39,7 +39,7 @@ func hasMark(environ []byte, ids []acpterm.TerminalID) bool {
 	return false
 }
 
-// isZombie reports whether a process is one of the leaders, and a zombie child of this process.
+// isZombie reports whether a process is both one of the leaders and a zombie child of this process.
 func isZombie(stat []byte, leaders []int) bool {
 	var pid, parent int
 	var state string
@@ -48,7 +48,7 @@ func isZombie(stat []byte, leaders []int) bool {
 	return err1 == nil && err2 == nil && state == "Z" && parent == os.Getpid() && slices.Contains(leaders, pid)
 }
 
-// files are the targets of this process's open descriptors.
+// files maps the open descriptors of this process to their targets.
 type files map[string]string
 
 func openFiles() files {
@@ -56,13 +56,13 @@ func openFiles() files {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, entry := range entries {
 		if target, err := os.Readlink("/proc/self/fd/" + entry.Name()); err == nil {
-			open[entry.Name()] = target // the directory's own descriptor is closed and has none
+			open[entry.Name()] = target // the descriptor of the directory itself is closed and has no target
 		}
 	}
 	return open
 }
 
-// left returns the files that were opened since, without those of the runtime's poller.
+// left returns the files opened since before, except those of the runtime's poller.
 func (before files) left() (found []string) {
 	for fd, target := range openFiles() {
 		if before[fd] != target && target != "anon_inode:[eventpoll]" && target != "anon_inode:[eventfd]" {

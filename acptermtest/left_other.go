@@ -2,7 +2,7 @@
 
 package acptermtest
 
-// Systems without /proc.
+// On systems without /proc, processes and files are not checked.
 
 import "github.com/acpterm/acpterm"
 

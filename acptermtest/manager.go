@@ -1,6 +1,6 @@
 package acptermtest
 
-// NewManager, which checks what a manager leaves behind.
+// NewManager checks for leftovers of a manager when the test ends.
 
 import (
 	"slices"
@@ -12,26 +12,26 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewManager returns a manager that is closed when the test ends, after the functions that the test registers with
-// Cleanup later. The test fails if Close fails, or if after it there is still
+// NewManager returns a manager and closes it when the test ends, after running the functions that the test registers
+// with Cleanup later. The test fails if Close fails, or if one of the following is left after Close:
 //
-//   - a goroutine in code of acpterm, started since by the test's goroutine or by one that it started; that includes a
-//     connection that the test did not close, and a goroutine of the test in Follow or Wait;
+//   - a goroutine in acpterm code, started after NewManager by the test's goroutine or one of its descendants; this
+//     includes a connection that the test did not close, and a goroutine of the test in Follow or Wait;
 //   - a process of a command (on Linux);
-//   - a file that was opened since (on Linux).
+//   - a file opened after NewManager (on Linux).
 //
-// Of several managers in one test the first, which is closed last, checks goroutines and files. Terminals that are not
-// released are no failure; a test can check that Terminals returns none.
+// If a test has several managers, the first checks goroutines and files, because it is closed last. Unreleased
+// terminals are not a failure; a test can check that Terminals returns none.
 //
-// Without Options.Runner the commands are real. Such a test must not run in parallel with others, since processes and
-// files belong to the whole program; NewManager calls t.Setenv, which panics in a parallel test. It sets ACPTERMTEST to
-// the test's name, and the commands inherit it.
+// If Options.Runner is nil, the commands are real. Such a test must not run in parallel with others, since processes
+// and files belong to the whole program. NewManager calls t.Setenv, which panics in a parallel test. It sets
+// ACPTERMTEST to the test's name, and the commands inherit it.
 func NewManager(t testing.TB, options *acpterm.Options) *acpterm.Manager {
 	t.Helper()
 	return newManager(t, options, 4*time.Second)
 }
 
-// newManager is NewManager with how long each check waits until nothing is left.
+// newManager is NewManager with a time limit for each check.
 func newManager(t testing.TB, options *acpterm.Options, wait time.Duration) *acpterm.Manager {
 	t.Helper()
 	var own acpterm.Options
@@ -74,7 +74,7 @@ func newManager(t testing.TB, options *acpterm.Options, wait time.Duration) *acp
 	return m
 }
 
-// startedCommands records the commands of a manager from its events.
+// startedCommands collects the commands of a manager from its events.
 type startedCommands struct {
 	mu      sync.Mutex
 	ids     []acpterm.TerminalID
@@ -92,7 +92,7 @@ func (c *startedCommands) event(e acpterm.Event) {
 	}
 }
 
-// left returns the processes that still exist.
+// left returns the remaining processes.
 func (c *startedCommands) left() []string {
 	c.mu.Lock()
 	ids, leaders := slices.Clone(c.ids), slices.Clone(c.leaders)

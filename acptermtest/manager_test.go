@@ -1,6 +1,6 @@
 package acptermtest_test
 
-// NewManager finds what is left, and reports it to a recording testing.TB.
+// NewManager finds leftovers and reports them. Here it reports to a testing.TB that records failures.
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain also makes the test binary a command: read waits for the end of its input.
+// TestMain also makes the test binary a command: "read" waits for the end of its input, and "sleep" for an hour.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "read" {
 		fmt.Println("ready")
@@ -69,7 +69,7 @@ func TestNothingIsLeft(t *testing.T) {
 	require.Empty(t, r.end())
 }
 
-// A connection that the test did not close is reported once, by the first of the managers.
+// A connection left open by the test is reported once, by the first manager.
 func TestGoroutineIsLeft(t *testing.T) {
 	for managers := 1; managers <= 2; managers++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestGoroutineIsLeft(t *testing.T) {
 	}
 }
 
-// Goroutines that were started before NewManager are not reported.
+// Goroutines started before NewManager are not reported.
 func TestOtherGoroutines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := acpterm.Options{Runner: acptermtest.Commands{"x": acptermtest.Block}}
@@ -114,13 +114,13 @@ func TestCloseThatFails(t *testing.T) {
 		create(t, m, "x")
 		failures := make(chan string)
 		go func() { failures <- r.end() }()
-		time.Sleep(time.Minute) // longer than the grace, the kill and the checks
+		time.Sleep(time.Minute) // longer than the grace period, the kill and the checks
 		close(free)
 		require.Contains(t, <-failures, "the manager's Close: acpterm: kill:")
 	})
 }
 
-// A process with the environment of a terminal's command, which the manager does not know.
+// A process unknown to the manager is reported if it has the environment of a terminal's command.
 func TestProcessIsLeft(t *testing.T) {
 	needsProc(t)
 	r := &failureRecorder{TB: t}
@@ -161,7 +161,7 @@ func needsProc(t *testing.T) {
 	}
 }
 
-// must is a value that is made without an error.
+// must returns value. It panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

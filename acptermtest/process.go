@@ -1,6 +1,6 @@
 package acptermtest
 
-// Process, as a script sees it, and the tree of such processes, as acpterm sees it.
+// Process is a script's view of its process, and tree is acpterm's view of a command.
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Process is a running Script. Only Command and Context may be called from other goroutines than the script's own.
+// Process is a running Script. Only the script's goroutine may call its methods, except Command and Context.
 type Process struct {
 	tree   *tree
 	ctx    context.Context
@@ -27,29 +27,29 @@ type Process struct {
 	ignored []syscall.Signal
 	caught  []syscall.Signal
 	pending chan syscall.Signal // caught signals, for Await
-	endedBy syscall.Signal      // 0: no signal
+	endedBy syscall.Signal      // the fatal signal, or 0
 }
 
-// Command is the command that was started.
+// Command returns the running command.
 func (p *Process) Command() acpterm.Command { return p.tree.launch.Command }
 
-// Context ends when a signal ends the process.
+// Context returns a context that ends when a signal ends the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Write writes to the terminal. It returns os.ErrClosed after the terminal's release.
+// Write writes to the terminal. It returns os.ErrClosed after the release of the terminal.
 func (p *Process) Write(b []byte) (int, error) {
 	p.exitIfEnded()
 	return p.tree.launch.Output.Write(b)
 }
 
-// Sleep is time.Sleep that a signal can end.
+// Sleep pauses the script for d. A signal can end the process meanwhile.
 func (p *Process) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	p.await(timer.C, nil)
 }
 
-// Ignore makes the process ignore signals. SIGKILL cannot be ignored.
+// Ignore makes the process ignore the given signals. SIGKILL cannot be ignored.
 func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.exitIfEnded()
 	p.mu.Lock()
@@ -57,7 +57,8 @@ func (p *Process) Ignore(signals ...syscall.Signal) {
 	p.ignored = append(p.ignored, signals...)
 }
 
-// Catch makes signals not end the process but queue, up to sixteen, for Await. SIGKILL cannot be caught.
+// Catch queues the given signals for Await instead of ending the process. The queue holds up to sixteen signals.
+// SIGKILL cannot be caught.
 func (p *Process) Catch(signals ...syscall.Signal) {
 	p.exitIfEnded()
 	p.mu.Lock()
@@ -65,26 +66,26 @@ func (p *Process) Catch(signals ...syscall.Signal) {
 	p.caught = append(p.caught, signals...)
 }
 
-// Await waits for a signal that is caught, and returns it.
+// Await waits for a caught signal and returns it.
 func (p *Process) Await() syscall.Signal {
 	return p.await(nil, p.pending)
 }
 
-// Spawn starts another process in the tree. The end of this one does not end it: it keeps the output open, and receives
-// the tree's signals.
+// Spawn starts another process in the tree. It does not end with the present process: it keeps the output open and
+// receives the tree's signals.
 func (p *Process) Spawn(script Script) {
 	p.exitIfEnded()
 	p.tree.spawn(script)
 }
 
-// LoseConnection has the terminal see what it sees when a connection to another machine is lost: waits, kills and the
-// release fail with acpterm.ErrConnectionLost, and no more output comes. The script runs on; no signal reaches it.
+// LoseConnection simulates the loss of a connection to another machine: waits, kills and the release fail with
+// acpterm.ErrConnectionLost, and no more output arrives. The script keeps running, but no signal reaches it.
 func (p *Process) LoseConnection() {
 	p.exitIfEnded()
 	p.tree.loseConnection()
 }
 
-// await waits for the timer or a signal.
+// await waits until the timer fires, a signal arrives or the process ends.
 func (p *Process) await(timer <-chan time.Time, signals <-chan syscall.Signal) (sig syscall.Signal) {
 	p.exitIfEnded()
 	select {
@@ -103,12 +104,12 @@ func (p *Process) exitIfEnded() {
 	}
 }
 
-// run runs a script to its end.
+// run runs a script to its end and sets the exit status.
 func (p *Process) run(script Script) {
 	defer p.tree.remove(p)
 	defer close(p.done)
 	defer p.cancel()
-	code := uint32(1) // of a script that ended its goroutine itself, as t.Fatal does
+	code := uint32(1) // if the script ends its goroutine, as t.Fatal does
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -121,7 +122,7 @@ func (p *Process) run(script Script) {
 	code = uint32(script(p))
 }
 
-// signal delivers a signal.
+// signal delivers a signal to the process.
 func (p *Process) signal(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,13 +140,14 @@ func (p *Process) signal(sig syscall.Signal) {
 	}
 }
 
-// signalNames has the signals that every system's package syscall has.
+// signalNames holds the signals that package syscall defines on every system.
 var signalNames = map[syscall.Signal]string{
 	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGABRT: "SIGABRT",
 	syscall.SIGKILL: "SIGKILL", syscall.SIGALRM: "SIGALRM", syscall.SIGTERM: "SIGTERM",
 }
 
-// signalName returns a signal's POSIX name, or its number for a signal that not every system has.
+// signalName returns the POSIX name of a signal, or a name with its number if the signal does not exist on every
+// system.
 func signalName(sig syscall.Signal) string {
 	if name, ok := signalNames[sig]; ok {
 		return name
@@ -153,12 +155,12 @@ func signalName(sig syscall.Signal) string {
 	return fmt.Sprintf("SIG%d", int(sig))
 }
 
-// tree is a command and its children: an acpterm.Process.
+// tree is a command and its child processes. It implements acpterm.Process.
 type tree struct {
 	launch acpterm.StartRequest
 	pid    int
 	leader *Process
-	gone   chan struct{} // closed when alive is empty, or with lost
+	gone   chan struct{} // closed when alive becomes empty, or together with lost
 	lost   chan struct{} // closed by LoseConnection
 
 	mu     sync.Mutex
@@ -166,7 +168,7 @@ type tree struct {
 	unseen bool // the connection was lost before the leader ended
 }
 
-// spawn starts a process. The first is the leader.
+// spawn starts a process. The first process is the leader.
 func (t *tree) spawn(script Script) *Process {
 	p := &Process{tree: t, done: make(chan struct{}), pending: make(chan syscall.Signal, 16)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -180,7 +182,7 @@ func (t *tree) spawn(script Script) *Process {
 	return p
 }
 
-// remove removes a process that has ended. The last one closes the output.
+// remove removes an ended process. The last one closes the output.
 func (t *tree) remove(p *Process) {
 	t.mu.Lock()
 	t.alive = slices.DeleteFunc(t.alive, func(other *Process) bool { return other == p })
@@ -194,7 +196,7 @@ func (t *tree) remove(p *Process) {
 	}
 }
 
-// loseConnection closes gone with an error. The scripts run on, unseen.
+// loseConnection makes the tree fail with an error. The scripts keep running, unseen.
 func (t *tree) loseConnection() {
 	t.mu.Lock()
 	lose := len(t.alive) > 0 && t.Err() == nil
@@ -220,11 +222,11 @@ func (t *tree) Wait() (acpterm.TerminalExitStatus, error) {
 	if t.unseen {
 		return acpterm.TerminalExitStatus{}, t.Err()
 	}
-	<-t.leader.done // it ended before the connection was lost
+	<-t.leader.done // the leader ended before the connection was lost
 	return t.leader.status, nil
 }
 
-// Signal sends a signal to every process of the tree.
+// Signal sends a signal to all processes of the tree.
 func (t *tree) Signal(sig syscall.Signal) {
 	t.mu.Lock()
 	alive := slices.Clone(t.alive)
@@ -234,10 +236,10 @@ func (t *tree) Signal(sig syscall.Signal) {
 	}
 }
 
-// Gone is closed when every script has ended, or the connection was lost.
+// Gone returns a channel. It is closed when all scripts have ended or the connection is lost.
 func (t *tree) Gone() <-chan struct{} { return t.gone }
 
-// Err is the error of a connection that was lost.
+// Err returns the error of a lost connection, or nil.
 func (t *tree) Err() error {
 	select {
 	case <-t.lost:
@@ -247,11 +249,11 @@ func (t *tree) Err() error {
 	}
 }
 
-// Limits returns none.
+// Limits returns nil, since limits are not applied.
 func (t *tree) Limits() []acpterm.EnforcedLimit { return nil }
 
-// Close does nothing: a release has ended the scripts, or gives them up.
+// Close does nothing: a release has already ended the scripts or given up on them.
 func (t *tree) Close() {}
 
-// PID returns a number that no process has.
+// PID returns a number that no real process has.
 func (t *tree) PID() int { return t.pid }

@@ -1,6 +1,6 @@
 package acptermtest
 
-// A recording of a connection's lines, and its comparison with a file.
+// This file records the lines of a connection and compares them with a file.
 
 import (
 	"bytes"
@@ -17,30 +17,31 @@ import (
 	"testing"
 )
 
-// Transcript records the lines of a connection at the client's end. All methods may be called concurrently, Read, Write
-// and Close as far as the connection allows.
+// Transcript records the lines of a connection on the client's side. All methods may be called concurrently, but Read,
+// Write and Close only if the connection allows it.
 type Transcript struct {
 	conn io.ReadWriteCloser
 
 	mu           sync.Mutex
 	lines        []string
 	agent        bytes.Buffer // the agent's incomplete line
-	client       bytes.Buffer // the client's
+	client       bytes.Buffer // the client's incomplete line
 	replacements []string     // for strings.NewReplacer
 }
 
-// Record returns a Transcript of conn, to be used in its place. conn is the connection from which the client reads the
-// agent's messages and to which it writes its own.
+// Record returns a Transcript that wraps conn. conn is the client's connection: the client reads the agent's messages
+// from it and writes its own to it.
 func Record(conn io.ReadWriteCloser) *Transcript { return &Transcript{conn: conn} }
 
-// Read reads from the agent.
+// Read reads the agent's messages.
 func (tr *Transcript) Read(p []byte) (int, error) {
 	n, err := tr.conn.Read(p)
 	tr.record("agent", &tr.agent, p[:n])
 	return n, err
 }
 
-// Write writes to the agent. It records first, so that an answer never precedes its request.
+// Write writes the client's messages. It records a message before sending it, so that an answer never precedes its
+// request.
 func (tr *Transcript) Write(p []byte) (int, error) {
 	tr.record("client", &tr.client, p)
 	return tr.conn.Write(p)
@@ -63,21 +64,21 @@ func (tr *Transcript) record(side string, pending *bytes.Buffer, p []byte) {
 	}
 }
 
-// Replace makes String replace a text, such as a temporary directory by "/project". At each place the first replacement
-// that matches is used.
+// Replace makes String replace a text, such as the path of a temporary directory with "/project". If several
+// replacements match at a position, the first one is used.
 func (tr *Transcript) Replace(text, by string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.replacements = append(tr.replacements, text, by)
 }
 
-// variableIDs are the parts of lines that differ in each run: terminal ids, and the prefixes of agent.Client's ids.
+// variableIDs matches the parts of lines that differ in each run: terminal ids, and the prefixes of agent.Client's ids.
 var variableIDs = regexp.MustCompile(`term_[0-9A-HJKMNP-TV-Z]{26}|"terminal-[A-Z2-7]{8}-`)
 
-// String returns the lines so far, each with the prefix "agent: " or "client: ", in the order in which the client read
-// and wrote them. Consecutive answers of one side are sorted by their requests, since requests may be answered in any
-// order. Terminals are numbered in the order of appearance, as "term_1" and "term_2", and the requests of an
-// agent.Client have ids such as "terminal-1".
+// String returns the recorded lines, each with the prefix "agent: " or "client: ", as the client read and wrote them.
+// Requests may be answered in any order, so String sorts consecutive answers of one side by their requests. It numbers
+// terminals by first appearance, as "term_1" and "term_2", and gives the requests of an agent.Client ids such as
+// "terminal-1".
 func (tr *Transcript) String() string {
 	tr.mu.Lock()
 	text := strings.Join(append(answersSorted(tr.lines), ""), "\n")
@@ -96,12 +97,12 @@ func (tr *Transcript) String() string {
 	return replacer.Replace(text)
 }
 
-// updateVariable, set to anything, has Golden write its files.
+// updateVariable makes Golden write its files if it is set to a non-empty value.
 const updateVariable = "ACPTERMTEST_UPDATE"
 
-// Golden fails the test if String differs from a file in more than the order in which requests are answered. With the
-// environment variable ACPTERMTEST_UPDATE set it writes the file instead, and its directory; review the difference. A
-// test in a bubble calls synctest.Wait before, so that no answer is missing.
+// Golden fails the test if String differs from a file, apart from the order of the answers. If the environment variable
+// ACPTERMTEST_UPDATE is set, it writes the file and its directory instead; review the difference. A test in a synctest
+// bubble must call synctest.Wait first, so that no answer is missing.
 func (tr *Transcript) Golden(t testing.TB, file string) {
 	t.Helper()
 	got := tr.String()
@@ -128,19 +129,19 @@ func (tr *Transcript) Golden(t testing.TB, file string) {
 
 func linesOf(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// requestsOf returns, for each line that is an answer, the index of its request; -1 for all others. A second answer to
-// a request counts as such until the request's id is used again.
+// requestsOf returns, for each line, the index of the request that it answers, or -1 if the line is not an answer. A
+// second answer to a request is also counted as its answer until the request's id is used again.
 func requestsOf(lines []string) []int {
 	peer := map[string]string{"agent": "client", "client": "agent"}
 	type key struct{ requester, id string }
 	pending := make(map[key][]int)
-	answered := make(map[key]int) // the last request with an answer
+	answered := make(map[key]int) // the last answered request
 	requests := make([]int, len(lines))
 	for i, line := range lines {
 		requests[i] = -1
 		side, text, _ := strings.Cut(line, ": ")
 		var m message
-		json.Unmarshal([]byte(text), &m) // a line that is not JSON stays the zero message
+		json.Unmarshal([]byte(text), &m) // if the line is not JSON, m stays zero
 		switch k := (key{peer[side], string(m.ID)}); {
 		case m.ID == nil:
 		case m.Method != nil:
@@ -158,7 +159,7 @@ func requestsOf(lines []string) []int {
 	return requests
 }
 
-// answersBelow returns the lines with each answer moved to below its request.
+// answersBelow moves each answer to the line below its request.
 func answersBelow(lines []string) (moved []string) {
 	answers := make(map[int][]string)
 	requests := requestsOf(lines)
@@ -173,7 +174,7 @@ func answersBelow(lines []string) (moved []string) {
 	return moved
 }
 
-// answersSorted returns the lines with consecutive answers of one side sorted by their requests.
+// answersSorted sorts consecutive answers of one side by their requests.
 func answersSorted(lines []string) []string {
 	requests := requestsOf(lines)
 	order := make([]int, len(lines))
@@ -197,13 +198,13 @@ func answersSorted(lines []string) []string {
 	return sorted
 }
 
-// message has the properties that distinguish requests, notifications and answers.
+// message has the fields that distinguish requests, notifications and answers.
 type message struct {
 	ID     json.RawMessage
 	Method *string
 }
 
-// firstDifference shows the first line that differs; it is empty if none does.
+// firstDifference returns a description of the first different line, or "" if all lines are equal.
 func firstDifference(want, got []string) string {
 	at := func(lines []string, i int) string {
 		if i < len(lines) {

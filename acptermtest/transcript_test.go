@@ -1,6 +1,6 @@
 package acptermtest_test
 
-// What a transcript contains, and its comparison with a file.
+// Tests of the contents of a transcript, and of its comparison with a file.
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// transcriptOf returns the transcript of what an agent wrote, in pieces.
+// transcriptOf returns the transcript of an agent's output, written in pieces.
 func transcriptOf(t *testing.T, pieces ...string) *acptermtest.Transcript {
 	client, agent := net.Pipe()
 	transcript := acptermtest.Record(client)
@@ -65,7 +65,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The order in which requests are answered does not matter, to String and to Golden; their answers do.
+// String and Golden ignore the order of answers, but not their contents.
 func TestTranscriptsOfAnswers(t *testing.T) {
 	const requests = `{"id":1,"method":"a"}` + "\n" + `{"id":"x","method":"b"}` + "\n"
 	answered := func(answers ...string) *acptermtest.Transcript {

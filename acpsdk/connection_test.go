@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// A client that embeds Terminals, and an agent, connected by the SDK; and commands, which are the test binary itself.
+// A client that embeds Terminals and an agent, connected by the SDK. The test binary also runs as the commands.
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// childMark, as the first argument, makes the test binary a child.
+// childMark, as the first argument, makes the test binary run a child.
 const childMark = "acpsdk-test-child"
 
 var children = map[string]func(args []string){
@@ -32,12 +32,12 @@ var children = map[string]func(args []string){
 	"print": func(args []string) { fmt.Print(args[0]) },
 	// exit CODE
 	"exit": func(args []string) { os.Exit(number(args[0])) },
-	// sleep: prints "ready" and sleeps for an hour.
+	// sleep: prints "ready" and sleeps for an hour
 	"sleep": func([]string) {
 		fmt.Println("ready")
 		time.Sleep(time.Hour)
 	},
-	// flood TIMES TEXT: writes a text, in Go syntax, repeatedly.
+	// flood TIMES TEXT: writes TEXT, a string in Go syntax, TIMES times
 	"flood": func(args []string) {
 		text, _ := strconv.Unquote(args[1])
 		io.WriteString(os.Stdout, strings.Repeat(text, number(args[0])))
@@ -61,13 +61,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// request returns a request for a child in session "s".
+// request returns a request to run a child in session "s".
 func request(child string, args ...string) acp.CreateTerminalRequest {
 	return acp.CreateTerminalRequest{SessionId: "s", Command: os.Args[0], Args: append([]string{childMark, child}, args...)}
 }
 
-// client is an embedder's client. It reports the begin and the failure of creates and waits, and the updates that the
-// SDK gave it.
+// client is an embedder's client. It reports the start and the failure of creates and waits, and the updates that it
+// receives from the SDK.
 type client struct {
 	*acpsdk.Terminals
 	noFiles
@@ -82,7 +82,7 @@ func (c *client) SessionUpdate(_ context.Context, n acp.SessionNotification) err
 	return nil
 }
 
-// noFiles has the other methods of acp.Client, which no agent here calls.
+// noFiles stands for the other methods of acp.Client. No agent calls them here.
 type noFiles struct{ acp.Client }
 
 func (c *client) CreateTerminal(ctx context.Context, req acp.CreateTerminalRequest) (acp.CreateTerminalResponse, error) {
@@ -113,17 +113,17 @@ func (a agent) Initialize(_ context.Context, req acp.InitializeRequest) (acp.Ini
 	return acp.InitializeResponse{ProtocolVersion: req.ProtocolVersion}, nil
 }
 
-// conversation is an agent that is connected to a client.
+// conversation is an agent connected to a client.
 type conversation struct {
 	*acp.AgentSideConnection
 	t       testing.TB
 	manager *acpterm.Manager
 	client  *client
 	ended   <-chan struct{} // closed when the client's connection has ended
-	hangUp  func()          // ends it
+	hangUp  func()          // ends the client's connection
 
 	capabilities acp.ClientCapabilities
-	longestLine  atomic.Int64 // that the agent received
+	longestLine  atomic.Int64 // received by the agent
 }
 
 type settings struct {
@@ -132,7 +132,7 @@ type settings struct {
 	noTerminals bool
 }
 
-// wires are both ends of a connection.
+// wires are the pipes of a connection.
 type wires struct {
 	fromAgent, fromClient *io.PipeReader
 	toClient, toAgent     *io.PipeWriter
@@ -144,7 +144,7 @@ func newWires() (w wires) {
 	return w
 }
 
-// converse starts a conversation, which ends with the test.
+// converse starts a conversation. It ends with the test.
 func converse(t testing.TB, s settings) *conversation {
 	t.Helper()
 	w := newWires()
@@ -168,7 +168,7 @@ func converse(t testing.TB, s settings) *conversation {
 	return c
 }
 
-// connectClient starts the client's side of a conversation. The test fails if it leaves a process or goroutine.
+// connectClient starts the client's side of a conversation. The test fails if a process or goroutine is left.
 func connectClient(t testing.TB, s settings, w wires) (*acpterm.Manager, *client, *acp.ClientSideConnection) {
 	m := acptermtest.NewManager(t, &s.manager)
 	c := &client{
@@ -190,7 +190,7 @@ func connectClient(t testing.TB, s settings, w wires) (*acpterm.Manager, *client
 	return m, c, conn
 }
 
-// lineMeter measures the lines that the agent receives.
+// lineMeter measures the lines received by the agent.
 type lineMeter struct {
 	c    *conversation
 	line int64
@@ -211,7 +211,7 @@ func (c *conversation) create(req acp.CreateTerminalRequest) (string, *acpterm.T
 	c.t.Helper()
 	created, err := c.CreateTerminal(c.t.Context(), req)
 	require.NoError(c.t, err)
-	<-(<-c.client.began).Done() // the SDK ends it after the answer
+	<-(<-c.client.began).Done() // the SDK ends the context after the answer
 	term, err := c.manager.Terminal(acpterm.SessionID(req.SessionId), acpterm.TerminalID(created.TerminalId))
 	require.NoError(c.t, err)
 	return created.TerminalId, term
@@ -229,7 +229,7 @@ type exit struct {
 	err error
 }
 
-// beginWait starts a wait, and returns when the client has the request.
+// beginWait starts a wait, and returns when the client has received the request.
 func (c *conversation) beginWait(ctx context.Context, id string) <-chan exit {
 	c.t.Helper()
 	done := make(chan exit, 1)
@@ -257,7 +257,6 @@ func awaitOutput(t testing.TB, term *acpterm.Terminal) {
 	require.Fail(t, "the command ended without output")
 }
 
-// errorData is the data of an error.
 type errorData struct {
 	Kind               acpterm.Kind
 	Field              string
@@ -266,7 +265,7 @@ type errorData struct {
 	RequiredCapability string
 }
 
-// requireError requires an *acp.RequestError with a code, and returns its data.
+// requireError checks that err is an *acp.RequestError with the given code, and returns its data.
 func requireError(t testing.TB, err error, code int) (data errorData) {
 	t.Helper()
 	var e *acp.RequestError

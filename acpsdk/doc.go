@@ -1,6 +1,6 @@
-// Package acpsdk is for ACP clients on the Go SDK, github.com/coder/acp-go-sdk. A client's type that embeds a
-// *Terminals has the five terminal methods of acp.Client; one that embeds NoFiles, too, needs only SessionUpdate and
-// RequestPermission to be one. The client calls CloseTerminals when the connection ends.
+// Package acpsdk provides terminals to ACP clients built on the Go SDK, github.com/coder/acp-go-sdk. A client type that
+// embeds *Terminals has the five terminal methods of acp.Client. If it also embeds NoFiles, it only needs SessionUpdate
+// and RequestPermission to implement acp.Client. The client must call CloseTerminals when the connection ends.
 //
 //	type client struct {
 //		*acpsdk.Terminals
@@ -17,28 +17,29 @@
 //		ClientCapabilities: c.ClientCapabilities(),
 //	})
 //
-// The methods behave as those of acpterm.Handler, with the same codes and data in errors. The SDK ends a method's
-// context with the request; commands do not depend on it.
+// The methods behave like those of acpterm.Handler, and their errors have the same codes and data. The SDK ends a
+// method's context with the request; commands do not depend on it.
 //
 // # Sessions
 //
 // An agent may create a terminal right after its answer to session/new, before the SDK's NewSession has returned. With
-// acpterm.Options.RequireSessions, open sessions in Options.NewSession, which is called before that request is read.
+// acpterm.Options.RequireSessions, open sessions in Options.NewSession. It is called before that request is read.
 //
 // # Commands that the agent runs
 //
-// With Options.AgentTerminals, what the agent sends in session/update of commands that it runs itself makes terminals
-// of the manager. It is read before the SDK reads it. The SDK does not get ACP v2's terminal_update and
-// terminal_output_chunk, which it does not know.
+// With Options.AgentTerminals, the manager also has terminals for the commands that the agent runs itself. The package
+// creates them from the agent's session/update notifications, and reads these before the SDK does. It withholds ACP
+// v2's terminal_update and terminal_output_chunk from the SDK, which does not know them.
 //
 // # Limits of the SDK
 //
-// An agent made with the SDK closes its connection after a line of more than 10 MiB, in which a byte of output may take
-// six. Output that does not fit loses whole characters at its beginning, and truncated is true (Options.MaxLineBytes).
+// An agent built on the SDK closes its connection after a line of more than 10 MiB. A byte of output may need up to six
+// bytes in such a line. Output that does not fit loses whole characters at its beginning, and truncated is true (see
+// Options.MaxLineBytes).
 //
-// The SDK refuses an output limit above int, which the protocol allows, before the client receives it. Connect lowers
-// it to the highest int; so does NewReader, for use with acp.NewClientSideConnection.
+// The SDK refuses an output limit above int before the client receives it, although the protocol allows such limits.
+// Connect lowers the limit to the highest int. With acp.NewClientSideConnection, use NewReader, which also lowers it.
 //
-// The SDK serves requests concurrently and in any order, even if an agent sends one before the answer to another. It
-// does not limit the number of pending requests.
+// The SDK serves requests concurrently and in any order, even if an agent sends a request before the answer to another.
+// It does not limit the number of pending requests.
 package acpsdk

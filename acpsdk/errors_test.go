@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// Errors arrive with their code and data.
+// Errors reach the agent with their code and data.
 
 import (
 	"context"
@@ -66,7 +66,7 @@ func TestCreateErrors(t *testing.T) {
 	}
 }
 
-// An id is valid in its session only.
+// An id is only valid in its session.
 func TestTerminalErrors(t *testing.T) {
 	c := converse(t, settings{})
 	id, _ := c.create(request("sleep"))
@@ -94,7 +94,7 @@ func TestTerminalErrors(t *testing.T) {
 	}
 }
 
-// The requests are JSON, since the SDK's type does not have these limits.
+// The requests are raw JSON, since the SDK's type cannot represent these limits.
 func TestLimitAboveInt(t *testing.T) {
 	w := newWires()
 	m, _, _ := connectClient(t, settings{manager: acpterm.Options{MaxOutputByteLimit: 5000}}, w)

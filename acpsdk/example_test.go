@@ -13,13 +13,13 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// editor is the client's own type: the five terminal methods are those of Terminals.
+// editor is the client's own type. It gets the five terminal methods from Terminals.
 type editor struct {
 	*acpsdk.Terminals
-	noFiles // and the rest of acp.Client
+	noFiles // the other methods of acp.Client
 }
 
-// Sessions have to be opened, each with the project's directories as its roots.
+// Open each session with the project's directories as its roots.
 func ExampleTerminals_Connect() {
 	m, err := acpterm.NewManager(&acpterm.Options{RequireSessions: true})
 	if err != nil {

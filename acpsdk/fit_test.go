@@ -1,6 +1,6 @@
 package acpsdk
 
-// suffixThatFits is exact, compared with encoding/json.
+// suffixThatFits agrees exactly with encoding/json.
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ func TestSuffixThatFits(t *testing.T) {
 func TestEncodedSize(t *testing.T) {
 	step := rune(longtest.Times(61, 1))
 	for c := rune(0); c <= utf8.MaxRune; c++ {
-		if c >= 0x3000 && c < 0xfff0 || c > 0x10010 && c < 0x10fff0 { // where all are alike
+		if c >= 0x3000 && c < 0xfff0 || c > 0x10010 && c < 0x10fff0 { // ranges without special characters
 			c += step - 1
 		}
 		if utf8.ValidRune(c) && encodedLength(string(c)) != encodedSize(c, utf8.RuneLen(c)) {

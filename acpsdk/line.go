@@ -1,23 +1,24 @@
 package acpsdk
 
-// How much output fits a line, encoded by encoding/json as the SDK does.
+// Functions that fit output into a line. The SDK encodes it with encoding/json.
 
 import "unicode/utf8"
 
 const (
-	// maxSDKLine is the longest line that the SDK reads, newline included; a longer one closes its connection.
+	// maxSDKLine is the longest line that the SDK reads, newline included. After a longer one, it closes its
+	// connection.
 	maxSDKLine = 10 << 20
-	// envelopeBytes are reserved for the rest of a response: the agent's request id and the exit status.
+	// envelopeBytes is reserved for the rest of a response: the agent's request id and the exit status.
 	envelopeBytes = 4 << 10
 	// maxEncodedByte is the length of \u0000.
 	maxEncodedByte = 6
 )
 
-// maxEncoded is the number of bytes in a line for an output or an error.
+// maxEncoded returns the number of bytes in a line for an output or an error.
 func (t *Terminals) maxEncoded() int { return t.options.maxLineBytes() - envelopeBytes }
 
-// suffixThatFits returns the longest suffix of a text, in whole characters, whose encoding takes at most limit bytes
-// between the quotes of a JSON string.
+// suffixThatFits returns the longest suffix of a text, in whole characters, that takes at most limit bytes between the
+// quotes of a JSON string.
 func suffixThatFits(text string, limit int) string {
 	if len(text) <= limit/maxEncodedByte {
 		return text
@@ -36,7 +37,7 @@ func suffixThatFits(text string, limit int) string {
 	return text[at:]
 }
 
-// encodedSize returns the length in a JSON string of a character with this size in UTF-8.
+// encodedSize returns the length of a character in a JSON string. size is its length in UTF-8.
 func encodedSize(c rune, size int) int {
 	switch c {
 	case '"', '\\', '\b', '\f', '\n', '\r', '\t':

@@ -30,7 +30,7 @@ func TestOutputOverTheLine(t *testing.T) {
 			if of.limit == sdkLimit {
 				options = nil // the default
 			}
-			times := of.limit / 2 * 3 / of.encoded // more than fits, and less than OutputByteLimit
+			times := of.limit / 2 * 3 / of.encoded // more than fits, but less than OutputByteLimit
 			if text == "x" {
 				times = of.limit - 4<<10
 			}
@@ -54,7 +54,7 @@ func TestOutputOverTheLine(t *testing.T) {
 	}
 }
 
-// The head of an output that the agent asked for is in the answer if it fits beside the output.
+// The answer contains the requested head of the output if both fit.
 func TestOutputWithItsHead(t *testing.T) {
 	for _, test := range []struct {
 		room        int

@@ -8,7 +8,7 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// terminalClient is as small as a client's type can be.
+// terminalClient is the smallest possible client type.
 type terminalClient struct {
 	*acpsdk.Terminals
 	acpsdk.NoFiles

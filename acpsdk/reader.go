@@ -1,7 +1,7 @@
 package acpsdk
 
-// NewReader, which lowers output limits. The SDK's outputByteLimit is an int, the protocol's an unsigned 64-bit
-// integer, and the SDK answers a number that overflows with an error.
+// NewReader lowers output limits. outputByteLimit is an int in the SDK and an unsigned 64-bit integer in the protocol.
+// If the number overflows, the SDK answers with an error.
 
 import (
 	"bufio"
@@ -15,11 +15,12 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// NewReader returns a reader of the agent's output for acp.NewClientSideConnection. In a terminal/create it lowers an
-// outputByteLimit above int to the highest int, which a manager lowers further to acpterm.Options.MaxOutputByteLimit.
-// Everything else is unchanged. Without it the SDK answers such a create with -32602.
+// NewReader returns a reader of the agent's output for acp.NewClientSideConnection. If a terminal/create has an
+// outputByteLimit above int, the reader lowers it to the highest int. A manager lowers it further to
+// acpterm.Options.MaxOutputByteLimit. Everything else passes unchanged. Without NewReader, the SDK answers such a
+// create with -32602.
 //
-// The reader is buffered, and must not be used concurrently.
+// The reader is buffered and must not be used concurrently.
 func NewReader(agentOutput io.Reader) io.Reader { return newReader(agentOutput) }
 
 func newReader(agentOutput io.Reader) *reader {
@@ -30,12 +31,12 @@ func newReader(agentOutput io.Reader) *reader {
 
 type reader struct {
 	from   *bufio.Reader
-	onLine func(line []byte) (forSDK bool) // called with each line; Read leaves out those that are not for the SDK
+	onLine func(line []byte) (forSDK bool) // called with each line; Read skips a line if it returns false
 
-	line []byte // the buffer of the current line
-	rest []byte // the part of it that Read has not returned
-	long bool   // the current line is longer than the SDK reads
-	err  error  // for Read, after rest
+	line []byte // the current line, or a part of it
+	rest []byte // the unread part of line
+	long bool   // the current line is too long for the SDK
+	err  error  // returned by Read after rest
 }
 
 func (r *reader) Read(p []byte) (int, error) {
@@ -75,7 +76,7 @@ func (r *reader) next() {
 	}
 }
 
-// lowerLimit returns the line with the limit of a create lowered to int.
+// lowerLimit lowers the limit of a create to the highest int. It returns other lines unchanged.
 func lowerLimit(line []byte) []byte {
 	const field = "outputByteLimit"
 	if !bytes.Contains(line, []byte(`"`+field+`"`)) {
@@ -96,11 +97,11 @@ func lowerLimit(line []byte) []byte {
 	return encode(message)
 }
 
-// encode encodes an object of encoded members.
+// encode encodes an object from its encoded members.
 func encode(members map[string]json.RawMessage) []byte {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
-	encoder.SetEscapeHTML(false) // which could make the line longer
+	encoder.SetEscapeHTML(false) // escaping could make the line longer
 	encoder.Encode(members)
 	return encoded.Bytes()
 }

@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// NewReader changes nothing but limits, however its input is split.
+// NewReader changes nothing but limits, regardless of how its input is split.
 
 import (
 	"io"

@@ -1,7 +1,7 @@
 package acpsdk
 
-// Options.NewSession. The SDK serves the agent's next request concurrently with returning an answer to its caller, so
-// the answer to session/new is read before the SDK reads it.
+// Support for Options.NewSession. The SDK serves the agent's next request while it returns an answer to its caller.
+// Therefore, the answer to session/new is read before the SDK reads it.
 
 import (
 	"bytes"
@@ -15,17 +15,17 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Session is a session that the agent has created.
+// Session is a session created by the agent.
 type Session struct {
-	// ID is the id for Manager.OpenSession: Options.SessionPrefix and the agent's id.
+	// ID is the id for Manager.OpenSession: Options.SessionPrefix followed by the agent's id.
 	ID acpterm.SessionID
-	// Cwd and AdditionalDirectories are from the client's session/new or session/fork.
+	// Cwd and AdditionalDirectories are from the client's session/new or session/fork request.
 	Cwd                   string
 	AdditionalDirectories []string
 }
 
-// Connect is acp.NewClientSideConnection for the client that embeds the Terminals: toAgent is the agent's standard
-// input and fromAgent its standard output. It reads through NewReader, calls Options.NewSession, and shows
+// Connect is like acp.NewClientSideConnection for a client that embeds the Terminals. toAgent is the agent's standard
+// input, and fromAgent its standard output. Connect reads through NewReader, calls Options.NewSession, and implements
 // Options.AgentTerminals.
 func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.Reader) *acp.ClientSideConnection {
 	if !t.TerminalCapability() {
@@ -43,28 +43,28 @@ func (t *Terminals) Connect(client acp.Client, toAgent io.Writer, fromAgent io.R
 	return acp.NewClientSideConnection(client, toAgent, r)
 }
 
-// sessions calls the hook with the answers to session/new and session/fork.
+// sessions calls the hook for each answer to session/new and session/fork.
 type sessions struct {
 	prefix acpterm.SessionID
 	hook   func(Session)
 
 	mu      sync.Mutex
-	pending map[float64]Session // by the request's id, as a number: 1.0 answers 1
+	pending map[float64]Session // by request id, a number: 1.0 answers 1
 }
 
-// writer records the SDK's requests for sessions.
+// writer records the SDK's session requests.
 type writer struct {
 	to       io.Writer
 	sessions *sessions
 }
 
-// Write writes a line. The SDK writes each line with one call.
+// Write writes a line. The SDK writes each line with a single call.
 func (w *writer) Write(line []byte) (int, error) {
 	w.sessions.readRequest(line)
 	return w.to.Write(line)
 }
 
-// readRequest reads a line that is about to be sent.
+// readRequest records a session request before it is sent.
 func (s *sessions) readRequest(line []byte) {
 	if !bytes.Contains(line, []byte(`"session/`)) {
 		return
@@ -86,7 +86,7 @@ func (s *sessions) readRequest(line []byte) {
 	s.pending[*m.ID] = Session{Cwd: m.Params.Cwd, AdditionalDirectories: m.Params.AdditionalDirectories}
 }
 
-// readAnswer reads a line that was received, and calls the hook if it creates a session.
+// readAnswer calls the hook if the received line creates a session.
 func (s *sessions) readAnswer(line []byte) {
 	session, ok := s.created(line)
 	if !ok {
@@ -100,7 +100,7 @@ func (s *sessions) readAnswer(line []byte) {
 	s.hook(session)
 }
 
-// created returns the session that a line creates.
+// created returns the session created by a line.
 func (s *sessions) created(line []byte) (_ Session, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,17 +17,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rawAgent is an agent's end of a connection to a client, as lines.
+// rawAgent is the agent's side of a connection to a client. It reads and writes lines.
 type rawAgent struct {
 	t       testing.TB
 	manager *acpterm.Manager
 	client  *client
 	in      *bufio.Scanner
 	out     io.Writer
-	conn    *acp.ClientSideConnection // the client's end
+	conn    *acp.ClientSideConnection // the client's side
 }
 
-// connectRaw connects a client whose manager requires sessions and runs "x".
+// connectRaw connects a client. Its manager requires sessions and can run "x".
 func connectRaw(t *testing.T, options *acpsdk.Options) *rawAgent {
 	w := newWires()
 	m, c, conn := connectClient(t, settings{terminals: options, manager: acpterm.Options{
@@ -49,7 +49,7 @@ func (a *rawAgent) read() (m struct {
 	return m
 }
 
-// write sends lines with one write.
+// write sends all lines with a single write.
 func (a *rawAgent) write(lines ...string) {
 	a.t.Helper()
 	_, err := io.WriteString(a.out, strings.Join(lines, "\n")+"\n")
@@ -65,7 +65,7 @@ func sessionLine(id json.RawMessage, session string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"sessionId":%q}}`, id, session)
 }
 
-// newSession makes the client send session/new, and returns the id of the request.
+// newSession makes the client send session/new, and returns the request's id.
 func (a *rawAgent) newSession(cwd string) (id json.RawMessage, result <-chan error) {
 	done := make(chan error, 1)
 	go func() {
@@ -77,7 +77,7 @@ func (a *rawAgent) newSession(cwd string) (id json.RawMessage, result <-chan err
 	return m.ID, done
 }
 
-// A create that is sent together with the answer to session/new is never refused.
+// A create sent together with the answer to session/new is never refused.
 func TestCreateRightAfterTheSession(t *testing.T) {
 	var a *rawAgent
 	a = connectRaw(t, &acpsdk.Options{NewSession: func(s acpsdk.Session) { a.manager.OpenSession(s.ID, nil) }})
@@ -92,7 +92,7 @@ func TestCreateRightAfterTheSession(t *testing.T) {
 	}
 }
 
-// An answer creates the session of its own request; other messages create none.
+// An answer creates the session of its own request. Other messages do not create sessions.
 func TestSessionsOfAnswers(t *testing.T) {
 	var sessions []acpsdk.Session
 	a := connectRaw(t, &acpsdk.Options{
@@ -131,7 +131,7 @@ func TestSessionsOfAnswers(t *testing.T) {
 	require.Equal(t, acpsdk.Session{ID: "p/4", Cwd: "/fork", AdditionalDirectories: []string{"/more"}}, sessions[2])
 }
 
-// A session that the hook did not open has no terminals until it is open.
+// If the hook does not open a session, creates are refused until it is open.
 func TestSessionThatIsNotOpened(t *testing.T) {
 	for name, options := range map[string]*acpsdk.Options{
 		"no hook":    nil,

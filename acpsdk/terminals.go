@@ -1,6 +1,6 @@
 package acpsdk
 
-// Terminals: the five methods. Each passes its request as JSON to an acpterm.Handler, which validates it.
+// The five terminal methods. Each passes its request as JSON to an acpterm.Handler, which validates it.
 
 import (
 	"cmp"
@@ -12,59 +12,62 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// Options configure Terminals. A nil pointer means the zero value.
+// Options configure Terminals. A nil *Options is equivalent to the zero value.
 type Options struct {
-	// Created is called with each terminal that the agent creates, before the agent receives its id, for example to
-	// show live output with Terminal.Follow in a goroutine. Calls may be concurrent, and each blocks only its own
-	// create. Nil: nothing is called.
+	// Created, if not nil, is called with each terminal that the agent creates, before the agent receives its id. It
+	// can, for example, start a goroutine that shows live output with Terminal.Follow. Calls may be concurrent, and
+	// each blocks only its own create.
 	Created func(*acpterm.Terminal)
 
-	// NewSession is called after the agent's answer to session/new or session/fork, and before the agent's next message
-	// is read, which waits for it to return. It is for Manager.OpenSession: with acpterm.Options.RequireSessions a
-	// session that is not open has no terminals. It is called for connections that Connect made. For session/load and
-	// session/resume open the session before the call, since its id is known. Nil: nothing is called.
+	// NewSession, if not nil, is called after the agent's answer to session/new or session/fork. The agent's next
+	// message is not read until NewSession returns. Use it to call Manager.OpenSession: with
+	// acpterm.Options.RequireSessions, an unopened session cannot have terminals. It is only called for connections
+	// made by Connect. For session/load and session/resume, open the session before the call, since its id is known.
 	NewSession func(Session)
 
-	// AgentTerminals shows the commands that the agent runs itself, as package agentterm does. Created is called with each before the agent's next message is read, which waits for it to return. It is
-	// for connections that Connect made; advertise ClientCapabilities. The SDK does not speak ACP v2, where an agent may
-	// offer to cancel such a command: Terminal.Kill of it fails with acpterm.ErrNotCancellable. False: none are shown.
+	// AgentTerminals shows the commands that the agent runs itself, as package agentterm does. Created is called with
+	// each, and the agent's next message is not read until Created returns. It only works for connections made by
+	// Connect, and requires the client to advertise ClientCapabilities. An ACP v2 agent may offer to cancel such a
+	// command, but the SDK does not speak v2: Terminal.Kill fails with acpterm.ErrNotCancellable. The default is false.
 	AgentTerminals bool
 
-	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth: ClientCapabilities says that a person can sign in to the
-	// agent in a terminal, as signin.Run does. False: it does not.
+	// TerminalAuth is acpterm.HandlerOptions.TerminalAuth. If true, ClientCapabilities says that the user can sign in
+	// to the agent in a terminal, as signin.Run does. The default is false.
 	TerminalAuth bool
 
-	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix: it separates the sessions of connections that share a
+	// SessionPrefix is acpterm.HandlerOptions.SessionPrefix. It separates the sessions of connections that share a
 	// manager.
 	SessionPrefix acpterm.SessionID
 
-	// MaxLineBytes is the longest line that the agent reads, newline included. Output that would make a line longer
-	// loses its beginning; 4 KiB are reserved for the rest of the line. 0: 10 MiB, the limit of agents on the SDK.
+	// MaxLineBytes is the length of the longest line that the agent reads, newline included. If output would make a
+	// line longer, it loses its beginning. 4 KiB are reserved for the rest of the line. The default is 10 MiB, the
+	// limit of agents built on the SDK.
 	MaxLineBytes int
 }
 
 func (o *Options) maxLineBytes() int { return cmp.Or(o.MaxLineBytes, maxSDKLine) }
 
-// Terminals are the terminals of one connection, for a client's type to embed. New makes them. A nil pointer and the
-// zero value are a client without terminals: the capability is false, and every method fails as not advertised.
+// Terminals are the terminals of one connection. Embed them in the client's type, and create them with New. With a nil
+// pointer or the zero value, the client does not have terminals: the capability is false, and every method fails as not
+// advertised.
 //
-// All methods may be called concurrently. The errors of the five ACP methods are *acp.RequestError, which the SDK sends
-// as they are, with acpterm's kind of error in the data. Their codes are
+// All methods may be called concurrently. The five ACP methods return errors of type *acp.RequestError. The SDK sends
+// them unchanged, with acpterm's kind of error in the data. Their codes are
 //
-//   - -32602 for a request that is malformed or cannot be carried out, and for a command that the policy denies;
-//   - -32002 for a terminal that the session does not have, and a command that is not found;
+//   - -32602 for a malformed or impossible request, and for a command denied by the policy;
+//   - -32002 for a terminal unknown in the session, and for a missing command;
 //   - -32800 when ctx ends first, beyond a quota, and after CloseTerminals or the manager's Close;
 //   - -32601 without terminals;
 //   - -32603 for other errors: a process survived a kill, or a system call failed.
 //
 // The context bounds the request and never the command.
 type Terminals struct {
-	handler *acpterm.Handler     // nil: no terminals
+	handler *acpterm.Handler     // nil without terminals
 	agents  *agentterm.Terminals // nil without Options.AgentTerminals
 	options Options
 }
 
-// New returns the terminals of one connection, created by m. A manager may serve many connections.
+// New returns the Terminals of one connection. m creates and owns the terminals, and may serve many connections.
 func New(m *acpterm.Manager, options *Options) *Terminals {
 	if options == nil {
 		options = new(Options)
@@ -81,12 +84,12 @@ func New(m *acpterm.Manager, options *Options) *Terminals {
 	return t
 }
 
-// TerminalCapability is the value for ClientCapabilities.Terminal in the InitializeRequest.
+// TerminalCapability returns the value for ClientCapabilities.Terminal in the InitializeRequest.
 func (t *Terminals) TerminalCapability() bool { return t != nil && t.handler != nil }
 
-// ClientCapabilities is the value for the InitializeRequest, to which the client adds what else it serves: terminals,
-// with Options.AgentTerminals the _meta that has agents show the commands that they run themselves, and with
-// Options.TerminalAuth that a person can sign in in a terminal.
+// ClientCapabilities returns the value for the InitializeRequest. It advertises the terminals, and the client may add
+// its other capabilities. With Options.AgentTerminals, it has the _meta that asks agents to show the commands that they
+// run themselves. With Options.TerminalAuth, it says that the user can sign in to the agent in a terminal.
 func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	if !t.TerminalCapability() {
 		return acp.ClientCapabilities{}
@@ -101,10 +104,10 @@ func (t *Terminals) ClientCapabilities() acp.ClientCapabilities {
 	}
 }
 
-// CloseTerminals releases every terminal of the connection and returns when their process trees have ended; its error
-// joins those of the releases. Pending creates fail and leave nothing, and later ones are refused. The SDK does not
-// notify the client of the connection's end: call it when the Done of the acp.ClientSideConnection is closed, and when
-// the client disconnects.
+// CloseTerminals releases every terminal of the connection and returns when their process trees have ended. It joins
+// the errors of the releases. Pending creates fail and leave nothing behind; later creates are refused. The SDK does
+// not notify the client of the end of the connection: call CloseTerminals when the Done channel of the
+// acp.ClientSideConnection is closed, and when the client disconnects.
 func (t *Terminals) CloseTerminals() error {
 	if !t.TerminalCapability() {
 		return nil
@@ -112,7 +115,7 @@ func (t *Terminals) CloseTerminals() error {
 	return t.handler.Close()
 }
 
-// CreateTerminal starts a command and returns when it runs. When ctx ends first, nothing is left running.
+// CreateTerminal starts a command and returns when it is running. If ctx ends first, nothing is left running.
 func (t *Terminals) CreateTerminal(
 	ctx context.Context, req acp.CreateTerminalRequest,
 ) (acp.CreateTerminalResponse, error) {
@@ -130,16 +133,16 @@ func (t *Terminals) create(
 	if err != nil || ctx.Err() == nil {
 		return created, err
 	}
-	// The request was cancelled after the start, so the agent does not receive the terminal's id.
+	// The request was cancelled after the start, so the agent never receives the terminal's id.
 	cancelled := t.requestError(&acpterm.Error{Op: "create", Kind: acpterm.ErrCancelled, Err: context.Cause(ctx)})
 	dispatch[acpterm.EmptyResponse](context.WithoutCancel(ctx), t, acpterm.MethodRelease, req.SessionId,
 		acp.ReleaseTerminalRequest{SessionId: req.SessionId, TerminalId: string(created.TerminalID)})
 	return created, cancelled
 }
 
-// TerminalOutput returns the output so far and, once the command has ended, its status. The output is shortened so that
-// the answer fits Options.MaxLineBytes; an answer that has to be is without the head that the agent may have asked for
-// (Head in package agent).
+// TerminalOutput returns the output so far and, if the command has ended, its exit status. To fit the answer into
+// Options.MaxLineBytes, it omits the head that the agent may have asked for (see Head in package agent), and then
+// shortens the output.
 func (t *Terminals) TerminalOutput(
 	ctx context.Context, req acp.TerminalOutputRequest,
 ) (acp.TerminalOutputResponse, error) {
@@ -148,7 +151,7 @@ func (t *Terminals) TerminalOutput(
 		return acp.TerminalOutputResponse{}, err
 	}
 	text := suffixThatFits(out.Output, t.maxEncoded()-len(out.Meta["acpterm"]))
-	if len(text) < len(out.Output) { // the head does not fit, and says where the whole output begins
+	if len(text) < len(out.Output) { // the head does not fit, and its outputStart is that of the whole output
 		text, out.Meta = suffixThatFits(out.Output, t.maxEncoded()), nil
 	}
 	answer := acp.TerminalOutputResponse{
@@ -161,8 +164,8 @@ func (t *Terminals) TerminalOutput(
 	return answer, nil
 }
 
-// WaitForTerminalExit waits until the command has ended and returns its status. In the status' meta, "endedBy" in
-// "acpterm" says what ended it.
+// WaitForTerminalExit waits until the command has ended and returns its exit status. In the status' meta, "endedBy" in
+// "acpterm" names the cause.
 func (t *Terminals) WaitForTerminalExit(
 	ctx context.Context, req acp.WaitForTerminalExitRequest,
 ) (acp.WaitForTerminalExitResponse, error) {
@@ -173,8 +176,8 @@ func (t *Terminals) WaitForTerminalExit(
 	return acp.WaitForTerminalExitResponse(exitStatusOf(status)), nil
 }
 
-// KillTerminal ends the command's process tree and returns when it has ended. The terminal's output can still be read.
-// The end of ctx does not stop the kill.
+// KillTerminal terminates the command's process tree and returns when it has ended. The output of the terminal remains
+// readable. The end of ctx does not stop the kill.
 func (t *Terminals) KillTerminal(
 	ctx context.Context, req acp.KillTerminalRequest,
 ) (acp.KillTerminalResponse, error) {
@@ -182,7 +185,7 @@ func (t *Terminals) KillTerminal(
 	return acp.KillTerminalResponse{Meta: metaOf(killed.Meta)}, err
 }
 
-// ReleaseTerminal is KillTerminal and invalidates the terminal's id at once. A second release is not an error.
+// ReleaseTerminal is like KillTerminal, but invalidates the terminal's id at once. A second release is not an error.
 func (t *Terminals) ReleaseTerminal(
 	ctx context.Context, req acp.ReleaseTerminalRequest,
 ) (acp.ReleaseTerminalResponse, error) {
@@ -190,7 +193,8 @@ func (t *Terminals) ReleaseTerminal(
 	return acp.ReleaseTerminalResponse{Meta: metaOf(released.Meta)}, err
 }
 
-// dispatch passes a request to the handler. An empty session is refused here, since the SDK decodes an absent one so.
+// dispatch passes a request to the handler. It refuses an empty session id, since the SDK decodes an absent id as
+// empty.
 func dispatch[Result any](
 	ctx context.Context, t *Terminals, method string, session acp.SessionId, request any,
 ) (result Result, err error) {
@@ -203,7 +207,7 @@ func dispatch[Result any](
 		})
 	}
 	params, err := json.Marshal(request)
-	if err != nil { // an embedder's own call: what the SDK decoded can be encoded
+	if err != nil { // only in a call by the embedder; values decoded by the SDK can be encoded
 		return result, t.requestError(&acpterm.Error{Op: method, Kind: acpterm.ErrInvalidParams, Err: err})
 	}
 	served, err := t.handler.Dispatch(ctx, method, params)
@@ -213,7 +217,7 @@ func dispatch[Result any](
 	return served.(Result), nil
 }
 
-// exitStatusOf converts a status to the SDK's type, which omits null members.
+// exitStatusOf converts a status to the SDK's type. The SDK omits null members.
 func exitStatusOf(status acpterm.TerminalExitStatus) acp.TerminalExitStatus {
 	converted := acp.TerminalExitStatus{Signal: status.Signal, Meta: metaOf(status.Meta)}
 	if status.ExitCode != nil {

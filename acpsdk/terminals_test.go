@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// The life of terminals, cancellation, and the end of the connection.
+// The life of terminals, the cancellation of requests, and the end of the connection.
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func TestLifeOfATerminal(t *testing.T) {
 	require.Equal(t, acp.WaitForTerminalExitResponse{ExitCode: new(0), Meta: endedBy(acpterm.EndedByItself)}, status)
 	want := acp.TerminalOutputResponse{Output: "hello", ExitStatus: (*acp.TerminalExitStatus)(&status)}
 	require.Equal(t, want, c.output(id))
-	for range 2 { // the second time is no error
+	for range 2 { // the second release is not an error
 		_, err := c.ReleaseTerminal(t.Context(), acp.ReleaseTerminalRequest{SessionId: "s", TerminalId: id})
 		require.NoError(t, err)
 	}
@@ -47,7 +47,7 @@ func TestPendingWaitBlocksNothing(t *testing.T) {
 	c.wait(other)
 	require.Equal(t, "ready", strings.TrimSpace(c.output(id).Output))
 	require.Empty(t, ended)
-	require.Equal(t, acpterm.StateRunning, term.State()) // the context of its create has ended
+	require.Equal(t, acpterm.StateRunning, term.State()) // although the context of its create has ended
 	_, err := c.KillTerminal(t.Context(), acp.KillTerminalRequest{SessionId: "s", TerminalId: id})
 	require.NoError(t, err)
 	status := <-ended
@@ -57,7 +57,7 @@ func TestPendingWaitBlocksNothing(t *testing.T) {
 	require.Equal(t, "ready", strings.TrimSpace(c.output(id).Output))
 }
 
-// requireCancelled requires that the request failed as cancelled at both ends.
+// requireCancelled checks that the request failed as cancelled on both sides.
 func (c *conversation) requireCancelled(err error) {
 	c.t.Helper()
 	requireError(c.t, err, acpterm.CodeRequestCancelled)
@@ -74,7 +74,7 @@ func TestCancelledWaitLeavesTheCommand(t *testing.T) {
 	require.Equal(t, acpterm.StateRunning, term.State())
 }
 
-// asking returns settings with which a create calls a function before it starts the command.
+// asking returns settings that make a create call approve before it starts the command.
 func asking(approve func(context.Context)) settings {
 	return settings{manager: acpterm.Options{
 		Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {

@@ -1,7 +1,7 @@
 package acpsdk
 
-// Options.AgentTerminals. The SDK's types for session/update have no place for what an agent says of its terminals, so
-// each is read before the SDK reads it.
+// Support for Options.AgentTerminals. The SDK's types for session/update lack the fields for the agent's terminals, so
+// each update is read before the SDK reads it.
 
 import (
 	"encoding/json"
@@ -11,14 +11,14 @@ import (
 	acp "github.com/coder/acp-go-sdk"
 )
 
-// The updates of ACP v2 that are about terminals and nothing else.
+// The updates of ACP v2 for terminals only.
 const (
 	terminalUpdate      = "terminal_update"
 	terminalOutputChunk = "terminal_output_chunk"
 )
 
-// readUpdate reads a received line, and gives a session/update to the terminals. It reports whether the line is
-// for the SDK too, which takes an update that it does not know for a session_info_update.
+// readUpdate passes the params of a session/update to agents. It reports whether the line must also go to the SDK. The
+// SDK takes an unknown update for a session_info_update.
 func readUpdate(agents *agentterm.Terminals, line []byte) (forSDK bool) {
 	var m struct {
 		ID     *json.RawMessage `json:"id"`
@@ -36,6 +36,6 @@ func readUpdate(agents *agentterm.Terminals, line []byte) (forSDK bool) {
 			Kind string `json:"sessionUpdate"`
 		} `json:"update"`
 	}
-	json.Unmarshal(m.Params, &params) // what cannot be read is the SDK's to refuse
+	json.Unmarshal(m.Params, &params) // the SDK refuses malformed params
 	return params.Update.Kind != terminalUpdate && params.Update.Kind != terminalOutputChunk
 }

@@ -1,6 +1,6 @@
 package acpsdk_test
 
-// Options.AgentTerminals: what adapters send, over a connection of the SDK.
+// Tests of Options.AgentTerminals: the updates of real adapters, over a connection of the SDK.
 
 import (
 	"encoding/json"
@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traffic is what an adapter sends of one tool call, and what is to be shown of it in the end.
+// traffic is the updates of an adapter for one tool call, and the terminal expected at the end.
 type traffic struct {
 	Name string
-	Want *struct { // nil: no terminal
+	Want *struct { // nil if no terminal is expected
 		Text     string
 		Ended    bool
 		ExitCode *int64
@@ -42,7 +42,7 @@ func readTraffic(t *testing.T) (all []traffic) {
 	return all
 }
 
-// open has the agent open a session, and send updates with the answer.
+// open makes the agent open a session, and send updates together with the answer.
 func (a *rawAgent) open(session string, updates ...json.RawMessage) {
 	a.t.Helper()
 	id, done := a.newSession("/")
@@ -58,7 +58,7 @@ func updateLines(session string, updates ...json.RawMessage) (lines []string) {
 	return lines
 }
 
-// pass returns when the client has read everything before.
+// pass returns when the client has read all earlier lines.
 func (a *rawAgent) pass() {
 	a.t.Helper()
 	a.write(`{"jsonrpc":"2.0","id":"pass","method":"_pass"}`)
@@ -80,7 +80,7 @@ func TestAdaptersTraffic(t *testing.T) {
 	for _, c := range readTraffic(t) {
 		a.open(c.Name, c.Updates...)
 		a.pass()
-		for _, sent := range c.Updates { // the SDK has them all, in order
+		for _, sent := range c.Updates { // the SDK receives all of them, in order
 			got, err := json.Marshal(<-a.client.updated)
 			require.NoError(t, err)
 			var want, is struct{ SessionUpdate, ToolCallID string }
@@ -107,13 +107,13 @@ func TestAdaptersTraffic(t *testing.T) {
 	require.Empty(t, created)
 }
 
-// The SDK takes what it does not know for something else, so it does not get what v2 says of terminals.
+// The SDK misinterprets unknown updates, so it does not receive v2's terminal updates.
 func TestTerminalsOfV2(t *testing.T) {
 	a := connectOwner(t, acpsdk.Options{})
 	chunk := json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"b25lCg=="}`)
 	a.open("s", json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"t1","command":"make",`+
 		`"capabilities":{"cancel":{}}}`), chunk,
-		json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"%"}`), // changes nothing
+		json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":"%"}`), // has no effect
 		chunk,
 		json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"made"}}`))
 	a.pass()
@@ -131,7 +131,7 @@ func TestTerminalsOfV2(t *testing.T) {
 	require.Empty(t, a.manager.Terminals())
 }
 
-// A client that did not ask for the agent's terminals has none, and the SDK reads everything.
+// If a client did not ask for the agent's terminals, it does not get any, and the SDK reads all updates.
 func TestWithoutAgentTerminals(t *testing.T) {
 	var a *rawAgent
 	a = connectRaw(t, &acpsdk.Options{NewSession: func(s acpsdk.Session) { a.manager.OpenSession(s.ID, nil) }})
@@ -164,7 +164,7 @@ func TestCapabilityOfTerminalAuth(t *testing.T) {
 	require.JSONEq(t, `{"auth":{"terminal":true},"fs":{},"terminal":true}`, string(advertised))
 }
 
-// The SDK's result of initialize, written again, has the methods of signing in.
+// The SDK's result of initialize, encoded again, contains the sign-in methods.
 func TestMethodsOfSigningInOfTheSDK(t *testing.T) {
 	const result = `{"protocolVersion":1,"authMethods":[{"id":"browser","name":"Browser"},` +
 		`{"id":"shell","name":"Shell","type":"terminal","args":["--login"],"env":{"A":"1"}}]}`

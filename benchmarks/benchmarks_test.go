@@ -1,6 +1,6 @@
 package main
 
-// Every row once, and how a table is made of its numbers.
+// Run every row once, and test the table made of the numbers.
 //
 //	go test -bench . -benchtime 1x .
 
@@ -16,15 +16,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain also makes the test binary one of the children.
+// TestMain also lets the test binary run the children.
 func TestMain(m *testing.M) {
 	if !child(os.Args) {
 		racetest.Main(m)
 	}
 }
 
-// BenchmarkRows measures as the program does with -quick. It fails where something cannot be measured. Node may be
-// missing, which the output says, unless ACPTERM_REQUIRE_TYPESCRIPT is 1.
+// BenchmarkRows measures like the program with -quick. It fails if something cannot be measured. Node may be missing
+// unless ACPTERM_REQUIRE_TYPESCRIPT is 1; the output reports it.
 func BenchmarkRows(b *testing.B) {
 	for _, r := range rows() {
 		b.Run(r.name, func(b *testing.B) {
@@ -36,7 +36,7 @@ func BenchmarkRows(b *testing.B) {
 				}
 				for _, m := range r.metrics {
 					if v := result.number(m, bare); !math.IsNaN(v) {
-						b.ReportMetric(v, strings.ReplaceAll(m.name, " ", "-")) // testing wants no white space
+						b.ReportMetric(v, strings.ReplaceAll(m.name, " ", "-")) // testing does not allow white space
 					}
 				}
 			}
@@ -50,7 +50,7 @@ func TestSummaries(t *testing.T) {
 	require.Equal(t, 18.0, sum([]float64{4, 1, 3, 10}))
 }
 
-// resultOf has one number for each subject that has one.
+// resultOf returns a result with the given numbers, by subject.
 func resultOf(m metric, numbers map[string]float64) result {
 	m.name, m.unit, m.summary = "number", count, median
 	r := result{row: row{name: "row", metrics: []metric{m}}, found: make(map[string]findings)}
@@ -120,8 +120,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 		"**no** (1.00); yes (1.00) |\n", result.markdown())
 }
 
-// TestStageCloses holds that what a subject opens is closed in the end, the last one first, and that a failure of that
-// is one of the row's.
+// The stage closes a subject's resources at the end, the last one first. A failure to close is a failure of the row.
 func TestStageCloses(t *testing.T) {
 	var closed []int
 	r := row{rounds: amount{full: 1}, open: func(s *stage, subject string) (turn, error) {

@@ -1,6 +1,6 @@
 package main
 
-// This program as a command or a client of its own: what the benchmarks start is it, with another first argument.
+// The benchmarks start this program again as their commands and clients. The arguments select the child.
 
 import (
 	"fmt"
@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// childMark, as the first argument, makes this program one of the children.
+// childMark, as the first argument, makes this program run one of the children.
 const childMark = "acpterm-benchmark-child"
 
-// child is one of the children if the arguments say so, and reports whether they did.
+// child runs the child named by the arguments. It reports whether they name one.
 func child(args []string) bool {
 	if len(args) < 3 || args[1] != childMark {
 		return false
@@ -45,7 +45,7 @@ type command struct {
 	args []string
 }
 
-// self is this program as one of the children.
+// self returns the command line of a child.
 func self(name string, args ...any) command {
 	path, err := os.Executable()
 	if err != nil {
@@ -58,10 +58,10 @@ func self(name string, args ...any) command {
 	return c
 }
 
-// system is a program of the system's.
+// system returns the command line of a system program.
 func system(name string, args ...string) command { return command{name, args} }
 
-// trueCommand does nothing.
+// trueCommand returns a command that does nothing.
 func trueCommand() command {
 	if runtime.GOOS == "windows" {
 		return self("nothing")
@@ -69,16 +69,16 @@ func trueCommand() command {
 	return system("true")
 }
 
-// someOutput looks like a test run's output: colours, quotes, tabs and ticks.
+// someOutput returns size bytes that look like the output of a test run, with colours, quotes, tabs and ticks.
 func someOutput(size int) []byte {
 	const lines = "\x1b[32m✓\x1b[0m \tTestParse/\"quoted\"_name \x1b[90m(0.03s)\x1b[39m\n" +
 		"    parse_test.go:42: expected <nil> & got \"unexpected end of input\" at C:\\src\\parse.go:17\n" +
 		"=== RUN   TestEverythingElse/with_a_rather_long_name_that_fills_the_line_as_they_do\n"
-	text := strings.ToValidUTF8(strings.Repeat(lines, size/len(lines)+1)[:size], "") // without a part of a character
+	text := strings.ToValidUTF8(strings.Repeat(lines, size/len(lines)+1)[:size], "") // drops an incomplete character
 	return []byte(text + strings.Repeat(".", size-len(text)))
 }
 
-// write TOTAL CHUNK: writes TOTAL bytes, CHUNK at a time.
+// write TOTAL CHUNK: writes TOTAL bytes, CHUNK at a time
 func write(args []string) error {
 	total, chunk := number(args[0]), number(args[1])
 	text := someOutput(chunk)
@@ -92,7 +92,7 @@ func write(args []string) error {
 	return nil
 }
 
-// kept is what a terminal has of such text: the last bytes, from a whole character on.
+// kept returns the part of text that a terminal keeps: the last bytes, starting with a whole character.
 func kept(text []byte) string {
 	text = text[max(0, len(text)-outputLimit):]
 	for len(text) > 0 && !utf8.RuneStart(text[0]) {
@@ -101,8 +101,8 @@ func kept(text []byte) string {
 	return string(text)
 }
 
-// grow ADDRESS TOTAL MORE: writes TOTAL bytes, and MORE each time that whoever listens at the address says so; the last
-// line of these is the number of the time. It ends when the connection does.
+// grow ADDRESS TOTAL MORE: writes TOTAL bytes, and then MORE each time the listener at ADDRESS asks for it. The last
+// line of each further write contains its number. The command ends with the connection.
 func grow(args []string) error {
 	conn, err := net.Dial("tcp", args[0])
 	if err != nil {
@@ -122,7 +122,7 @@ func grow(args []string) error {
 	}
 }
 
-// grown is what the child grow writes for the nth time.
+// grown returns the output of the nth write of the child grow.
 func grown(size, n int) []byte {
 	last := fmt.Sprintf("\ngrown %d times\n", n)
 	return append(someOutput(size-len(last)), last...)

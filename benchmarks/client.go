@@ -1,6 +1,6 @@
 package main
 
-// The clients as processes of their own. What each is made of is in client_*.go.
+// The clients run as separate processes. Their implementations are in client_*.go.
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/acpterm/acpterm/agentproc"
 )
 
-// goClients are the clients that this program can be, by the names of subjects.
+// goClients maps the names of subjects to the clients in this program.
 func goClients() map[string]func(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	return map[string]func(io.ReadWriteCloser) (<-chan struct{}, error){
 		bare:  serveBare,
@@ -23,8 +23,8 @@ func goClients() map[string]func(conn io.ReadWriteCloser) (ended <-chan struct{}
 	}
 }
 
-// serveClient NAME [PROFILES]: one of the Go clients, until its standard input ends. With a directory it writes a CPU
-// profile there.
+// serveClient NAME [PROFILES]: runs a Go client until its standard input ends. If PROFILES is a directory, it writes a
+// CPU profile there.
 func serveClient(args []string) error {
 	if args[1] != "" {
 		name := fmt.Sprintf("%s-%d.cpu", strings.Fields(args[0])[0], os.Getpid())

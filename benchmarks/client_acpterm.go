@@ -1,6 +1,7 @@
 package main
 
-// The two clients on acpterm: the bare one, as README's smallest client, and the one with what README recommends.
+// The two acpterm clients: the bare one is the smallest client of the README, and the full one follows the README's
+// recommendations.
 
 import (
 	"context"
@@ -23,20 +24,21 @@ func serveBare(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	return serve(h, conn, h), nil
 }
 
-// serve serves an agent's connection; other answers all other requests.
+// serve serves an agent's connection. other handles all other requests.
 func serve(h *acpterm.Handler, conn io.ReadWriteCloser, other jsonrpc2.Handler) (ended <-chan struct{}) {
 	ctx := context.Background()
 	return jsonrpc2.NewConn(ctx, jsonrpc2.NewPlainObjectStream(h.Filter(ctx, conn)), other).DisconnectNotify()
 }
 
-// methodFollowed asks the full client what its followers have read. The answer comes when all of them have ended.
+// methodFollowed asks the full client how much its followers have read. The client answers when all followers have
+// ended.
 const methodFollowed = "benchmark/followed"
 
-// followed is the answer, in bytes.
+// followed is the answer to methodFollowed, in bytes.
 type followed struct{ Read, Missed int64 }
 
-// serveFull has rules for programs and variables, a session with a root, a hook that makes a record of each event, and
-// a follower for each terminal.
+// serveFull serves with rules for programs and variables, a session with a root, a hook that records each event, and a
+// follower for each terminal.
 func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	rules, err := allowCommands()
 	if err != nil {
@@ -59,7 +61,7 @@ func serveFull(conn io.ReadWriteCloser) (ended <-chan struct{}, err error) {
 	return serve(h, conn, jsonrpc2.HandlerWithError(f.handle)), nil
 }
 
-// allowCommands are rules for the programs that the rows run.
+// allowCommands returns rules for the programs of the rows.
 func allowCommands() (acpterm.Policy, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -95,7 +97,8 @@ func (f *followers) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Re
 	return followed{f.read.Swap(0), f.missed.Swap(0)}, nil
 }
 
-// missed is the share of so many bytes, all output since it was asked last, that the full client's followers missed.
+// missed returns the share of the output that the full client's followers missed. written is the number of bytes
+// written since the last call.
 func (p *process) missed(written int64) (share float64, err error) {
 	var f followed
 	if err := p.call(methodFollowed, struct{}{}, &f); err != nil {
@@ -107,7 +110,7 @@ func (p *process) missed(written int64) (share float64, err error) {
 	return float64(f.Missed) / float64(written), nil
 }
 
-// must is a value that is made without an error.
+// must returns value. It panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

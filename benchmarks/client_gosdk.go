@@ -1,6 +1,6 @@
 package main
 
-// A client on github.com/coder/acp-go-sdk as it is, with the naive terminals.
+// A client on an unmodified github.com/coder/acp-go-sdk, with the naive terminals.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package main
 
-// The naive Go client: jsonrpc2 as it is, a goroutine for each request, and the naive terminals.
+// The naive Go client: an unmodified jsonrpc2, a goroutine for each request, and the naive terminals.
 
 import (
 	"context"

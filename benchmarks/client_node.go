@@ -1,6 +1,6 @@
 package main
 
-// The client that is a Node program: testdata/node/client.mjs, on the official TypeScript SDK.
+// The Node client: testdata/node/client.mjs, on the official TypeScript SDK.
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 )
 
-// nodeCommand is the Node client. Where it cannot run, the error says so; it is a failure where the environment's
-// ACPTERM_REQUIRE_TYPESCRIPT is 1.
+// nodeCommand returns the command line of the Node client. If it cannot run, the error gives the reason. The error only
+// counts as a failure if the environment variable ACPTERM_REQUIRE_TYPESCRIPT is 1.
 func nodeCommand() (command, error) {
 	missing := func(what string) (command, error) {
 		if os.Getenv("ACPTERM_REQUIRE_TYPESCRIPT") == "1" {
@@ -23,7 +23,7 @@ func nodeCommand() (command, error) {
 	if err != nil {
 		return missing("there is no node")
 	}
-	// From the repository's root, and from this module's directory.
+	// The working directory is the root of the repository or this module's directory.
 	for _, dir := range []string{"benchmarks/testdata/node", "testdata/node"} {
 		script := filepath.Join(filepath.FromSlash(dir), "client.mjs")
 		if _, err := os.Stat(script); err != nil {

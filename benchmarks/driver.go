@@ -1,6 +1,6 @@
 package main
 
-// The agent's end of the connection to a client: it starts the client, makes requests, and checks the answers.
+// The agent's side of the connection: it starts the client, makes requests and checks the answers.
 
 import (
 	"bufio"
@@ -15,10 +15,10 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// session is the agent's.
+// session is the agent's session.
 const session = "s"
 
-// process is a running client. It is for one goroutine.
+// process is a running client. Only one goroutine at a time may call its methods.
 type process struct {
 	pid      int
 	toIt     io.Writer
@@ -26,10 +26,10 @@ type process struct {
 	requests int
 }
 
-// longestLine is how long a line from a client may be.
+// longestLine is the maximum length of a line from a client.
 const longestLine = 8 << 20
 
-// start starts a client, which ends when its standard input does.
+// start starts a client. The client ends when its standard input is closed.
 func (s *stage) start(subject string) (*process, error) {
 	c := self("client", subject, s.profiles)
 	if subject == node {
@@ -55,7 +55,7 @@ func (s *stage) start(subject string) (*process, error) {
 	return &process{pid: cmd.Process.Pid, toIt: stdin, fromIt: bufio.NewReaderSize(stdout, longestLine)}, nil
 }
 
-// end closes a process's standard input, and kills it if that does not end it.
+// end closes the standard input of a process, and kills the process if it does not end within 20 seconds.
 func end(cmd *exec.Cmd, stdin io.Closer) error {
 	stdin.Close()
 	timer := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
@@ -63,7 +63,7 @@ func end(cmd *exec.Cmd, stdin io.Closer) error {
 	return cmd.Wait()
 }
 
-// exchange writes a line and returns the one that comes back, which is good until the next exchange.
+// exchange writes a line and returns the answering line, which is valid until the next exchange.
 func (p *process) exchange(line []byte) ([]byte, error) {
 	if _, err := p.toIt.Write(line); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p *process) exchange(line []byte) ([]byte, error) {
 	return p.fromIt.ReadSlice('\n')
 }
 
-// request is a line.
+// request returns a request as a line.
 func (p *process) request(method string, params any) []byte {
 	p.requests++
 	raw, err := json.Marshal(params)
@@ -81,7 +81,7 @@ func (p *process) request(method string, params any) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", p.requests, method, raw)
 }
 
-// reply is what comes back.
+// reply is an answer to a request.
 type reply struct {
 	ID     int             `json:"id"`
 	Result json.RawMessage `json:"result"`
@@ -111,27 +111,27 @@ func (p *process) call(method string, params, result any) error {
 	return json.Unmarshal(r.Result, result)
 }
 
-// terminal is params that name one.
+// terminal holds the params that identify a terminal.
 type terminal struct {
 	SessionID  string `json:"sessionId"`
 	TerminalID string `json:"terminalId"`
 }
 
-// create has the client start a command.
+// create makes the client start a command.
 func (p *process) create(c command) (terminal, error) {
 	t := terminal{SessionID: session}
 	err := p.call(acpterm.MethodCreate, createParams(c), &t)
 	return t, err
 }
 
-// outputLimit is how many bytes of a command's output each client is asked to keep.
+// outputLimit is the number of output bytes that each client is asked to keep for a command.
 const outputLimit = 1 << 20
 
 func createParams(c command) map[string]any {
 	return map[string]any{"sessionId": session, "command": c.path, "args": c.args, "outputByteLimit": outputLimit}
 }
 
-// exited fails unless the result of a wait says that the command ended with exit code 0.
+// exited fails unless the result of a wait has exit code 0.
 func exited(result []byte) error {
 	var status struct{ ExitCode *int }
 	if err := json.Unmarshal(result, &status); err != nil {
@@ -143,7 +143,7 @@ func exited(result []byte) error {
 	return nil
 }
 
-// wait returns when the command has ended well.
+// wait waits for the command to end. It fails unless the command succeeds.
 func (p *process) wait(t terminal) error {
 	var status json.RawMessage
 	if err := p.call(acpterm.MethodWaitForExit, t, &status); err != nil {
@@ -152,7 +152,7 @@ func (p *process) wait(t terminal) error {
 	return exited(status)
 }
 
-// output is the answer to terminal/output, and whether it is truncated.
+// output returns the result of terminal/output.
 func (p *process) output(t terminal) (text string, truncated bool, err error) {
 	var out struct {
 		Output    string
@@ -164,7 +164,7 @@ func (p *process) output(t terminal) (text string, truncated bool, err error) {
 
 func (p *process) release(t terminal) error { return p.call(acpterm.MethodRelease, t, new(struct{})) }
 
-// runMany has a client run a command many times, from its create to its release, with so many under way at once.
+// runMany makes a client run a command several times, from create to release. At most atOnce commands run concurrently.
 func (p *process) runMany(c command, times, atOnce int) error {
 	m := many{process: p, command: c, left: times, awaited: make(map[int]func(json.RawMessage) error)}
 	for range min(atOnce, times) {
@@ -193,12 +193,12 @@ func (p *process) runMany(c command, times, atOnce int) error {
 	return nil
 }
 
-// many are commands that run, or still have to.
+// many is a set of running and pending commands.
 type many struct {
 	*process
 	command command
 	left    int
-	awaited map[int]func(result json.RawMessage) error // what to do with each answer, by its request's id
+	awaited map[int]func(result json.RawMessage) error // handlers of the answers, by request id
 }
 
 func (m *many) send(method string, params any, then func(json.RawMessage) error) error {
@@ -208,7 +208,7 @@ func (m *many) send(method string, params any, then func(json.RawMessage) error)
 	return err
 }
 
-// begin begins with one more command, and with the next when that is released.
+// begin starts a command. When it is released, the next one starts.
 func (m *many) begin() error {
 	m.left--
 	return m.send(acpterm.MethodCreate, createParams(m.command), func(result json.RawMessage) error {

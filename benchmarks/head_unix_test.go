@@ -2,7 +2,7 @@
 
 package main
 
-// What it costs to keep the beginning of an output besides its end.
+// The cost of keeping the beginning of an output in addition to its end.
 
 import (
 	"os"
@@ -15,13 +15,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// BenchmarkHead has cat write a gigabyte, alternately to a terminal that keeps no head and to one that keeps 64 KiB. It
-// reports the median of the ratios of their rates.
+// BenchmarkHead runs cat on a gigabyte, alternately in a terminal that does not keep a head and in one that keeps 64
+// KiB. It reports the median ratio of their rates.
 func BenchmarkHead(b *testing.B) {
 	const size = 1 << 30
 	file := filepath.Join(b.TempDir(), "zeros")
 	require.NoError(b, os.WriteFile(file, nil, 0o644))
-	require.NoError(b, os.Truncate(file, size)) // without a disk
+	require.NoError(b, os.Truncate(file, size)) // a sparse file, so the disk is not measured
 	without, with := newManager(b, nil), newManager(b, &acpterm.Options{
 		Commands: acpterm.CommandOptions{HeadBytes: 64 << 10},
 	})

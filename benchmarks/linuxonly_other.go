@@ -2,7 +2,7 @@
 
 package main
 
-// The rows that are for Linux alone, elsewhere: they need /proc, or a clock that all processes share.
+// Rows that only run on Linux are empty on other systems. They need /proc, or a clock shared by all processes.
 
 import "time"
 
@@ -12,10 +12,10 @@ func exitRows() []row { return []row{{name: "exit to the wait's reply", without:
 func idleRows() []row { return []row{{name: "500 idle terminals", without: linuxOnly}} }
 func killRows() []row { return []row{{name: "kill of a tree of three", without: linuxOnly}} }
 
-// linuxChildren are the children that are for Linux alone.
+// linuxChildren returns the children that only exist on Linux.
 func linuxChildren() map[string]func(args []string) error { return nil }
 
 func keepDescriptors() {}
 
-// cpuOf has no answer: on Linux alone is there one to the microsecond.
+// cpuOf always fails: only Linux reports this time to the microsecond.
 func cpuOf(int) (used time.Duration, ok bool) { return 0, false }

@@ -1,6 +1,6 @@
 package main
 
-// What the table was measured on.
+// A description of the machine for the table.
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// describeMachine names the processor and the kernel where there is a /proc.
+// describeMachine describes the machine and the software. It needs /proc to name the processor and the kernel.
 func describeMachine() string {
 	const unknown = "unknown"
 	processor := unknown

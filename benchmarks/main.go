@@ -1,11 +1,11 @@
-// Benchmarks measures clients that run commands for an agent: acpterm, and what one could use in its place. It prints a
-// table in Markdown, and ends with status 1 if acpterm misses a target in it:
+// Benchmarks compares acpterm with alternatives for clients that run commands for an agent. It prints a Markdown table,
+// and exits with status 1 if acpterm misses a target in the table:
 //
 //	go run ./benchmarks [-quick] [-rounds N] [-only REGEXP] [-cpuprofile DIR]
 //
-// Each client is a process of its own, and this program is the agent at the other end of two pipes. The speed of a
-// shared machine drifts: in each round of a row every client has its turn, a number is the median of the rounds, and a
-// target is a ratio of numbers of the same run.
+// Each client is a separate process. This program is the agent, connected to it by two pipes. The speed of a shared
+// machine drifts. Therefore, every client has a turn in each round of a row, each number is the median of the rounds,
+// and a target is a ratio of numbers from the same run.
 //
 // The rows are in row_*.go, the clients in client_*.go.
 package main
@@ -78,7 +78,7 @@ func run() error {
 	return errors.Join(errs...)
 }
 
-// rows are all there are, in the order of the table.
+// rows returns all rows in the order of the table.
 func rows() []row {
 	return slices.Concat(commandRows(), exitRows(), idleRows(), writeRows(), pollRows(), killRows())
 }

@@ -1,6 +1,7 @@
 package main
 
-// How a row is measured: its subjects take turns, round after round. It knows numbers and nothing of what they are of.
+// The measurement of a row: its subjects take turns, round after round. This file handles numbers without knowing their
+// meaning.
 
 import (
 	"cmp"
@@ -13,7 +14,7 @@ import (
 	"slices"
 )
 
-// The subjects, by their names in the table.
+// The names of the subjects in the table.
 const (
 	bare  = "acpterm"
 	full  = "with policy, events, follower"
@@ -24,14 +25,14 @@ const (
 
 func subjects() []string { return []string{bare, full, naive, goSDK, node} }
 
-// settings are what holds for all rows. The zero value measures everything.
+// settings apply to all rows. The zero value measures everything.
 type settings struct {
 	quick    bool
-	rounds   int    // 0: as many as the row wants
-	profiles string // the directory for CPU profiles; empty: none are written
+	rounds   int    // or 0 for the row's own number
+	profiles string // the directory for CPU profiles, or ""
 }
 
-// amount is how much is measured in a full run, and in a quick one.
+// amount is the size of a measurement in a full run and in a quick run.
 type amount struct{ full, quick int }
 
 func (s settings) of(a amount) int {
@@ -41,26 +42,26 @@ func (s settings) of(a amount) int {
 	return a.full
 }
 
-// row is something that is measured of all subjects.
+// row is a measurement of all subjects.
 type row struct {
 	name    string // in the table, and for -only
 	rounds  amount
 	metrics []metric
-	// open makes a subject ready for its turns, and returns what one turn does. What it opens it closes with s.after.
+	// open prepares a subject and returns its turn. For everything that it opens, it registers a closer with s.after.
 	open    func(s *stage, subject string) (turn, error)
-	without string // why there is nothing to measure on this system; empty: there is
+	without string // why the row does not exist on this system, or ""
 }
 
-// turn measures a subject once, and adds what it finds. It fails when the subject does not do what it should.
+// turn measures a subject once and adds the results to f. It fails if the subject misbehaves.
 type turn func(f findings) error
 
-// stage is where a subject is measured in one row.
+// stage is the state of a subject in one row.
 type stage struct {
 	settings
 	closers []func() error
 }
 
-// after has something done when the row is through; the last one first.
+// after registers a function to call at the end of the row. The functions are called in reverse order.
 func (s *stage) after(do func() error) { s.closers = append(s.closers, do) }
 
 func (s *stage) close() error {
@@ -71,19 +72,19 @@ func (s *stage) close() error {
 	return errors.Join(errs...)
 }
 
-// findings are numbers by the names of their metrics.
+// findings maps the names of metrics to measured numbers.
 type findings map[string][]float64
 
 func (f findings) add(metric string, value float64) { f[metric] = append(f[metric], value) }
 
-// metric is one number that a row finds, a line in the table.
+// metric is a number measured by a row. It is a line in the table.
 type metric struct {
 	name    string
 	unit    unit
-	summary func([]float64) float64 // makes one number of all that were found in a run
+	summary func([]float64) float64 // combines the numbers of a run
 	target  target
-	slack   float64 // a difference that is chance
-	free    bool    // the full configuration may take more of it than the bare one
+	slack   float64 // an insignificant difference
+	free    bool    // the full configuration may exceed the bare one
 }
 
 func median(all []float64) float64 {
@@ -100,17 +101,17 @@ func sum(all []float64) float64 {
 	return total
 }
 
-// errMissing is wrapped by the error of a subject that needs something which is not installed here.
+// errMissing is wrapped by the error of a subject whose software is not installed.
 var errMissing = errors.New("not measured")
 
-// result is what came of a row.
+// result is the result of a row.
 type result struct {
 	row   row
 	found map[string]findings // by subject
-	errs  map[string]error    // likewise, of those that could not be measured
+	errs  map[string]error    // by subject, for those that could not be measured
 }
 
-// failure is what went wrong. That something is not installed is nothing wrong.
+// failure joins the errors of the subjects. Missing software is not a failure.
 func (r result) failure() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(r.errs)) {
@@ -121,7 +122,7 @@ func (r result) failure() error {
 	return errors.Join(errs...)
 }
 
-// number is what a subject's metric comes to; NaN where there is none.
+// number returns the value of a subject's metric, or NaN if it does not exist.
 func (r result) number(m metric, subject string) float64 {
 	if all := r.found[subject][m.name]; len(all) > 0 && r.errs[subject] == nil {
 		return m.summary(all)
@@ -129,7 +130,8 @@ func (r result) number(m metric, subject string) float64 {
 	return math.NaN()
 }
 
-// measure has the subjects take turns, in another order in each round. One that fails is left out from then on.
+// measure lets the subjects take turns, in a different order in each round. A failed subject does not get further
+// turns.
 func (r row) measure(s settings) result {
 	res := result{row: r, found: make(map[string]findings), errs: make(map[string]error)}
 	if r.without != "" {
@@ -150,7 +152,7 @@ func (r row) measure(s settings) result {
 	for range cmp.Or(s.rounds, s.of(r.rounds)) {
 		for _, i := range rand.Perm(len(names)) {
 			if name := names[i]; res.errs[name] == nil {
-				runtime.GC() // so that no turn has this process's garbage of another
+				runtime.GC() // so that a turn does not pay for the garbage of another
 				res.errs[name] = turns[name](res.found[name])
 			}
 		}

@@ -1,7 +1,7 @@
 package main
 
-// Terminals as one writes them in an hour: os/exec, a buffer that is trimmed, a goroutine that waits. The naive client
-// and the one on the Go SDK have these.
+// Terminals as written in an hour: os/exec, a trimmed buffer and a waiting goroutine. The naive client and the Go SDK
+// client use them.
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func newNaiveTerminals() *naiveTerminals {
 type naiveTerminal struct {
 	cmd  *exec.Cmd
 	out  trimBuffer
-	done chan struct{} // closed when the command has ended, and all that holds its output
+	done chan struct{} // closed when the command and all other holders of its output have ended
 }
 
 func (ts *naiveTerminals) create(command string, args, env []string, cwd string, limit int) (string, error) {
@@ -61,7 +61,7 @@ func (ts *naiveTerminals) get(id string) (*naiveTerminal, error) {
 	return nil, errNoTerminal
 }
 
-// release kills the command if it runs, and forgets the terminal.
+// release kills the command if it is running, and removes the terminal.
 func (ts *naiveTerminals) release(id string) error {
 	t, err := ts.get(id)
 	if err != nil {
@@ -83,7 +83,7 @@ func (t *naiveTerminal) ended() bool {
 	}
 }
 
-// kill returns when the command has ended.
+// kill kills the command and waits for its end.
 func (t *naiveTerminal) kill() {
 	if !t.ended() {
 		killGroup(t.cmd.Process)
@@ -91,7 +91,7 @@ func (t *naiveTerminal) kill() {
 	}
 }
 
-// status is the exit code, or else the signal, of a command that has ended.
+// status returns the exit code or the signal of an ended command.
 func (t *naiveTerminal) status() (code *int, signal *string) {
 	if n := t.cmd.ProcessState.ExitCode(); n >= 0 {
 		return &n, nil
@@ -100,7 +100,7 @@ func (t *naiveTerminal) status() (code *int, signal *string) {
 	return nil, &name
 }
 
-// trimBuffer keeps the last limit bytes that are written: append, and cut off the beginning. What was cut off is freed
+// trimBuffer keeps the last limit bytes. It appends to a slice and cuts off its beginning. The cut-off bytes are freed
 // when append next moves the rest.
 type trimBuffer struct {
 	limit int
@@ -120,7 +120,7 @@ func (b *trimBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text is what is kept, from the first whole character on, and whether that is not all.
+// text returns the kept bytes, starting with a whole character. It reports whether the beginning is missing.
 func (b *trimBuffer) text() (string, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

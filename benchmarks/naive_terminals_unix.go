@@ -2,7 +2,7 @@
 
 package main
 
-// The naive terminals' processes on the Unixes.
+// The processes of the naive terminals on Unix systems.
 
 import (
 	"os"

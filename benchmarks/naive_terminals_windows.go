@@ -1,6 +1,6 @@
 package main
 
-// The naive terminals' processes on Windows.
+// The processes of the naive terminals on Windows.
 
 import (
 	"os"

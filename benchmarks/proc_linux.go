@@ -1,6 +1,6 @@
 package main
 
-// What Linux says of processes.
+// Information from Linux about processes.
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linuxChildren are the children that are for Linux alone.
+// linuxChildren returns the children that only exist on Linux.
 func linuxChildren() map[string]func(args []string) error {
 	return map[string]func([]string) error{"stamp": stamp}
 }
 
-// procField is a number behind a name in one of a process's files, such as VmHWM in status. Sizes come in bytes.
+// procField returns a number from one of a process's files in /proc, such as VmHWM from status. Sizes are in bytes.
 func procField(pid int, file, name string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
@@ -38,7 +38,7 @@ func procField(pid int, file, name string) (float64, error) {
 	return 0, fmt.Errorf("/proc/%d/%s has no %s", pid, file, name)
 }
 
-// runs reports whether a process is there and is no zombie.
+// runs reports whether a process exists and is not a zombie.
 func runs(pid int) bool {
 	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -49,7 +49,7 @@ func runs(pid int) bool {
 	return !strings.HasPrefix(rest, " Z") && !strings.HasPrefix(rest, " X")
 }
 
-// monotonic is the machine's clock, which is the same for all processes.
+// monotonic returns the time of the machine's clock, which all processes share.
 func monotonic() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -58,12 +58,14 @@ func monotonic() time.Duration {
 	return time.Duration(now.Nano())
 }
 
-// keepDescriptors closes in all children what a shell or an editor has left open: acpterm closes such descriptors in
-// each command, one system call for each number up to the highest, and others let commands have them.
+// keepDescriptors makes all children close the descriptors left open by a shell or an editor. acpterm closes such
+// descriptors in each command, with one system call for each number up to the highest. Other clients let commands
+// inherit them.
 func keepDescriptors() { unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) }
 
-// cpuOf is how much processor time a process has used, its children not counted: its CPU-time clock, whose number is
-// made of its pid as clock_getcpuclockid(3) does. ok is whether this system can tell.
+// cpuOf returns the processor time used by a process, excluding its children. It reads the CPU-time clock of the
+// process, and computes its number from the pid like clock_getcpuclockid(3). ok is false if the system does not have
+// the clock.
 func cpuOf(pid int) (used time.Duration, ok bool) {
 	const scheduled = 2 // CPUCLOCK_SCHED
 	var now unix.Timespec

@@ -2,8 +2,8 @@
 
 package main
 
-// Commands at a far end, through remote: how fast their output arrives, and what a start costs. The far end is this
-// machine, through plain pipes to a shell, through OpenSSH on loopback, and through pipes with a delay.
+// Remote commands: the throughput of their output, and the cost of a start. The remote machine is this machine, reached
+// through plain pipes to a shell, through OpenSSH on loopback, or through pipes with a delay.
 
 import (
 	"context"
@@ -25,16 +25,17 @@ import (
 	"github.com/acpterm/acpterm/remote"
 )
 
-// plainPipes is the command line of a far end that is this machine.
+// plainPipes returns the command line of a shell on this machine.
 func plainPipes(*testing.B) []string { return []string{"sh"} }
 
-// openSSH is that of one behind sshd. It skips the benchmark where that cannot be had.
+// openSSH returns the command line of an ssh connection to this machine. It skips the benchmark if sshd is not
+// available.
 func openSSH(b *testing.B) []string {
 	s := sshdtest.Start(b)
 	return s.CommandLine(s.User)
 }
 
-// newRunner returns a Runner that is connected. It is closed after the benchmark.
+// newRunner returns a connected Runner. It is closed after the benchmark.
 func newRunner(b *testing.B, transport remote.Transport) *remote.Runner {
 	helpers := b.TempDir()
 	require.NoError(b, remote.Build(b.Context(), "", helpers, runtime.GOOS, runtime.GOARCH))
@@ -52,8 +53,8 @@ func newManager(b *testing.B, options *acpterm.Options) *acpterm.Manager {
 	return m
 }
 
-// runOne creates a terminal, waits for its command, which has to succeed, and releases it. It returns what there was to
-// know of it before the release.
+// runOne creates a terminal, waits for its command and releases it. The command must succeed. runOne returns the
+// terminal's information from before the release.
 func runOne(b *testing.B, m *acpterm.Manager, line ...string) acpterm.TerminalInfo {
 	t, err := m.Create(b.Context(), acpterm.CreateTerminalRequest{
 		SessionID: session, Command: line[0], Args: line[1:],
@@ -67,10 +68,10 @@ func runOne(b *testing.B, m *acpterm.Manager, line ...string) acpterm.TerminalIn
 	return info
 }
 
-// BenchmarkRemoteFirehose has cat write a gigabyte, alternately through remote to a terminal, and through the same
-// command line alone to a reader that discards it. It reports the medians of both, and the median of the ratios of each
-// pair. A terminal's time is from before its create to its exit; the other's is without that of the connection: from
-// the first byte to the last.
+// BenchmarkRemoteFirehose runs cat on a gigabyte, alternately through remote to a terminal, and through the same
+// command line alone to a reader that discards the output. It reports the medians of both, and the median ratio of each
+// pair. The time of a terminal is from before its create to its exit. The other time excludes the connection: it is
+// from the first byte to the last.
 func BenchmarkRemoteFirehose(b *testing.B) {
 	for _, far := range []struct {
 		name string
@@ -81,7 +82,7 @@ func BenchmarkRemoteFirehose(b *testing.B) {
 			line := far.line(b)
 			file := filepath.Join(b.TempDir(), "zeros")
 			require.NoError(b, os.WriteFile(file, nil, 0o644))
-			require.NoError(b, os.Truncate(file, size)) // without a disk
+			require.NoError(b, os.Truncate(file, size)) // a sparse file, so the disk is not measured
 			m := newManager(b, &acpterm.Options{Runner: newRunner(b, remote.Command{Args: line})})
 			if far.name == "pipes" {
 				line = []string{"sh", "-c"}
@@ -102,7 +103,7 @@ func BenchmarkRemoteFirehose(b *testing.B) {
 	}
 }
 
-// discard runs a command line and reads what it writes, which has a size. It returns how long that took.
+// discard runs a command line, checks the size of its output, and returns the time from the first byte to the last.
 func discard(b *testing.B, line []string, size int64) time.Duration {
 	cmd := exec.Command(line[0], line[1:]...)
 	out, err := cmd.StdoutPipe()
@@ -119,11 +120,11 @@ func discard(b *testing.B, line []string, size int64) time.Duration {
 	return took
 }
 
-// delay is how long each way takes of the far end with a delay: a round trip takes twice as long.
+// delay is the added time in each direction of a delayed connection. A round trip takes twice as long.
 const delay = 20 * time.Millisecond
 
-// BenchmarkRemoteCreate is a command that does nothing, from its create to its release, alternately here and at a far
-// end. It reports the medians; of the far end with a delay also how many round trips those are more.
+// BenchmarkRemoteCreate measures a command that does nothing, from create to release, alternately local and remote. It
+// reports the medians. For the delayed connection, it also reports the difference in round trips.
 func BenchmarkRemoteCreate(b *testing.B) {
 	for _, far := range []struct {
 		name      string
@@ -153,7 +154,7 @@ func BenchmarkRemoteCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkRemoteStart is a Runner's Start by itself, at the far end with a delay.
+// BenchmarkRemoteStart measures only a Runner's Start, on the delayed connection.
 func BenchmarkRemoteStart(b *testing.B) {
 	r := newRunner(b, delayed{remote.Command{Args: plainPipes(b)}})
 	base, err := r.Base(b.Context())
@@ -180,7 +181,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// delayed is a Transport on which everything arrives later, as on a line that is long and not narrow.
+// delayed is a Transport with added latency but unlimited throughput.
 type delayed struct{ remote.Transport }
 
 func (d delayed) Open(ctx context.Context) (io.ReadWriteCloser, error) {
@@ -195,24 +196,24 @@ func (d delayed) Open(ctx context.Context) (io.ReadWriteCloser, error) {
 	return c, nil
 }
 
-// piece is what arrives at a time.
+// piece is data with its time of arrival.
 type piece struct {
 	text []byte
 	at   time.Time
 	err  error
 }
 
-// delayedConn is a connection of delayed. One goroutine reads.
+// delayedConn is a connection of a delayed Transport. Only one goroutine may read.
 type delayedConn struct {
 	far            io.ReadWriteCloser
 	toFar, fromFar chan piece
-	arrived        piece // and not all read
+	arrived        piece // not read completely
 	once           sync.Once
 	closed         chan struct{}
 	busy           sync.WaitGroup
 }
 
-// await returns a piece that comes, when it has arrived, or false if the connection is closed before.
+// await waits for a piece and its time of arrival. It returns false if the connection is closed first.
 func (c *delayedConn) await(pieces <-chan piece) (piece, bool) {
 	select {
 	case p := <-pieces:
@@ -242,7 +243,7 @@ func (c *delayedConn) write() {
 			return
 		}
 		if _, err := c.far.Write(p.text); err != nil {
-			return // a Read says why
+			return // Read returns the cause
 		}
 	}
 }

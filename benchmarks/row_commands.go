@@ -1,10 +1,10 @@
 package main
 
-// What it takes to run commands that do nothing, from the create to the release's reply.
+// The time to run commands that do nothing, from create to the reply to release.
 
 import "time"
 
-// running measures commands with so many under way at once.
+// running measures commands, at most atOnce concurrently.
 func running(name string, atOnce int) row {
 	return row{
 		name: name, rounds: amount{40, 1},

@@ -1,6 +1,6 @@
 package main
 
-// How long after a command's exit the agent has the reply to its wait. The command says when it is about to exit.
+// The time from a command's exit to the reply to the wait. The command prints the time just before it exits.
 
 import (
 	"fmt"
@@ -11,13 +11,13 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// stamp: prints what time it is, and exits.
+// stamp: prints the current time and exits
 func stamp([]string) error {
 	_, err := os.Stdout.WriteString(strconv.FormatInt(int64(monotonic()), 10))
 	return err
 }
 
-// latency runs the command stamp to its end.
+// latency runs the command stamp and returns the time from its exit to the reply.
 func (p *process) latency() (time.Duration, error) {
 	t, err := p.create(self("stamp"))
 	if err != nil {

@@ -1,13 +1,13 @@
 package main
 
-// What terminals cost a client while their commands do nothing. Each turn has a fresh client.
+// The cost of terminals with idle commands. Each turn has a new client.
 
 import (
 	"errors"
 	"fmt"
 )
 
-// idle adds what so many idle terminals take of a client that has run some commands before.
+// idle first lets the client run some commands, and then adds the cost of idle terminals.
 func (p *process) idle(terminals int, f findings) error {
 	if err := p.runMany(trueCommand(), 64, 16); err != nil {
 		return err
@@ -47,7 +47,7 @@ func idleRows() []row {
 	return []row{{
 		name: "500 idle terminals", rounds: amount{5, 1},
 		metrics: []metric{
-			// Go's runtime starts one by chance.
+			// Go's runtime may start one at any time.
 			{name: "threads more", unit: count, summary: median, target: target{atMost, 1, bestPeer}, slack: 1},
 			{name: "resident memory each", unit: kibibytes, summary: median, target: target{atMost, 1, bestPeer}},
 		},

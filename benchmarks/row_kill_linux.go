@@ -1,6 +1,6 @@
 package main
 
-// How long it takes to end a tree of three processes, and whether any of it runs when the reply comes.
+// The time to kill a tree of three processes, and the number of processes still running when the reply arrives.
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// startTree runs a shell with two sleeping children, and returns the numbers of all three.
+// startTree runs a shell with two sleeping children, and returns the process ids of all three.
 func (p *process) startTree() (t terminal, pids []int, err error) {
 	t, err = p.create(system("sh", "-c", "sleep 300 & a=$!; sleep 300 & echo $$ $a $!; wait"))
 	for began := time.Now(); err == nil && time.Since(began) < 10*time.Second; time.Sleep(time.Millisecond) {
@@ -25,7 +25,7 @@ func (p *process) startTree() (t terminal, pids []int, err error) {
 	return t, nil, fmt.Errorf("the tree does not start: %w", err)
 }
 
-// killTree is how long a kill takes to be answered, and how many of the tree run then.
+// killTree returns the time from a kill to its answer, and the number of processes still running then.
 func (p *process) killTree() (took time.Duration, survivors int, err error) {
 	t, pids, err := p.startTree()
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// What an answer to terminal/output costs, from the request's first byte to the answer's last.
+// The cost of a terminal/output, from the first byte of the request to the last byte of the answer.
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// polling measures answers of 1 MiB, with more bytes that are new in each.
+// polling measures answers of 1 MiB. more is the number of new bytes in each.
 func polling(name string, more int) row {
 	const metricName = "round trip"
 	return row{
@@ -44,18 +44,18 @@ func polling(name string, more int) row {
 	}
 }
 
-// growing is a terminal whose command writes when this process says so.
+// growing is a terminal whose command writes on request.
 type growing struct {
 	*process
 	terminal terminal
 	conn     net.Conn
 	more     int // bytes each time
 	times    int
-	text     []byte        // what it has written, the last of it at least
-	pause    time.Duration // from when it has written until the client is asked
+	text     []byte        // the output, or at least its end
+	pause    time.Duration // between a write and the request to the client
 }
 
-// startGrowing has a client run the command, and returns when the client has all of its first output.
+// startGrowing makes a client run the command, and returns when the client has received all of its first output.
 func (s *stage) startGrowing(p *process, more int) (*growing, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -81,13 +81,13 @@ func (s *stage) startGrowing(p *process, more int) (*growing, error) {
 	return nil, errors.New("the output does not become what it should be")
 }
 
-// wrote returns when the command says that it has written.
+// wrote waits until the command reports that it has written.
 func (g *growing) wrote() error {
 	_, err := g.conn.Read(make([]byte, 1))
 	return err
 }
 
-// grow has the command write more, and gives the client the time to read it. That is no part of what is measured.
+// grow makes the command write more, and gives the client time to read it. That time is not measured.
 func (g *growing) grow() error {
 	if g.more == 0 {
 		return nil
@@ -104,8 +104,8 @@ func (g *growing) grow() error {
 	return nil
 }
 
-// poll is one round trip, and whether what was written last is in the answer. If not, the client gets more time before
-// the next.
+// poll measures one round trip. It reports whether the answer contains the last write. If not, the client gets more
+// time before the next poll.
 func (g *growing) poll() (took time.Duration, shown bool, err error) {
 	line := g.request(acpterm.MethodOutput, g.terminal)
 	began := time.Now()

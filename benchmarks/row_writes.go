@@ -1,6 +1,6 @@
 package main
 
-// What it takes to capture a command's output: from the create to the wait's reply, with the last 1 MiB kept.
+// The time to capture a command's output, from create to the reply to the wait. The last 1 MiB is kept.
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// writing measures commands that write total bytes, chunk at a time.
+// writing measures commands that write total bytes, chunk bytes at a time.
 func writing(name string, total amount, chunk int, metrics ...metric) row {
 	metrics = append(metrics, metric{name: "missed by the follower", unit: percent, summary: median})
 	text := kept(bytes.Repeat(someOutput(chunk), outputLimit/chunk+1))
@@ -44,7 +44,7 @@ func writing(name string, total amount, chunk int, metrics ...metric) row {
 	}}
 }
 
-// expect fails unless a terminal's output is as it should be.
+// expect fails unless a terminal's output is as expected.
 func (p *process) expect(t terminal, text string, truncated bool) error {
 	has, cut, err := p.output(t)
 	if err == nil && has != text {

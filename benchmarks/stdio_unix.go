@@ -2,7 +2,7 @@
 
 package main
 
-// Standard input and output as a client has its agent's: files that Go's poller watches.
+// Standard input and output of a client process. Go's poller watches them, like the pipes to an agent in a real client.
 
 import (
 	"os"

@@ -1,6 +1,6 @@
 package main
 
-// Standard input and output as they are: Windows knows no better.
+// On Windows, standard input and output are used unchanged, since they cannot be made pollable.
 
 import "os"
 

@@ -1,6 +1,6 @@
 package main
 
-// Results as lines of a Markdown table, and numbers for people.
+// Formatting of results as lines of a Markdown table, with readable numbers.
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 const tableHead = "| what | " + bare + " | " + full + " | " + naive + " | " + goSDK + " | " + node +
 	" | target | met |\n|---|---|---|---|---|---|---|---|\n"
 
-// unit writes a number.
+// unit formats a number.
 type unit func(float64) string
 
 func seconds(v float64) string {
@@ -33,7 +33,7 @@ func secondsPerGiB(v float64) string  { return seconds(v) + "/GiB" }
 func count(v float64) string          { return fmt.Sprintf("%.0f", v) }
 func percent(v float64) string        { return fmt.Sprintf("%.1f %%", v*100) }
 
-// markdown is one line for each metric.
+// markdown returns a line for each metric.
 func (r result) markdown() string {
 	if r.row.without != "" {
 		return fmt.Sprintf("| %s | %s | | | | | | |\n", r.row.name, r.row.without)
@@ -56,7 +56,7 @@ func (r result) markdown() string {
 	return b.String()
 }
 
-// cell is what a subject has for a metric.
+// cell returns a subject's value of a metric, or its error.
 func (r result) cell(m metric, name string) string {
 	if err := r.errs[name]; errors.Is(err, errMissing) {
 		return err.Error()

@@ -1,6 +1,6 @@
 package main
 
-// What the numbers should be, and whether they are.
+// Targets for the numbers, and their evaluation.
 
 import (
 	"fmt"
@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// target is what the bare acpterm's number should be. The zero target is none.
+// target is the required number of the bare acpterm. The zero value does not require anything.
 type target struct {
 	compare comparison
 	limit   float64
-	against string // a subject; bestPeer; empty: the number itself counts
+	against string // a subject, bestPeer, or "" to compare the number itself
 }
 
 type comparison int
@@ -23,15 +23,15 @@ const (
 	atLeast
 )
 
-// bestPeer is the naive client, the one on the Go SDK or the Node client: whichever has the best number.
+// bestPeer is whichever of the naive client, the Go SDK client and the Node client has the best number.
 const bestPeer = "best peer"
 
-// fullLimit is how many times the bare configuration's number the full one may take.
+// fullLimit bounds the ratio of the full configuration's number to the bare one's.
 const fullLimit = 1.2
 
-// verdict is what a number was compared with, and the result.
+// verdict is the result of a comparison.
 type verdict struct {
-	ours, theirs float64 // NaN where there is none; theirs is 1 for a number by itself
+	ours, theirs float64 // NaN if missing; theirs is 1 if the number itself is compared
 	met          bool
 }
 
@@ -80,7 +80,7 @@ func (r result) judgeFull(m metric) verdict {
 	return m.compare(r.number(m, full), limit, r.number(m, bare))
 }
 
-// missed is how many targets are.
+// missed returns the number of missed targets.
 func (r result) missed() int {
 	n := 0
 	for _, m := range r.row.metrics {
@@ -97,7 +97,7 @@ func (r result) missed() int {
 	return n
 }
 
-// text is a verdict for people: whether a target is met, and the ratio.
+// text formats a verdict: whether the target is met, and the ratio.
 func (v verdict) text(t target) string {
 	if !v.known() {
 		return "not measured"
@@ -109,7 +109,7 @@ func (v verdict) text(t target) string {
 	return text
 }
 
-// targetText is a metric's target for people.
+// targetText formats the target of a metric.
 func (m metric) targetText() string {
 	t, text := m.target, map[comparison]string{atMost: "≤ ", atLeast: "≥ "}[m.target.compare]
 	switch {

@@ -1,19 +1,20 @@
-// Package agentterm shows the commands that an agent runs itself, as terminals of the client's Manager. Agents send
-// what such a command prints in session/update: by ACP v2's terminal_update and terminal_output_chunk (experimental, as
-// v2 is), or by the _meta convention of agents on v1.
+// Package agentterm shows commands run by the agent itself as terminals of the client's Manager. Agents send the output
+// of such a command in session/update: either with ACP v2's terminal_update and terminal_output_chunk (experimental,
+// like v2), or with the _meta convention of agents on v1.
 //
-// With jsonrpc2, put [Terminals.Handler] around your handler:
+// With jsonrpc2, wrap your handler with [Terminals.Handler]:
 //
 //	terminals := agentterm.New(h, nil) // h is the connection's acpterm.Handler
 //	rest := jsonrpc2.NewPlainObjectStream(h.Filter(ctx, agent))
 //	conn := jsonrpc2.NewConn(ctx, rest, terminals.Handler(yours))
 //
-// With another library, call [Terminals.Update] with the params of each session/update, in their order.
+// With another library, call [Terminals.Update] with the params of each session/update, in order.
 //
 // [Advertise] adds the convention to the capabilities for initialize, so that agents on v1 follow it.
-// acpterm.HandlerOptions.Created is called with each terminal, and acpterm.Terminal's Attached tells it from the
-// client's own. It has no process here, and no policy decides about it. It counts in the Manager's quotas, where the
-// one that ended first makes room. Kill asks the agent to end the command, and a release only forgets the terminal.
+// acpterm.HandlerOptions.Created is called with each terminal, and acpterm.Terminal's Attached distinguishes it from
+// the client's own terminals. Such a terminal does not have a local process and is not subject to the policy. It counts
+// in the Manager's quotas; if one is full, the terminal that ended first makes room. Kill asks the agent to end the
+// command, and a release only forgets the terminal.
 package agentterm
 
 import (
@@ -34,7 +35,7 @@ import (
 
 // The methods between a client and the agent.
 const (
-	// MethodUpdate is the agent's notification, for Terminals.Update.
+	// MethodUpdate is the agent's notification. Pass its params to Terminals.Update.
 	MethodUpdate = "session/update"
 	// MethodCancel is the client's request to end a command, in ACP v2 (schema type CancelTerminalRequest).
 	MethodCancel = "terminal/cancel"
@@ -43,57 +44,57 @@ const (
 // Limits for each terminal, in bytes.
 const (
 	maxID   = 1 << 10
-	maxText = 64 << 10 // of the command, of the directory, and of the metadata
+	maxText = 64 << 10 // each for the command, the directory and the metadata
 )
 
-// Options configure Terminals. The zero value is good.
+// Options configure Terminals. The zero value is ready to use.
 type Options struct {
-	// Cancel sends a MethodCancel request to the agent and returns its error, for acpterm.Terminal's Kill. It is called
-	// only for terminals that the agent lets the client cancel. If nil, the request goes over the connection of
-	// Terminals.Handler; without one, Kill fails with acpterm.ErrNotCancellable.
+	// Cancel sends a MethodCancel request to the agent and returns its error. acpterm.Terminal's Kill calls it, but
+	// only for terminals that the agent allows the client to cancel. If nil, the request is sent over the connection of
+	// Terminals.Handler; without such a connection, Kill fails with acpterm.ErrNotCancellable.
 	Cancel func(ctx context.Context, request acpterm.TerminalRequest) error
 }
 
-// Terminals are the terminals of one connection's agent. All methods may be called concurrently; updates of one
-// terminal count in the order of the calls.
+// Terminals are the agent's terminals of one connection. All methods may be called concurrently. Updates of a terminal
+// apply in the order of the calls.
 type Terminals struct {
 	handler *acpterm.Handler
 	options Options
-	conn    atomic.Pointer[jsonrpc2.Conn] // of Handler; nil before its first message
+	conn    atomic.Pointer[jsonrpc2.Conn] // from Handler; nil before its first message
 
 	mu       sync.Mutex
 	live     map[key]*terminal
 	released released
 }
 
-// key names a terminal of the agent.
+// key identifies a terminal of the agent.
 type key struct {
 	session acpterm.SessionID
 	id      acpterm.TerminalID
 }
 
-// terminal is a terminal before its release.
+// terminal is an unreleased terminal.
 type terminal struct {
-	applying sync.Mutex // held over one update, so that they change the output one after the other
+	applying sync.Mutex // held during an update, so that updates change the output one at a time
 
-	// Under applying.
+	// The following fields are guarded by applying.
 	attached    *acpterm.Attached // nil if it could not be attached
 	about       acpterm.TerminalInfo
-	cancellable bool // the agent serves MethodCancel for it
-	exited      bool // the agent has said how the command ended
-	v1          bool // updates are by the convention of v1
-	deltas      bool // there was a terminal_output_delta
-	announced   bool // there was a terminal_info
+	cancellable bool // the agent serves MethodCancel for the terminal
+	exited      bool // the agent has sent the exit status
+	v1          bool // updates follow the convention of v1
+	deltas      bool // a terminal_output_delta was received
+	announced   bool // a terminal_info was received
 }
 
-// New returns the terminals of the agent at the other end of a Handler's connection. Nil options are the defaults.
+// New returns the terminals of the agent on a Handler's connection. If options is nil, the defaults apply.
 func New(h *acpterm.Handler, options *Options) *Terminals {
 	return &Terminals{
 		handler: h, options: *cmp.Or(options, &Options{}), live: make(map[key]*terminal),
 	}
 }
 
-// Advertise adds to the capabilities of initialize that the client shows terminals by the convention of v1.
+// Advertise adds to the capabilities for initialize that the client shows terminals by the convention of v1.
 func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta = maps.Clone(c.Meta)
 	if c.Meta == nil {
@@ -102,9 +103,9 @@ func Advertise(c *acpterm.ClientCapabilities) {
 	c.Meta["terminal_output"], c.Meta["terminal_output_delta"] = json.RawMessage("true"), json.RawMessage("true")
 }
 
-// ToolCallTerminals returns the ids of the terminals that a tool call's content shows: of those that the client owns,
-// and of those that the agent does. The content is an array of the schema type ToolCallContent or, as in ACP v2's
-// tool_call_content_chunk, a single one. Other content has none.
+// ToolCallTerminals returns the ids of the terminals in the content of a tool call, both the client's and the agent's.
+// The content is an array of the schema type ToolCallContent or a single item, as in ACP v2's tool_call_content_chunk.
+// For other content it returns nil.
 func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	for _, id := range updates.ToolCallTerminals(content) {
 		ids = append(ids, acpterm.TerminalID(id))
@@ -112,13 +113,13 @@ func ToolCallTerminals(content json.RawMessage) (ids []acpterm.TerminalID) {
 	return ids
 }
 
-// Update takes the params of a session/update, of ACP v1 or v2, and returns the ids of the agent's terminals that it
-// was about; none if it was about something else. The first update of a terminal creates it. After its release, only an
-// update with the command creates it again.
+// Update applies the params of a session/update, of ACP v1 or v2. It returns the ids of the agent's terminals in the
+// update, or nil if the update is about something else. The first update of a terminal creates it. After the release of
+// the terminal, only an update with the command creates it again.
 //
-// An unusable update fails and changes nothing: with acpterm.ErrInvalidParams, also for a terminal that the client owns
-// or has released, and otherwise with the errors of acpterm.Handler's Attach. If a notification is about several
-// terminals, the updates before the unusable one remain.
+// An unusable update fails and changes nothing. The error is acpterm.ErrInvalidParams, also for a terminal that the
+// client owns or has released, or an error of acpterm.Handler's Attach. If a notification is about several terminals,
+// the updates before the unusable one remain.
 func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.TerminalID, err error) {
 	session, all, err := updates.Read(params)
 	if wrong, ok := errors.AsType[*updates.Error](err); ok {
@@ -137,14 +138,14 @@ func (ts *Terminals) Update(params json.RawMessage) (terminals []acpterm.Termina
 	return terminals, nil
 }
 
-// invalid is the error for an update that cannot be used.
+// invalid returns the error for an unusable update.
 func invalid(session acpterm.SessionID, field, reason string) error {
 	return &acpterm.Error{
 		Op: MethodUpdate, Kind: acpterm.ErrInvalidParams, SessionID: session, Field: field, Reason: reason,
 	}
 }
 
-// update changes a terminal. It reports whether the update counts for one.
+// update applies an update to a terminal. It reports whether the update counts for the terminal.
 func (ts *Terminals) update(k key, u updates.Update) (counts bool, err error) {
 	if err := check(k, u); err != nil {
 		return false, err
@@ -181,7 +182,7 @@ func (ts *Terminals) update(k key, u updates.Update) (counts bool, err error) {
 	return true, nil
 }
 
-// begin attaches a terminal. It is called with applying held.
+// begin attaches a terminal. The caller must hold applying.
 func (ts *Terminals) begin(k key, t *terminal, u updates.Update) error {
 	forget := func() {
 		ts.mu.Lock()
@@ -213,14 +214,14 @@ func (ts *Terminals) begin(k key, t *terminal, u updates.Update) error {
 	return nil
 }
 
-// concerns reports whether an update by the convention of v1 counts for the terminal. None does for one of v2, whose id
-// may be that of a tool call all the same.
+// concerns reports whether an update by the convention of v1 counts for the terminal. Such an update never counts for a
+// terminal of v2, although a terminal of v2 may have the id of a tool call.
 func (t *terminal) concerns(u updates.Update) bool {
-	endKnown := u.Known && u.Exit.Present && t.exited // the exit said it better
+	endKnown := u.Known && u.Exit.Present && t.exited // the earlier exit status is better
 	return t.v1 && !endKnown && !(u.Final && t.announced)
 }
 
-// patch applies an update, except for its output and its end.
+// patch applies an update, except for its output and exit status.
 func (ts *Terminals) patch(k key, t *terminal, u updates.Update) error {
 	meta, err := patchMeta(k.session, t.about.Meta, u.Meta)
 	if err != nil {
@@ -242,7 +243,7 @@ func (ts *Terminals) patch(k key, t *terminal, u updates.Update) error {
 	return nil
 }
 
-// canceller asks the agent to end a terminal's command; nil if it cannot be asked.
+// canceller returns a function that asks the agent to end a terminal's command, or nil if the agent cannot be asked.
 func (ts *Terminals) canceller(k key, t *terminal) func(context.Context) error {
 	if !t.cancellable || !ts.canAsk() {
 		return nil
@@ -250,7 +251,7 @@ func (ts *Terminals) canceller(k key, t *terminal) func(context.Context) error {
 	return func(ctx context.Context) error { return ts.cancel(ctx, k) }
 }
 
-// set changes a value as a patch says: null makes it the zero value.
+// set applies a patch to a value. Null sets the zero value.
 func set[T any](to *T, p updates.Patch[T]) {
 	switch {
 	case p.Value != nil:
@@ -288,16 +289,16 @@ func patchMeta(
 	return patched, nil
 }
 
-// metaSize is how many bytes metadata takes.
+// metaSize returns the size of metadata in bytes.
 func metaSize(meta map[string]json.RawMessage) (size int) {
-	const entry = 100 // bytes of a key and its value without their text
+	const entry = 100 // overhead of a key and its value, in bytes
 	for name, value := range meta {
 		size += entry + len(name) + len(value)
 	}
 	return size
 }
 
-// apply applies an update's output and end.
+// apply applies an update's output and exit status.
 func (t *terminal) apply(u updates.Update) {
 	if u.Output.Present {
 		t.attached.Replace(*cmp.Or(u.Output.Value, new([]byte)))
@@ -308,13 +309,13 @@ func (t *terminal) apply(u updates.Update) {
 		whole = rest
 	}
 	t.attached.Write(whole)
-	if exit := u.Exit.Value; exit != nil { // a null clears nothing: an end is final
+	if exit := u.Exit.Value; exit != nil { // null does not clear it, since an end is final
 		t.exited = true
 		t.attached.Exit(exit.Code, exit.Signal)
 	}
 }
 
-// check refuses an update with too large members.
+// check refuses an update with oversized members, or without a session id.
 func check(k key, u updates.Update) error {
 	meta := 0
 	if u.Meta.Value != nil {

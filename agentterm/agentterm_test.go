@@ -1,6 +1,6 @@
 package agentterm_test
 
-// Terminals of the agent: at the face of Terminals, and over a connection.
+// Tests of the agent's terminals, by calls of Terminals and over a connection.
 
 import (
 	"bytes"
@@ -26,11 +26,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// traffic is what an adapter sends of one tool call, and what is to be shown of it in the end. It is written after the
-// published code of the adapters, each with and without the capabilities that make a difference to it.
+// traffic is the updates of an adapter for one tool call, and the terminal expected at the end. The updates follow the
+// published code of the adapters, with and without each capability that affects them.
 type traffic struct {
 	Name string
-	Want *struct { // nil: no terminal
+	Want *struct { // nil if no terminal is expected
 		Text     string
 		Ended    bool
 		ExitCode *int64
@@ -52,7 +52,7 @@ func readTraffic(t *testing.T) (all []traffic) {
 	return all
 }
 
-// sendUpdates hands updates of session "s" to Terminals.
+// sendUpdates passes updates of session "s" to Terminals.
 func sendUpdates(t testing.TB, ts *agentterm.Terminals, updates ...json.RawMessage) (about []acpterm.TerminalID) {
 	t.Helper()
 	for _, update := range updates {
@@ -63,7 +63,7 @@ func sendUpdates(t testing.TB, ts *agentterm.Terminals, updates ...json.RawMessa
 	return about
 }
 
-// shown is a Manager that shows the terminals of an agent.
+// shown returns Terminals that show an agent's terminals in a Manager, and their Handler.
 func shown(m *acpterm.Manager, options acpterm.HandlerOptions) (*agentterm.Terminals, *acpterm.Handler) {
 	h := acpterm.NewHandler(m, &options)
 	return agentterm.New(h, nil), h
@@ -111,7 +111,7 @@ func waitFor(t testing.TB, term *acpterm.Terminal) error {
 	return err
 }
 
-// owned are the agent's terminals of a new Manager. The agent can be asked to cancel, and refuses.
+// owned returns Terminals in a new Manager. The agent can be asked to cancel, but refuses.
 func owned(
 	t testing.TB, options *acpterm.Options, hooks ...func(acpterm.Event),
 ) (*agentterm.Terminals, *acpterm.Manager) {
@@ -121,7 +121,7 @@ func owned(
 	}), m
 }
 
-// How a command ended is not forgotten when its tool call fails later.
+// The exit status of a command remains if its tool call fails later.
 func TestAToolCallThatFailsAfterItsCommandHasEnded(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h,
@@ -131,7 +131,7 @@ func TestAToolCallThatFailsAfterItsCommandHasEnded(t *testing.T) {
 	require.Equal(t, "exit code 3", m.Terminals()[0].ExitStatus().String())
 }
 
-// v2 is a terminal_update of terminal "t1" with other members.
+// v2 returns a terminal_update of terminal "t1" with additional members.
 func v2(members string) json.RawMessage {
 	return json.RawMessage(`{"sessionUpdate":"terminal_update","terminalId":"t1"` + members + `}`)
 }
@@ -141,7 +141,7 @@ func v2Chunk(data []byte) json.RawMessage {
 	return json.RawMessage(`{"sessionUpdate":"terminal_output_chunk","terminalId":"t1","data":` + string(encoded) + `}`)
 }
 
-// Each member of a terminal_update is absent, null or a value: unchanged, cleared or replaced.
+// An absent member of a terminal_update leaves a value unchanged, null clears it, and a value replaces it.
 func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 	h, m := owned(t, nil)
 	require.Equal(t, []acpterm.TerminalID{"t1"}, sendUpdates(t, h, v2("")))
@@ -152,7 +152,7 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 	require.Zero(t, begin.PID)
 
 	for _, c := range []struct {
-		members string // that set it
+		members string // sets the member
 		null    string
 		is      func(acpterm.TerminalInfo) bool
 	}{
@@ -193,7 +193,7 @@ func TestUpdatesMembersInTheirThreeStates(t *testing.T) {
 	require.Equal(t, acpterm.EndedByItself, term.EndedBy())
 }
 
-// What an agent says of an end, in each form.
+// Each form of exit status is understood.
 func TestExitStatuses(t *testing.T) {
 	for members, want := range map[string]string{
 		`{"exitCode":3,"signal":null}`: "exit code 3", `{"signal":"SIGKILL"}`: "signal SIGKILL",
@@ -210,8 +210,8 @@ func TestExitStatuses(t *testing.T) {
 		string(m.Terminals()[0].ExitStatus().Meta["acpterm"]))
 }
 
-// An end is final, and so is how a command ended once it is known: what waited for it, the record and the terminal say
-// the same for good. An end that is not known may become known, once.
+// An end is final, and so is a known exit status: waiters, the record and the terminal agree forever. An unknown exit
+// status may become known once.
 func TestAnEndIsFinal(t *testing.T) {
 	const v1Exit = `{"sessionUpdate":"tool_call_update","_meta":{"terminal_exit":{"terminal_id":"t1","exit_code":%s,"signal":%s}}}`
 	for name, c := range map[string]struct {
@@ -254,7 +254,7 @@ func TestAnEndIsFinal(t *testing.T) {
 	}
 }
 
-// A member whose name differs in case is another one, which is ignored.
+// A member name that differs in case is another member, and is ignored.
 func TestNamesOfMembersAreExact(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h, v2(`,"capabilities":{"cancel":{}},"size":{"cols":80,"rows":24},"output":{"data":"YQ=="}`))
@@ -280,7 +280,7 @@ func TestNamesOfMembersAreExact(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrInvalidParams)
 }
 
-// Each chunk is decoded by itself, and may have a part of a character.
+// Each chunk is decoded separately, and may contain part of a character.
 func TestChunksSplitCharacters(t *testing.T) {
 	h, m := owned(t, nil)
 	for _, b := range []byte("a\U0001f600\xff") {
@@ -294,7 +294,8 @@ func TestChunksSplitCharacters(t *testing.T) {
 	require.True(t, strings.HasSuffix(term.Output().Output, "late"), "output may follow the end")
 }
 
-// A snapshot that only goes on appends, and another one begins anew: followers find out wherever they are.
+// A snapshot that continues the output appends to it. Any other snapshot replaces the output, and followers notice at
+// any position.
 func TestSnapshotsReplaceOutput(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h, v2Chunk([]byte("one\n")))
@@ -324,8 +325,8 @@ func TestSnapshotsReplaceOutput(t *testing.T) {
 	require.Empty(t, term.Output().Output)
 }
 
-// A follower gets all that came before the end, and ends with it, as with a command of the client's; without a release,
-// and by each kind of update. What comes later is kept, for those that read then.
+// A follower gets all output before the end and then ends, as with a command of the client. This holds without a
+// release and for each kind of update. Later output is kept for later readers.
 func TestFollowEndsWithTheAgentsCommand(t *testing.T) {
 	call := func(members string) json.RawMessage {
 		return json.RawMessage(`{"sessionUpdate":"tool_call_update","toolCallId":"t1",` + members + `}`)
@@ -386,7 +387,7 @@ func TestFollowEndsWithTheAgentsCommand(t *testing.T) {
 	}
 }
 
-// In v2 a tool call is not the terminal of the same id, whatever its _meta has.
+// In v2, a tool call is not the terminal of the same id, regardless of its _meta.
 func TestToolCallsOfV2AreNoTerminals(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h, v2(`,"command":"make"`), v2Chunk([]byte("text")))
@@ -405,7 +406,7 @@ func TestToolCallsOfV2AreNoTerminals(t *testing.T) {
 	require.Equal(t, acpterm.Command{ShellLine: "make"}, term.Command())
 }
 
-// What cannot be used is refused as a whole, and harms nothing else.
+// An unusable update is refused as a whole, and does not affect anything else.
 func TestUpdatesThatAreRefused(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h, v2(`,"command":"before"`), v2Chunk([]byte("kept")))
@@ -445,13 +446,13 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 	require.Len(t, m.Terminals(), 2)
 }
 
-// An agent cannot take over the id of a command that the client ran: not while it is being decided on, not while it
-// runs, and not after its release, by any kind of update. Ids of that form which this client did not make are the
-// agent's: an agent that has a Manager of its own sends such.
+// An agent cannot take over the id of a command run by the client with any kind of update: not during the decision, not
+// while the command runs, and not after its release. Ids of that form not made by this client are the agent's, since an
+// agent with its own Manager sends such ids.
 func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 	hook, events := hosttest.Record()
 	var h *agentterm.Terminals
-	var early error // of an update while the command is not running yet
+	var early error // from an update before the command runs
 	m := hosttest.NewManager(t, &acpterm.Options{Record: func(_ context.Context, e acpterm.Event) error {
 		if d, ok := e.(*acpterm.DecisionEvent); ok {
 			_, early = h.Update(json.RawMessage(`{"sessionId":"s","update":{
@@ -498,7 +499,7 @@ func TestUpdatesWithIDsOfTheClient(t *testing.T) {
 	require.Equal(t, 1, ends)
 }
 
-// A thousand ids stay within the quotas: what has ended makes room, the oldest first, and nothing that runs does.
+// A thousand ids stay within the quotas. Ended terminals make room, the oldest first. Running terminals do not.
 func TestOwnedTerminalsInQuotas(t *testing.T) {
 	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10})
 	update := func(i int, members string) error {
@@ -523,7 +524,7 @@ func TestOwnedTerminalsInQuotas(t *testing.T) {
 	require.Equal(t, 8, m.Stats().Running)
 }
 
-// While the host's hooks do not return, terminals that begin and end cannot fill its memory with events.
+// While the host's hooks block, terminals that begin and end cannot fill its memory with events.
 func TestOwnedTerminalsWhileAHookIsSlow(t *testing.T) {
 	release := make(chan struct{})
 	h, m := owned(t, &acpterm.Options{MaxSessionTerminals: 10}, func(acpterm.Event) { <-release })
@@ -538,7 +539,7 @@ func TestOwnedTerminalsWhileAHookIsSlow(t *testing.T) {
 	require.LessOrEqual(t, m.Stats().Terminals, 10)
 }
 
-// Sessions have terminals of their own, and another connection's prefix keeps them apart.
+// Each session has its own terminals, and the prefixes of connections keep them apart.
 func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
 	m := hosttest.NewManager(t, nil)
 	a, handlerOfA := shown(m, acpterm.HandlerOptions{SessionPrefix: "a/"})
@@ -566,7 +567,7 @@ func TestOwnedTerminalsOfTwoSessions(t *testing.T) {
 	require.ErrorIs(t, err, acpterm.ErrSessionNotFound)
 }
 
-// Terminals of the agent that have ended make room for commands of the client, and for other sessions.
+// Ended terminals of the agent make room for commands of the client, and for other sessions.
 func TestEndedOwnedTerminalsMakeRoom(t *testing.T) {
 	h, m := owned(t, &acpterm.Options{MaxTerminals: 3})
 	for _, id := range []string{"z", "b", "a"} {
@@ -581,7 +582,7 @@ func TestEndedOwnedTerminalsMakeRoom(t *testing.T) {
 	require.NoError(t, err, "the last that ended stays")
 }
 
-// What an agent has kept of each terminal is bounded, whatever it sends.
+// The kept data of each terminal is bounded, regardless of the agent's updates.
 func TestOwnedTerminalsKeepLittle(t *testing.T) {
 	h, m := owned(t, nil)
 	refuse := func(session, update, field string) {
@@ -604,8 +605,8 @@ func TestOwnedTerminalsKeepLittle(t *testing.T) {
 	require.Less(t, len(*m.Terminals()[0].ExitStatus().Signal), 10_000)
 }
 
-// Updates of one terminal on two connections, and a manager that closes, beside each other: each terminal has one
-// StartEvent, then an EndEvent, then a ReleaseEvent, all before Close returns.
+// If two connections update a terminal while the manager closes, each terminal has one StartEvent, then an EndEvent,
+// then a ReleaseEvent, all before Close returns.
 func TestOwnedTerminalsOnTwoConnections(t *testing.T) {
 	for range longtest.Times(30, 200) {
 		var mu sync.Mutex
@@ -639,7 +640,7 @@ func TestOwnedTerminalsOnTwoConnections(t *testing.T) {
 	}
 }
 
-// The hook may close the connection.
+// The Created hook may close the connection.
 func TestCreatedOfAnOwnedTerminalMayClose(t *testing.T) {
 	var ts *agentterm.Terminals
 	var h *acpterm.Handler
@@ -649,8 +650,7 @@ func TestCreatedOfAnOwnedTerminalMayClose(t *testing.T) {
 	require.Empty(t, m.Terminals())
 }
 
-// A late update does not bring back what was released; one that says what runs does, as in a session that is loaded
-// again.
+// A late update does not restore a released terminal. An update with the command does, as in a reloaded session.
 func TestReleasedOwnedTerminalStaysReleased(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h, v2(`,"command":"make"`))
@@ -661,7 +661,7 @@ func TestReleasedOwnedTerminalStaysReleased(t *testing.T) {
 	require.Len(t, m.Terminals(), 1)
 }
 
-// What was replaced is not counted as dropped.
+// Replaced output does not count as dropped.
 func TestEndEventOfReplacedOutput(t *testing.T) {
 	hook, events := hosttest.Record()
 	h, _ := owned(t, &acpterm.Options{Commands: acpterm.CommandOptions{OutputByteLimit: 100}}, hook)
@@ -675,8 +675,8 @@ func TestEndEventOfReplacedOutput(t *testing.T) {
 	require.Zero(t, end.Dropped)
 }
 
-// Over a connection: updates come in their order and go on to the handler, the agent's terminal/* do not reach its own
-// terminals, and Kill sends terminal/cancel where that is advertised and nothing anywhere else.
+// Over a connection, updates arrive in order and reach the next handler. The agent's terminal/* requests do not reach
+// its own terminals. Kill sends terminal/cancel only if the agent advertised it.
 func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	events := make(chan acpterm.Event, 9)
 	created := make(chan *acpterm.Terminal, 1)
@@ -747,7 +747,7 @@ func TestOwnedTerminalsOverAConnection(t *testing.T) {
 	require.Equal(t, []string{"*acpterm.StartEvent", "*acpterm.EndEvent", "*acpterm.ReleaseEvent"}, kinds)
 }
 
-// Info says that a terminal can be cancelled while the agent offers it and something can ask the agent, and only then.
+// Info reports a terminal as cancellable exactly while the agent offers it and can be asked.
 func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
 	deciding, decided := make(chan struct{}), make(chan struct{})
 	m := hosttest.NewManager(t, &acpterm.Options{Policy: acpterm.PolicyFunc(func(context.Context, acpterm.Proposal) acpterm.Decision {
@@ -772,7 +772,7 @@ func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
 	sendUpdates(t, ts, v2(`,"capabilities":{"cancel":{}}`))
 	require.True(t, term.Info().Cancellable)
 
-	// The connection ends, and a policy that does not return holds up the release of its terminals.
+	// The connection ends, and a blocked policy delays the release of its terminals.
 	request, err := json.Marshal(hosttest.ChildRequest("exit", "0"))
 	require.NoError(t, err)
 	_, err = fmt.Fprintf(agentEnd, `{"jsonrpc":"2.0","id":1,"method":"terminal/create","params":%s}`+"\n", request)
@@ -804,7 +804,7 @@ func TestCancellableWhileTheAgentCanBeAsked(t *testing.T) {
 	require.NoError(t, h.Close())
 }
 
-// A release forgets such a terminal without waiting for the agent, and how it ended is then not known.
+// A release forgets an attached terminal without waiting for the agent. Its exit status is then unknown.
 func TestReleaseOfAnOwnedTerminal(t *testing.T) {
 	h, m := owned(t, nil)
 	sendUpdates(t, h, v2Chunk([]byte("text")))
@@ -828,7 +828,7 @@ func TestToolCallTerminals(t *testing.T) {
 	}
 }
 
-// Whatever an agent sends, nothing panics, and what is shown is valid.
+// No update from an agent causes a panic or invalid output.
 func FuzzUpdate(f *testing.F) {
 	f.Add(string(v2(`,"output":{"data":"YQ=="},"exitStatus":{"exitCode":1}`)))
 	f.Add(string(v2Chunk([]byte("a\xff"))))

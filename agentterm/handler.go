@@ -1,6 +1,6 @@
 package agentterm
 
-// A connection of jsonrpc2.
+// Support for connections of jsonrpc2.
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Handler returns a jsonrpc2.Handler that calls Update for each session/update and passes everything on to next. An
-// update that cannot be used is logged. Without Options.Cancel, Kill asks the agent over this connection.
+// Handler returns a jsonrpc2.Handler that calls Update for each session/update and passes all messages to next. It logs
+// unusable updates. If Options.Cancel is nil, Kill asks the agent over this connection.
 func (ts *Terminals) Handler(next jsonrpc2.Handler) jsonrpc2.Handler { return handler{ts, next} }
 
 type handler struct {
@@ -31,7 +31,7 @@ func (h handler) Handle(ctx context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.
 	h.next.Handle(ctx, conn, req)
 }
 
-// canAsk reports whether there is a way to ask the agent to end a command.
+// canAsk reports whether the agent can be asked to end a command.
 func (ts *Terminals) canAsk() bool { return ts.options.Cancel != nil || ts.conn.Load() != nil }
 
 // cancel asks the agent to end a terminal's command.

@@ -1,10 +1,10 @@
 package agentterm
 
-// Which terminals were released.
+// A record of released terminals.
 
 import "hash/maphash"
 
-// maxReleased is how many released terminals are remembered.
+// maxReleased is the number of released terminals to remember.
 const maxReleased = 4096
 
 // released remembers the last released terminals, so that a late update does not create them again. The zero
@@ -12,7 +12,7 @@ const maxReleased = 4096
 type released struct {
 	seed  maphash.Seed
 	known map[uint64]bool // by hash, since ids may be long
-	order []uint64        // the oldest at next, once it is full
+	order []uint64        // a ring buffer; once full, the oldest is at next
 	next  int
 }
 

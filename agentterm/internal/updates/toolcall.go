@@ -1,12 +1,12 @@
 package updates
 
-// The convention of agents on ACP v1, by _meta of tool_call and tool_call_update, and what a tool call shows. A
-// terminal's id is that of its tool call.
+// The convention of agents on ACP v1, which uses _meta of tool_call and tool_call_update, and the terminals in tool
+// calls. A terminal has the id of its tool call.
 
 import "encoding/json"
 
-// object is a JSON object whose members are read one by one, so that a wrong one is absent and harms no other. Their
-// names are exact, which they are not in a struct: encoding/json takes "Cancel" for "cancel".
+// object is a JSON object. Its members are read one by one, so that an invalid member counts as absent and does not
+// affect others. Names match exactly, unlike in a struct: encoding/json matches "Cancel" with "cancel".
 type object map[string]json.RawMessage
 
 func readObject(raw json.RawMessage) (o object) {
@@ -14,17 +14,17 @@ func readObject(raw json.RawMessage) (o object) {
 	return o
 }
 
-// text is a member that is a string; nil if it is none.
+// text returns a string member, or nil if it is absent or not a string.
 func (o object) text(name string) *string { return patch[string](o[name]).Value }
 
-// id is a member that names a terminal; empty if it is none.
+// id returns a terminal id, or "" if it is absent or invalid.
 func (o object) id(name string) (id string) {
 	id, _ = terminalID(o[name])
 	return id
 }
 
-// readToolCall reads what a tool call says of terminals. What was typed into one (terminal_input) is no output: a
-// terminal that shows it has it in its output.
+// readToolCall reads the updates of terminals in a tool call. It ignores input (terminal_input), which is part of the
+// output if the terminal echoes it.
 func readToolCall(call object) (all []Update) {
 	meta := readObject(call["_meta"])
 	command := commandOf(call)
@@ -67,12 +67,12 @@ func readToolCall(call object) (all []Update) {
 	return all
 }
 
-// outputCode is the exit code in the raw output of a tool call; nil if there is none.
+// outputCode returns the exit code in the raw output of a tool call, or nil.
 func outputCode(call object) *int64 {
 	return integer(readObject(call["rawOutput"])["exit_code"])
 }
 
-// commandOf is the command of a tool call: that of its input, or its title.
+// commandOf returns the command in the input of a tool call, or else its title.
 func commandOf(call object) Patch[string] {
 	input := readObject(call["rawInput"])
 	for _, command := range []*string{input.text("command"), call.text("title")} {
@@ -83,9 +83,9 @@ func commandOf(call object) Patch[string] {
 	return Patch[string]{}
 }
 
-// ToolCallTerminals returns the ids of the terminals that a tool call's content shows: of those that the client owns
-// and, in ACP v2 and by the convention of v1, of those that the agent does. The content is an array or, as in v2's
-// tool_call_content_chunk, one item of it. Other content has none.
+// ToolCallTerminals returns the ids of the terminals in the content of a tool call: the client's terminals and, in ACP
+// v2 and by the convention of v1, the agent's. The content is an array or a single item, as in v2's
+// tool_call_content_chunk. For other content it returns nil.
 func ToolCallTerminals(content []byte) (ids []string) {
 	var items []json.RawMessage
 	if json.Unmarshal(content, &items) != nil {

@@ -1,7 +1,7 @@
-// Package updates reads what session/update notifications say of terminals that the agent owns, whose commands it runs
-// itself: ACP v2's terminal_update and terminal_output_chunk, and the _meta convention of agents on v1. It also finds
-// the terminals that a tool call shows. It imports the standard library alone and keeps nothing; its caller knows the
-// terminals and applies what is read.
+// Package updates reads the updates of an agent's own terminals from session/update notifications: ACP v2's
+// terminal_update and terminal_output_chunk, and the _meta convention of agents on v1. The agent runs the commands of
+// these terminals itself. The package also finds the terminals in tool calls. It imports only the standard library and
+// is stateless; its caller keeps the terminals and applies the updates.
 package updates
 
 import (
@@ -9,45 +9,46 @@ import (
 	"math"
 )
 
-// Update is what one notification says of one terminal.
+// Update is an update of one terminal, read from a notification.
 type Update struct {
 	Terminal string
-	// V1 says that it is by the convention of v1, and Known that it counts only for a terminal that is known by it.
+	// V1 is set for updates by the convention of v1. Known is set if the update only counts for a terminal already
+	// known by that convention.
 	V1, Known bool
-	// Info says that v1's terminal_info announced the terminal, and Final that the tool call is complete, which ends a
-	// terminal that was not announced.
+	// Info is set if v1's terminal_info announced the terminal. Final is set if the tool call is complete, which ends
+	// an unannounced terminal.
 	Info, Final bool
 
-	// Command is the command as people read it, and Dir its working directory.
+	// Command is the command for display, and Dir its working directory.
 	Command, Dir Patch[string]
-	// Output is all output there is.
+	// Output replaces the whole output.
 	Output Patch[[]byte]
-	// Append is output that follows, and Delta says that it is v1's terminal_output_delta. Nil: none.
+	// Append is further output, or nil. Delta is set if it is from v1's terminal_output_delta.
 	Append []byte
 	Delta  bool
-	// Whole is v1's terminal_output: a piece or all of the output. It can be all only with the end (Last), or where
-	// pieces come as terminal_output_delta. Nil: none.
+	// Whole is v1's terminal_output, or nil: either a piece of the output or all of it. It can only be all of it if it
+	// comes with the end (Last), or if pieces come as terminal_output_delta.
 	Whole []byte
 	Last  bool
-	// Exit says that the command has ended.
+	// Exit is set if the command has ended.
 	Exit Patch[Exit]
 	Size Patch[Size]
-	// Cancel says whether terminal/cancel is served for the terminal. A null is a false.
+	// Cancel reports whether the agent serves terminal/cancel for the terminal. Null means false.
 	Cancel Patch[bool]
-	// Meta has keys of _meta that change; a key whose value is JSON's null goes. A null _meta clears all.
+	// Meta holds changed keys of _meta. A key with the JSON value null is removed. A null _meta removes all keys.
 	Meta Patch[map[string]json.RawMessage]
 }
 
-// Patch is a member of a JSON object that changes a value: the zero Patch is an absent member, which changes nothing.
+// Patch is a member of a JSON object that changes a value. The zero Patch is an absent member and changes nothing.
 type Patch[T any] struct {
 	Present bool
-	Value   *T // nil: null, which clears the value
+	Value   *T // nil for null, which clears the value
 }
 
 // Set returns a Patch that replaces the value.
 func Set[T any](value T) Patch[T] { return Patch[T]{Present: true, Value: &value} }
 
-// Exit is how a command ended, as far as the agent knows.
+// Exit is the exit status of a command, with nil for unknown parts.
 type Exit struct {
 	Code   *int64
 	Signal *string
@@ -56,22 +57,21 @@ type Exit struct {
 // Size is a terminal's size in characters.
 type Size struct{ Columns, Rows uint16 }
 
-// Error is an update that cannot be read. Nothing of it counts.
+// Error reports a malformed update. None of its members count.
 type Error struct {
 	Field, Reason string
 }
 
-// Error names the field and says what is wrong.
 func (e *Error) Error() string { return e.Field + ": " + e.Reason }
 
-// Read reads the params of a session/update. A notification about something else has no updates. What it says of
-// several terminals, as v1's _meta can, is in the order in which it holds.
+// Read reads the params of a session/update. It returns no updates for a notification about something else, and several
+// if v1's _meta updates several terminals. Apply them in order.
 func Read(params []byte) (session string, all []Update, err error) {
 	envelope := readObject(params)
 	update := readObject(envelope["update"])
 	kind := update.text("sessionUpdate")
 	if kind == nil {
-		return "", nil, nil // it has no terminal
+		return "", nil, nil // without a terminal
 	}
 	switch *kind {
 	case "terminal_update":
@@ -94,9 +94,9 @@ func one(u Update, err error) ([]Update, error) {
 	return []Update{u}, nil
 }
 
-// readUpdate reads v2's terminal_update (schema type TerminalUpdate). Members of another type than the schema's are
-// absent, as x-deserialize-default-on-error asks. Output that is no base64 refuses the update: the schema does not say
-// what becomes of it.
+// readUpdate reads v2's terminal_update (schema type TerminalUpdate). Members with a type other than the schema's count
+// as absent, as x-deserialize-default-on-error asks. An update with invalid base64 output is refused, since the schema
+// does not specify this case.
 func readUpdate(m object) (u Update, err error) {
 	if u.Terminal, err = terminalID(m["terminalId"]); err != nil {
 		return u, err
@@ -129,9 +129,8 @@ func terminalID(raw json.RawMessage) (id string, err error) {
 	return id, nil
 }
 
-// decode reads base64.
 func decode(field string, raw json.RawMessage) ([]byte, error) {
-	var data []byte // encoding/json reads it from base64
+	var data []byte // encoding/json decodes it from base64
 	if raw == nil || isNull(raw) || json.Unmarshal(raw, &data) != nil || raw[0] != '"' {
 		return nil, &Error{field, "must be base64"}
 	}
@@ -192,12 +191,12 @@ func sizePatch(raw json.RawMessage) Patch[Size] {
 	return Set(Size{uint16(*columns), uint16(*rows)})
 }
 
-// integer reads a whole number, which JSON may write as 3.0 or 1e2 too; nil: it is something else.
+// integer reads a whole number, or returns nil for other values. JSON may also write it as 3.0 or 1e2.
 func integer(raw json.RawMessage) *int64 {
 	if n := patch[int64](raw).Value; n != nil {
 		return n
 	}
-	const exact = 1 << 53 // whole numbers to this are floating-point numbers
+	const exact = 1 << 53 // floating-point numbers represent whole numbers up to this one exactly
 	f := patch[float64](raw).Value
 	if f == nil || *f != math.Trunc(*f) || math.Abs(*f) > exact {
 		return nil
@@ -205,8 +204,8 @@ func integer(raw json.RawMessage) *int64 {
 	return new(int64(*f))
 }
 
-// cancelPatch reads v2's capabilities (schema type TerminalCapabilities). A wrong value is none: the client must not
-// send a terminal/cancel that was not advertised.
+// cancelPatch reads v2's capabilities (schema type TerminalCapabilities). An invalid value counts as absent: the client
+// must not send an unadvertised terminal/cancel.
 func cancelPatch(raw json.RawMessage) Patch[bool] {
 	if raw == nil {
 		return Patch[bool]{}

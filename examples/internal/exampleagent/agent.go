@@ -21,12 +21,12 @@ const protocolVersion = 1
 
 // agent implements jsonrpc2.Handler.
 type agent struct {
-	terminals *acpagent.Terminals // for the commands that it runs itself
+	terminals *acpagent.Terminals // for the agent's own commands
 	turns     sync.WaitGroup      // the running turns
-	tokens    string              // the file made by a sign-in, or "" if none is required
+	tokens    string              // the file written by a sign-in, or "" if a sign-in is not required
 
 	mu           sync.Mutex
-	capabilities acpterm.ClientCapabilities // from initialize; none before that
+	capabilities acpterm.ClientCapabilities // from initialize; zero before it
 	sessions     map[acpterm.SessionID]*session
 }
 
@@ -101,7 +101,7 @@ func (a *agent) initialize(params json.RawMessage) (any, error) {
 	defer a.mu.Unlock()
 	a.capabilities = capabilities
 	return map[string]any{
-		"protocolVersion":   protocolVersion, // the only one; a client with another hangs up
+		"protocolVersion":   protocolVersion, // the only supported version; other clients disconnect
 		"agentCapabilities": struct{}{},
 		"agentInfo":         map[string]string{"name": "acpterm-example-agent", "version": "1"},
 		"authMethods":       a.authMethods(),

@@ -1,7 +1,7 @@
 package exampleagent
 
-// The agent at one end of a connection, and at the other a client whose answers a test chooses. What happens
-// when all goes well is tested with the example client.
+// These tests connect the agent to a client with answers chosen by the test. The tests of the example client cover the
+// successful cases.
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 	"github.com/acpterm/acpterm/signin"
 )
 
-// TestMain also makes the test binary a command that runs until it is ended.
+// TestMain also makes the test binary a command that runs until it is killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "sleep" {
 		time.Sleep(time.Hour)
@@ -31,12 +31,12 @@ func TestMain(m *testing.M) {
 	racetest.Main(m)
 }
 
-// client records what the agent tells, and answers its permission requests.
+// client records the agent's messages and answers its permission requests.
 type client struct {
 	t       *testing.T
 	conn    *jsonrpc2.Conn
 	created chan *acpterm.Terminal
-	permit  func() string // returns the option to select; nil is for the one that allows
+	permit  func() string // returns the option to select; if nil, the client allows
 	hear    func(update string)
 
 	mu      sync.Mutex
@@ -85,7 +85,7 @@ func (c *client) handle(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Reque
 		return nil, err
 	}
 	var message textContent
-	json.Unmarshal(n.Update.Content, &message) // that of a tool call has another shape
+	json.Unmarshal(n.Update.Content, &message) // the content of a tool call has another form
 	if c.hear != nil {
 		c.hear(n.Update.Status + message.Text)
 	}
@@ -125,7 +125,7 @@ func (c *client) told() string {
 	return strings.Join(c.updates, "\n")
 }
 
-// sleepLine is a command that runs until it is ended.
+// sleepLine returns a command line that runs until it is killed.
 func sleepLine(t *testing.T) string {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestNotAllowed(t *testing.T) {
 func TestCancelBeforePermission(t *testing.T) {
 	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
 	c.permit = func() string {
-		c.cancel() // arrives before the permission that is given next
+		c.cancel() // arrives before the permission
 		return "allow"
 	}
 	require.Equal(t, "cancelled", c.prompt("go version"))
@@ -177,7 +177,7 @@ func TestCancelEndsTheCommand(t *testing.T) {
 	require.Equal(t, acpterm.EndedByKill, terminal.EndedBy())
 }
 
-// The agent runs a command itself without the client's terminals, and shows it as the client can.
+// The agent runs a command itself without the client's terminals, and shows it in the form that the client supports.
 func TestCommandsThatTheAgentRuns(t *testing.T) {
 	c := connect(t, acpterm.ClientCapabilities{Terminal: true})
 	require.Equal(t, "end_turn", c.prompt("self: go version"))
@@ -223,7 +223,7 @@ func showsOwnTerminals() acpterm.ClientCapabilities {
 	return acpterm.ClientCapabilities{Meta: acpterm.Meta{"terminal_output": json.RawMessage("true")}}
 }
 
-// A program and its arguments where that is what the words mean to a shell too; else a line.
+// split returns a program and its arguments if a shell would read the words the same way. Otherwise it returns a line.
 func TestSplit(t *testing.T) {
 	for line, want := range map[string][]string{
 		"go":                        {"go"},
@@ -248,11 +248,11 @@ func TestOneTurnAtATime(t *testing.T) {
 	require.ErrorContains(t, c.conn.Call(t.Context(), "session/prompt", promptParams("go version"), nil), "a turn under way")
 	c.cancel()
 	require.NoError(t, turn.Wait(t.Context(), nil))
-	require.Equal(t, "end_turn", c.prompt("go version")) // and then another
+	require.Equal(t, "end_turn", c.prompt("go version")) // another turn can follow
 	require.Contains(t, c.told(), "completed\nexit code 0")
 }
 
-// An agent that requires a sign-in answers so, and offers it to clients that can run it.
+// If a sign-in is required, the agent's answer says so. The agent offers the sign-in to clients that can run it.
 func TestSignInIsRequired(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	for _, can := range []bool{false, true} {
@@ -288,7 +288,7 @@ func TestWhatTheAgentDoesNotKnow(t *testing.T) {
 	require.ErrorContains(t, c.conn.Call(t.Context(), "session/prompt", unknown, nil), "no such session")
 }
 
-// must is a value that is made without an error.
+// must returns value. It panics if err is not nil.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

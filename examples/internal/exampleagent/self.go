@@ -9,10 +9,10 @@ import (
 	acpagent "github.com/acpterm/acpterm/agent"
 )
 
-// selfPrefix, before a command, tells the agent to run it itself.
+// selfPrefix before a command tells the agent to run the command itself.
 const selfPrefix = "self:"
 
-// executeItself is execute without the client's terminals. It also begins and ends the tool call.
+// executeItself is like execute, but does not use the client's terminals. It also begins and ends the tool call.
 func (t *turn) executeItself(ctx context.Context) (result acpterm.TerminalOutputResponse, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -1,9 +1,9 @@
-// Package exampleagent is a small ACP agent without a model: the text of a prompt is a command, which it runs in a
-// terminal of its client. It shows the agent's side of terminal/*, in the order in which agents do things. After "self:
-// ", the agent runs the command itself, and package agent shows it.
+// Package exampleagent is a small ACP agent without a model. The text of a prompt is a command, and the agent runs it
+// in a terminal of its client. It shows the agent's side of terminal/*, with the requests in their usual order. After
+// "self: ", the agent runs the command itself, and package agent shows it.
 //
-// examples/agent is only this package. examples/client and examples/editor start themselves as this agent if they are
-// given none. With arguments, it requires the user to sign in.
+// examples/agent is only this package. examples/client and examples/editor start themselves as this agent if no agent
+// is given. With arguments, the agent can require the user to sign in.
 package exampleagent
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/acpterm/acpterm"
 )
 
-// Serve runs the agent on standard input and output, until the client closes standard input or is gone.
+// Serve runs the agent on standard input and output, until the client exits or closes the agent's standard input.
 func Serve() { Main(nil) }
 
 const usage = `usage: agent [-tokens FILE] [-sign-in]
@@ -29,8 +29,8 @@ Is an ACP agent on standard input and output: the text of a prompt is a command,
 
 `
 
-// Main is Serve with arguments. With "-tokens FILE", a sign-in is required. With "-sign-in", the process signs the user
-// in and exits.
+// Main is Serve with arguments. "-tokens FILE" requires a sign-in. With "-sign-in", the process signs the user in and
+// exits.
 func Main(args []string) {
 	manager, err := acpterm.NewManager(nil)
 	if err != nil {

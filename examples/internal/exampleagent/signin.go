@@ -1,7 +1,7 @@
 package exampleagent
 
 // This file lets clients try a sign-in. With the argument "-tokens FILE", the agent works only if the file exists. With
-// "-sign-in" after that, it is the program that makes the file.
+// the additional argument "-sign-in", the program creates the file.
 
 import (
 	"bufio"

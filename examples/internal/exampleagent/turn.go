@@ -24,10 +24,10 @@ type turn struct {
 	session      acpterm.SessionID
 	capabilities acpterm.ClientCapabilities
 	command      string
-	self         bool                // the agent runs it itself
+	self         bool                // the agent runs the command itself
 	terminals    *acpagent.Terminals // used if self is set
 	cwd          string
-	toolCallID   string        // of its only tool call
+	toolCallID   string        // of the turn's only tool call
 	cancelled    chan struct{} // closed by cancel
 	cancel       func()        // may be called more than once
 }
@@ -113,7 +113,7 @@ func (t *turn) isCancelled() bool {
 	}
 }
 
-// askPermission asks the user. A client that cancels the turn answers "cancelled".
+// askPermission asks the user. If the client cancels the turn, it answers "cancelled".
 func (t *turn) askPermission(ctx context.Context) (allowed bool, err error) {
 	type option struct {
 		ID   string `json:"optionId"`
@@ -136,7 +136,8 @@ func (t *turn) askPermission(ctx context.Context) (allowed bool, err error) {
 	return answer.Outcome.Outcome == "selected" && answer.Outcome.OptionID == "allow", err
 }
 
-// rawInput returns the command of execute's request, so that a client that has shown it need not ask its user again.
+// rawInput returns the command of execute's request. If the client has already shown it to its user, it need not ask
+// again.
 func (t *turn) rawInput() map[string]any {
 	command, args := split(t.command)
 	if len(args) == 0 {
@@ -167,8 +168,8 @@ func (t *turn) execute(ctx context.Context) (result acpterm.TerminalOutputRespon
 	return t.await(ctx, ref)
 }
 
-// split is a program and its arguments, if plain words name one: a client's rules can tell those, and not what a shell
-// would make of a line. Any other line is a command without arguments, which makes it one for the client's shell.
+// split returns the program and arguments of a line of plain words, which a client's rules can match. Any other line is
+// returned as a command without arguments. The client then runs it in its shell.
 func split(line string) (command string, args []string) {
 	words := strings.Fields(line)
 	if strings.ContainsAny(line, "\n|&;<>()$`\\\"'*?[]#~%!{}^") {

@@ -1,6 +1,6 @@
-// Package rpc implements the agent's end of a connection: JSON-RPC 2.0, one message per line. It returns answers
-// unmodified, and can send lines that are not requests. The kit shares no wire code with the library, so that a mistake
-// cannot be in both.
+// Package rpc implements the agent's side of a connection: JSON-RPC 2.0, one message per line. It returns answers
+// unmodified, and can send any line. The kit shares no wire code with the library, so that a mistake cannot be in
+// both.
 package rpc
 
 import (
@@ -28,7 +28,7 @@ type Answer struct {
 	Error  *Error
 }
 
-// Request is a request or a notification from the other end. A notification has no ID.
+// Request is a request or a notification from the peer. A notification has no ID.
 type Request struct {
 	ID     json.RawMessage
 	Method string
@@ -44,7 +44,7 @@ type Conn struct {
 	mu      sync.Mutex // guards everything below, and is held during a write
 	w       io.Writer
 	next    int
-	pending map[string]chan Answer // by the id as encoded on the wire
+	pending map[string]chan Answer // by the encoded id
 	stray   *string                // the first invalid line
 }
 
@@ -56,10 +56,11 @@ func NewConn(w io.Writer, handle func(Request)) *Conn {
 	}
 }
 
-// Closed returns a channel, closed when the other end has closed the connection.
+// Closed returns a channel. It is closed when the peer closes the connection.
 func (c *Conn) Closed() <-chan struct{} { return c.closed }
 
-// Unmatched receives an answer whose id belongs to another request or none. It keeps the first until it is received.
+// Unmatched returns a channel of answers whose id does not match a pending request. It buffers one answer and drops
+// further ones.
 func (c *Conn) Unmatched() <-chan Answer { return c.unmatched }
 
 // Read reads messages until the end of r. It handles requests one after another, and skips invalid lines.
@@ -165,7 +166,7 @@ func (c *Conn) write(message Object) {
 	c.WriteLine(string(line))
 }
 
-// WriteLine sends a line unchanged. A failure shows when reading ends.
+// WriteLine sends a line unchanged. It does not report failures: they end the reading side.
 func (c *Conn) WriteLine(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
